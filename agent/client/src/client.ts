@@ -1,7 +1,7 @@
 /** Puts the client together: credentials, calls, streams. */
 import type { SessionEvent } from '@cairn/protocol'
 import type { Backoff } from './backoff.ts'
-import { type Call, callWith } from './call.ts'
+import { type Call, type CheckAnswer, callWith } from './call.ts'
 import { type Credentials, sendWith } from './credentials.ts'
 import { type EventStream, type WaitOptions, eventsWith, waitFor } from './events.ts'
 import { type InboxStream, inboxWith } from './inbox.ts'
@@ -42,7 +42,7 @@ export type CairnClient = {
   inboxStream: InboxStream
 }
 
-export function createClient(options: ClientOptions): CairnClient {
+export function assembleClient(options: ClientOptions, check: CheckAnswer): CairnClient {
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const api = options.api ?? (typeof options.token === 'string' && options.token.startsWith('cairn_sk_'))
   // Called as a method of nothing: browsers refuse a fetch that lost its window.
@@ -59,7 +59,7 @@ export function createClient(options: ClientOptions): CairnClient {
   }
   const events = eventsWith(baseUrl, send, api, tuning)
   return {
-    call: callWith(baseUrl, send, api, tuning.now),
+    call: callWith(baseUrl, send, api, tuning.now, check),
     events,
     waitFor: (sessionId, predicate, wait) => waitFor(events, sessionId, predicate, wait),
     inboxStream: inboxWith(baseUrl, send, api, tuning),

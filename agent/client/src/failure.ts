@@ -1,5 +1,5 @@
 /** The ways a request fails: the server refused it, or no answer came that we can read. */
-import { ERRORS, Problem } from '@cairn/protocol'
+import { ERRORS } from '@cairn/protocol'
 
 /** RFC 9457 problem document; members beyond these (`decision`, …) are kept. */
 export type ProblemDocument = {
@@ -80,7 +80,19 @@ function readProblem(text: string): ProblemDocument | null {
     // Not JSON, so not from our server: the caller makes a problem of it.
     return null
   }
-  return Problem.safeParse(value).success ? (value as ProblemDocument) : null
+  return isProblem(value) ? value : null
+}
+
+const TEXTS = ['type', 'title', 'code', 'detail', 'request_id'] as const
+/** Whether it has what every problem of our server has; a schema of the contract says the same (`Problem`). */
+function isProblem(value: unknown): value is ProblemDocument {
+  if (typeof value !== 'object' || value === null) return false
+  const { status, errors = [], ...members } = value as Record<string, unknown>
+  return (
+    typeof status === 'number' &&
+    Array.isArray(errors) &&
+    TEXTS.every(name => typeof members[name] === 'string')
+  )
 }
 
 /** Retry-After is seconds or a date (RFC 9110, 10.2.3). */

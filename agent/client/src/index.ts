@@ -6,7 +6,8 @@
  * cursor  the id of the last event handed out
  * batch   the events that arrived together, in order
  */
-export { createClient, type CairnClient, type ClientOptions } from './client.ts'
+export { createClient } from './checked.ts'
+export type { CairnClient, ClientOptions } from './client.ts'
 export { ApiError, ConnectionError, type ProblemDocument } from './failure.ts'
 export type { CallOptions, CallableRoute } from './call.ts'
 export type { EventsOptions, WaitOptions } from './events.ts'

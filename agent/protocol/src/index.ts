@@ -23,6 +23,8 @@ export * from './config.ts'
 export * from './channel-config.ts'
 export * from './missions.ts'
 export * from './routes.ts'
+export * from './route-table.ts'
+export { waitsFor } from './waits-for.ts'
 export {
   type NextTime,
   type ScheduleChangeWish,

@@ -60,10 +60,6 @@ export const Session = z
   .meta({ id: 'Session' })
 export type Session = z.infer<typeof Session>
 
-/** How many workers a session at rest waits for: it goes on when they have ended. */
-export const waitsFor = ({ state, open_children }: Pick<Session, 'state' | 'open_children'>): number =>
-  state === 'idle' ? open_children : 0
-
 export const INBOX_KINDS = [
   'input_required',
   'action_required',

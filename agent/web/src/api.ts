@@ -1,13 +1,13 @@
 /** The one client of the UI: same origin, cookie session, renewed once after a 401 (contract 5). */
-import { ApiError, ConnectionError, createClient } from '@cairn/client'
+import { ApiError, ConnectionError, createUncheckedClient } from '@cairn/client/unchecked'
 
 const shared = { baseUrl: '', credentials: 'same-origin', headers: { 'x-cairn-csrf': '1' } } as const
 /**
  * Asks once, without renewing: for the login, where a 401 means a wrong password, and for the renewal itself.
  */
-export const unrenewed = createClient(shared)
+export const unrenewed = createUncheckedClient(shared)
 
-export const client = createClient({
+export const client = createUncheckedClient({
   ...shared,
   refresh: async () => {
     try {

@@ -12,12 +12,9 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { isUnauthenticated } from './api.ts'
-import { LoginPage } from './login/login-page.tsx'
 import { meQuery } from './queries.ts'
-import { AppShell } from './shell/app-shell.tsx'
 import { ErrorPage, NotFoundPage } from './shell/error-page.tsx'
 import { NoSession } from './sessions/no-session.tsx'
-import { SessionPage } from './session/session-page.tsx'
 
 type Context = { queries: QueryClient }
 
@@ -30,7 +27,7 @@ const root = createRootRouteWithContext<Context>()({
 const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
-  component: LoginPage,
+  component: lazyRouteComponent(() => import('./login/login-page.tsx'), 'LoginPage'),
   // Only a path of this site: a link must not send a person elsewhere after the login.
   validateSearch: (search): { next?: string } =>
     typeof search['next'] === 'string' && /^\/(?![/\\])/.test(search['next']) ? { next: search['next'] } : {},
@@ -39,7 +36,7 @@ const login = createRoute({
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
-  component: AppShell,
+  component: lazyRouteComponent(() => import('./shell/app-shell.tsx'), 'AppShell'),
   beforeLoad: async ({ context, location }) => {
     try {
       await context.queries.ensureQueryData(meQuery)
@@ -61,7 +58,7 @@ const sessions = createRoute({ getParentRoute: () => shell, path: '/sessions', c
 const session = createRoute({
   getParentRoute: () => shell,
   path: '/sessions/$sessionId',
-  component: SessionPage,
+  component: lazyRouteComponent(() => import('./session/session-page.tsx'), 'SessionPage'),
 })
 const chat = createRoute({ getParentRoute: () => session, path: '/' })
 const events = createRoute({

@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { memo } from 'react'
 import { Button } from 'react-aria-components'
-import { ApiError } from '@cairn/client'
+import { ApiError } from '@cairn/client/unchecked'
 import { visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { inboxQuery } from '../queries.ts'

@@ -2,12 +2,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect } from 'react'
-import { Button, Input, Label, TextField } from 'react-aria-components'
 import type { BodyOf } from '@cairn/protocol'
 import { describeError, unrenewed } from '../api.ts'
 import { CairnMark } from '../ui/icons.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
-import { forgetLogs } from '../session/use-session-log.ts'
+import { forgetLogs } from '../session/kept-logs.ts'
 import { takeToken } from './link-token.ts'
 import './login.css'
 
@@ -42,33 +41,43 @@ export function LoginPage() {
           <CairnMark />
           <h1>Cairn</h1>
         </div>
-        <TextField className="field" name="email" type="email" autoComplete="username" isRequired>
-          <Label>Email</Label>
-          <Input className="input" data-testid="login-email" />
-        </TextField>
-        <TextField
-          className="field"
-          name="password"
-          type="password"
-          autoComplete="current-password"
-          isRequired
-        >
-          <Label>Password</Label>
-          <Input className="input" data-testid="login-password" />
-        </TextField>
+        <div className="field">
+          <label htmlFor="login-email">Email</label>
+          <input
+            id="login-email"
+            className="input"
+            name="email"
+            type="email"
+            autoComplete="username"
+            required
+            data-testid="login-email"
+          />
+        </div>
+        <div className="field">
+          <label htmlFor="login-password">Password</label>
+          <input
+            id="login-password"
+            className="input"
+            name="password"
+            type="password"
+            autoComplete="current-password"
+            required
+            data-testid="login-password"
+          />
+        </div>
         {login.isError && (
           <p className="inline-error" role="alert" data-testid="login-error">
             {describeError(login.error)}
           </p>
         )}
-        <Button
-          className="button primary"
+        <button
           type="submit"
-          isDisabled={login.isPending}
+          className="button primary"
+          disabled={login.isPending}
           data-testid="login-submit"
         >
           {login.isPending ? 'Logging in …' : 'Log in'}
-        </Button>
+        </button>
         <p className="faint">
           The first time, open the login link that the server printed when it started. It works once.
         </p>

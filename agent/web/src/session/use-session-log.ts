@@ -5,9 +5,9 @@ import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { client } from '../api.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
 import { type FollowedSession, followSession } from './followed-session.ts'
+import { keptLogs as logs } from './kept-logs.ts'
 
 const KEPT = 4
-const logs = new Map<string, FollowedSession>()
 
 function logOf(id: string): FollowedSession {
   const log =
@@ -26,9 +26,6 @@ function logOf(id: string): FollowedSession {
   }
   return log
 }
-
-/** Forgets every log: another person may log in here. */
-export const forgetLogs = (): void => logs.clear()
 
 export function useSessionLog(id: string): FollowedSession {
   const log = useMemo(() => logOf(id), [id])

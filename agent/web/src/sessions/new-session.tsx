@@ -1,10 +1,10 @@
 /** Starts a session; asks which agent only when there are several. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
 import { client } from '../api.ts'
 import { aboutQuery } from '../queries.ts'
 import { PlusIcon } from '../ui/icons.tsx'
+import { MenuButton } from '../ui/menu-button.tsx'
 
 export function NewSession() {
   const { data: about } = useQuery(aboutQuery)
@@ -23,35 +23,35 @@ export function NewSession() {
     },
   })
   const agents = about?.agents ?? []
-  const button = (
-    <Button
-      className="button primary"
-      data-testid="new-session"
-      isDisabled={create.isPending}
-      {...(agents.length > 1 ? {} : { onPress: () => create.mutate(undefined) })}
-    >
+  const face = (
+    <>
       <PlusIcon />
       New session
-    </Button>
+    </>
   )
-  if (agents.length < 2) return button
-  return (
-    <MenuTrigger>
-      {button}
-      <Popover className="popover" placement="bottom start">
-        <Menu
-          className="menu"
-          aria-label="Agent of the new session"
-          onAction={key => create.mutate(String(key))}
-        >
-          {agents.map(agent => (
-            <MenuItem className="menu-item" key={agent.name} id={agent.name} textValue={agent.name}>
-              <span>{agent.name}</span>
-              <span className="faint">{agent.model}</span>
-            </MenuItem>
-          ))}
-        </Menu>
-      </Popover>
-    </MenuTrigger>
+  return agents.length > 1 ? (
+    <MenuButton
+      className="button primary"
+      testId="new-session"
+      isDisabled={create.isPending}
+      menu={{
+        label: 'Agent of the new session',
+        entries: agents.map(({ name, model }) => ({ id: name, text: name, detail: model })),
+        placement: 'bottom start',
+        onChoose: agent => create.mutate(agent),
+      }}
+    >
+      {face}
+    </MenuButton>
+  ) : (
+    <button
+      type="button"
+      className="button primary"
+      data-testid="new-session"
+      disabled={create.isPending}
+      onClick={() => create.mutate(undefined)}
+    >
+      {face}
+    </button>
   )
 }

@@ -2,7 +2,6 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useState } from 'react'
-import { Button, Input, SearchField, ToggleButton } from 'react-aria-components'
 import { type Session, waitsFor } from '@cairn/protocol'
 import { describeError } from '../api.ts'
 import { formatAgo, formatSpent, formatTokens, plural } from '../format.ts'
@@ -39,18 +38,30 @@ export function SessionList() {
   return (
     <section className="sessions" aria-label="Sessions">
       <div className="sessions-find">
-        <SearchField className="search" aria-label="Find a session" value={text} onChange={setText}>
+        <div className="search">
           <SearchIcon />
-          <Input className="input" placeholder="Find a session" data-testid="session-search" />
-        </SearchField>
-        <ToggleButton
+          <input
+            type="search"
+            className="input"
+            aria-label="Find a session"
+            placeholder="Find a session"
+            data-testid="session-search"
+            value={text}
+            onChange={event => setText(event.target.value)}
+            onKeyDown={event => {
+              if (event.key === 'Escape') setText('')
+            }}
+          />
+        </div>
+        <button
+          type="button"
           className="button quiet square"
           aria-label="Show archived sessions"
-          isSelected={scope === 'archived'}
-          onChange={on => setScope(on ? 'archived' : 'current')}
+          aria-pressed={scope === 'archived'}
+          onClick={() => setScope(scope === 'archived' ? 'current' : 'archived')}
         >
           <ArchiveIcon />
-        </ToggleButton>
+        </button>
       </div>
       {error && (
         <p className="inline-error sessions-error" role="alert">
@@ -68,15 +79,16 @@ export function SessionList() {
         </p>
       )}
       {hasNextPage && !isSearchingOn && (
-        <Button
+        <button
+          type="button"
           className="button quiet"
-          isDisabled={isFetchingNextPage}
-          onPress={() => {
+          disabled={isFetchingNextPage}
+          onClick={() => {
             void fetchNextPage()
           }}
         >
           {isFetchingNextPage ? 'Loading …' : wanted === '' ? 'Older sessions' : 'Older ones that fit'}
-        </Button>
+        </button>
       )}
     </section>
   )

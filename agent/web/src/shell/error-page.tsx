@@ -1,7 +1,6 @@
 /** What stands in for a page that cannot be shown. */
 import type { ErrorComponentProps } from '@tanstack/react-router'
 import { Link } from '@tanstack/react-router'
-import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
 import { AlertIcon } from '../ui/icons.tsx'
 
@@ -11,9 +10,9 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
       <AlertIcon />
       <h2>This page could not be shown</h2>
       <p>{describeError(error)}</p>
-      <Button className="button" onPress={reset}>
+      <button type="button" className="button" onClick={reset}>
         Try again
-      </Button>
+      </button>
     </div>
   )
 }

@@ -1,6 +1,5 @@
 /** Light, dark, or as the system has it. public/theme.js applies the choice before the first paint. */
 import { useState } from 'react'
-import { Button } from 'react-aria-components'
 import { MoonIcon, SunIcon, SystemIcon } from './icons.tsx'
 
 type Theme = 'system' | 'light' | 'dark'
@@ -32,13 +31,14 @@ export function ThemeToggle() {
     setTheme(NEXT[theme])
   }
   return (
-    <Button
+    <button
+      type="button"
       className="button quiet square"
       data-testid="theme-toggle"
       aria-label={`Theme: ${NAMES[theme]}. Change to ${NAMES[NEXT[theme]]}`}
-      onPress={press}
+      onClick={press}
     >
       <Icon />
-    </Button>
+    </button>
   )
 }

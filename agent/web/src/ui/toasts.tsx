@@ -2,7 +2,6 @@
  * Short messages in the corner: failures of what a person just did, and confirmations of what cannot be seen.
  */
 import { useEffect, useSyncExternalStore } from 'react'
-import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
 import { AlertIcon, CheckIcon, CloseIcon } from './icons.tsx'
 
@@ -41,9 +40,14 @@ function ToastView({ toast }: { toast: Toast }) {
     >
       {toast.level === 'error' ? <AlertIcon /> : <CheckIcon />}
       <span>{toast.text}</span>
-      <Button className="button quiet square" aria-label="Dismiss" onPress={() => dismiss(toast.id)}>
+      <button
+        type="button"
+        className="button quiet square"
+        aria-label="Dismiss"
+        onClick={() => dismiss(toast.id)}
+      >
         <CloseIcon />
-      </Button>
+      </button>
     </div>
   )
 }

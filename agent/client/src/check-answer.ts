@@ -1,0 +1,15 @@
+/** Whether an answer fits its row. Loose: what the row promises must be there, keys beyond it are kept. */
+import { ROUTES, type Route } from '@cairn/protocol'
+import type { CheckAnswer } from './call.ts'
+
+/** Contract 16.3. */
+export const checkAnswer: CheckAnswer = (name, answer) => {
+  const route: Route = ROUTES[name]
+  const issue = route.answer
+    ?.safeParse(answer)
+    .error?.issues.find(found => found.code !== 'unrecognized_keys')
+  if (issue)
+    throw new Error(
+      `[${name}] the answer of the server does not fit: ${issue.path.join('.') || 'body'}: ${issue.message}`,
+    )
+}

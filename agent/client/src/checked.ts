@@ -1,0 +1,6 @@
+/** The client that everything but the page of the same server uses. */
+import { checkAnswer } from './check-answer.ts'
+import { assembleClient, type CairnClient, type ClientOptions } from './client.ts'
+
+/** A client of the service at `options.baseUrl`; every answer is checked against its route. */
+export const createClient = (options: ClientOptions): CairnClient => assembleClient(options, checkAnswer)

@@ -1,0 +1,105 @@
+/** Renaming and archiving a session. Apart from session-actions.tsx: the first page shows neither. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import type { FormEvent } from 'react'
+import { Button, Heading, Input, Label, TextField } from 'react-aria-components'
+import type { Session } from '@cairn/protocol'
+import { client } from '../api.ts'
+import { refreshSession } from '../queries.ts'
+import { ModalDialog } from '../ui/modal.tsx'
+
+type Props = { session: Session; asking: 'rename' | 'archive'; onDone: () => void }
+
+// React.lazy takes a default export only.
+export default function SessionDialog({ session, asking, onDone }: Props) {
+  const Form = asking === 'rename' ? RenameForm : ArchiveForm
+  return (
+    <ModalDialog onClose={onDone}>
+      <Form session={session} onDone={onDone} />
+    </ModalDialog>
+  )
+}
+
+type FormProps = { session: Session; onDone: () => void }
+
+function RenameForm({ session, onDone }: FormProps) {
+  const queries = useQueryClient()
+  const rename = useMutation({
+    mutationFn: (title: string) =>
+      client.call('renameSession', { params: { id: session.id }, body: { title } }),
+    onSuccess: async () => {
+      onDone()
+      await refreshSession(queries, session.id)
+    },
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const title = String(new FormData(event.currentTarget).get('title')).trim()
+    if (title !== '') rename.mutate(title)
+  }
+  return (
+    <form onSubmit={submit}>
+      <Heading slot="title">Rename the session</Heading>
+      <TextField
+        className="field"
+        name="title"
+        defaultValue={session.title ?? ''}
+        maxLength={256}
+        isRequired
+        autoFocus
+      >
+        <Label>Title</Label>
+        <Input className="input" data-testid="rename-title" />
+      </TextField>
+      <div className="actions">
+        <Button className="button" onPress={onDone}>
+          Cancel
+        </Button>
+        <Button
+          className="button primary"
+          type="submit"
+          isDisabled={rename.isPending}
+          data-testid="rename-submit"
+        >
+          Rename
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function ArchiveForm({ session, onDone }: FormProps) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const open = useParams({ strict: false }).sessionId
+  const archive = useMutation({
+    mutationFn: () => client.call('archiveSession', { params: { id: session.id } }),
+    onSuccess: async () => {
+      onDone()
+      if (open === session.id) await navigate({ to: '/sessions' })
+      await refreshSession(queries, session.id)
+    },
+  })
+  return (
+    <>
+      <Heading slot="title">Archive “{session.title ?? 'Untitled session'}”?</Heading>
+      <p className="muted">
+        A running turn stops, and the child sessions are archived with it. The log stays and can still be
+        read.
+      </p>
+      <div className="actions">
+        <Button className="button" onPress={onDone} autoFocus>
+          Cancel
+        </Button>
+        <Button
+          className="button danger"
+          isDisabled={archive.isPending}
+          onPress={() => archive.mutate()}
+          data-testid="archive-submit"
+        >
+          Archive
+        </Button>
+      </div>
+    </>
+  )
+}

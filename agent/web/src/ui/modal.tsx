@@ -1,0 +1,28 @@
+/** A dialog over the page; it closes on Escape and on a press outside. */
+import type { ReactNode } from 'react'
+import { Dialog, Modal, ModalOverlay } from 'react-aria-components'
+
+export function ModalDialog({
+  onClose,
+  className = 'modal',
+  children,
+}: {
+  onClose: () => void
+  className?: string
+  children: ReactNode
+}) {
+  return (
+    <ModalOverlay
+      className="scrim"
+      isOpen
+      onOpenChange={isOpen => {
+        if (!isOpen) onClose()
+      }}
+      isDismissable
+    >
+      <Modal className={className}>
+        <Dialog>{children}</Dialog>
+      </Modal>
+    </ModalOverlay>
+  )
+}
