@@ -10,5 +10,7 @@ export default defineConfig({
     // scripts or fonts.
     target: ['chrome123', 'firefox120', 'safari17.5'],
     assetsInlineLimit: 0,
+    // Mermaid is drawn in a page of its own, with a policy of its own.
+    rolldownOptions: { input: ['index.html', 'diagram-frame.html'] },
   },
 })

@@ -85,6 +85,7 @@ export const secondsText = (s: number): string => formatDuration(s * 1000)
 
 export const ratingText = (d: {
   rating: 'up' | 'down'
+  withdrawn?: true | undefined
   target_event_id: number
   source: string
   score?: number | undefined
@@ -92,6 +93,7 @@ export const ratingText = (d: {
 }): string =>
   join(
     `${d.rating === 'up' ? '▲' : '▼'} event ${d.target_event_id}`,
+    d.withdrawn && 'taken back',
     `by ${d.source}`,
     d.score !== undefined && `score ${d.score}`,
     d.reason,

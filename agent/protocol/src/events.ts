@@ -369,6 +369,7 @@ const rating = {
   score: z.number().optional(),
   criteria: z.record(z.string(), z.number()).optional(),
 }
+const takenBack = { withdrawn: z.literal(true).optional().describe('the principal takes its rating back') }
 /** Who decided on an item: one of the two; neither where it was not recorded. */
 export const DECIDED_BY = {
   decided_by_user_id: id.optional(),
@@ -1323,7 +1324,7 @@ export const EVENTS = {
       expert: z.string(),
       ...rating,
     },
-    { aftermath: true, summary: d => join(d.expert, ratingText(d)) },
+    { aftermath: true, extra: takenBack, summary: d => join(d.expert, ratingText(d)) },
   ),
   'expert.override': def(
     'feedback',
@@ -1333,10 +1334,16 @@ export const EVENTS = {
       expert: z.string(),
       ...rating,
     },
-    { aftermath: true, trouble: 'note', summary: d => join(d.expert, ratingText(d)) },
+    {
+      aftermath: true,
+      trouble: 'note',
+      extra: takenBack,
+      summary: d => join(d.expert, ratingText(d)),
+    },
   ),
   'user.feedback': def('feedback', 'experts', 'A user or judge rated an llm.response.', rating, {
     aftermath: true,
+    extra: takenBack,
     summary: ratingText,
   }),
 

@@ -153,6 +153,7 @@ export const DefineOutcome = z.strictObject({
 })
 export const Feedback = z.strictObject({
   rating: z.enum(['up', 'down']),
+  withdrawn: z.literal(true).optional().describe('takes back what this principal said of it before'),
   reason: z.string().max(500).optional(),
   rationale: z.string().max(10_000).optional(),
   score: z.number().min(0).max(1).optional(),

@@ -20,6 +20,7 @@ export type GiveFeedback = {
   session_id: string
   event_id: EventId
   rating: 'up' | 'down'
+  withdrawn?: true | undefined
   reason?: string | undefined
   rationale?: string | undefined
   score?: number | undefined
@@ -30,7 +31,7 @@ type RatingType = 'user.feedback' | 'expert.endorse' | 'expert.override'
 
 /**
  * Rates an llm.response or an expert.result. A second rating by the same principal is a new event; the latest
- * one counts.
+ * one counts, and one that is `withdrawn` counts as none.
  */
 export async function giveFeedback(
   { store }: Deps,
@@ -53,7 +54,7 @@ export async function giveFeedback(
 /** The rating's event: which one depends on the target and, for an expert, on the thumb. */
 function rate(
   target: SessionEvent,
-  { rating, reason, rationale, score, criteria, principal }: GiveFeedback,
+  { rating, withdrawn, reason, rationale, score, criteria, principal }: GiveFeedback,
 ): EventDraft<RatingType> {
   const rated = {
     target_event_id: target.id,
@@ -62,6 +63,7 @@ function rate(
     ...(principal.kind === 'user'
       ? { rated_by_user_id: principal.id }
       : { rated_by_service_account_id: principal.id }),
+    ...(withdrawn === undefined ? {} : { withdrawn }),
     ...(reason === undefined ? {} : { reason }),
     ...(rationale === undefined ? {} : { rationale }),
     ...(score === undefined ? {} : { score }),

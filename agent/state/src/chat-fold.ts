@@ -46,9 +46,10 @@ function foldChat(items: ChatItem[], event: SessionEvent): void {
       return
     }
     case 'user.feedback': {
-      const { target_event_id, source, rating } = event.data
+      const { target_event_id, source, rating, withdrawn } = event.data
       const rated = findItem(items, 'answer', item => item.event_id === target_event_id, Infinity)
-      if (rated && source === 'user') items[rated.index] = { ...rated.item, rating }
+      if (rated && source === 'user')
+        items[rated.index] = { ...rated.item, rating: withdrawn ? null : rating }
       return
     }
     case 'session.pause':

@@ -66,7 +66,9 @@ export function foldExperts(runs: readonly ExpertRun[], event: SessionEvent): re
     case 'expert.endorse':
     case 'expert.override':
       return event.data.source === 'user'
-        ? change(runs, run => run.result_id === event.data.target_event_id, { rating: event.data.rating })
+        ? change(runs, run => run.result_id === event.data.target_event_id, {
+            rating: event.data.withdrawn ? null : event.data.rating,
+          })
         : runs
     default:
       return runs

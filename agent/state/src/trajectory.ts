@@ -108,7 +108,9 @@ function read(reading: Reading, event: SessionEvent, conversation: Conversation)
     case 'expert.endorse':
     case 'expert.override': {
       const rating = ratingOf(event.data)
-      ratings.set(`${rating.target_event_id} ${rating.principal}`, rating)
+      const key = `${rating.target_event_id} ${rating.principal}`
+      if (event.data.withdrawn) ratings.delete(key)
+      else ratings.set(key, rating)
       return
     }
     default:

@@ -33,4 +33,12 @@ export function formatAgo(iso: string, now: number): string {
   return new Date(iso).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
 }
 
+/** "14:03" of today, "12 Mar, 14:03" of another day, in the reader's time zone. */
+export function formatTime(iso: string, now: number): string {
+  const date = new Date(iso)
+  const time = [date.getHours(), date.getMinutes()].map(two).join(':')
+  if (date.toDateString() === new Date(now).toDateString()) return time
+  return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`
+}
+
 const two = (n: number) => String(n).padStart(2, '0')

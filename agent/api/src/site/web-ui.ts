@@ -38,6 +38,16 @@ const FRAME_CSP =
   "font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; " +
   'sandbox allow-scripts'
 
+/** The page that draws diagrams from their source: styles written by a script of ours, and no request. */
+const DIAGRAM_PATH = '/diagram-frame.html'
+const DIAGRAM_CSP =
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'self'"
+const FRAME_POLICIES: Readonly<Record<string, string>> = {
+  [FRAME_PATH]: FRAME_CSP,
+  [DIAGRAM_PATH]: DIAGRAM_CSP,
+}
+
 const NOT_BUILT =
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Cairn Agent</title><h1>The web UI is not ' +
   'built</h1><p>Run <code>npm run build:web</code> and reload. The API works without it: see <a ' +
@@ -70,7 +80,7 @@ export function createWebUi(webRoot: string | undefined): (exchange: Exchange) =
       return sendUnchanging(exchange, TYPES[extname(path)] ?? 'application/octet-stream', found, {
         ...PAGE_HEADERS,
         'cache-control': cache,
-        ...(path === FRAME_PATH ? { 'content-security-policy': FRAME_CSP } : {}),
+        ...(Object.hasOwn(FRAME_POLICIES, path) && { 'content-security-policy': FRAME_POLICIES[path] }),
       })
     }
     if (extname(path) !== '') throw new AppError('not_found', `There is no ${path.slice(0, 200)}.`)

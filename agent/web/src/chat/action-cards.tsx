@@ -31,7 +31,7 @@ function ActionCard({ item }: { item: InboxItem }) {
       aria-label={skill === null ? 'Action needed' : 'Proposed skill'}
       data-testid="action-card"
     >
-      <h3>{visibleText(item.title)}</h3>
+      <h2>{visibleText(item.title)}</h2>
       {item.body !== null && <p>{visibleText(item.body)}</p>}
       {skill !== null && <SkillText skill={skill} />}
       <div className="actions">

@@ -1,13 +1,12 @@
 /** What the model thought and said in one iteration; the last words of a turn can be rated. */
-import { useMutation } from '@tanstack/react-query'
-import { memo, useState } from 'react'
-import { Button, ToggleButton } from 'react-aria-components'
-import { client } from '../api.ts'
+import { memo } from 'react'
 import { formatCost, formatTokens } from '../format.ts'
-import { CheckIcon, ChevronIcon, CopyIcon, DownIcon, UpIcon } from '../ui/icons.tsx'
-import { sayError } from '../ui/toasts.tsx'
+import { Markdown } from '../markdown/markdown.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
+import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
-import { Markdown } from '../ui/markdown.tsx'
+import { Rating } from './rating.tsx'
 
 export const AnswerItem = memo(function AnswerItem({
   sessionId,
@@ -56,37 +55,13 @@ function Thinking({ text, isLive }: { text: string; isLive: boolean }) {
 }
 
 function AnswerFoot({ sessionId, item }: { sessionId: string; item: ItemOf<'answer'> }) {
-  const [isCopied, setCopied] = useState(false)
-  const rate = useMutation({
-    mutationFn: (rating: 'up' | 'down') =>
-      client.call('giveFeedback', { params: { id: sessionId, event_id: item.event_id }, body: { rating } }),
-  })
-  const copy = () => {
-    navigator.clipboard.writeText(item.content).then(() => setCopied(true), sayError)
-    setTimeout(() => setCopied(false), 1600)
-  }
-  const thumb = (rating: 'up' | 'down', name: string, Icon: typeof UpIcon) => (
-    <ToggleButton
-      className="button quiet square small"
-      aria-label={name}
-      data-testid={`feedback-${rating}`}
-      isSelected={item.rating === rating}
-      isDisabled={rate.isPending}
-      onChange={() => {
-        if (item.rating !== rating) rate.mutate(rating)
-      }}
-    >
-      <Icon />
-    </ToggleButton>
-  )
   return (
     <footer className="answer-foot">
-      {thumb('up', 'Good answer', UpIcon)}
-      {thumb('down', 'Bad answer', DownIcon)}
-      <Button className="button quiet square small" aria-label="Copy the answer" onPress={copy}>
-        {isCopied ? <CheckIcon /> : <CopyIcon />}
-      </Button>
+      <Rating sessionId={sessionId} eventId={item.event_id} rating={item.rating} />
+      <CopyButton text={item.content} name="Copy the answer" />
       <span className="answer-sums numeric">
+        <TimeOf at={item.created_at} />
+        {' · '}
         {item.model}
         {item.output_tokens > 0 &&
           ` · ${formatTokens(item.input_tokens)} in, ${formatTokens(item.output_tokens)} out`}

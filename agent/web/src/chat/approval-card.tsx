@@ -51,10 +51,10 @@ export const ApprovalCard = memo(function ApprovalCard({
       data-state={state}
       data-call={item.tool_call_id}
     >
-      <h3>
+      <h2>
         {decision !== null ? DECIDED[decision] : isExpired ? 'Expired' : 'Approval needed'}{' '}
         <code>{visibleText(item.tool_name)}</code>
-      </h3>
+      </h2>
       {gate ? (
         <GateArgumentsView {...shown} />
       ) : (

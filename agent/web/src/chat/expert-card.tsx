@@ -9,7 +9,7 @@ import type { ExpertRun } from '@cairn/state'
 import { client } from '../api.ts'
 import { formatSpent, formatTokens, oneLine, plural } from '../format.ts'
 import { ChevronIcon, DownIcon, UpIcon } from '../ui/icons.tsx'
-import { Markdown } from '../ui/markdown.tsx'
+import { Markdown } from '../markdown/markdown.tsx'
 import './expert-card.css'
 
 const STATUS = { working: 'running', done: 'done', failed: 'failed' } as const

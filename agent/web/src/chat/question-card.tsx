@@ -25,7 +25,7 @@ export const QuestionCard = memo(function QuestionCard({
       data-state={state}
       data-call={item.tool_call_id}
     >
-      <h3>{state === 'open' ? 'The agent asks' : state === 'answered' ? 'Answered' : 'Passed over'}</h3>
+      <h2>{state === 'open' ? 'The agent asks' : state === 'answered' ? 'Answered' : 'Passed over'}</h2>
       {item.context !== null && <p className="muted">{visibleText(item.context)}</p>}
       {state === 'open' ? (
         <QuestionForm sessionId={sessionId} item={item} />

@@ -1,10 +1,13 @@
-/** One tool call: closed it says what was done and how it went, open it shows arguments and result. */
-import { memo, useState } from 'react'
-import { formatDuration, oneLine } from '../format.ts'
-import { JsonView } from '../events/json-view.tsx'
-import { ExactText } from '../ui/exact-text.tsx'
+/** One tool call: closed it says what was done and how it went, open it shows it in the form of its tool. */
+import { memo, useMemo, useState } from 'react'
 import { toolError } from '@cairn/protocol'
+import { formatDuration, oneLine } from '../format.ts'
+import { ToolBody } from '../tools/tool-body.tsx'
+import { readCall } from '../tools/tool-call.ts'
+import { toolLine } from '../tools/tool-line.ts'
+import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/icons.tsx'
+import { TimeOf } from '../ui/time-of.tsx'
 import { useNow } from '../ui/use-now.ts'
 import type { ItemOf } from './chat-item.ts'
 
@@ -25,7 +28,11 @@ export const ToolCard = memo(function ToolCard({
   onEvent: (id: number) => void
 }) {
   const [isOpen, setOpen] = useState(false)
-  const args = typeof item.arguments === 'string' ? parseArguments(item.arguments) : item.arguments
+  const call = useMemo(
+    () => readCall(item.name, item.arguments, item.content),
+    [item.name, item.arguments, item.content],
+  )
+  const { verb, object, note } = toolLine(call)
   // The marker the model gets for a call that a person may still allow (contract 14.6); the approval's
   // card says the rest.
   const isHeld = item.status === 'refused' && item.content?.includes('policy_blocked_overridable') === true
@@ -41,8 +48,14 @@ export const ToolCard = memo(function ToolCard({
     >
       <summary>
         <ChevronIcon />
-        <span className="tool-name">{item.name}</span>
-        <span className="tool-args truncate">{excerpt(args)}</span>
+        <span className="tool-name">
+          <ExactText text={verb} />
+          {verb !== item.name && <span className="visually-hidden"> ({item.name})</span>}
+        </span>
+        <span className="tool-args truncate" dir="ltr">
+          <ExactText text={object} />
+          {note !== undefined && <span className="tool-note">{note}</span>}
+        </span>
         <span className="tool-status" data-status={isHeld ? 'waiting' : item.status}>
           {isHeld ? 'held for approval' : WORDS[item.status]}
           {(item.status === 'done' || item.status === 'failed') &&
@@ -54,17 +67,14 @@ export const ToolCard = memo(function ToolCard({
       </summary>
       {isOpen && (
         <div className="tool-body">
-          <h4>Arguments</h4>
-          <JsonView value={args} onJump={onEvent} />
-          {item.content !== null && (
-            <>
-              <h4>Result</h4>
-              <Result content={item.content} onEvent={onEvent} />
-            </>
-          )}
-          <button type="button" className="json-link tool-event" onClick={() => onEvent(item.event_id)}>
-            event {item.event_id}
-          </button>
+          <ToolBody call={call} onEvent={onEvent} />
+          <p className="tool-event faint">
+            <TimeOf at={item.created_at} />
+            {' · '}
+            <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
+              event {item.event_id}
+            </button>
+          </p>
         </div>
       )}
     </details>
@@ -75,34 +85,4 @@ function Elapsed({ since }: { since: string }) {
   const now = useNow(1000)
   const ms = now - Date.parse(since)
   return ms > 1500 ? <> · {formatDuration(Math.floor(ms / 1000) * 1000)}</> : null
-}
-
-function Result({ content, onEvent }: { content: string; onEvent: (id: number) => void }) {
-  return /^\s*[[{]/.test(content) ? (
-    <JsonView value={content} onJump={onEvent} />
-  ) : (
-    <pre className="tool-text">
-      <ExactText text={content} />
-    </pre>
-  )
-}
-
-/** The first few arguments, for the closed card. */
-function excerpt(args: unknown): string {
-  if (typeof args !== 'object' || args === null) return oneLine(String(args), 140)
-  return oneLine(
-    Object.values(args)
-      .map(value => (typeof value === 'string' ? value : JSON.stringify(value)))
-      .join('  '),
-    140,
-  )
-}
-
-function parseArguments(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // A model may write arguments that are no JSON; then they are shown as it wrote them.
-    return text
-  }
 }

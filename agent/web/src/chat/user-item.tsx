@@ -1,37 +1,54 @@
 /** A message of the user; what the server says in their place is marked as such. */
 import { memo } from 'react'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
 import { FileIcon } from '../ui/icons.tsx'
+import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
+
+/** What the server says, in words for people. */
+const SYNTHETIC: Readonly<Record<string, string>> = {
+  governance_decision: 'The agent was told of your decision',
+  outcome_continuation: 'The agent goes on towards its goal',
+}
 
 export const UserItem = memo(function UserItem({ item }: { item: ItemOf<'user'> }) {
   if (item.synthetic !== null) {
     return (
       <details className="synthetic" data-testid="synthetic-message">
-        <summary>{item.synthetic.replaceAll('_', ' ')}</summary>
-        <p>{item.content}</p>
+        <summary>{SYNTHETIC[item.synthetic] ?? item.synthetic.replaceAll('_', ' ')}</summary>
+        <p dir="auto">
+          <ExactText text={item.content} />
+        </p>
       </details>
     )
   }
   return (
-    <article className="user" data-testid="user-message" data-event={item.event_id}>
-      <p>{item.content}</p>
-      {item.attachments.length > 0 && (
-        <ul className="files">
-          {item.attachments.map(file => (
-            <li key={file.path}>
-              <FileIcon />
-              {file.filename}
-            </li>
-          ))}
-        </ul>
-      )}
-      {item.images.map(image => (
-        <img
-          key={image.data.slice(0, 64)}
-          src={`data:${image.mime_type};base64,${image.data}`}
-          alt="From the user"
-        />
-      ))}
-    </article>
+    <>
+      <article className="user" data-testid="user-message" data-event={item.event_id}>
+        <p dir="auto">{item.content}</p>
+        {item.attachments.length > 0 && (
+          <ul className="files">
+            {item.attachments.map(file => (
+              <li key={file.path}>
+                <FileIcon />
+                {file.filename}
+              </li>
+            ))}
+          </ul>
+        )}
+        {item.images.map(image => (
+          <img
+            key={image.data.slice(0, 64)}
+            src={`data:${image.mime_type};base64,${image.data}`}
+            alt="From the user"
+          />
+        ))}
+      </article>
+      <p className="user-foot said-at">
+        <TimeOf at={item.created_at} />
+        <CopyButton text={item.content} name="Copy the message" />
+      </p>
+    </>
   )
 })

@@ -1,0 +1,44 @@
+/** A block of code: what it is written in, a button that copies it, and a fold where it is long. */
+import { useState } from 'react'
+import { plural } from '../format.ts'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { CodeText } from './code-text.tsx'
+import { languageName } from './language.ts'
+
+/** From so many lines on only the first ones are shown. */
+const LONG = 60
+const FIRST = 40
+
+type Props = {
+  code: string
+  language: string
+  /** In place of the language. */
+  label?: string
+  /** The whole of it, however long. */
+  isWhole?: boolean
+}
+
+export function CodeBlock({ code, language, label, isWhole = false }: Props) {
+  const [isOpen, setOpen] = useState(false)
+  const lines = code.split('\n')
+  const isFolded = !isWhole && !isOpen && lines.length > LONG
+  const name = label ?? languageName(language)
+  return (
+    <div className="code-block" data-testid="code-block" data-language={language || undefined}>
+      <header>
+        <span className="truncate">{name === '' ? 'Text' : name}</span>
+        <CopyButton text={code} name="Copy the code" />
+      </header>
+      <pre tabIndex={0} role="region" aria-label={name === '' ? 'Code' : `Code, ${name}`} dir="ltr">
+        <code>
+          <CodeText code={isFolded ? lines.slice(0, FIRST).join('\n') : code} language={language} />
+        </code>
+      </pre>
+      {isFolded && (
+        <button type="button" className="code-more" onClick={() => setOpen(true)}>
+          Show all {plural(lines.length, 'line')}
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,102 @@
+/** A change of a text as a unified diff. What compares is loaded with the first one. */
+import { Suspense, use, useMemo, useState } from 'react'
+import { formatCount, plural } from '../format.ts'
+import { ExactText } from '../ui/exact-text.tsx'
+import type { DiffLine, Hunk } from './line-diff.ts'
+import './diff.css'
+
+/** So many lines are drawn without asking. */
+const FIRST = 300
+const WORDS = { '+': 'added', '-': 'removed', ' ': '' } as const
+
+let loading: Promise<typeof import('./line-diff.ts')> | undefined
+const loadDiff = () => (loading ??= import('./line-diff.ts'))
+
+type Props = {
+  before: string
+  after: string
+  /** The texts are parts of a file: their line numbers would say nothing. */
+  isPart?: boolean
+  /** The whole of it, however long: what is approved is shown whole. */
+  isWhole?: boolean
+}
+
+export function DiffView(props: Props) {
+  return (
+    <Suspense fallback={<p className="faint">Comparing …</p>}>
+      <Compared {...props} />
+    </Suspense>
+  )
+}
+
+function Compared({ before, after, isPart = false, isWhole = false }: Props) {
+  const { diffLines } = use(loadDiff())
+  const diff = useMemo(() => diffLines(before, after), [diffLines, before, after])
+  const [isOpen, setOpen] = useState(false)
+  if (diff === null) return <p className="faint">The two versions differ in too many lines to compare.</p>
+  const total = diff.hunks.reduce((sum, { lines }) => sum + lines.length, 0)
+  const most = isWhole || isOpen ? total : FIRST
+  return (
+    <div
+      className="diff"
+      data-testid="diff"
+      data-added={diff.added}
+      data-removed={diff.removed}
+      tabIndex={0}
+      role="region"
+      aria-label={`Change: ${formatCount(diff.added)} added, ${formatCount(diff.removed)} removed`}
+    >
+      {total === 0 ? (
+        <p className="faint">No line changed.</p>
+      ) : (
+        firstLines(diff.hunks, most).map((hunk, at) => <HunkView key={at} hunk={hunk} isPart={isPart} />)
+      )}
+      {most < total && (
+        <button type="button" className="code-more" onClick={() => setOpen(true)}>
+          Show all {plural(total, 'line')}
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** The first lines of the hunks, at most so many. */
+function firstLines(hunks: readonly Hunk[], most: number): Hunk[] {
+  const kept: Hunk[] = []
+  let left = most
+  for (const { lines } of hunks) {
+    if (left <= 0) break
+    kept.push({ lines: lines.slice(0, left) })
+    left -= lines.length
+  }
+  return kept
+}
+
+const HunkView = ({ hunk, isPart }: { hunk: Hunk; isPart: boolean }) => (
+  <div className="hunk" dir="ltr">
+    {hunk.lines.map((line, at) => (
+      <Line key={at} line={line} isPart={isPart} />
+    ))}
+  </div>
+)
+
+const Line = ({ line: { sign, text, before, after }, isPart }: { line: DiffLine; isPart: boolean }) => (
+  <div className="diff-line" data-sign={sign === ' ' ? undefined : sign}>
+    {!isPart && (
+      <>
+        <span className="diff-number" aria-hidden="true">
+          {before}
+        </span>
+        <span className="diff-number" aria-hidden="true">
+          {after}
+        </span>
+      </>
+    )}
+    <span className="diff-sign" aria-label={WORDS[sign] || undefined} role={sign === ' ' ? undefined : 'img'}>
+      {sign}
+    </span>
+    <span className="diff-text">
+      <ExactText text={text} />
+    </span>
+  </div>
+)

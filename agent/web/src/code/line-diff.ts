@@ -1,0 +1,34 @@
+/** Two versions of a text, line by line: the hunks with a few lines around each change. */
+import { structuredPatch } from 'diff'
+
+export type DiffLine = { sign: ' ' | '+' | '-'; text: string; before: number | null; after: number | null }
+export type Hunk = { lines: readonly DiffLine[] }
+export type LineDiff = { hunks: readonly Hunk[]; added: number; removed: number }
+
+const AROUND = 3
+/** What differs in more lines is not compared to the end: it would hold up the page. */
+const MOST_EDITS = 4000
+
+/** The differences from `before` to `after`; null where there are too many to compare. */
+export function diffLines(before: string, after: string): LineDiff | null {
+  const patch = structuredPatch('', '', before, after, '', '', { context: AROUND, maxEditLength: MOST_EDITS })
+  if (patch === undefined) return null
+  const hunks = patch.hunks.map(({ oldStart, newStart, lines }) => {
+    let old = oldStart
+    let fresh = newStart
+    return {
+      lines: lines
+        // "\ No newline at end of file" is about the line before.
+        .filter(line => !line.startsWith('\\'))
+        .map((line): DiffLine => {
+          const text = line.slice(1)
+          if (line.startsWith('+')) return { sign: '+', text, before: null, after: fresh++ }
+          if (line.startsWith('-')) return { sign: '-', text, before: old++, after: null }
+          return { sign: ' ', text, before: old++, after: fresh++ }
+        }),
+    }
+  })
+  const count = (sign: DiffLine['sign']) =>
+    hunks.reduce((sum, { lines }) => sum + lines.filter(line => line.sign === sign).length, 0)
+  return { hunks, added: count('+'), removed: count('-') }
+}

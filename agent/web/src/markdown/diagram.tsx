@@ -1,0 +1,54 @@
+/**
+ * A Mermaid diagram as a picture, with its source behind a button. It is drawn in a page of its own
+ * (diagram-frame.html): Mermaid writes style elements, which the policy of this page refuses. What comes back
+ * is shown as an image, and an image runs nothing and loads nothing.
+ */
+import { useEffect, useState } from 'react'
+import { CodeBlock } from '../code/code-block.tsx'
+import { useThemeName } from '../ui/use-theme-name.ts'
+import { drawDiagram, type Drawn } from './draw-diagram.ts'
+
+/** A diagram that streams in is drawn when its source has not changed for so long. */
+const SETTLED_MS = 400
+
+export function Diagram({ source }: { source: string }) {
+  const theme = useThemeName()
+  const [drawn, setDrawn] = useState<Drawn | null>(null)
+  const [isSource, setSource] = useState(false)
+  useEffect(() => {
+    let isWanted = true
+    const timer = setTimeout(() => {
+      void drawDiagram(source, theme === 'dark').then(result => {
+        if (isWanted) setDrawn(result)
+      })
+    }, SETTLED_MS)
+    return () => {
+      isWanted = false
+      clearTimeout(timer)
+    }
+  }, [source, theme])
+  if (drawn === null || 'error' in drawn || isSource)
+    return (
+      <div className="diagram">
+        <CodeBlock code={source} language="" label="Mermaid" />
+        {drawn !== null && 'error' in drawn && (
+          <p className="faint" role="status">
+            The diagram could not be drawn: {drawn.error}
+          </p>
+        )}
+        {isSource && (
+          <button type="button" className="button quiet small" onClick={() => setSource(false)}>
+            Show the diagram
+          </button>
+        )}
+      </div>
+    )
+  return (
+    <figure className="diagram" data-testid="diagram">
+      <img src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn.svg)}`} alt="Diagram" />
+      <button type="button" className="button quiet small" onClick={() => setSource(true)}>
+        Show the source
+      </button>
+    </figure>
+  )
+}

@@ -1,0 +1,11 @@
+/** What reads and draws formulas. Loaded with the first text that may hold one. */
+import 'katex/dist/katex.min.css'
+import rehypeKatex from 'rehype-katex'
+import remarkMath from 'remark-math'
+
+/** A formula that is wrong is shown as it was written. */
+export const READ_MATHS = [remarkMath, { singleDollarTextMath: false }] as const
+export const DRAW_MATHS = [
+  rehypeKatex,
+  { throwOnError: false, errorColor: 'currentColor', trust: false, maxExpand: 200, maxSize: 20 },
+] as const

@@ -1,0 +1,38 @@
+/** A command as one types it, and what it printed. */
+import { CodeText } from '../code/code-text.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { numberOf, textOf, type ToolCall } from './tool-call.ts'
+import { TerminalText } from './terminal-text.tsx'
+
+export function CommandView({ call: { args, result } }: { call: ToolCall }) {
+  const command = textOf(args, 'command') ?? ''
+  const output = textOf(result, 'output')
+  const code = numberOf(result, 'exit_code')
+  const signal = textOf(result, 'signal')
+  return (
+    <div className="command" data-testid="command" dir="ltr">
+      <Command command={command} />
+      {output !== null && output !== '' && (
+        <pre className="command-output" tabIndex={0} role="region" aria-label="Output" data-testid="output">
+          <TerminalText text={output} />
+        </pre>
+      )}
+      {result !== null && (output === '' || code !== 0 || signal !== null) && (
+        <p className="command-end faint">
+          {output === '' && 'No output. '}
+          {signal !== null ? `Ended by ${signal}.` : code !== null && code !== 0 ? `Exit code ${code}.` : ''}
+        </p>
+      )}
+    </div>
+  )
+}
+
+export const Command = ({ command }: { command: string }) => (
+  <div className="command-line">
+    <span aria-hidden="true">$</span>
+    <pre>
+      <CodeText code={command} language="bash" />
+    </pre>
+    <CopyButton text={command} name="Copy the command" />
+  </div>
+)

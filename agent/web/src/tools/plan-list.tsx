@@ -1,0 +1,39 @@
+/** A plan: what is done, what goes on, what is to come. */
+import type { Todo } from '@cairn/protocol'
+import { ExactText } from '../ui/exact-text.tsx'
+
+const SIGNS = { pending: '○', in_progress: '◐', completed: '●', cancelled: '–' } as const
+const WORDS = {
+  pending: 'to do',
+  in_progress: 'in progress',
+  completed: 'done',
+  cancelled: 'cancelled',
+} as const
+
+/** `todos` of a log may be of any shape; what is no entry is left out. */
+export function PlanList({ todos }: { todos: readonly unknown[] }) {
+  return (
+    <ol className="plan-list" data-testid="plan-list">
+      {todos.filter(isTodo).map(({ id, status, content }) => (
+        <li key={id} data-status={status}>
+          <span aria-label={WORDS[status]} role="img">
+            {SIGNS[status]}
+          </span>
+          <span dir="auto">
+            <ExactText text={content} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function isTodo(value: unknown): value is Todo {
+  const { id, status, content } = (value ?? {}) as Record<string, unknown>
+  return (
+    typeof id === 'string' &&
+    typeof content === 'string' &&
+    typeof status === 'string' &&
+    Object.hasOwn(SIGNS, status)
+  )
+}

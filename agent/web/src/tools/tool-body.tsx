@@ -1,0 +1,102 @@
+/**
+ * An open call: what was asked and what came of it, in the form of its tool, and the record as JSON behind a
+ * fold. A row a tool; of a tool without one (those of MCP servers among them) the JSON is the view.
+ */
+import { type ReactNode, useState } from 'react'
+import { toolError } from '@cairn/protocol'
+import { CodeBlock } from '../code/code-block.tsx'
+import { DiffView } from '../code/diff-view.tsx'
+import { languageOfFile } from '../code/language.ts'
+import { JsonView } from '../events/json-view.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
+import { CommandView } from './command-view.tsx'
+import { FileList, FoundLines } from './file-list.tsx'
+import { PlanList } from './plan-list.tsx'
+import { numberOf, textOf, listOf, type ToolCall } from './tool-call.ts'
+import { WebPage } from './web-page.tsx'
+import './tools.css'
+
+type View = (call: ToolCall) => ReactNode
+
+const VIEWS: Readonly<Record<string, View>> = {
+  terminal: call => <CommandView call={call} />,
+  write_file: ({ args }) => {
+    const path = textOf(args, 'path') ?? ''
+    return <CodeBlock label={path} code={textOf(args, 'content') ?? ''} language={languageOfFile(path)} />
+  },
+  edit_file: ({ args }) => (
+    <DiffView before={textOf(args, 'old_string') ?? ''} after={textOf(args, 'new_string') ?? ''} isPart />
+  ),
+  read_file: ({ args, result }) => {
+    const path = textOf(args, 'path') ?? ''
+    const first = numberOf(result, 'first_line')
+    const code = textOf(result, 'content')
+    const lines = first === null ? '' : `, lines ${first} to ${numberOf(result, 'last_line') ?? ''}`
+    return code === null ? null : (
+      <CodeBlock label={`${path}${lines}`} code={code} language={languageOfFile(path)} />
+    )
+  },
+  list_files: ({ result }) => <FileList entries={listOf(result, 'entries')} />,
+  search_files: ({ result }) => <FoundLines matches={listOf(result, 'matches')} />,
+  web_fetch: ({ result }) => result && <WebPage result={result} />,
+  todo: ({ args }) => <PlanList todos={listOf(args, 'todos')} />,
+}
+
+type Props = { call: ToolCall; onEvent: (id: number) => void }
+
+export function ToolBody({ call, onEvent }: Props) {
+  const view = call.args === null ? undefined : VIEWS[call.name]
+  const error = call.content === null ? null : toolError(call.content)
+  if (view === undefined) return <Recorded call={call} onEvent={onEvent} />
+  return (
+    <>
+      {view(call)}
+      {error !== null && (
+        <p className="inline-error" data-testid="tool-failure">
+          <ExactText text={error} />
+        </p>
+      )}
+      <RecordFold call={call} onEvent={onEvent} />
+    </>
+  )
+}
+
+/** What the log holds, for who wants to know exactly. */
+function RecordFold({ call, onEvent }: Props) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details
+      className="record"
+      data-testid="tool-record"
+      open={isOpen}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <ChevronIcon /> As recorded
+      </summary>
+      {isOpen && <Recorded call={call} onEvent={onEvent} />}
+    </details>
+  )
+}
+
+function Recorded({ call: { rawArgs, content }, onEvent }: Props) {
+  return (
+    <>
+      <h4>Arguments</h4>
+      <JsonView value={rawArgs} onJump={onEvent} />
+      {content !== null && (
+        <>
+          <h4>Result</h4>
+          {/^\s*[[{]/.test(content) ? (
+            <JsonView value={content} onJump={onEvent} />
+          ) : (
+            <pre className="tool-text" tabIndex={0}>
+              <ExactText text={content} />
+            </pre>
+          )}
+        </>
+      )}
+    </>
+  )
+}

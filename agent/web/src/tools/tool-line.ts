@@ -1,0 +1,87 @@
+/** The closed card of a call: what it is about in a few words. A row a tool; others say their arguments. */
+import { formatCount, oneLine, plural } from '../format.ts'
+import { listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
+
+const LONGEST = 140
+
+/** `verb` for people in place of the tool's name, `object` in the face of code. */
+export type ToolLine = { verb: string; object: string; note?: string }
+type Say = (call: ToolCall) => ToolLine
+
+const pathAnd = (verb: string, note: (call: ToolCall) => string | undefined): Say => {
+  return call => {
+    const said = note(call)
+    return {
+      verb,
+      object: textOf(call.args, 'path') ?? '.',
+      ...(said !== undefined && { note: said }),
+    }
+  }
+}
+
+const lineCount = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length)
+
+const LINES: Readonly<Record<string, Say>> = {
+  terminal: ({ args, result }) => {
+    const code = numberOf(result, 'exit_code')
+    return {
+      verb: '$',
+      object: textOf(args, 'command') ?? '',
+      ...(code !== null && code !== 0 && { note: `exit ${code}` }),
+    }
+  },
+  write_file: pathAnd('Write', ({ args }) => plural(lineCount(textOf(args, 'content') ?? ''), 'line')),
+  edit_file: pathAnd('Edit', ({ args }) => {
+    const removed = lineCount(textOf(args, 'old_string') ?? '')
+    const added = lineCount(textOf(args, 'new_string') ?? '')
+    return `+${formatCount(added)} −${formatCount(removed)}`
+  }),
+  read_file: pathAnd('Read', ({ result }) => {
+    const total = numberOf(result, 'total_lines')
+    return total === null ? undefined : plural(total, 'line')
+  }),
+  list_files: pathAnd('List', ({ result }) =>
+    result === null ? undefined : plural(listOf(result, 'entries').length, 'entry', 'entries'),
+  ),
+  search_files: ({ args, result }) => {
+    const found = plural(listOf(result, 'matches').length, 'match', 'matches')
+    return {
+      verb: 'Search',
+      object: textOf(args, 'pattern') ?? '',
+      ...(result?.['matches'] !== undefined && { note: found }),
+    }
+  },
+  web_fetch: ({ args, result }) => {
+    const status = numberOf(result, 'status')
+    return {
+      verb: 'Fetch',
+      object: textOf(args, 'url') ?? '',
+      ...(status !== null && { note: String(status) }),
+    }
+  },
+  create_artifact: ({ args }) => ({ verb: 'Show', object: textOf(args, 'name') ?? '' }),
+  todo: ({ args }) => {
+    const todos = listOf(args, 'todos') as { status?: unknown; content?: unknown }[]
+    const done = todos.filter(({ status }) => status === 'completed').length
+    const now = todos.find(({ status }) => status === 'in_progress')?.content
+    return {
+      verb: 'Plan',
+      object: typeof now === 'string' ? now : '',
+      note: `${done} of ${todos.length} done`,
+    }
+  },
+}
+
+export function toolLine(call: ToolCall): ToolLine {
+  const line = call.args === null ? undefined : LINES[call.name]?.(call)
+  const { verb, object, note } = line ?? { verb: call.name, object: excerpt(call.rawArgs), note: undefined }
+  return { verb, object: oneLine(object, LONGEST), ...(note !== undefined && { note }) }
+}
+
+/** The first few arguments. */
+function excerpt(args: unknown): string {
+  if (typeof args !== 'object' || args === null) return String(args)
+  return Object.values(args)
+    .map(value => (typeof value === 'string' ? value : JSON.stringify(value)))
+    .join('  ')
+}

@@ -1,0 +1,26 @@
+/** A page that was fetched: where it is, what it is called, and its text. */
+import { CodeBlock } from '../code/code-block.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
+import { type Arguments, numberOf, textOf } from './tool-call.ts'
+
+export function WebPage({ result }: { result: Arguments }) {
+  const title = textOf(result, 'title')
+  const text = textOf(result, 'text')
+  const status = numberOf(result, 'status')
+  return (
+    <div className="web-page">
+      <p>
+        {title !== null && (
+          <strong dir="auto">
+            <ExactText text={title} />
+          </strong>
+        )}{' '}
+        <span className="faint">
+          <ExactText text={textOf(result, 'url') ?? ''} />
+          {status !== null && ` · ${status}`}
+        </span>
+      </p>
+      {text !== null && <CodeBlock label="Text of the page" code={text} language="" />}
+    </div>
+  )
+}

@@ -1,0 +1,30 @@
+/** Copies a text, and says that it did. */
+import { useEffect, useState } from 'react'
+import { CheckIcon, CopyIcon } from './icons.tsx'
+import { sayError } from './toasts.tsx'
+
+/** So long the button says that the text was copied. */
+const SAID_MS = 1600
+
+export function CopyButton({ text, name }: { text: string; name: string }) {
+  const [isCopied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!isCopied) return
+    const timer = setTimeout(() => setCopied(false), SAID_MS)
+    return () => clearTimeout(timer)
+  }, [isCopied])
+  return (
+    <button
+      type="button"
+      className="button quiet square small"
+      aria-label={isCopied ? 'Copied' : name}
+      title={name}
+      data-testid="copy"
+      onClick={() => {
+        navigator.clipboard.writeText(text).then(() => setCopied(true), sayError)
+      }}
+    >
+      {isCopied ? <CheckIcon /> : <CopyIcon />}
+    </button>
+  )
+}

@@ -1,0 +1,70 @@
+/** A table that says that there is more of it at the side, with its rows to copy as CSV. */
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { plural } from '../format.ts'
+import { CopyIcon } from './icons.tsx'
+import { say, sayError } from './toasts.tsx'
+import './wide-table.css'
+
+type Props = {
+  name: string
+  columns: number
+  /** What is copied; of the table as it was drawn where it is not given. */
+  csv: (table: HTMLTableElement) => string
+  children: ReactNode
+}
+
+export function WideTable({ name, columns, csv, children }: Props) {
+  const box = useRef<HTMLDivElement>(null)
+  const hidden = useHiddenSides(box)
+  const copy = () => {
+    const table = box.current?.querySelector('table')
+    if (!table) return
+    navigator.clipboard.writeText(csv(table)).then(() => say('The table is copied as CSV.'), sayError)
+  }
+  return (
+    <div className="wide-table" data-more={hidden || undefined}>
+      <div
+        className="table-scroll"
+        ref={box}
+        tabIndex={0}
+        role="region"
+        aria-label={`${name}, ${plural(columns, 'column')}`}
+        data-testid="table-scroll"
+      >
+        {children}
+      </div>
+      <p className="table-foot faint">
+        <span data-testid="table-more">
+          {hidden === '' ? '' : `${plural(columns, 'column')}: scroll sideways for the rest`}
+        </span>
+        <button type="button" className="button quiet small" onClick={copy} data-testid="copy-csv">
+          <CopyIcon />
+          CSV
+        </button>
+      </p>
+    </div>
+  )
+}
+
+/** "start", "end", both, or nothing: where columns are out of sight. */
+function useHiddenSides(box: { current: HTMLDivElement | null }): string {
+  const [hidden, setHidden] = useState('')
+  useEffect(() => {
+    const element = box.current
+    if (!element) return
+    const look = () => {
+      const rest = element.scrollWidth - element.clientWidth
+      const at = Math.abs(element.scrollLeft)
+      setHidden([at > 1 && 'start', rest - at > 1 && 'end'].filter(side => side !== false).join(' '))
+    }
+    const observer = new ResizeObserver(look)
+    observer.observe(element)
+    if (element.firstElementChild) observer.observe(element.firstElementChild)
+    element.addEventListener('scroll', look, { passive: true })
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', look)
+    }
+  }, [box])
+  return hidden
+}
