@@ -35,6 +35,7 @@ export function Conversation({
   return (
     <div
       className="chat-content"
+      data-testid="chat-content"
       ref={content}
       role="log"
       aria-label="Conversation"

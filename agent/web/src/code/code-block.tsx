@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import { plural } from '../format.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import { CodeText } from './code-text.tsx'
 import { languageName } from './language.ts'
 
@@ -29,7 +30,7 @@ export function CodeBlock({ code, language, label, isWhole = false }: Props) {
         <span className="truncate">{name === '' ? 'Text' : name}</span>
         <CopyButton text={code} name="Copy the code" />
       </header>
-      <pre tabIndex={0} role="region" aria-label={name === '' ? 'Code' : `Code, ${name}`} dir="ltr">
+      <pre {...scrollRegion(name === '' ? 'Code' : `Code, ${name}`)} dir="ltr">
         <code>
           <CodeText code={isFolded ? lines.slice(0, FIRST).join('\n') : code} language={language} />
         </code>

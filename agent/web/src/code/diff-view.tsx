@@ -2,6 +2,7 @@
 import { Suspense, use, useMemo, useState } from 'react'
 import { formatCount, plural } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import type { DiffLine, Hunk } from './line-diff.ts'
 import './diff.css'
 
@@ -31,7 +32,10 @@ export function DiffView(props: Props) {
 
 function Compared({ before, after, isPart = false, isWhole = false }: Props) {
   const { diffLines } = use(loadDiff())
-  const diff = useMemo(() => diffLines(before, after), [diffLines, before, after])
+  const diff = useMemo(
+    () => diffLines(before, after, isWhole ? Infinity : undefined),
+    [diffLines, before, after, isWhole],
+  )
   const [isOpen, setOpen] = useState(false)
   if (diff === null) return <p className="faint">The two versions differ in too many lines to compare.</p>
   const total = diff.hunks.reduce((sum, { lines }) => sum + lines.length, 0)
@@ -42,9 +46,7 @@ function Compared({ before, after, isPart = false, isWhole = false }: Props) {
       data-testid="diff"
       data-added={diff.added}
       data-removed={diff.removed}
-      tabIndex={0}
-      role="region"
-      aria-label={`Change: ${formatCount(diff.added)} added, ${formatCount(diff.removed)} removed`}
+      {...scrollRegion(`Change: ${formatCount(diff.added)} added, ${formatCount(diff.removed)} removed`)}
     >
       {total === 0 ? (
         <p className="faint">No line changed.</p>

@@ -1,8 +1,9 @@
 /** What an approval covers, whole: approving waits until it was shown. */
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { InboxItem } from '@cairn/protocol'
 import { formatCount, plural } from '../format.ts'
+import { gateForm } from './gate-view.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
 
 /** So much is shown without asking. */
@@ -11,6 +12,8 @@ const SHORT_LINES = 12
 
 export type GateArguments = {
   text: string
+  /** In the form of the tool; null where there is none. */
+  form: ReactNode
   redactions: number
   /** Of what is shown; absent in items of older releases. */
   shownHash: string | undefined
@@ -20,11 +23,19 @@ export type GateArguments = {
 
 export function useGateArguments(payload: InboxItem['payload'] | undefined): GateArguments {
   const [isExpanded, setExpanded] = useState(false)
-  const { arguments: args, arguments_excerpt: excerpt, redactions, shown_hash: hash } = payload ?? {}
+  const {
+    arguments: args,
+    arguments_excerpt: excerpt,
+    redactions,
+    shown_hash: hash,
+    tool_name: tool,
+  } = payload ?? {}
   const text = args === undefined ? String(excerpt ?? '') : JSON.stringify(args, null, 2)
   const isShort = text.length <= SHORT_CHARS && text.split('\n').length <= SHORT_LINES
+  const isObject = typeof args === 'object' && args !== null && !Array.isArray(args)
   return {
     text,
+    form: isObject ? gateForm(tool, args as Record<string, unknown>) : null,
     redactions: typeof redactions === 'number' ? redactions : 0,
     shownHash: typeof hash === 'string' ? hash : undefined,
     isWhole: payload !== undefined && (isShort || isExpanded),
@@ -32,12 +43,18 @@ export function useGateArguments(payload: InboxItem['payload'] | undefined): Gat
   }
 }
 
-export function GateArgumentsView({ text, redactions, isWhole, showWhole }: GateArguments) {
+export function GateArgumentsView({ text, form, redactions, isWhole, showWhole }: GateArguments) {
   return (
     <>
-      <pre className="excerpt exact" data-testid="gate-arguments" data-whole={isWhole || undefined}>
-        <ExactText text={isWhole ? text : text.slice(0, SHORT_CHARS)} />
-      </pre>
+      {isWhole && form !== null ? (
+        <div className="gate-form" data-testid="gate-arguments" data-whole>
+          {form}
+        </div>
+      ) : (
+        <pre className="excerpt exact" data-testid="gate-arguments" data-whole={isWhole || undefined}>
+          <ExactText text={isWhole ? text : text.slice(0, SHORT_CHARS)} />
+        </pre>
+      )}
       {!isWhole && (
         <Button className="button" onPress={showWhole} data-testid="show-arguments">
           Show all {formatCount(text.length)} characters to approve

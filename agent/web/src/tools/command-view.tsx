@@ -1,6 +1,7 @@
 /** A command as one types it, and what it printed. */
 import { CodeText } from '../code/code-text.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import { numberOf, textOf, type ToolCall } from './tool-call.ts'
 import { TerminalText } from './terminal-text.tsx'
 
@@ -13,7 +14,7 @@ export function CommandView({ call: { args, result } }: { call: ToolCall }) {
     <div className="command" data-testid="command" dir="ltr">
       <Command command={command} />
       {output !== null && output !== '' && (
-        <pre className="command-output" tabIndex={0} role="region" aria-label="Output" data-testid="output">
+        <pre className="command-output" {...scrollRegion('Output')} data-testid="output">
           <TerminalText text={output} />
         </pre>
       )}

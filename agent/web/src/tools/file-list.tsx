@@ -1,5 +1,6 @@
 /** What a folder holds, and what a search found. */
 import { ExactText } from '../ui/exact-text.tsx'
+import { scrollRegion } from '../ui/scroll-region.ts'
 
 const FIRST = 200
 
@@ -15,14 +16,16 @@ export function FoundLines({ matches }: { matches: readonly unknown[] }) {
 function Lines({ lines, name }: { lines: readonly string[]; name: string }) {
   if (lines.length === 0) return <p className="faint">None.</p>
   return (
-    <ul className="tool-lines" aria-label={name} dir="ltr" tabIndex={0}>
-      {lines.slice(0, FIRST).map((line, at) => (
-        <li key={at}>
-          <Line text={line} />
-        </li>
-      ))}
-      {lines.length > FIRST && <li className="faint">and {lines.length - FIRST} more, as recorded</li>}
-    </ul>
+    <div className="tool-lines" dir="ltr" {...scrollRegion(name)}>
+      <ul>
+        {lines.slice(0, FIRST).map((line, at) => (
+          <li key={at}>
+            <Line text={line} />
+          </li>
+        ))}
+        {lines.length > FIRST && <li className="faint">and {lines.length - FIRST} more, as recorded</li>}
+      </ul>
+    </div>
   )
 }
 

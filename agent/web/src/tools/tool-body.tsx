@@ -10,6 +10,7 @@ import { languageOfFile } from '../code/language.ts'
 import { JsonView } from '../events/json-view.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/icons.tsx'
+import { scrollRegion } from '../ui/scroll-region.ts'
 import { CommandView } from './command-view.tsx'
 import { FileList, FoundLines } from './file-list.tsx'
 import { PlanList } from './plan-list.tsx'
@@ -91,7 +92,7 @@ function Recorded({ call: { rawArgs, content }, onEvent }: Props) {
           {/^\s*[[{]/.test(content) ? (
             <JsonView value={content} onJump={onEvent} />
           ) : (
-            <pre className="tool-text" tabIndex={0}>
+            <pre className="tool-text" {...scrollRegion('Result')}>
               <ExactText text={content} />
             </pre>
           )}

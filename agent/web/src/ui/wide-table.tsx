@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { plural } from '../format.ts'
 import { CopyIcon } from './icons.tsx'
+import { scrollRegion } from './scroll-region.ts'
 import { say, sayError } from './toasts.tsx'
 import './wide-table.css'
 
@@ -26,9 +27,7 @@ export function WideTable({ name, columns, csv, children }: Props) {
       <div
         className="table-scroll"
         ref={box}
-        tabIndex={0}
-        role="region"
-        aria-label={`${name}, ${plural(columns, 'column')}`}
+        {...scrollRegion(`${name}, ${plural(columns, 'column')}`)}
         data-testid="table-scroll"
       >
         {children}
