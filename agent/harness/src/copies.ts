@@ -12,6 +12,7 @@ import {
   type CopiedFile,
   copyWorkspace,
   Directory,
+  getContent,
   makeSessionFolder,
   removeTree,
   RESERVED_DIR,
@@ -20,7 +21,7 @@ import {
   unlessMissing,
 } from '@cairn/workspace'
 import { ConfigurationError } from './agent.ts'
-import { getContent, putContent } from './tools/checkpoint.ts'
+import { putContent } from './tools/checkpoint.ts'
 
 export type Copies = {
   /** Nothing happens where it is there. */

@@ -47,6 +47,8 @@ export const ROUTE_TABLE: Readonly<Record<RouteName, RouteLine>> = {
   getArtifact: { method: 'GET', path: '/sessions/{id}/artifacts/{artifact_id}', alias: true, answers: true },
   workspaceTree: { method: 'GET', path: '/sessions/{id}/workspace/tree', alias: true, answers: true },
   workspaceFile: { method: 'GET', path: '/sessions/{id}/workspace/file', alias: true, answers: true },
+  putWorkspaceFile: { method: 'POST', path: '/sessions/{id}/workspace/file', alias: true, answers: true },
+  workspaceCheckpoint: { method: 'GET', path: '/sessions/{id}/workspace/checkpoints/{hash}', alias: true, answers: true },
   listInbox: { method: 'GET', path: '/inbox', alias: true, answers: true },
   streamInbox: { method: 'GET', path: '/inbox/stream', alias: true, answers: false },
   getInboxItem: { method: 'GET', path: '/inbox/{item_id}', alias: true, answers: true },

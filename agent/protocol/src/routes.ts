@@ -543,6 +543,37 @@ export const ROUTES = {
       truncated: z.boolean(),
     }),
   },
+  putWorkspaceFile: {
+    method: 'POST',
+    path: '/sessions/{id}/workspace/file',
+    summary: 'Put a file into the workspace, to be attached to a message',
+    ...onSession,
+    creates: true,
+    body: z.strictObject({
+      filename: z.string().min(1).max(200).describe('what it is called; it lies below uploads/'),
+      content: z.base64().describe('its bytes'),
+      mime_type: z.string().max(200).optional(),
+    }),
+    status: 201,
+    answer: Attachment,
+  },
+  workspaceCheckpoint: {
+    method: 'GET',
+    path: '/sessions/{id}/workspace/checkpoints/{hash}',
+    summary: 'Files as they were before a call changed them (checkpoint_hash of its tool.call)',
+    ...onSession,
+    status: 200,
+    answer: z.object({
+      files: z.array(
+        z.object({
+          path: z.string(),
+          existed: z.boolean(),
+          size: z.int(),
+          content: z.string().nullable().describe('its text; null where it is no text, or too long'),
+        }),
+      ),
+    }),
+  },
   listInbox: {
     method: 'GET',
     path: '/inbox',

@@ -10,6 +10,7 @@
  */
 export { addressing } from './addressing.ts'
 export { type ChangedFile, changedFiles } from './changed-files.ts'
+export { type CheckpointManifest, getContent, NoCheckpoint, readCheckpoint } from './checkpoint-content.ts'
 export { copyFolder } from './copy-out.ts'
 export { type CopiedFile, copyWorkspace, TooLarge } from './copy-workspace.ts'
 export { Directory, type Entry } from './directory.ts'

@@ -39,6 +39,7 @@ import {
   resumeMission,
 } from './missions.ts'
 import { workspaceFile, workspaceTree } from './workspace.ts'
+import { putWorkspaceFile, workspaceCheckpoint } from './workspace-changes.ts'
 
 /** A handler for every route of the contract. */
 export const HANDLERS: Handlers = {
@@ -77,6 +78,8 @@ export const HANDLERS: Handlers = {
   getArtifact,
   workspaceTree,
   workspaceFile,
+  putWorkspaceFile,
+  workspaceCheckpoint,
   listInbox,
   streamInbox,
   getInboxItem,

@@ -4,21 +4,21 @@
  * `tool.call` (contract 10.3).
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { mkdir, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  type CheckpointManifest,
+  getContent,
   type Located,
   locate,
   MAX_FILE_BYTES,
   openFile,
+  readCheckpoint,
   removeFile,
   replaceFile,
   unlessMissing,
 } from '@cairn/workspace'
 import { canonicalJson } from '../canonical-json.ts'
-
-/** Workspace path → SHA-256 of its content and its mode; null: there was no such file. */
-type Manifest = Record<string, { sha256: string; mode: number } | null>
 
 const sha256 = (content: Uint8Array | string) => createHash('sha256').update(content).digest('hex')
 
@@ -33,15 +33,7 @@ export async function putContent(folder: string, content: Uint8Array | string): 
   return hash
 }
 
-export async function getContent(folder: string, hash: string): Promise<Buffer> {
-  if (!/^[0-9a-f]{64}$/.test(hash))
-    throw new Error(`[checkpoint] '${hash.slice(0, 80)}' is not the hash of a checkpoint`)
-  const content = await readFile(join(folder, hash.slice(0, 2), hash))
-  if (sha256(content) !== hash) throw new Error(`[checkpoint] ${hash} is damaged`)
-  return content
-}
-
-async function keep(folder: string, found: Located): Promise<Manifest[string]> {
+async function keep(folder: string, found: Located): Promise<CheckpointManifest[string]> {
   await using file = await openFile(found)
   const { size, mode } = file.stats
   if (size > MAX_FILE_BYTES)
@@ -61,7 +53,7 @@ export async function saveCheckpoint(
   workspace: string,
   paths: readonly string[],
 ): Promise<string> {
-  const manifest: Manifest = {}
+  const manifest: CheckpointManifest = {}
   for (const given of paths) {
     await using found = await locate(workspace, given, 'write')
     // A folder in the file's place is the tool's to refuse; there is nothing of it to keep.
@@ -75,7 +67,7 @@ export async function saveCheckpoint(
  * changes nothing more.
  */
 export async function restoreCheckpoint(folder: string, workspace: string, hash: string): Promise<string[]> {
-  const manifest = JSON.parse((await getContent(folder, hash)).toString('utf8')) as Manifest
+  const manifest = await readCheckpoint(folder, hash)
   for (const [shown, kept] of Object.entries(manifest)) {
     await using found = await locate(workspace, shown, 'write')
     if (kept === null) await removeFile(found)
