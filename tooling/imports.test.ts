@@ -68,7 +68,15 @@ const packages = (['agent', 'tune'] as const).flatMap(product =>
 // These run in a browser as well as in the server.
 const pure = ['protocol', 'state']
 const browserSafe = [...pure, 'client', 'web']
-const testOnly = ['vitest', 'fast-check', 'playwright-core', '@copilotkit/aimock', 'react', 'react-dom']
+const testOnly = [
+  'axe-core',
+  'vitest',
+  'fast-check',
+  'playwright-core',
+  '@copilotkit/aimock',
+  'react',
+  'react-dom',
+]
 
 type Manifest = { dependencies?: Record<string, string>; exports?: Record<string, string> }
 

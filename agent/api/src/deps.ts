@@ -37,6 +37,8 @@ export type ApiDeps = {
   demo: boolean
   /** What commands run in, for those who ask; absent: they run on workers elsewhere. */
   sandbox?: AnswerOf<'about'>['sandbox']
+  /** The skills that a message may call; absent: there are none. */
+  skills?: () => Promise<AnswerOf<'about'>['skills']>
   /** A worker without an API: probes and metrics only. */
   probesOnly?: boolean
   /** Paths of others on this server. */

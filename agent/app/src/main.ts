@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   createApi,
@@ -17,6 +17,7 @@ import {
 import {
   chooseSandbox,
   createModels,
+  readSkillsAnew,
   type Sandbox,
   type Standing,
   startScriptedProviders,
@@ -105,6 +106,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     version: readVersion(),
     demo,
     ...(sandbox === null ? {} : { sandbox: sandbox.standing }),
+    skills: () => listSkills(options, log),
     metrics,
     mounts,
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
@@ -141,6 +143,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await running.disposeAsync()
     },
   }
+}
+
+/** Read anew each time: skills come and go. One that cannot be read is none; the worker says so. */
+async function listSkills(
+  { config, configDir }: ServiceOptions,
+  log: Logger,
+): Promise<{ name: string; description: string }[]> {
+  const directory = config.skills === undefined ? undefined : resolve(configDir, config.skills)
+  const { skills } = await readSkillsAnew(directory, (level, message, fields) => log[level](message, fields))
+  return [...skills].map(([name, { description }]) => ({ name, description }))
 }
 
 const reportTo =

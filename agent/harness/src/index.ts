@@ -17,7 +17,7 @@ export { createModels, type Models, type ResolvedModel } from './llm/registry.ts
 export { startScriptedProviders, type ScriptedProviders } from './llm/scripted-providers.ts'
 export { removeRetired, type RemoveRetired } from './remove-retired.ts'
 export { chooseSandbox, type Sandbox, type Standing } from './sandbox/choose.ts'
-export { readSkills } from './skills/catalogue.ts'
+export { readSkills, readSkillsAnew } from './skills/catalogue.ts'
 export { builtinDefinitions, builtinTools } from './tools/catalogue.ts'
 export { toolJsonSchema } from './tools/parameters.ts'
 export { createQuota } from './tools/workspace-quota.ts'

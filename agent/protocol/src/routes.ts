@@ -166,6 +166,10 @@ export const InboxResponse = z.union([
       .string()
       .optional()
       .describe('of a gate: the shown_hash of the arguments that were shown to whoever decides'),
+    reason: said
+      .pipe(z.string().max(2000))
+      .optional()
+      .describe('of a gate that is rejected: what the agent is told'),
   }),
   z.strictObject({
     completed: z.literal(true),
@@ -687,13 +691,16 @@ export const ROUTES = {
   about: {
     method: 'GET',
     path: '/about',
-    summary: 'Agents, disclosure level, whether the demo model is in use, and what commands run in',
+    summary: 'Agents, skills, disclosure, whether the demo model is in use, and what commands run in',
     access: 'any',
     alias: true,
     status: 200,
     answer: z.object({
       version: z.string(),
       agents: z.array(z.object({ name: z.string(), model: z.string() })),
+      skills: z
+        .array(z.object({ name: z.string(), description: z.string() }))
+        .describe('what a message may call by /<name>'),
       demo: z.boolean(),
       disclosure: z.object({ level: z.string(), text: z.string().nullable() }),
       sandbox: z

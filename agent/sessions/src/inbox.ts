@@ -28,7 +28,7 @@ import { findTask, unblockTask } from './tasks.ts'
 export const GRANT_TTL_MS = 60 * 60 * 1000
 
 export type InboxAnswer =
-  | { decision: 'approve' | 'reject'; shown_hash?: string | undefined }
+  | { decision: 'approve' | 'reject'; shown_hash?: string | undefined; reason?: string | undefined }
   | { completed: true; note?: string | undefined }
 
 /**
@@ -45,7 +45,7 @@ export async function respondInbox(
 ): Promise<InboxItem> {
   const item = await findInboxItem(deps.store, principal, itemId)
   const { decision, message } =
-    'decision' in answer ? decide(deps, item, answer.decision, principal) : completeAction(item, answer.note)
+    'decision' in answer ? decide(deps, item, answer, principal) : completeAction(item, answer.note)
   if (item.status !== 'pending') throw answeredBefore(item)
   if ('decision' in answer) refuseUnseen(item, answer)
   const row: RowChange = {
@@ -125,15 +125,17 @@ type Decided = {
 const decide = (
   deps: Deps,
   item: StoredInboxItem,
-  decision: 'approve' | 'reject',
+  { decision, reason }: Extract<InboxAnswer, { decision: string }>,
   principal: Principal,
 ): Decided =>
-  proposalOf(item) === null ? decideGate(deps, item, decision, principal) : { decision, message: null }
+  proposalOf(item) === null
+    ? decideGate(deps, item, { decision, reason }, principal)
+    : { decision, message: null }
 
 function decideGate(
   { newId, now }: Deps,
   item: StoredInboxItem,
-  decision: 'approve' | 'reject',
+  { decision, reason }: { decision: 'approve' | 'reject'; reason: string | undefined },
   principal: Principal,
 ): Decided {
   if (item.kind !== 'governance_gate') throw wrongKind(item, 'decision', 'governance_gate')
@@ -150,7 +152,8 @@ function decideGate(
       message: syntheticMessage(
         'governance_decision',
         `[Decision] ${who} rejected the call of ${tool} (${tool_call_id}). Do not repeat it; go on ` +
-          'without it or say what is missing.',
+          'without it or say what is missing.' +
+          (reason === undefined ? '' : ` The reason given: ${reason}`),
         about,
       ),
     }

@@ -166,6 +166,7 @@ function gated(items: ChatItem[], event: EventOf<'inbox.governance_gate'>): void
     policy_id,
     decision: null,
     decided_by: null,
+    decided_at: null,
   })
 }
 
@@ -174,7 +175,13 @@ function decide(items: ChatItem[], event: EventOf<'user.message'>): void {
   const decision = metadata?.['decision']
   if (decision !== 'approve' && decision !== 'reject') return
   const gate = findItem(items, 'approval', item => item.tool_call_id === tool_call_id, Infinity)
-  if (gate) items[gate.index] = { ...gate.item, decision, decided_by: decider(metadata) }
+  if (gate)
+    items[gate.index] = {
+      ...gate.item,
+      decision,
+      decided_by: decider(metadata),
+      decided_at: event.created_at,
+    }
 }
 
 function decider(metadata: Record<string, unknown> = {}): ItemOf<'approval'>['decided_by'] {

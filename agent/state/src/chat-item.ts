@@ -66,6 +66,7 @@ export type ChatItem =
       decision: 'approve' | 'reject' | null
       /** Who decided, where the log says so. */
       decided_by: Pick<Principal, 'kind' | 'id'> | null
+      decided_at: string | null
     }
   | {
       kind: 'artifact'

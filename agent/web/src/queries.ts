@@ -114,6 +114,13 @@ export const fileQuery = (sessionId: string, path: string) =>
     staleTime: 60_000,
   })
 
+export const treeQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ['tree', sessionId],
+    queryFn: ({ signal }) => client.call('workspaceTree', { params: { id: sessionId }, signal }),
+    staleTime: 5000,
+  })
+
 /** Waits for an answer of a person. */
 export const needsAnswer = (item: InboxItem): boolean =>
   item.status === 'pending' &&

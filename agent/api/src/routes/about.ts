@@ -10,7 +10,7 @@ const ON_WORKERS = {
 } as const
 
 export const about: Handler<'about'> = async ({ services }) => {
-  const { config, version, demo, sandbox = ON_WORKERS } = services
+  const { config, version, demo, sandbox = ON_WORKERS, skills } = services
   const { level } = config.disclosure
   const shown = disclosureText(config.disclosure, {
     agent: DEFAULT_AGENT,
@@ -23,6 +23,7 @@ export const about: Handler<'about'> = async ({ services }) => {
     demo,
     sandbox,
     disclosure: { level, text: shown?.text ?? null },
+    skills: [...((await skills?.()) ?? [])],
     agents: agentNames(services).map(name => ({
       name,
       model: modelOf(config, name),

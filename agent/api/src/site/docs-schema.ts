@@ -39,7 +39,8 @@ function phrase(schema: JsonSchema): string {
 
 const cells = (...contents: string[]): string => contents.map(content => `<td>${content}</td>`).join('')
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`
-const table = (rows: readonly string[]): string => `<table><tbody>${rows.join('')}</tbody></table>`
+const table = (rows: readonly string[]): string =>
+  `<table tabindex="0"><tbody>${rows.join('')}</tbody></table>`
 
 export function fields(schema: JsonSchema): string {
   const union = schema.anyOf ?? schema.oneOf

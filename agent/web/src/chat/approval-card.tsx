@@ -1,13 +1,14 @@
 /** A tool call that waits for a decision. The decision is made on its inbox item, here or elsewhere. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { memo } from 'react'
-import { Button } from 'react-aria-components'
 import { ApiError } from '@cairn/client/unchecked'
-import { visibleText } from '@cairn/protocol'
+import { type BodyOf, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
-import { inboxQuery } from '../queries.ts'
-import type { ItemOf } from './chat-item.ts'
 import { GateArgumentsView, useGateArguments } from '../decisions/gate-arguments.tsx'
+import { inboxQuery } from '../queries.ts'
+import { TimeOf } from '../ui/time-of.tsx'
+import type { ItemOf } from './chat-item.ts'
+import { Decide } from './decide.tsx'
 
 const DECIDED = { approve: 'Approved', reject: 'Rejected' } as const
 
@@ -19,8 +20,8 @@ export const ApprovalCard = memo(function ApprovalCard({
   item: ItemOf<'approval'>
 }) {
   const queries = useQueryClient()
-  const isOpen = item.decision === null
-  const { data: inbox } = useQuery({ ...inboxQuery('all', sessionId), enabled: isOpen })
+  const isUndecided = item.decision === null
+  const { data: inbox } = useQuery({ ...inboxQuery('all', sessionId), enabled: isUndecided })
   const gate = inbox?.find(
     found =>
       found.kind === 'governance_gate' &&
@@ -28,21 +29,23 @@ export const ApprovalCard = memo(function ApprovalCard({
   )
   const shown = useGateArguments(gate?.payload)
   const decide = useMutation({
-    mutationFn: ({ id, decision }: { id: string; decision: 'approve' | 'reject' }) =>
-      client.call('respondInbox', {
-        params: { item_id: id },
-        body: { decision, ...(shown.shownHash !== undefined && { shown_hash: shown.shownHash }) },
-      }),
+    mutationFn: ({ id, body }: { id: string; body: BodyOf<'respondInbox'> }) =>
+      client.call('respondInbox', { params: { item_id: id }, body }),
     // Someone else was faster: the list tells what they decided.
     onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
   })
   const decision =
     item.decision ?? (gate?.decision === 'approve' || gate?.decision === 'reject' ? gate.decision : null)
-  const isExpired = gate?.status === 'expired'
-  const press = (choice: 'approve' | 'reject') => () => {
-    if (gate) decide.mutate({ id: gate.id, decision: choice })
+  const state = decision ?? (gate?.status === 'expired' ? 'expired' : 'open')
+  const say = (choice: 'approve' | 'reject', reason?: string) => {
+    if (!gate) return
+    const body = {
+      decision: choice,
+      ...(shown.shownHash !== undefined && { shown_hash: shown.shownHash }),
+      ...(reason !== undefined && { reason }),
+    }
+    decide.mutate({ id: gate.id, body })
   }
-  const state = decision ?? (isExpired ? 'expired' : 'open')
   return (
     <section
       className="card approval"
@@ -52,7 +55,7 @@ export const ApprovalCard = memo(function ApprovalCard({
       data-call={item.tool_call_id}
     >
       <h2>
-        {decision !== null ? DECIDED[decision] : isExpired ? 'Expired' : 'Approval needed'}{' '}
+        {decision !== null ? DECIDED[decision] : state === 'expired' ? 'Expired' : 'Approval needed'}{' '}
         <code>{visibleText(item.tool_name)}</code>
       </h2>
       {gate ? (
@@ -62,39 +65,35 @@ export const ApprovalCard = memo(function ApprovalCard({
       )}
       <Why item={item} />
       {state === 'open' && (
-        <div className="actions">
-          {decide.error instanceof ApiError && decide.error.code === 'already_answered' && (
-            <span className="muted">Answered elsewhere.</span>
-          )}
-          <Button
-            className="button danger"
-            isDisabled={!gate || decide.isPending}
-            onPress={press('reject')}
-            data-testid="reject"
-          >
-            Reject
-          </Button>
-          <Button
-            className="button primary"
-            isDisabled={!shown.isWhole || decide.isPending}
-            onPress={press('approve')}
-            data-testid="approve"
-          >
-            Approve once
-          </Button>
-        </div>
+        <Decide
+          canApprove={shown.isWhole && !decide.isPending}
+          canReject={gate !== undefined && !decide.isPending}
+          isAnsweredElsewhere={decide.error instanceof ApiError && decide.error.code === 'already_answered'}
+          onApprove={() => say('approve')}
+          onReject={reason => say('reject', reason)}
+        />
       )}
     </section>
   )
 })
 
+/** Who decided, and which rule asked; the rule's own words only where they say more than that it asked. */
 const Why = ({ item }: { item: ItemOf<'approval'> }) => (
-  <>
-    {item.decided_by?.kind === 'service_account' && (
-      <p className="muted">Decided by the service account {item.decided_by.id}.</p>
+  <p className="muted">
+    {item.decision !== null && (
+      <>
+        {DECIDED[item.decision]}{' '}
+        {item.decided_by?.kind === 'service_account'
+          ? `by the service account ${item.decided_by.id}`
+          : 'by a person'}
+        {', '}
+        <TimeOf at={item.decided_at ?? item.created_at} />.{' '}
+      </>
     )}
-    <p className="muted">
-      {visibleText(item.deny_reason)} <span className="faint">({visibleText(item.policy_id)})</span>
-    </p>
-  </>
+    {isGeneric(item) ? 'The policy of this agent asks for a person here.' : visibleText(item.deny_reason)}{' '}
+    <span className="faint">({visibleText(item.policy_id)})</span>
+  </p>
 )
+
+const isGeneric = ({ deny_reason }: ItemOf<'approval'>): boolean =>
+  /^tool '[^']*' requires human approval/.test(deny_reason)

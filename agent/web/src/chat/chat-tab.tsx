@@ -4,14 +4,15 @@ import { useCallback } from 'react'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import type { ChatItem } from '@cairn/state'
+import type { ItemOf } from './chat-item.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
 import { isInTurn } from '../sessions/session-state.tsx'
 import { TailIcon } from '../ui/icons.tsx'
+import { type Asked, Composer } from '../dock/composer.tsx'
+import { StateBar } from '../dock/state-bar.tsx'
 import { Cards } from './cards.tsx'
-import { Composer } from './composer.tsx'
 import { Conversation } from './conversation.tsx'
 import { PlanPanel } from './plan-panel.tsx'
-import { StateBar } from './state-bar.tsx'
 import { useStickToEnd } from './use-stick-to-end.ts'
 import './chat.css'
 
@@ -45,12 +46,14 @@ export function ChatTab({ log, session }: { log: FollowedSession; session: Sessi
         <Composer
           sessionId={log.id}
           isRunning={session?.state === 'running'}
-          asks={view.items.some(isOpenQuestion)}
+          asked={askedOf(view.items)}
+          said={saidIn(view.items)}
+          isConnected={log.connection === 'live'}
           isArchived={session?.status === 'archived'}
           hint={
             session?.state === 'paused'
               ? 'Paused: messages are kept and run when you resume.'
-              : 'Enter sends, Shift+Enter makes a new line.'
+              : 'Enter sends, Shift+Enter makes a new line. / for commands, @ for files.'
           }
           onSent={toEnd}
         />
@@ -59,5 +62,18 @@ export function ChatTab({ log, session }: { log: FollowedSession; session: Sessi
   )
 }
 
-const isOpenQuestion = (item: ChatItem): boolean =>
+/** The question that waits; with several, none is what a number means. */
+function askedOf(items: readonly ChatItem[]): Asked | null {
+  const open = items.filter(isOpenQuestion)
+  const [first] = open
+  return first === undefined
+    ? null
+    : { callId: first.tool_call_id, questions: open.flatMap(({ questions }) => questions) }
+}
+
+const isOpenQuestion = (item: ChatItem): item is ItemOf<'question'> =>
   item.kind === 'question' && item.responses === null && !item.cancelled
+
+/** What the person said, oldest first. */
+const saidIn = (items: readonly ChatItem[]): string[] =>
+  items.flatMap(item => (item.kind === 'user' && item.synthetic === null ? [item.content] : []))

@@ -5,6 +5,7 @@ import type { Session } from '@cairn/protocol'
 import type { ChatItem, SessionView } from '@cairn/state'
 import { formatCount } from '../format.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
+import { Suggestions } from '../dock/suggestions.tsx'
 import { ActionCards } from './action-cards.tsx'
 import { itemKey } from './chat-item.ts'
 import { DisclosureBanner } from './disclosure-banner.tsx'
@@ -57,7 +58,12 @@ export function Conversation({
         </Button>
       )}
       {view.items.length === 0 && (
-        <Opening isReading={isReading} isNew={session?.last_event_id === 0} agent={session?.agent} />
+        <Opening
+          sessionId={log.id}
+          isReading={isReading}
+          isNew={session?.last_event_id === 0}
+          agent={session?.agent}
+        />
       )}
       {view.items.slice(first).map((item, i) => (
         <Item
@@ -92,10 +98,12 @@ const WaitingDots = () => (
 )
 
 function Opening({
+  sessionId,
   isReading,
   isNew,
   agent,
 }: {
+  sessionId: string
   isReading: boolean
   isNew: boolean
   agent: string | undefined
@@ -110,6 +118,7 @@ function Opening({
     <div className="opening muted">
       <h2>{isNew && agent !== undefined ? `A new session with ${agent}` : 'Nothing was said here yet'}</h2>
       <p>Say what you would like done. Every step will be in the log.</p>
+      {isNew && <Suggestions sessionId={sessionId} />}
     </div>
   )
 }

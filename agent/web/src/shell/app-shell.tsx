@@ -60,14 +60,10 @@ export function AppShell() {
 function InboxLink() {
   const count = useInboxCount()
   return (
-    <Link
-      to="/inbox"
-      className="nav-link"
-      data-testid="nav-inbox"
-      aria-label={count === 0 ? 'Inbox' : `Inbox, ${count} waiting`}
-    >
+    <Link to="/inbox" className="nav-link" data-testid="nav-inbox">
       <InboxIcon />
       <span>Inbox</span>
+      {count > 0 && <span className="visually-hidden">, waiting:</span>}
       {count > 0 && (
         <span className="badge count" data-testid="inbox-count">
           {count > 99 ? '99+' : count}

@@ -72,6 +72,10 @@ export const ClockIcon = icon(
 )
 export const FileIcon = icon(<path d="M4 2h5l3 3v9H4zM9 2v3h3" />)
 
+export const AttachIcon = icon(
+  <path d="M13 7.500 7.800 12.700a3 3 0 0 1-4.300-4.300L9 3a2 2 0 0 1 2.900 2.800L6.600 11a1 1 0 0 1-1.500-1.400l4.600-4.600" />,
+)
+
 /** Three stones. */
 export function CairnMark() {
   return (

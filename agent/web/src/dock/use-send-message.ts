@@ -3,8 +3,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
+import type { Carried } from './use-attachments.ts'
 
-export type Sent = { content: string; on_question: 'answer' | 'pass_over' | 'refuse' }
+export type Sent = Carried & { content: string; on_question: 'answer' | 'pass_over' | 'refuse' }
 
 export function useSendMessage(sessionId: string, onSent: () => void) {
   const queries = useQueryClient()
@@ -12,7 +13,7 @@ export function useSendMessage(sessionId: string, onSent: () => void) {
   const attempt = useRef({ text: '', key: '' })
   return useMutation({
     mutationFn: (body: Sent) => {
-      const text = `${body.on_question} ${body.content}`
+      const text = JSON.stringify(body)
       if (attempt.current.text !== text) attempt.current = { text, key: crypto.randomUUID() }
       return client.call('sendMessage', {
         params: { id: sessionId },

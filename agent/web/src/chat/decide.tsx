@@ -1,0 +1,109 @@
+/** Approve or reject, by button or by A and R; a rejection may say why. */
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { Button } from 'react-aria-components'
+
+type Props = {
+  canApprove: boolean
+  canReject: boolean
+  isAnsweredElsewhere: boolean
+  onApprove: () => void
+  onReject: (reason?: string) => void
+}
+
+export function Decide({ canApprove, canReject, isAnsweredElsewhere, onApprove, onReject }: Props) {
+  const [isRejecting, setRejecting] = useState(false)
+  const actions = useRef<HTMLDivElement>(null)
+  useDecisionKeys(actions, {
+    a: canApprove && !isRejecting ? onApprove : null,
+    r: canReject ? () => setRejecting(true) : null,
+  })
+  return (
+    <div className="actions" ref={actions} data-decide>
+      {isAnsweredElsewhere && <span className="muted">Answered elsewhere.</span>}
+      {isRejecting ? (
+        <RejectForm canReject={canReject} onReject={onReject} onCancel={() => setRejecting(false)} />
+      ) : (
+        <>
+          <Button
+            className="button danger"
+            isDisabled={!canReject}
+            onPress={() => setRejecting(true)}
+            aria-keyshortcuts="R"
+            data-testid="reject"
+          >
+            Reject … <kbd>R</kbd>
+          </Button>
+          <Button
+            className="button primary"
+            isDisabled={!canApprove}
+            onPress={onApprove}
+            aria-keyshortcuts="A"
+            data-testid="approve"
+          >
+            Approve once <kbd>A</kbd>
+          </Button>
+        </>
+      )}
+    </div>
+  )
+}
+
+type FormProps = { canReject: boolean; onReject: (reason?: string) => void; onCancel: () => void }
+
+function RejectForm({ canReject, onReject, onCancel }: FormProps) {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [])
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const reason = String(new FormData(event.currentTarget).get('reason')).trim()
+    onReject(reason === '' ? undefined : reason)
+  }
+  return (
+    <form className="reject-form" onSubmit={submit}>
+      <input
+        ref={field}
+        className="input"
+        name="reason"
+        maxLength={2000}
+        onKeyDown={event => {
+          if (event.key === 'Escape') onCancel()
+        }}
+        aria-label="Why it is rejected"
+        placeholder="Why? The agent is told (you may leave it out)"
+        data-testid="reject-reason"
+      />
+      <Button className="button" onPress={onCancel}>
+        Cancel
+      </Button>
+      <Button className="button danger" type="submit" isDisabled={!canReject} data-testid="reject-send">
+        Reject
+      </Button>
+    </form>
+  )
+}
+
+const WRITES = 'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"]'
+
+/** Keys of the last approval on the page, where nobody is writing: one key must not decide on two. */
+function useDecisionKeys(
+  actions: { current: HTMLElement | null },
+  keys: Readonly<Record<string, (() => void) | null>>,
+): void {
+  const now = useRef(keys)
+  useEffect(() => {
+    now.current = keys
+  })
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement
+      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || target.closest(WRITES)) return
+      if ([...document.querySelectorAll('[data-decide]')].at(-1) !== actions.current) return
+      const act = now.current[event.key.toLowerCase()]
+      if (!act) return
+      event.preventDefault()
+      act()
+    }
+    document.addEventListener('keydown', listen)
+    return () => document.removeEventListener('keydown', listen)
+  }, [actions])
+}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { choiceOf, choicesOf } from './choice.ts'
+
+const ask = (...labels: string[]) => ({ prompt: 'Which?', choices: labels.map(label => ({ label })) })
+
+test('a number alone is the choice of that number, anything else is an answer in words', () => {
+  expect(choiceOf([ask('red', 'blue')], '2')).toBe('blue')
+  expect(choiceOf([ask('red', 'blue')], ' 1 ')).toBe('red')
+  for (const text of ['3', '0', '12', '2 apples', '', 'blue'])
+    expect(choiceOf([ask('red', 'blue')], text), text).toBeNull()
+})
+
+test('of several questions a number would name none', () => {
+  expect(choicesOf([ask('red'), ask('big')])).toEqual([])
+  expect(choiceOf([{ prompt: 'What?' }], '1')).toBeNull()
+})

@@ -1,0 +1,16 @@
+/** A choice by its number. Pure. */
+import type { Question } from '@cairn/protocol'
+
+/** The choices that numbers name: those of the only question that is asked. */
+export function choicesOf(questions: readonly Question[]): readonly string[] {
+  const [question, ...more] = questions
+  return question === undefined || more.length > 0
+    ? []
+    : (question.choices ?? []).slice(0, 9).map(({ label }) => label)
+}
+
+/** The choice that a text names by its number alone; "3 apples" is an answer in words. */
+export function choiceOf(questions: readonly Question[], text: string): string | null {
+  const number = /^\s*([1-9])\s*$/.exec(text)?.[1]
+  return number === undefined ? null : (choicesOf(questions)[Number(number) - 1] ?? null)
+}

@@ -1,0 +1,38 @@
+/** What may complete the word at the caret, above the composer, with a line of help each. */
+import type { Completion } from './use-completion.ts'
+
+export const LIST_ID = 'composer-completions'
+export const optionId = (at: number) => `${LIST_ID}-${at}`
+
+export function CompletionList({ candidates, active, choose }: Completion) {
+  if (candidates.length === 0) return null
+  return (
+    <div
+      className="completions"
+      id={LIST_ID}
+      role="listbox"
+      aria-label="Completions"
+      data-testid="completions"
+    >
+      {candidates.map((candidate, at) => (
+        <div
+          key={candidate.label}
+          id={optionId(at)}
+          role="option"
+          tabIndex={-1}
+          aria-selected={at === active}
+          className="completion"
+          data-testid="completion"
+          // Before the field loses the focus.
+          onMouseDown={event => {
+            event.preventDefault()
+            choose(candidate)
+          }}
+        >
+          <span className="completion-name">{candidate.label}</span>
+          <span className="completion-help faint">{candidate.help}</span>
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,143 @@
+/**
+ * Where a person writes. What it is for follows from the session's state: a message, steering of the running
+ * turn, or the answer to the open question.
+ */
+import { type ChangeEvent, type ClipboardEvent, type DragEvent, useRef } from 'react'
+import type { Question } from '@cairn/protocol'
+import { AttachIcon, SendIcon, StopIcon } from '../ui/icons.tsx'
+import { AskedHint, Choices } from './asked.tsx'
+import { AttachedList } from './attached-list.tsx'
+import { CompletionList, LIST_ID, optionId } from './completion-list.tsx'
+import { useComposer } from './use-composer.ts'
+import './dock.css'
+
+export type Asked = { callId: string; questions: readonly Question[] }
+export type ComposerProps = {
+  sessionId: string
+  isRunning: boolean
+  /** The question of the agent that waits: what is typed is its answer. */
+  asked: Asked | null
+  isArchived: boolean
+  hint: string
+  /** What the person has said, oldest first. */
+  said: readonly string[]
+  /** Whether the page hears the server. */
+  isConnected: boolean
+  onSent: () => void
+}
+type Composing = ReturnType<typeof useComposer>
+
+export function Composer(props: ComposerProps) {
+  return props.isArchived ? (
+    <p className="composer-closed muted">This session is archived. Its log can be read, not continued.</p>
+  ) : (
+    <OpenComposer {...props} />
+  )
+}
+
+function OpenComposer(props: ComposerProps) {
+  const { isRunning, asked, hint, isConnected } = props
+  const composing = useComposer(props)
+  const { draft, files, completion, choice, isEmpty, submit, submitAsShown, stop } = composing
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    files.add([...event.dataTransfer.files])
+  }
+  return (
+    <div className="composer" onDrop={drop} onDragOver={event => event.preventDefault()}>
+      {asked && <Choices questions={asked.questions} chosen={choice} onChoose={draft.choose} />}
+      <CompletionList {...completion} />
+      <AttachedList attached={files.attached} onRemove={files.remove} />
+      <div className="composer-box">
+        {asked === null && <AttachButton onPick={files.add} />}
+        <Field composing={composing} asks={asked !== null} isRunning={isRunning} />
+        {isRunning && (
+          <button
+            type="button"
+            className="button square stop"
+            aria-label="Stop the turn"
+            title="Stop the turn (Esc)"
+            disabled={stop.isPending || !isConnected}
+            onClick={() => stop.mutate()}
+            data-testid="stop"
+          >
+            <StopIcon />
+          </button>
+        )}
+        <button
+          type="button"
+          className="button primary square"
+          aria-label={asked ? 'Answer' : 'Send'}
+          disabled={isEmpty}
+          onClick={submitAsShown}
+          data-testid="send"
+        >
+          <SendIcon />
+        </button>
+      </div>
+      {asked ? (
+        <AskedHint choice={choice} isDisabled={isEmpty} onSendInstead={() => submit('pass_over')} />
+      ) : (
+        <p className="composer-hint faint">{hint}</p>
+      )}
+    </div>
+  )
+}
+
+function AttachButton({ onPick }: { onPick: (files: File[]) => void }) {
+  const picker = useRef<HTMLInputElement>(null)
+  const picked = (event: ChangeEvent<HTMLInputElement>) => {
+    onPick([...(event.target.files ?? [])])
+    event.target.value = ''
+  }
+  return (
+    <>
+      <button
+        type="button"
+        className="button quiet square"
+        aria-label="Attach files or pictures"
+        title="Attach files or pictures (or paste, or drop them here)"
+        onClick={() => picker.current?.click()}
+        data-testid="attach"
+      >
+        <AttachIcon />
+      </button>
+      <input ref={picker} type="file" multiple hidden onChange={picked} data-testid="attach-input" />
+    </>
+  )
+}
+
+type FieldProps = { composing: Composing; asks: boolean; isRunning: boolean }
+
+function Field({ composing, asks, isRunning }: FieldProps) {
+  const { draft, field, files, completion, onKeyDown, write } = composing
+  const { candidates, active } = completion
+  const isOpen = candidates.length > 0
+  const paste = (event: ClipboardEvent) => {
+    const pasted = [...event.clipboardData.files]
+    if (pasted.length === 0) return
+    event.preventDefault()
+    files.add(pasted)
+  }
+  return (
+    <textarea
+      ref={field}
+      rows={1}
+      dir="auto"
+      value={draft.text}
+      onChange={event => write(event.target.value, event.target.selectionStart)}
+      onSelect={event => draft.moveCaret(event.currentTarget.selectionStart)}
+      onKeyDown={onKeyDown}
+      onPaste={paste}
+      placeholder={asks ? 'Your answer …' : isRunning ? 'Steer the running turn …' : 'Write a message'}
+      role="combobox"
+      aria-label={asks ? 'Your answer' : 'Message'}
+      aria-autocomplete="list"
+      aria-expanded={isOpen}
+      aria-controls={isOpen ? LIST_ID : undefined}
+      aria-activedescendant={isOpen ? optionId(active) : undefined}
+      data-mode={asks ? 'answer' : 'message'}
+      data-testid="composer"
+    />
+  )
+}

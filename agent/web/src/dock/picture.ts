@@ -1,0 +1,48 @@
+/** Pictures as a message takes them: small enough for its body, in a format that models read. */
+import type { BodyOf } from '@cairn/protocol'
+
+export type Picture = NonNullable<BodyOf<'sendMessage'>['images']>[number]
+
+const TAKEN = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
+/** Models scale down what is wider or higher. */
+const MOST_PIXELS = 1568
+/** Of the picture's bytes; five of them as base64 fit into the body of a message. */
+const MOST_BYTES = 140_000
+const QUALITIES = [0.88, 0.75, 0.6, 0.45]
+
+export const isPicture = ({ type }: { type: string }): boolean => TAKEN.some(taken => taken === type)
+
+export async function readPicture(file: File): Promise<Picture> {
+  const type = TAKEN.find(taken => taken === file.type)
+  if (type === undefined) throw new Error(`${file.name} is no picture that can be sent`)
+  if (file.size <= MOST_BYTES) return { data: await base64Of(file), mime_type: type }
+  const bitmap = await createImageBitmap(file)
+  for (let scale = Math.min(1, MOST_PIXELS / Math.max(bitmap.width, bitmap.height)); ; scale *= 0.7) {
+    for (const quality of QUALITIES) {
+      const blob = await drawn(bitmap, scale, quality)
+      if (blob.size <= MOST_BYTES) return { data: await base64Of(blob), mime_type: 'image/jpeg' }
+    }
+  }
+}
+
+async function drawn(bitmap: ImageBitmap, scale: number, quality: number): Promise<Blob> {
+  const canvas = new OffscreenCanvas(
+    Math.max(1, Math.round(bitmap.width * scale)),
+    Math.max(1, Math.round(bitmap.height * scale)),
+  )
+  const context = canvas.getContext('2d')
+  if (context === null) throw new Error('The browser draws no pictures')
+  // What is transparent would become black.
+  context.fillStyle = 'white'
+  context.fillRect(0, 0, canvas.width, canvas.height)
+  context.drawImage(bitmap, 0, 0, canvas.width, canvas.height)
+  return canvas.convertToBlob({ type: 'image/jpeg', quality })
+}
+
+export async function base64Of(blob: Blob): Promise<string> {
+  const bytes = new Uint8Array(await blob.arrayBuffer())
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 8192)
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  return btoa(text)
+}

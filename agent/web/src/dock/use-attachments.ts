@@ -1,0 +1,77 @@
+/** What goes along with the next message: pictures, and files that are put into the workspace at once. */
+import { useState } from 'react'
+import type { BodyOf } from '@cairn/protocol'
+import { client, describeError } from '../api.ts'
+import { say } from '../ui/toasts.tsx'
+import { base64Of, isPicture, type Picture, readPicture } from './picture.ts'
+
+type FileRef = NonNullable<BodyOf<'sendMessage'>['attachments']>[number]
+export type Attached = { id: number; name: string; state: 'reading' | 'ready' } & (
+  { kind: 'picture'; value: Picture | null } | { kind: 'file'; value: FileRef | null }
+)
+export type Carried = Pick<BodyOf<'sendMessage'>, 'attachments' | 'images'>
+
+/** A message takes no more (`SendMessage` of the contract). */
+const MOST = { picture: 5, file: 10 }
+/** Of a file's bytes: as base64 they fit into the body of a request. */
+const MOST_FILE_BYTES = 700_000
+
+let lastId = 0
+
+export function useAttachments(sessionId: string) {
+  const [attached, setAttached] = useState<readonly Attached[]>([])
+  const remove = (id: number) => setAttached(all => all.filter(one => one.id !== id))
+  const read = async (id: number, file: File) => {
+    try {
+      const value = isPicture(file) ? await readPicture(file) : await putFile(sessionId, file)
+      setAttached(all =>
+        all.map(one => (one.id === id ? ({ ...one, state: 'ready', value } as Attached) : one)),
+      )
+    } catch (error) {
+      remove(id)
+      say(`${file.name}: ${describeError(error)}`, 'error')
+    }
+  }
+  const add = (files: Iterable<File>) => {
+    for (const file of files) {
+      const kind = isPicture(file) ? 'picture' : 'file'
+      const id = ++lastId
+      setAttached(all => {
+        if (all.filter(one => one.kind === kind).length >= MOST[kind]) return all
+        return [...all, { id, name: file.name, kind, state: 'reading', value: null }]
+      })
+      void read(id, file)
+    }
+  }
+  return {
+    attached,
+    add,
+    remove,
+    clear: () => setAttached([]),
+    isReading: attached.some(({ state }) => state === 'reading'),
+    carried: (): Carried => carry(attached),
+  }
+}
+
+function carry(attached: readonly Attached[]): Carried {
+  const images = attached.flatMap(one => (one.kind === 'picture' && one.value ? [one.value] : []))
+  const attachments = attached.flatMap(one => (one.kind === 'file' && one.value ? [one.value] : []))
+  return {
+    ...(images.length > 0 && { images }),
+    ...(attachments.length > 0 && { attachments }),
+  }
+}
+
+async function putFile(sessionId: string, file: File): Promise<FileRef> {
+  if (file.size > MOST_FILE_BYTES)
+    throw new Error(`it has ${file.size} bytes; up to ${MOST_FILE_BYTES} are taken here`)
+  return client.call('putWorkspaceFile', {
+    params: { id: sessionId },
+    body: {
+      filename: file.name,
+      content: await base64Of(file),
+      ...(file.type !== '' && { mime_type: file.type }),
+    },
+    idempotencyKey: crypto.randomUUID(),
+  })
+}

@@ -1,0 +1,76 @@
+/** What the composer holds, and what its keys and buttons do. */
+import { type KeyboardEvent, useRef } from 'react'
+import { choiceOf } from './choice.ts'
+import type { ComposerProps } from './composer.tsx'
+import { recall } from './recall.ts'
+import { useAttachments } from './use-attachments.ts'
+import { useCompletion } from './use-completion.ts'
+import { useDraft } from './use-draft.ts'
+import { type Sent, useSendMessage } from './use-send-message.ts'
+import { useStop } from './use-stop.ts'
+
+export function useComposer({ sessionId, isRunning, asked, said, isConnected, onSent }: ComposerProps) {
+  const [draft, field] = useDraft(sessionId)
+  const files = useAttachments(sessionId)
+  const completion = useCompletion(sessionId, draft, draft.change)
+  const history = useRecall(said, draft.text, draft.change)
+  const stop = useStop(sessionId)
+  const send = useSendMessage(sessionId, () => {
+    draft.change('', 0)
+    files.clear()
+    history.leave()
+    onSent()
+  })
+  const choice = choiceOf(asked?.questions ?? [], draft.text)
+  const isEmpty = draft.text.trim() === '' || send.isPending || files.isReading
+  const submit = (on_question: Sent['on_question']) => {
+    const content = draft.text.trim()
+    if (isEmpty) return
+    send.mutate(
+      on_question === 'answer'
+        ? { content: choice ?? content, on_question }
+        : { content, on_question, ...files.carried() },
+    )
+  }
+  // Text that was written before a question was seen must not become its answer.
+  const submitAsShown = () => submit(asked === null ? 'refuse' : 'answer')
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    // An input method uses Enter to choose a word.
+    if (completion.onKeyDown(event) || event.nativeEvent.isComposing) return
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault()
+      submitAsShown()
+    } else if (event.key === 'Escape' && isRunning && isConnected) stop.mutate()
+    else if (history.onKey(event.key)) event.preventDefault()
+  }
+  const write = (text: string, caret: number) => {
+    history.leave()
+    draft.change(text, caret)
+  }
+  return { draft, field, files, completion, choice, isEmpty, submit, submitAsShown, onKeyDown, write, stop }
+}
+
+/** Arrow up in an empty field goes back through what was said, arrow down comes back. */
+function useRecall(
+  said: readonly string[],
+  text: string,
+  change: (text: string, caret: number) => void,
+): { onKey: (key: string) => boolean; leave: () => void } {
+  const place = useRef({ at: 0, draft: '' })
+  const go = (by: 1 | -1): boolean => {
+    const found = recall(said, place.current, by)
+    if (found === null) return false
+    place.current = found.next
+    change(found.text, found.text.length)
+    return true
+  }
+  return {
+    onKey(key) {
+      if (key === 'ArrowUp' && (text === '' || place.current.at > 0)) return go(1)
+      return key === 'ArrowDown' && place.current.at > 0 && go(-1)
+    },
+    leave() {
+      place.current = { at: 0, draft: '' }
+    },
+  }
+}
