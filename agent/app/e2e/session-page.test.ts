@@ -50,7 +50,7 @@ const SCENARIO = {
 }
 const CONFIG = { agents: { assistant: { saga: { enabled: true } } } }
 
-test('calls are shown in the form of their tools, and answers with code, formulas, diagrams and wide tables', async () => {
+test('calls have the form of their tools; answers have code, formulas, diagrams and wide tables', async () => {
   const server = await startServer(makePlace({ scenario: SCENARIO, config: CONFIG }))
   const { page, troubles } = await openPage(await openBrowser())
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])

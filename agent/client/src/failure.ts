@@ -84,7 +84,7 @@ function readProblem(text: string): ProblemDocument | null {
 }
 
 const TEXTS = ['type', 'title', 'code', 'detail', 'request_id'] as const
-/** Whether it has what every problem of our server has; a schema of the contract says the same (`Problem`). */
+/** Whether it has what every problem of our server has; `Problem` of the contract says the same. */
 function isProblem(value: unknown): value is ProblemDocument {
   if (typeof value !== 'object' || value === null) return false
   const { status, errors = [], ...members } = value as Record<string, unknown>

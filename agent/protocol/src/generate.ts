@@ -104,10 +104,10 @@ function typeText(schema: JsonSchema): string {
 
 /** Text of route-table.ts: of each route what asking it takes, without the schemas. */
 function routeTable(): string {
-  const lines = Object.entries<Route>(ROUTES).map(
-    ([name, { method, path, alias, answer }]) =>
-      `  ${name}: { method: '${method}', path: '${path}', alias: ${alias}, answers: ${answer !== undefined} },`,
-  )
+  const lines = Object.entries<Route>(ROUTES).flatMap(([name, { method, path, alias, answer }]) => [
+    `  ${name}: { method: '${method}', alias: ${alias}, answers: ${answer !== undefined},`,
+    `    path: '${path}' },`,
+  ])
   return [
     '/**',
     ' * What asking a route takes, without the schemas of bodies and answers: a page loads this first.',

@@ -97,7 +97,8 @@ function errorTable(): string {
     ),
   )
   return (
-    '<table tabindex="0"><thead><tr><th>Status</th><th>Code</th><th>Meaning</th><th>Trying again can help</th></tr>' +
+    '<table tabindex="0"><thead>' +
+    '<tr><th>Status</th><th>Code</th><th>Meaning</th><th>Trying again can help</th></tr>' +
     `</thead><tbody>${rows}</tbody></table>`
   )
 }

@@ -90,7 +90,7 @@ const Why = ({ item }: { item: ItemOf<'approval'> }) => (
         <TimeOf at={item.decided_at ?? item.created_at} />.{' '}
       </>
     )}
-    {isGeneric(item) ? 'The policy of this agent asks for a person here.' : visibleText(item.deny_reason)}{' '}
+    {isGeneric(item) ? 'The policy asks for a person here.' : visibleText(item.deny_reason)}{' '}
     <span className="faint">({visibleText(item.policy_id)})</span>
   </p>
 )

@@ -1,5 +1,6 @@
 /**
- * The arguments that an approval covers, in the form of their tool: a command as a command, an edit as a diff.
+ * The arguments that an approval covers, in the form of their tool: a command as a command, an edit as a
+ * diff.
  * Each key is shown, whole: what the form does not show stands below it as JSON.
  */
 import type { ReactNode } from 'react'
