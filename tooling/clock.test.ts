@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { listPackages, readSources } from './workspace.ts'
 
 const DATES: Record<string, string> = {
+  'agent/app/src/acp/local-place.ts': 'lines of the log carry a date',
   'agent/app/src/cli/serve.ts': 'lines of the log carry a date',
   'agent/app/src/cli/token.ts': 'a service account expires on a date',
   'agent/app/src/local/local-admin.ts': 'a token expires on a date',

@@ -205,6 +205,7 @@ const opensByPath: Record<string, string> = {
   'agent/api/src/auth/signing-key.ts': 'the key in the data directory',
   'agent/api/src/site/web-ui.ts': 'the built UI',
   'agent/api/src/sse/send-queues.ts': 'the tables of connections in /proc',
+  'agent/harness/src/code/boxed-agents.ts': 'homes of runs, and agents, in the data directory',
   'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
   'agent/harness/src/sandbox/bubblewrap.ts':

@@ -121,6 +121,13 @@ const commands = {
       ...args,
     )
   },
+  /** A run of a coding agent killed around every commit. `npm test` runs a sample. */
+  'kills:code': (...args) => {
+    process.env.KILLS = 'all'
+    return run(vitest, 'run', '--project', 'unit', 'agent/harness/test/code/kill-code.test.ts', ...args)
+  },
+  /** OpenCode, fetched from npm, end to end in a box without a network but the broker. */
+  'judge:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {
     await ensureWebBuilt()

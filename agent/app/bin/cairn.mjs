@@ -3,7 +3,9 @@
 import { fileURLToPath } from 'node:url'
 import { isNewEnough, runPinned } from '@cairn/tooling/pinned-node.mjs'
 
-const main = new URL('../src/cli/main.ts', import.meta.url)
+// A client of `cairn acp` waits for the first answer: what belongs to other commands is not loaded for it.
+const isAcp = process.argv[2] === 'acp' && !process.argv.includes('--help')
+const main = new URL(isAcp ? '../src/acp/start.ts' : '../src/cli/main.ts', import.meta.url)
 
 if (isNewEnough()) await import(main.href)
 else process.exitCode = await runPinned([fileURLToPath(main), ...process.argv.slice(2)])

@@ -43,6 +43,8 @@ export type ServiceOptions = EffectiveConfig & {
   dataDir: string
   /** Holds a folder for each session, where its tools work. Apart from the data directory. */
   workspacesDir: string
+  /** A folder there may be a link to one that a local client named: tools work in what it leads to. */
+  linkedWorkspaces?: true
   /** Null: the embedded store in the data directory. */
   database: Database | null
   role: Role
@@ -125,7 +127,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const worker =
     sandbox === null
       ? null
-      : await startWorker({ ...options, store, models, secrets, redact, log, sandbox }, parts)
+      : await startWorker(
+          { ...options, store, models, secrets, redact, log, sandbox, scriptedUrls: scripted.urls },
+          parts,
+        )
   if (worker !== null) activeTurns = worker.active
 
   const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))

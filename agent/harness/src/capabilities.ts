@@ -6,6 +6,7 @@ import { advisor } from './advisor/capability.ts'
 import { announcements } from './announcements/capability.ts'
 import { board } from './coordination/board.ts'
 import { budgets } from './budgets/capability.ts'
+import { codeRuns } from './code/capability.ts'
 import { commandCapabilities } from './commands/capability.ts'
 import { compaction } from './compaction/capability.ts'
 import { workers } from './coordination/capability.ts'
@@ -30,12 +31,13 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
   return async claimed => {
     const { session, report } = claimed
     const catalogue = await reviews.learned(await readSkillsAnew(worker.skillsDir, report), session)
-    const { commands, waiting_commands } = commandCapabilities(catalogue)
+    const { commands, waiting_commands } = commandCapabilities(catalogue, worker.coding)
     return [
       reviews.capability(claimed, catalogue),
       titles(worker, report),
       skills(catalogue),
       experts({ ...worker, report }),
+      codeRuns(worker, claimed),
       commands,
       workers(worker, claimed),
       budgets(claimed),

@@ -11,6 +11,8 @@ import { actOnClaim } from './act-on-claim.ts'
 import { keepCapabilities, upkeepOf } from './capabilities.ts'
 import { createClaims } from './claims.ts'
 import { type Clock, every, systemClock } from './clock.ts'
+import type { CodingAgents } from './code/agent-process.ts'
+import { createSlots } from './code/slots.ts'
 import { keepFolds } from './kept-folds.ts'
 import { Draining } from './lease.ts'
 import { keepReturns } from './lease-returns.ts'
@@ -44,6 +46,8 @@ export type HarnessOptions = {
   makeFolder?: Worker['makeFolder']
   /** `Worker.copies`; by default on the disk. */
   copies?: Worker['copies']
+  /** Absent: none can run here. */
+  codingAgents?: CodingAgents
   clock?: Clock
   random?: () => number
   /** So many ids of a session's log apart its snapshots are at least; tests want them often. */
@@ -67,6 +71,8 @@ export type Harness = {
 const POLL_MS = 2000
 const PRUNE_EVERY_MS = 60_000
 const KEPT_FOLDS = 200
+/** So long a run waits for a place among those of its worker. */
+const LINE_MS = 10 * 60_000
 
 export function startHarness(options: HarnessOptions): Harness {
   const { store, config, workerId, clock = systemClock } = options
@@ -134,6 +140,10 @@ function describeWorker(
     clock,
     random,
     skillsDir,
+    coding:
+      options.codingAgents === undefined
+        ? null
+        : { agents: options.codingAgents, slots: createSlots(clock, options.config.code.max, LINE_MS) },
     makeFolder: options.makeFolder ?? makeSessionFolder,
     copies: options.copies ?? createCopies(options),
     redact: options.redact ?? createRedactor(secrets),

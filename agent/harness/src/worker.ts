@@ -2,6 +2,7 @@
 import type { HeldText, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { Clock } from './clock.ts'
+import type { Coding } from './code/coding.ts'
 import type { Copies } from './copies.ts'
 import type { Models } from './llm/registry.ts'
 import type { Log } from './log.ts'
@@ -19,6 +20,8 @@ export type Worker = {
   skillsDir: string | undefined
   /** Makes the folder of a session below `root`, where there is none; returns its path. */
   makeFolder: (root: string, sessionId: string) => Promise<string>
+  /** Null: no coding agent can run here. */
+  coding: Coding | null
   /** Workspaces of workers that work in copies. */
   copies: Copies
   clock: Clock

@@ -1,5 +1,6 @@
 /** What a commit changes beside events and its session's row, inside the writer's transaction. */
 import { changeBoard } from './change-board.ts'
+import { changeCodeRun } from './change-code-run.ts'
 import { guardOfChannel } from './change-channel.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
@@ -156,6 +157,10 @@ export function changeRow(
     case 'schedule.move':
     case 'run.put':
       changeSchedule(sql.schedules, sql.links, row, at, change)
+      return NONE
+    case 'code.begin':
+    case 'code.move':
+      changeCodeRun(sql.codeRuns, row, at, change)
       return NONE
     default:
       changeLink(sql.links, row, at, change)

@@ -2,6 +2,7 @@
 import { ROOT_SQL } from './inbox-rows.ts'
 import { prepareClaimSql } from './claim-sql.ts'
 import { prepareLinkSql } from './link-sql.ts'
+import { prepareCodeRunSql } from './change-code-run.ts'
 import { runChannelSql } from './sqlite-channels.ts'
 import { prepareScheduleSql } from './schedule-sql.ts'
 import type { Db } from './sqlite-adapter.ts'
@@ -63,6 +64,7 @@ export function prepareCommitSql(db: Db) {
     links: prepareLinkSql(db),
     channel: runChannelSql(db),
     schedules: prepareScheduleSql(db),
+    codeRuns: prepareCodeRunSql(db),
   }
 }
 export type CommitSql = ReturnType<typeof prepareCommitSql>

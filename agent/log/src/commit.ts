@@ -12,6 +12,7 @@ import type {
   Principal,
   SessionStatus,
 } from '@cairn/protocol'
+import type { CodeRunChange } from './code-runs.ts'
 import type { LinkChange } from './links.ts'
 import type { Fence, NewSession, SessionRow } from './session.ts'
 import type { BoardChange } from './board.ts'
@@ -84,6 +85,7 @@ export type RowChange =
   | MissionChange
   | ChannelChange
   | ScheduleChange
+  | CodeRunChange
 
 /** What an event brings into its commit; an inbox item is opened for the event that carries it. */
 export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange

@@ -40,6 +40,7 @@ export type {
   MissionState,
   NewMission,
 } from './missions.ts'
+export type { CodeRun, CodeRunChange, CodeRunState, NewCodeRun } from './code-runs.ts'
 export { type NewSchedule, type ScheduleChange, type ScheduleRun, type StoreSchedule } from './schedules.ts'
 export type { ClaimRules } from './fair-claims.ts'
 export { DirectoryInUse } from './data-lock.ts'

@@ -23,6 +23,8 @@ export const REFUSALS = [
   'route_moved',
   'too_many_schedules',
   'schedule_moved',
+  'code_run_exists',
+  'code_run_ended',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard said no; nothing of the commit was written. */

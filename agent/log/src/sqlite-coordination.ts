@@ -1,6 +1,7 @@
 /** Links, trees and timers on the embedded store: read here, timers claimed by the writer. */
 import type { Db } from './sqlite-adapter.ts'
 import type { BoardNote } from './board.ts'
+import { createCodeRunReader } from './sqlite-code-runs.ts'
 import { createMissionReader, type ReadsOf } from './sqlite-missions.ts'
 import { type StoredTask, toTask } from './tasks.ts'
 import {
@@ -60,6 +61,7 @@ export function createCoordinationReader(db: Db): CoordinationReader {
       'FROM json_each(?) w LEFT JOIN links l ON l.child_id = w.value',
   )
   return {
+    ...createCodeRunReader(db),
     ...createMissionReader(db),
     ...createScheduleReader(db),
     below(sessionId, { status, limit, cursor }) {
@@ -90,8 +92,7 @@ export function createCoordinationReader(db: Db): CoordinationReader {
       return row === undefined ? null : toTask(row)
     },
     tasks: ownerId => (tasks.all(ownerId) as StoredTask[]).map(toTask),
-    notesSince: (rootId: string, writerId: string, from: number) =>
-      Number(written.get(rootId, writerId, from)?.['count']),
+    notesSince: (rootId, writer, from) => Number(written.get(rootId, writer, from)?.['count']),
     spawnedSince: (rootId, from) => Number(since.get(rootId, from)?.['count']),
     tree(rootId) {
       const rows = tree.all(rootId) as (StoredLink & { version: number; child_id: string | null })[]
@@ -111,6 +112,7 @@ export function createCoordination(
 ): CoordinationStore {
   const reader = createCoordinationReader(db)
   return {
+    codeRuns: async (sessionId, limit) => reader.codeRuns(sessionId, limit),
     schedule: async id => reader.schedule(id),
     schedules: async query => reader.schedules(query),
     scheduleRuns: async (id, query) => reader.scheduleRuns(id, query),

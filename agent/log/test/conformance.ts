@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { defineAccounts } from './conformance/accounts.ts'
 import { defineBoards } from './conformance/board.ts'
+import { defineCodeRuns } from './conformance/code-runs.ts'
 import { defineChannels } from './conformance/channels.ts'
 import { makeBench } from './conformance/bench.ts'
 import { defineDamage } from './conformance/damage.ts'
@@ -31,6 +32,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('tasks', () => defineTasks(bench))
     describe('missions', () => defineMissions(bench))
     describe('schedules', () => defineSchedules(bench))
+    describe('code runs', () => defineCodeRuns(bench))
     describe('boards', () => defineBoards(bench))
     describe('channels', () => defineChannels(bench))
     describe('damage', () => defineDamage(bench))

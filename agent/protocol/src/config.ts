@@ -302,6 +302,43 @@ export const SchedulesConfig = z
   .describe('runs of an agent at times')
 export type SchedulesConfig = z.infer<typeof SchedulesConfig>
 
+export const CodeConfig = z
+  .strictObject({
+    default: name.default('cairn').describe('the agent of /code and run_coding_agent that is not named'),
+    tool: z
+      .enum(['ask', 'allow', 'off'])
+      .default('ask')
+      .describe('whether agents may begin runs themselves; ask: a person approves each'),
+    max: z.int().positive().default(2).describe('runs at a time in one worker; the others wait in line'),
+    minutes: z.number().positive().default(60).describe('the longest that one process of a run may work'),
+    max_cost_usd: z
+      .number()
+      .positive()
+      .nullable()
+      .default(5)
+      .describe('of a run, where its model has a price'),
+    max_tokens: z.int().positive().nullable().default(null).describe('of a run, in and out'),
+    approval_wait_s: z
+      .number()
+      .nonnegative()
+      .default(120)
+      .describe('so long a run keeps its process while a person is asked; then it is parked'),
+    agents: z
+      .record(
+        name,
+        z.strictObject({
+          command: z.string().optional().describe('absent: the agent of that name that is known'),
+          args: z.array(z.string()).default([]),
+          model: modelName.optional().describe('absent: the model of the session'),
+          env: z.record(z.string(), z.string()).default({}),
+        }),
+      )
+      .default({})
+      .describe('agents beside the built-in one'),
+  })
+  .describe('coding agents that work in a box')
+export type CodeConfig = z.infer<typeof CodeConfig>
+
 export const Config = z.strictObject({
   models: z
     .strictObject({
@@ -332,6 +369,7 @@ export const Config = z.strictObject({
   mcp_servers: z.record(name, McpServerConfig).default({}),
   sandbox: SandboxConfig.prefault({}),
   schedules: SchedulesConfig.prefault({}),
+  code: CodeConfig.prefault({}),
   auth: z
     .strictObject({
       issuer: z.url().optional(),

@@ -12,6 +12,7 @@
 import { z } from 'zod'
 import { SessionBudget } from './config.ts'
 import { MISSION_KINDS, MISSION_TRIGGERS } from './missions.ts'
+import { clip } from './text.ts'
 import {
   compact,
   formatDuration,
@@ -62,7 +63,7 @@ export type Producer = (typeof PRODUCERS)[number]
  * Producers that are declared and not built yet: nothing writes their types. A gate reads the sources for
  * that.
  */
-export const NOT_BUILT: readonly Producer[] = ['research', 'browser', 'code']
+export const NOT_BUILT: readonly Producer[] = ['research', 'browser']
 
 /** Families group the types for people: colours and filters of the EVENTS tab, sections of docs/events.md. */
 export const FAMILIES = [
@@ -106,6 +107,8 @@ export type EventFacts = {
   starts_turn?: true
   /** May come after the work is over, and makes no turn longer. */
   aftermath?: true
+  /** What it says is read in the next turn, whenever that is, and is no reason for one unless `wake` is. */
+  read_later?: true
   /** A crash, a recovery or a failure: marked in the EVENTS tab. */
   alarm?: true
   /** Holds arguments of calls, which people approve and audit: no more is redacted than the secret itself. */
@@ -412,6 +415,8 @@ const ofTask = (taskId: string | undefined): string => (taskId === undefined ? '
 const alsoCancelled = (tasks: readonly string[] = []): string[] =>
   tasks.length === 0 ? [] : [`Cancelled with it: ${tasks.join(', ')}`]
 const codeRun = { run_id: id, agent: z.string() }
+/** What the model reads of a run that it did not call itself. */
+const CODE_NOTE_CHARS = 4000
 
 export const EVENTS = {
   // ---- conversation
@@ -438,6 +443,7 @@ export const EVENTS = {
         inbox_item_id: id.optional(),
         tool_call_id: id.optional(),
         task_id: id.optional(),
+        run_id: id.optional().describe('of the coding agent that the decision is for: the model is not told'),
         request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
         passes_over: z
           .array(id)
@@ -1527,6 +1533,7 @@ export const EVENTS = {
     },
     {
       extra: {
+        run_id: id.optional().describe('of the coding agent that asks; the call is its own'),
         repeats_tool_call_id: id
           .optional()
           .describe(
@@ -1614,7 +1621,15 @@ export const EVENTS = {
     'A /code run began; at most once per source event.',
     {},
     {
-      extra: { ...codeRun, provider: z.string(), prompt: z.string(), source_event_id: eventId },
+      extra: {
+        ...codeRun,
+        provider: z.string(),
+        prompt: z.string(),
+        source_event_id: eventId,
+        tool_call_id: id.optional().describe('of run_coding_agent; none: a /code command began it'),
+        branch: z.string().optional().describe('of the worktree that it works in, where it has one'),
+      },
+      worker: true,
       summary: d => join(d.agent, d.provider, quote(d.prompt)),
     },
   ),
@@ -1623,14 +1638,23 @@ export const EVENTS = {
     'code',
     'Coalesced output of the coding agent; never delivered to channels.',
     {},
-    { extra: { ...codeRun, chunk: z.string() }, summary: d => oneLine(d.chunk) },
+    {
+      extra: {
+        ...codeRun,
+        chunk: z.string(),
+        seq: count.optional().describe('from 0 in each run; it goes on when the run does in a new process'),
+        kind: z.enum(['text', 'tool', 'plan']).optional(),
+      },
+      worker: true,
+      summary: d => oneLine(d.chunk),
+    },
   ),
   'code.run_channel_update': def(
     'code',
     'code',
     'Throttled "still working", for channel sessions only.',
     {},
-    { channel: true, extra: { ...codeRun, text: z.string() }, summary: d => oneLine(d.text) },
+    { channel: true, extra: { ...codeRun, text: z.string() }, worker: true, summary: d => oneLine(d.text) },
   ),
   'code.run_result': def(
     'code',
@@ -1644,9 +1668,25 @@ export const EVENTS = {
         error: z.string().nullable(),
         input_tokens: count,
         output_tokens: count,
+        tool_call_id: id.optional().describe('of the call that it is the result of'),
+        stop_reason: z.string().optional().describe('the word of the agent: end_turn, max_tokens, refusal …'),
+        cache_read_tokens: count.optional(),
+        cost_usd: z.number().nonnegative().optional(),
+        cost_unpriced_model: z.string().optional(),
+        usage_unknown: z.boolean().optional().describe('nobody counted: the tokens are 0, and were not'),
+        files_changed: z.array(z.string()).optional(),
+        duration_seconds: seconds.optional(),
       },
       usage: true,
-      says: d => [`Coding run ${d.run_id} ended`, d.final_message ?? d.error ?? ''],
+      read_later: true,
+      says: d => [
+        `Coding run ${d.run_id} of ${d.agent} ended`,
+        clip(
+          join(d.error === null ? '' : `Error: ${d.error}`, d.final_message ?? '') +
+            (d.files_changed?.length ? `\nFiles changed: ${d.files_changed.join(', ')}` : ''),
+          CODE_NOTE_CHARS,
+        ),
+      ],
       summary: d =>
         join(
           d.error === null ? oneLine(d.final_message ?? 'no message', 120) : `✕ ${oneLine(d.error, 120)}`,
@@ -1866,6 +1906,7 @@ export const EVENTS = {
         cost_usd: z.number().optional(),
       },
       wakes: true,
+      read_later: true,
       says: d => [`Scheduled run ${d.run_session_id} ended (${d.outcome})`, d.content],
       summary: d => join(d.outcome, quote(d.content), secondsText(d.duration_seconds)),
     },

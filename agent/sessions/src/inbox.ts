@@ -139,10 +139,11 @@ function decideGate(
   principal: Principal,
 ): Decided {
   if (item.kind !== 'governance_gate') throw wrongKind(item, 'decision', 'governance_gate')
-  const { tool_name: tool, tool_call_id } = item.payload as EventData<'inbox.governance_gate'>
+  const { tool_name: tool, tool_call_id, run_id } = item.payload as EventData<'inbox.governance_gate'>
   const about = {
     inbox_item_id: item.id,
     tool_call_id,
+    ...(run_id === undefined ? {} : { run_id }),
     metadata: { decision, ...deciderKeys(principal) },
   }
   const who = principal.kind === 'user' ? 'A person' : 'A service account'

@@ -122,3 +122,11 @@ export { composeNew, createSchedule } from './schedule-commands/create.ts'
 export { findSchedule } from './schedule-commands/find.ts'
 export { timingOf } from './schedules/wish.ts'
 export { preview, viewRun, viewSchedule } from './schedules/view.ts'
+export {
+  closeGates,
+  codeChannelUpdate,
+  codeRunProgress,
+  codeRunResult,
+  codeRunStarted,
+  findLiveRun,
+} from './code.ts'

@@ -11,6 +11,7 @@ import { AppError, type EventDraft, type SessionStatus } from '@cairn/protocol'
 import { archiveBelow, endOwn, pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
 import { type Around, commitOverTree } from './over-tree.ts'
 import { nothingUsed } from './child-report.ts'
+import { stoppedRun } from './code.ts'
 import type { Deps } from './deps.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
 import { cancelledWithSession, composePause } from './steer-mission.ts'
@@ -99,8 +100,9 @@ export async function stopCommit(
   const { told, parts, rows } = stop
   const isChild = link?.status === 'open'
   const atRest = session.status === 'completed' || session.status === 'failed'
-  // Only the open descendants: there is no turn to abort.
-  const onlyBelow = atRest && said === undefined && below.length > 0
+  // Only the open descendants, or a coding agent that waits for a decision: there is no turn to abort.
+  const run = atRest && said === undefined ? await stoppedRun(deps, session.id) : { events: [], rows: [] }
+  const onlyBelow = atRest && said === undefined && (below.length > 0 || run.events.length > 0)
   const error = `The worker was stopped: ${reason}.`
   const own = await endOwn(deps, around, { as: 'failed', cause: 'cancelled', error }, stop)
   return {
@@ -108,6 +110,7 @@ export async function stopCommit(
     events: [
       ...(said === undefined ? [] : [said]),
       ...told,
+      ...run.events,
       ...(onlyBelow ? [] : [stopped(reason)]),
       ...(isChild ? [completed('stopped')] : []),
     ],
@@ -122,6 +125,7 @@ export async function stopCommit(
     cursor: 'self',
     rows: [
       ...rows,
+      ...run.rows,
       ...own.rows,
       ...(isChild ? [{ do: 'inbox.expire_all', decision: 'stopped' } as const] : []),
     ],

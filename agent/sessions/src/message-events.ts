@@ -21,6 +21,7 @@ export const syntheticMessage = (
     | 'inbox_item_id'
     | 'tool_call_id'
     | 'task_id'
+    | 'run_id'
     | 'metadata'
     | 'attachments'
     | 'images'

@@ -11,6 +11,7 @@ import {
   type SessionRow,
 } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
+import { withRuns } from './code.ts'
 import type { Deps } from './deps.ts'
 import { refusedAs } from './refusals.ts'
 
@@ -30,8 +31,9 @@ export async function commitOverTree(
 ): Promise<Committed | null> {
   for (let tries = 1; ; tries++) {
     const { around, expect } = await lookAround(deps, sessionId)
-    const commit = await compose(around)
-    if (commit === null) return null
+    const composed = await compose(around)
+    if (composed === null) return null
+    const commit = await withRuns(deps, composed)
     try {
       return await deps.store.commit({ ...commit, rows: [expect, ...(commit.rows ?? [])] })
     } catch (thrown) {
@@ -72,6 +74,7 @@ const MOVED: readonly string[] = [
   'task_moved',
   'mission_moved',
   'schedule_moved',
+  'code_run_ended',
 ]
 
 export async function lookAround(

@@ -26,6 +26,8 @@ const CODE: Record<Refusal, ErrorCode> = {
   route_moved: 'internal',
   too_many_schedules: 'limit_reached',
   schedule_moved: 'internal',
+  code_run_exists: 'internal',
+  code_run_ended: 'internal',
 }
 
 /**
@@ -79,6 +81,8 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     route_moved: 'The conversation goes on in another session.',
     too_many_schedules: refused.message.replace('[commit] ', ''),
     schedule_moved: 'The schedule has changed meanwhile.',
+    code_run_exists: 'There is a run of a coding agent already.',
+    code_run_ended: 'The run of the coding agent has ended.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }

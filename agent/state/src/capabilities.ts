@@ -6,6 +6,7 @@ import type { SessionEvent } from '@cairn/protocol'
 import { foldAdvice, noAdvice } from './advice.ts'
 import { foldBoard, unread } from './board.ts'
 import { foldChildren, noChildren } from './children.ts'
+import { type CodeRun, foldCodeRuns, neededRuns, noRuns } from './code-runs.ts'
 import { type CompactReason, foldCompacted } from './compacted.ts'
 import { type ExpertRun, foldExperts } from './experts.ts'
 import { foldGoal, type GoalState } from './goal.ts'
@@ -50,6 +51,8 @@ export const CAPABILITY_FOLDS = {
   spending: row(noSpending, foldSpending),
   board: row(unread, foldBoard),
   mission: row<MissionState>(null, foldMission),
+  /** Runs of coding agents, the last of them the newest. */
+  code: row<readonly CodeRun[]>(noRuns, foldCodeRuns, neededRuns),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds

@@ -6,7 +6,8 @@
  * servers demand. And nothing is lost: what a compaction replaced is still in the log, only the fold starts
  * from the summary.
  */
-import { type AssistantMessage, type EventId, type EventOf, noteOf, type SessionEvent } from '@cairn/protocol'
+import { type AssistantMessage, type EventId, type EventOf } from '@cairn/protocol'
+import { factsOf, noteOf, type SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { append, type Owned } from './owned.ts'
@@ -55,9 +56,9 @@ export function foldConversationInto(
 ): Conversation {
   switch (event.type) {
     case 'user.message': {
-      const { content, images, attachments, synthetic, tool_call_id } = event.data
-      // A command is for the server: neither it nor its reply is part of what the model reads.
-      if (synthetic === undefined && isServerCommand(content)) return conversation
+      const { content, images, attachments, synthetic, tool_call_id, run_id } = event.data
+      // A command is for the server, and a decision on a run for its agent: the model reads neither.
+      if (run_id !== undefined || (synthetic === undefined && isServerCommand(content))) return conversation
       // The answer that a blocked call waits for becomes its result.
       if (synthetic === 'task_unblocked' && waitsFor(conversation, tool_call_id)) return conversation
       const noted = attachments?.length
@@ -91,6 +92,11 @@ export function foldConversationInto(
     }
     case 'tool.call':
       return call(conversation, event)
+    // What a call ran is told in its result.
+    case 'code.run_result':
+      return waitsFor(conversation, event.data.tool_call_id, 'called')
+        ? conversation
+        : note(owned, conversation, event)
     case 'worker.complete':
     case 'worker.failed':
       return waitsFor(conversation, event.data.tool_call_id) ? conversation : note(owned, conversation, event)
@@ -147,9 +153,9 @@ function compact(
 function note(owned: Owned, conversation: Conversation, event: SessionEvent): Conversation {
   const said = noteOf(event)
   if (said === null) return conversation
-  const [title, text] = said
-  const message = { role: 'user', content: text === '' ? `[${title}]` : `[${title}]\n${text}` } as const
-  return say(owned, conversation, event.id, message, event.type === 'loop.result' && event.data.wake !== true)
+  const message = { role: 'user', content: `[${said[0]}]${said[1] && `\n${said[1]}`}` } as const
+  const isLater = factsOf(event.type).read_later && !('wake' in event.data && event.data.wake)
+  return say(owned, conversation, event.id, message, isLater)
 }
 
 function say(
@@ -205,8 +211,8 @@ const call = (conversation: Conversation, { id, created_at, data }: EventOf<'too
   })
 
 /** What a call waits for is told in its result. */
-const waitsFor = ({ open }: Conversation, callId: string | undefined): boolean =>
-  callId !== undefined && open.some(call => call.tool_call_id === callId && call.state === 'waiting')
+const waitsFor = ({ open }: Conversation, id: string | undefined, state = 'waiting'): boolean =>
+  id !== undefined && open.some(call => call.tool_call_id === id && call.state === state)
 
 /**
  * The first result counts; one for a call that is not open changes nothing. What a person answered came when

@@ -64,6 +64,7 @@ function* close(call: Call | undefined, event: Closing): Generator<string> {
 /** `current`: a question that was answered has its tool.result, which older releases left out. */
 export function callRules(current: boolean): CallRules {
   const calls = new Map<string, Call>()
+  const runs: string[] = []
   let approvals = 0
 
   function* check(event: SessionEvent): Generator<string> {
@@ -81,6 +82,9 @@ export function callRules(current: boolean): CallRules {
           })
         }
         return
+      case 'code.run_started':
+        runs.push(event.data.run_id)
+        return
       case 'tool.call': {
         const call = calls.get(event.data.tool_call_id)
         if (!call) return yield 'no answer of the model made this call'
@@ -97,6 +101,8 @@ export function callRules(current: boolean): CallRules {
       case 'inbox.governance_gate':
       case 'inbox.input_required': {
         const id = event.data.tool_call_id
+        // The calls of a coding agent are its own.
+        if (id !== undefined && runs.some(run => id.startsWith(`${run}:`))) return
         const call = id === undefined ? undefined : calls.get(id)
         if (!call || call.call === null || call.closed !== null) yield 'it stands outside a running call'
         else if (event.type === 'policy.denied') call.denied = event.id

@@ -7,6 +7,7 @@ import { type EventId, fitsContract, type SessionEvent } from '@cairn/protocol'
 import { adviceRules } from './history-advice.ts'
 import { callRules } from './history-calls.ts'
 import { childRules } from './history-children.ts'
+import { codeRules } from './history-code.ts'
 import { commandRules } from './history-commands.ts'
 import { goalRules } from './history-goals.ts'
 import { missionRules } from './history-missions.ts'
@@ -33,6 +34,7 @@ export function checkHistory(
   const goals = goalRules()
   const missions = missionRules()
   const commands = commandRules()
+  const code = codeRules()
   const advice = adviceRules()
   const sagas = sagaRules()
   const calls = callRules(current)
@@ -49,6 +51,7 @@ export function checkHistory(
       ...goals(event),
       ...missions(event),
       ...commands(event),
+      ...code(event),
       ...advice(event),
       ...sagas.check(event),
       ...calls.check(event),

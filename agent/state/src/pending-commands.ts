@@ -34,6 +34,9 @@ export function foldCommands(commands: PendingCommands, event: SessionEvent): Pe
       }
       return { ...commands, waiting: [...commands.waiting, message] }
     }
+    // What becomes of it is the run's from here on, and its end replies.
+    case 'code.run_started':
+      return without(commands, event.data.source_event_id)
     case 'skill.invoked':
       return without(commands, event.data.user_message_id)
     case 'llm.response':

@@ -5,6 +5,7 @@
  * A message is a command only when it begins with `/` and a word at its very start; a path (`/etc/hosts`) or
  * an unknown word is plain text for the model, unless it names a skill.
  */
+import { CODE_USAGE, type CodeCommand, parseCode } from './code-command.ts'
 import { LOOP_USAGE, type LoopCommand, parseLoop } from './loop-command.ts'
 import { type MissionCommand, parseMission } from './mission-command.ts'
 import { splitRubric } from './rubric-block.ts'
@@ -14,6 +15,7 @@ export type GoalCommand =
   | { command: 'goal'; action: 'status' | 'pause' | 'resume' | 'clear' }
 export type SlashCommand =
   | GoalCommand
+  | CodeCommand
   | LoopCommand
   | MissionCommand
   | { command: 'clear' | 'compress' | 'stop' | 'help' }
@@ -26,6 +28,7 @@ export const SLASH_COMMANDS = [
     does: 'set a goal that an evaluator grades after every turn; a block "Rubric:" says how',
   },
   { name: 'goal', usage: '/goal status | pause | resume | clear', does: 'see or steer the goal' },
+  ...CODE_USAGE,
   ...LOOP_USAGE,
   {
     name: 'mission',
@@ -57,6 +60,7 @@ export function parseSlashCommand(text: string, isSkill: (name: string) => boole
   const bare = BARE.find(command => command === name)
   if (bare) return rest === '' ? { command: bare } : null
   if (name === 'goal') return parseGoal(rest)
+  if (name === 'code') return parseCode(rest)
   if (name === 'loop') return parseLoop(rest)
   if (name === 'mission') return parseMission(rest)
   return isSkill(name) ? { command: 'skill', skill: name, arguments: rest } : null

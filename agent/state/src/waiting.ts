@@ -18,8 +18,10 @@ export const isApproval = ({ key }: Waiting): boolean => !key.startsWith(ACTION)
 export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): readonly Waiting[] {
   switch (event.type) {
     case 'inbox.governance_gate': {
-      const { tool_name, tool_call_id, arguments_excerpt, deny_reason, repeats_tool_call_id } = event.data
-      if (repeats_tool_call_id !== undefined) return waiting
+      const { tool_name, tool_call_id, arguments_excerpt, deny_reason, repeats_tool_call_id, run_id } =
+        event.data
+      // What a coding agent asks for is not the model's to wait for.
+      if (repeats_tool_call_id !== undefined || run_id !== undefined) return waiting
       return opened(
         waiting,
         tool_call_id,

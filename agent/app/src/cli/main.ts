@@ -5,10 +5,12 @@ import { ApiError, ConnectionError } from '@cairn/client'
 import { DamagedStore, DirectoryInUse } from '@cairn/log'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
+import { acp } from './acp.ts'
 import { approve } from './approve.ts'
 import { backup } from './backup.ts'
 import { bench } from './bench.ts'
 import type { Command, Io } from './command.ts'
+import { code } from './code.ts'
 import { conformance } from './conformance.ts'
 import { doctor } from './doctor.ts'
 import { EXIT, type ExitCode, InUseError, NotFoundError, UsageError } from '../exit.ts'
@@ -34,6 +36,8 @@ const commands: Command[] = [
   approve,
   rate,
   token,
+  acp,
+  code,
   exportLogs,
   doctor,
   conformance,

@@ -3,9 +3,12 @@
  * opposite order.
  */
 import { randomUUID } from 'node:crypto'
+import { realpath } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import {
+  boxedAgents,
   builtinTools,
   createQuota,
   type Harness,
@@ -16,15 +19,21 @@ import {
   startMcpServers,
 } from '@cairn/harness'
 import type { Redact } from '@cairn/log'
+import { makeSessionFolder } from '@cairn/workspace'
 import type { ServiceOptions } from '../main.ts'
 import type { Logger } from './logging.ts'
 
-type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir'> &
+type WorkerDeps = Pick<
+  ServiceOptions,
+  'config' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir' | 'linkedWorkspaces'
+> &
   Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
     log: Logger
     secrets: readonly string[]
     redact: Redact
     sandbox: Sandbox
+    /** Where each scripted provider listens. */
+    scriptedUrls: Readonly<Record<string, string>>
   }
 
 export async function startWorker(
@@ -34,12 +43,14 @@ export async function startWorker(
     dataDir,
     workspacesDir,
     configDir,
+    linkedWorkspaces,
     store,
     models,
     secrets,
     redact,
     log,
     sandbox,
+    scriptedUrls,
   }: WorkerDeps,
   parts: AsyncDisposableStack,
 ): Promise<Harness> {
@@ -58,7 +69,10 @@ export async function startWorker(
   })
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
+  const codingAgents = boxedAgents({ config, env, dataDir, sandbox, scriptedUrls, program: ownProgram() })
+  parts.defer(() => codingAgents.close())
   const harness = startHarness({
+    codingAgents,
     store,
     models,
     secrets,
@@ -67,6 +81,9 @@ export async function startWorker(
     dataDir,
     workspacesDir,
     ...(skillsDir === undefined ? {} : { skillsDir }),
+    ...(linkedWorkspaces === true
+      ? { makeFolder: async (root, id) => realpath(await makeSessionFolder(root, id)) }
+      : {}),
     workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
     newId: randomUUID,
     // Read anew for every turn: servers come and go.
@@ -86,6 +103,18 @@ export async function startWorker(
     }),
   )
   return harness
+}
+
+/**
+ * What the built-in coding agent is made of: the sources and what they stand on, and nothing that lies beside
+ * them, where a data directory may be.
+ */
+function ownProgram(): { folders: readonly string[]; argv: readonly string[] } {
+  const root = fileURLToPath(new URL('../../../..', import.meta.url))
+  return {
+    folders: ['agent', 'tooling', 'node_modules'].map(name => join(root, name)),
+    argv: [join(root, 'agent/app/bin/cairn.mjs')],
+  }
 }
 
 /**

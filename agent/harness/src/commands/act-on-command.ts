@@ -8,24 +8,24 @@ import { CommitRefused, type Refusal } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import { actOnGoal, type GoalAction } from '@cairn/sessions'
 import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
+import { commandReply } from '../command-reply.ts'
+import { beginByCommand, refusedRun } from '../code/command.ts'
+import type { Coding } from '../code/coding.ts'
 import { compactNow } from '../compaction/compact.ts'
 import { actOnLoop, refusedLoop } from '../schedules/act-on-loop.ts'
-import { contextWindowOf } from '../llm/catalog.ts'
 import { actOnMission } from '../missions/command.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { invokeSkill } from '../skills/invoke.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Append } from '../turn/session-log.ts'
-import { contextCompact, llmResponse } from '../turn-events.ts'
+import { contextCompact } from '../turn-events.ts'
 import type { CommandDue } from './capability.ts'
-
-/** In place of a model: the server itself replied, so there is neither a rate nor a model without one. */
-const COMMAND_MODEL = 'cairn/command'
 
 export async function actOnCommand(
   turn: TurnContext,
   { message, command, through }: CommandDue,
   skills: SkillCatalogue,
+  coding: Coding | null,
 ): Promise<void> {
   const { log, workspace, newId } = turn
   switch (command.command) {
@@ -56,6 +56,19 @@ export async function actOnCommand(
         return reply(turn, message, { before: [], reply: why, after: [] })
       }
     }
+    case 'code': {
+      const begun = beginByCommand(turn, coding, command, message)
+      if (typeof begun === 'string') return reply(turn, message, { before: [], reply: begun, after: [] })
+      try {
+        // Its end is the reply.
+        await log.append([begun])
+      } catch (thrown) {
+        const why = refusedRun(thrown)
+        if (why === null) throw thrown
+        return reply(turn, message, { before: [], reply: why, after: [] })
+      }
+      return
+    }
     case 'mission': {
       const { append, ...action } = await actOnMission(turn, command, message)
       return reply(turn, message, action, append)
@@ -76,22 +89,13 @@ export async function actOnCommand(
 }
 
 async function reply(
-  { log, setup, config }: TurnContext,
+  turn: TurnContext,
   { event_id }: SlashMessage,
   { before, reply: content, after }: GoalAction,
   append: Append = {},
 ): Promise<void> {
-  const response = llmResponse({
-    message: { role: 'assistant', content },
-    model: COMMAND_MODEL,
-    input_tokens: 0,
-    output_tokens: 0,
-    reasoning_tokens: 0,
-    cache_read_tokens: 0,
-    finish_reason: 'command',
-    context_window: contextWindowOf(config.models.catalog[setup.model]),
-    command_event_id: event_id,
-  })
+  const { log } = turn
+  const response = commandReply(turn, event_id, content)
   try {
     await log.append([...before, response, ...after], append)
   } catch (thrown) {

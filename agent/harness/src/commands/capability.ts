@@ -5,6 +5,7 @@
 import type { EventId } from '@cairn/protocol'
 import { parseSlashCommand, type SlashCommand, type SlashMessage } from '@cairn/state'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
+import type { Coding } from '../code/coding.ts'
 import type { Capability } from '../turn/capability.ts'
 import type { Position } from '../turn/position.ts'
 import { actOnCommand } from './act-on-command.ts'
@@ -33,13 +34,16 @@ const changesConversation = ({ command: { command } }: CommandDue): boolean =>
   command === 'clear' || command === 'compress'
 
 const act =
-  (skills: SkillCatalogue): NonNullable<Capability<CommandDue>['act']> =>
+  (skills: SkillCatalogue, coding: Coding | null): NonNullable<Capability<CommandDue>['act']> =>
   async (turn, due) => {
-    await actOnCommand(turn, due, skills)
+    await actOnCommand(turn, due, skills, coding)
     return { next: 'look' }
   }
 
-export function commandCapabilities(skills: SkillCatalogue): {
+export function commandCapabilities(
+  skills: SkillCatalogue,
+  coding: Coding | null,
+): {
   commands: Capability<CommandDue>
   waiting_commands: Capability<CommandDue>
 } {
@@ -55,12 +59,12 @@ export function commandCapabilities(skills: SkillCatalogue): {
         at_rest: ({ commands, conversation }) =>
           commands.replied && conversation.open.length === 0 ? 'completed' : null,
       }),
-      act: act(skills),
+      act: act(skills, coding),
     },
     waiting_commands: {
       name: 'waiting_commands',
       asks: () => ({ at_end: position => pending(position).find(changesConversation) ?? null }),
-      act: act(skills),
+      act: act(skills, coding),
     },
   }
 }

@@ -141,6 +141,37 @@ function makeProvider(
   return loadedOnUse(async () => (await import('./anthropic.ts')).createAnthropic(anthropic))
 }
 
+/** A provider as something else than our own client reaches it, the broker of coding agents say. */
+export type Upstream = {
+  kind: 'openai' | 'anthropic'
+  base_url: string
+  /** Undefined: it takes none. */
+  key: string | undefined
+  headers: Readonly<Record<string, string>>
+}
+
+/** Null where there is no provider of that name. */
+export function upstreamOf(
+  models: Config['models'],
+  env: Env,
+  scriptedUrls: Readonly<Record<string, string>>,
+  name: string,
+): Upstream | null {
+  const config = models.providers[name]
+  if (config === undefined) return null
+  if (config.kind === 'scripted') {
+    const base_url = scriptedUrls[name]
+    return base_url === undefined ? null : { kind: 'openai', base_url, key: undefined, headers: {} }
+  }
+  const variable = keyName(config)
+  return {
+    kind: config.kind,
+    base_url: config.base_url,
+    key: variable === undefined ? undefined : env[variable],
+    headers: config.kind === 'openai' ? config.headers : {},
+  }
+}
+
 /**
  * The variable that holds a provider's key: the one configured, or the vendor's usual one when the server is
  * the vendor's own.

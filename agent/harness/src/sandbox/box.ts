@@ -17,7 +17,7 @@ export type BoxLimits = Pick<
 >
 
 /** A file or folder of this machine, seen in the box under `to`. */
-type Bind = { from: string; to: string; writable: boolean }
+export type Bind = { from: string; to: string; writable: boolean }
 
 /** `socket`: of its proxy; the box then has 127.0.0.1:3128, the variables that name it, and nothing else. */
 export type BoxNetwork = 'none' | 'open' | { socket: string }

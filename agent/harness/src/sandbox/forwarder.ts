@@ -8,7 +8,7 @@
  */
 import { COMMAND_PATH, findProgram } from './program.ts'
 
-const FORWARDER_PORT = 3128
+export const FORWARDER_PORT = 3128
 /** Where a box sees the socket of its proxy. */
 export const PROXY_IN_BOX = '/run/cairn/proxy'
 

@@ -50,7 +50,7 @@ const stopped: Line = ['session.stopped', { reason: 'user' }]
 const failed: Line = ['session.fail', { reason: 'r' }]
 const resumed: Line = ['session.resume', {}]
 
-const { commands, waiting_commands } = commandCapabilities(NO_SKILLS)
+const { commands, waiting_commands } = commandCapabilities(NO_SKILLS, null)
 const settings = {
   setup: setUpAgent(Config.parse({ models: { default: 'demo/m' } }), { agent: 'assistant', config: {} }),
   clock: { now: () => 0 },

@@ -15,7 +15,7 @@
  *   finish      the turn is over
  *   capability  what a capability of the table wants at this moment (capability.ts)
  */
-import type { ConversationEntry, OpenCall } from '@cairn/state'
+import { type ConversationEntry, type OpenCall, parkedCalls } from '@cairn/state'
 import type { Asks } from './capability.ts'
 import type { Position } from './position.ts'
 
@@ -97,7 +97,9 @@ function turnStep(position: Position, limits: TurnLimits): Step {
   const inTurn = turn.turn_id !== null
   if (!inTurn && !asksForTurn(position)) return { do: 'rest' }
 
-  const unanswered = conversation.open.filter(call => call.state !== 'waiting')
+  const waits = ({ state, tool_call_id }: OpenCall): boolean =>
+    state === 'waiting' || parkedCalls(position.code).includes(tool_call_id)
+  const unanswered = conversation.open.filter(call => !waits(call))
   if (unanswered.length > 0) return { do: inTurn ? 'run' : 'leave', calls: unanswered }
   if (conversation.open.length > 0) {
     const passedOver = conversation.open.filter(

@@ -259,6 +259,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       task: id => read(() => truth.coordination.task(id)),
       tasks: id => read(() => truth.coordination.tasks(id)),
       spawnedSince: (id, since) => read(() => truth.coordination.spawnedSince(id, since)),
+      codeRuns: (id, limit) => read(() => truth.coordination.codeRuns(id, limit)),
       mission: id => read(() => truth.coordination.mission(id)),
       missionOf: id => read(() => truth.coordination.missionOf(id)),
       missions: never('missions'),

@@ -18,6 +18,7 @@ import {
 import { addMessage, createSession, type Deps } from '@cairn/sessions'
 import { z } from 'zod'
 import type { Clock } from '../../src/clock.ts'
+import type { CodingAgents } from '../../src/code/agent-process.ts'
 import { createCopies } from '../../src/copies.ts'
 import { type Harness, startHarness } from '../../src/harness.ts'
 import { createModels } from '../../src/llm/registry.ts'
@@ -73,6 +74,8 @@ export type StageOptions = {
   session_id?: string
   /** What the session says for itself. */
   session?: Record<string, unknown>
+  channel?: string
+  codingAgents?: CodingAgents
 }
 
 let ids = 0
@@ -91,6 +94,8 @@ export async function setStage({
   hold,
   session_id = newId(),
   session: own = {},
+  channel,
+  codingAgents,
 }: StageOptions): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-harness-'))
   const store = given ?? (await openSqliteStore({ dir: join(dir, 'log') }))
@@ -106,6 +111,7 @@ export async function setStage({
     principal: alice,
     title: 'Titled',
     config: own,
+    ...(channel === undefined ? {} : { channel }),
   })
   const harnesses: Harness[] = []
   const ran: string[] = []
@@ -129,6 +135,7 @@ export async function setStage({
         log: () => {},
         random: () => 0,
         ...(clock ? { clock } : {}),
+        ...(codingAgents === undefined ? {} : { codingAgents }),
         ...(skillsDir === undefined ? {} : { skillsDir }),
         ...(copyLimits === undefined
           ? {}

@@ -18,6 +18,7 @@ import { missionPage, type StoredMission, toMission } from '../missions.ts'
 import { type StoredTask, toTask } from '../tasks.ts'
 import { belowSql } from '../link-sql.ts'
 import type { Database, Rows, Statement } from './connections.ts'
+import { createCodeRunReads } from './change-code-run.ts'
 import { createScheduleReads } from './schedules.ts'
 
 const MOST = 1000
@@ -105,6 +106,7 @@ export async function readLinks(db: Database, childIds: readonly string[]): Prom
 
 export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 'claimTimers'> => ({
   ...createScheduleReads(db),
+  ...createCodeRunReads(db),
   link: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
   children: async (parentId, { open = false, limit = MOST } = {}) =>
     toLinks(await db.query(CHILDREN, [parentId, open, limit], { repeatable: true })),

@@ -10,6 +10,7 @@ import type { EncodedRow } from '../writer-messages.ts'
 import { guardOfChannel } from '../change-channel.ts'
 import { channelStatement } from '../channel-store.ts'
 import { changeBoard } from './change-board.ts'
+import { changeCodeRun } from './change-code-run.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
 import { changeSchedule } from './change-schedule.ts'
@@ -216,6 +217,10 @@ export async function changeRow(
     case 'schedule.move':
     case 'run.put':
       await changeSchedule(ask, row, at, change)
+      return NONE
+    case 'code.begin':
+    case 'code.move':
+      await changeCodeRun(ask, row, at, change)
       return NONE
     default:
       await changeLink(ask, row, at, change)

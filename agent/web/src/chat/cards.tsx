@@ -9,6 +9,7 @@ import {
   type SessionView,
 } from '@cairn/state'
 import { BoardCard } from './board-card.tsx'
+import { CodeCard } from './code-card.tsx'
 import { ChildrenCard } from './children-card.tsx'
 import { GoalCard } from './goal-card.tsx'
 import { MissionCard } from './mission-card.tsx'
@@ -25,6 +26,10 @@ type Card<S> = (state: S, around: Around) => ReactNode
 
 const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null } = {
   commands: null,
+  code: runs => {
+    const run = runs.at(-1)
+    return run && <CodeCard key={run.run_id} run={run} />
+  },
   goal: (goal, { sessionId, session, view }) =>
     goal && (
       <GoalCard

@@ -1,0 +1,228 @@
+/**
+ * Cairn as an agent of the Agent Client Protocol: sessions of the client are sessions of the service, a
+ * prompt is a message, and what the log says of the turn is told as it is written.
+ */
+import {
+  type AgentApp,
+  type AgentContext,
+  agent,
+  methods,
+  PROTOCOL_VERSION,
+  RequestError,
+} from '@agentclientprotocol/sdk'
+import { ApiError, type CairnClient } from '@cairn/client'
+import { SLASH_COMMANDS } from '@cairn/state'
+import { type Followed, runPrompt, stop } from './prompt.ts'
+import { messageOf } from './prompt-text.ts'
+import { createUpdates } from './updates.ts'
+
+/** The service that answers, as this process reaches it. */
+export type Place = {
+  service: CairnClient
+  /** A new session that works in that folder; `notice`: what the user should know of it. */
+  create(cwd: string): Promise<{ id: string; notice: string | null }>
+  /** The folder of a session on this machine; null: it lies elsewhere, or nobody knows it. */
+  cwdOf(id: string): string | null
+}
+
+type Open = Followed & { running: AbortController | null }
+
+export type AgentOptions = {
+  version: string
+  /** Asked when the first session is: the client need not wait for the service to be greeted. */
+  place: () => Promise<Place>
+}
+
+export function acpAgent(options: AgentOptions): AgentApp {
+  const desk: Desk = { ...options, sessions: new Map(), hasForms: false }
+  const app = agent({ name: 'cairn' }).onRequest(methods.agent.initialize, ({ params }) => {
+    desk.hasForms = Boolean(params.clientCapabilities?.elicitation?.form)
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      agentInfo: { name: 'cairn', title: 'Cairn', version: options.version },
+      authMethods: [],
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, embeddedContext: true },
+        mcpCapabilities: {},
+        sessionCapabilities: { list: {}, resume: {}, close: {} },
+      },
+    }
+  })
+  return takePrompts(listSessions(openSessions(app, desk), desk), desk)
+}
+
+/** What a connection has. */
+type Desk = AgentOptions & {
+  sessions: Map<string, Open>
+  /** The client can ask its user by forms. */
+  hasForms: boolean
+}
+
+function opened({ sessions }: Desk, id: string, cwd: string | null, cursor: number): Open {
+  const session = { id, cursor, running: null, updates: createUpdates({ cwd }) }
+  sessions.set(id, session)
+  return session
+}
+
+function openSessions(app: AgentApp, desk: Desk): AgentApp {
+  return app
+    .onRequest(methods.agent.session.new, async ({ params, client }) => {
+      refuseServers(params.mcpServers)
+      const { create } = await desk.place()
+      const { id, notice } = await create(params.cwd)
+      opened(desk, id, params.cwd, 0)
+      greet(client, id, notice)
+      return { sessionId: id }
+    })
+    .onRequest(methods.agent.session.load, async ({ params, client, signal }) => {
+      refuseServers(params.mcpServers)
+      const { service, cwdOf } = await desk.place()
+      const { last_event_id } = await look(service, params.sessionId)
+      const session = opened(desk, params.sessionId, cwdOf(params.sessionId), 0)
+      await replay(service, client, session, last_event_id, signal)
+      greet(client, params.sessionId, null)
+      return {}
+    })
+    .onRequest(methods.agent.session.resume, async ({ params, client }) => {
+      refuseServers(params.mcpServers ?? [])
+      const { service, cwdOf } = await desk.place()
+      const { last_event_id } = await look(service, params.sessionId)
+      opened(desk, params.sessionId, cwdOf(params.sessionId), last_event_id)
+      greet(client, params.sessionId, null)
+      return {}
+    })
+}
+
+function listSessions(app: AgentApp, { place, sessions }: Desk): AgentApp {
+  return app
+    .onRequest(methods.agent.session.list, async ({ params }) => {
+      const { service, cwdOf } = await place()
+      const page = await service.call('listSessions', {
+        query: params.cursor ? { cursor: params.cursor } : {},
+      })
+      const listed = page.sessions.map(({ id, title, updated_at }) => ({
+        sessionId: id,
+        cwd: cwdOf(id) ?? '/',
+        title,
+        updatedAt: updated_at,
+      }))
+      return {
+        sessions: params.cwd ? listed.filter(({ cwd }) => cwd === params.cwd) : listed,
+        nextCursor: page.next_cursor,
+      }
+    })
+    .onRequest(methods.agent.session.close, async ({ params }) => {
+      const session = sessions.get(params.sessionId)
+      sessions.delete(params.sessionId)
+      const running = session?.running ?? null
+      if (session === undefined || running === null) return {}
+      const { service } = await place()
+      await stop(service, session.id)
+      running.abort(new Error('the client closed the session'))
+      return {}
+    })
+}
+
+function takePrompts(app: AgentApp, desk: Desk): AgentApp {
+  const { place, sessions } = desk
+  return app
+    .onRequest(methods.agent.session.prompt, async ({ params, client, signal }) => {
+      const session = sessions.get(params.sessionId)
+      if (session === undefined)
+        throw RequestError.resourceNotFound(
+          `session ${params.sessionId} is not open: load or resume it first`,
+        )
+      if (session.running !== null) throw RequestError.invalidRequest('a prompt of this session is running')
+      const message = messageOf(params.prompt)
+      const { service } = await place()
+      const running = new AbortController()
+      session.running = running
+      const cancel = (): void => void stop(service, session.id).then(stopped => stopped || running.abort())
+      signal.addEventListener('abort', cancel, { once: true })
+      const deps = { service, client, hasForms: desk.hasForms, signal: running.signal }
+      try {
+        return { stopReason: await runPrompt(deps, session, message) }
+      } catch (thrown) {
+        throw thrown instanceof ApiError
+          ? RequestError.invalidRequest(thrown.problem, thrown.message)
+          : thrown
+      } finally {
+        signal.removeEventListener('abort', cancel)
+        session.running = null
+      }
+    })
+    .onNotification(methods.agent.session.cancel, async ({ params }) => {
+      const session = sessions.get(params.sessionId)
+      const running = session?.running ?? null
+      if (session === undefined || running === null) return
+      const { service } = await place()
+      // A turn says that it was stopped; where only a decision was waited for, nothing more is said.
+      if (!(await stop(service, session.id))) running.abort(new Error('the client cancelled'))
+    })
+}
+
+/** The tools of a session are those of its agent: what a client would start is refused, not left out. */
+function refuseServers(servers: readonly unknown[]): void {
+  if (servers.length > 0)
+    throw RequestError.invalidParams(
+      { mcpServers: servers.length },
+      'MCP servers are named in the configuration of Cairn (mcp_servers), not by the client',
+    )
+}
+
+async function look(service: CairnClient, id: string) {
+  try {
+    return await service.call('getSession', { params: { id } })
+  } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.status === 404)
+      throw RequestError.resourceNotFound(`there is no session ${id}`)
+    throw thrown
+  }
+}
+
+async function replay(
+  service: CairnClient,
+  client: AgentContext,
+  session: Open,
+  last: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (last === 0) return
+  for await (const batch of service.events(session.id, { signal })) {
+    for (const event of batch) {
+      for (const update of session.updates.take(event))
+        await client.notify(methods.client.session.update, { sessionId: session.id, update })
+      session.cursor = event.id
+      if (event.id >= last) return
+    }
+  }
+}
+
+/** Behind the response that tells the client of the session, so that it knows whose updates these are. */
+function greet(client: AgentContext, sessionId: string, notice: string | null): void {
+  const names = new Set<string>()
+  const availableCommands = SLASH_COMMANDS.flatMap(({ name, does }) => {
+    if (names.has(name)) return []
+    names.add(name)
+    return [{ name, description: does, input: { hint: '…' } }]
+  })
+  setImmediate(() => {
+    const told = [
+      client.notify(methods.client.session.update, {
+        sessionId,
+        update: { sessionUpdate: 'available_commands_update', availableCommands },
+      }),
+      ...(notice === null
+        ? []
+        : [
+            client.notify(methods.client.session.update, {
+              sessionId,
+              update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: notice } },
+            }),
+          ]),
+    ]
+    // A client that has gone reads no greeting; the connection says that it ended.
+    void Promise.allSettled(told)
+  })
+}

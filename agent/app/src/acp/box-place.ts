@@ -1,0 +1,57 @@
+/**
+ * The service inside a coding agent's box, where the box is the boundary: commands run in it as they are, and
+ * the model is reached through the broker with the token of the run. What the session keeps lies in the home
+ * that the run has, so a run that lost its process goes on with it.
+ */
+import { join } from 'node:path'
+import { Config, type ConfigInput } from '@cairn/protocol'
+import { z } from 'zod'
+import { openLocalPlace, type LocalPlace } from './local-place.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the worker outside says to the agent in the box, as JSON in CAIRN_BOX. */
+const BoxSettings = z.strictObject({
+  kind: z.enum(['openai', 'anthropic']),
+  /** Of the broker. The token is in CAIRN_RUN_TOKEN. */
+  base_url: z.url(),
+  model: z.string().min(1),
+  context_window: z.int().positive().optional(),
+  /** Tools that ask before each call, because the policy outside judges them. */
+  ask: z.array(z.string()).default([]),
+})
+export type BoxSettings = z.input<typeof BoxSettings>
+
+const TOOLS = ['read_file', 'list_files', 'search_files', 'write_file', 'edit_file', 'terminal', 'todo']
+
+const SYSTEM =
+  'You are a coding agent. You are given one task in the folder you work in: look at what is there, make ' +
+  'the change, and check it by running what the project has for that. Keep to the task and to the style of ' +
+  'the code around it. You work alone: nobody answers questions. End with what you changed and what you ' +
+  'checked, in a few sentences.'
+
+export function boxConfig(text: string | undefined): Config {
+  if (text === undefined) throw new Error('cairn acp --box is started by a worker, which sets CAIRN_BOX')
+  const { kind, base_url, model, context_window, ask } = BoxSettings.parse(JSON.parse(text))
+  const name = `run/${model}`
+  return Config.parse({
+    models: {
+      default: name,
+      providers: { run: { kind, base_url, api_key_env: 'CAIRN_RUN_TOKEN' } },
+      ...(context_window === undefined
+        ? {}
+        : { catalog: { [name]: { input: 0, output: 0, context_window } } }),
+    },
+    agents: {
+      assistant: { model: name, system: SYSTEM, tools: TOOLS, governance: { require_approval: ask } },
+    },
+    sandbox: { terminal: 'unboxed', network: 'open' },
+    schedules: { enabled: false },
+  } satisfies ConfigInput)
+}
+
+export const openBoxPlace = (env: Environment): Promise<LocalPlace> =>
+  openLocalPlace({
+    env: { ...env, CAIRN_DATA: join(env['HOME'] ?? '/tmp', '.cairn-agent') },
+    config: { config: boxConfig(env['CAIRN_BOX']), demo: false },
+  })

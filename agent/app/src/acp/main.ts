@@ -1,0 +1,56 @@
+/**
+ * `cairn acp`: an agent for editors and other ACP clients, on stdin and stdout. An entry of its own: a client
+ * waits for the answer to `initialize`, so the service and all that belongs to it is loaded behind that.
+ */
+import { readFileSync } from 'node:fs'
+import { Readable, Writable } from 'node:stream'
+import { parseArgs } from 'node:util'
+import { ndJsonStream } from '@agentclientprotocol/sdk'
+import { acpAgent, type Place } from './agent.ts'
+
+/** A frame of a client: prompts carry images. */
+const MAX_FRAME = 64 * 2 ** 20
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+type Options = { url: string | undefined; token: string | undefined; box: boolean }
+
+const open = async ({ url, token, box }: Options): Promise<Place & { stop?: () => Promise<void> }> => {
+  if (box) return (await import('./box-place.ts')).openBoxPlace(process.env)
+  if (url === undefined) return (await import('./local-place.ts')).openLocalPlace({ env: process.env })
+  if (token === undefined) throw new Error('--url needs the token of an account: --token, or CAIRN_TOKEN')
+  return (await import('./remote-place.ts')).openRemotePlace(url, token)
+}
+
+/** Resolves when the client has gone and the service, where there is one, has drained. */
+export async function runAcp(argv: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      url: { type: 'string' },
+      token: { type: 'string' },
+      box: { type: 'boolean', default: false },
+    },
+  })
+  let opening: ReturnType<typeof open> | null = null
+  const place = (): ReturnType<typeof open> =>
+    (opening ??= open({
+      url: values.url ?? process.env['CAIRN_URL'],
+      token: values.token ?? process.env['CAIRN_TOKEN'],
+      box: values.box,
+    }))
+  const connection = acpAgent({ version, place }).connect(
+    ndJsonStream(
+      Writable.toWeb(process.stdout) as WritableStream<Uint8Array>,
+      Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,
+      { maxMessageBytes: MAX_FRAME },
+    ),
+  )
+  const end = (): void => connection.close()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, end)
+  await connection.closed
+  const opened = opening as ReturnType<typeof open> | null
+  await (await opened)?.stop?.()
+}

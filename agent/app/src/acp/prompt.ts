@@ -1,0 +1,181 @@
+/**
+ * One prompt of a client, from its message to the end of the turn. The log is followed from where the client
+ * last read it, so a title that came late, or what another person said meanwhile, is told first.
+ *
+ * The turn of Cairn may end while an approval waits (a gate does not suspend it), and the decision begins
+ * another: the prompt is over when neither a turn runs nor a decision is to come.
+ */
+import { type AgentContext, methods, RequestError, type StopReason } from '@agentclientprotocol/sdk'
+import { ApiError, type CairnClient } from '@cairn/client'
+import { asError, isBesideTurns, type SessionEvent } from '@cairn/protocol'
+import { type Answered, askForm, askPermission, questionText } from './asks.ts'
+import type { messageOf } from './prompt-text.ts'
+import type { Updates } from './updates.ts'
+
+export type Followed = {
+  id: string
+  updates: Updates
+  /** What the client was told of. */
+  cursor: number
+}
+
+export type PromptDeps = {
+  service: CairnClient
+  client: AgentContext
+  hasForms: boolean
+  /** Aborts when the client cancels, goes away, or closes the session. */
+  signal: AbortSignal
+}
+
+const STOPS: Readonly<Record<string, StopReason>> = {
+  budget_exhausted: 'max_turn_requests',
+  tool_loop: 'max_turn_requests',
+  stopped: 'cancelled',
+}
+
+export async function runPrompt(
+  deps: PromptDeps,
+  session: Followed,
+  message: ReturnType<typeof messageOf>,
+): Promise<StopReason> {
+  const { service, client, signal } = deps
+  const sent = await service.call('sendMessage', {
+    params: { id: session.id },
+    body: message,
+    idempotencyKey: crypto.randomUUID(),
+  })
+  const over = new AbortController()
+  const following = AbortSignal.any([signal, over.signal])
+  let failure: Error | null = null
+  const asks = createAsks(deps, following, thrown => {
+    failure = thrown
+    over.abort(thrown ?? new Error('the client cancelled'))
+  })
+  try {
+    for await (const batch of service.events(session.id, { after: session.cursor, signal: following })) {
+      for (const event of batch) {
+        session.cursor = event.id
+        for (const update of session.updates.take(event)) {
+          // The client shows what its own user typed.
+          if (update.sessionUpdate === 'user_message_chunk' && event.id === sent.event_id) continue
+          await client.notify(methods.client.session.update, { sessionId: session.id, update })
+        }
+        const said = asks.take(event)
+        if (said !== null) await say(client, session.id, said, event.id)
+        const stop = event.id <= sent.event_id ? null : endOf(event, asks.waits(), said !== null)
+        if (stop !== null) return stop
+      }
+    }
+  } finally {
+    over.abort(new Error('the prompt is over'))
+  }
+  if (failure !== null) throw asError(failure)
+  return 'cancelled'
+}
+
+const say = (client: AgentContext, sessionId: string, text: string, event: number): Promise<void> =>
+  client.notify(methods.client.session.update, {
+    sessionId,
+    update: {
+      sessionUpdate: 'agent_message_chunk',
+      content: { type: 'text', text },
+      messageId: `ask:${String(event)}`,
+    },
+  })
+
+/** How the prompt ends with this event; null: it goes on. */
+function endOf(event: SessionEvent, waits: boolean, asksInWords: boolean): StopReason | null {
+  switch (event.type) {
+    case 'session.complete':
+      return waits ? null : (STOPS[event.data.reason] ?? 'end_turn')
+    case 'session.stopped':
+      return 'cancelled'
+    case 'session.pause':
+      return 'end_turn'
+    case 'session.fail':
+      throw RequestError.internalError(
+        { error_category: event.data.error_category, retryable: event.data.retryable },
+        event.data.error,
+      )
+    default:
+      return asksInWords ? 'end_turn' : null
+  }
+}
+
+/**
+ * What is asked while the prompt runs. `take`: what is to be said in words, because there is no form for it.
+ * `end`: the prompt ends at once, with that error or as cancelled.
+ */
+function createAsks(
+  { service, client, hasForms }: PromptDeps,
+  signal: AbortSignal,
+  end: (thrown: Error | null) => void,
+) {
+  /** Calls whose decision is not in the log yet, each with what takes its request back. */
+  const open = new Map<string, AbortController>()
+
+  function ask(callId: string, run: (signal: AbortSignal) => Promise<Answered>, session: string): void {
+    const control = new AbortController()
+    open.set(callId, control)
+    void (async () => {
+      try {
+        if ((await run(AbortSignal.any([signal, control.signal]))) === 'answered') return
+        // The client cancels. A session at rest says nothing more: the prompt ends here.
+        if (open.delete(callId) && !(await stop(service, session))) end(null)
+      } catch (thrown) {
+        // Nobody waits for the answer any more, or another person has given it.
+        const isSettled = thrown instanceof ApiError && thrown.code === 'already_answered'
+        if (!isSettled && !signal.aborted && !control.signal.aborted) end(asError(thrown))
+      }
+    })()
+  }
+
+  const decided = (callId: string | undefined): void => {
+    if (callId === undefined) return
+    open.get(callId)?.abort(new Error('it was decided'))
+    open.delete(callId)
+  }
+
+  return {
+    waits: () => open.size > 0,
+    take(event: SessionEvent): string | null {
+      switch (event.type) {
+        case 'inbox.governance_gate':
+          if (event.data.repeats_tool_call_id === undefined)
+            ask(
+              event.data.tool_call_id,
+              given => askPermission(service, client, event, given),
+              event.session_id,
+            )
+          return null
+        case 'inbox.input_required':
+          if (!hasForms) return questionText(event.data)
+          ask(event.data.tool_call_id, given => askForm(service, client, event, given), event.session_id)
+          return null
+        case 'inbox.action_required':
+          return event.data.proposal === undefined && !isBesideTurns(event.data.action_type)
+            ? `${event.data.title}\n${event.data.instructions}`
+            : null
+        case 'user.message':
+          if (event.data.synthetic === 'governance_decision') decided(event.data.tool_call_id)
+          return null
+        case 'ask_user_question.response':
+          decided(event.data.tool_call_id)
+          return null
+        default:
+          return null
+      }
+    },
+  }
+}
+
+/** Whether there was something to stop: a session at rest has nothing. */
+export async function stop(service: CairnClient, id: string): Promise<boolean> {
+  try {
+    await service.call('stopSession', { params: { id } })
+    return true
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError) || thrown.status !== 409) throw thrown
+    return false
+  }
+}

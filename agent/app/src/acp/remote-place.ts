@@ -1,0 +1,21 @@
+/** A service elsewhere: its workspaces are its own, which the user is told once a session. */
+import { createClient } from '@cairn/client'
+import type { Place } from './agent.ts'
+
+export function openRemotePlace(baseUrl: string, token: string): Place {
+  const service = createClient({ baseUrl, token })
+  return {
+    service,
+    async create() {
+      const { id } = await service.call('createSession', {
+        body: { channel: 'acp' },
+        idempotencyKey: crypto.randomUUID(),
+      })
+      return {
+        id,
+        notice: `This session works in a workspace on ${baseUrl}, not in the folder of your editor.\n\n`,
+      }
+    },
+    cwdOf: () => null,
+  }
+}

@@ -1,0 +1,26 @@
+/** cairn acp: an agent for editors; main.ts of acp/ says what it is. */
+import { runAcp } from '../acp/main.ts'
+import { defineCommand } from './command.ts'
+import { EXIT } from '../exit.ts'
+
+export const acp = defineCommand({
+  name: 'acp',
+  summary: 'An agent for editors that speak the Agent Client Protocol, on stdin and stdout',
+  usage: [
+    ['acp', 'with a service of its own; the folder of the editor is the workspace'],
+    ['acp --url URL --token TOKEN', 'sessions of a running service, in its workspaces'],
+  ],
+  options: {
+    url: { type: 'string' },
+    token: { type: 'string' },
+    box: { type: 'boolean', default: false },
+  },
+  async run({ values }) {
+    await runAcp([
+      ...(values.url === undefined ? [] : ['--url', values.url]),
+      ...(values.token === undefined ? [] : ['--token', values.token]),
+      ...(values.box ? ['--box'] : []),
+    ])
+    return EXIT.ok.code
+  },
+})

@@ -1,0 +1,218 @@
+/**
+ * One process of a run: greeted, given its session and its prompt, and followed until it has answered, has to
+ * wait for a person, or is told to end. Whatever happens, nothing of it lives when this returns.
+ */
+import { Readable, Writable } from 'node:stream'
+import {
+  client,
+  type ClientContext,
+  type ContentBlock,
+  methods,
+  ndJsonStream,
+  type PromptResponse,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+  type SessionConfigOption,
+  type SessionModeState,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk'
+import { asError } from '@cairn/protocol'
+import { type Clock, sleep } from '../clock.ts'
+import type { AgentProcess } from './agent-process.ts'
+import { limitFlood } from './flood.ts'
+
+const GREETING_MS = 10_000
+const MAX_FRAME = 16 * 2 ** 20
+/** How long an agent that was told to stop may take, and then its processes that were told to end. */
+const CANCEL_MS = 5000
+/** One that has answered has nothing more to do. */
+const ENDED_MS = 1000
+const TERMINATE_MS = 2000
+const STDERR_CHARS = 2000
+
+export type Ended =
+  | { how: 'answered'; response: PromptResponse }
+  /** The agent cannot take its session up again. */
+  | { how: 'lost' }
+  | { how: 'failed'; error: string }
+
+export type AttemptOptions = {
+  clock: Clock
+  process: AgentProcess
+  cwd: string
+  /** The agent's session, to go on with; null: a new one. */
+  resume: string | null
+  prompt: string
+  /** Aborts when the run is stopped, paused, parked or handed over. */
+  signal: AbortSignal
+  /** On disk before the prompt is sent. */
+  onSession(acpSessionId: string): Promise<void>
+  /** The prompt was sent. */
+  onPrompted(): void
+  onUpdate(update: SessionUpdate): void
+  onPermission(request: RequestPermissionRequest): Promise<RequestPermissionResponse>
+}
+
+export async function runAttempt(options: AttemptOptions): Promise<Ended> {
+  const { clock, process: agent, signal } = options
+  let stderr = ''
+  agent.stderr.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString()).slice(-STDERR_CHARS)
+  })
+  let flooded: string | null = null
+  const frames = limitFlood(agent.stdout, clock, reason => {
+    flooded = reason
+    void agent.close()
+  })
+  // What is written to an agent that has gone is lost, as it is.
+  agent.stdin.on('error', () => undefined)
+  let isOurs: string | null = null
+  const connection = client({ name: 'cairn' })
+    .onNotification(methods.client.session.update, ({ params }) => {
+      if (params.sessionId === isOurs) options.onUpdate(params.update)
+    })
+    .onRequest(methods.client.session.requestPermission, ({ params }) =>
+      signal.aborted ? { outcome: { outcome: 'cancelled' as const } } : options.onPermission(params),
+    )
+    .connect(
+      ndJsonStream(
+        Writable.toWeb(agent.stdin) as WritableStream<Uint8Array>,
+        Readable.toWeb(frames) as ReadableStream<Uint8Array>,
+        { maxMessageBytes: MAX_FRAME },
+      ),
+    )
+  try {
+    return await converse(connection.agent, options, id => {
+      isOurs = id
+    })
+  } catch (thrown) {
+    signal.throwIfAborted()
+    const { overran } = await agent.exited.catch(() => ({ overran: null }))
+    const why = flooded ?? overran ?? asError(thrown).message
+    return { how: 'failed', error: stderr.trim() === '' ? why : `${why}\n${stderr.trim()}` }
+  } finally {
+    // Its pending permissions were answered `cancelled` before: some agents wait for that first. One that has
+    // gone needs no telling.
+    if (signal.aborted && isOurs !== null)
+      await connection.agent
+        .notify(methods.agent.session.cancel, { sessionId: isOurs })
+        .catch(() => undefined)
+    await end(agent, clock, signal.aborted ? CANCEL_MS : ENDED_MS)
+    connection.close()
+  }
+}
+
+async function converse(
+  agent: ClientContext,
+  options: AttemptOptions,
+  onSession: (id: string) => void,
+): Promise<Ended> {
+  const { clock, process, cwd, resume, signal } = options
+  const died = process.exited.then(({ exitCode, signal: by, overran }) => {
+    throw new Error(
+      overran ?? `the agent ended (${by ?? `exit code ${String(exitCode)}`}) before it had answered`,
+    )
+  })
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(asError(signal.reason)), { once: true })
+  })
+  // Each is raced several times; whichever comes after all of them is heard by nobody.
+  for (const unheard of [died, aborted]) unheard.catch(() => undefined)
+  const until = <T>(promise: Promise<T>): Promise<T> => {
+    promise.catch(() => undefined)
+    return Promise.race([promise, died, aborted])
+  }
+  signal.throwIfAborted()
+  const late = new AbortController()
+  const { agentCapabilities } = await until(
+    Promise.race([
+      agent.request(methods.agent.initialize, {
+        protocolVersion: 1,
+        clientInfo: { name: 'cairn', version: '1' },
+        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      }),
+      sleep(clock, GREETING_MS, late.signal).then(() => {
+        throw new Error(`the agent did not answer to initialize within ${GREETING_MS / 1000} s`)
+      }),
+    ]),
+  ).finally(() => late.abort(new Error('it has answered')))
+  const sessionId = await until(openSession())
+  if (sessionId === null) return { how: 'lost' }
+  onSession(sessionId)
+  await options.onSession(sessionId)
+  signal.throwIfAborted()
+  const prompt: ContentBlock[] = [{ type: 'text', text: options.prompt }]
+  const answer = agent.request(methods.agent.session.prompt, { sessionId, prompt })
+  options.onPrompted()
+  return { how: 'answered', response: await until(answer) }
+
+  async function openSession(): Promise<string | null> {
+    if (resume === null) {
+      const made = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+      await chooseAsking(agent, made.sessionId, made.modes, made.configOptions)
+      return made.sessionId
+    }
+    const { sessionCapabilities, loadSession } = agentCapabilities ?? {}
+    if (sessionCapabilities?.resume) {
+      const { modes, configOptions } = await agent.request(methods.agent.session.resume, {
+        sessionId: resume,
+        cwd,
+      })
+      await chooseAsking(agent, resume, modes, configOptions)
+      return resume
+    }
+    if (loadSession !== true) return null
+    // What it replays is in the log already: updates count from here on.
+    const { modes, configOptions } = await agent.request(methods.agent.session.load, {
+      sessionId: resume,
+      cwd,
+      mcpServers: [],
+    })
+    await chooseAsking(agent, resume, modes, configOptions)
+    return resume
+  }
+}
+
+const ASKS = /^(?:ask|default|manual|suggest|read[-_]?only)/i
+
+/** Where an agent can ask before it acts, it shall: the policy judges, and not the agent's own settings. */
+async function chooseAsking(
+  agent: ClientContext,
+  sessionId: string,
+  modes: SessionModeState | null | undefined,
+  options: SessionConfigOption[] | null | undefined,
+): Promise<void> {
+  const mode = modes?.availableModes.find(({ id }) => ASKS.test(id))
+  if (mode !== undefined && mode.id !== modes?.currentModeId)
+    await agent.request(methods.agent.session.setMode, { sessionId, modeId: mode.id })
+  const option = options?.find(({ category, type }) => category === 'mode' && type === 'select')
+  if (mode !== undefined || option?.type !== 'select') return
+  const values = option.options.flatMap(each => ('options' in each ? each.options : [each]))
+  const value = values.find(each => ASKS.test(each.value))?.value
+  if (value !== undefined && value !== option.currentValue)
+    await agent.request(methods.agent.session.setConfigOption, { sessionId, configId: option.id, value })
+}
+
+/** Time to end by itself, then SIGTERM to all it started, then the end of the box. */
+async function end(agent: AgentProcess, clock: Clock, patience: number): Promise<void> {
+  const gone = agent.exited.then(
+    () => undefined,
+    () => undefined,
+  )
+  agent.stdin.end()
+  if (!(await within(clock, patience, gone))) {
+    agent.terminate()
+    await within(clock, TERMINATE_MS, gone)
+  }
+  await agent.close()
+}
+
+async function within(clock: Clock, ms: number, what: Promise<void>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const cancel = clock.after(ms, () => resolve(false))
+  try {
+    return await Promise.race([what.then(() => true), promise])
+  } finally {
+    cancel()
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The broker: what a coding agent in a box reaches its model through, `/_cairn/llm/<provider>/…` on the
+ * box's proxy. The agent has a token that is good for its run alone; here it is replaced by the key of the
+ * provider, which never enters the box. What the provider says of its tokens is added up, and a run that has
+ * used what it may gets 429.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { Readable, Transform } from 'node:stream'
+import type { Rates } from '@cairn/protocol'
+import { costOf } from '../llm/catalog.ts'
+import type { Usage } from '../llm/provider.ts'
+import type { Upstream } from '../llm/registry.ts'
+import type { Fetch } from '../llm/transport.ts'
+import type { OriginHandler } from '../sandbox/policy-proxy.ts'
+import { readUsage } from './broker-usage.ts'
+import type { Used } from './agent-process.ts'
+
+export type BrokerOptions = {
+  provider: string
+  upstream: Upstream
+  /** `<provider>/<model>` of the run, whose rate counts where a request names none. */
+  model: string
+  ratesOf: (model: string) => Rates | undefined
+  fetch: Fetch
+  budget: { max_cost_usd: number | null; max_tokens: number | null }
+}
+
+export type Broker = {
+  /** 32 random bytes; good until the broker is closed. */
+  token: string
+  /** Of a client whose base URL is a host: the address behind it, without a slash at its end. */
+  path: string
+  handle: OriginHandler
+  used(): Used
+  close(): void
+}
+
+const PREFIX = '/_cairn/llm/'
+const MAX_BODY = 32 * 2 ** 20
+/** What goes on to the model server; everything else is the agent's and its box's. */
+const PASSED = ['content-type', 'accept', 'anthropic-version', 'anthropic-beta', 'openai-beta', 'user-agent']
+
+export function createBroker(options: BrokerOptions): Broker {
+  const { provider, model } = options
+  const token = `cairn_run_${randomBytes(32).toString('base64url')}`
+  const path = `${PREFIX}${provider}`
+  const closed = new AbortController()
+  const sum = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cost_usd: 0 }
+  let unpriced: string | null = null
+
+  const count = (usage: Usage, asked: string): void => {
+    sum.input_tokens += usage.input_tokens
+    sum.output_tokens += usage.output_tokens
+    sum.cache_read_tokens += usage.cache_read_tokens
+    const cost = costOf(usage, asked, options.ratesOf(asked))
+    if ('cost_usd' in cost) sum.cost_usd += cost.cost_usd
+    else unpriced ??= asked
+  }
+  const overspent = (): string | null => {
+    const { max_cost_usd, max_tokens } = options.budget
+    if (max_cost_usd !== null && sum.cost_usd >= max_cost_usd)
+      return `the run has used its budget of $${max_cost_usd}`
+    return max_tokens !== null && sum.input_tokens + sum.output_tokens >= max_tokens
+      ? `the run has used its budget of ${max_tokens} tokens`
+      : null
+  }
+
+  return {
+    token,
+    path,
+    used: () => ({ ...sum, cost_usd: unpriced === null ? sum.cost_usd : null, model: unpriced ?? model }),
+    close: () => closed.abort(new Error('the run is over')),
+    handle(request, response) {
+      const problem = refuse(request, { token, path, isClosed: closed.signal.aborted, overspent })
+      if (problem !== null) return refused(response, ...problem)
+      forward(request, response, options, { path, signal: closed.signal, count }).catch((thrown: unknown) => {
+        if (response.headersSent) return void response.destroy()
+        const message = thrown instanceof TooLarge ? thrown.message : 'the model server does not answer'
+        refused(response, thrown instanceof TooLarge ? 413 : 502, 'upstream', message)
+      })
+    },
+  }
+}
+
+type Problem = [status: number, code: string, message: string]
+
+function refuse(
+  request: IncomingMessage,
+  about: { token: string; path: string; isClosed: boolean; overspent: () => string | null },
+): Problem | null {
+  const given =
+    /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? request.headers['x-api-key']
+  if (about.isClosed || typeof given !== 'string' || !isSame(given, about.token))
+    return [401, 'token', 'this takes the token of a run that is under way']
+  if (request.url?.startsWith(`${about.path}/`) !== true)
+    return [404, 'not_found', `this run reaches ${about.path}/…`]
+  const spent = about.overspent()
+  return spent === null ? null : [429, 'budget', spent]
+}
+
+function isSame(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+/** In the words of both kinds of servers, whose clients read `error`. */
+function refused(response: ServerResponse, status: number, code: string, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ type: 'error', error: { type: code, code, message } }))
+}
+
+class TooLarge extends Error {
+  override readonly name = 'TooLarge'
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length
+    if (size > MAX_BODY) throw new TooLarge(`a request to a model is at most ${MAX_BODY / 2 ** 20} MB`)
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks)
+}
+
+type Asked = { body: Buffer; model: string | null }
+
+/** The body as it goes on: a stream of the chat API says what it used only when it is asked to. */
+function prepare(body: Buffer, path: string): Asked {
+  if (body.length === 0) return { body, model: null }
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body.toString())
+  } catch {
+    // No JSON (a file, say): it goes on as it came.
+    return { body, model: null }
+  }
+  if (typeof parsed !== 'object' || parsed === null) return { body, model: null }
+  const { model, stream, stream_options } = parsed as Record<string, unknown>
+  const named = typeof model === 'string' ? model : null
+  if (stream !== true || !path.endsWith('/chat/completions')) return { body, model: named }
+  const counted = { ...(stream_options as object | undefined), include_usage: true }
+  return { body: Buffer.from(JSON.stringify({ ...parsed, stream_options: counted })), model: named }
+}
+
+async function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { provider, upstream, model, fetch }: BrokerOptions,
+  {
+    path,
+    signal,
+    count,
+  }: { path: string; signal: AbortSignal; count: (usage: Usage, model: string) => void },
+): Promise<void> {
+  const below = request.url!.slice(path.length)
+  const asked = prepare(await readBody(request), new URL(below, 'http://box').pathname)
+  const gone = new AbortController()
+  response.once('close', () => gone.abort(new Error('the agent has gone')))
+  const answer = await fetch(upstream.base_url.replace(/\/+$/, '') + below, {
+    method: request.method ?? 'POST',
+    headers: headersOf(request, upstream),
+    ...(asked.body.length === 0 ? {} : { body: new Uint8Array(asked.body) }),
+    signal: AbortSignal.any([signal, gone.signal]),
+    redirect: 'manual',
+  })
+  const type = answer.headers.get('content-type') ?? 'application/json'
+  const reader = readUsage(type.includes('event-stream'))
+  const decoder = new TextDecoder()
+  const tap = new Transform({
+    transform(chunk: Buffer, _, done) {
+      reader.push(decoder.decode(chunk, { stream: true }))
+      done(null, chunk)
+    },
+  })
+  const retryAfter = answer.headers.get('retry-after')
+  response.writeHead(answer.status, {
+    'content-type': type,
+    ...(retryAfter === null ? {} : { 'retry-after': retryAfter }),
+  })
+  try {
+    if (answer.body === null) response.end()
+    else await pipeline(Readable.fromWeb(answer.body as never), tap, response)
+  } finally {
+    // What was answered was used, whether the agent has read it or not.
+    count(reader.usage(), asked.model === null ? model : `${provider}/${asked.model}`)
+  }
+}
+
+function headersOf(request: IncomingMessage, { kind, key, headers }: Upstream): Record<string, string> {
+  const passed = PASSED.flatMap(name => {
+    const value = request.headers[name]
+    return typeof value === 'string' ? [[name, value] as const] : []
+  })
+  const auth = key === undefined ? {} : kind === 'anthropic' ? { 'x-api-key': key } : bearer(key)
+  return { ...Object.fromEntries(passed), ...headers, ...auth, 'accept-encoding': 'identity' }
+}
+const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })

@@ -1,0 +1,67 @@
+/** What `/code` comes to: a run that begins, or a reply. */
+import { CommitRefused, type Draft } from '@cairn/log'
+import { codeRunStarted, derivedId } from '@cairn/sessions'
+import {
+  CODE_USAGE,
+  type CodeCommand,
+  liveRun,
+  type SlashMessage,
+  splitTask,
+  waitsForDecision,
+} from '@cairn/state'
+import type { TurnContext } from '../turn/context.ts'
+import type { Coding } from './coding.ts'
+
+/** The beginning of the run, before anything of it is started; or what there is to say instead. */
+export function beginByCommand(
+  { log, setup }: Pick<TurnContext, 'log' | 'setup'>,
+  coding: Coding | null,
+  command: CodeCommand,
+  { event_id }: Pick<SlashMessage, 'event_id'>,
+): Draft | string {
+  const session = log.session()
+  switch (command.action) {
+    case 'help':
+      return CODE_USAGE.map(({ usage, does }) => `${usage}: ${does}`).join('\n')
+    case 'agents':
+      return coding === null || coding.agents.names.length === 0
+        ? noAgents(coding)
+        : coding.agents.names.map((name, at) => (at === 0 ? `${name} (default)` : name)).join('\n')
+    case 'status':
+      return statusOf(log.position().code)
+    case 'run': {
+      if (coding === null || coding.agents.names.length === 0) return noAgents(coding)
+      if (session.parent_id !== null) return 'A worker runs no coding agent: ask for it in the session above.'
+      if (command.repo !== undefined)
+        return 'There are no repositories yet: --repo is not taken. The agent works in the workspace.'
+      const running = liveRun(log.position().code)
+      if (running !== null)
+        return `One run at a time: ${running.agent} works on "${running.prompt.slice(0, 80)}". /stop ends it.`
+      const { names } = coding.agents
+      const { agent, task } = splitTask(command.text, names, names[0]!)
+      return codeRunStarted(session.id, {
+        run_id: derivedId(session.id, event_id, 'code'),
+        agent,
+        provider: command.model ?? coding.agents.modelOf(agent, setup.model),
+        prompt: task,
+        source_event_id: event_id,
+      })
+    }
+  }
+}
+
+const noAgents = (coding: Coding | null): string =>
+  `No coding agent can run here: ${coding?.agents.reason ?? 'none is configured'}.`
+
+function statusOf(runs: Parameters<typeof liveRun>[0]): string {
+  const run = liveRun(runs)
+  if (run === null) return 'No coding agent is at work here.'
+  const state = waitsForDecision(run) ? 'waits for a decision' : 'works'
+  return `${run.agent} ${state} on "${run.prompt.slice(0, 200)}", since ${run.started_at}.`
+}
+
+/** The reply in place of a run whose commit was refused; null: something else went wrong. */
+export const refusedRun = (thrown: unknown): string | null =>
+  thrown instanceof CommitRefused && thrown.refusal === 'code_run_exists'
+    ? 'There is a run of a coding agent already: one at a time.'
+    : null

@@ -1,0 +1,222 @@
+/**
+ * Brings a run on as far as it goes: to its end, or to where a person has to decide. Where it stands is told
+ * by its row and the log alone, so a worker that takes over stands where the dead one stood:
+ *
+ *   the agent has no session yet   the prompt was never sent: the run begins, again
+ *   parked                         the agent's session is resumed and told what was decided
+ *   running                        its worker died: resumed and told so, a few times at most
+ *
+ * What ends a run from outside (a stop, a pause) takes the lease; its own commit has written what there is to
+ * write, and here only the process is ended.
+ */
+import type { CodeRun as Row, Draft, RowChange } from '@cairn/log'
+import { asError, type EventData } from '@cairn/protocol'
+import { closeGates, codeRunProgress, findLiveRun } from '@cairn/sessions'
+import type { CodeRun } from '@cairn/state'
+import type { AgentSetup } from '../agent.ts'
+import type { Claimed } from '../turn/capability.ts'
+import { workspaceMask } from '../tools/workspace-mask.ts'
+import type { Worker } from '../worker.ts'
+import type { CodingAgents, StartedAgent, Used } from './agent-process.ts'
+import { type Ended, runAttempt } from './attempt.ts'
+import { createDecisions } from './decisions.ts'
+import { judgesCode } from './permissions.ts'
+import { createProgress, type Piece } from './progress.ts'
+import { promptOf, tellChannel } from './told.ts'
+
+export type DriveDeps = { worker: Worker; claimed: Claimed; setup: AgentSetup; agents: CodingAgents }
+
+export type Result = EventData<'code.run_result'>
+/** `ended`: the result is the caller's to write, with what goes with it, in one commit. */
+export type Driven =
+  | { how: 'ended'; result: Result; before: readonly Draft[]; rows: readonly RowChange[] }
+  | { how: 'parked' }
+  /** Another worker goes on. */
+  | { how: 'draining' }
+
+const MOST_ATTEMPTS = 2
+const UNKNOWN = 'The run was interrupted and its outcome is unknown.'
+/** Tools of the built-in agent that change something. */
+const ASKING_TOOLS = ['write_file', 'edit_file', 'terminal']
+
+/** Why a process is ended although nobody stopped the run. */
+class Parking extends Error {
+  override readonly name = 'Parking'
+}
+
+export async function drive(deps: DriveDeps, run: CodeRun): Promise<Driven> {
+  const { worker, claimed } = deps
+  const { run_id } = run
+  const row = await findLiveRun(worker.store, claimed.session.id)
+  if (row === null || row.run_id !== run_id)
+    throw new Error(`[code] the log has the run ${run_id} without a result, and the store does not`)
+  const isInterrupted = row.acp_session_id !== null && row.state === 'running'
+  const attempts = row.attempts + (isInterrupted ? 1 : 0)
+  if (attempts > MOST_ATTEMPTS) return endRun(deps, run, row, { error: UNKNOWN })
+  if (isInterrupted || row.state === 'parked')
+    await claimed.log.append([], { rows: [{ do: 'code.move', run_id, state: 'running', attempts }] })
+  try {
+    return await follow(deps, run, row, await startAgent(deps, run))
+  } catch (thrown) {
+    if (!(thrown instanceof NotStarted)) throw thrown
+    return endRun(deps, run, row, { error: thrown.message })
+  }
+}
+
+class NotStarted extends Error {
+  override readonly name = 'NotStarted'
+}
+
+async function startAgent({ claimed, setup, agents }: DriveDeps, run: CodeRun): Promise<StartedAgent> {
+  const { workspace } = await claimed.makeFolders()
+  try {
+    return await agents.start({
+      run_id: run.run_id,
+      session_id: claimed.session.id,
+      agent: run.agent,
+      model: run.provider,
+      workspace,
+      ask: judgesCode(setup.agent.governance) ? ASKING_TOOLS : [],
+      egress: setup.agent.governance.egress,
+    })
+  } catch (thrown) {
+    throw new NotStarted(`The agent ${run.agent} could not be started: ${asError(thrown).message}`, {
+      cause: thrown,
+    })
+  }
+}
+
+async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedAgent): Promise<Driven> {
+  const { worker, claimed, setup } = deps
+  const { clock, config, shutdown } = worker
+  const { lease, log } = claimed
+  const { run_id } = run
+  const control = new AbortController()
+  const signal = AbortSignal.any([lease.signal, shutdown, control.signal])
+  const fail = (thrown: unknown): void => control.abort(asError(thrown))
+  const { workspace } = await claimed.makeFolders()
+  const { mask } = workspaceMask(workspace)
+  const write = createWriter(run, row, started, mask)
+  const progress = createProgress({
+    clock,
+    holdBack: worker.holdBack,
+    write: async pieces => void (await log.append(write(pieces))),
+    onFailure: fail,
+  })
+  const cancelLimit = clock.after(config.code.minutes * 60_000, () =>
+    fail(new Error(`The run took longer than ${config.code.minutes} min and was ended.`)),
+  )
+  const silence = tellChannel(claimed, clock, run, progress.lastTool, fail)
+  const decisions = createDecisions({
+    worker,
+    claimed,
+    setup,
+    run_id,
+    workspace,
+    signal,
+    park: () => control.abort(new Parking('nobody has decided yet')),
+    onFailure: fail,
+  })
+  const said = async () => ({
+    before: write(await progress.finish()),
+    message: mask(progress.finalMessage()),
+    used: started.used(),
+  })
+  try {
+    const end = await runAttempt({
+      clock,
+      process: started,
+      cwd: started.cwd,
+      resume: row.acp_session_id,
+      prompt: promptOf(run, row),
+      signal,
+      async onSession(acp_session_id) {
+        await log.append([], { rows: [{ do: 'code.move', run_id, acp_session_id }] })
+      },
+      onPrompted() {
+        if (row.acp_session_id !== null) progress.note('resumed')
+      },
+      onUpdate: progress.take,
+      onPermission: decisions.ask,
+    })
+    return await endRun(deps, run, row, { end, ...(await said()) })
+  } catch (thrown) {
+    lease.signal.throwIfAborted()
+    const why: unknown = control.signal.reason
+    if (shutdown.aborted || why instanceof Parking) {
+      const { before } = await said()
+      await log.append(before, { rows: [{ do: 'code.move', run_id, state: 'parked' }] })
+      return { how: why instanceof Parking ? 'parked' : 'draining' }
+    }
+    return await endRun(deps, run, row, { error: asError(why ?? thrown).message, ...(await said()) })
+  } finally {
+    cancelLimit()
+    silence()
+    decisions.close()
+  }
+}
+
+/** With each piece the tokens so far, which a stop would tell. */
+function createWriter(
+  run: CodeRun,
+  row: Row,
+  started: StartedAgent,
+  mask: (text: string) => string,
+): (pieces: readonly Piece[]) => Draft[] {
+  let seq = run.next_seq
+  const { run_id, agent } = run
+  return pieces =>
+    pieces.map(({ kind, chunk }) =>
+      codeRunProgress({ run_id, agent, chunk: mask(chunk), kind, seq: seq++ }, sumOf(row, started.used())),
+    )
+}
+
+const sumOf = (row: Row, used: Used | null) => ({
+  input_tokens: row.input_tokens + (used?.input_tokens ?? 0),
+  output_tokens: row.output_tokens + (used?.output_tokens ?? 0),
+})
+
+function errorOf(end: Ended): string | null {
+  switch (end.how) {
+    case 'answered':
+      return end.response.stopReason === 'end_turn' ? null : end.response.stopReason
+    case 'lost':
+      return UNKNOWN
+    case 'failed':
+      return end.error
+  }
+}
+
+type Ending = { end?: Ended; error?: string; before?: Draft[]; message?: string; used?: Used | null }
+
+async function endRun(
+  { worker, claimed, agents }: DriveDeps,
+  run: CodeRun,
+  row: Row,
+  { end, error, before = [], message = '', used = null }: Ending,
+): Promise<Driven> {
+  const { run_id, agent, tool_call_id } = run
+  await agents.forget(run_id)
+  return {
+    how: 'ended',
+    before,
+    rows: await closeGates(worker.store, claimed.session, run_id, 'ended'),
+    result: {
+      run_id,
+      agent,
+      ...(tool_call_id === null ? {} : { tool_call_id }),
+      final_message: message.trim() === '' ? null : message.trim(),
+      error: error ?? (end === undefined ? UNKNOWN : errorOf(end)),
+      ...sumOf(row, used),
+      ...(end?.how === 'answered' ? { stop_reason: end.response.stopReason } : {}),
+      ...usageOf(used),
+      duration_seconds: Math.max(0, (worker.clock.now() - Date.parse(run.started_at)) / 1000),
+    },
+  }
+}
+
+function usageOf(used: Used | null): Partial<Result> {
+  if (used === null) return { usage_unknown: true }
+  const { cache_read_tokens, cost_usd, model } = used
+  return { cache_read_tokens, ...(cost_usd === null ? { cost_unpriced_model: model } : { cost_usd }) }
+}

@@ -1,0 +1,39 @@
+/** The frames of an agent, within bounds: one that writes faster than anybody reads is ended. */
+import { type Readable, Transform } from 'node:stream'
+import type { Clock } from '../clock.ts'
+
+const MOST_A_SECOND = 8 * 2 ** 20
+const LONGEST_LINE = 16 * 2 ** 20
+
+/** Passes on what comes; once it is too much, says so once and passes on nothing more. */
+export function limitFlood(from: Readable, clock: Clock, onFlood: (reason: string) => void): Readable {
+  let since = clock.monotonic()
+  let bytes = 0
+  let line = 0
+  let isOver = false
+  const limited = new Transform({
+    transform(chunk: Buffer, _, done) {
+      const now = clock.monotonic()
+      if (now - since >= 1000) {
+        since = now
+        bytes = 0
+      }
+      bytes += chunk.length
+      const end = chunk.lastIndexOf(10)
+      line = end === -1 ? line + chunk.length : chunk.length - end - 1
+      const reason =
+        bytes > MOST_A_SECOND
+          ? 'the agent wrote more than 8 MB within a second, and was ended'
+          : line > LONGEST_LINE
+            ? 'the agent wrote a frame of more than 16 MB, and was ended'
+            : null
+      if (reason !== null && !isOver) {
+        isOver = true
+        onFlood(reason)
+      }
+      done(null, isOver ? undefined : chunk)
+    },
+  })
+  from.on('error', thrown => limited.destroy(thrown))
+  return from.pipe(limited)
+}

@@ -1,0 +1,118 @@
+/**
+ * Permissions that a coding agent asks for, judged like calls of the tool `code.<kind>` with what the agent
+ * says of them as arguments. What is allowed is allowed once, so every call is judged. What needs an approval
+ * waits in place for a while, and then parks the run.
+ */
+import type { PermissionOption, RequestPermissionRequest, ToolKind } from '@agentclientprotocol/sdk'
+import { CommitRefused, type Draft, type Grant, type Redact, withRows } from '@cairn/log'
+import { clip, type GovernanceConfig } from '@cairn/protocol'
+import { raiseGate } from '@cairn/sessions'
+import { argumentsHash, canonicalJson } from '../canonical-json.ts'
+import { decideGate, findPattern } from '../governance/decide.ts'
+import { policyAllowedGrant, policyDenied } from '../governance/events.ts'
+import { recordedArguments } from '../tools/arguments.ts'
+import { workspaceMask } from '../tools/workspace-mask.ts'
+
+const KINDS: readonly ToolKind[] = ['execute', 'edit', 'delete', 'move', 'fetch', 'read', 'search', 'other']
+const EXCERPT_CHARS = 500
+
+/** The name under which governance knows it. */
+const judgedAs = (kind: ToolKind | null | undefined): string => `code.${kind ?? 'other'}`
+
+/** Whether the policy says anything of a coding agent's calls; else the box is the boundary. */
+export const judgesCode = ({ allowed_tools, denied_tools, require_approval }: GovernanceConfig): boolean =>
+  allowed_tools.length > 0 ||
+  KINDS.some(kind =>
+    [...denied_tools, ...require_approval].some(pattern => findPattern([pattern], judgedAs(kind))),
+  )
+
+type Args = Record<string, unknown>
+type ToolCall = RequestPermissionRequest['toolCall']
+
+/** What the agent will run; of one that does not say, what it shows. */
+function argumentsOf({ rawInput, title, locations }: ToolCall): Args {
+  if (typeof rawInput === 'object' && rawInput !== null && !Array.isArray(rawInput)) return rawInput as Args
+  return {
+    ...(title === undefined || title === null ? {} : { title }),
+    ...(locations === undefined || locations === null ? {} : { paths: locations.map(({ path }) => path) }),
+    ...(rawInput === undefined ? {} : { input: rawInput }),
+  }
+}
+
+/** Never `allow_always`: the next call is judged by itself. */
+export const optionOf = (
+  options: readonly PermissionOption[],
+  kind: 'allow_once' | 'reject_once',
+): string | null => options.find(option => option.kind === kind)?.optionId ?? null
+
+export type Judged = 'allow' | 'reject' | { waits: string }
+
+export type JudgeDeps = {
+  run_id: string
+  policy: GovernanceConfig
+  workspace: string
+  now: () => number
+  newId: () => string
+  redact: Redact
+  commit(events: readonly Draft[]): Promise<unknown>
+  findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
+  /** The call whose undecided item covers this one, or null. */
+  findGate(tool: string, argumentsHash: string): Promise<string | null>
+}
+
+/** `waits`: the id under which a person decides. */
+export async function judge(deps: JudgeDeps, toolCall: ToolCall): Promise<Judged> {
+  const { run_id, policy, now, workspace, redact } = deps
+  const tool = judgedAs(toolCall.kind)
+  const args = argumentsOf(toolCall)
+  const hash = argumentsHash(args)
+  const tool_call_id = `${run_id}:${toolCall.toolCallId}`
+  const grant = await deps.findGrant(tool, hash)
+  const decision = decideGate({
+    policy,
+    agentTools: undefined,
+    tool,
+    pathProblem: null,
+    urlProblem: null,
+    hasGrant: grant !== null,
+  })
+  if (decision.allow) {
+    if (decision.via !== 'grant' || grant === null) return 'allow'
+    try {
+      await deps.commit([
+        withRows(policyAllowedGrant(tool, tool_call_id, grant.granted_by), {
+          do: 'grant.consume',
+          id: grant.id,
+          tool,
+          arguments_hash: hash,
+        }),
+      ])
+      return 'allow'
+    } catch (thrown) {
+      // Another call spent it, or it ran out, since the look: this one asks anew.
+      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
+      return judge({ ...deps, findGrant: () => Promise.resolve(null) }, toolCall)
+    }
+  }
+  const denied = policyDenied(tool, decision, tool_call_id, now())
+  if (!decision.overridable) {
+    await deps.commit([denied])
+    return 'reject'
+  }
+  const waiting = await deps.findGate(tool, hash)
+  if (waiting !== null) return { waits: waiting }
+  const shown = recordedArguments(redact, workspaceMask(workspace).mask(args))
+  const raised = raiseGate(deps, {
+    run_id,
+    tool_name: tool,
+    tool_call_id,
+    arguments_excerpt: clip(canonicalJson(shown.arguments), EXCERPT_CHARS),
+    deny_reason: decision.reason,
+    policy_id: decision.policy_id,
+    ...shown,
+    shown_hash: argumentsHash(shown.arguments),
+    arguments_hash: hash,
+  })
+  await deps.commit([denied, raised.draft])
+  return { waits: tool_call_id }
+}

@@ -1,0 +1,25 @@
+/** The reply of the server to a slash command (contract 6): an llm.response of no turn, which costs nothing. */
+import type { EventDraft, EventId } from '@cairn/protocol'
+import { contextWindowOf } from './llm/catalog.ts'
+import type { TurnContext } from './turn/context.ts'
+import { llmResponse } from './turn-events.ts'
+
+/** In place of a model: the server itself replied, so there is neither a rate nor a model without one. */
+const COMMAND_MODEL = 'cairn/command'
+
+export const commandReply = (
+  { setup, config }: Pick<TurnContext, 'setup' | 'config'>,
+  command_event_id: EventId,
+  content: string,
+): EventDraft =>
+  llmResponse({
+    message: { role: 'assistant', content },
+    model: COMMAND_MODEL,
+    input_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+    cache_read_tokens: 0,
+    finish_reason: 'command',
+    context_window: contextWindowOf(config.models.catalog[setup.model]),
+    command_event_id,
+  })

@@ -1,0 +1,64 @@
+/** A run of a coding agent whose worker dies at every commit: one result, and nothing is done twice. */
+import { respondInbox } from '@cairn/sessions'
+import { checkHistory } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { alice, setStage } from '../turn/stage.ts'
+import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'
+import { scriptedAgent } from './scripted-agent.ts'
+
+/** Each place of a death in the full run (`npm run kills:code`), every fourth otherwise. */
+const EVERY = process.env['KILLS'] === 'all' ? 1 : 4
+
+const run = (death: Death) =>
+  withDeath(
+    {
+      async set(store) {
+        const coder = scriptedAgent()
+        const stage = await setStage({
+          scenario: { rules: [{ answer: { text: 'never asked' } }] },
+          agent: { governance: { require_approval: ['code.execute'] } },
+          config: { code: { approval_wait_s: 0.02 } },
+          store,
+          codingAgents: coder,
+        })
+        return { stage, coder }
+      },
+      async play({ stage }) {
+        await stage.send('/code say one \ntool Look\nask execute a\nsay two')
+        await stage.next('inbox.governance_gate')
+        const [item] = (await stage.store.listInbox({ org_id: 'org', limit: 10 })).items
+        await respondInbox(stage.deps, item!.id, { decision: 'approve' }, alice)
+        await stage.next('session.complete')
+      },
+      look: ({ coder }) => ({
+        did: coder.did,
+        live: coder.live(),
+        violations: [...coder.violations()],
+        started: coder.started(),
+      }),
+    },
+    death,
+  )
+const undisturbed = await run(null)
+
+test('undisturbed, the run ends', () => {
+  expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
+  expect(undisturbed.seen).toMatchObject({ did: ['did a'], live: 0, violations: [] })
+})
+
+test.each(deathsOf(undisturbed.commits).filter((_, at) => at % EVERY === 0))(
+  'killed just $when commit $nth, the run has one result and the agent did nothing twice',
+  async death => {
+    const { events, problems, seen } = await run(death)
+    expect(checkHistory(events, { settled: true })).toEqual([])
+    expect(problems).toEqual([])
+    const results = events.filter(event => event.type === 'code.run_result')
+    expect(results).toHaveLength(1)
+    expect(events.filter(event => event.type === 'code.run_started')).toHaveLength(1)
+    expect(seen.did.length).toBeLessThanOrEqual(1)
+    if (results[0]?.type === 'code.run_result' && results[0].data.error === null)
+      expect(seen.did).toEqual(['did a'])
+    expect(seen.live).toBe(0)
+    expect(seen.violations).toEqual([])
+  },
+)

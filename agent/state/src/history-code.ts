@@ -1,0 +1,44 @@
+/**
+ * Runs of coding agents: one a source event, one at a time, one result each, and nothing of a run outside it
+ * (contract 14.16). Rules over one log; part of `checkHistory`.
+ */
+import type { EventId, SessionEvent } from '@cairn/protocol'
+
+/** Feeds on a log in order; returns what is wrong with each event. */
+export function codeRules(): (event: SessionEvent) => string[] {
+  const sources = new Set<EventId>()
+  const seen = new Set<EventId>()
+  let live: { run_id: string; seq: number } | null = null
+
+  return event => {
+    seen.add(event.id)
+    switch (event.type) {
+      case 'code.run_started': {
+        const { run_id, source_event_id } = event.data
+        const found = [
+          ...(live === null ? [] : [`the run ${live.run_id} has no result yet`]),
+          ...(sources.has(source_event_id) ? [`event ${source_event_id} began a run before`] : []),
+          ...(seen.has(source_event_id) ? [] : [`its source ${source_event_id} is not before it`]),
+        ]
+        sources.add(source_event_id)
+        live = { run_id, seq: 0 }
+        return found
+      }
+      case 'code.run_progress': {
+        if (live?.run_id !== event.data.run_id) return ['it is of no run that is under way']
+        const { seq = live.seq } = event.data
+        const found = seq === live.seq ? [] : [`its seq is ${seq}, after ${live.seq - 1}`]
+        live.seq = seq + 1
+        return found
+      }
+      case 'code.run_channel_update':
+        return live?.run_id === event.data.run_id ? [] : ['it is of no run that is under way']
+      case 'code.run_result':
+        if (live?.run_id !== event.data.run_id) return ['its run has not begun, or had its result before']
+        live = null
+        return []
+      default:
+        return []
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * The run of a coding agent: its task, what it does, and what it came to. Permissions that it waits for stand
+ * among the messages, where they are decided.
+ */
+import { memo, useState } from 'react'
+import { clip, visibleText } from '@cairn/protocol'
+import { type CodeRun, isLive, waitsForDecision } from '@cairn/state'
+import { formatDuration, formatSpent, formatTokens, oneLine, plural } from '../format.ts'
+import { ExactText } from '../ui/exact-text.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
+import { Markdown } from '../markdown/markdown.tsx'
+import { useNow } from '../ui/use-now.ts'
+import './code-card.css'
+
+type State = 'working' | 'waiting' | 'done' | 'failed' | 'stopped'
+const WORDS: Readonly<Record<State, string>> = {
+  working: 'at work',
+  waiting: 'waits for a decision',
+  done: 'done',
+  failed: 'failed',
+  stopped: 'stopped',
+}
+/** The colours of the states of tools. */
+const COLOURS: Readonly<Record<State, string>> = {
+  working: 'running',
+  waiting: 'waiting',
+  done: 'done',
+  failed: 'failed',
+  stopped: 'refused',
+}
+
+/** The whole answer stands among the messages, or in the result of the call. */
+const ANSWER_CHARS = 600
+const MOST_ROWS = 8
+
+function stateOf(run: CodeRun): State {
+  if (isLive(run)) return waitsForDecision(run) ? 'waiting' : 'working'
+  const error = run.result?.error ?? null
+  return error === null ? 'done' : error === 'stopped' ? 'stopped' : 'failed'
+}
+
+export const CodeCard = memo(function CodeCard({ run }: { run: CodeRun }) {
+  const state = stateOf(run)
+  const [isOpen, setOpen] = useState(isLive(run))
+  return (
+    <details
+      className="code-run"
+      data-testid="code-card"
+      data-state={state}
+      open={isOpen}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <ChevronIcon />
+        <strong>{run.agent}</strong>
+        <span className="code-task truncate">{oneLine(visibleText(run.prompt), 140)}</span>
+        <span className="tool-status" data-status={COLOURS[state]}>
+          {WORDS[state]}
+          {isLive(run) ? <Elapsed since={run.started_at} /> : <Took run={run} />}
+        </span>
+      </summary>
+      {isOpen && <Body run={run} />}
+    </details>
+  )
+})
+
+function Elapsed({ since }: { since: string }) {
+  const now = useNow(1000)
+  return <> · {formatDuration(Math.max(0, Math.round((now - Date.parse(since)) / 1000) * 1000))}</>
+}
+
+const Took = ({ run: { result } }: { run: CodeRun }) =>
+  result?.duration_seconds === undefined ? null : <> · {formatDuration(result.duration_seconds * 1000)}</>
+
+const Body = ({ run }: { run: CodeRun }) => (
+  <div className="code-body">
+    {run.plan !== null && (
+      <>
+        <h4>Plan</h4>
+        <p className="code-plan">
+          <ExactText text={run.plan} />
+        </p>
+      </>
+    )}
+    {run.lines.length > 0 && (
+      <>
+        <h4 id={`lines-${run.run_id}`}>What it does</h4>
+        <textarea
+          className="code-lines"
+          aria-labelledby={`lines-${run.run_id}`}
+          readOnly
+          rows={Math.min(MOST_ROWS, run.lines.length + 1)}
+          value={run.lines.map(({ text }) => visibleText(text)).join('\n')}
+        />
+      </>
+    )}
+    {run.result !== null && <Result result={run.result} />}
+  </div>
+)
+
+function Result({ result }: { result: NonNullable<CodeRun['result']> }) {
+  const { final_message, error, input_tokens, output_tokens, cost_usd, cost_unpriced_model } = result
+  const files = result.files_changed ?? []
+  return (
+    <>
+      {error !== null && <p className="code-error">{visibleText(error)}</p>}
+      {final_message !== null && (
+        <>
+          <h4>Answer</h4>
+          <Markdown text={clip(final_message, ANSWER_CHARS)} />
+        </>
+      )}
+      {files.length > 0 && (
+        <p className="muted">
+          {plural(files.length, 'file')} changed: {files.map(visibleText).join(', ')}
+        </p>
+      )}
+      <p className="faint numeric" data-testid="code-sums">
+        {result.usage_unknown === true
+          ? 'nobody counted its tokens'
+          : `${formatTokens(input_tokens + output_tokens)} tokens · ` +
+            formatSpent(cost_usd ?? 0, cost_unpriced_model !== undefined)}
+      </p>
+    </>
+  )
+}
