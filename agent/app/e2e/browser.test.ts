@@ -19,11 +19,14 @@ async function startSession(page: Page, loginUrl: string): Promise<string> {
   return sessionIn(page)
 }
 
-/** Waits until the page counts every event that the log has, those included that come while it is asked. */
+/**
+ * Waits until the page counts every event that the log has, those included that come while it is asked.
+ * Chunks of answers are folded.
+ */
 async function untilCounted(page: Page, client: CairnClient, id: string): Promise<void> {
   await expect
     .poll(async () => {
-      const { length } = await readLog(client, id)
+      const { length } = (await readLog(client, id)).filter(({ type }) => type !== 'llm.delta')
       return (await by(page, 'events-status').textContent())?.includes(`${length} events`)
     }, POLL)
     .toBe(true)
@@ -117,6 +120,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   // EVENTS: what arrives is drawn, each event once and in order.
   await by(page, 'tab-events').click()
   await by(page, 'event-grid').waitFor()
+  await by(page, 'show-deltas').click()
   await page.evaluate(REMEMBER_ROWS)
   const live = await runTurn(server.client, id, 'think hard about it')
   const lastId = live.at(-1)!.id
@@ -144,7 +148,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   const tools = log.filter(({ type }) => /^(tool|artifact)\./.test(type)).length
   await expect
     .poll(() => by(page, 'events-status').textContent(), POLL)
-    .toContain(`${tools} of ${log.length} events`)
+    .toContain(`${tools} of ${log.filter(({ type }) => type !== 'llm.delta').length} events`)
   expect(await page.locator('[data-event-id]:not([data-family="tools"])').count()).toBe(0)
   await by(page, 'filter-clear').click()
   await by(page, 'filter-text').fill('tour/notes.md')

@@ -74,8 +74,12 @@ async function run() {
     await page.goto(`http://127.0.0.1:${options.port}/sessions/big/events`)
     await page
       .getByTestId('events-status')
-      .getByText(`${Number(options.events).toLocaleString('en-US')} events`)
+      .getByText(/\d events?$/)
+      .first()
       .waitFor({ timeout: 120_000 })
+    await page.getByTestId('events-status').getByText('reading').waitFor({ state: 'detached' })
+    // Every row, the chunks of answers among them.
+    await page.getByTestId('show-deltas').click()
     const loadMs = Math.round(performance.now() - started)
     const shown = await countOf(page)
     // Let the tail go, or following would pull back.

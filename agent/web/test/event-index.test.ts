@@ -5,6 +5,7 @@ import {
   GAP,
   TURN,
   createEventIndex,
+  foldedBefore,
   gapBefore,
   indexOfId,
   indexOfKey,
@@ -12,7 +13,7 @@ import {
   kindOfKey,
   positionOf,
 } from '../src/events/event-index.ts'
-import { type EventFilter, NO_FILTER } from '../src/events/filter.ts'
+import { type EventFilter, isFiltering, NO_FILTER } from '../src/events/filter.ts'
 import { eventAt } from './sample-data.ts'
 
 const never = () => false
@@ -92,9 +93,16 @@ test('families and types widen, the text narrows', () => {
   expect(ids(indexOf(events, { text: 'no such thing' }))).toEqual([])
 })
 
-test('deltas can be left out alone', () => {
+test('deltas are folded into the response after them until they are asked for, and are not counted', () => {
   const events = [at(1, 'llm.request'), at(2, 'llm.delta'), at(3, 'llm.delta'), at(4, 'llm.response')]
-  expect(ids(indexOf(events, { hidesDeltas: true }))).toEqual([1, 4])
+  const index = indexOf(events)
+  expect(ids(index)).toEqual([1, 4])
+  expect([index.matching, index.deltas, isFiltering(index.filter)]).toEqual([2, 2, false])
+  expect(foldedBefore(index, 3)).toEqual({ count: 2, before: events[0] })
+  expect(ids(indexOf(events, { showsDeltas: true }))).toEqual([1, 2, 3, 4])
+  expect(foldedBefore(indexOf(events, { showsDeltas: true }), 3).count).toBe(0)
+  // Who asks for the type by its name means it.
+  expect(ids(indexOf(events, { types: new Set(['llm.delta']) }))).toEqual([2, 3])
 })
 
 test('events that arrive one by one, in slices, make the same rows as all at once', () => {

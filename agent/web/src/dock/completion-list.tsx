@@ -1,4 +1,5 @@
 /** What may complete the word at the caret, above the composer, with a line of help each. */
+import { plural } from '../format.ts'
 import type { Completion } from './use-completion.ts'
 
 export const LIST_ID = 'composer-completions'
@@ -7,32 +8,37 @@ export const optionId = (at: number) => `${LIST_ID}-${at}`
 export function CompletionList({ candidates, active, choose }: Completion) {
   if (candidates.length === 0) return null
   return (
-    <div
-      className="completions"
-      id={LIST_ID}
-      role="listbox"
-      aria-label="Completions"
-      data-testid="completions"
-    >
-      {candidates.map((candidate, at) => (
-        <div
-          key={candidate.label}
-          id={optionId(at)}
-          role="option"
-          tabIndex={-1}
-          aria-selected={at === active}
-          className="completion"
-          data-testid="completion"
-          // Before the field loses the focus.
-          onMouseDown={event => {
-            event.preventDefault()
-            choose(candidate)
-          }}
-        >
-          <span className="completion-name">{candidate.label}</span>
-          <span className="completion-help faint">{candidate.help}</span>
-        </div>
-      ))}
-    </div>
+    <>
+      <p className="visually-hidden" role="status">
+        {plural(candidates.length, 'completion')}: arrows choose, Tab takes
+      </p>
+      <div
+        className="completions"
+        id={LIST_ID}
+        role="listbox"
+        aria-label="Completions"
+        data-testid="completions"
+      >
+        {candidates.map((candidate, at) => (
+          <div
+            key={candidate.label}
+            id={optionId(at)}
+            role="option"
+            tabIndex={-1}
+            aria-selected={at === active}
+            className="completion"
+            data-testid="completion"
+            // Before the field loses the focus.
+            onMouseDown={event => {
+              event.preventDefault()
+              choose(candidate)
+            }}
+          >
+            <span className="completion-name">{candidate.label}</span>
+            <span className="completion-help faint">{candidate.help}</span>
+          </div>
+        ))}
+      </div>
+    </>
   )
 }

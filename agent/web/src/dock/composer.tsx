@@ -130,10 +130,9 @@ function Field({ composing, asks, isRunning }: FieldProps) {
       onKeyDown={onKeyDown}
       onPaste={paste}
       placeholder={asks ? 'Your answer …' : isRunning ? 'Steer the running turn …' : 'Write a message'}
-      role="combobox"
       aria-label={asks ? 'Your answer' : 'Message'}
       aria-autocomplete="list"
-      aria-expanded={isOpen}
+      aria-haspopup="listbox"
       aria-controls={isOpen ? LIST_ID : undefined}
       aria-activedescendant={isOpen ? optionId(active) : undefined}
       data-mode={asks ? 'answer' : 'message'}

@@ -14,7 +14,16 @@ import {
   useLayoutEffect,
   useRef,
 } from 'react'
-import { type EventIndex, EVENT, GAP, type RowKey, gapBefore, indexOfKey, kindOfKey } from './event-index.ts'
+import {
+  type EventIndex,
+  EVENT,
+  foldedBefore,
+  GAP,
+  type RowKey,
+  gapBefore,
+  indexOfKey,
+  kindOfKey,
+} from './event-index.ts'
 import { EventRow, GapRow, TurnRow, rowId } from './event-row.tsx'
 import { useScrollIntent } from './use-scroll-intent.ts'
 
@@ -76,7 +85,7 @@ export function EventGrid(props: Props) {
       onClick={clicked}
     >
       <div className="grid-head" role="row" aria-rowindex={1}>
-        {['id', 'time', 'delta', 'type', 'summary'].map(name => (
+        {['id', 'time', 'after', 'type', 'summary'].map(name => (
           <span key={name} role="columnheader" className={`cell-${name}`}>
             {name}
           </span>
@@ -161,12 +170,13 @@ function Row({
   const event = index.events[at]
   if (!event) return null
   if (kindOfKey(place.rowKey) === EVENT) {
-    const before = index.events[at - 1]
+    const { count, before } = foldedBefore(index, at)
     return (
       <EventRow
         {...place}
         event={event}
-        deltaMs={before ? Date.parse(event.created_at) - Date.parse(before.created_at) : null}
+        folded={count}
+        afterMs={before ? Date.parse(event.created_at) - Date.parse(before.created_at) : null}
       />
     )
   }

@@ -7,7 +7,15 @@
  * slices that fit a frame. An arriving event costs its own scan and nothing that grows with the log.
  */
 import { type EventType, factsOf, type Family, type SessionEvent } from '@cairn/protocol'
-import { type EventFilter, NO_FILTER, familyOfAny, isFiltering, matches, searchText } from './filter.ts'
+import {
+  type EventFilter,
+  NO_FILTER,
+  familyOfAny,
+  isDelta,
+  isFiltering,
+  matches,
+  searchText,
+} from './filter.ts'
 import { type TurnSums, addToTurn, startTurn, startsTurn } from './turn-sums.ts'
 
 export type RowKey = number
@@ -29,6 +37,8 @@ export type EventIndex = {
   readonly unscanned: number
   /** Events among the rows. */
   readonly matching: number
+  /** Chunks of streamed answers; a log is counted without them. */
+  readonly deltas: number
   /** Crashes, recoveries and failures, as event indexes. */
   readonly alarms: readonly number[]
   append(batch: readonly SessionEvent[]): void
@@ -52,7 +62,7 @@ export function createEventIndex(): EventIndex {
 
   function addRows(index: number, event: SessionEvent) {
     const open = !isFiltering(filter)
-    if (!open && !matches(filter, event, () => texts(index))) return
+    if (!matches(filter, event, () => texts(index))) return
     // What was pruned is part of the whole picture only; a filtered list has holes everywhere.
     if (open && event.id > (events[index - 1]?.id ?? 0) + 1) rows.push(keyOf(index, GAP))
     const turn = log.turnAt(index)
@@ -80,6 +90,9 @@ export function createEventIndex(): EventIndex {
     },
     get matching() {
       return matching
+    },
+    get deltas() {
+      return log.countByType.get('llm.delta') ?? 0
     },
     get unscanned() {
       return events.length - scanned
@@ -152,6 +165,16 @@ function searchTexts(events: readonly SessionEvent[]): (index: number) => string
     const event = events[index]
     return (texts[index] ??= event ? searchText(event) : '')
   }
+}
+
+/** How many chunks right before an event are folded into it, and the event before them. */
+export function foldedBefore(
+  { events, filter }: Pick<EventIndex, 'events' | 'filter'>,
+  index: number,
+): { count: number; before: SessionEvent | undefined } {
+  let at = index - 1
+  if (!filter.showsDeltas) while (at >= 0 && isDelta(events[at] as SessionEvent)) at -= 1
+  return { count: index - 1 - at, before: events[at] }
 }
 
 /** The ids missing before an event: from and through, or null. */

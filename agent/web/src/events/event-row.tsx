@@ -44,9 +44,10 @@ function levelOf(event: SessionEvent): 'alarm' | 'recovered' | 'failed' | undefi
 
 export const EventRow = memo(function EventRow({
   event,
-  deltaMs,
+  afterMs,
+  folded,
   ...rest
-}: Place & { event: SessionEvent; deltaMs: number | null }) {
+}: Place & { event: SessionEvent; afterMs: number | null; /** Chunks of its answer. */ folded: number }) {
   const level = levelOf(event)
   return (
     <div
@@ -64,8 +65,8 @@ export const EventRow = memo(function EventRow({
       <span role="gridcell" className="cell-time">
         {formatClock(event.created_at)}
       </span>
-      <span role="gridcell" className="cell-delta" data-slow={(deltaMs ?? 0) >= 10_000 || undefined}>
-        {deltaMs === null ? '' : formatDelta(deltaMs)}
+      <span role="gridcell" className="cell-after" data-slow={(afterMs ?? 0) >= 10_000 || undefined}>
+        {afterMs === null ? '' : formatDelta(afterMs)}
       </span>
       <span role="gridcell" className="cell-type">
         {level !== undefined && <AlertIcon />}
@@ -73,6 +74,7 @@ export const EventRow = memo(function EventRow({
       </span>
       <span role="gridcell" className="cell-summary">
         {summarize(event)}
+        {folded > 0 && <span className="faint"> · {plural(folded, 'delta')}</span>}
       </span>
     </div>
   )

@@ -30,7 +30,7 @@ const MANY_NEWER = 30
 type Props = { log: FollowedSession; session: Session | undefined }
 
 export function EventsTab({ log, session }: Props) {
-  const tab = useEventsTab(log)
+  const tab = useEventsTab(log, session)
   const { index } = log
   const { grid, cursor, active, isFollowing, setFollowing, jump, filterBy, leave } = tab
   const { activeKey } = cursor
@@ -85,7 +85,7 @@ export function EventsTab({ log, session }: Props) {
 }
 
 /** What the tab knows beside the log: where one is, whether it follows, and what its keys do. */
-function useEventsTab(log: FollowedSession) {
+function useEventsTab(log: FollowedSession, session: Session | undefined) {
   const { index } = log
   const { id: wantedId } = useSearch({ strict: false })
   const [isFollowing, setFollowing] = useState(wantedId === undefined)
@@ -99,8 +99,8 @@ function useEventsTab(log: FollowedSession) {
   useFirstFocus(grid)
   useEventAddress(
     cursor.isOpen ? active?.id : undefined,
-    id => lastId >= id && index.unscanned === 0,
-    cursor.jump,
+    id => (lastId >= id || isRead(log, session)) && index.unscanned === 0,
+    id => sayWhere(id, cursor.jump(id), lastId),
   )
   const filterBy = useFilter(log, grid, { activeKey: cursor.activeKey, isFollowing })
   const jump = (id: number) => {
@@ -151,6 +151,10 @@ function useEventsTab(log: FollowedSession) {
   }
 }
 
+/** The page has all that the log had when the record was read. */
+const isRead = ({ view, connection }: FollowedSession, session: Session | undefined): boolean =>
+  connection === 'live' && session !== undefined && view.last_id >= session.last_event_id
+
 const eventAt = ({ events }: EventIndex, key: RowKey | null): SessionEvent | undefined =>
   key === null || kindOfKey(key) !== EVENT ? undefined : events[indexOfKey(key)]
 
@@ -166,7 +170,8 @@ function useFirstFocus(grid: RefObject<GridHandle | null>): void {
 /** Where a jump led that did not reach what it was for. */
 function sayWhere(id: number, outcome: ReturnType<EventCursor['jump']>, lastId: number): void {
   if (outcome === 'hidden') say(`Event ${id} is hidden by the filter; this is the nearest one shown.`)
-  if (outcome === 'pruned') say(`Event ${id} was pruned.`)
+  if (outcome === 'pruned')
+    say(`Event ${id} was a piece of a streamed answer and was pruned; this is what came after it.`)
   if (outcome === 'none') say(`There is no event ${formatCount(id)} yet; the last is ${formatCount(lastId)}.`)
 }
 

@@ -55,7 +55,11 @@ export function EventsToolbar({
         <TextFilter filter={filter} field={searchField} onFilter={onFilter} onLeave={onLeaveField} />
         <TypePicker index={index} onFilter={onFilter} />
         {isFiltering(filter) && (
-          <Button className="button quiet" onPress={() => onFilter(NO_FILTER)} data-testid="filter-clear">
+          <Button
+            className="button quiet"
+            onPress={() => onFilter({ ...NO_FILTER, showsDeltas: filter.showsDeltas })}
+            data-testid="filter-clear"
+          >
             Clear
           </Button>
         )}
@@ -97,11 +101,12 @@ export function EventsToolbar({
         </ToggleButtonGroup>
         <ToggleButton
           className="chip"
-          isSelected={filter.hidesDeltas}
-          onChange={hidesDeltas => onFilter({ ...filter, hidesDeltas })}
-          data-testid="hide-deltas"
+          isSelected={filter.showsDeltas}
+          onChange={showsDeltas => onFilter({ ...filter, showsDeltas })}
+          data-testid="show-deltas"
         >
-          no deltas
+          deltas
+          <span className="chip-count numeric">{formatTokens(index.deltas)}</span>
         </ToggleButton>
       </div>
     </div>
@@ -187,7 +192,7 @@ function TypePicker({ index, onFilter }: { index: EventIndex; onFilter: Props['o
       <Button
         className="button"
         data-testid="filter-types"
-        aria-label={types.size === 0 ? 'Filter by type' : `Filter by type: ${types.size} chosen`}
+        aria-label={types.size === 0 ? 'Types' : `Types ${types.size} chosen`}
       >
         <FilterIcon />
         <span className="wide">Types</span>

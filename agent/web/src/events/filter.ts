@@ -6,14 +6,21 @@ export type EventFilter = {
   types: ReadonlySet<EventType>
   /** Lower case; looked for in the type and in the JSON of the payload. */
   text: string
-  /** Leaves out the chunks of streamed answers, most of every log. */
-  hidesDeltas: boolean
+  /** Shows the chunks of streamed answers too, most of every log; else they are folded into the response. */
+  showsDeltas: boolean
 }
 
-export const NO_FILTER: EventFilter = { families: new Set(), types: new Set(), text: '', hidesDeltas: false }
+export const NO_FILTER: EventFilter = {
+  families: new Set(),
+  types: new Set(),
+  text: '',
+  showsDeltas: false,
+}
+
+export const isDelta = ({ type }: SessionEvent): boolean => type === 'llm.delta'
 
 export const isFiltering = (filter: EventFilter): boolean =>
-  filter.families.size > 0 || filter.types.size > 0 || filter.text !== '' || filter.hidesDeltas
+  filter.families.size > 0 || filter.types.size > 0 || filter.text !== ''
 
 /** The family a type is coloured by; a type of a newer server counts as reserved. */
 export const familyOfAny = (type: string): Family => (isEventType(type) ? familyOf(type) : 'reserved')
@@ -23,7 +30,7 @@ export function matches(
   event: SessionEvent,
   textOf: (event: SessionEvent) => string,
 ): boolean {
-  if (filter.hidesDeltas && event.type === 'llm.delta') return false
+  if (isDelta(event) && !filter.showsDeltas && !filter.types.has('llm.delta')) return false
   const named = filter.families.size > 0 || filter.types.size > 0
   if (named && !filter.families.has(familyOfAny(event.type)) && !filter.types.has(event.type)) return false
   return filter.text === '' || textOf(event).includes(filter.text)

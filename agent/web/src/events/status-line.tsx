@@ -22,6 +22,7 @@ export function StatusLine({
   const { events, alarms } = index
   const last = events.at(-1)?.id ?? 0
   const pruned = last - events.length
+  const counted = events.length - index.deltas
   const target = session?.last_event_id ?? 0
   const next = alarms.find(at => (events[at]?.id ?? 0) > from) ?? alarms[0]
   const nextId = next === undefined ? undefined : events[next]?.id
@@ -29,12 +30,18 @@ export function StatusLine({
     <footer className="events-status numeric" data-testid="events-status">
       {isFiltering(index.filter) ? (
         <span>
-          {formatCount(index.matching)} of {plural(events.length, 'event')}
+          {formatCount(index.matching)} of {plural(counted, 'event')}
         </span>
       ) : (
-        <span>{plural(events.length, 'event')}</span>
+        <span>{plural(counted, 'event')}</span>
       )}
       <span>{plural(index.turns.length, 'turn')}</span>
+      {index.deltas > 0 && (
+        <span>
+          {plural(index.deltas, 'delta')}
+          {!index.filter.showsDeltas && ' folded'}
+        </span>
+      )}
       {pruned > 0 && <span>{formatCount(pruned)} pruned</span>}
       {index.unscanned > 0 && (
         <span>filtering {Math.round((1 - index.unscanned / events.length) * 100)} %</span>

@@ -45,7 +45,7 @@ function OpenSession({ id }: { id: string }) {
   if (error && !session) {
     return (
       <div className="empty" role="alert">
-        <h2>{isMissing(error) ? 'There is no such session' : 'The session could not be read'}</h2>
+        <h1>{isMissing(error) ? 'There is no such session' : 'The session could not be read'}</h1>
         <p>{describeError(error)}</p>
         <Link className="button" to="/sessions">
           To the sessions
@@ -64,7 +64,7 @@ function OpenSession({ id }: { id: string }) {
         <SessionTabs
           id={id}
           view={open}
-          events={log.index.events.length}
+          events={log.index.events.length - log.index.deltas}
           hasWorkers={log.index.countByType.has('worker.spawned')}
         />
       </header>

@@ -9,18 +9,24 @@ import { AccountMenu } from './account-menu.tsx'
 import { CairnMark, ClockIcon, InboxIcon, MissionIcon } from '../ui/icons.tsx'
 import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
+import { useMediaQuery } from '../ui/use-media-query.ts'
 import './app-shell.css'
 
 export function AppShell() {
   useInboxLive()
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: about } = useQuery(aboutQuery)
+  const isList = path.replace(/\/$/, '') === '/sessions'
+  const isPhone = useMediaQuery('(max-width: 760px)')
+  // On a phone the list is the page.
+  const Side = isList && isPhone ? 'main' : 'aside'
   return (
-    <div className="shell" data-page={path.replace(/\/$/, '') === '/sessions' ? 'list' : 'detail'}>
+    <div className="shell" data-page={isList ? 'list' : 'detail'}>
       <a className="skip" href="#page">
         Skip to the page
       </a>
-      <aside className="sidebar" aria-label="Sessions and inbox">
+      <Side className="sidebar" aria-label="Sessions and inbox">
+        {Side === 'main' && <h1 className="visually-hidden">Sessions</h1>}
         <header className="sidebar-head">
           <Link to="/sessions" className="brand" aria-label="Cairn, sessions">
             <CairnMark />
@@ -49,7 +55,7 @@ export function AppShell() {
           </p>
         )}
         <SandboxNote />
-      </aside>
+      </Side>
       <main className="page" id="page">
         <Outlet />
       </main>

@@ -8,7 +8,7 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
   return (
     <div className="empty" role="alert">
       <AlertIcon />
-      <h2>This page could not be shown</h2>
+      <h1>This page could not be shown</h1>
       <p>{describeError(error)}</p>
       <button type="button" className="button" onClick={reset}>
         Try again
@@ -20,7 +20,7 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
 export function NotFoundPage() {
   return (
     <div className="empty">
-      <h2>There is nothing at this address</h2>
+      <h1>There is nothing at this address</h1>
       <Link to="/sessions" className="button">
         To the sessions
       </Link>
