@@ -72,7 +72,9 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
 
   // A plan, files, artifacts, and a question that is answered where it stands.
   await by(page, 'question-card', '[data-state="open"]').waitFor()
-  await by(page, 'plan').getByText('Write and improve a file').waitFor()
+  await by(page, 'plan').click()
+  await by(page, 'plan-list').getByText('Write and improve a file').last().waitFor()
+  await by(page, 'rail-close').click()
   await by(page, 'tool-card', '[data-tool="write_file"]').waitFor()
   await by(page, 'artifact', '[data-kind="table"]').waitFor()
   await by(page, 'artifact', '[data-kind="chart"]').locator('canvas').waitFor()

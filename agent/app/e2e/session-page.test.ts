@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
-import { newSession, runTurn } from './session.ts'
+import { isType, newSession, runTurn, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
 
@@ -49,6 +49,22 @@ const SCENARIO = {
   ],
 }
 const CONFIG = { agents: { assistant: { saga: { enabled: true } } } }
+
+const DOCK_SCENARIO = {
+  rules: [
+    { when: { user: 'rejected' }, answer: { text: 'As you like.' } },
+    {
+      when: { user: 'paint' },
+      steps: [
+        call('ask_user_question', {
+          questions: [{ prompt: 'Which colour?', choices: [{ label: 'red' }, { label: 'blue' }] }],
+        }),
+        call('terminal', { command: 'rm -r paint' }),
+        { text: 'It waits for you.' },
+      ],
+    },
+  ],
+}
 
 test('calls have the form of their tools; answers have code, formulas, diagrams and wide tables', async () => {
   const server = await startServer(makePlace({ scenario: SCENARIO, config: CONFIG }))
@@ -101,5 +117,108 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
   await by(page, 'feedback-down', '[aria-pressed="true"]').click()
   await by(page, 'feedback-down', '[aria-pressed="false"]').waitFor()
   await takePictures(page, 'answer')
+
+  // The rail: what changed, the files, where the time went; a press leads to the event.
+  await by(page, 'rail-toggle').click()
+  await by(page, 'plan-list').getByText('Write a file').waitFor()
+  await by(page, 'rail-changes').click()
+  await by(page, 'changed-file', '[data-path="src/a.ts"]').locator('summary').click()
+  await by(page, 'rail').locator('[data-testid="diff"][data-added="3"][data-removed="0"]').waitFor()
+  await takePictures(page, 'changes')
+  await by(page, 'rail-files').click()
+  await by(page, 'file-entry').getByText('a.ts').click()
+  await by(page, 'file-view').locator('.hljs-keyword').first().waitFor()
+  const saved = page.waitForEvent('download')
+  await by(page, 'download').click()
+  expect((await saved).suggestedFilename()).toBe('a.ts')
+  await by(page, 'rail-timeline').click()
+  const spans = by(page, 'waterfall').locator('[data-testid="span"]')
+  await spans.last().waitFor()
+  const kinds = `[...document.querySelectorAll('[data-testid="span"]')].map(bar => bar.dataset.kind)`
+  expect(await page.evaluate<string[]>(kinds)).toEqual(
+    Array.from({ length: 11 }, (_, n) => (n % 2 === 0 ? 'model' : 'tool')),
+  )
+  await takePictures(page, 'timeline')
+  await spans.nth(1).click()
+  await by(page, 'event-detail').getByText('tool.call').first().waitFor()
+  // Deltas are folded into their response; an address that names none says so.
+  expect(await page.locator('[data-event-type="llm.delta"]').count()).toBe(0)
+  await by(page, 'show-deltas').click()
+  await page.locator('[data-event-type="llm.delta"]').first().waitFor()
+  await page.goto(`${server.url}/sessions/${id}/events?id=9999`)
+  await by(page, 'toast').getByText('There is no event 9,999 yet').waitFor()
+  expect(troubles).toEqual([])
+})
+
+test('the dock completes, attaches, recalls, takes a number for a choice, and decides by key', async () => {
+  const server = await startServer(
+    makePlace({
+      scenario: DOCK_SCENARIO,
+      config: { agents: { assistant: { governance: { require_approval: ['terminal'] } } } },
+    }),
+  )
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  const id = await newSession(server.client)
+  await page.goto(`${server.url}/sessions/${id}`)
+  await by(page, 'suggestion').first().waitFor()
+  const composer = by(page, 'composer')
+
+  await composer.pressSequentially('/co')
+  await by(page, 'completion').getByText('/compress').waitFor()
+  await composer.press('Tab')
+  expect(await composer.inputValue()).toBe('/compress ')
+  await composer.fill('')
+
+  const png = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  )
+  await by(page, 'attach-input').setInputFiles([
+    { name: 'dot.png', mimeType: 'image/png', buffer: png },
+    { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes') },
+  ])
+  await by(page, 'attached', '[data-kind="file"][data-state="ready"]').waitFor()
+  await by(page, 'attached', '[data-kind="picture"][data-state="ready"]').waitFor()
+  await composer.fill('paint it')
+  await composer.press('Enter')
+  const sent = (await waitFor(server.client, id, 0, isType('user.message'))).data
+  expect(sent.attachments).toEqual([
+    { path: 'uploads/notes.txt', filename: 'notes.txt', mime_type: 'text/plain', size: 10 },
+  ])
+  expect(sent.images).toHaveLength(1)
+
+  // The number of a choice is the choice; Enter sends it.
+  await by(page, 'dock-choice').nth(1).waitFor()
+  await takePictures(page, 'question')
+  await composer.fill('2')
+  await page.getByText('Enter answers “blue”').waitFor()
+  await composer.press('Enter')
+  const answered = await waitFor(server.client, id, 0, isType('ask_user_question.response'))
+  expect(answered.data.responses).toMatchObject([{ question: 'Which colour?', answer: 'blue' }])
+
+  // An approval shows the command as a command; R asks for a reason, which the agent is told.
+  const approval = by(page, 'approval-card', '[data-state="open"]')
+  await approval.locator('.command-line').getByText('rm -r paint').waitFor()
+  await takePictures(page, 'approval')
+  await composer.press('ArrowUp')
+  expect(await composer.inputValue()).toBe('paint it')
+  await composer.fill('read @up')
+  await by(page, 'completion').getByText('uploads/notes.txt').click()
+  expect(await composer.inputValue()).toBe('read @uploads/notes.txt ')
+  await composer.fill('')
+  await page.evaluate('document.activeElement.blur()')
+  await page.keyboard.press('r')
+  await by(page, 'reject-reason').fill('it is wet')
+  await by(page, 'reject-reason').press('Enter')
+  await by(page, 'approval-card', '[data-state="reject"]').waitFor()
+  const told = await waitFor(
+    server.client,
+    id,
+    answered.id,
+    event => event.type === 'user.message' && event.data.synthetic === 'governance_decision',
+  )
+  expect(told.data).toMatchObject({ content: expect.stringContaining('it is wet') as string })
   expect(troubles).toEqual([])
 })

@@ -114,11 +114,21 @@ export const fileQuery = (sessionId: string, path: string) =>
     staleTime: 60_000,
   })
 
-export const treeQuery = (sessionId: string) =>
+/** What a call changed files from; it never changes. */
+export const checkpointQuery = (sessionId: string, hash: string) =>
   queryOptions({
-    queryKey: ['tree', sessionId],
+    queryKey: ['checkpoint', sessionId, hash],
+    queryFn: ({ signal }) => client.call('workspaceCheckpoint', { params: { id: sessionId, hash }, signal }),
+    staleTime: Infinity,
+  })
+
+/** `revision` changes when the files may have. */
+export const treeQuery = (sessionId: string, revision: number) =>
+  queryOptions({
+    queryKey: ['tree', sessionId, revision],
     queryFn: ({ signal }) => client.call('workspaceTree', { params: { id: sessionId }, signal }),
     staleTime: 5000,
+    placeholderData: before => before,
   })
 
 /** Waits for an answer of a person. */

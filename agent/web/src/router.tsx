@@ -14,6 +14,7 @@ import {
 import { isUnauthenticated } from './api.ts'
 import { meQuery } from './queries.ts'
 import { ErrorPage, NotFoundPage } from './shell/error-page.tsx'
+import { isSection, type Section } from './rail/sections.ts'
 import { NoSession } from './sessions/no-session.tsx'
 
 type Context = { queries: QueryClient }
@@ -60,7 +61,12 @@ const session = createRoute({
   path: '/sessions/$sessionId',
   component: lazyRouteComponent(() => import('./session/session-page.tsx'), 'SessionPage'),
 })
-const chat = createRoute({ getParentRoute: () => session, path: '/' })
+const chat = createRoute({
+  getParentRoute: () => session,
+  path: '/',
+  /** `rail` names what stands beside the chat. */
+  validateSearch: (search): { rail?: Section } => (isSection(search['rail']) ? { rail: search['rail'] } : {}),
+})
 const events = createRoute({
   getParentRoute: () => session,
   path: '/events',

@@ -1,6 +1,8 @@
 /** A table that sorts by a click on a column. */
 import { useMemo, useState } from 'react'
 import { formatCount } from '../format.ts'
+import { csvOf } from '../ui/csv.ts'
+import { WideTable } from '../ui/wide-table.tsx'
 
 type Cell = string | number | boolean | null
 type Order = { column: number; down: boolean }
@@ -34,7 +36,7 @@ export function TableArtifact({
       rows.every(row => typeof row[i] === 'number' || row[i] === null),
   )
   return (
-    <div className="table-scroll">
+    <WideTable name="Table" columns={columns.length} csv={() => csvOf([columns, ...sorted])}>
       <table>
         <thead>
           <tr>
@@ -71,6 +73,6 @@ export function TableArtifact({
           show all {formatCount(rows.length)} rows
         </button>
       )}
-    </div>
+    </WideTable>
   )
 }

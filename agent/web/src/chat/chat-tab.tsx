@@ -1,12 +1,9 @@
 /** The session as a conversation: the fold of its log, the cards beside it, and where a person writes. */
-import { useNavigate } from '@tanstack/react-router'
-import { useCallback } from 'react'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import type { ChatItem } from '@cairn/state'
 import type { ItemOf } from './chat-item.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
-import { isInTurn } from '../sessions/session-state.tsx'
 import { TailIcon } from '../ui/icons.tsx'
 import { type Asked, Composer } from '../dock/composer.tsx'
 import { StateBar } from '../dock/state-bar.tsx'
@@ -16,22 +13,29 @@ import { PlanPanel } from './plan-panel.tsx'
 import { useStickToEnd } from './use-stick-to-end.ts'
 import './chat.css'
 
-export function ChatTab({ log, session }: { log: FollowedSession; session: Session | undefined }) {
+type Props = {
+  log: FollowedSession
+  session: Session | undefined
+  onEvent: (id: number) => void
+  /** The whole plan is wanted. */
+  onPlan: () => void
+}
+
+export function ChatTab({ log, session, onEvent, onPlan }: Props) {
   const { view } = log
-  const navigate = useNavigate()
-  const showEvent = useCallback(
-    (id: number) => {
-      void navigate({ to: '/sessions/$sessionId/events', params: { sessionId: log.id }, search: { id } })
-    },
-    [navigate, log.id],
-  )
-  const { scroller, content, isAtEnd, onScroll, toEnd, letGo } = useStickToEnd(log.revision)
+  const { scroller, content, isAtEnd, onScroll, toEnd, keepPlace } = useStickToEnd(log.id)
   return (
     <div className="chat">
-      <Cards sessionId={log.id} session={session} view={view} onEvent={showEvent} />
+      <Cards sessionId={log.id} session={session} view={view} onEvent={onEvent} />
       <div className="chat-main">
         <div className="chat-scroll" ref={scroller} onScroll={onScroll}>
-          <Conversation log={log} session={session} content={content} onEarlier={letGo} onEvent={showEvent} />
+          <Conversation
+            log={log}
+            session={session}
+            content={content}
+            onEarlier={keepPlace}
+            onEvent={onEvent}
+          />
         </div>
         {!isAtEnd && (
           <Button className="button tail-button" onPress={toEnd}>
@@ -41,7 +45,7 @@ export function ChatTab({ log, session }: { log: FollowedSession; session: Sessi
         )}
       </div>
       <div className="chat-foot">
-        <PlanPanel plan={view.plan} isRunning={session !== undefined && isInTurn(session)} />
+        <PlanPanel plan={view.plan} onOpen={onPlan} />
         <StateBar session={session} />
         <Composer
           sessionId={log.id}

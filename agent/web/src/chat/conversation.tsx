@@ -13,6 +13,8 @@ import { Item } from './item.tsx'
 
 /** A long chat is drawn from its end; more on demand. */
 const PAGE = 80
+/** How many pages of a session were drawn; a change of tab must not take them away. */
+const drawn = new Map<string, number>()
 
 export function Conversation({
   log,
@@ -29,7 +31,7 @@ export function Conversation({
   onEvent: (id: number) => void
 }) {
   const { view } = log
-  const [pages, setPages] = useState(1)
+  const [pages, setPages] = useState(() => drawn.get(log.id) ?? 1)
   const first = Math.max(0, view.items.length - pages * PAGE)
   const isRunning = session?.state === 'running'
   const isReading = view.last_id < (session?.last_event_id ?? 0) && log.connection !== 'failed'
@@ -51,6 +53,7 @@ export function Conversation({
           className="button quiet earlier"
           onPress={() => {
             onEarlier()
+            drawn.set(log.id, pages + 1)
             setPages(pages + 1)
           }}
         >

@@ -1,8 +1,14 @@
-/** A list that grows at its end: kept in sight there until the reader scrolls away. */
+/**
+ * A list that grows at its end: kept in sight there until the reader scrolls away. Then their place is kept:
+ * what is drawn above it moves nothing, and a change of tab comes back to it.
+ */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
 /** So near to the end counts as at it, in pixels. */
 const NEAR_END = 60
+
+/** Where readers have left a session, from its end in pixels; who was at the end is there again. */
+const places = new Map<string, number>()
 
 type StickToEnd = {
   scroller: RefObject<HTMLDivElement | null>
@@ -10,27 +16,31 @@ type StickToEnd = {
   isAtEnd: boolean
   onScroll: () => void
   toEnd: () => void
-  /** What grows from here on grows out of sight. */
-  letGo: () => void
+  /** What grows from here on grows above what is in sight. */
+  keepPlace: () => void
 }
 
-/** `revision` changes with the list. */
-export function useStickToEnd(revision: number): StickToEnd {
-  const [isAtEnd, setAtEnd] = useState(true)
+/** `key` names the list. */
+export function useStickToEnd(key: string): StickToEnd {
+  const [isAtEnd, setAtEnd] = useState(() => !places.has(key))
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
-  const sticks = useRef(true)
-  const stick = useCallback(() => {
-    if (sticks.current && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight
+  // The distance from the end that is kept: none while the end is; null where the reader scrolls freely.
+  const kept = useRef<number | null>(places.get(key) ?? 0)
+  const settle = useCallback(() => {
+    const box = scroller.current
+    if (box && kept.current !== null) box.scrollTop = box.scrollHeight - box.clientHeight - kept.current
   }, [])
-  useLayoutEffect(stick, [stick, revision])
+  useLayoutEffect(() => {
+    if (kept.current === 0) settle()
+  })
   // Artifacts and markdown grow after they were drawn.
   useEffect(() => {
-    const observer = new ResizeObserver(stick)
+    const observer = new ResizeObserver(settle)
     if (content.current) observer.observe(content.current)
     if (scroller.current) observer.observe(scroller.current)
     return () => observer.disconnect()
-  }, [stick])
+  }, [settle])
   return {
     scroller,
     content,
@@ -38,16 +48,24 @@ export function useStickToEnd(revision: number): StickToEnd {
     onScroll() {
       const box = scroller.current
       if (!box) return
-      sticks.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END
-      setAtEnd(sticks.current)
+      const fromEnd = box.scrollHeight - box.scrollTop - box.clientHeight
+      // What `settle` did is no scrolling of the reader.
+      if (kept.current !== null && kept.current > 0 && Math.abs(fromEnd - kept.current) < 2) return
+      const isNear = fromEnd < NEAR_END
+      kept.current = isNear ? 0 : null
+      if (isNear) places.delete(key)
+      else places.set(key, fromEnd)
+      setAtEnd(isNear)
     },
     toEnd() {
-      sticks.current = true
+      kept.current = 0
+      places.delete(key)
       setAtEnd(true)
-      stick()
+      settle()
     },
-    letGo() {
-      sticks.current = false
+    keepPlace() {
+      const box = scroller.current
+      if (box) kept.current = Math.max(1, box.scrollHeight - box.scrollTop - box.clientHeight)
     },
   }
 }

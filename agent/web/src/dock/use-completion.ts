@@ -71,7 +71,7 @@ export function useCompletion(
 /** Commands and skills, or files of the workspace, which are asked for when the first `@` is typed. */
 function useCandidates(sessionId: string, wanted: Wanted | null): Candidate[] {
   const { data: about } = useQuery(aboutQuery)
-  const { data: tree } = useQuery({ ...treeQuery(sessionId), enabled: wanted?.kind === 'file' })
+  const { data: tree } = useQuery({ ...treeQuery(sessionId, 0), enabled: wanted?.kind === 'file' })
   if (wanted === null) return []
   if (wanted.kind === 'file')
     return fitting(

@@ -1,11 +1,12 @@
 /** One session: its head, and its log as a chat or event by event. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useParams, useRouterState } from '@tanstack/react-router'
-import { Suspense, lazy, useEffect } from 'react'
+import { Link, useNavigate, useParams, useRouterState, useSearch } from '@tanstack/react-router'
+import { Suspense, lazy, useCallback, useEffect } from 'react'
 import { describeError, isMissing } from '../api.ts'
 import { noteSession, sessionQuery } from '../queries.ts'
 import { titleMark } from '../sessions/session-state.tsx'
 import { BackIcon } from '../ui/icons.tsx'
+import { isSection, type Section } from '../rail/sections.ts'
 import { ChatTab } from '../chat/chat-tab.tsx'
 import { SessionHead } from './session-head.tsx'
 import { SessionTabs, type View, panelProps } from './session-tabs.tsx'
@@ -13,6 +14,7 @@ import { useSessionLog } from './use-session-log.ts'
 import './session.css'
 
 const EventsTab = lazy(async () => ({ default: (await import('../events/events-tab.tsx')).EventsTab }))
+const Rail = lazy(() => import('../rail/rail.tsx'))
 const WorkersTab = lazy(async () => ({ default: (await import('../workers/workers-tab.tsx')).WorkersTab }))
 
 export function SessionPage() {
@@ -25,6 +27,7 @@ function OpenSession({ id }: { id: string }) {
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: session, error, refetch } = useQuery(sessionQuery(id))
   const queries = useQueryClient()
+  const places = usePlaces(id)
   const { state_id } = log.view
   // What the session does is the server's to say; the log tells when to ask again.
   const readTo = session?.last_event_id ?? Infinity
@@ -53,6 +56,7 @@ function OpenSession({ id }: { id: string }) {
       </div>
     )
   }
+  const { section, showSection, showEvent, showPlan } = places
   const open: View = /\/events\/?$/.test(path) ? 'events' : /\/workers\/?$/.test(path) ? 'workers' : 'chat'
   return (
     <div className="session">
@@ -66,11 +70,20 @@ function OpenSession({ id }: { id: string }) {
           view={open}
           events={log.index.events.length - log.index.deltas}
           hasWorkers={log.index.countByType.has('worker.spawned')}
+          isRailOpen={open === 'chat' && section !== null}
+          onRail={open === 'chat' ? () => showSection(section === null ? lastSection : null) : null}
         />
       </header>
       <div {...panelProps(open)}>
         {open === 'chat' ? (
-          <ChatTab log={log} session={session} />
+          <>
+            <ChatTab log={log} session={session} onEvent={showEvent} onPlan={showPlan} />
+            {section !== null && (
+              <Suspense fallback={null}>
+                <Rail log={log} section={section} onSection={showSection} onEvent={showEvent} />
+              </Suspense>
+            )}
+          </>
         ) : (
           <Suspense fallback={<p className="empty">Loading …</p>}>
             {open === 'workers' ? (
@@ -83,4 +96,29 @@ function OpenSession({ id }: { id: string }) {
       </div>
     </div>
   )
+}
+
+/** What the rail showed last, for the next time it is opened. */
+let lastSection: Section = 'plan'
+
+/** Where the page can lead: to an event, and to a section of the rail, which the address names. */
+function usePlaces(id: string) {
+  const navigate = useNavigate()
+  const { rail } = useSearch({ strict: false })
+  const section = isSection(rail) ? rail : null
+  const showSection = useCallback(
+    (next: Section | null) => {
+      if (next !== null) lastSection = next
+      void navigate({ to: '.', search: next === null ? {} : { rail: next }, replace: true })
+    },
+    [navigate],
+  )
+  const showPlan = useCallback(() => showSection('plan'), [showSection])
+  const showEvent = useCallback(
+    (event: number) => {
+      void navigate({ to: '/sessions/$sessionId/events', params: { sessionId: id }, search: { id: event } })
+    },
+    [navigate, id],
+  )
+  return { section, showSection, showPlan, showEvent }
 }

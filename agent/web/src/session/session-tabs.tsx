@@ -7,6 +7,7 @@
 import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
 import { formatCount } from '../format.ts'
+import { PanelIcon } from '../ui/icons.tsx'
 
 export type View = 'chat' | 'workers' | 'events'
 export const panelProps = (view: View) =>
@@ -35,9 +36,12 @@ type Props = {
   events: number
   /** Whether it has made any: else there is no tab for them. */
   hasWorkers: boolean
+  isRailOpen: boolean
+  /** Opens and closes the rail; null where there is none. */
+  onRail: (() => void) | null
 }
 
-export function SessionTabs({ id, view, events, hasWorkers }: Props) {
+export function SessionTabs({ id, view, events, hasWorkers, isRailOpen, onRail }: Props) {
   const tab = (of: View) =>
     ({
       id: `tab-${of}`,
@@ -51,18 +55,33 @@ export function SessionTabs({ id, view, events, hasWorkers }: Props) {
       onKeyDown: moveToNext,
     }) as const
   return (
-    <div className="tabs" role="tablist" aria-label="Views of the session">
-      <Link to="/sessions/$sessionId" {...tab('chat')}>
-        Chat
-      </Link>
-      {(hasWorkers || view === 'workers') && (
-        <Link to="/sessions/$sessionId/workers" {...tab('workers')}>
-          Workers
+    <div className="session-views">
+      <div className="tabs" role="tablist" aria-label="Views of the session">
+        <Link to="/sessions/$sessionId" {...tab('chat')}>
+          Chat
         </Link>
+        {(hasWorkers || view === 'workers') && (
+          <Link to="/sessions/$sessionId/workers" {...tab('workers')}>
+            Workers
+          </Link>
+        )}
+        <Link to="/sessions/$sessionId/events" {...tab('events')}>
+          EVENTS <span className="tab-count numeric">{formatCount(events)}</span>
+        </Link>
+      </div>
+      {onRail !== null && (
+        <button
+          type="button"
+          className="button quiet square"
+          aria-label="Plan, changes, files, artifacts, timeline"
+          title="Plan, changes, files, artifacts, timeline"
+          aria-expanded={isRailOpen}
+          onClick={onRail}
+          data-testid="rail-toggle"
+        >
+          <PanelIcon />
+        </button>
       )}
-      <Link to="/sessions/$sessionId/events" {...tab('events')}>
-        EVENTS <span className="tab-count numeric">{formatCount(events)}</span>
-      </Link>
     </div>
   )
 }

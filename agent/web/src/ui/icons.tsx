@@ -76,6 +76,17 @@ export const AttachIcon = icon(
   <path d="M13 7.500 7.800 12.700a3 3 0 0 1-4.300-4.300L9 3a2 2 0 0 1 2.900 2.800L6.600 11a1 1 0 0 1-1.500-1.400l4.600-4.600" />,
 )
 
+export const CodeIcon = icon(<path d="m5 4.500-3.500 3.500L5 11.500M11 4.500l3.500 3.500-3.500 3.500" />)
+export const ExpandIcon = icon(
+  <path d="M9.500 2.500h4v4M6.500 13.500h-4v-4M13.500 2.500 9 7M2.500 13.500 7 9" />,
+)
+export const PanelIcon = icon(
+  <>
+    <rect x="2" y="3" width="12" height="10" rx="1.200" />
+    <path d="M10 3v10" />
+  </>,
+)
+
 /** Three stones. */
 export function CairnMark() {
   return (

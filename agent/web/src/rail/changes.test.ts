@@ -1,0 +1,40 @@
+import type { SessionEvent } from '@cairn/protocol'
+import { expect, test } from 'vitest'
+import { changedFiles } from './changes.ts'
+
+const call = (id: number, path: string, hash?: string) =>
+  ({
+    id,
+    type: 'tool.call',
+    data: { tool_call_id: `c${id}`, name: 'edit_file', arguments: { path }, checkpoint_hash: hash },
+  }) as unknown as SessionEvent
+const result = (id: number, of: number, content = '{"path":"x"}') =>
+  ({ id, type: 'tool.result', data: { tool_call_id: `c${of}`, content } }) as unknown as SessionEvent
+
+const LOG = [
+  call(1, 'a.txt', 'h1'),
+  result(2, 1),
+  call(3, './b.txt', 'h3'),
+  result(4, 3, '{"error":"Tool execution failed: x"}'),
+  call(5, '__WORKSPACE__/a.txt', 'h5'),
+  result(6, 5),
+  call(11, 'src/../a.txt', 'h11'),
+  call(12, 'c.txt', 'h12'),
+  call(13, 'd.txt'),
+]
+
+test('of a session: each file from its first checkpoint to what it is now; failed calls changed nothing', () => {
+  expect(changedFiles(LOG, { from: 0, through: Infinity })).toEqual([
+    { path: 'a.txt', before: 'h1', after: null, calls: 3, eventId: 11 },
+    { path: 'c.txt', before: 'h12', after: null, calls: 1, eventId: 12 },
+  ])
+})
+
+test('of a turn: from its first checkpoint to the next one after it', () => {
+  expect(changedFiles(LOG, { from: 1, through: 10 })).toEqual([
+    { path: 'a.txt', before: 'h1', after: 'h11', calls: 2, eventId: 5 },
+  ])
+  expect(changedFiles(LOG, { from: 5, through: 6 })).toEqual([
+    { path: 'a.txt', before: 'h5', after: 'h11', calls: 1, eventId: 5 },
+  ])
+})

@@ -1,0 +1,54 @@
+/** Which files the calls of a range of events changed, by the checkpoints that they left. Pure. */
+import { type SessionEvent, toolError } from '@cairn/protocol'
+
+export type Range = { from: number; through: number }
+export type ChangedFile = {
+  path: string
+  /** The checkpoint that holds the file as it was before the range. */
+  before: string
+  /** The checkpoint of the next change after the range; null: the file as it is now. */
+  after: string | null
+  calls: number
+  /** The last call in the range. */
+  eventId: number
+}
+
+/** The first change first. A call that failed changed nothing. */
+export function changedFiles(events: readonly SessionEvent[], { from, through }: Range): ChangedFile[] {
+  const failed = failedCalls(events)
+  const files = new Map<string, ChangedFile>()
+  for (const event of events) {
+    if (event.type !== 'tool.call' || event.id < from) continue
+    const { checkpoint_hash: hash, arguments: args, tool_call_id } = event.data
+    if (hash === undefined || failed.has(tool_call_id)) continue
+    const path = pathOf(args['path'])
+    if (path === null) continue
+    const known = files.get(path)
+    if (event.id > through) {
+      if (known && known.after === null) known.after = hash
+    } else if (known) {
+      known.calls += 1
+      known.eventId = event.id
+    } else files.set(path, { path, before: hash, after: null, calls: 1, eventId: event.id })
+  }
+  return [...files.values()]
+}
+
+function failedCalls(events: readonly SessionEvent[]): ReadonlySet<string> {
+  const failed = new Set<string>()
+  for (const event of events)
+    if (event.type === 'tool.result' && toolError(event.data.content) !== null)
+      failed.add(event.data.tool_call_id)
+  return failed
+}
+
+/** As checkpoints name it. */
+function pathOf(given: unknown): string | null {
+  if (typeof given !== 'string') return null
+  const parts: string[] = []
+  for (const part of given.replace(/^__WORKSPACE__\//, '').split('/')) {
+    if (part === '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return parts.join('/')
+}

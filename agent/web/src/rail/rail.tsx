@@ -1,0 +1,114 @@
+/**
+ * Beside the chat, what it is about: the plan, changes and files, artifacts, where the time went. On a phone a
+ * sheet over the page.
+ */
+import { type KeyboardEvent, useEffect, useRef } from 'react'
+import type { FollowedSession } from '../session/followed-session.ts'
+import { PlanList } from '../tools/plan-list.tsx'
+import { CloseIcon } from '../ui/icons.tsx'
+import { ArtifactsSection } from './artifacts-section.tsx'
+import { ChangesSection } from './changes-section.tsx'
+import { FilesSection } from './files-section.tsx'
+import type { Section } from './sections.ts'
+import { SECTIONS } from './sections.ts'
+import { TimelineSection } from './timeline-section.tsx'
+import './rail.css'
+
+type Props = {
+  log: FollowedSession
+  section: Section
+  onSection: (section: Section | null) => void
+  onEvent: (id: number) => void
+}
+
+// React.lazy takes a default export only.
+export default function Rail({ log, section, onSection, onEvent }: Props) {
+  const rail = useRef<HTMLElement>(null)
+  // Opened by a key or a press, it is where one goes on; Escape leads back.
+  const opener = useRef<Element | null>(null)
+  useEffect(() => {
+    opener.current = document.activeElement
+    rail.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus({ preventScroll: true })
+    return () => {
+      if (opener.current instanceof HTMLElement && opener.current.isConnected) opener.current.focus()
+    }
+  }, [])
+  const close = () => onSection(null)
+  return (
+    <aside className="rail" aria-label="About the session" ref={rail} data-testid="rail">
+      <header className="rail-head">
+        <div className="rail-tabs" role="tablist" aria-label="About the session">
+          {SECTIONS.map(({ id, name }) => (
+            <button
+              key={id}
+              type="button"
+              role="tab"
+              id={`rail-tab-${id}`}
+              aria-selected={id === section}
+              aria-controls={id === section ? 'rail-panel' : undefined}
+              tabIndex={id === section ? 0 : -1}
+              className="rail-tab"
+              data-testid={`rail-${id}`}
+              onClick={() => onSection(id)}
+              onKeyDown={event => {
+                if (event.key === 'Escape') close()
+                else moveToNext(event)
+              }}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+        <button
+          type="button"
+          className="button quiet square"
+          aria-label="Close the panel"
+          onClick={close}
+          data-testid="rail-close"
+        >
+          <CloseIcon />
+        </button>
+      </header>
+      <div
+        className="rail-body"
+        id="rail-panel"
+        role="tabpanel"
+        aria-labelledby={`rail-tab-${section}`}
+        tabIndex={-1}
+      >
+        <Body log={log} section={section} onEvent={onEvent} />
+      </div>
+    </aside>
+  )
+}
+
+/** Arrow keys go to the next tab, round the end, and choose it. */
+function moveToNext(event: KeyboardEvent<HTMLElement>) {
+  if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
+  event.preventDefault()
+  const tabs = [...(event.currentTarget.parentElement?.children ?? [])] as HTMLElement[]
+  const at = tabs.indexOf(event.currentTarget) + (event.key === 'ArrowRight' ? 1 : -1)
+  const next = tabs.at(at % tabs.length)
+  next?.focus()
+  next?.click()
+}
+
+function Body({ log, section, onEvent }: Omit<Props, 'onSection'>) {
+  const { view, id } = log
+  switch (section) {
+    case 'plan':
+      return view.plan.length === 0 ? (
+        <p className="rail-empty muted">The agent has not written a plan.</p>
+      ) : (
+        <PlanList todos={view.plan} />
+      )
+    case 'changes':
+      return <ChangesSection log={log} onEvent={onEvent} />
+    case 'files':
+      return <FilesSection sessionId={id} revision={view.tool_call_count} />
+    case 'artifacts':
+      return <ArtifactsSection sessionId={id} view={view} />
+    case 'timeline':
+      return <TimelineSection log={log} onEvent={onEvent} />
+  }
+}

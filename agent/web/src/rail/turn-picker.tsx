@@ -1,0 +1,30 @@
+/** Which turn a section is about. */
+import type { TurnSums } from '../events/turn-sums.ts'
+
+type Props = {
+  turns: readonly TurnSums[]
+  /** Of the turn; null: the whole session. */
+  value: number | null
+  whole?: string
+  onChange: (turn: number | null) => void
+}
+
+export function TurnPicker({ turns, value, whole, onChange }: Props) {
+  return (
+    <select
+      className="input turn-picker"
+      aria-label="Turn"
+      value={value ?? ''}
+      onChange={event => onChange(event.target.value === '' ? null : Number(event.target.value))}
+      data-testid="turn-picker"
+    >
+      {whole !== undefined && <option value="">{whole}</option>}
+      {turns.toReversed().map(({ number, review }) => (
+        <option key={number} value={number}>
+          Turn {number}
+          {review ? ' (review)' : ''}
+        </option>
+      ))}
+    </select>
+  )
+}
