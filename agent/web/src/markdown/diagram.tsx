@@ -45,10 +45,20 @@ export function Diagram({ source }: { source: string }) {
     )
   return (
     <figure className="diagram" data-testid="diagram">
-      <img src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn.svg)}`} alt="Diagram" />
+      <img
+        src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn.svg)}`}
+        width={widthOf(drawn.svg)}
+        alt="Diagram"
+      />
       <button type="button" className="button quiet small" onClick={() => setSource(true)}>
         Show the source
       </button>
     </figure>
   )
+}
+
+/** The width that the picture was drawn for, in pixels. */
+const widthOf = (svg: string): number | undefined => {
+  const width = Number(/viewBox="[-\d.]+ [-\d.]+ ([\d.]+)/.exec(svg)?.[1])
+  return Number.isFinite(width) ? Math.ceil(width) : undefined
 }

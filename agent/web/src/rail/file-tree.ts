@@ -1,7 +1,7 @@
 /** Paths as a tree: folders before files, each by name. Pure. */
 
 type Entry = { path: string; kind: 'file' | 'dir'; size?: number | undefined }
-export type FileEntry = { path: string; name: string; size: number | undefined }
+type FileEntry = { path: string; name: string; size: number | undefined }
 export type Folder = { path: string; name: string; folders: Folder[]; files: FileEntry[] }
 
 export function folderOf(entries: readonly Entry[]): Folder {

@@ -1,6 +1,6 @@
 /**
- * Beside the chat, what it is about: the plan, changes and files, artifacts, where the time went. On a phone a
- * sheet over the page.
+ * Beside the chat, what it is about: the plan, changes and files, artifacts, where the time went. On a phone
+ * a sheet over the page.
  */
 import { type KeyboardEvent, useEffect, useRef } from 'react'
 import type { FollowedSession } from '../session/followed-session.ts'
