@@ -26,7 +26,7 @@ const agentArrows: Record<string, readonly string[]> = {
   sessions: ['protocol', 'log', 'state'],
   harness: ['protocol', 'log', 'state', 'sessions', 'workspace'],
   api: ['protocol', 'log', 'state', 'sessions', 'workspace'],
-  channels: ['protocol', 'log', 'state', 'sessions'],
+  channels: ['protocol', 'log', 'state', 'sessions', 'workspace'],
   client: ['protocol'],
   web: ['protocol', 'client', 'state'],
   app: [

@@ -12,6 +12,7 @@ import { answerCommand, commandOf, linkAccount } from './commands.ts'
 import { beginGeneration, ensureSession, findStanding, goesOn, ownerOf } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { NOTICES, planNotice, refusedText } from './notices.ts'
+import { takeFiles } from './file-in.ts'
 import { answerPress } from './press.ts'
 import { findSpeaker, hasAccess, isFlooding, isIgnored, mayTell, type Speaker } from './speaker.ts'
 
@@ -82,7 +83,8 @@ async function decide(
     return null
   }
   if (inbound.ignore !== undefined) return drop(inbound.ignore)
-  if (inbound.text.trim() === '' && inbound.press === undefined) return drop('empty')
+  const { text, files = [], press, edits } = inbound
+  if (text.trim() === '' && files.length === 0 && press === undefined) return drop('empty')
 
   const speaker = await findSpeaker(deps.store, connection, inbound)
   if (isIgnored(speaker.sender, deps.now())) return drop('ignored')
@@ -103,15 +105,17 @@ async function decide(
   }
   if (inbound.press !== undefined) return answerPress(deps, connection, asked, inbound.press)
   if (command !== null && (await answerCommand(deps, connection, asked, command.name))) return null
-  return say(deps, connection, row, inbound, speaker)
+  const edited = edits === undefined ? null : await channels.lastInbound(row)
+  // What people have said since stands after the old text, and the log is not rewritten.
+  if (edits !== undefined && edited?.event_key !== edits) return drop('edit of an older message')
+  return say(deps, connection, asked, edited?.event_id ?? null)
 }
 
 async function say(
   deps: ChannelDeps,
   connection: Connection,
-  row: InboundRow,
-  inbound: Inbound,
-  speaker: Speaker,
+  { row, inbound, speaker }: { row: InboundRow; inbound: Inbound; speaker: Speaker },
+  edit_of: number | null,
 ): Promise<Accepted> {
   const owner = ownerOf(connection, inbound, speaker)
   const standing = await findStanding(deps, connection, inbound.conversation_key)
@@ -121,9 +125,18 @@ async function say(
       : await beginGeneration(deps, connection, row, inbound)
   const session = await ensureSession(deps, connection, conversation, owner)
   const isStop = ['stop', 'cancel'].includes(commandOf(inbound.text)?.name ?? '')
+  const isLast = row.attempts + 1 >= MOST_ATTEMPTS
+  const files = await takeFiles(deps, connection, row, session, inbound.files ?? [], isLast)
+  const metadata = {
+    ...(edit_of === null ? {} : { edit_of }),
+    ...(inbound.thread_context === undefined ? {} : { thread_context: inbound.thread_context }),
+  }
+  const said = [edit_of === null ? inbound.text : `(edited) ${inbound.text}`, ...files.notes]
   const message = {
     session_id: session.id,
-    content: isStop ? '/stop' : inbound.text,
+    content: isStop ? '/stop' : said.filter(line => line !== '').join('\n'),
+    ...(files.attachments.length === 0 ? {} : { attachments: files.attachments }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
     principal: speaker.principal,
     source: inbound.source,
     request_key: requestKey(row),
@@ -138,6 +151,7 @@ async function say(
     await addMessage(deps, { ...message, on_question: 'pass_over' })
   }
   await deps.store.channels.closePrompts(session.id, null)
+  await deps.store.channels.releaseHeld(session.id)
   return session.id
 }
 

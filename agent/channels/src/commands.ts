@@ -1,9 +1,10 @@
 /** The channel's own commands. They write no event; each is answered by a notice. */
 import type { InboundRow, SessionRow } from '@cairn/log'
-import { disclosureText, redeemLinkCode } from '@cairn/sessions'
+import { redeemLinkCode } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
 import { beginGeneration, findStanding } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
+import { disclosureOf } from './disclose.ts'
 import { NOTICES, planNotice } from './notices.ts'
 import { countWrongCode, type Speaker } from './speaker.ts'
 
@@ -83,12 +84,8 @@ async function replyTo(
       return NOTICES.fresh
     case 'disclosure':
       return (
-        disclosureText(connection.disclosure, {
-          agent: connection.agent,
-          model: connection.model,
-          hasCommands: true,
-          language: inbound.language ?? standing?.conversation.language ?? null,
-        })?.text ?? NOTICES.noDisclosure
+        disclosureOf(connection, inbound.language ?? standing?.conversation.language ?? null)?.text ??
+        NOTICES.noDisclosure
       )
     case 'status':
       return session === null ? NOTICES.nothingRuns : stateOf(session)

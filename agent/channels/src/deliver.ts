@@ -2,168 +2,147 @@
  * The log is the outbox: what people may see goes out behind a cursor, in the order of the log, one part of a
  * conversation at a time. The disclosure goes first, and nothing follows before the platform has taken it.
  */
-import { CommitRefused, type ChannelDelivery, type ChannelFence, type DueConversation } from '@cairn/log'
-import { AppError, decodeEvent, type EventId } from '@cairn/protocol'
-import { disclosureText, presentDisclosure } from '@cairn/sessions'
+import type { ChannelDelivery, DueConversation } from '@cairn/log'
+import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
 import type { Part } from './adapter.ts'
 import { cutText } from './cut.ts'
-import { promptId } from './delivery-key.ts'
-import type { ChannelDeps, Connection } from './deps.ts'
+import { disclose, undisclosed } from './disclose.ts'
+import { fileOf } from './file-out.ts'
+import { ask } from './prompt.ts'
 import type { Notice } from './notices.ts'
+import type { Progress } from './progress.ts'
 import { type Piece, type Reader, render, VISIBLE } from './render.ts'
-import { sendPart, type Sent } from './send-part.ts'
+import { type Delivering, sendPart, type Sent } from './send-part.ts'
 
 const AT_ONCE = 100
-/** A conversation whose disclosure the platform has refused for good is looked at so rarely. */
-const BLOCKED_MS = 60_000
 
 /** How long until there may be more to do; null: everything is delivered. */
 export async function deliverConversation(
-  deps: ChannelDeps,
-  connection: Connection,
-  fence: ChannelFence,
-  conversation: DueConversation,
-  signal: AbortSignal,
+  delivering: Delivering,
+  due: DueConversation,
+  progress: Progress,
 ): Promise<number | null> {
-  const { store } = deps
+  const { deps, fence, connection } = delivering
+  const conversation = { ...due }
+  // The row may be older than the last look at this conversation, which sent a progress message.
+  if (connection.adapter.edit !== undefined)
+    Object.assign(conversation, await deps.store.channels.conversationOf(due.session_id))
+  const { channels } = deps.store
   const { session_id, last_id, running } = conversation
-  const blocked = await disclose(deps, connection, fence, conversation, signal)
+  const blocked = await disclose(delivering, conversation)
   if (blocked !== null) return postpone(blocked)
   let through: EventId = conversation.delivered_through
   for (;;) {
-    const events = await store.read(session_id, through, AT_ONCE, VISIBLE)
+    const events = await deps.store.read(session_id, through, AT_ONCE, VISIBLE)
     for (const { id, json } of events) {
-      const later = await deliverEvent(deps, connection, fence, conversation, id, json, signal)
+      const later = await deliverEvent(delivering, conversation, decodeEvent(json))
       if (later !== null) return postpone(later)
-      await store.channels.advance(session_id, id, fence)
+      await channels.advance(session_id, id, fence)
       through = id
     }
     if (events.length < AT_ONCE) break
   }
+  if (running === 1) return progress.show(delivering, conversation, through)
+  progress.forget(session_id)
+  await endProgress(delivering, conversation)
   // Past what nobody sees, once the turn is over: not with every chunk of a running one.
-  if (running === 0 && last_id > through) await store.channels.advance(session_id, last_id, fence)
+  if (last_id > through) await channels.advance(session_id, last_id, fence)
   return null
 
   async function postpone(ms: number): Promise<number> {
-    await store.channels.postpone(session_id, ms, fence)
+    await channels.postpone(session_id, ms, fence)
     return ms
   }
 }
 
-/** Null: the disclosure is out and recorded, or none is to be shown. */
-async function disclose(
-  deps: ChannelDeps,
-  connection: Connection,
-  fence: ChannelFence,
-  { session_id, key, target, language, disclosed_at }: DueConversation,
-  signal: AbortSignal,
-): Promise<number | null> {
-  const { disclosure, agent, model, platform } = connection
-  const shown = disclosureText(disclosure, { agent, model, language, hasCommands: true })
-  if (shown === null || disclosed_at !== null) return null
-  const id = { session_id, event_id: 0, part: 0 }
-  const part: Part = {
-    type: 'disclosure',
-    conversation_key: key,
-    target: JSON.parse(target) as Part['target'],
-    event_id: 0,
-    part: 0,
-    text: shown.text,
+/** An event whose parts were given up goes out again, though the cursor is past it. */
+export async function redeliver(delivering: Delivering, redo: ChannelDelivery): Promise<void> {
+  const { deps, fence } = delivering
+  const conversation = await deps.store.channels.conversationOf(redo.session_id)
+  const [event] = await deps.store.read(redo.session_id, redo.event_id - 1, 1)
+  if (conversation !== null && event?.id === redo.event_id) {
+    // What runs by now has nothing to do with it.
+    const place = { ...conversation, progress_message_id: null }
+    if ((await deliverEvent(delivering, place, decodeEvent(event.json))) !== null) return
   }
-  const sent = await sendPart(deps, connection, fence, id, part, signal)
-  if ('later_ms' in sent) return sent.later_ms
-  if (sent.done === 'dead') return BLOCKED_MS
-  try {
-    await presentDisclosure(deps, session_id, {
-      level: disclosure.level,
-      channel: platform,
-      language: shown.language,
-      text: shown.text,
-      platform_message_id: sent.message_id,
-    })
-  } catch (thrown) {
-    // Recorded by whoever held the lease before.
-    const refused = thrown instanceof AppError ? thrown.cause : thrown
-    if (!(refused instanceof CommitRefused) || refused.refusal !== 'already_accepted') throw thrown
-  }
-  return null
+  await deps.store.channels.endRedo(redo, fence)
 }
 
+type Place = Pick<DueConversation, 'session_id' | 'key' | 'target' | 'progress_message_id'>
+
+/** Null: it is out, or will never be; else how long until it is tried again. */
 async function deliverEvent(
-  deps: ChannelDeps,
-  connection: Connection,
-  fence: ChannelFence,
-  conversation: DueConversation,
-  event_id: EventId,
-  json: string,
-  signal: AbortSignal,
+  delivering: Delivering,
+  conversation: Place,
+  event: SessionEvent,
 ): Promise<number | null> {
+  const { deps, connection } = delivering
   const { session_id } = conversation
-  const reader = await readerOf(deps, session_id)
-  const parts = render(decodeEvent(json), reader).flatMap(piece =>
-    cutText(piece.text, connection.adapter.textLimit).map((text, at, all) => ({
-      piece: at === all.length - 1 ? piece : { ...piece, ask: undefined },
-      text,
-    })),
-  )
+  const reader = await readerOf(delivering, session_id)
+  const parts = render(event, reader).flatMap(piece => cutPiece(piece, connection.adapter.limits.text))
   for (const [part, { piece, text }] of parts.entries()) {
-    const id = { session_id, event_id, part }
-    const prompt = await ask(deps, id, piece)
-    const sent: Sent = await sendPart(
-      deps,
-      connection,
-      fence,
-      id,
-      {
-        type: piece.type,
-        conversation_key: conversation.key,
-        target: JSON.parse(conversation.target) as Part['target'],
-        event_id,
-        part,
-        text,
-        ...(prompt === null ? {} : { prompt }),
-      },
-      signal,
-    )
+    const id = { session_id, event_id: event.id, part }
+    const prompt = await ask(deps.store.channels, id, piece)
+    const file = await fileOf(delivering, session_id, piece)
+    const shown: Part = {
+      type: piece.type,
+      conversation_key: conversation.key,
+      target: JSON.parse(conversation.target) as Part['target'],
+      event_id: event.id,
+      part,
+      text,
+      ...(prompt === null ? {} : { prompt }),
+      ...(file === null ? {} : { file }),
+    }
+    const replaces = piece.type === 'answer' && part === 0 ? conversation.progress_message_id : null
+    const sent: Sent = await sendPart(delivering, id, shown, replaces)
     if ('later_ms' in sent) return sent.later_ms
+    // From here on it is the place of that part, or stands above what came.
+    await endProgress(delivering, conversation)
     // A text with a hole in it helps nobody: what follows of it is not sent.
     if (sent.done === 'dead') return null
   }
   return null
 }
 
-async function readerOf({ store }: ChannelDeps, sessionId: string): Promise<Reader> {
-  return { isLinked: (await store.getSession(sessionId))?.created_by_kind === 'user' }
+/** No later answer takes its place. */
+async function endProgress({ deps, fence }: Delivering, conversation: Place): Promise<void> {
+  if (conversation.progress_message_id === null) return
+  await deps.store.channels.saveProgress(conversation.session_id, null, fence)
+  conversation.progress_message_id = null
 }
 
-/** The prompt that the buttons of a piece name, on disk before they are shown. */
-async function ask(
-  { store }: ChannelDeps,
-  { session_id, event_id }: { session_id: string; event_id: EventId },
-  { ask }: { ask?: Piece['ask'] | undefined },
-): Promise<NonNullable<Part['prompt']> | null> {
-  if (ask === undefined || ask.choices.length === 0) return null
-  const id = promptId(session_id, event_id)
-  const choices = JSON.stringify(ask.choices)
-  await store.channels.putPrompt({ id, session_id, kind: ask.kind, about: ask.about, choices })
-  return { id, choices: ask.choices.map((label, at) => ({ value: `${id}:${at}`, label })) }
+/** Buttons are under the last part, and a file with it. */
+const cutPiece = (piece: Piece, limit: number): { piece: Piece; text: string }[] =>
+  cutText(piece.text, limit).map((text, at, all) => ({
+    piece: at === all.length - 1 ? piece : { type: piece.type, text: piece.text },
+    text,
+  }))
+
+async function readerOf({ deps }: Delivering, sessionId: string): Promise<Reader> {
+  return { isLinked: (await deps.store.getSession(sessionId))?.created_by_kind === 'user' }
 }
 
+/** The disclosure goes before a notice, too, where the conversation has not seen it. */
 export async function deliverNotice(
-  deps: ChannelDeps,
-  connection: Connection,
-  fence: ChannelFence,
+  delivering: Delivering,
   { session_id, event_id, part, body }: ChannelDelivery,
-  signal: AbortSignal,
 ): Promise<void> {
-  const { conversation_key, target, text } = JSON.parse(body ?? '{}') as Notice
-  const id = { session_id, event_id, part }
-  await sendPart(
-    deps,
-    connection,
-    fence,
-    id,
-    { type: 'notice', conversation_key, target, part, text },
-    signal,
-  )
+  const notice = JSON.parse(body ?? '{}') as Notice
+  const { conversation_key, target, text, reply } = notice
+  const shown = {
+    type: 'notice',
+    conversation_key,
+    target,
+    ...(reply === undefined ? {} : { reply }),
+  } as const
+  const before = await undisclosed(delivering, notice)
+  if (before !== null) {
+    const id = { session_id, event_id, part: BEFORE }
+    const told = await sendPart(delivering, id, { ...shown, part: BEFORE, text: before })
+    if (!('done' in told) || told.done !== 'sent') return
+  }
+  await sendPart(delivering, { session_id, event_id, part }, { ...shown, part, text })
 }
+/** The part of a notice that holds the disclosure. */
+const BEFORE = -1

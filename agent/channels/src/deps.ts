@@ -2,6 +2,7 @@
 import type { ChannelConnection, ConnectionState, LogStore } from '@cairn/log'
 import type { ChannelConfig, DisclosureConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
+import type { Pace } from './pace.ts'
 
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 
@@ -12,6 +13,8 @@ export type ChannelDeps = {
   newId: () => string
   /** In [0, 1): jitter. */
   random: () => number
+  /** Holds a folder for each session. */
+  workspacesDir: string
   /** The agents that the configuration knows. */
   agents: readonly string[]
   report: Report
@@ -28,6 +31,7 @@ export type Connection = Pick<
   /** That answers, as the disclosure names it. */
   model: string
   adapter: Adapter
+  pace: Pace
   /** Nothing goes out before: the platform has said that it is too much. */
   pause: { until: number }
   /** As the store said at the last look. */

@@ -3,6 +3,8 @@ import type { ChannelRole, ChannelStore } from '@cairn/log'
 
 const TTL_MS = 30_000
 const RENEW_MS = 10_000
+/** Within a pass the lease holds for so long at least. */
+export const HELD_MS = TTL_MS - RENEW_MS
 
 export type Holding = {
   connectionId: string
@@ -13,6 +15,8 @@ export type Holding = {
   onError: (error: unknown) => void
   /** So long a pass is followed by the next one without a nudge. */
   pollMs: number
+  /** The lease is another's, or the store is away: what needs it ends. */
+  onLapse?: () => void
   /** What passes began is over; the lease is held until then. */
   idle: () => Promise<void>
 }
@@ -27,7 +31,7 @@ export function holdLease(holding: Holding, pass: (epoch: number) => Promise<voi
     isNudged = true
     wake()
   }
-  const { signal, channels, connectionId, role, holder, onError, pollMs, idle } = holding
+  const { signal, channels, connectionId, role, holder, onError, onLapse, pollMs, idle } = holding
   signal.addEventListener('abort', nudge, { once: true })
 
   async function rest(): Promise<void> {
@@ -47,6 +51,7 @@ export function holdLease(holding: Holding, pass: (epoch: number) => Promise<voi
       try {
         if (epoch === null || performance.now() >= renewAt) {
           epoch = await channels.acquire(connectionId, role, holder, TTL_MS)
+          if (epoch === null) onLapse?.()
           renewAt = performance.now() + RENEW_MS
         }
         if (epoch !== null) await pass(epoch)

@@ -4,7 +4,7 @@ import type { ErrorCode } from '@cairn/protocol'
 import type { Inbound } from './adapter.ts'
 import { deliveryKey } from './delivery-key.ts'
 
-export type Notice = { conversation_key: string; target: Record<string, unknown>; text: string }
+export type Notice = Pick<Inbound, 'conversation_key' | 'target' | 'reply' | 'language'> & { text: string }
 
 export const NOTICES = {
   access:
@@ -35,11 +35,17 @@ export const refusedText = (code: ErrorCode): string =>
 export const planNotice = (
   channels: ChannelStore,
   { seq, connection_id }: InboundRow,
-  { conversation_key, target }: Inbound,
+  { conversation_key, target, reply, language }: Inbound,
   text: string,
 ): Promise<void> => {
   const id = { session_id: noticesOf(connection_id), event_id: seq, part: 0 }
-  const notice: Notice = { conversation_key, target, text }
+  const notice: Notice = {
+    conversation_key,
+    target,
+    text,
+    ...(reply === undefined ? {} : { reply }),
+    ...(language === undefined ? {} : { language }),
+  }
   return channels.planNotice({
     ...id,
     connection_id,

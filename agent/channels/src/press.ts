@@ -34,7 +34,7 @@ export async function answerPress(
   if (prompt === null || label === undefined || standing?.conversation.session_id !== prompt.session_id)
     return tell(NOTICES.promptGone, 'no_prompt')
   if (prompt.closed_at !== null) return tell(NOTICES.promptGone, 'prompt_closed')
-  const item = await findItem(deps, connection, prompt)
+  const item = prompt.item_id === null ? null : await deps.store.getInboxItem(prompt.item_id)
   if (item === null) return tell(NOTICES.promptGone, 'no_item')
   // An answer speaks for the session, as text would; an approval asks the right of who pressed.
   if (prompt.kind === 'question' && !goesOn(standing, ownerOf(connection, inbound, asked.speaker)))
@@ -42,7 +42,7 @@ export async function answerPress(
   try {
     const done = await (prompt.kind === 'question'
       ? answer(deps, asked, prompt, item, label)
-      : decide(deps, asked, item, label))
+      : decide(deps, asked, prompt, item, label))
     if (!done) return tell(NOTICES.mayNotDecide, 'may_not_decide')
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.code !== 'already_answered') throw thrown
@@ -51,26 +51,6 @@ export async function answerPress(
   }
   await channels.closePrompts(prompt.session_id, prompt.about)
   return prompt.session_id
-}
-
-async function findItem(
-  { store }: ChannelDeps,
-  { org_id }: Connection,
-  { session_id, kind, about }: ChannelPrompt,
-): Promise<InboxItem | null> {
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listInbox({
-      org_id,
-      session_id,
-      kind: [kind === 'question' ? 'input_required' : 'governance_gate'],
-      limit: 100,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    const found = page.items.find(({ payload }) => payload['tool_call_id'] === about)
-    if (found !== undefined) return found
-    cursor = page.next_cursor
-  }
-  return null
 }
 
 async function answer(
@@ -95,19 +75,19 @@ async function answer(
 async function decide(
   deps: ChannelDeps,
   { row, speaker }: Asked,
+  { shown_hash }: ChannelPrompt,
   item: InboxItem,
   label: string,
 ): Promise<boolean> {
   const { principal, isLinked } = speaker
   if (!isLinked) return false
-  const { shown_hash } = item.payload as EventData<'inbox.governance_gate'>
   try {
     await respondInbox(
       deps,
       item.id,
       {
         decision: label === 'Approve' ? 'approve' : 'reject',
-        ...(shown_hash === undefined ? {} : { shown_hash }),
+        ...(shown_hash === null ? {} : { shown_hash }),
       },
       principal,
       [{ do: 'channel.accept', seq: row.seq }],

@@ -6,7 +6,9 @@ import { type EventOf, type EventType, type SessionEvent, typesWith } from '@cai
 import type { Part } from './adapter.ts'
 
 export type Piece = Pick<Part, 'type' | 'text'> & {
-  ask?: { kind: 'question' | 'gate'; about: string; choices: string[] }
+  ask?: { kind: 'question' | 'gate'; about: string; choices: string[]; shown_hash?: string }
+  /** Goes out as a file where it fits. */
+  artifact_id?: string
 }
 export type Reader = {
   /** The conversation is of somebody whom a user account is linked to. */
@@ -53,7 +55,12 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
       {
         type: 'approval',
         text: `${head}\n\`\`\`json\n${shown}\n\`\`\``,
-        ask: { kind: 'gate', about: data.tool_call_id, choices: ['Approve', 'Reject'] },
+        ask: {
+          kind: 'gate',
+          about: data.tool_call_id,
+          choices: ['Approve', 'Reject'],
+          ...(data.shown_hash === undefined ? {} : { shown_hash: data.shown_hash }),
+        },
       },
     ]
   },
@@ -62,7 +69,13 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
       ? { type: 'state', text: `${data.title}\n${data.instructions}\nIt is settled in the web UI.` }
       : { type: 'state', text: WAITING },
   ],
-  'artifact.created': ({ data }) => [{ type: 'file', text: `${data.name} (${data.kind}) is in the web UI.` }],
+  'artifact.created': ({ data }) => [
+    {
+      type: 'file',
+      text: `${data.name} (${data.kind}) is in the web UI.`,
+      artifact_id: data.artifact_id,
+    },
+  ],
   'loop.result': ({ data }) => [{ type: 'answer', text: data.content }],
   // Of a progress message that is edited in place.
   'code.run_channel_update': NOTHING,

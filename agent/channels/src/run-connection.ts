@@ -1,13 +1,13 @@
 /** One connection at work: a loop that accepts and a loop that delivers, each by its lease. */
-import type { ChannelFence } from '@cairn/log'
 import { acceptRow } from './accept.ts'
-import { deliverConversation, deliverNotice } from './deliver.ts'
+import { createConsumer } from './consume.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
-import { holdLease } from './hold-lease.ts'
+import { HELD_MS, holdLease } from './hold-lease.ts'
+import { createOutgoing } from './outgoing.ts'
 import { LeaseLost } from './send-part.ts'
+import { createSideBySide } from './side-by-side.ts'
 
 const AT_ONCE = 32
-const LOOKED_AT = 1000
 /** Sessions whose logs are watched; those of the others are found by the poll. */
 const WATCHED = 500
 const POLL_MS = 1_000
@@ -31,10 +31,16 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
   }
   const shared = { connectionId: connection.id, holder, channels, signal, onError, pollMs: POLL_MS }
   const accepting = createSideBySide(onError)
-  const delivering = createSideBySide(onError)
   const watches = createWatches(session => store.watch(session, () => deliver.nudge()))
 
-  const accept = holdLease({ ...shared, role: 'consume', idle: accepting.idle }, async () => {
+  const consumer = createConsumer(deps, connection, () => accept.nudge())
+  signal.addEventListener('abort', consumer.lapse, { once: true })
+  const idle = async (): Promise<void> => {
+    await consumer.ended()
+    await accepting.idle()
+  }
+  const accept = holdLease({ ...shared, role: 'consume', onLapse: consumer.lapse, idle }, async () => {
+    consumer.go(HELD_MS)
     const rows = await channels.nextInbound(connection.id, AT_ONCE)
     for (const row of rows)
       accepting.begin(row.conversation_key, async () => {
@@ -44,45 +50,19 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
         deliver.nudge()
         accept.nudge()
       })
-    if (prune.isDue()) await channels.pruneInbound(KEEP_MS)
+    if (!prune.isDue()) return
+    await channels.pruneInbound(KEEP_MS)
+    await channels.pruneDeliveries(connection.id, KEEP_MS)
   })
   const prune = every(PRUNE_EVERY_MS)
 
-  /** How far the log of a running turn was looked at: not again before something has come. */
-  const looked = new Map<string, number>()
-  const deliver = holdLease({ ...shared, role: 'deliver', idle: delivering.idle }, async epoch => {
-    const fence: ChannelFence = { connection_id: connection.id, epoch }
-    connection.health.state = (await channels.getConnection(connection.id))?.state ?? 'live'
-    if (connection.health.state === 'disabled') return
-    for (const notice of await channels.dueNotices(connection.id, AT_ONCE))
-      delivering.begin(`notice ${notice.event_id}`, () =>
-        deliverNotice(deps, connection, fence, notice, signal),
-      )
-    const due = await channels.dueConversations(connection.id, LOOKED_AT)
-    const dueIds = new Set(due.map(({ session_id }) => session_id))
-    for (const id of looked.keys()) if (!dueIds.has(id)) looked.delete(id)
-    let isCut = false
-    for (const conversation of due) {
-      const { session_id, last_id, running } = conversation
-      if (running === 1 && looked.get(session_id) === last_id) continue
-      if (delivering.size() >= AT_ONCE) {
-        isCut = true
-        break
-      }
-      delivering.begin(session_id, async () => {
-        const later = await deliverConversation(deps, connection, fence, conversation, signal)
-        if (later === null) looked.set(session_id, last_id)
-        // Others found no place.
-        if (isCut) deliver.nudge()
-        // What came while this one was under way found it busy.
-        if (later === null && (await isAhead(conversation.session_id, conversation.last_id))) deliver.nudge()
-      })
-    }
-  })
-
-  async function isAhead(sessionId: string, seen: number): Promise<boolean> {
-    return ((await store.lastEvents([sessionId])).get(sessionId)?.id ?? 0) > seen
+  const later = (afterMs = 0): void => {
+    if (afterMs === 0) deliver.nudge()
+    // What is further away is found by the poll.
+    else if (afterMs < POLL_MS) setTimeout(() => deliver.nudge(), afterMs).unref()
   }
+  const outgoing = createOutgoing(deps, connection, signal, onError, later)
+  const deliver = holdLease({ ...shared, role: 'deliver', idle: outgoing.idle }, outgoing.pass)
 
   return {
     nudge: accept.nudge,
@@ -91,22 +71,6 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
       await Promise.all([accept.ended, deliver.ended])
       watches.clear()
     },
-  }
-}
-
-/** Runs tasks of different keys side by side and one of a key at a time. */
-function createSideBySide(onError: (error: unknown) => void) {
-  const running = new Map<string, Promise<void>>()
-  return {
-    size: () => running.size,
-    begin(key: string, task: () => Promise<void>): void {
-      if (running.has(key)) return
-      const run = task()
-        .catch(onError)
-        .finally(() => running.delete(key))
-      running.set(key, run)
-    },
-    idle: async () => void (await Promise.all(running.values())),
   }
 }
 

@@ -3,14 +3,24 @@
  * is of a process that died, so its outcome is not known.
  */
 import type { ChannelDelivery, ChannelFence, ConnectionState, DeliveryId, DeliverySettled } from '@cairn/log'
-import { type Failure, type Part, SendFailed } from './adapter.ts'
+import { type Adapter, type Failure, type Part, SendFailed } from './adapter.ts'
 import { backoffMs } from './backoff.ts'
 import { deliveryKey } from './delivery-key.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
+import { wait } from './wait.ts'
 
 /** So long a part is tried. */
 const GIVE_UP_MS = 24 * 60 * 60_000
+/** So long a part waits for the person to write again. */
+const HELD_MS = 7 * 24 * 60 * 60_000
 
+/** What goes out, goes out by this holder of the lease. */
+export type Delivering = {
+  deps: ChannelDeps
+  connection: Connection
+  fence: ChannelFence
+  signal: AbortSignal
+}
 export type Sent = { done: 'sent'; message_id: string | null } | { done: 'dead' } | { later_ms: number }
 
 /** The lease is another's by now: whoever holds it goes on from what is written. */
@@ -18,50 +28,100 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
+type Settle = (settled: DeliverySettled) => Promise<void>
+
+/** `replaces`: a message of ours whose place the part takes, on a platform that edits. */
 export async function sendPart(
-  deps: ChannelDeps,
-  connection: Connection,
-  fence: ChannelFence,
+  delivering: Delivering,
   id: DeliveryId,
   part: Part,
-  signal: AbortSignal,
+  replaces: string | null = null,
 ): Promise<Sent> {
+  const { deps, connection, fence, signal } = delivering
   const { store, now } = deps
-  const { adapter, settings } = connection
   const before = await store.channels.delivery(id)
   if (before?.state === 'sent') return { done: 'sent', message_id: before.platform_message_id }
-  if (before?.state === 'dead') return { done: 'dead' }
-  if (before !== null && before.next_at > now()) return { later_ms: before.next_at - now() }
+  if (before?.state === 'dead' || before?.state === 'dropped') return { done: 'dead' }
+  const until = Math.max(before?.next_at ?? 0, connection.pause.until)
+  if (until > now()) return { later_ms: until - now() }
+  await wait(connection.pace.reserve(part.conversation_key, part.target, now()), signal)
+  if (signal.aborted) throw new LeaseLost()
 
-  if (connection.pause.until > now()) return { later_ms: connection.pause.until - now() }
-
-  const settle = async (settled: DeliverySettled): Promise<void> => {
+  const settle: Settle = async settled => {
     if (!(await store.channels.settleDelivery(id, settled, fence))) throw new LeaseLost()
   }
   const key = deliveryKey(id)
   if (!(await store.channels.beginDelivery({ ...id, key }, fence))) throw new LeaseLost()
-  if (before !== null && now() - before.first_at > GIVE_UP_MS) {
-    await settle({ state: 'dead', error: before.error ?? 'given up after 24 hours' })
-    return { done: 'dead' }
-  }
-  // The disclosure is sent again in any case: twice is better than never.
-  const isDoubtful = before !== null && wasLost(before) && adapter.delivery === 'unkeyed'
-  if (isDoubtful && id.event_id !== 0) {
-    if (settings.on_unknown === 'hold' || before.possible_duplicate === 1) {
-      await settle({ state: 'dead', error: 'it is not known whether the platform took it' })
-      return { done: 'dead' }
-    }
-    await settle({ state: 'sending', possible_duplicate: 1 })
-  }
+  const place = before?.platform_message_id ?? replaces
+  if (place !== null && place !== before?.platform_message_id)
+    await settle({ state: 'sending', platform_message_id: place })
+  const dead = before === null ? null : await giveUp(delivering, id, before, settle)
+  if (dead !== null) return dead
   try {
-    const { message_id } = await adapter.send(part, key, signal)
+    const wasTried = before !== null && wasLost(before)
+    const message_id = await call(connection.adapter, part, key, { place, wasTried, signal })
     await settle({ state: 'sent', platform_message_id: message_id })
     await recover(deps, connection)
     return { done: 'sent', message_id }
   } catch (thrown) {
     if (!(thrown instanceof SendFailed)) throw thrown
-    return settleFailure(deps, connection, settle, thrown, before?.attempts ?? 0)
+    return settleFailure(deps, connection, settle, thrown, before)
   }
+}
+
+/** What is tried for too long, or may be there already where nobody can ask; null: it is sent. */
+async function giveUp(
+  { deps, connection: { adapter, settings } }: Delivering,
+  { event_id }: DeliveryId,
+  before: ChannelDelivery,
+  settle: Settle,
+): Promise<Sent | null> {
+  const dead = async (error: string): Promise<Sent> => {
+    await settle({ state: 'dead', error })
+    return { done: 'dead' }
+  }
+  const most = before.state === 'held' ? HELD_MS : GIVE_UP_MS
+  if (deps.now() - before.first_at > most)
+    return dead(before.error ?? `given up after ${most / 3_600_000} hours`)
+  // A message that is there is edited: twice is no more than once. The disclosure is sent again in any case.
+  const isDoubtful =
+    wasLost(before) && adapter.delivery === 'unkeyed' && before.platform_message_id === null && event_id !== 0
+  if (!isDoubtful) return null
+  if (settings.on_unknown === 'hold' || before.possible_duplicate === 1)
+    return dead('it is not known whether the platform took it')
+  await settle({ state: 'sending', possible_duplicate: 1 })
+  return null
+}
+
+type Calling = { place: string | null; wasTried: boolean; signal: AbortSignal }
+
+async function call(
+  adapter: Adapter,
+  part: Part,
+  key: string,
+  { place, wasTried, signal }: Calling,
+): Promise<string | null> {
+  if (wasTried && place === null && adapter.delivery === 'reconciled') {
+    const found = (await adapter.find?.(part, key, signal)) ?? null
+    if (found !== null) return found
+  }
+  try {
+    if (place !== null && adapter.edit !== undefined) {
+      const isThere = await adapter.edit(place, part, signal).then(() => true, unlessGone)
+      if (isThere) return place
+    }
+    return (await adapter.send(part, key, signal)).message_id
+  } catch (thrown) {
+    if (!(thrown instanceof SendFailed) || thrown.failure !== 'bad_format' || part.plain === true)
+      throw thrown
+    return call(adapter, { ...part, plain: true }, key, { place, wasTried: false, signal })
+  }
+}
+
+/** Somebody has deleted the message that was to be edited: the part becomes one of its own. */
+function unlessGone(thrown: unknown): false {
+  if (thrown instanceof SendFailed && thrown.failure === 'permanent') return false
+  throw thrown
 }
 
 async function recover({ store }: ChannelDeps, { id, health }: Connection): Promise<void> {
@@ -72,11 +132,13 @@ async function recover({ store }: ChannelDeps, { id, health }: Connection): Prom
 
 const wasLost = ({ state }: ChannelDelivery): boolean => state === 'sending' || state === 'unknown'
 
-const STATE: Record<Failure, 'waiting' | 'unknown' | 'dead'> = {
+const STATE: Record<Failure, 'waiting' | 'unknown' | 'held' | 'dead'> = {
   transient: 'waiting',
   rate_limited: 'waiting',
   unauthorized: 'waiting',
   unknown: 'unknown',
+  no_window: 'held',
+  bad_format: 'dead',
   permanent: 'dead',
   gone: 'dead',
 }
@@ -85,21 +147,22 @@ const STATE: Record<Failure, 'waiting' | 'unknown' | 'dead'> = {
 const HEALTH: { [F in Failure]?: ConnectionState } = {
   unauthorized: 'broken',
   gone: 'disabled',
+  bad_format: 'degraded',
   permanent: 'degraded',
 }
 
 async function settleFailure(
   { store, random, report, now }: ChannelDeps,
   connection: Connection,
-  settle: (settled: DeliverySettled) => Promise<void>,
-  { failure, afterMs, message }: SendFailed,
-  attempts: number,
+  settle: Settle,
+  { failure, afterMs, scope, message }: SendFailed,
+  before: ChannelDelivery | null,
 ): Promise<Sent> {
   const { id, name, pause } = connection
   report('warn', 'a part was not delivered', { connection: name, failure, error: message })
   const state = STATE[failure]
-  const retry_ms = afterMs ?? backoffMs(attempts, random())
-  if (failure === 'rate_limited') pause.until = now() + retry_ms
+  const retry_ms = state === 'held' ? HELD_MS : (afterMs ?? backoffMs(before?.attempts ?? 0, random()))
+  if (failure === 'rate_limited' && scope === 'connection') pause.until = now() + retry_ms
   await settle({ state, error: message, ...(state === 'dead' ? {} : { retry_ms }) })
   const health = HEALTH[failure]
   if (health !== undefined) {

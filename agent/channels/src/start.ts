@@ -2,7 +2,10 @@
 import { createHash } from 'node:crypto'
 import { AppError, asError, type ChannelConfig, type Config } from '@cairn/protocol'
 import { DEFAULT_AGENT, derivedId } from '@cairn/sessions'
+import type { Call } from './adapter.ts'
+import { acknowledge } from './consume.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
+import { createPace } from './pace.ts'
 import { createAdapter, sharersOf } from './platforms.ts'
 import { receive } from './receive.ts'
 import { runConnection, type Running } from './run-connection.ts'
@@ -18,12 +21,14 @@ export type ChannelsOptions = ChannelDeps & {
 }
 export type Channels = {
   /** A request below `/v1/channels/`; throws AppError for what is refused. */
-  handle(request: { method: string; path: string; headers: Headers; raw: Uint8Array }): Promise<void>
+  handle(request: Call & { path: string }): Promise<Response>
   /** Name and path of every connection that a platform may call. */
   paths: readonly { name: string; path: string }[]
   stop(): Promise<void>
 }
 
+/** So long a platform is told that a press was taken. */
+const ACKNOWLEDGE_MS = 10_000
 const PATH = /^\/v1\/channels\/([A-Za-z0-9-]{1,64})\/webhook$/
 
 export async function startChannels(options: ChannelsOptions): Promise<Channels> {
@@ -42,19 +47,28 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       name,
       path: `/v1/channels/${id}/webhook`,
     })),
-    async handle({ method, path, headers, raw }) {
+    async handle({ path, ...call }) {
       const id = PATH.exec(path)?.[1]
       const found = id === undefined ? undefined : live.get(id)
       if (found === undefined || (await channels.getConnection(found.connection.id))?.state === 'disabled')
         throw new AppError('not_found', 'There is no such channel, or it is disabled.')
-      if (method !== 'POST')
-        throw new AppError('method_not_allowed', `${method} is not possible here; POST is.`)
-      const { adapter } = found.connection
-      if (raw.length > adapter.bodyLimit)
-        throw new AppError('body_too_large', `A request may have ${adapter.bodyLimit} bytes here.`)
-      adapter.verify(raw, headers)
-      await receive(channels, found.connection, adapter.parse(raw, headers))
+      const { webhook } = found.connection.adapter
+      if (webhook === null)
+        throw new AppError('not_found', 'Nobody calls this channel: it asks its platform itself.')
+      if (!webhook.methods.includes(call.method))
+        throw new AppError(
+          'method_not_allowed',
+          `${call.method} is not possible here; ${webhook.methods.join(' and ')} is.`,
+        )
+      if (call.raw.length > webhook.bodyLimit)
+        throw new AppError('body_too_large', `A request may have ${webhook.bodyLimit} bytes here.`)
+      const challenge = webhook.verify(call)
+      if (challenge !== null) return challenge
+      const events = webhook.parse(call)
+      await receive(channels, found.connection, events)
+      acknowledge(options, found.connection, events, AbortSignal.timeout(ACKNOWLEDGE_MS))
       found.running.nudge()
+      return webhook.taken?.() ?? Response.json({})
     },
     stop: async () => void (await Promise.all([...live.values()].map(({ running }) => running.stop()))),
   }
@@ -79,7 +93,8 @@ async function openConnection(
     if (twin !== undefined)
       throw new Error(`its secret is also that of the channel ${twin}: each needs its own`)
     const adapter = createAdapter(settings, { id, env })
-    await store.channels.setConnection(id, 'live', null)
+    // What asks its platform itself is live when the platform has answered.
+    await store.channels.setConnection(id, adapter.consume === undefined ? 'live' : 'connecting', null)
     return {
       ...row,
       settings,
@@ -91,6 +106,7 @@ async function openConnection(
         ...settings.disclosure,
         level: settings.disclosure?.level ?? config.disclosure.level,
       },
+      pace: createPace(adapter.limits),
       pause: { until: 0 },
       health: { state: 'live' },
     }

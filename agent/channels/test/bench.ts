@@ -47,6 +47,7 @@ export async function makeBench(
   const callback = await startCallback(SECRET)
   putAway.push(callback.close)
   const users = await addUsers(store)
+  const workspaces = await makeDir()
   const parsed = Config.parse({
     agents: { greeter: {} },
     ...config,
@@ -76,6 +77,7 @@ export async function makeBench(
         created_by: users.root,
         agents: ['assistant', 'greeter'],
         holder: randomUUID(),
+        workspacesDir: workspaces,
         now,
         newId: randomUUID,
         random: () => 0.001,
@@ -93,9 +95,13 @@ async function openStore(kind: Kind, now: () => number): Promise<LogStore> {
     putAway.push(remove)
     return openPostgresStore({ url: place, now })
   }
+  return openSqliteStore({ dir: await makeDir(), now })
+}
+
+async function makeDir(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-channels-'))
   putAway.push(() => rm(dir, { recursive: true, force: true }))
-  return openSqliteStore({ dir, now })
+  return dir
 }
 
 async function addUsers({ accounts }: LogStore): Promise<Bench['users']> {
@@ -132,8 +138,10 @@ export const refusing = (store: LogStore, why: (commit: Commit) => Error | null)
   })
 
 export const pathOf = (channels: Channels): string => channels.paths[0]?.path ?? 'none'
-export const say = (channels: Channels, said: Said): Promise<void> =>
-  channels.handle({ method: 'POST', path: pathOf(channels), ...signed(said) })
+export const call = (channels: Channels, said: { headers: Headers; raw: Uint8Array }): Promise<Response> =>
+  channels.handle({ method: 'POST', path: pathOf(channels), query: new URLSearchParams(), ...said })
+export const say = async (channels: Channels, said: Said): Promise<void> =>
+  void (await call(channels, signed(said)))
 
 export const sessionsOf = async (store: LogStore) =>
   (await store.listSessions({ org_id: ORG, limit: 100 })).sessions

@@ -86,9 +86,15 @@ test('a disclosure that the platform refuses for good lets nothing follow it', a
   const answered = async () => (await logOf(store, session!.id)).map(({ type }) => type)
   await expect.poll(answered).toContain('llm.response')
   await say(channels, { text: '/new' })
-  await expect.poll(() => callback.taken.map(({ type }) => type)).toEqual(['notice'])
+  // The notice of a conversation that has seen none has it in front.
+  const types = () => callback.taken.map(({ type }) => type)
+  await expect.poll(types).toEqual(['notice', 'notice'])
+  expect(callback.taken[0]?.text).toContain('an AI system')
   await say(channels, { text: 'again' })
-  await expect.poll(() => callback.taken.map(({ type }) => type)).toEqual(['notice', 'disclosure', 'answer'])
+  await expect.poll(types).toEqual(['notice', 'notice', 'disclosure', 'answer'])
+  // From here on a notice stands alone.
+  await say(channels, { text: '/status' })
+  await expect.poll(types).toEqual(['notice', 'notice', 'disclosure', 'answer', 'notice'])
   expect(await answered()).not.toContain('disclosure.presented')
 })
 

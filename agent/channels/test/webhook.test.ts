@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Commit, LogStore } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
-import { KINDS, logOf, makeBench, pathOf, refusing, say, sessionsOf } from './bench.ts'
+import { call, KINDS, logOf, makeBench, refusing, say, sessionsOf } from './bench.ts'
 import { response } from './worker.ts'
 
 test.each(KINDS)('on %s a message makes a session, goes on with it, and is answered once', async kind => {
@@ -165,8 +165,8 @@ test('a body over the limit of its platform is refused before its signature is l
   const { start } = await makeBench('sqlite')
   const channels = await start()
   const raw = new Uint8Array(1024 * 1024 + 1)
-  const call = channels.handle({ method: 'POST', path: pathOf(channels), headers: new Headers(), raw })
-  await expect(call).rejects.toMatchObject({ code: 'body_too_large' })
+  const refused = call(channels, { headers: new Headers(), raw })
+  await expect(refused).rejects.toMatchObject({ code: 'body_too_large' })
 })
 
 test('two connections with one secret would take each other’s messages, so neither works', async () => {
@@ -239,7 +239,7 @@ test('conversations that work for long and show nothing yet do not hold up anoth
     await say(channels, { text: `m${at}`, conversation: `C${at}`, user: `U${at}` })
   await expect.poll(async () => (await sessionsOf(store)).length).toBe(40)
   const [connection] = await store.channels.listConnections('org_1')
-  const last = (await store.channels.dueConversations(connection!.id, 100)).at(-1)
+  const last = (await store.channels.dueConversations(connection!.id, '', 100)).at(-1)
   await store.commit({ session_id: last!.session_id, events: [response('here')] })
   await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['here'])
 })

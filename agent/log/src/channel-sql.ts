@@ -15,9 +15,23 @@ export const CHANNEL_SQL = {
   connection: 'SELECT * FROM channel_connections WHERE id = $1',
   connections: 'SELECT * FROM channel_connections WHERE org_id = $1 ORDER BY name',
   setConnection:
-    'UPDATE channel_connections SET state = $2, last_error = $3, last_error_at = $4 WHERE id = $1',
+    'UPDATE channel_connections SET state_since = CASE WHEN state = $2 THEN state_since ELSE CAST($5 AS ' +
+    'BIGINT) END, state = $2, last_error = $3, last_error_at = $4 WHERE id = $1',
   recoverConnection:
-    "UPDATE channel_connections SET state = 'live' WHERE id = $1 AND state IN ('degraded', 'broken')",
+    "UPDATE channel_connections SET state = 'live', state_since = $2 WHERE id = $1 AND state IN " +
+    "('degraded', 'broken')",
+  saveConnection: "UPDATE channel_connections SET origin = 'ui', settings = $2, sealed = $3 WHERE id = $1",
+  enableConnection:
+    'UPDATE channel_connections SET enabled = CAST($2 AS BIGINT), state_since = $3, state = CASE WHEN ' +
+    "CAST($2 AS BIGINT) = 1 THEN 'connecting' ELSE 'disabled' END WHERE id = $1",
+  deleteConnection: 'DELETE FROM channel_connections WHERE id = $1',
+  connectionFigures:
+    "SELECT (SELECT count(*) FROM channel_deliveries WHERE connection_id = $1 AND state = 'dead') AS dead, " +
+    "(SELECT max(updated_at) FROM channel_deliveries WHERE connection_id = $1 AND state = 'sent') AS " +
+    'last_out, ' +
+    '(SELECT max(last_seen_at) FROM channel_senders WHERE connection_id = $1) AS last_in, ' +
+    "(SELECT min(received_at) FROM channel_inbound WHERE connection_id = $1 AND state = 'received') AS " +
+    'waiting_since',
   saveCursor: 'UPDATE channel_connections SET poll_cursor = $2 WHERE id = $1',
 
   receive:
@@ -42,12 +56,19 @@ export const CHANNEL_SQL = {
   countInbound:
     'SELECT count(*) AS count FROM channel_inbound WHERE connection_id = $1 AND sender = $2 AND ' +
     'received_at > $3 AND seq <= $4',
+  lastInbound:
+    'SELECT * FROM channel_inbound WHERE connection_id = $1 AND sender = $2 AND conversation_key = $3 AND ' +
+    "seq < $4 AND state = 'accepted' ORDER BY seq DESC LIMIT 1",
   pruneInbound: "DELETE FROM channel_inbound WHERE state <> 'received' AND received_at <= $1",
 
   seeSender:
     'INSERT INTO channel_senders (connection_id, platform_user_id, name, last_seen_at) VALUES ' +
     '($1, $2, $3, $4) ON CONFLICT (connection_id, platform_user_id) DO UPDATE SET ' +
     'name = coalesce(excluded.name, channel_senders.name), last_seen_at = excluded.last_seen_at RETURNING *',
+  senders: 'SELECT * FROM channel_senders WHERE connection_id = $1 ORDER BY last_seen_at DESC LIMIT $2',
+  judgeSender:
+    'UPDATE channel_senders SET verdict = $3, told_at = NULL WHERE connection_id = $1 AND ' +
+    'platform_user_id = $2 RETURNING platform_user_id',
   tellSender:
     'UPDATE channel_senders SET told_at = $3 WHERE connection_id = $1 AND platform_user_id = $2 AND ' +
     '(told_at IS NULL OR told_at <= $4) RETURNING platform_user_id',
@@ -93,10 +114,15 @@ export const CHANNEL_SQL = {
     'UPDATE channel_conversations SET disclosed_at = $2 WHERE session_id = $1 AND disclosed_at IS NULL ' +
     'RETURNING session_id',
   dueConversations:
-    'SELECT c.*, s.last_id, CASE WHEN s.wake_id > s.cursor THEN 1 ELSE 0 END AS running ' +
+    'SELECT c.*, s.last_id, CASE WHEN s.wake_id > s.cursor THEN 1 ELSE 0 END AS running, s.waiting_on ' +
     'FROM channel_conversations c JOIN sessions s ON s.id = c.session_id WHERE c.connection_id = $1 AND ' +
-    'c.routed = 1 AND c.next_at <= $2 AND s.last_id > c.delivered_through ' +
-    'ORDER BY c.delivered_through, c.created_at LIMIT $3',
+    'c.routed = 1 AND c.next_at <= $2 AND s.last_id > c.delivered_through AND c.session_id > $3 ' +
+    'ORDER BY c.session_id LIMIT $4',
+  saveProgress:
+    'UPDATE channel_conversations SET progress_message_id = $2 WHERE session_id = $1 AND ' +
+    `${fenced(3, 4)}`,
+  releaseConversation: 'UPDATE channel_conversations SET next_at = 0 WHERE session_id = $1',
+  releaseHeld: "UPDATE channel_deliveries SET next_at = 0 WHERE session_id = $1 AND state = 'held'",
   advance:
     'UPDATE channel_conversations SET delivered_through = $2, next_at = 0 WHERE session_id = $1 AND ' +
     `delivered_through < $2 AND ${fenced(3, 4)}`,
@@ -110,12 +136,27 @@ export const CHANNEL_SQL = {
     "'sending', 1, CAST($7 AS BIGINT), CAST($7 AS BIGINT) " +
     `WHERE ${fenced(5, 6)} ON CONFLICT (session_id, event_id, part) DO UPDATE SET state = 'sending', ` +
     'attempts = channel_deliveries.attempts + 1, epoch = excluded.epoch, updated_at = excluded.updated_at ' +
-    "WHERE channel_deliveries.state NOT IN ('sent', 'dead') RETURNING part",
+    "WHERE channel_deliveries.state NOT IN ('sent', 'dead', 'dropped') RETURNING part",
   settleDelivery:
     'UPDATE channel_deliveries SET state = $4, next_at = $5, updated_at = $6, ' +
     'platform_message_id = coalesce($7, platform_message_id), error = $8, ' +
     'possible_duplicate = CASE WHEN $9 = 1 THEN 1 ELSE possible_duplicate END ' +
     `WHERE session_id = $1 AND event_id = $2 AND part = $3 AND ${fenced(10, 11)} RETURNING part`,
+  redoDelivery:
+    "UPDATE channel_deliveries SET state = 'waiting', redo = 1, next_at = 0, first_at = $3, error = NULL " +
+    "WHERE connection_id = $1 AND key = $2 AND state = 'dead' RETURNING session_id, event_id, part",
+  dropDelivery:
+    "UPDATE channel_deliveries SET state = 'dropped', updated_at = $3 WHERE connection_id = $1 AND " +
+    "key = $2 AND state = 'dead' RETURNING part",
+  dueRedos:
+    'SELECT * FROM channel_deliveries WHERE connection_id = $1 AND redo = 1 AND next_at <= $2 ORDER BY ' +
+    'session_id, event_id, part LIMIT $3',
+  endRedo:
+    'UPDATE channel_deliveries SET redo = 0 WHERE session_id = $1 AND event_id = $2 AND part = $3 AND ' +
+    fenced(4, 5),
+  pruneDeliveries:
+    "DELETE FROM channel_deliveries WHERE connection_id = $1 AND state IN ('sent', 'dropped') AND " +
+    'updated_at <= $2',
   planNotice:
     'INSERT INTO channel_deliveries (session_id, event_id, part, connection_id, key, ' +
     'body, state, first_at, ' +
@@ -123,14 +164,17 @@ export const CHANNEL_SQL = {
     'ON CONFLICT (session_id, event_id, part) DO NOTHING',
   dueNotices:
     'SELECT * FROM channel_deliveries WHERE session_id = $1 AND ' +
-    "state IN ('planned', 'sending', 'waiting', 'unknown') AND next_at <= $2 ORDER BY event_id LIMIT $3",
+    "state IN ('planned', 'sending', 'waiting', 'unknown') AND next_at <= $2 AND body IS NOT NULL " +
+    'ORDER BY event_id LIMIT $3',
   listDeliveries:
     'SELECT * FROM channel_deliveries WHERE connection_id = $1 AND state = $2 ORDER BY updated_at DESC ' +
     'LIMIT $3',
 
   putPrompt:
-    'INSERT INTO channel_prompts (id, session_id, kind, about, choices) VALUES ($1, $2, $3, $4, $5) ' +
-    'ON CONFLICT (id) DO NOTHING',
+    'INSERT INTO channel_prompts (id, session_id, kind, about, choices, event_id, part, item_id, ' +
+    'shown_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING',
+  promptOfItem: 'SELECT * FROM channel_prompts WHERE item_id = $1',
+  itemOf: 'SELECT id FROM inbox_items WHERE session_id = $1 AND source_event_id = $2',
   prompt: 'SELECT * FROM channel_prompts WHERE id = $1',
   closePrompts:
     'UPDATE channel_prompts SET closed_at = $3 WHERE session_id = $1 AND closed_at IS NULL AND ' +
@@ -152,7 +196,10 @@ export type ChannelStatement = keyof typeof CHANNEL_SQL
 export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   'connection',
   'connections',
+  'connectionFigures',
   'nextInbound',
+  'lastInbound',
+  'senders',
   'inbound',
   'countInbound',
   'identity',
@@ -162,6 +209,9 @@ export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   'dueConversations',
   'delivery',
   'dueNotices',
+  'dueRedos',
+  'promptOfItem',
+  'itemOf',
   'listDeliveries',
   'prompt',
 ])

@@ -39,6 +39,10 @@ type Arriving =
   | 'getConnection'
   | 'listConnections'
   | 'setConnection'
+  | 'saveConnection'
+  | 'enableConnection'
+  | 'deleteConnection'
+  | 'connectionFigures'
   | 'recoverConnection'
   | 'saveCursor'
   | 'receive'
@@ -47,6 +51,7 @@ type Arriving =
   | 'dropInbound'
   | 'retryInbound'
   | 'countInbound'
+  | 'lastInbound'
   | 'pruneInbound'
 /** Connections and what comes in. */
 const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<ChannelStore, Arriving> => ({
@@ -54,8 +59,23 @@ const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<Chann
     act('putConnection', id, org_id, name, platform, service_account_id),
   getConnection: id => one('connection', id),
   listConnections: orgId => all('connections', orgId),
-  setConnection: (id, state, error) => act('setConnection', id, state, error, error === null ? null : now()),
-  recoverConnection: id => act('recoverConnection', id),
+  setConnection: (id, state, error) =>
+    act('setConnection', id, state, error, error === null ? null : now(), now()),
+  saveConnection: (id, settings, sealed) => act('saveConnection', id, settings, sealed),
+  enableConnection: (id, enabled) => act('enableConnection', id, enabled ? 1 : 0, now()),
+  deleteConnection: id => act('deleteConnection', id),
+  async connectionFigures(id) {
+    const [row] = await ask('connectionFigures', [id])
+    const at = (key: string): number | null =>
+      row?.[key] === null || row?.[key] === undefined ? null : Number(row[key])
+    return {
+      dead: at('dead') ?? 0,
+      last_in: at('last_in'),
+      last_out: at('last_out'),
+      waiting_since: at('waiting_since'),
+    }
+  },
+  recoverConnection: id => act('recoverConnection', id, now()),
   saveCursor: (id, cursor) => act('saveCursor', id, cursor),
 
   async receive({ connection_id, event_key, conversation_key, sender, body }) {
@@ -70,11 +90,15 @@ const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<Chann
     const [row] = await ask('countInbound', [connection_id, sender, received_at - withinMs, seq])
     return Number(row?.['count'])
   },
+  lastInbound: ({ connection_id, sender, conversation_key, seq }) =>
+    one('lastInbound', connection_id, sender, conversation_key, seq),
   pruneInbound: olderThanMs => act('pruneInbound', now() - olderThanMs),
 })
 
 type Speaking =
   | 'seeSender'
+  | 'listSenders'
+  | 'judgeSender'
   | 'tellSender'
   | 'countWrongCode'
   | 'findIdentity'
@@ -96,6 +120,9 @@ const speaking = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<
     if (row === undefined) throw new Error('[seeSender] the store answered without the row it wrote')
     return row
   },
+  listSenders: (connectionId, limit) => all('senders', connectionId, limit),
+  judgeSender: (connectionId, platformUserId, verdict) =>
+    did('judgeSender', connectionId, platformUserId, verdict),
   tellSender: (connectionId, platformUserId, withinMs) =>
     did('tellSender', connectionId, platformUserId, now(), now() - withinMs),
   async countWrongCode(connectionId, platformUserId, withinMs) {
@@ -126,7 +153,13 @@ const leaving = (
   conversationOf: sessionId => one('conversationOf', sessionId),
   openConversation: ({ session_id, connection_id, key, generation, opened_by, target, language }) =>
     act('openConversation', session_id, connection_id, key, generation, opened_by, target, language, now()),
-  dueConversations: (connectionId, limit) => all('dueConversations', connectionId, now(), limit),
+  dueConversations: (connectionId, after, limit) =>
+    all('dueConversations', connectionId, now(), after, limit),
+  saveProgress: (sessionId, messageId, fence) => act('saveProgress', sessionId, messageId, ...held(fence)),
+  async releaseHeld(sessionId) {
+    await act('releaseHeld', sessionId)
+    await act('releaseConversation', sessionId)
+  },
   advance: (sessionId, through, fence) => act('advance', sessionId, through, ...held(fence)),
   postpone: (sessionId, afterMs, fence) => act('postpone', sessionId, now() + afterMs, ...held(fence)),
 
@@ -149,9 +182,20 @@ const leaving = (
   dueNotices: (connectionId, limit) => all('dueNotices', noticesOf(connectionId), now(), limit),
   listDeliveries: (connectionId, state, limit) => all('listDeliveries', connectionId, state, limit),
 
-  putPrompt: ({ id, session_id, kind, about, choices }) =>
-    act('putPrompt', id, session_id, kind, about, choices),
+  redoDelivery: (connectionId, key) => one('redoDelivery', connectionId, key, now()),
+  dropDelivery: (connectionId, key) => did('dropDelivery', connectionId, key, now()),
+  dueRedos: (connectionId, limit) => all('dueRedos', connectionId, now(), limit),
+  endRedo: (id, fence) => act('endRedo', ...place(id), ...held(fence)),
+  pruneDeliveries: (connectionId, olderThanMs) => act('pruneDeliveries', connectionId, now() - olderThanMs),
+
+  putPrompt: ({ id, session_id, kind, about, choices, event_id, part, item_id, shown_hash }) =>
+    act('putPrompt', id, session_id, kind, about, choices, event_id, part, item_id, shown_hash),
   getPrompt: id => one('prompt', id),
+  promptOfItem: itemId => one('promptOfItem', itemId),
+  async itemOf(sessionId, eventId) {
+    const [row] = await ask('itemOf', [sessionId, eventId])
+    return row === undefined ? null : String(row['id'])
+  },
   closePrompts: (sessionId, about) => act('closePrompts', sessionId, about, now()),
 
   async acquire(connectionId, role, holder, ttlMs) {

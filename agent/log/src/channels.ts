@@ -12,11 +12,27 @@ export type ChannelConnection = {
   platform: string
   /** Speaks for senders whom no user account is linked to. */
   service_account_id: string
+  /** `config`: the configuration says all of it; `ui`: `settings` and `sealed` do. */
+  origin: 'config' | 'ui'
+  /** JSON. */
+  settings: string | null
+  /** Its secrets, encrypted. */
+  sealed: string | null
+  enabled: number
   state: ConnectionState
+  state_since: number
   last_error: string | null
   last_error_at: number | null
   /** How far a polling adapter has confirmed, as it wrote it. */
   poll_cursor: string | null
+}
+
+export type ConnectionFigures = {
+  dead: number
+  last_in: number | null
+  last_out: number | null
+  /** The oldest event that nobody has taken up. */
+  waiting_since: number | null
 }
 
 export type ChannelIdentity = {
@@ -54,9 +70,16 @@ export type ChannelConversation = {
   delivered_through: number
   next_at: number
   disclosed_at: number | null
+  /** What a running turn shows, and the answer replaces. */
+  progress_message_id: string | null
 }
 /** A conversation whose log may hold something to deliver. */
-export type DueConversation = ChannelConversation & { last_id: number; running: number }
+export type DueConversation = ChannelConversation & {
+  last_id: number
+  running: number
+  /** An inbox item of that kind. */
+  waiting_on: string | null
+}
 
 export type NewInbound = Pick<
   InboundRow,
@@ -84,8 +107,19 @@ export type InboundRow = {
  * waiting   the platform did not take it: again at `next_at`
  * unknown   the request left and no answer came
  * held      the platform takes it only after the person has written again
+ * dead      given up; an operator may send it again
+ * dropped   an operator has given it up
  */
-export const DELIVERY_STATES = ['planned', 'sending', 'waiting', 'unknown', 'sent', 'held', 'dead'] as const
+export const DELIVERY_STATES = [
+  'planned',
+  'sending',
+  'waiting',
+  'unknown',
+  'sent',
+  'held',
+  'dead',
+  'dropped',
+] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 export type ChannelDelivery = {
   session_id: string
@@ -115,6 +149,12 @@ export type ChannelPrompt = {
   kind: 'question' | 'gate'
   about: string
   choices: string
+  /** Where its buttons are shown. */
+  event_id: number | null
+  part: number | null
+  item_id: string | null
+  /** Of the arguments that were shown: an approval covers those. */
+  shown_hash: string | null
   closed_at: number | null
 }
 
@@ -139,6 +179,13 @@ export interface ChannelStore {
   getConnection(id: string): Promise<ChannelConnection | null>
   listConnections(orgId: string): Promise<ChannelConnection[]>
   setConnection(id: string, state: ConnectionState, error: string | null): Promise<void>
+  /** Of a connection that is made in the web UI. */
+  saveConnection(id: string, settings: string, sealed: string | null): Promise<void>
+  /** A disabled one neither takes nor sends, and a restart changes nothing of that. */
+  enableConnection(id: string, enabled: boolean): Promise<void>
+  /** Its conversations stay, as sessions; one of the same name goes on with them. */
+  deleteConnection(id: string): Promise<void>
+  connectionFigures(id: string): Promise<ConnectionFigures>
   /** Something went out: what was degraded or broken is live again, and its last error stays to be read. */
   recoverConnection(id: string): Promise<void>
   saveCursor(id: string, cursor: string | null): Promise<void>
@@ -153,10 +200,20 @@ export interface ChannelStore {
   retryInbound(seq: number, afterMs: number, reason: string): Promise<void>
   /** Rows of its sender up to this one, within the time before it was received. */
   countInbound(row: InboundRow, withinMs: number): Promise<number>
+  /** What its sender said last in that conversation before this row, if it was accepted. */
+  lastInbound(row: InboundRow): Promise<InboundRow | null>
   pruneInbound(olderThanMs: number): Promise<void>
 
   /** Notes that the sender was seen. */
   seeSender(connectionId: string, platformUserId: string, name: string | null): Promise<ChannelSender>
+  /** Who was seen last comes first. */
+  listSenders(connectionId: string, limit: number): Promise<ChannelSender[]>
+  /** False: nobody of that id was seen. */
+  judgeSender(
+    connectionId: string,
+    platformUserId: string,
+    verdict: ChannelSender['verdict'],
+  ): Promise<boolean>
   /** True at most once within the time: whether a notice is due. */
   tellSender(connectionId: string, platformUserId: string, withinMs: number): Promise<boolean>
   /** Counts a wrong code; the count begins anew after the time. */
@@ -183,8 +240,11 @@ export interface ChannelStore {
       'session_id' | 'connection_id' | 'key' | 'generation' | 'opened_by' | 'target' | 'language'
     >,
   ): Promise<void>
-  /** Conversations with events past what was delivered. */
-  dueConversations(connectionId: string, limit: number): Promise<DueConversation[]>
+  /** Conversations with events past what was delivered, by their sessions' ids, after `after`. */
+  dueConversations(connectionId: string, after: string, limit: number): Promise<DueConversation[]>
+  saveProgress(sessionId: string, messageId: string | null, fence: ChannelFence): Promise<void>
+  /** The person has written again: what the platform held back may go out. */
+  releaseHeld(sessionId: string): Promise<void>
   advance(sessionId: string, through: number, fence: ChannelFence): Promise<void>
   postpone(sessionId: string, afterMs: number, fence: ChannelFence): Promise<void>
 
@@ -199,8 +259,20 @@ export interface ChannelStore {
   dueNotices(connectionId: string, limit: number): Promise<ChannelDelivery[]>
   listDeliveries(connectionId: string, state: DeliveryState, limit: number): Promise<ChannelDelivery[]>
 
+  /** A dead one goes out again, and what of its event follows it; null: there is none. */
+  redoDelivery(connectionId: string, key: string): Promise<DeliveryId | null>
+  dropDelivery(connectionId: string, key: string): Promise<boolean>
+  /** Parts behind the cursor that are to go out again. */
+  dueRedos(connectionId: string, limit: number): Promise<ChannelDelivery[]>
+  endRedo(id: DeliveryId, fence: ChannelFence): Promise<void>
+  /** What is settled for good. */
+  pruneDeliveries(connectionId: string, olderThanMs: number): Promise<void>
+
   putPrompt(prompt: Omit<ChannelPrompt, 'closed_at'>): Promise<void>
   getPrompt(id: string): Promise<ChannelPrompt | null>
+  promptOfItem(itemId: string): Promise<ChannelPrompt | null>
+  /** The inbox item that an event opened. */
+  itemOf(sessionId: string, eventId: number): Promise<string | null>
   closePrompts(sessionId: string, about: string | null): Promise<void>
 
   /** The epoch of the lease, taken or renewed; null: another holds it. */

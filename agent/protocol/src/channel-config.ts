@@ -42,6 +42,10 @@ const shared = {
     .describe('who may speak: accounts that are linked to a user, those and the ones listed, everybody'),
   allow: z.array(z.string().min(1)).default([]).describe('user ids of the platform, for access: allowlist'),
   disclosure: DisclosureKeys.optional().describe('keys of the disclosure that are other for this channel'),
+  streaming: z
+    .enum(['edits', 'off'])
+    .default('edits')
+    .describe('whether an answer is shown while it is written, where the platform edits messages'),
   on_unknown: z
     .enum(['resend', 'hold'])
     .default('resend')

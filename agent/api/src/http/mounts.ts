@@ -1,14 +1,23 @@
 /** Paths below which others answer: platforms call the channels here, and sign every byte of a body. */
 import type { Services } from '../deps.ts'
-import { type Exchange, sendJson } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { checkLength, readBody } from './read-body.ts'
+import { sendResponse } from './send-response.ts'
 
 export type Mount = {
   /** Ends with a slash. */
   prefix: string
-  /** Resolves when what came is on disk; throws AppError for what is refused. */
-  handle(request: { method: string; path: string; headers: Headers; raw: Uint8Array }): Promise<void>
+  /** Throws AppError for what is refused. `signal`: the caller has gone. */
+  handle(request: MountedRequest): Promise<Response>
+}
+type MountedRequest = {
+  method: string
+  path: string
+  query: URLSearchParams
+  headers: Headers
+  raw: Uint8Array
+  signal: AbortSignal
 }
 
 const MAX_BODY = 4 * 1024 * 1024
@@ -38,6 +47,9 @@ async function answer({ prefix, handle }: Mount, exchange: Exchange, limit: () =
   const headers = new Headers()
   for (const [name, value] of Object.entries(exchange.req.headersDistinct))
     for (const each of value ?? []) headers.append(name, each)
-  await handle({ method: exchange.method, path: exchange.path, headers, raw })
-  sendJson(exchange, 200, '{}')
+  const gone = new AbortController()
+  exchange.res.once('close', () => gone.abort())
+  const query = new URLSearchParams(exchange.search)
+  const { method, path } = exchange
+  await sendResponse(exchange, await handle({ method, path, query, headers, raw, signal: gone.signal }))
 }

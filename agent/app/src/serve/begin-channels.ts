@@ -8,7 +8,7 @@ import { DEFAULT_AGENT } from '@cairn/sessions'
 import type { ServiceOptions } from '../main.ts'
 
 export async function beginChannels(
-  { config, env }: Pick<ServiceOptions, 'config' | 'env'>,
+  { config, env, workspacesDir }: Pick<ServiceOptions, 'config' | 'env' | 'workspacesDir'>,
   store: LogStore,
   admin: UserRow,
   report: ChannelsOptions['report'],
@@ -18,6 +18,7 @@ export async function beginChannels(
     store,
     config,
     env,
+    workspacesDir,
     org_id: admin.org_id,
     created_by: admin.id,
     agents: [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])],

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
-import { type Adapter, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
 import { retryAfterMs } from '../retry-after.ts'
 import { WebhookMessage, type WebhookPart } from './messages.ts'
 
@@ -29,20 +29,24 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl }: Webh
     platform: 'webhook',
     // Whoever calls one webhook says nothing about the users of another.
     workspace: connectionId,
-    bodyLimit: 1024 * 1024,
-    textLimit: 100_000,
+    limits: { text: 100_000, fileBytesIn: 0, fileBytesOut: 0 },
     delivery: 'keyed',
-    verify(raw, headers) {
-      try {
-        webhook.verify(Buffer.from(raw), Object.fromEntries(headers), { jsonParse: false })
-      } catch (thrown) {
-        if (!(thrown instanceof WebhookVerificationError)) throw thrown
-        throw new AppError('bad_signature', `The webhook was not taken: ${thrown.message}.`, {
-          cause: thrown,
-        })
-      }
+    webhook: {
+      methods: ['POST'],
+      bodyLimit: 1024 * 1024,
+      verify({ raw, headers }) {
+        try {
+          webhook.verify(Buffer.from(raw), Object.fromEntries(headers), { jsonParse: false })
+        } catch (thrown) {
+          if (!(thrown instanceof WebhookVerificationError)) throw thrown
+          throw new AppError('bad_signature', `The webhook was not taken: ${thrown.message}.`, {
+            cause: thrown,
+          })
+        }
+        return null
+      },
+      parse: call => [parseMessage(call)],
     },
-    parse: (raw, headers) => [parseMessage(raw, headers)],
     send: (part, key, signal) => post(part, key, signal),
   }
 
@@ -67,7 +71,7 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl }: Webh
   }
 }
 
-function parseMessage(raw: Uint8Array, headers: Headers): Inbound {
+function parseMessage({ raw, headers }: Call): Inbound {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))

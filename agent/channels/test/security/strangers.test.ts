@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createLinkCode } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
-import { type Bench, logOf, makeBench, ORG, pathOf, say, sessionsOf } from '../bench.ts'
+import { type Bench, logOf, makeBench, ORG, call, say, sessionsOf } from '../bench.ts'
 import { signed } from '../signed.ts'
 
 const nothingCame = async ({ store }: Bench): Promise<void> => {
@@ -15,9 +15,8 @@ const nothingCame = async ({ store }: Bench): Promise<void> => {
 test('a forged, altered, stale or foreign signature is refused, and no row is written', async () => {
   const bench = await makeBench('sqlite')
   const channels = await bench.start()
-  const path = pathOf(channels)
   const send = (message: { headers: Headers; raw: Uint8Array }) =>
-    channels.handle({ method: 'POST', path, ...message }).then(
+    call(channels, message).then(
       () => 'taken',
       (error: { code?: string }) => error.code ?? 'error',
     )
@@ -54,7 +53,7 @@ test('a webhook that is sent again is taken once, whoever repeats it and however
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
   const message = signed({ text: 'once' })
-  const again = () => channels.handle({ method: 'POST', path: pathOf(channels), ...message })
+  const again = () => call(channels, message)
   await Promise.all(Array.from({ length: 20 }, again))
   await expect.poll(() => callback.taken).toHaveLength(1)
   await again()

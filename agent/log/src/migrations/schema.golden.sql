@@ -32,7 +32,7 @@ CREATE TABLE channel_connections (
   state TEXT NOT NULL,                 -- connecting, live, degraded, conflict, broken, disabled
   last_error TEXT,
   last_error_at INTEGER,
-  poll_cursor TEXT,
+  poll_cursor TEXT, origin TEXT NOT NULL DEFAULT 'config', settings TEXT, sealed TEXT, enabled INTEGER NOT NULL DEFAULT 1, state_since INTEGER NOT NULL DEFAULT 0,
   UNIQUE (org_id, name)
 ) STRICT;
 
@@ -48,7 +48,7 @@ CREATE TABLE channel_conversations (
   routed INTEGER NOT NULL DEFAULT 0,   -- its session has a message
   delivered_through INTEGER NOT NULL DEFAULT 0,
   next_at INTEGER NOT NULL DEFAULT 0,  -- nothing goes out before
-  disclosed_at INTEGER,
+  disclosed_at INTEGER, progress_message_id TEXT,
   UNIQUE (connection_id, key, generation)
 ) STRICT;
 
@@ -67,7 +67,7 @@ CREATE TABLE channel_deliveries (
   error TEXT,
   possible_duplicate INTEGER NOT NULL DEFAULT 0,
   body TEXT,                           -- of a notice
-  updated_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL, redo INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (session_id, event_id, part)
 ) STRICT, WITHOUT ROWID;
 
@@ -123,7 +123,7 @@ CREATE TABLE channel_prompts (
   about TEXT NOT NULL,                 -- tool_call_id of a question, item of a gate
   choices TEXT NOT NULL,
   closed_at INTEGER
-) STRICT;
+, event_id INTEGER, part INTEGER, item_id TEXT, shown_hash TEXT) STRICT;
 
 CREATE TABLE channel_senders (
   connection_id TEXT NOT NULL,
@@ -398,12 +398,16 @@ CREATE TABLE users (
 
 CREATE INDEX channel_deliveries_by_state ON channel_deliveries (connection_id, state, updated_at);
 
+CREATE INDEX channel_deliveries_redo ON channel_deliveries (connection_id) WHERE redo = 1;
+
 CREATE INDEX channel_identities_by_user ON channel_identities (user_id);
 
 CREATE INDEX channel_inbound_by_sender ON channel_inbound (connection_id, sender, received_at);
 
 CREATE INDEX channel_inbound_waiting ON channel_inbound (connection_id, conversation_key, seq)
   WHERE state = 'received';
+
+CREATE INDEX channel_prompts_by_item ON channel_prompts (item_id) WHERE item_id IS NOT NULL;
 
 CREATE INDEX channel_prompts_by_session ON channel_prompts (session_id);
 

@@ -109,10 +109,10 @@ export function defineChannels({ open, kind }: Bench): void {
     const { channels } = store
     await talk(store)
     const fence = await fenceOf(store)
-    const due = async () => (await channels.dueConversations('hook', 10)).map(row => row.session_id)
+    const due = async () => (await channels.dueConversations('hook', '', 10)).map(row => row.session_id)
     await store.commit({ session_id: 'talk', events: [say('hello')], rows: [{ do: 'channel.route' }] })
     await store.commit({ session_id: 'talk', events: [response('hi')] })
-    expect(await channels.dueConversations('hook', 10)).toMatchObject([
+    expect(await channels.dueConversations('hook', '', 10)).toMatchObject([
       { session_id: 'talk', last_id: 2, running: 1, delivered_through: 0 },
     ])
     await channels.postpone('talk', 1000, fence)
@@ -224,10 +224,21 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(2)
     clock.advance(1001)
     expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(1)
-    const prompt = { id: 'p', session_id: 's', kind: 'question', about: 'call', choices: '[]' } as const
+    const prompt = {
+      id: 'p',
+      session_id: 's',
+      kind: 'question',
+      about: 'call',
+      choices: '[]',
+      event_id: 3,
+      part: 0,
+      item_id: 'item',
+      shown_hash: null,
+    } as const
     await channels.putPrompt(prompt)
     await channels.putPrompt({ ...prompt, about: 'other' })
-    expect(await channels.getPrompt('p')).toMatchObject({ about: 'call', closed_at: null })
+    expect(await channels.getPrompt('p')).toMatchObject({ ...prompt, closed_at: null })
+    expect(await channels.promptOfItem('item')).toMatchObject({ id: 'p' })
     await channels.closePrompts('s', 'other')
     expect(await channels.getPrompt('p')).toMatchObject({ closed_at: null })
     await channels.closePrompts('s', null)

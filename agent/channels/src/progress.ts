@@ -1,0 +1,104 @@
+/**
+ * The progress message of a running turn: sent once, edited in place, and replaced by the answer. Best
+ * effort: what it holds is not remembered over a restart, and the answer is the record.
+ */
+import type { DueConversation } from '@cairn/log'
+import { asError, decodeEvent, type EventId } from '@cairn/protocol'
+import { type Part, SendFailed } from './adapter.ts'
+import { deliveryKey } from './delivery-key.ts'
+import type { Delivering } from './send-part.ts'
+import {
+  decideProgress,
+  foldStreamed,
+  NOTHING_STREAMED,
+  type Shown,
+  STREAMED,
+  type Streamed,
+} from './stream-text.ts'
+import { wait } from './wait.ts'
+
+const AT_ONCE = 200
+
+type Followed = {
+  through: EventId
+  streamed: Streamed
+  shown: Shown
+  /** The platform took no edit: nothing more is tried in this turn. */
+  isOver: boolean
+}
+
+export type Progress = {
+  /** How long until there may be more to show; null: when the log has grown. */
+  show(delivering: Delivering, conversation: DueConversation, delivered: EventId): Promise<number | null>
+  /** Its turn is over. */
+  forget(sessionId: string): void
+}
+
+export function createProgress(): Progress {
+  const following = new Map<string, Followed>()
+  return {
+    forget: sessionId => void following.delete(sessionId),
+    async show(delivering, conversation, delivered) {
+      const { deps, connection } = delivering
+      const { session_id } = conversation
+      const { text: most, editEveryMs } = connection.adapter.limits
+      if (editEveryMs === undefined || connection.settings.streaming === 'off') return null
+      const target = JSON.parse(conversation.target) as Part['target']
+      const followed = await follow(delivering, session_id, delivered)
+      if (followed.isOver) return null
+      const every = { everyMs: editEveryMs(target), most }
+      const step = decideProgress(followed.streamed, followed.shown, deps.now(), every)
+      if (step.do !== 'show') return step.do === 'wait' ? step.ms : null
+      // A part of the log goes first.
+      if (connection.pause.until > deps.now()) return connection.pause.until - deps.now()
+      const paced = connection.pace.reserve(conversation.key, target, deps.now())
+      followed.shown = { text: step.text, at: deps.now() + paced }
+      try {
+        await put(delivering, conversation, { text: step.text, target, after: delivered, ms: paced })
+      } catch (thrown) {
+        if (!(thrown instanceof SendFailed)) throw thrown
+        const { message: error } = asError(thrown)
+        deps.report('warn', 'progress was not shown', { connection: connection.name, error })
+        if (thrown.failure !== 'rate_limited') followed.isOver = true
+        else followed.shown.at = deps.now() + (thrown.afterMs ?? every.everyMs)
+      }
+      return null
+    },
+  }
+
+  async function follow({ deps }: Delivering, sessionId: string, delivered: EventId): Promise<Followed> {
+    let followed = following.get(sessionId)
+    if (followed === undefined || followed.through < delivered) {
+      followed = { through: delivered, streamed: NOTHING_STREAMED, shown: null, isOver: false }
+      following.set(sessionId, followed)
+    }
+    for (;;) {
+      const events = await deps.store.read(sessionId, followed.through, AT_ONCE, STREAMED)
+      for (const { id, json } of events) {
+        followed.streamed = foldStreamed(followed.streamed, decodeEvent(json))
+        followed.through = id
+      }
+      if (events.length < AT_ONCE) return followed
+    }
+  }
+}
+
+type Showing = { text: string; target: Part['target']; after: EventId; ms: number }
+
+async function put(
+  { deps, connection: { adapter }, fence, signal }: Delivering,
+  conversation: DueConversation,
+  { text, target, after, ms }: Showing,
+): Promise<void> {
+  const { session_id, key: conversation_key, progress_message_id } = conversation
+  const part: Part = { type: 'progress', conversation_key, target, part: 0, text }
+  await wait(ms, signal)
+  if (signal.aborted) return
+  if (progress_message_id !== null) return adapter.edit?.(progress_message_id, part, signal)
+  const key = deliveryKey({ session_id, event_id: after, part: PROGRESS })
+  const { message_id } = await adapter.send(part, key, signal)
+  conversation.progress_message_id = message_id
+  await deps.store.channels.saveProgress(session_id, message_id, fence)
+}
+/** No part of an event: its key is another than theirs. */
+const PROGRESS = -2

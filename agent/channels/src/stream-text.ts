@@ -1,0 +1,60 @@
+/** What a running turn shows of its answer, and when it is shown anew. Pure. */
+import type { EventType, SessionEvent } from '@cairn/protocol'
+
+export type Streamed = {
+  text: string
+  /** Whose text it is: what a later call of the model says begins anew. */
+  call: string
+  /** A progress line of a coding run, which changes rarely. */
+  isUpdate: boolean
+}
+export const NOTHING_STREAMED: Streamed = { text: '', call: '', isUpdate: false }
+/** The types that it is made of. Of a delta only `content`: reasoning is nobody's business. */
+export const STREAMED: readonly EventType[] = ['llm.delta', 'llm.response', 'code.run_channel_update']
+
+export function foldStreamed(streamed: Streamed, event: SessionEvent): Streamed {
+  if (event.type === 'code.run_channel_update')
+    return { text: event.data.text, call: 'update', isUpdate: true }
+  if (event.type === 'llm.delta') {
+    const { content, reset, turn_id, iteration_index } = event.data
+    const call = `${turn_id}/${iteration_index}`
+    if (reset === true) return { text: '', call, isUpdate: false }
+    if (content === undefined) return streamed
+    return { text: streamed.call === call ? streamed.text + content : content, call, isUpdate: false }
+  }
+  if (event.type === 'llm.response')
+    // An answer has a part of its own; what is said before a call of a tool is progress.
+    return event.data.message.tool_calls === undefined
+      ? NOTHING_STREAMED
+      : { ...streamed, text: event.data.message.content, call: 'said' }
+  return streamed
+}
+
+export type Shown = { text: string; at: number } | null
+export type Step = { do: 'rest' } | { do: 'wait'; ms: number } | { do: 'show'; text: string }
+
+/** A message of a few letters is no progress. */
+const FIRST_CHARS = 24
+const UPDATE_MS = 60_000
+
+export function decideProgress(
+  { text, isUpdate }: Streamed,
+  shown: Shown,
+  now: number,
+  { everyMs, most }: { everyMs: number; most: number },
+): Step {
+  const wanted = clipped(text.trim(), most)
+  if (wanted === '' || wanted === shown?.text) return { do: 'rest' }
+  if (shown === null && wanted.length < FIRST_CHARS) return { do: 'rest' }
+  const since = shown === null ? Infinity : now - shown.at
+  const every = isUpdate ? Math.max(UPDATE_MS, everyMs) : everyMs
+  return since < every ? { do: 'wait', ms: every - since } : { do: 'show', text: wanted }
+}
+
+function clipped(text: string, most: number): string {
+  if (text.length <= most) return text
+  return `${text
+    .slice(0, most - 1)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')}…`
+}

@@ -1,0 +1,25 @@
+/** The sign that somebody types, while a turn runs and nothing waits for the person. Best effort. */
+import type { DueConversation } from '@cairn/log'
+import type { Delivering } from './send-part.ts'
+
+export type Typing = { touch(delivering: Delivering, conversation: DueConversation): void }
+
+/** The sign is renewed a little before it goes out. */
+const BEFORE_MS = 1_000
+
+export function createTyping(): Typing {
+  const shownAt = new Map<string, number>()
+  return {
+    touch({ deps, connection, signal }, { session_id, running, waiting_on, target }) {
+      const { limits, typing } = connection.adapter
+      if (typing === undefined || limits.typingMs === undefined) return
+      if (running === 0 || waiting_on !== null) return void shownAt.delete(session_id)
+      const now = deps.now()
+      if (now < (shownAt.get(session_id) ?? 0) + limits.typingMs - BEFORE_MS) return
+      shownAt.set(session_id, now)
+      typing(JSON.parse(target) as Record<string, unknown>, signal).catch((error: unknown) =>
+        deps.report('warn', 'typing was not shown', { connection: connection.name, error: String(error) }),
+      )
+    },
+  }
+}

@@ -1,0 +1,17 @@
+-- Connections made in the web UI and what belongs to them, as in migrations/0017_channel_connections.sql.
+ALTER TABLE channel_connections ADD COLUMN origin TEXT NOT NULL DEFAULT 'config';  -- config, ui
+ALTER TABLE channel_connections ADD COLUMN settings TEXT;       -- JSON, of one that the web UI made
+ALTER TABLE channel_connections ADD COLUMN sealed TEXT;         -- its secrets, encrypted
+ALTER TABLE channel_connections ADD COLUMN enabled BIGINT NOT NULL DEFAULT 1;
+ALTER TABLE channel_connections ADD COLUMN state_since BIGINT NOT NULL DEFAULT 0;
+
+ALTER TABLE channel_conversations ADD COLUMN progress_message_id TEXT;  -- the answer takes its place
+
+ALTER TABLE channel_deliveries ADD COLUMN redo BIGINT NOT NULL DEFAULT 0;  -- behind the cursor, and to be sent
+CREATE INDEX channel_deliveries_redo ON channel_deliveries (connection_id) WHERE redo = 1;
+
+ALTER TABLE channel_prompts ADD COLUMN event_id BIGINT;        -- that asked
+ALTER TABLE channel_prompts ADD COLUMN part BIGINT;            -- that shows the buttons
+ALTER TABLE channel_prompts ADD COLUMN item_id TEXT;
+ALTER TABLE channel_prompts ADD COLUMN shown_hash TEXT;         -- of the arguments that were shown
+CREATE INDEX channel_prompts_by_item ON channel_prompts (item_id) WHERE item_id IS NOT NULL;
