@@ -10,10 +10,10 @@ const BEFORE_MS = 1_000
 export function createTyping(): Typing {
   const shownAt = new Map<string, number>()
   return {
-    touch({ deps, connection, signal }, { session_id, running, waiting_on, target }) {
+    touch({ deps, connection, signal }, { session_id, running, waiting, target }) {
       const { limits, typing } = connection.adapter
       if (typing === undefined || limits.typingMs === undefined) return
-      if (running === 0 || waiting_on !== null) return void shownAt.delete(session_id)
+      if (running === 0 || waiting === 1) return void shownAt.delete(session_id)
       const now = deps.now()
       if (now < (shownAt.get(session_id) ?? 0) + limits.typingMs - BEFORE_MS) return
       shownAt.set(session_id, now)

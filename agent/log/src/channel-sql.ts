@@ -114,7 +114,9 @@ export const CHANNEL_SQL = {
     'UPDATE channel_conversations SET disclosed_at = $2 WHERE session_id = $1 AND disclosed_at IS NULL ' +
     'RETURNING session_id',
   dueConversations:
-    'SELECT c.*, s.last_id, CASE WHEN s.wake_id > s.cursor THEN 1 ELSE 0 END AS running, s.waiting_on ' +
+    'SELECT c.*, s.last_id, CASE WHEN s.wake_id > s.cursor THEN 1 ELSE 0 END AS running, ' +
+    'CASE WHEN EXISTS (SELECT 1 FROM inbox_items i WHERE i.session_key = s.key AND ' +
+    "i.status = 'pending' AND i.kind IN ('input_required', 'action_required')) THEN 1 ELSE 0 END AS waiting " +
     'FROM channel_conversations c JOIN sessions s ON s.id = c.session_id WHERE c.connection_id = $1 AND ' +
     'c.routed = 1 AND c.next_at <= $2 AND s.last_id > c.delivered_through AND c.session_id > $3 ' +
     'ORDER BY c.session_id LIMIT $4',

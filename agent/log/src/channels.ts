@@ -77,8 +77,8 @@ export type ChannelConversation = {
 export type DueConversation = ChannelConversation & {
   last_id: number
   running: number
-  /** An inbox item of that kind. */
-  waiting_on: string | null
+  /** 1: for an answer of a person. */
+  waiting: number
 }
 
 export type NewInbound = Pick<
