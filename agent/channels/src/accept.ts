@@ -83,6 +83,13 @@ async function decide(
     return null
   }
   if (inbound.ignore !== undefined) return drop(inbound.ignore)
+  if (inbound.status !== undefined) {
+    await channels.movePart(connection.id, inbound.status)
+    return drop('status')
+  }
+  if (inbound.only_if_standing === true)
+    if ((await findStanding(deps, connection, inbound.conversation_key)) === null)
+      return drop('not_mentioned')
   const { text, files = [], press, edits } = inbound
   if (text.trim() === '' && files.length === 0 && press === undefined) return drop('empty')
 

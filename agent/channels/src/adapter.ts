@@ -1,4 +1,5 @@
 /** What a platform must do, for the parts that are the same on all of them. */
+import type { PartStatus } from '@cairn/log'
 import type { ChannelSource } from '@cairn/protocol'
 
 /** A file that somebody sent: what is needed to fetch it, in the adapter's own words. */
@@ -12,6 +13,8 @@ export type Inbound = {
   /** Where the answer goes, in the adapter's own words. */
   target: Record<string, unknown>
   source: ChannelSource
+  /** Within which the id of the sender is unique, where events of one connection differ in it. */
+  workspace?: string
   text: string
   files?: FileRef[]
   /** A button of ours: `<prompt>:<choice>`. Nothing in it is trusted. */
@@ -24,6 +27,10 @@ export type Inbound = {
   thread_context?: string
   /** Of the sender, as the platform says it. */
   language?: string
+  /** No message, but what became of a part of ours, which its key names. */
+  status?: PartStatus
+  /** Nobody mentioned us: taken only where a conversation of ours goes on. */
+  only_if_standing?: boolean
   /** Why it is not taken: a bot wrote it, nobody mentioned us. */
   ignore?: string
 }
@@ -110,7 +117,7 @@ export type Call = {
   raw: Uint8Array
 }
 
-type Webhook = {
+export type Webhook = {
   methods: readonly string[]
   /** Bytes of one request. */
   bodyLimit: number
@@ -125,7 +132,7 @@ type Webhook = {
   taken?(): Response
 }
 
-type Consuming = {
+export type Consuming = {
   /** As the last `sink` of any process left it. */
   cursor: string | null
   signal: AbortSignal

@@ -46,7 +46,7 @@ export async function linkAccount(
     id: deps.newId(),
     org_id,
     platform,
-    workspace: adapter.workspace,
+    workspace: inbound.workspace ?? adapter.workspace,
     platform_user_id: inbound.source.user_id,
     user_id,
   })

@@ -22,14 +22,14 @@ const WRONG_CODES_MS = 60 * MINUTE_MS
 export async function findSpeaker(
   { accounts, channels }: Pick<LogStore, 'accounts' | 'channels'>,
   connection: Connection,
-  { source }: Inbound,
+  { source, workspace }: Inbound,
 ): Promise<Speaker> {
   const { org_id, platform, adapter } = connection
   const sender = await channels.seeSender(connection.id, source.user_id, source.user_name)
   const identity = await channels.findIdentity({
     org_id,
     platform,
-    workspace: adapter.workspace,
+    workspace: workspace ?? adapter.workspace,
     platform_user_id: source.user_id,
   })
   const user = identity === null ? null : await accounts.getUser(identity.user_id)

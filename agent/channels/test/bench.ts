@@ -33,11 +33,18 @@ export type Bench = {
 }
 
 type Settings = NonNullable<ConfigInput['channels']>[string]
+type Beside = {
+  /** A worker that answers. */
+  echo?: boolean
+  /** In place of the webhook. */
+  only?: Record<string, Settings>
+  env?: Record<string, string>
+}
 export async function makeBench(
   kind: Kind,
   settings: Partial<Settings> = {},
   config: ConfigInput = {},
-  { echo = true } = {},
+  { echo = true, only, env = {} }: Beside = {},
 ): Promise<Bench> {
   let passed = 0
   const now = (): number => Date.now() + passed
@@ -51,7 +58,7 @@ export async function makeBench(
   const parsed = Config.parse({
     agents: { greeter: {} },
     ...config,
-    channels: {
+    channels: only ?? {
       ...config.channels,
       hook: {
         platform: 'webhook',
@@ -72,7 +79,7 @@ export async function makeBench(
       const channels = await startChannels({
         store: given,
         config: parsed,
-        env: { HOOK_SECRET: SECRET },
+        env: { HOOK_SECRET: SECRET, ...env },
         org_id: ORG,
         created_by: users.root,
         agents: ['assistant', 'greeter'],
@@ -139,7 +146,13 @@ export const refusing = (store: LogStore, why: (commit: Commit) => Error | null)
 
 export const pathOf = (channels: Channels): string => channels.paths[0]?.path ?? 'none'
 export const call = (channels: Channels, said: { headers: Headers; raw: Uint8Array }): Promise<Response> =>
-  channels.handle({ method: 'POST', path: pathOf(channels), query: new URLSearchParams(), ...said })
+  channels.handle({
+    method: 'POST',
+    path: pathOf(channels),
+    query: new URLSearchParams(),
+    signal: new AbortController().signal,
+    ...said,
+  })
 export const say = async (channels: Channels, said: Said): Promise<void> =>
   void (await call(channels, signed(said)))
 

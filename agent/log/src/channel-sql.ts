@@ -45,6 +45,7 @@ export const CHANNEL_SQL = {
     "e.conversation_key = i.conversation_key AND e.state = 'received' AND e.seq < i.seq) " +
     'ORDER BY i.seq LIMIT $3',
   inbound: 'SELECT * FROM channel_inbound WHERE seq = $1',
+  inboundOf: 'SELECT * FROM channel_inbound WHERE connection_id = $1 AND event_key = $2',
   dropInbound:
     "UPDATE channel_inbound SET state = 'dropped', reason = $2 WHERE seq = $1 AND state = 'received'",
   retryInbound:
@@ -182,6 +183,19 @@ export const CHANNEL_SQL = {
     'UPDATE channel_prompts SET closed_at = $3 WHERE session_id = $1 AND closed_at IS NULL AND ' +
     '(CAST($2 AS TEXT) IS NULL OR about = $2)',
 
+  tellTaken:
+    "UPDATE channel_deliveries SET state = 'sent', platform_message_id = $3, error = NULL, updated_at = $4 " +
+    "WHERE connection_id = $1 AND key = $2 AND state IN ('sending', 'unknown')",
+  tellFailed:
+    'UPDATE channel_deliveries SET state = $3, error = $4, updated_at = $5, next_at = CAST($6 AS BIGINT), ' +
+    "redo = CASE WHEN $3 = 'held' THEN 1 ELSE 0 END, platform_message_id = NULL " +
+    "WHERE connection_id = $1 AND key = $2 AND state IN ('sending', 'unknown', 'sent')",
+  putVisitor:
+    'INSERT INTO channel_visitors (token_sha256, connection_id, subject, name, expires_at) ' +
+    'VALUES ($1, $2, $3, $4, $5) ON CONFLICT (token_sha256) DO NOTHING',
+  visitor:
+    'SELECT * FROM channel_visitors WHERE connection_id = $1 AND token_sha256 = $2 AND expires_at > $3',
+
   acquire:
     'INSERT INTO channel_leases (connection_id, role, holder, epoch, held_until) ' +
     'VALUES ($1, $2, $3, 1, $5) ' +
@@ -203,6 +217,8 @@ export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   'lastInbound',
   'senders',
   'inbound',
+  'inboundOf',
+  'visitor',
   'countInbound',
   'identity',
   'identities',

@@ -22,6 +22,9 @@ function createAsking(ask: AskChannel) {
 }
 type Asking = ReturnType<typeof createAsking>
 
+/** So long a part waits for the person to write again. */
+const HELD_MS = 7 * 24 * 60 * 60_000
+
 const place = ({ session_id, event_id, part }: DeliveryId): [string, number, number] => [
   session_id,
   event_id,
@@ -48,6 +51,7 @@ type Arriving =
   | 'receive'
   | 'nextInbound'
   | 'getInbound'
+  | 'inboundOf'
   | 'dropInbound'
   | 'retryInbound'
   | 'countInbound'
@@ -84,6 +88,7 @@ const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<Chann
   },
   nextInbound: (connectionId, limit) => all('nextInbound', connectionId, now(), limit),
   getInbound: seq => one('inbound', seq),
+  inboundOf: (connectionId, eventKey) => one('inboundOf', connectionId, eventKey),
   dropInbound: (seq, reason) => act('dropInbound', seq, reason),
   retryInbound: (seq, afterMs, reason) => act('retryInbound', seq, now() + afterMs, reason),
   async countInbound({ connection_id, sender, received_at, seq }, withinMs) {
@@ -197,6 +202,22 @@ const leaving = (
     return row === undefined ? null : String(row['id'])
   },
   closePrompts: (sessionId, about) => act('closePrompts', sessionId, about, now()),
+
+  movePart: (connectionId, { key, outcome, message_id, error }) =>
+    outcome === 'taken'
+      ? act('tellTaken', connectionId, key, message_id, now())
+      : act(
+          'tellFailed',
+          connectionId,
+          key,
+          outcome === 'failed' ? 'dead' : 'held',
+          error,
+          now(),
+          now() + HELD_MS,
+        ),
+  putVisitor: ({ token_sha256, connection_id, subject, name, expires_at }) =>
+    act('putVisitor', token_sha256, connection_id, subject, name, expires_at),
+  visitor: (connectionId, tokenSha256) => one('visitor', connectionId, tokenSha256, now()),
 
   async acquire(connectionId, role, holder, ttlMs) {
     const [row] = await ask('acquire', [connectionId, role, holder, now(), now() + ttlMs])

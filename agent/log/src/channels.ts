@@ -3,6 +3,8 @@
  * how far it got, who speaks, and who of several processes acts. Times are epoch milliseconds of the store.
  */
 
+import type { LaterStore, VisitorStore } from './channels-beside.ts'
+
 export const CONNECTION_STATES = ['connecting', 'live', 'degraded', 'conflict', 'broken', 'disabled'] as const
 export type ConnectionState = (typeof CONNECTION_STATES)[number]
 export type ChannelConnection = {
@@ -171,7 +173,7 @@ export type ChannelChange =
   /** Refused with `already_accepted` where it was recorded before: the disclosure that a platform took. */
   | { do: 'channel.disclosed' }
 
-export interface ChannelStore {
+export interface ChannelStore extends VisitorStore, LaterStore {
   /** What the configuration says of a connection; its state and cursor stay. */
   putConnection(
     connection: Pick<ChannelConnection, 'id' | 'org_id' | 'name' | 'platform' | 'service_account_id'>,
@@ -195,6 +197,7 @@ export interface ChannelStore {
   /** The oldest waiting row of every conversation, whose time has come. */
   nextInbound(connectionId: string, limit: number): Promise<InboundRow[]>
   getInbound(seq: number): Promise<InboundRow | null>
+  inboundOf(connectionId: string, eventKey: string): Promise<InboundRow | null>
   /** Only a waiting row. */
   dropInbound(seq: number, reason: string): Promise<void>
   retryInbound(seq: number, afterMs: number, reason: string): Promise<void>

@@ -21,6 +21,7 @@ export * from './account-store.ts'
 export * from './links.ts'
 export * from './board.ts'
 export * from './channels.ts'
+export * from './channels-beside.ts'
 export { noticesOf } from './channel-store.ts'
 export {
   type FailedAttempt,

@@ -3,20 +3,11 @@ import { createHash } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { lostCall } from '../lost-call.ts'
 import { retryAfterMs } from '../retry-after.ts'
 import { WebhookMessage, type WebhookPart } from './messages.ts'
 
 const SEND_MS = 15_000
-/** The request never left. */
-const NOT_SENT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
 export type WebhookOptions = {
   connectionId: string
   secret: string
@@ -64,7 +55,7 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl }: Webh
       },
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]),
-    }).catch((thrown: unknown) => Promise.reject(lost(thrown)))
+    }).catch((thrown: unknown) => Promise.reject(lostCall('the callback', thrown)))
     await response.body?.cancel()
     judge(response)
     return { message_id: null }
@@ -118,14 +109,6 @@ const shown = ({ type, conversation_key, part, text, event_id, prompt }: Part): 
   ...(event_id === undefined ? {} : { event_id }),
   ...(prompt === undefined ? {} : { prompt }),
 })
-
-function lost(thrown: unknown): SendFailed {
-  const cause = thrown instanceof Error ? thrown.cause : undefined
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  return NOT_SENT.has(code)
-    ? new SendFailed('transient', `the callback cannot be reached (${code})`, { cause: thrown })
-    : new SendFailed('unknown', 'the callback did not answer', { cause: thrown })
-}
 
 /** What an answer that is no 2xx means for the part. */
 function judge({ status, headers }: Response): void {

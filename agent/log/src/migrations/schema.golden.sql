@@ -137,6 +137,14 @@ CREATE TABLE channel_senders (
   PRIMARY KEY (connection_id, platform_user_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE channel_visitors (
+  token_sha256 TEXT PRIMARY KEY,       -- of what only their browser has
+  connection_id TEXT NOT NULL,
+  subject TEXT,                        -- whom the host page says they are
+  name TEXT,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE event_positions (
   session_key INTEGER NOT NULL,
   id INTEGER NOT NULL,
@@ -410,6 +418,8 @@ CREATE INDEX channel_inbound_waiting ON channel_inbound (connection_id, conversa
 CREATE INDEX channel_prompts_by_item ON channel_prompts (item_id) WHERE item_id IS NOT NULL;
 
 CREATE INDEX channel_prompts_by_session ON channel_prompts (session_id);
+
+CREATE INDEX channel_visitors_by_expiry ON channel_visitors (expires_at);
 
 CREATE INDEX grants_by_call ON grants (session_key, tool, arguments_hash);
 

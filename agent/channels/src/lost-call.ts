@@ -1,0 +1,21 @@
+/** What a call that brought no answer means for its part. */
+import { SendFailed } from './adapter.ts'
+
+/** The request never left. */
+const NOT_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+/** `thrown` by fetch. The message names no address: it may hold a token. */
+export function lostCall(who: string, thrown: unknown): SendFailed {
+  const cause = thrown instanceof Error ? thrown.cause : undefined
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return NOT_SENT.has(code)
+    ? new SendFailed('transient', `${who} cannot be reached (${code})`, { cause: thrown })
+    : new SendFailed('unknown', `${who} did not answer`, { cause: thrown })
+}
