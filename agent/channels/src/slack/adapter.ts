@@ -1,0 +1,60 @@
+/**
+ * Slack: the Events API or Socket Mode in, the Web API out. docs/channels/slack.md says what an operator
+ * does.
+ */
+import type { WebClient } from '@slack/web-api'
+import type { Adapter, Webhook } from '../adapter.ts'
+import { createClient } from './client.ts'
+import { fetchFile } from './files.ts'
+import { SLACK_LIMITS } from './limits.ts'
+import { findKey, post, update } from './messages.ts'
+import { challengeOf, type ParseOptions, parsePayload, readBody } from './parse.ts'
+import { verifySignature } from './signature.ts'
+import { consumeSocket } from './socket.ts'
+
+export type SlackOptions = ParseOptions & {
+  connectionId: string
+  botToken: string
+  /** Of the Events API. */
+  signingSecret: string | null
+  /** Of Socket Mode. */
+  appToken: string | null
+  apiUrl: string
+  now: () => number
+}
+
+export function createSlackAdapter(options: SlackOptions): Adapter {
+  const { botToken, signingSecret, appToken, now } = options
+  const client = (signal: AbortSignal): WebClient => createClient(botToken, options, signal)
+  return {
+    platform: 'slack',
+    // Each event says its own: one connection may hear users of several.
+    workspace: options.connectionId,
+    limits: SLACK_LIMITS,
+    delivery: 'reconciled',
+    webhook: signingSecret === null ? null : createWebhook(signingSecret, options),
+    ...(appToken === null
+      ? {}
+      : {
+          consume: consuming =>
+            consumeSocket(appToken, options, consuming, payload => parsePayload(payload, options)),
+        }),
+    send: (part, key, signal) => post(client(signal), part, key, signal),
+    edit: (messageId, part, signal) => update(client(signal), messageId, part),
+    fetchFile: (file, mostBytes, signal) => fetchFile(options, file, mostBytes, signal),
+    find: (part, key, signal) => findKey(client(signal), part, key, now()),
+  }
+}
+
+const createWebhook = (signingSecret: string, options: SlackOptions): Webhook => ({
+  methods: ['POST'],
+  bodyLimit: 1024 * 1024,
+  verify({ raw, headers }) {
+    verifySignature(signingSecret, raw, headers, options.now())
+    const challenge = challengeOf(readBody(raw, headers))
+    return challenge === null ? null : new Response(challenge, { headers: { 'content-type': 'text/plain' } })
+  },
+  parse: ({ raw, headers }) => parsePayload(readBody(raw, headers), options),
+  // An answer to a slash command would be shown.
+  taken: () => new Response(null, { status: 200 }),
+})

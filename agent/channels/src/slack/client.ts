@@ -1,0 +1,32 @@
+/** Slack's own client, without its retries: a silent retry posts twice, and retries are the deliverer's. */
+import { type Logger, LogLevel, WebClient } from '@slack/web-api'
+
+export type ClientOptions = {
+  /** Ends with a slash. */
+  apiUrl: string
+}
+const TIMEOUT_MS = 15_000
+
+/** Its log lines hold requests; what matters of them is in the errors. */
+const say = (): void => undefined
+export const SILENT: Logger = {
+  debug: say,
+  info: say,
+  warn: say,
+  error: say,
+  setLevel: say,
+  getLevel: () => LogLevel.ERROR,
+  setName: say,
+}
+
+/** For the calls of one task, which ends with the signal. */
+export const createClient = (token: string, { apiUrl }: ClientOptions, signal: AbortSignal): WebClient =>
+  new WebClient(token, {
+    slackApiUrl: apiUrl,
+    logger: SILENT,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    allowAbsoluteUrls: false,
+    fetch: (url, init) =>
+      fetch(url, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) }),
+  })

@@ -1,0 +1,71 @@
+/** Files in both directions. https://docs.slack.dev/messaging/working-with-files */
+import type { WebClient } from '@slack/web-api'
+import { type FileRef, type Part, type PartFile, SendFailed } from '../adapter.ts'
+import { lostCall } from '../lost-call.ts'
+import { escapeText } from './blocks.ts'
+import { failureOf } from './failures.ts'
+import type { Target } from './messages.ts'
+
+const TRANSFER_MS = 60_000
+/** Where Slack keeps files; GovSlack has a host of its own. */
+const HOSTS = /^files\.slack(-gov)?\.com$/
+
+type Fetching = { botToken: string; apiUrl: string }
+
+/** The token goes to Slack's own hosts only, whatever an event says. */
+export async function fetchFile(
+  { botToken, apiUrl }: Fetching,
+  { ref, mime_type }: FileRef,
+  mostBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const url = new URL(String(ref['url']))
+  if (!HOSTS.test(url.hostname) && url.host !== new URL(apiUrl).host)
+    throw new Error(`the file lies at ${url.hostname}, which is not of Slack`)
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${botToken}` },
+    redirect: 'error',
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]),
+  })
+  if (!response.ok) throw new Error(`Slack answered ${response.status} for a file`)
+  // Without the scope Slack shows a page to log in, with 200.
+  if ((response.headers.get('content-type') ?? '').startsWith('text/html') && mime_type !== 'text/html')
+    throw new Error('Slack gave a page in place of the file: the app needs the scope files:read')
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  if (bytes.length > mostBytes) throw new Error(`the file has more than ${mostBytes} bytes`)
+  return bytes
+}
+
+/** Three calls; what the last one answers names no message. */
+export async function uploadFile(
+  client: WebClient,
+  { text }: Part,
+  file: PartFile,
+  { channel, thread_ts }: Target,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, bytes } = file
+  const asked = await call(client, 'files.getUploadURLExternal', { filename: name, length: bytes.length })
+  const { upload_url, file_id } = asked as { upload_url: string; file_id: string }
+  const taken = await fetch(upload_url, {
+    method: 'POST',
+    body: bytes as Uint8Array<ArrayBuffer>,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]),
+  }).catch((thrown: unknown) => Promise.reject(lostCall('Slack', thrown)))
+  // Nobody sees it before the last call.
+  if (!taken.ok) throw new SendFailed('transient', `Slack answered ${taken.status} to a file`)
+  await call(client, 'files.completeUploadExternal', {
+    files: [{ id: file_id, title: name }],
+    channel_id: channel,
+    ...(thread_ts === undefined ? {} : { thread_ts }),
+    initial_comment: escapeText(text),
+  })
+}
+
+async function call(client: WebClient, method: string, body: Record<string, unknown>): Promise<object> {
+  try {
+    return await client.apiCall(method, body)
+  } catch (thrown) {
+    throw failureOf(thrown)
+  }
+}

@@ -1,0 +1,196 @@
+/** What Slack sends as inbound events. Pure: the same body gives the same events however it came. */
+import type { FileRef, Inbound } from '../adapter.ts'
+import {
+  BlockActions,
+  EventCallback,
+  type MessageEvent,
+  messageOf,
+  SlashCommand,
+  UrlVerification,
+} from './payloads.ts'
+import { mentions, plainText } from './text.ts'
+
+export type ParseOptions = {
+  groups: 'mention' | 'all'
+  reply_in: 'thread' | 'channel'
+}
+
+/** Starts the action ids of our buttons; what others put into the same workspace is not ours. */
+export const ACTION = 'cairn'
+
+/** Messages of people. Everything else with a subtype tells of something: joins, topics, deletions. */
+const SPOKEN = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
+/** Where no slash works: Slack keeps unknown slash words, and has none in threads. */
+const STOP_WORD = /^(stop|cancel)$/i
+/** After a mention, where the person surely means us. */
+const COMMAND_WORD = /^(stop|cancel|new|status|disclosure|help|link\s+\S+)$/i
+
+/** A payload of the Events API, of an interaction or of a slash command, as JSON. */
+export function parsePayload(payload: unknown, options: ParseOptions): Inbound[] {
+  const event = EventCallback.safeParse(payload)
+  if (event.success) return parseEvent(event.data, options)
+  const actions = BlockActions.safeParse(payload)
+  if (actions.success) return parseActions(actions.data, options)
+  const command = SlashCommand.safeParse(payload)
+  return command.success ? [parseCommand(command.data)] : []
+}
+
+/** The body of a request: JSON, or a form that holds JSON or a slash command. */
+export function readBody(raw: Uint8Array, headers: Headers): unknown {
+  const text = new TextDecoder().decode(raw)
+  if (!(headers.get('content-type') ?? '').includes('form')) return parseJson(text)
+  const form = new URLSearchParams(text)
+  const payload = form.get('payload')
+  return payload === null ? Object.fromEntries(form) : parseJson(payload)
+}
+
+/** What Slack wants to hear back when the address is entered; null: something else came. */
+export function challengeOf(payload: unknown): string | null {
+  const parsed = UrlVerification.safeParse(payload)
+  return parsed.success ? parsed.data.challenge : null
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // It is signed, and no event that we know.
+    return null
+  }
+}
+
+function parseEvent(callback: EventCallback, options: ParseOptions): Inbound[] {
+  const message = messageOf(callback)
+  if (message?.user === undefined || !SPOKEN.has(message.subtype)) return []
+  const bot = callback.authorizations?.[0]?.user_id ?? null
+  const text = plainText(message.text, bot)
+  const isNamed = message.type === 'app_mention' || (bot !== null && mentions(message.text, bot))
+  const place = placeOf(message.channel, message.thread_ts ?? message.ts, message.channel_type, options)
+  const command = place.chat_type === 'dm' || !isNamed ? STOP_WORD : COMMAND_WORD
+  const files = filesOf(message)
+  const ignore = whyIgnored(message, { bot, isNamed, isDirect: place.chat_type === 'dm', options, text })
+  return [
+    {
+      // `app_mention` and `message` of one text have two event ids, and one timestamp.
+      event_key: `m:${message.channel}:${message.ts}`,
+      conversation_key: place.key,
+      target: place.target,
+      workspace: message.user_team ?? callback.team_id,
+      source: {
+        platform: 'slack',
+        chat_id: message.channel,
+        chat_type: place.chat_type,
+        user_id: message.user,
+        user_name: null,
+        thread_id: place.thread,
+        ts: message.ts,
+      },
+      text: command.test(text)
+        ? `/${text.toLowerCase().startsWith('link') ? text : text.toLowerCase()}`
+        : text,
+      ...(files.length === 0 ? {} : { files }),
+      ...ignore,
+    },
+  ]
+}
+
+/** Files of others' places have no address of Slack, and are not fetched. */
+const filesOf = ({ files = [] }: MessageEvent): FileRef[] =>
+  files.flatMap(({ id, name, mimetype, size, url_private_download: url }) =>
+    url === undefined
+      ? []
+      : [
+          {
+            name: name ?? id,
+            ...(mimetype === undefined ? {} : { mime_type: mimetype }),
+            ...(size === undefined ? {} : { size }),
+            ref: { url },
+          },
+        ],
+  )
+
+type Judged = { bot: string | null; isNamed: boolean; isDirect: boolean; options: ParseOptions; text: string }
+function whyIgnored(
+  { bot_id, user, parent_user_id, thread_ts }: MessageEvent,
+  { bot, isNamed, isDirect, options, text }: Judged,
+): Pick<Inbound, 'ignore' | 'only_if_standing'> {
+  if (bot !== null && user === bot) return { ignore: 'own' }
+  if (bot_id !== undefined) return { ignore: 'bot' }
+  if (isDirect || isNamed || options.groups === 'all') return {}
+  if (bot !== null && parent_user_id === bot) return {}
+  // The word alone, in a thread that may be ours.
+  if (thread_ts !== undefined && STOP_WORD.test(text)) return { only_if_standing: true }
+  return { ignore: 'not_mentioned' }
+}
+
+type Place = {
+  key: string
+  target: Record<string, unknown>
+  thread: string | null
+  chat_type: 'dm' | 'group' | 'channel'
+}
+/** Threads inside of a direct message belong to it; elsewhere a thread is a conversation. */
+function placeOf(
+  channel: string,
+  threadTs: string,
+  type: MessageEvent['channel_type'],
+  { reply_in }: ParseOptions,
+): Place {
+  // An action says no type; ids of direct messages begin with D.
+  if (type === 'im' || type === 'app_home' || channel.startsWith('D'))
+    return { key: channel, target: { channel }, thread: null, chat_type: 'dm' }
+  const chat_type = type === 'mpim' ? 'group' : 'channel'
+  if (reply_in === 'channel') return { key: channel, target: { channel }, thread: null, chat_type }
+  const key = `${channel}:${threadTs}`
+  return { key, target: { channel, thread_ts: threadTs }, thread: threadTs, chat_type }
+}
+
+function parseActions(
+  { user, team, channel, message, actions }: BlockActions,
+  options: ParseOptions,
+): Inbound[] {
+  if (channel === undefined || message === undefined) return []
+  const place = placeOf(channel.id, message.thread_ts ?? message.ts, undefined, options)
+  return actions.flatMap(({ action_id, action_ts = '0', value }) => {
+    if (!action_id.startsWith(`${ACTION}:`) || value === undefined) return []
+    const inbound: Inbound = {
+      event_key: `a:${message.ts}:${action_ts}:${user.id}`,
+      conversation_key: place.key,
+      target: place.target,
+      workspace: user.team_id ?? team?.id ?? '',
+      source: {
+        platform: 'slack',
+        chat_id: channel.id,
+        chat_type: place.chat_type,
+        user_id: user.id,
+        user_name: user.name ?? user.username ?? null,
+        thread_id: place.thread,
+        ts: action_ts,
+      },
+      text: '',
+      press: value,
+    }
+    return [inbound]
+  })
+}
+
+/** `/cairn stop`. Slack says no thread of it, so in channels it is about the channel's own conversation. */
+function parseCommand({ team_id, channel_id, user_id, user_name, text, trigger_id }: SlashCommand): Inbound {
+  const said = text.trim()
+  return {
+    event_key: `c:${trigger_id}`,
+    conversation_key: channel_id,
+    target: { channel: channel_id },
+    workspace: team_id,
+    source: {
+      platform: 'slack',
+      chat_id: channel_id,
+      chat_type: channel_id.startsWith('D') ? 'dm' : 'channel',
+      user_id,
+      user_name: user_name ?? null,
+      thread_id: null,
+      ts: trigger_id,
+    },
+    text: COMMAND_WORD.test(said) ? `/${said}` : said,
+  }
+}

@@ -1,0 +1,22 @@
+/** Slack's request signature: https://docs.slack.dev/authentication/verifying-requests-from-slack */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { AppError } from '@cairn/protocol'
+
+/** Slack's own advice; whatever is repeated within it is found by its key. */
+const MOST_SKEW_S = 300
+
+/** Throws AppError bad_signature. `now` in epoch milliseconds. */
+export function verifySignature(secret: string, raw: Uint8Array, headers: Headers, now: number): void {
+  const timestamp = headers.get('x-slack-request-timestamp') ?? ''
+  const given = headers.get('x-slack-signature') ?? ''
+  if (!/^\d{1,12}$/.test(timestamp) || given === '')
+    throw refused('it has no x-slack-request-timestamp and x-slack-signature')
+  if (Math.abs(now / 1000 - Number(timestamp)) > MOST_SKEW_S)
+    throw refused(`its timestamp is more than ${MOST_SKEW_S} s off`)
+  const wanted = `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:`).update(raw).digest('hex')}`
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)]
+  if (a.length !== b.length || !timingSafeEqual(a, b)) throw refused('its signature is not of this app')
+}
+
+const refused = (why: string): AppError =>
+  new AppError('bad_signature', `The request of Slack was not taken: ${why}.`)

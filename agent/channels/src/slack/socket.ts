@@ -1,0 +1,77 @@
+/**
+ * Socket Mode: Slack calls over a socket that this side opened. An envelope is acknowledged once its rows are
+ * on disk.
+ */
+import { SocketModeClient } from '@slack/socket-mode'
+import { WebAPIPlatformError } from '@slack/web-api'
+import { ConsumeFailed, type Consuming, type Inbound } from '../adapter.ts'
+import { type ClientOptions, SILENT } from './client.ts'
+
+/** Slack closes it for its own reasons every few hours; then a new one is opened at once. */
+type Closed = 'closed'
+const REFUSED = new Set([
+  'not_authed',
+  'invalid_auth',
+  'account_inactive',
+  'token_revoked',
+  'not_allowed_token_type',
+])
+/** A socket on which Slack says nothing for so long is dead. */
+const SILENT_MS = 30_000
+
+type Envelope = { ack: () => Promise<void>; body: unknown }
+
+export async function consumeSocket(
+  appToken: string,
+  { apiUrl }: ClientOptions,
+  { signal, sink, live }: Consuming,
+  parse: (payload: unknown) => Inbound[],
+): Promise<void> {
+  while (!signal.aborted) await runOnce()
+
+  async function runOnce(): Promise<void> {
+    const client = new SocketModeClient({
+      appToken,
+      logger: SILENT,
+      autoReconnectEnabled: false,
+      serverPingTimeout: SILENT_MS,
+      clientOptions: { slackApiUrl: apiUrl, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true },
+    })
+    const ended = Promise.withResolvers<Closed>()
+    ended.promise.catch(() => undefined)
+    client.on('disconnected', () => ended.resolve('closed'))
+    client.on('slack_event', (envelope: Envelope) => {
+      // What fails here is not acknowledged, and comes again.
+      take(envelope).catch((error: unknown) => ended.reject(error))
+    })
+    const stop = (): void => ended.resolve('closed')
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      await client.start()
+      await live()
+      await ended.promise
+    } catch (thrown) {
+      throw asConsumeFailure(thrown)
+    } finally {
+      signal.removeEventListener('abort', stop)
+      await client.disconnect()
+      client.removeAllListeners()
+    }
+  }
+
+  async function take({ ack, body }: Envelope): Promise<void> {
+    await sink(parse(body))
+    await ack()
+  }
+}
+
+function asConsumeFailure(thrown: unknown): ConsumeFailed {
+  if (thrown instanceof WebAPIPlatformError) {
+    const { error } = thrown.data
+    return new ConsumeFailed(
+      REFUSED.has(error) ? 'unauthorized' : 'lost',
+      `Slack answered ${error} to the app token`,
+    )
+  }
+  return new ConsumeFailed('lost', 'the socket of Slack was lost')
+}

@@ -1,0 +1,24 @@
+/** Slack's mrkdwn as the text that a person sees: https://docs.slack.dev/messaging/formatting-message-text */
+
+const TOKEN = /<([^<>\n]+)>/g
+
+/** Mentions of `bot` go, since they only say who is meant. */
+export function plainText(text: string, bot: string | null): string {
+  const shown = text.replace(TOKEN, (_whole, inner: string) => {
+    const [target = '', label] = splitOnce(inner, '|')
+    if (bot !== null && target === `@${bot}`) return ''
+    if (target.startsWith('@')) return `@${label ?? target.slice(1)}`
+    if (target.startsWith('#')) return `#${label ?? target.slice(1)}`
+    if (target.startsWith('!')) return label ?? `@${target.slice(1).split('^')[0]}`
+    return label === undefined || label === target ? target : `${label} (${target})`
+  })
+  return shown.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&').trim()
+}
+
+export const mentions = (text: string, bot: string): boolean =>
+  text.includes(`<@${bot}>`) || text.includes(`<@${bot}|`)
+
+function splitOnce(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}
