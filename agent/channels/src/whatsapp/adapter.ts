@@ -1,0 +1,114 @@
+/**
+ * WhatsApp's Cloud API: a webhook in, the Graph API out. docs/channels/whatsapp.md says what an operator
+ * does.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { AppError } from '@cairn/protocol'
+import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { createGraph } from './graph.ts'
+import { messageBody } from './message-body.ts'
+import { parsePayload } from './parse.ts'
+
+export type WhatsAppOptions = {
+  phoneNumberId: string
+  token: string
+  appSecret: string
+  verifyToken: string
+  /** Sent once where the person must write first. */
+  template: { name: string; language: string } | null
+  /** Ends with a slash. */
+  apiUrl: string
+  now: () => number
+}
+
+/** A status of what was taken comes within that time. */
+const STATUS_MS = 60_000
+const MiB = 1024 * 1024
+
+export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
+  const { phoneNumberId, appSecret, verifyToken, template, now } = options
+  const { post, fetchMedia } = createGraph(options)
+  /** Since when a lost part is waited for. */
+  const awaited = new Map<string, number>()
+  return {
+    platform: 'whatsapp',
+    // A wa_id is a telephone number.
+    workspace: '',
+    // https://developers.facebook.com/docs/whatsapp/cloud-api/overview: 80 messages a second
+    limits: { text: 4096, fileBytesIn: 20 * MiB, fileBytesOut: 0, perSecond: 80 },
+    delivery: 'reconciled',
+    webhook: {
+      methods: ['GET', 'POST'],
+      bodyLimit: 4 * MiB,
+      verify: call => (call.method === 'GET' ? subscribe(call) : checkSignature(call)),
+      parse: ({ raw }) => parsePayload(readJson(raw), phoneNumberId, now()),
+    },
+    send,
+    find,
+    acknowledge,
+    fetchFile: (file, mostBytes, signal) => fetchMedia(String(file.ref['media']), mostBytes, signal),
+  }
+
+  /** When the address is entered: https://developers.facebook.com/docs/graph-api/webhooks/getting-started */
+  function subscribe({ query }: Call): Response {
+    if (query.get('hub.mode') !== 'subscribe' || !isSame(query.get('hub.verify_token') ?? '', verifyToken))
+      throw new AppError('bad_signature', 'hub.verify_token is not the one of this connection.')
+    return new Response(query.get('hub.challenge') ?? '', { headers: { 'content-type': 'text/plain' } })
+  }
+
+  function checkSignature({ raw, headers }: Call): null {
+    const wanted = `sha256=${createHmac('sha256', appSecret).update(raw).digest('hex')}`
+    if (!isSame(headers.get('x-hub-signature-256') ?? '', wanted))
+      throw new AppError('bad_signature', 'x-hub-signature-256 is not of this app and body.')
+    return null
+  }
+
+  async function send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
+    awaited.delete(key)
+    try {
+      return await post(
+        { to: part.target['to'], ...messageBody(part), biz_opaque_callback_data: key },
+        signal,
+      )
+    } catch (thrown) {
+      if (thrown instanceof SendFailed && thrown.failure === 'no_window' && template !== null) {
+        const { name, language } = template
+        await post(
+          { to: part.target['to'], type: 'template', template: { name, language: { code: language } } },
+          signal,
+        )
+      }
+      throw thrown
+    }
+  }
+
+  /** A status with its key moves the row itself; where none has come in time, the message is not there. */
+  async function find(_part: Part, key: string): Promise<null> {
+    const since = awaited.get(key) ?? now()
+    awaited.set(key, since)
+    const left = since + STATUS_MS - now()
+    if (left <= 0) return null
+    throw new SendFailed('unknown', 'no status of the message has come yet', { afterMs: left })
+  }
+
+  /** Read, and that somebody types, for 25 seconds or until the answer. */
+  async function acknowledge({ event_key, status, ignore }: Inbound, signal: AbortSignal): Promise<void> {
+    if (status !== undefined || ignore !== undefined) return
+    const message_id = event_key.slice('w:'.length)
+    await post({ status: 'read', message_id, typing_indicator: { type: 'text' } }, signal)
+  }
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+function readJson(raw: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(raw))
+  } catch {
+    // It is signed, and no notification that we know.
+    return null
+  }
+}

@@ -1,0 +1,95 @@
+/** What WhatsApp sends as inbound events: messages of people, and what became of ours. Pure. */
+import { createHash } from 'node:crypto'
+import type { ChannelSource } from '@cairn/protocol'
+import type { FileRef, Inbound } from '../adapter.ts'
+import { WINDOW_CLOSED } from './failures.ts'
+import { type Message, type Status, type Value, valuesOf } from './payloads.ts'
+
+/** Meta repeats for seven days; a body that is older was recorded by somebody. */
+const STALE_MS = 8 * 24 * 60 * 60_000
+
+/** Of other numbers of the same account this connection hears nothing. */
+export function parsePayload(payload: unknown, phoneNumberId: string, now: number): Inbound[] {
+  const isStale = ({ source }: Inbound): boolean => Number(source.ts.split('.')[0]) * 1000 < now - STALE_MS
+  return valuesOf(payload)
+    .filter(({ metadata }) => metadata.phone_number_id === phoneNumberId)
+    .flatMap(value => [
+      ...value.messages.map(message => parseMessage(message, value)),
+      ...value.statuses.flatMap(parseStatus),
+    ])
+    .map(inbound => (isStale(inbound) ? { ...inbound, ignore: 'stale' } : inbound))
+}
+
+function parseMessage(message: Message, { contacts }: Value): Inbound {
+  const { from, id, timestamp, text, interactive } = message
+  const name = contacts.find(({ wa_id }) => wa_id === from)?.profile?.name ?? null
+  const press = interactive?.button_reply?.id ?? interactive?.list_reply?.id
+  const file = fileOf(message)
+  const said = text?.body ?? mediaOf(message)?.caption ?? ''
+  return {
+    event_key: `w:${id}`,
+    conversation_key: from,
+    target: { to: from },
+    source: sourceOf(from, name, timestamp, id),
+    text: said,
+    ...(file === null ? {} : { files: [file] }),
+    ...(press === undefined ? {} : { press }),
+    // A sticker, a place, a reaction: nothing that an agent could read.
+    ...(said === '' && press === undefined && file === null ? { ignore: `no text: ${message.type}` } : {}),
+  }
+}
+
+/** Only what moves a row: that it is out, or that it failed after it was taken. */
+function parseStatus({
+  id,
+  status,
+  timestamp,
+  recipient_id,
+  biz_opaque_callback_data,
+  errors,
+}: Status): Inbound[] {
+  if (biz_opaque_callback_data === undefined || status === 'read') return []
+  const code = errors?.[0]?.code
+  const outcome = status !== 'failed' ? 'taken' : code === WINDOW_CLOSED ? 'no_window' : 'failed'
+  return [
+    {
+      event_key: `s:${id}:${status}`,
+      conversation_key: recipient_id,
+      target: { to: recipient_id },
+      source: sourceOf(recipient_id, null, timestamp, `${id}:${status}`),
+      text: '',
+      status: {
+        key: biz_opaque_callback_data,
+        outcome,
+        message_id: id,
+        error:
+          code === undefined
+            ? `WhatsApp says ${status}`
+            : `WhatsApp says ${code} ${errors?.[0]?.title ?? ''}`.trim(),
+      },
+    },
+  ]
+}
+
+const sourceOf = (user: string, name: string | null, seconds: string, id: string): ChannelSource => ({
+  platform: 'whatsapp',
+  chat_id: user,
+  chat_type: 'dm',
+  user_id: user,
+  user_name: name,
+  thread_id: null,
+  ts: `${seconds}.${createHash('sha256').update(id).digest('hex').slice(0, 8)}`,
+})
+
+const mediaOf = ({ image, document, audio, video }: Message) => image ?? document ?? audio ?? video
+
+function fileOf(message: Message): FileRef | null {
+  const media = mediaOf(message)
+  if (media === undefined) return null
+  const ending = media.mime_type?.split(/[/;]/)[1] ?? 'bin'
+  return {
+    name: media.filename ?? `${message.type}.${ending}`,
+    ...(media.mime_type === undefined ? {} : { mime_type: media.mime_type.split(';')[0] ?? '' }),
+    ref: { media: media.id },
+  }
+}
