@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto'
 import { AppError, asError, type ChannelConfig, type Config } from '@cairn/protocol'
 import { DEFAULT_AGENT, derivedId } from '@cairn/sessions'
-import type { Call } from './adapter.ts'
 import { acknowledge } from './consume.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { createPace } from './pace.ts'
 import { createAdapter, sharersOf } from './platforms.ts'
 import { receive } from './receive.ts'
 import { runConnection, type Running } from './run-connection.ts'
+import type { SiteCall } from './website/owner.ts'
+import { createWebsite, WEBSITE_PREFIX } from './website/site.ts'
 
 export type ChannelsOptions = ChannelDeps & {
   config: Config
@@ -20,8 +21,9 @@ export type ChannelsOptions = ChannelDeps & {
   holder: string
 }
 export type Channels = {
-  /** A request below `/v1/channels/`; throws AppError for what is refused. */
-  handle(request: Call & { path: string }): Promise<Response>
+  /** A request below one of `prefixes`; throws AppError for what is refused. */
+  handle(request: SiteCall): Promise<Response>
+  prefixes: readonly string[]
   /** Name and path of every connection that a platform may call. */
   paths: readonly { name: string; path: string }[]
   stop(): Promise<void>
@@ -42,12 +44,15 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       })
   }
   const { channels } = options.store
+  const website = createWebsite({ ...options, find: id => live.get(id)?.connection ?? null })
   return {
     paths: [...live.values()].map(({ connection: { id, name } }) => ({
       name,
       path: `/v1/channels/${id}/webhook`,
     })),
+    prefixes: ['/v1/channels/', WEBSITE_PREFIX],
     async handle({ path, ...call }) {
+      if (path.startsWith(WEBSITE_PREFIX)) return website.handle({ path, ...call })
       const id = PATH.exec(path)?.[1]
       const found = id === undefined ? undefined : live.get(id)
       if (found === undefined || (await channels.getConnection(found.connection.id))?.state === 'disabled')
@@ -70,7 +75,10 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       found.running.nudge()
       return webhook.taken?.() ?? Response.json({})
     },
-    stop: async () => void (await Promise.all([...live.values()].map(({ running }) => running.stop()))),
+    async stop() {
+      website.stop()
+      await Promise.all([...live.values()].map(({ running }) => running.stop()))
+    },
   }
 }
 
@@ -92,7 +100,7 @@ async function openConnection(
     const [twin] = sharersOf(name, config.channels, env)
     if (twin !== undefined)
       throw new Error(`its secret is also that of the channel ${twin}: each needs its own`)
-    const adapter = createAdapter(settings, { id, env })
+    const adapter = createAdapter(settings, { id, env, now: options.now })
     // What asks its platform itself is live when the platform has answered.
     await store.channels.setConnection(id, adapter.consume === undefined ? 'live' : 'connecting', null)
     return {

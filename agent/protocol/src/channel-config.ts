@@ -71,8 +71,79 @@ const WebhookChannel = z.strictObject({
   ...shared,
 })
 
+const SlackChannel = z
+  .strictObject({
+    platform: z.literal('slack'),
+    mode: z
+      .enum(['events', 'socket'])
+      .default('socket')
+      .describe('events: Slack calls this server. socket: this server calls Slack, and needs no address'),
+    bot_token_env: envName.describe('holds the bot token, xoxb-…'),
+    app_token_env: envName.optional().describe('holds the app-level token, xapp-…; for mode: socket'),
+    signing_secret_env: envName.optional().describe('holds the signing secret; for mode: events'),
+    groups: z
+      .enum(['mention', 'all'])
+      .default('mention')
+      .describe('in channels, what is taken: messages that mention the app, or all'),
+    reply_in: z
+      .enum(['thread', 'channel'])
+      .default('thread')
+      .describe('in channels, a conversation is a thread, or the channel'),
+    api_url: z
+      .url({ protocol: /^https?$/ })
+      .default('https://slack.com/api/')
+      .transform(url => (url.endsWith('/') ? url : `${url}/`))
+      .describe('of the Web API; another for GovSlack'),
+    ...shared,
+  })
+  .refine(({ mode, app_token_env }) => mode !== 'socket' || app_token_env !== undefined, {
+    path: ['app_token_env'],
+    error: 'must be named for mode: socket',
+  })
+  .refine(({ mode, signing_secret_env }) => mode !== 'events' || signing_secret_env !== undefined, {
+    path: ['signing_secret_env'],
+    error: 'must be named for mode: events',
+  })
+
+const origin = z
+  .url({ protocol: /^https?$/ })
+  .refine(url => URL.canParse(url) && new URL(url).origin === url, {
+    error: 'must be an origin: scheme, host and port, without a path',
+  })
+const WebsiteChannel = z.strictObject({
+  platform: z.literal('website'),
+  origins: z.array(origin).min(1).describe('the sites that may show the widget'),
+  identity_secret_env: envName
+    .optional()
+    .describe('holds the secret of at least 32 characters with which the site signs who its visitor is'),
+  require_confirm: z
+    .boolean()
+    .default(false)
+    .describe('messages are refused until the visitor has accepted the disclosure'),
+  ...shared,
+  access: z.literal('open').describe('visitors are strangers'),
+})
+
+const WhatsAppChannel = z.strictObject({
+  platform: z.literal('whatsapp'),
+  phone_number_id: z.string().regex(/^\d+$/, 'must be the id of the number, in digits'),
+  token_env: envName.describe('holds the access token of a system user'),
+  app_secret_env: envName.describe('holds the app secret, with which Meta signs'),
+  verify_token_env: envName.describe('holds what is entered as verify token at Meta'),
+  template: z
+    .strictObject({ name: z.string().min(1), language: z.string().min(2) })
+    .optional()
+    .describe('sent where the person must write first, so that they know'),
+  api_url: z
+    .url({ protocol: /^https?$/ })
+    .default('https://graph.facebook.com/v24.0/')
+    .transform(url => (url.endsWith('/') ? url : `${url}/`))
+    .describe('of the Graph API, with its version'),
+  ...shared,
+})
+
 export const ChannelConfig = z
-  .discriminatedUnion('platform', [WebhookChannel])
+  .discriminatedUnion('platform', [WebhookChannel, SlackChannel, WhatsAppChannel, WebsiteChannel])
   .refine(({ access, agent }) => access !== 'open' || agent !== undefined, {
     path: ['agent'],
     error: 'must be named where access is open: strangers do not get the default agent by accident',

@@ -20,6 +20,7 @@ export const ERRORS = {
   },
   bad_signature: { status: 401, title: 'The signature is not valid', retryable: false },
   csrf: { status: 403, title: 'The request did not come from this site', retryable: false },
+  origin_not_allowed: { status: 403, title: 'This site may not do that', retryable: false },
   not_found: { status: 404, title: 'Not found', retryable: false },
   method_not_allowed: { status: 405, title: 'This route does not take that method', retryable: false },
   limit_reached: { status: 409, title: 'There are as many as there may be', retryable: false },

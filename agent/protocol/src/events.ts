@@ -1203,7 +1203,10 @@ export const EVENTS = {
     'A web user accepted the disclosure banner.',
     { level: z.string(), source: z.literal('web_banner') },
     {
-      extra: { principal_user_id: id.optional() },
+      extra: {
+        principal_user_id: id.optional(),
+        visitor_id: z.string().optional().describe('of a website, whom no user account is of'),
+      },
       aftermath: true,
       summary: d => join(d.level, 'accepted in the web UI'),
     },

@@ -47,6 +47,7 @@ export async function confirmDisclosure(
   sessionId: string,
   level: string,
   principal: Principal,
+  visitorId?: string,
 ): Promise<EventId> {
   const { last_id } = await commitFor(store, 'confirm the disclosure of', {
     session_id: sessionId,
@@ -56,6 +57,7 @@ export async function confirmDisclosure(
         level,
         source: 'web_banner',
         ...(principal.kind === 'user' ? { principal_user_id: principal.id } : {}),
+        ...(visitorId === undefined ? {} : { visitor_id: visitorId }),
       }),
     ],
   })

@@ -30,5 +30,5 @@ export async function beginChannels(
   })
   parts.defer(() => channels.stop())
   for (const { name, path } of channels.paths) report('info', `the channel ${name} takes webhooks at ${path}`)
-  return [{ prefix: '/v1/channels/', handle: channels.handle }]
+  return channels.prefixes.map(prefix => ({ prefix, handle: channels.handle }))
 }

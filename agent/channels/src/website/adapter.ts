@@ -1,0 +1,11 @@
+/** The website as a connection: visitors ask (site.ts), so nothing is sent to anybody. */
+import { type Adapter, SendFailed } from '../adapter.ts'
+
+export const createWebsiteAdapter = (connectionId: string): Adapter => ({
+  platform: 'website',
+  workspace: connectionId,
+  limits: { text: 100_000, fileBytesIn: 0, fileBytesOut: 0 },
+  delivery: 'keyed',
+  webhook: null,
+  send: () => Promise.reject(new SendFailed('permanent', 'nothing is sent to a website: its visitors ask')),
+})

@@ -1,0 +1,80 @@
+/** Who a caller is, and which conversation is theirs; both are made where there are none. */
+import { type ChannelVisitor, CommitRefused } from '@cairn/log'
+import { AppError } from '@cairn/protocol'
+import { createSession, derivedId, disclosureText, presentDisclosure } from '@cairn/sessions'
+import type { ChannelDeps, Connection } from '../deps.ts'
+import { accountOf } from '../speaker.ts'
+import { hashToken, type Known, newToken, tokenOf, VISITOR_TTL_MS } from './visitor.ts'
+
+export async function visitorFor(
+  { store: { channels }, now }: ChannelDeps,
+  headers: Headers,
+  { id }: Connection,
+  known: Known | null,
+): Promise<{ visitor: ChannelVisitor; token: string }> {
+  const given = tokenOf(headers, id)
+  const found = given === null ? null : await channels.visitor(id, hashToken(given))
+  // Whoever is known now and was not, or was another, is somebody else.
+  if (given !== null && found !== null && found.subject === (known?.subject ?? null))
+    return { visitor: found, token: given }
+  const token = newToken()
+  const visitor: ChannelVisitor = {
+    token_sha256: hashToken(token),
+    connection_id: id,
+    subject: known?.subject ?? null,
+    name: known?.name ?? null,
+    expires_at: now() + VISITOR_TTL_MS,
+  }
+  await channels.putVisitor(visitor)
+  return { visitor, token }
+}
+
+export type Told = { level: string; language: string; text: string }
+export function disclosureOf({ disclosure, agent, model }: Connection, language: string | null): Told | null {
+  const shown = disclosureText(disclosure, { agent, model, language, hasCommands: false })
+  return shown === null ? null : { level: disclosure.level, ...shown }
+}
+
+/** The id of the session that goes on, or of a new one; its log begins with the disclosure. */
+export async function conversationOf(
+  deps: ChannelDeps,
+  connection: Connection,
+  key: string,
+  told: Told | null,
+): Promise<string> {
+  const { store } = deps
+  const last = await store.channels.conversation(connection.id, key)
+  const standing = last === null ? null : await store.getSession(last.session_id)
+  const generation = standing?.status === 'archived' ? (last?.generation ?? 0) + 1 : (last?.generation ?? 0)
+  const session_id = derivedId('channel', connection.id, key, generation)
+  await store.channels.openConversation({
+    session_id,
+    connection_id: connection.id,
+    key,
+    generation,
+    opened_by: generation,
+    target: '{}',
+    language: told?.language ?? null,
+  })
+  if ((await store.getSession(session_id)) === null)
+    await createSession({ ...deps, newId: () => session_id }, deps.agents, {
+      agent: connection.agent,
+      channel: 'website',
+      principal: accountOf(connection),
+    })
+  if (told !== null) await present(deps, session_id, told)
+  return session_id
+}
+
+async function present(deps: ChannelDeps, sessionId: string, { level, language, text }: Told): Promise<void> {
+  const conversation = await deps.store.channels.conversationOf(sessionId)
+  if (conversation === null || conversation.disclosed_at !== null) return
+  const shown = { level, channel: 'website', language, text, platform_message_id: null }
+  try {
+    await presentDisclosure(deps, sessionId, shown)
+  } catch (thrown) {
+    // Another tab was first.
+    const refused = thrown instanceof AppError ? thrown.cause : thrown
+    if (!(refused instanceof CommitRefused) || refused.refusal !== 'already_accepted') throw thrown
+  }
+}

@@ -1,0 +1,42 @@
+/** What a frame sends. */
+import { AppError } from '@cairn/protocol'
+import { z } from 'zod'
+
+export const BeginBody = z.strictObject({
+  key: z.string().max(100),
+  identity: z.string().max(4_000).optional().describe('a JWT that the host page signed'),
+  language: z.string().max(20).optional().describe('of the browser'),
+  no_cookies: z.boolean().optional().describe('the answer holds the token, for the header'),
+})
+export const MessageBody = z.strictObject({
+  content: z
+    .string()
+    .max(20_000)
+    .regex(/[^\s\u200b-\u200d\u2060]/, 'must not be blank'),
+})
+export const RespondBody = z.strictObject({
+  responses: z
+    .array(z.strictObject({ question: z.string().max(20_000), answer: z.string().min(1).max(20_000) }))
+    .min(1)
+    .max(20),
+})
+
+export function bodyOf<S extends z.ZodType>(
+  { headers, raw }: { headers: Headers; raw: Uint8Array },
+  schema: S,
+): z.output<S> {
+  // A form of another site can send no JSON without asking first.
+  if (!(headers.get('content-type') ?? '').startsWith('application/json'))
+    throw new AppError('unsupported_media_type', 'Send application/json.')
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
+  } catch (cause) {
+    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause })
+  }
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const errors = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
+  const detail = errors.map(({ path, message }) => `${path || 'body'}: ${message}`).join('; ')
+  throw new AppError('invalid_body', detail, { extra: { errors } })
+}

@@ -1,0 +1,71 @@
+/** Which website a request is of, and whose conversation. Of others the answer is that there is none. */
+import type { ChannelVisitor } from '@cairn/log'
+import { AppError } from '@cairn/protocol'
+import type { Call } from '../adapter.ts'
+import type { ChannelDeps, Connection } from '../deps.ts'
+import * as visitors from './visitor.ts'
+
+export type Site = {
+  connection: Connection
+  origins: readonly string[]
+  identitySecret: string | null
+  requireConfirm: boolean
+}
+export type Owner = { site: Site; visitor: ChannelVisitor; token: string }
+/** `signal`: the caller has gone. */
+export type SiteCall = Call & { path: string; signal: AbortSignal }
+export type SiteDeps = ChannelDeps & {
+  env: Readonly<Record<string, string | undefined>>
+  /** A connection that this process runs. */
+  find: (connectionId: string) => Connection | null
+}
+
+const KEY = /^cairn_wk_([A-Za-z0-9-]{1,64})$/
+/** A key names the connection and is no secret: it stands in every page. */
+export const siteOfKey = (deps: SiteDeps, key: string | null): Promise<Site> =>
+  siteOf(deps, KEY.exec(key ?? '')?.[1] ?? '')
+
+async function siteOf({ store, env, find }: SiteDeps, connectionId: string): Promise<Site> {
+  const connection = find(connectionId)
+  const settings = connection?.settings
+  if (
+    connection === null ||
+    settings?.platform !== 'website' ||
+    (await store.channels.getConnection(connection.id))?.state === 'disabled'
+  )
+    throw new AppError('not_found', 'There is no such widget, or it is disabled.')
+  const { origins, require_confirm, identity_secret_env } = settings
+  return {
+    connection,
+    origins,
+    requireConfirm: require_confirm,
+    identitySecret: identity_secret_env === undefined ? null : (env[identity_secret_env] ?? null),
+  }
+}
+
+export async function ownerOf(deps: SiteDeps, headers: Headers, id: string): Promise<Owner> {
+  const { channels } = deps.store
+  const conversation = await channels.conversationOf(id)
+  const token = conversation === null ? null : visitors.tokenOf(headers, conversation.connection_id)
+  const visitor =
+    conversation === null || token === null
+      ? null
+      : await channels.visitor(conversation.connection_id, visitors.hashToken(token))
+  if (token === null || visitor === null || conversation?.key !== visitors.visitorKey(visitor))
+    throw new AppError('not_found', `There is no conversation ${id}.`)
+  return { site: await siteOf(deps, conversation.connection_id), visitor, token }
+}
+
+/** As `ownerOf`, for a request that writes. */
+export async function writerOf(deps: SiteDeps, { headers }: SiteCall, id: string): Promise<Owner> {
+  const owner = await ownerOf(deps, headers, id)
+  visitors.checkOrigin(headers, owner.site.origins)
+  visitors.checkCsrf(headers, owner.token)
+  return owner
+}
+
+export async function checkConfirmed({ store }: SiteDeps, { requireConfirm, connection }: Site, id: string) {
+  if (!requireConfirm || connection.disclosure.level === 'none') return
+  if ((await store.read(id, 0, 1, ['disclosure.confirmed'])).length > 0) return
+  throw new AppError('disclosure_required', 'Accept the disclosure of this conversation first.')
+}

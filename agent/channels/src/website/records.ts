@@ -1,0 +1,52 @@
+/**
+ * What a visitor sees of an event: its id, type and time, and of its data these keys and no others. Pure, and
+ * total: a type without a row here never reaches a website.
+ */
+import { decodeEvent, type EventOf, type EventType, type SessionEvent } from '@cairn/protocol'
+
+export type VisitorRecord = { id: number; type: EventType; created_at: string; data: Record<string, unknown> }
+type Row<T extends EventType> = (data: EventOf<T>['data']) => Record<string, unknown> | null
+
+const ROWS: { [T in EventType]?: Row<T> } = {
+  'disclosure.presented': ({ level, language }) => ({ level, language }),
+  // What the service itself says to the model is not of the conversation.
+  'user.message': ({ content, attachments, synthetic }) =>
+    synthetic === undefined
+      ? { content, ...(attachments && { attachments: attachments.map(({ filename }) => ({ filename })) }) }
+      : null,
+  'llm.delta': ({ content, reset }) =>
+    content === undefined && reset === undefined ? null : { content, ...(reset && { reset }) },
+  'llm.response': ({ message }) =>
+    message.content === '' ? null : { message: { content: message.content } },
+  'inbox.input_required': ({ tool_call_id, questions }) => ({
+    tool_call_id,
+    questions: questions.map(({ prompt, choices, allow_other }) => ({
+      prompt,
+      ...(choices && { choices: choices.map(({ label }) => ({ label })) }),
+      ...(allow_other !== undefined && { allow_other }),
+    })),
+  }),
+  // Somebody else decides; what about is theirs.
+  'inbox.governance_gate': () => ({}),
+  'inbox.action_required': () => ({}),
+  'ask_user_question.response': ({ tool_call_id, responses }) => ({
+    tool_call_id,
+    responses: responses.map(({ question, answer }) => ({ question, answer })),
+  }),
+  'artifact.created': ({ artifact_id, name, kind, size }) => ({ artifact_id, name, kind, size }),
+  'code.run_channel_update': ({ text }) => ({ text }),
+  'loop.result': ({ content }) => ({ content }),
+  'session.stopped': () => ({}),
+  'session.fail': ({ error_category }) => ({ error_category }),
+}
+export const VISITOR_TYPES = Object.keys(ROWS) as EventType[]
+
+/** Null: nothing of it is for visitors. */
+export function visitorRecord(json: string): VisitorRecord | null {
+  const event: SessionEvent = decodeEvent(json)
+  const row = ROWS[event.type] as Row<EventType> | undefined
+  const data = row?.(event.data as never)
+  return data === undefined || data === null
+    ? null
+    : { id: event.id, type: event.type, created_at: event.created_at, data }
+}

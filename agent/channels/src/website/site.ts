@@ -1,0 +1,90 @@
+/** The website widget: its files, and the routes that a visitor's frame calls below `/v1/website/`. */
+import { AppError } from '@cairn/protocol'
+import { assetOf, framePage } from './assets.ts'
+import { ownerOf, type SiteCall, type SiteDeps, siteOfKey } from './owner.ts'
+import { streamFor } from './stream.ts'
+import { visitorKey } from './visitor.ts'
+import * as routes from './visitor-routes.ts'
+
+export type Website = {
+  handle(call: SiteCall): Promise<Response>
+  /** Ends every stream. */
+  stop(): void
+}
+
+export const WEBSITE_PREFIX = '/v1/website/'
+const SESSION = /^sessions\/([A-Za-z0-9-]{1,64})\/(\S{1,300})$/
+const RESPOND = /^questions\/([^/]{1,200})\/respond$/
+const WRITES = {
+  messages: routes.say,
+  stop: routes.stop,
+  end: routes.end,
+  'confirm-disclosure': routes.confirm,
+} as const
+/** Tabs of one visitor. */
+const STREAMS = 5
+
+export function createWebsite(deps: SiteDeps): Website {
+  const stopping = new AbortController()
+  const streams = createCount(STREAMS)
+  return {
+    stop: () => stopping.abort(),
+    async handle(call) {
+      const path = call.path.slice(WEBSITE_PREFIX.length)
+      const asset = call.method === 'GET' ? assetOf(path) : null
+      if (asset !== null) return asset
+      if (path === 'frame')
+        return framePage((await siteOfKey(deps, as('GET', call).query.get('key'))).origins)
+      if (path === 'sessions') return routes.begin(deps, as('POST', call))
+      const [, id = '', action = ''] = SESSION.exec(path) ?? []
+      const [, callId] = RESPOND.exec(action) ?? []
+      if (action === 'events') return follow(as('GET', call), id)
+      if (callId !== undefined) return routes.respond(deps, as('POST', call), id, decoded(callId))
+      if (Object.hasOwn(WRITES, action))
+        return WRITES[action as keyof typeof WRITES](deps, as('POST', call), id)
+      throw new AppError('not_found', `There is no ${call.path.slice(0, 200)}.`)
+    },
+  }
+
+  async function follow(call: SiteCall, id: string): Promise<Response> {
+    const { visitor } = await ownerOf(deps, call.headers, id)
+    const after = call.query.get('after') ?? call.headers.get('last-event-id') ?? '0'
+    if (!/^\d{1,15}$/.test(after))
+      throw new AppError('invalid_cursor', 'after must be a non-negative integer.')
+    const leave = streams.enter(visitorKey(visitor))
+    if (leave === null)
+      throw new AppError('too_many_streams', `A visitor may have ${STREAMS} streams at once.`)
+    const signal = AbortSignal.any([call.signal, stopping.signal])
+    return streamFor(deps.store, id, Number(after), signal, leave)
+  }
+}
+
+function as(method: string, call: SiteCall): SiteCall {
+  if (call.method === method) return call
+  throw new AppError('method_not_allowed', `${call.method} is not possible here; ${method} is.`)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (cause) {
+    throw new AppError('bad_request', 'The path is not encoded as URLs are.', { cause })
+  }
+}
+
+/** How many there are of a key; null: there are as many as there may be. */
+function createCount(most: number) {
+  const counts = new Map<string, number>()
+  return {
+    enter(key: string): (() => void) | null {
+      const count = counts.get(key) ?? 0
+      if (count >= most) return null
+      counts.set(key, count + 1)
+      return () => {
+        const left = (counts.get(key) ?? 1) - 1
+        if (left === 0) counts.delete(key)
+        else counts.set(key, left)
+      }
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/** What a visitor's frame asks for. A visitor speaks with the connection's service account. */
+import { AppError } from '@cairn/protocol'
+import { answerQuestion, archiveSession, confirmDisclosure, stopSession } from '@cairn/sessions'
+import { accountOf } from '../speaker.ts'
+import { conversationOf, disclosureOf, visitorFor } from './begin-conversation.ts'
+import { BeginBody, bodyOf, MessageBody, RespondBody } from './bodies.ts'
+import { checkConfirmed, type SiteCall, type SiteDeps, siteOfKey, writerOf } from './owner.ts'
+import { sayAs } from './say.ts'
+import * as visitors from './visitor.ts'
+
+const done = (): Response => new Response(null, { status: 204 })
+
+/** The visitor's conversation, made where they have none. */
+export async function begin(deps: SiteDeps, call: SiteCall): Promise<Response> {
+  const { key, identity, language, no_cookies } = bodyOf(call, BeginBody)
+  const { connection, origins, identitySecret, requireConfirm } = await siteOfKey(deps, key)
+  visitors.checkOrigin(call.headers, origins)
+  const known =
+    identity === undefined ? null : await visitors.verifyIdentity(identity, identitySecret, deps.now())
+  const { visitor, token } = await visitorFor(deps, call.headers, connection, known)
+  const told = disclosureOf(connection, language ?? null)
+  const session_id = await conversationOf(deps, connection, visitors.visitorKey(visitor), told)
+  const confirmed = await deps.store.read(session_id, 0, 1, ['disclosure.confirmed'])
+  const answer = {
+    session_id,
+    csrf: visitors.csrfOf(token),
+    disclosure: told,
+    require_confirm: requireConfirm && told !== null,
+    confirmed: confirmed.length > 0,
+    ...(no_cookies === true ? { token } : {}),
+  }
+  const headers = no_cookies === true ? {} : { 'set-cookie': visitors.cookieLine(connection.id, token) }
+  return Response.json(answer, { status: 201, headers })
+}
+
+export async function say(deps: SiteDeps, call: SiteCall, id: string): Promise<Response> {
+  const { site, visitor } = await writerOf(deps, call, id)
+  const { content } = bodyOf(call, MessageBody)
+  await checkConfirmed(deps, site, id)
+  const key = call.headers.get('idempotency-key') ?? deps.newId()
+  const taken = await sayAs(deps, site.connection, visitor, { session_id: id, content, key })
+  return Response.json(taken, { status: 202 })
+}
+
+export async function respond(deps: SiteDeps, call: SiteCall, id: string, callId: string): Promise<Response> {
+  const { site } = await writerOf(deps, call, id)
+  const { responses } = bodyOf(call, RespondBody)
+  await checkConfirmed(deps, site, id)
+  const principal = accountOf(site.connection)
+  const answer = { session_id: id, tool_call_id: callId, responses, principal }
+  const { last_id } = await answerQuestion(deps, answer)
+  return Response.json({ event_id: last_id, taken_as: 'answer' }, { status: 202 })
+}
+
+export async function stop(deps: SiteDeps, call: SiteCall, id: string): Promise<Response> {
+  await writerOf(deps, call, id)
+  try {
+    await stopSession(deps, id, 'channel_stop')
+  } catch (thrown) {
+    // What runs nothing is stopped.
+    if (!(thrown instanceof AppError) || thrown.code !== 'wrong_state') throw thrown
+  }
+  return done()
+}
+
+export async function end(deps: SiteDeps, call: SiteCall, id: string): Promise<Response> {
+  await writerOf(deps, call, id)
+  const session = await deps.store.getSession(id)
+  if (session !== null && session.status !== 'archived') await archiveSession(deps, session)
+  return done()
+}
+
+export async function confirm(deps: SiteDeps, call: SiteCall, id: string): Promise<Response> {
+  const { site, visitor } = await writerOf(deps, call, id)
+  const { level } = site.connection.disclosure
+  const principal = accountOf(site.connection)
+  await confirmDisclosure(deps, id, level, principal, visitors.shortId(visitor))
+  return done()
+}

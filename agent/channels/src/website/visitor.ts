@@ -1,0 +1,88 @@
+/**
+ * Who a visitor is: a random token that only their browser has, of which the store keeps the hash. Where the
+ * host page knows them, it says so in a JWT that it signed.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ChannelVisitor } from '@cairn/log'
+import { AppError } from '@cairn/protocol'
+import { errors, jwtVerify } from 'jose'
+
+export const VISITOR_TTL_MS = 30 * 24 * 60 * 60_000
+/** An identity is for now: the page signs a fresh one at each visit. */
+const MOST_IDENTITY_S = 300
+const CSRF_HEADER = 'x-cairn-csrf'
+const SCHEME = 'Visitor '
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const hashToken = sha256
+export const newToken = (): string => randomBytes(32).toString('base64url')
+/** Only a page that was given the token can name it. */
+export const csrfOf = (token: string): string => sha256(`csrf/${token}`).slice(0, 32)
+/** Of the conversation: who is known has one wherever they are. */
+export const visitorKey = ({
+  subject,
+  token_sha256,
+}: Pick<ChannelVisitor, 'subject' | 'token_sha256'>): string =>
+  subject === null ? `visitor:${token_sha256}` : `user:${sha256(subject)}`
+
+/** Names them in events; nobody gets in with it. */
+export const shortId = ({ token_sha256 }: Pick<ChannelVisitor, 'token_sha256'>): string =>
+  token_sha256.slice(0, 16)
+
+const cookieName = (connectionId: string): string => `cairn_visitor_${sha256(connectionId).slice(0, 12)}`
+
+/** SameSite=None, for the frame is on another site's page; Partitioned, so that it is of that page alone. */
+export const cookieLine = (connectionId: string, token: string): string =>
+  `${cookieName(connectionId)}=${token}; Path=/v1/website/; Max-Age=${VISITOR_TTL_MS / 1000}; HttpOnly; ` +
+  'Secure; SameSite=None; Partitioned'
+
+/** Where cookies are refused, the frame sends the token itself. */
+export function tokenOf(headers: Headers, connectionId: string): string | null {
+  const authorization = headers.get('authorization')
+  if (authorization?.startsWith(SCHEME)) return authorization.slice(SCHEME.length)
+  const name = `${cookieName(connectionId)}=`
+  const found = (headers.get('cookie') ?? '').split(/;\s*/).find(part => part.startsWith(name))
+  return found?.slice(name.length) ?? null
+}
+
+export function checkCsrf(headers: Headers, token: string): void {
+  const [given, wanted] = [Buffer.from(headers.get(CSRF_HEADER) ?? ''), Buffer.from(csrfOf(token))]
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
+    throw new AppError('csrf', `A request that writes needs the header ${CSRF_HEADER} of this conversation.`)
+}
+
+/** The page of the frame itself, or one of those that the connection names. */
+export function checkOrigin(headers: Headers, origins: readonly string[]): void {
+  const origin = headers.get('origin')
+  const own = origin !== null && URL.canParse(origin) && new URL(origin).host === headers.get('host')
+  if (origin === null || !(own || origins.includes(origin)))
+    throw new AppError(
+      'origin_not_allowed',
+      `${origin ?? 'A request without Origin'} may not write here: the connection names those that may.`,
+    )
+}
+
+export type Known = { subject: string; name: string | null }
+export async function verifyIdentity(jwt: string, secret: string | null, now: number): Promise<Known> {
+  if (secret === null)
+    throw new AppError('unauthenticated', 'This website has no identity_secret_env, so it takes no identity.')
+  try {
+    const { payload } = await jwtVerify(jwt, new TextEncoder().encode(secret), {
+      algorithms: ['HS256'],
+      requiredClaims: ['sub', 'exp'],
+      currentDate: new Date(now),
+    })
+    const { sub = '', exp = 0, name } = payload as { sub?: string; exp?: number; name?: unknown }
+    if (exp - now / 1000 > MOST_IDENTITY_S)
+      throw new AppError(
+        'unauthenticated',
+        `The identity is valid for over ${MOST_IDENTITY_S} s: sign a fresh one.`,
+      )
+    if (sub === '' || sub.length > 200)
+      throw new AppError('unauthenticated', 'sub must have 1 to 200 characters.')
+    return { subject: sub, name: typeof name === 'string' ? name.slice(0, 200) : null }
+  } catch (thrown) {
+    if (!(thrown instanceof errors.JOSEError)) throw thrown
+    throw new AppError('unauthenticated', `The identity was not taken: ${thrown.code}.`, { cause: thrown })
+  }
+}
