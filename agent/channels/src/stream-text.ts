@@ -1,5 +1,5 @@
 /** What a running turn shows of its answer, and when it is shown anew. Pure. */
-import type { EventType, SessionEvent } from '@cairn/protocol'
+import type { EventOf, EventType, SessionEvent } from '@cairn/protocol'
 
 export type Streamed = {
   text: string
@@ -9,25 +9,25 @@ export type Streamed = {
   isUpdate: boolean
 }
 export const NOTHING_STREAMED: Streamed = { text: '', call: '', isUpdate: false }
+type Fold<T extends EventType> = (streamed: Streamed, data: EventOf<T>['data']) => Streamed
 /** The types that it is made of. Of a delta only `content`: reasoning is nobody's business. */
-export const STREAMED: readonly EventType[] = ['llm.delta', 'llm.response', 'code.run_channel_update']
-
-export function foldStreamed(streamed: Streamed, event: SessionEvent): Streamed {
-  if (event.type === 'code.run_channel_update')
-    return { text: event.data.text, call: 'update', isUpdate: true }
-  if (event.type === 'llm.delta') {
-    const { content, reset, turn_id, iteration_index } = event.data
+const FOLDS: { [T in EventType]?: Fold<T> } = {
+  'code.run_channel_update': (_streamed, { text }) => ({ text, call: 'update', isUpdate: true }),
+  'llm.delta': (streamed, { content, reset, turn_id, iteration_index }) => {
     const call = `${turn_id}/${iteration_index}`
     if (reset === true) return { text: '', call, isUpdate: false }
     if (content === undefined) return streamed
     return { text: streamed.call === call ? streamed.text + content : content, call, isUpdate: false }
-  }
-  if (event.type === 'llm.response')
-    // An answer has a part of its own; what is said before a call of a tool is progress.
-    return event.data.message.tool_calls === undefined
-      ? NOTHING_STREAMED
-      : { ...streamed, text: event.data.message.content, call: 'said' }
-  return streamed
+  },
+  // An answer has a part of its own; what is said before a call of a tool is progress.
+  'llm.response': (streamed, { message: { tool_calls, content } }) =>
+    tool_calls === undefined ? NOTHING_STREAMED : { ...streamed, text: content, call: 'said' },
+}
+export const STREAMED = Object.keys(FOLDS) as readonly EventType[]
+
+export function foldStreamed(streamed: Streamed, event: SessionEvent): Streamed {
+  const fold = FOLDS[event.type] as Fold<EventType> | undefined
+  return fold === undefined ? streamed : fold(streamed, event.data as never)
 }
 
 export type Shown = { text: string; at: number } | null

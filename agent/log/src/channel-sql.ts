@@ -117,7 +117,8 @@ export const CHANNEL_SQL = {
   dueConversations:
     'SELECT c.*, s.last_id, CASE WHEN s.wake_id > s.cursor THEN 1 ELSE 0 END AS running, ' +
     'CASE WHEN EXISTS (SELECT 1 FROM inbox_items i WHERE i.session_key = s.key AND ' +
-    "i.status = 'pending' AND i.kind IN ('input_required', 'action_required')) THEN 1 ELSE 0 END AS waiting " +
+    "i.status = 'pending' AND i.kind IN ('input_required', 'action_required')) THEN 1 ELSE 0 END " +
+    'AS waiting ' +
     'FROM channel_conversations c JOIN sessions s ON s.id = c.session_id WHERE c.connection_id = $1 AND ' +
     'c.routed = 1 AND c.next_at <= $2 AND s.last_id > c.delivered_through AND c.session_id > $3 ' +
     'ORDER BY c.session_id LIMIT $4',
