@@ -145,6 +145,21 @@ CREATE TABLE channel_visitors (
   expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE code_runs (
+  run_id TEXT PRIMARY KEY,
+  session_id TEXT NOT NULL,
+  source_event_id INTEGER NOT NULL,    -- the user.message of the command, or the tool.call
+  agent TEXT NOT NULL,
+  acp_session_id TEXT,                 -- the agent's own name of its session
+  state TEXT NOT NULL,                 -- running, parked, done
+  attempts INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  UNIQUE (session_id, source_event_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE event_positions (
   session_key INTEGER NOT NULL,
   id INTEGER NOT NULL,
@@ -420,6 +435,8 @@ CREATE INDEX channel_prompts_by_item ON channel_prompts (item_id) WHERE item_id 
 CREATE INDEX channel_prompts_by_session ON channel_prompts (session_id);
 
 CREATE INDEX channel_visitors_by_expiry ON channel_visitors (expires_at);
+
+CREATE UNIQUE INDEX code_runs_at_work ON code_runs (session_id) WHERE state <> 'done';
 
 CREATE INDEX grants_by_call ON grants (session_key, tool, arguments_hash);
 

@@ -1,4 +1,4 @@
--- Connections made in the web UI and what belongs to them, as in migrations/0017_channel_connections.sql.
+-- Connections made in the web UI and what belongs to them, as in migrations/0018_channel_connections.sql.
 ALTER TABLE channel_connections ADD COLUMN origin TEXT NOT NULL DEFAULT 'config';  -- config, ui
 ALTER TABLE channel_connections ADD COLUMN settings TEXT;       -- JSON, of one that the web UI made
 ALTER TABLE channel_connections ADD COLUMN sealed TEXT;         -- its secrets, encrypted

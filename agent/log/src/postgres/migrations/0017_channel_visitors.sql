@@ -1,4 +1,4 @@
--- Who sits in the frame of a website, as in migrations/0018_channel_visitors.sql.
+-- Who sits in the frame of a website, as in migrations/0019_channel_visitors.sql.
 CREATE TABLE channel_visitors (
   token_sha256 TEXT PRIMARY KEY,       -- of what only their browser has
   connection_id TEXT NOT NULL,
