@@ -39,6 +39,9 @@ export type Broker = {
 
 const PREFIX = '/_cairn/llm/'
 const MAX_BODY = 32 * 2 ** 20
+/** What a run may call with the operator's key: models, and which there are. No batches, no files. */
+const ANSWERS = 'chat/completions|completions|responses|embeddings|messages(/count_tokens)?'
+const CALLS = new RegExp(`^(/v1)?/(${ANSWERS}|models(/[\\w.:-]+)?)$`)
 /** What goes on to the model server; everything else is the agent's and its box's. */
 const PASSED = ['content-type', 'accept', 'anthropic-version', 'anthropic-beta', 'openai-beta', 'user-agent']
 
@@ -77,8 +80,8 @@ export function createBroker(options: BrokerOptions): Broker {
       if (problem !== null) return refused(response, ...problem)
       forward(request, response, options, { path, signal: closed.signal, count }).catch((thrown: unknown) => {
         if (response.headersSent) return void response.destroy()
-        const message = thrown instanceof TooLarge ? thrown.message : 'the model server does not answer'
-        refused(response, thrown instanceof TooLarge ? 413 : 502, 'upstream', message)
+        if (thrown instanceof RefusedCall) refused(response, ...thrown.problem)
+        else refused(response, 502, 'upstream', 'the model server does not answer')
       })
     },
   }
@@ -94,10 +97,19 @@ function refuse(
     /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? request.headers['x-api-key']
   if (about.isClosed || typeof given !== 'string' || !isSame(given, about.token))
     return [401, 'token', 'this takes the token of a run that is under way']
-  if (request.url?.startsWith(`${about.path}/`) !== true)
-    return [404, 'not_found', `this run reaches ${about.path}/…`]
+  const called = callOf(request.url ?? '', about.path)
+  if (called === null) return [404, 'not_found', `this run reaches ${about.path}/…, as models are called`]
   const spent = about.overspent()
   return spent === null ? null : [429, 'budget', spent]
+}
+
+/** Below the provider's address, with `..` resolved; null: no call that a run may make. */
+function callOf(url: string, path: string): string | null {
+  if (!url.startsWith(`${path}/`)) return null
+  const below = url.slice(path.length)
+  if (!URL.canParse(below, 'http://box')) return null
+  const { pathname, search } = new URL(below, 'http://box')
+  return CALLS.test(pathname) ? pathname + search : null
 }
 
 function isSame(a: string, b: string): boolean {
@@ -111,8 +123,14 @@ function refused(response: ServerResponse, status: number, code: string, message
   response.end(JSON.stringify({ type: 'error', error: { type: code, code, message } }))
 }
 
-class TooLarge extends Error {
-  override readonly name = 'TooLarge'
+/** A call that is refused once its body is read. */
+class RefusedCall extends Error {
+  override readonly name = 'RefusedCall'
+  readonly problem: Problem
+  constructor(...problem: Problem) {
+    super(problem[2])
+    this.problem = problem
+  }
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
@@ -120,7 +138,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   let size = 0
   for await (const chunk of request) {
     size += (chunk as Buffer).length
-    if (size > MAX_BODY) throw new TooLarge(`a request to a model is at most ${MAX_BODY / 2 ** 20} MB`)
+    if (size > MAX_BODY)
+      throw new RefusedCall(413, 'too_large', `a request to a model is at most ${MAX_BODY / 2 ** 20} MB`)
     chunks.push(chunk as Buffer)
   }
   return Buffer.concat(chunks)
@@ -149,15 +168,17 @@ function prepare(body: Buffer, path: string): Asked {
 async function forward(
   request: IncomingMessage,
   response: ServerResponse,
-  { provider, upstream, model, fetch }: BrokerOptions,
+  options: BrokerOptions,
   {
     path,
     signal,
     count,
   }: { path: string; signal: AbortSignal; count: (usage: Usage, model: string) => void },
 ): Promise<void> {
-  const below = request.url!.slice(path.length)
-  const asked = prepare(await readBody(request), new URL(below, 'http://box').pathname)
+  const { provider, upstream, model, fetch } = options
+  const below = callOf(request.url ?? '', path) ?? ''
+  const asked = prepare(await readBody(request), below.replace(/\?.*$/, ''))
+  checkPriced(options, asked.model)
   const gone = new AbortController()
   response.once('close', () => gone.abort(new Error('the agent has gone')))
   const answer = await fetch(upstream.base_url.replace(/\/+$/, '') + below, {
@@ -188,6 +209,18 @@ async function forward(
     // What was answered was used, whether the agent has read it or not.
     count(reader.usage(), asked.model === null ? model : `${provider}/${asked.model}`)
   }
+}
+
+/** Where money is the limit, a model without a rate would have none. */
+function checkPriced({ provider, model, budget, ratesOf }: BrokerOptions, asked: string | null): void {
+  const isPriced = (name: string): boolean => {
+    const rates = ratesOf(name)
+    return rates?.input !== undefined && rates.output !== undefined
+  }
+  const name = `${provider}/${asked}`
+  if (asked === null || budget.max_cost_usd === null || !isPriced(model) || isPriced(name)) return
+  const why = `${name} has no rate in models.catalog, and the run's budget is in money: ask for ${model}`
+  throw new RefusedCall(400, 'unpriced_model', why)
 }
 
 function headersOf(request: IncomingMessage, { kind, key, headers }: Upstream): Record<string, string> {

@@ -88,6 +88,9 @@ test.each([
   ['another token', { authorization: 'Bearer cairn_run_no' }, '/_cairn/llm/vendor/chat/completions', 401],
   ['another provider', null, '/_cairn/llm/other/chat/completions', 404],
   ['a path beside it', null, '/_cairn/llm/vendor-two/x', 404],
+  ['a call that no model answers', null, '/_cairn/llm/vendor/files', 404],
+  ['a batch, whose cost is told later', null, '/_cairn/llm/vendor/v1/batches', 404],
+  ['a way up', null, '/_cairn/llm/vendor/chat/completions/%2e%2e/%2e%2e/%2e%2e/admin', 404],
 ] as const)('%s reaches nothing', async (_, headers, path, status) => {
   const { seen, ask, auth } = await open('openai', CHAT)
   expect((await ask(path, headers ?? auth)).status).toBe(status)
@@ -117,6 +120,14 @@ test('a model without a rate is told by its name', async () => {
   const { broker, ask, auth, chat } = await open('openai', CHAT)
   await (await ask(chat, auth, { model: 'small', stream: true })).text()
   expect(broker.used()).toMatchObject({ input_tokens: 100, cost_usd: null, model: 'vendor/small' })
+})
+
+test('a budget in money is not spent on a model whose cost nobody knows', async () => {
+  const { seen, ask, auth, chat } = await open('openai', CHAT, { max_cost_usd: 5, max_tokens: null })
+  const refused = await ask(chat, auth, { model: 'small', stream: true })
+  expect(refused.status).toBe(400)
+  expect(await refused.json()).toMatchObject({ error: { code: 'unpriced_model' } })
+  expect(seen).toEqual([])
 })
 
 test('a server of Anthropic gets its own header, and its cache is a part of the input', async () => {
