@@ -155,7 +155,7 @@ test('three exports of the same sessions are the same bytes, in every format', a
   await rated(client, 'pick', 'up', { model: 'test/good' })
   await rated(client, 'do something', 'up')
   await rated(client, '/goal two versions', 'up')
-  for (const format of ['jsonl', 'sft', 'dpo', 'atif']) {
+  for (const format of ['jsonl', 'sft', 'dpo', 'kto', 'atif']) {
     const file = (nth: number): string => join(place.dir, `${nth}.${format}.jsonl`)
     for (const nth of [1, 2, 3])
       expect((await cairn(place, ['export', '--all', '--format', format, '--out', file(nth)])).code).toBe(0)

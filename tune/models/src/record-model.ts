@@ -56,13 +56,8 @@ export function recordModel(
   model: Model & { trainsHead: boolean },
   batch: Batch,
 ): { loss: Tensor; losses: Tensor; hidden: Tensor } {
-  const { g, config, dtype } = model
-  const hidden = recordHidden(
-    model,
-    batch,
-    (layer, q, k, v, sinks) =>
-      g.attention({ q, k, v, cu_seqlens: batch.cuSeqlens, sinks }, attentionAttrs(config, layer)).y,
-  )
+  const { g, dtype } = model
+  const hidden = recordPacked(model, batch)
   const head = headOf(model)
   const loss = model.trainsHead ? g.head_loss_trained : g.head_loss
   return {
@@ -70,6 +65,23 @@ export function recordModel(
     hidden,
   }
 }
+
+/** Records the forward pass up to the log-probability of each target, (T); 0 where there is none. */
+export const recordLogps = (model: Model, batch: Batch): Tensor =>
+  model.g.token_logps(
+    { x: recordPacked(model, batch), weight: headOf(model), targets: batch.targets },
+    { arithmetic: model.dtype, chunk: lossChunk },
+  ).logps
+
+/** Records the model over packed documents up to its last norm. */
+const recordPacked = (model: Model, batch: Batch): Tensor =>
+  recordHidden(
+    model,
+    batch,
+    (layer, q, k, v, sinks) =>
+      model.g.attention({ q, k, v, cu_seqlens: batch.cuSeqlens, sinks }, attentionAttrs(model.config, layer))
+        .y,
+  )
 
 const EMBEDDINGS = 'model.embed_tokens.weight'
 

@@ -3,57 +3,12 @@
 #include <stdexcept>
 
 #include "gemm.h"
+#include "head_rows.h"
 #include "kernels.h"
 
 namespace cairn::CAIRN_ISA {
 
 namespace {
-
-constexpr int kIgnored = -100;
-
-template <class T>
-inline float row_max(const T* z, int64_t n) {
-  float most = -__builtin_inff();
-  vf lanes = splat(most);
-  int64_t i = 0;
-  for (; i + VL <= n; i += VL) lanes = max(lanes, load(z + i));
-  most = max_lanes(lanes);
-  for (; i < n; i++) {
-    vf one = splat(0);
-    if constexpr (sizeof(T) == 2) one[0] = decode_bf16(z[i].bits);
-    else one[0] = z[i];
-    most = one[0] > most ? one[0] : most;
-  }
-  return most;
-}
-
-// Calls body(vector, first, live) over a row, the last vector padded with -inf.
-template <class T, class Body>
-inline void over_row(T* z, int64_t n, Body body) {
-  int64_t i = 0;
-  for (; i + VL <= n; i += VL) body(load(z + i), z + i, int(VL));
-  if (i < n) {
-    T scratch[VL];
-    for (int lane = 0; lane < VL; lane++) {
-      if (i + lane < n) scratch[lane] = z[i + lane];
-      else if constexpr (sizeof(T) == 2) scratch[lane].bits = 0xff80;
-      else scratch[lane] = -__builtin_inff();
-    }
-    body(load(scratch), z + i, int(n - i));
-  }
-}
-
-// Probabilities too small to be normal may be zero.
-inline void put(bf16* to, vf value) { store_normal(to, value); }
-inline void put(float* to, vf value) { store(to, value); }
-
-template <class T>
-inline void store_live(T* to, vf value, int live) {
-  if (live == VL) return put(to, value);
-  T scratch[VL];
-  put(scratch, value);
-  std::memcpy(to, scratch, size_t(live) * sizeof(T));
-}
 
 // One row of logits: returns its loss and leaves softmax - onehot.
 template <class T>
@@ -62,27 +17,15 @@ float loss_and_gradient(T* z, int64_t n, int32_t target) {
     std::memset(z, 0, size_t(n) * sizeof(T));
     return 0;
   }
-  float wanted;
-  if constexpr (sizeof(T) == 2) wanted = decode_bf16(z[target].bits);
-  else wanted = z[target];
-  const float most = row_max(z, n);
+  const float wanted = float_at(z, target), most = row_max(z, n);
   vf lanes{};
   over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - most) * kLog2E); });
   const float sum = sum_lanes(lanes), inverse = 1.0f / sum;
   over_row(z, n, [&](vf v, T* to, int live) {
     store_live(to, exp2<sizeof(T) == 2>((v - most) * kLog2E) * inverse, live);
   });
-  const float p = __builtin_expf(wanted - most) * inverse - 1.0f;
-  if constexpr (sizeof(T) == 2) z[target].bits = encode_bf16(p);
-  else z[target] = p;
+  put_one(z + target, __builtin_expf(wanted - most) * inverse - 1.0f);
   return __builtin_logf(sum) + (most - wanted);
-}
-
-inline Dtype logits_dtype(Arithmetic arithmetic) {
-  return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32;
-}
-inline size_t logits_bytes(int64_t rows, int64_t vocab, Arithmetic arithmetic) {
-  return size_t(rows * vocab) * element_size(logits_dtype(arithmetic));
 }
 
 // The first chunk is the longest; the last may have rows that gemm must pack where it reads those of the
@@ -107,9 +50,7 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
   const int64_t tokens = x.dims[0], columns = x.dims[1], vocab = weight.dims[0];
   const int32_t* target = ints_of(targets);
   if (chunk < 1) throw std::runtime_error("chunk must be at least 1");
-  for (int64_t t = 0; t < tokens; t++)
-    if (target[t] != kIgnored && (target[t] < 0 || target[t] >= vocab))
-      throw std::runtime_error("a target lies outside the vocabulary");
+  check_targets(targets, vocab);
 
   const Dtype dtype = logits_dtype(arithmetic);
   Tensor logits{dtype, 2, {min64(chunk, tokens), vocab, 0, 0}, 0, nullptr};

@@ -44,6 +44,13 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void balance_loss(Call& call);
 [[gnu::weak]] void head_loss(Call& call);
 [[gnu::weak]] void head_loss_trained(Call& call);
+[[gnu::weak]] void token_logps(Call& call);
+[[gnu::weak]] void token_logps_grad(Call& call);
+[[gnu::weak]] void segment_sums(Call& call);
+[[gnu::weak]] void segment_sums_grad(Call& call);
+[[gnu::weak]] void dpo_loss(Call& call);
+[[gnu::weak]] void kto_loss(Call& call);
+[[gnu::weak]] void orpo_loss(Call& call);
 [[gnu::weak]] void add(Call& call);
 [[gnu::weak]] void scale(Call& call);
 [[gnu::weak]] void cast(Call& call);
@@ -104,6 +111,13 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void balance_loss_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void head_loss_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void head_loss_trained_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void token_logps_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void token_logps_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void segment_sums_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void segment_sums_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void dpo_loss_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void kto_loss_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void orpo_loss_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void add_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void scale_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void cast_scratch(const Call& call, ScratchSizes& sizes);
@@ -164,6 +178,13 @@ inline const Kernel kKernels[] = {
     balance_loss,
     head_loss,
     head_loss_trained,
+    token_logps,
+    token_logps_grad,
+    segment_sums,
+    segment_sums_grad,
+    dpo_loss,
+    kto_loss,
+    orpo_loss,
     add,
     scale,
     cast,
@@ -223,6 +244,13 @@ inline const ScratchOf kScratchOf[] = {
     balance_loss_scratch,
     head_loss_scratch,
     head_loss_trained_scratch,
+    token_logps_scratch,
+    token_logps_grad_scratch,
+    segment_sums_scratch,
+    segment_sums_grad_scratch,
+    dpo_loss_scratch,
+    kto_loss_scratch,
+    orpo_loss_scratch,
     add_scratch,
     scale_scratch,
     cast_scratch,

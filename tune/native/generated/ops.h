@@ -79,6 +79,13 @@ enum class Op : int32_t {
     balance_loss,
     head_loss,
     head_loss_trained,
+    token_logps,
+    token_logps_grad,
+    segment_sums,
+    segment_sums_grad,
+    dpo_loss,
+    kto_loss,
+    orpo_loss,
     add,
     scale,
     cast,
@@ -98,7 +105,7 @@ enum class Op : int32_t {
     lora_delta,
     gather_rows,
     sample};
-inline constexpr int kOpCount = 58;
+inline constexpr int kOpCount = 65;
 
 struct OpInfo {
   const char* name;
@@ -147,6 +154,13 @@ inline constexpr OpInfo kOps[] = {
     {"balance_loss", 2, 2, 2, {"sums", "times"}, {"loss", "dsums"}},
     {"head_loss", 3, 3, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx"}},
     {"head_loss_trained", 3, 4, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx", "dweight"}},
+    {"token_logps", 3, 2, 2, {"x", "weight", "targets"}, {"logps", "lse"}},
+    {"token_logps_grad", 5, 1, 2, {"dlogps", "lse", "x", "weight", "targets"}, {"dx"}},
+    {"segment_sums", 2, 1, 1, {"x", "segments"}, {"y"}},
+    {"segment_sums_grad", 2, 1, 0, {"dy", "segments"}, {"dx"}},
+    {"dpo_loss", 4, 2, 3, {"scores", "reference", "weights", "lengths"}, {"loss", "dscores"}},
+    {"kto_loss", 4, 2, 1, {"scores", "reference", "weights", "baseline"}, {"loss", "dscores"}},
+    {"orpo_loss", 5, 3, 1, {"scores", "lengths", "weights", "likelihood", "shares"}, {"loss", "dscores", "dlikelihood"}},
     {"add", 2, 1, 0, {"a", "b"}, {"y"}},
     {"scale", 2, 1, 0, {"x", "factor"}, {"y"}},
     {"cast", 1, 1, 1, {"x"}, {"y"}},
@@ -488,6 +502,68 @@ struct HeadLossTrainedAttrs {
   }
 };
 
+struct TokenLogpsAttrs {
+  Arithmetic arithmetic;
+  int32_t chunk;
+  static TokenLogpsAttrs read(const double* values) {
+    TokenLogpsAttrs a;
+    a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
+    a.chunk = static_cast<int32_t>(values[1]);
+    return a;
+  }
+};
+
+struct TokenLogpsGradAttrs {
+  Arithmetic arithmetic;
+  int32_t chunk;
+  static TokenLogpsGradAttrs read(const double* values) {
+    TokenLogpsGradAttrs a;
+    a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
+    a.chunk = static_cast<int32_t>(values[1]);
+    return a;
+  }
+};
+
+struct SegmentSumsAttrs {
+  int32_t count;
+  static SegmentSumsAttrs read(const double* values) {
+    SegmentSumsAttrs a;
+    a.count = static_cast<int32_t>(values[0]);
+    return a;
+  }
+};
+
+struct DpoLossAttrs {
+  int32_t kind;
+  float beta;
+  float label_smoothing;
+  static DpoLossAttrs read(const double* values) {
+    DpoLossAttrs a;
+    a.kind = static_cast<int32_t>(values[0]);
+    a.beta = static_cast<float>(values[1]);
+    a.label_smoothing = static_cast<float>(values[2]);
+    return a;
+  }
+};
+
+struct KtoLossAttrs {
+  float beta;
+  static KtoLossAttrs read(const double* values) {
+    KtoLossAttrs a;
+    a.beta = static_cast<float>(values[0]);
+    return a;
+  }
+};
+
+struct OrpoLossAttrs {
+  float beta;
+  static OrpoLossAttrs read(const double* values) {
+    OrpoLossAttrs a;
+    a.beta = static_cast<float>(values[0]);
+    return a;
+  }
+};
+
 struct CastAttrs {
   Dtype dtype;
   static CastAttrs read(const double* values) {
@@ -681,6 +757,20 @@ namespace head_loss_in { enum : int { x, weight, targets }; }
 namespace head_loss_out { enum : int { loss, losses, dx }; }
 namespace head_loss_trained_in { enum : int { x, weight, targets }; }
 namespace head_loss_trained_out { enum : int { loss, losses, dx, dweight }; }
+namespace token_logps_in { enum : int { x, weight, targets }; }
+namespace token_logps_out { enum : int { logps, lse }; }
+namespace token_logps_grad_in { enum : int { dlogps, lse, x, weight, targets }; }
+namespace token_logps_grad_out { enum : int { dx }; }
+namespace segment_sums_in { enum : int { x, segments }; }
+namespace segment_sums_out { enum : int { y }; }
+namespace segment_sums_grad_in { enum : int { dy, segments }; }
+namespace segment_sums_grad_out { enum : int { dx }; }
+namespace dpo_loss_in { enum : int { scores, reference, weights, lengths }; }
+namespace dpo_loss_out { enum : int { loss, dscores }; }
+namespace kto_loss_in { enum : int { scores, reference, weights, baseline }; }
+namespace kto_loss_out { enum : int { loss, dscores }; }
+namespace orpo_loss_in { enum : int { scores, lengths, weights, likelihood, shares }; }
+namespace orpo_loss_out { enum : int { loss, dscores, dlikelihood }; }
 namespace add_in { enum : int { a, b }; }
 namespace add_out { enum : int { y }; }
 namespace scale_in { enum : int { x, factor }; }

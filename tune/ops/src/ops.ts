@@ -11,6 +11,7 @@
 import type { Dtype } from './dtypes.ts'
 import { EXPERT_OPS } from './expert-ops.ts'
 import { op, type AttrKind, type OpSpec } from './op-spec.ts'
+import { PREFERENCE_OPS } from './preference-ops.ts'
 
 /** Number formats in which a matmul multiplies; it always adds in f32. */
 export const ARITHMETICS = ['f32', 'bf16'] as const
@@ -258,6 +259,7 @@ export const OPS = {
     attrs: { arithmetic: 'arithmetic', chunk: 'i32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)', dweight: 'f32 (V, C)' },
   }),
+  ...PREFERENCE_OPS,
   add: op({
     doc: 'y = a + b',
     inputs: { a: 'float (...)', b: 'float (...)' },

@@ -6,6 +6,7 @@ import type { OpName } from '@cairn-tune/ops'
 import { balanceLoss, balanceSums, combine, expertRows, route } from './expert-grads.ts'
 import { ONE, number, type Backward, type Flow, type Gradient, type Result } from './flow.ts'
 import { expertMatmulNt, matmulNt } from './matmul-grads.ts'
+import { dpoLoss, ktoLoss, orpoLoss, segmentSums, tokenLogps } from './preference-grads.ts'
 import type { Tensor } from './program.ts'
 
 const rmsNorm: Backward = ({ g, step, input, output, grad, isWanted }) => {
@@ -136,6 +137,11 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   balance_loss: balanceLoss,
   head_loss: flow => lossGrads(flow, flow.lossGrad('loss')),
   head_loss_trained: flow => lossGrads(flow, flow.lossGrad('loss')),
+  token_logps: tokenLogps,
+  segment_sums: segmentSums,
+  dpo_loss: dpoLoss,
+  kto_loss: ktoLoss,
+  orpo_loss: orpoLoss,
   add: ({ grad }) => ({ parts: { a: grad('y'), b: grad('y') } }),
   scale: ({ g, input, grad }) => ({ parts: { x: g.scale({ x: grad('y'), factor: input('factor') }, {}).y } }),
   cast,
@@ -161,6 +167,8 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   expert_matmul_tn: none,
   expert_bias_grad: none,
   balance_sums_grad: none,
+  token_logps_grad: none,
+  segment_sums_grad: none,
   quantize: none,
   dequantize: none,
   amax: none,

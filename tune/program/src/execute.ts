@@ -35,11 +35,20 @@ export function scratchBytes(engine: Engine, program: Program, plan: Plan = plan
   return engine.scratchBound(engine.compile(flatten(program, plan.placements)))
 }
 
-/** Readies a program for runs. The arena is allocated here and reused by each run. */
-export function prepare(engine: Engine, program: Program, plan: Plan = planMemory(program)): Prepared {
+/**
+ * Readies a program for runs. Its arena is allocated here unless it is lent one, which programs that never run
+ * at the same time may share.
+ */
+export function prepare(
+  engine: Engine,
+  program: Program,
+  plan: Plan = planMemory(program),
+  arena: DeviceBuffer = engine.allocate(plan.arenaBytes),
+): Prepared {
+  if (arena.byteLength < plan.arenaBytes)
+    throw new Error(`the program needs an arena of ${plan.arenaBytes} bytes, not ${arena.byteLength}`)
   const flat = flatten(program, plan.placements)
   const executable = engine.compile(flat)
-  const arena = engine.allocate(plan.arenaBytes)
   const types = new Map(
     [...plan.placements].flatMap(([tensor, place]) =>
       'binding' in place ? [[place.binding, tensor] as const] : [],

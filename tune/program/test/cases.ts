@@ -2,6 +2,7 @@
 import type { Attrs, Dtype, OpName } from '@cairn-tune/ops'
 import { expertMatmuls, roundedExperts, routes, storedExperts } from './expert-cases.ts'
 import { noise, runOracle, tensor, type Values } from './one-op.ts'
+import { preferences, tokenLogps } from './preference-cases.ts'
 import { loras, paged, range, samples } from './serving-cases.ts'
 
 export type Case = { op: OpName; name: string; inputs: Values; attrs: Attrs; dtype: Dtype }
@@ -489,6 +490,7 @@ export const CASES: Case[] = [
     ...scales(dtype),
     ...routes(dtype),
     ...expertMatmuls(dtype),
+    ...tokenLogps(dtype),
   ]),
   ...storedMatmuls(),
   ...transposedMatmuls(),
@@ -496,5 +498,6 @@ export const CASES: Case[] = [
   ...storedExperts(),
   ...roundedExperts(),
   ...optimizer(),
+  ...preferences(),
   ...samples(),
 ]

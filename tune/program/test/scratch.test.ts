@@ -24,6 +24,8 @@ const needsData = [
   'expert_matmul_nn',
   'expert_matmul_tn',
   'sample',
+  'token_logps',
+  'token_logps_grad',
 ]
 
 test('on one thread every op takes the bytes that were foretold', async () => {

@@ -3,6 +3,7 @@
  * Names and defaults are the spec's where it has them.
  */
 import { z } from 'zod'
+import { DPO_LOSSES, METHODS } from './methods.ts'
 import { RECIPES } from './recipes.ts'
 
 const count = z.int().positive()
@@ -13,6 +14,35 @@ const fraction = z.number().min(0).max(1)
 export const configSchema = z.strictObject({
   model: z.string().min(1).describe('Directory of a model, or its name on the hub.'),
   dataset: z.string().min(1).describe('File or directory of data, or its name on the hub.'),
+  method: z
+    .enum(METHODS)
+    .default('sft')
+    .describe(
+      'What is learned from: examples (sft), pairs of a chosen and a rejected answer (dpo, orpo), or answers ' +
+        'rated up or down (kto).',
+    ),
+  beta: z
+    .number()
+    .positive()
+    .default(0.1)
+    .describe('How much dpo and kto hold to the reference; in orpo the weight of the odds.'),
+  loss_type: z
+    .enum(DPO_LOSSES)
+    .default('sigmoid')
+    .describe('Loss of a margin in dpo; ipo compares means over the tokens of an answer.'),
+  label_smoothing: z
+    .number()
+    .min(0)
+    .lt(0.5)
+    .default(0)
+    .describe('Share of the pairs that dpo takes to be the wrong way round; of loss_type sigmoid.'),
+  desirable_weight: z.number().positive().default(1).describe('Weight in kto of an answer rated up.'),
+  undesirable_weight: z.number().positive().default(1).describe('Weight in kto of one rated down.'),
+  reference_adapter: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Adapter that the reference of dpo and kto has; it is the base alone by default.'),
   dataset_split: z
     .string()
     .min(1)
@@ -92,10 +122,11 @@ export const configSchema = z.strictObject({
     .default('truncate')
     .describe('What happens to a document longer than a row.'),
   train_on: z
-    .enum(['assistant', 'all'])
+    .enum(['assistant', 'completion', 'all'])
     .default('assistant')
     .describe(
-      'Tokens that count in the loss: those the assistant wrote (the answer, the completion), or all.',
+      'Tokens that count in the loss: those the assistant wrote (the answer, the completion); all that ' +
+        'follows the prompt of a row with prompt and completion; or all.',
     ),
 
   per_device_train_batch_size: count.default(2).describe('Rows in a micro-batch.'),

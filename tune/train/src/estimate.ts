@@ -18,7 +18,8 @@ import { loadingBytes, plainDtype, type Checkpoint } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { OutOfMemoryError } from './errors.ts'
 import { bytesText } from './memory-budget.ts'
-import { recordEvaluation, recordMicroStep, type MicroStep } from './record-step.ts'
+import { hasReference } from './methods.ts'
+import { recordAnswers, recordEvaluation, recordMicroStep, type MicroStep } from './record-step.ts'
 import { momentsOf, recordNorm, recordUpdate } from './record-update.ts'
 
 /** All in bytes. */
@@ -47,9 +48,15 @@ export type Planned = {
   plan: Plan
   memory: MemoryEstimate
   /** The loss alone, where the run evaluates. */
-  evaluation: { program: Program; plan: Plan } | undefined
+  evaluation: PlannedProgram | undefined
+  /** What the reference says of answers, where they are compared with that. */
+  reference: PlannedProgram | undefined
+  /** What the model says of answers that are not trained on (kto). */
+  scoring: PlannedProgram | undefined
   /** Blocks that are recomputed, in words. */ recomputed: string
 }
+
+export type PlannedProgram = { program: Program; plan: Plan }
 
 export type PlanOptions = {
   engine: Engine
@@ -77,6 +84,12 @@ export function planRun({
   const stored = (name: string) => plainDtype(checkpoint, name)
   const micro = recordMicroStep(model, config, boundaries, stored)
   const evaluation = planEvaluation(config, () => recordEvaluation(model, config, boundaries, stored))
+  const answers = (of: 'base' | 'adapted') => withPlan(recordAnswers(model, config, of, boundaries, stored))
+  const scoring = config.method === 'kto' ? answers('adapted') : undefined
+  const reference = hasReference(config.method)
+    ? answers(config.reference_adapter === undefined ? 'base' : 'adapted')
+    : undefined
+  const others = [evaluation, scoring, reference].filter(one => one !== undefined)
   const trained = micro.trained.reduce((sum, { shape }) => sum + countElements(shape) * 4, 0)
   const fixed = {
     weights: micro.base.reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
@@ -94,11 +107,12 @@ export function planRun({
       micro.program,
       recordNorm(micro.trained, config),
       recordUpdate(micro, config),
-      ...(evaluation ? [evaluation.program] : []),
+      ...others.map(({ program }) => program),
     ].map(program => scratchBytes(engine, program)),
   )
   const withArena = (ofSteps: number): MemoryEstimate => {
-    const arena = ofSteps + (evaluation?.plan.arenaBytes ?? 0)
+    // One arena serves all programs, which never run at the same time.
+    const arena = Math.max(ofSteps, ...others.map(({ plan }) => plan.arenaBytes))
     const stepping = 2 * trained + fixed.optimizer + arena + scratch
     return {
       ...fixed,
@@ -107,7 +121,8 @@ export function planRun({
       total: processBytes + fixed.weights + Math.max(stepping, fixed.loading),
     }
   }
-  const chosen = choosePlan(micro.program, config, budgetBytes - withArena(0).total)
+  const beside = processBytes + fixed.weights + 2 * trained + fixed.optimizer + scratch
+  const chosen = choosePlan(micro.program, config, budgetBytes - beside)
   const memory = withArena(chosen.arenaBytes)
   if (memory.total > budgetBytes || !('plan' in chosen)) {
     throw new OutOfMemoryError(
@@ -121,7 +136,7 @@ export function planRun({
     )
   }
   const { program, plan, policy } = chosen
-  return { micro, program, plan, memory, evaluation, recomputed: policyText(policy) }
+  return { micro, program, plan, memory, evaluation, reference, scoring, recomputed: policyText(policy) }
 }
 
 /** Undefined where there is nothing to evaluate. */
@@ -130,9 +145,10 @@ function planEvaluation(
   record: () => Program,
 ): Planned['evaluation'] {
   if (dataset === undefined && split === undefined) return undefined
-  const program = record()
-  return { program, plan: planMemory(program) }
+  return withPlan(record())
 }
+
+const withPlan = (program: Program): PlannedProgram => ({ program, plan: planMemory(program) })
 
 type Chosen = { arenaBytes: number; program: Program; plan: Plan; policy: Policy }
 

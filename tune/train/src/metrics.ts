@@ -1,6 +1,7 @@
 /** What a run reports, step by step and at its end. Keys are those of metrics.jsonl. */
 import type { MemoryEstimate } from './estimate.ts'
 import type { TrainConfig } from './config.ts'
+import type { RewardMetrics } from './rewards.ts'
 
 /** One optimizer step. */
 export type StepMetrics = {
@@ -9,7 +10,7 @@ export type StepMetrics = {
   total_steps: number
   /** Passes over the data so far, with the part of the present one. */
   epoch: number
-  /** Mean over the tokens that the loss counts, of the whole accumulation window. */
+  /** Mean over the tokens that the loss counts, or over what is compared, of the whole accumulation window. */
   loss: number
   /** Length of the mean gradient, before the clip. */
   grad_norm: number
@@ -26,7 +27,7 @@ export type StepMetrics = {
   tokens_per_second: number
   /** Resident memory of the process when the step ended. */
   rss_bytes: number
-}
+} & RewardMetrics
 
 /** The loss on data that is not trained on, after a step. */
 export type Evaluation = {

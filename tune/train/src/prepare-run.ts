@@ -13,10 +13,12 @@ import {
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import type { Batch, BatchSource } from './data/batches.ts'
+import type { Unit } from './data/comparisons.ts'
 import { skipText } from './data/skips.ts'
 import { planRun, type Planned } from './estimate.ts'
 import { memoryBudget } from './memory-budget.ts'
-import { readData, type DataRecord, type Hub } from './read-data.ts'
+import { readData } from './read-data.ts'
+import type { DataRecord, Hub } from './run-data.ts'
 
 export type PrepareOptions = {
   signal?: AbortSignal | undefined
@@ -32,6 +34,8 @@ export type PreparedRun = {
   batches: BatchSource
   /** Micro-batches that are evaluated and not trained on. */
   evaluation: readonly Batch[]
+  /** What is compared, where answers are. */
+  units: readonly Unit[]
   dataset: DataRecord
   planned: Planned
   budgetBytes: number
@@ -87,7 +91,7 @@ export async function prepareRun(
         processBytes: process.memoryUsage.rss() + NODE_GROWTH,
       })
     checkBase(checkpoint, plan(rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1).micro.base)
-    const { batches, evaluation, mostBoundaries, dataset } = await readData(
+    const { batches, evaluation, units, mostBoundaries, dataset } = await readData(
       config,
       modelDirectory,
       model,
@@ -108,6 +112,7 @@ export async function prepareRun(
       modelDirectory,
       batches,
       evaluation,
+      units,
       dataset,
       planned: plan(mostBoundaries),
       budgetBytes,

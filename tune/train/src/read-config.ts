@@ -2,6 +2,7 @@
 import { InputError } from '@cairn-tune/weights'
 import { parse as parseYaml } from 'yaml'
 import { CONFIG_KEYS, configSchema, type TrainConfig } from './config.ts'
+import { PREFERENCE_LEARNING_RATE, hasReference, isPreference, type Method } from './methods.ts'
 import { nearestKey } from './nearest-key.ts'
 import { ALIASES, ELSEWHERE, VALUE_ALIASES } from './peer-names.ts'
 import { QUANTIZED_RECIPES } from './recipes.ts'
@@ -41,7 +42,41 @@ export function readConfig({
     throw new InputError(lines.join('\n'))
   }
   checkTogether(parsed.data)
-  return parsed.data
+  checkMethod(parsed.data, new Set(settings.keys()))
+  if (!isPreference(parsed.data.method) || settings.has('learning_rate')) return parsed.data
+  return { ...parsed.data, learning_rate: PREFERENCE_LEARNING_RATE }
+}
+
+/** Which methods read a key; others refuse it, for it would do nothing. */
+const OF_METHODS: Readonly<Partial<Record<keyof TrainConfig, readonly Method[]>>> = {
+  beta: ['dpo', 'kto', 'orpo'],
+  loss_type: ['dpo'],
+  label_smoothing: ['dpo'],
+  desirable_weight: ['kto'],
+  undesirable_weight: ['kto'],
+  reference_adapter: ['dpo', 'kto'],
+  train_on: ['sft'],
+  dataset_samples: ['sft'],
+}
+
+function checkMethod(config: TrainConfig, given: ReadonlySet<string>): void {
+  const { method, lora, loss_type: lossType, label_smoothing: smoothing } = config
+  for (const [key, methods] of Object.entries(OF_METHODS))
+    if (given.has(key) && !methods.includes(method))
+      throw new InputError(`${key}: method ${method} does not read it; ${methods.join(', ')} does`)
+  if (!isPreference(method)) return
+  if (!lora)
+    throw new InputError(
+      `lora: false: method ${method} trains an adapter` +
+        `${hasReference(method) ? '; its reference is the base without it' : ''}`,
+    )
+  if (smoothing > 0 && lossType !== 'sigmoid')
+    throw new InputError(`label_smoothing: loss_type ${lossType} has none; sigmoid has`)
+  if (method === 'kto' && config.per_device_train_batch_size < 2)
+    throw new InputError(
+      'per_device_train_batch_size: kto needs at least 2, for it shows each prompt with the answer to ' +
+        'another of its micro-batch',
+    )
 }
 
 /** A file may say a thing under one of its names. */
@@ -99,6 +134,7 @@ const textKeys = [
   'memory_limit',
   'eval_dataset',
   'init_adapter',
+  'reference_adapter',
 ]
 
 function parseFlags(flags: readonly string[]): [string, unknown][] {

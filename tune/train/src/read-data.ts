@@ -1,54 +1,21 @@
 /** Data of a run: what is trained on, and what is evaluated between steps, as tokens in micro-batches. */
 import { createHash } from 'node:crypto'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ModelConfig } from '@cairn-tune/models'
-import {
-  InputError,
-  TOKENIZER_TEXTS,
-  loadTokenizer,
-  readModelText,
-  type ModelTokenizer,
-  type resolveRepo,
-} from '@cairn-tune/weights'
+import { InputError, TOKENIZER_TEXTS, loadTokenizer, readModelText } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
-import { createBatches, type Batch, type BatchSource } from './data/batches.ts'
+import { createBatches, type BatchOptions } from './data/batches.ts'
 import { tokenizeExamples, type Documents } from './data/documents.ts'
 import { evaluationBatches, splitDocuments } from './data/evaluation-batches.ts'
 import { loadDataset, type DatasetOptions } from './data/load-dataset.ts'
-import { checkSkipped, summarise, type SkipSummary } from './data/skips.ts'
-import { tokenizeCached } from './data/token-cache.ts'
-
-export type Hub = Parameters<typeof resolveRepo>[2]
-
-export type DataRecord = {
-  source: string
-  examples: number
-  documents: number
-  truncated: number
-  dropped: number
-  tokens: number
-  /** Rows of the data that are not learned from. */
-  skipped: SkipSummary
-  /** Documents that are evaluated and not trained on. */
-  evaluated: number
-  /** Hash of what the model is taught, in order. */
-  hash: string
-}
-
-export type RunData = {
-  batches: BatchSource
-  /** Of the evaluation, in order; empty where there is none. */
-  evaluation: readonly Batch[]
-  /** No micro-batch has more of them. */
-  mostBoundaries: number
-  dataset: DataRecord
-}
+import { isPreference } from './methods.ts'
+import { readPreferences } from './read-preferences.ts'
+import { hashOf, type Hub, type RunData, type Source } from './run-data.ts'
+import { checkSkipped, summarise } from './data/skips.ts'
+import { cacheRoot, tokenizeCached } from './data/token-cache.ts'
 
 /** Fewer examples are tokenised anew in less time than a person notices. */
 const WORTH_KEEPING = 1000
-
-type Source = { config: TrainConfig; directory: string; tokenizer: ModelTokenizer; hub: Hub }
 
 export async function readData(
   config: TrainConfig,
@@ -63,11 +30,6 @@ export async function readData(
         'they do not belong together',
     )
   const source = { config, directory, tokenizer, hub }
-  const read = await readDocuments(config.dataset, source, {
-    split: config.dataset_split,
-    ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }),
-  })
-  const { training, evaluation } = await partDocuments(read.documents, source)
   const options = {
     maxSeqLength: config.max_seq_length,
     packing: config.packing,
@@ -75,11 +37,25 @@ export async function readData(
     batchSize: config.per_device_train_batch_size,
     padTokenId: tokenizer.padTokenId ?? tokenizer.eosTokenId ?? 0,
   }
+  const { method } = config
+  return isPreference(method)
+    ? await readPreferences({ ...source, config: { ...config, method } }, options)
+    : await readExamplesOf(source, options)
+}
+
+async function readExamplesOf(source: Source, options: BatchOptions): Promise<RunData> {
+  const { config } = source
+  const read = await readDocuments(config.dataset, source, {
+    split: config.dataset_split,
+    ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }),
+  })
+  const { training, evaluation } = await partDocuments(read.documents, source)
   const batches = createBatches(training, options)
   const evaluated = evaluationBatches(evaluation, options)
   return {
     batches,
     evaluation: evaluated,
+    units: [],
     mostBoundaries: Math.max(batches.mostBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
     dataset: {
       ...read.record,
@@ -141,9 +117,6 @@ async function partDocuments(
   )
 }
 
-const cacheRoot = (env: NodeJS.ProcessEnv = process.env) =>
-  join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
-
 /** Everything that decides which ids a text has. */
 async function fingerprint(directory: string): Promise<string> {
   const hash = createHash('sha256')
@@ -151,15 +124,5 @@ async function fingerprint(directory: string): Promise<string> {
     const text = await readModelText(directory, name)
     hash.update(`${name} ${text?.length ?? -1}\n`).update(text ?? '')
   }
-  return hash.digest('hex')
-}
-
-function hashOf(documents: Documents['documents']): string {
-  const hash = createHash('sha256')
-  for (const { tokens, isTrained } of documents)
-    hash
-      .update(`${tokens.length} `)
-      .update(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength))
-      .update(isTrained)
   return hash.digest('hex')
 }

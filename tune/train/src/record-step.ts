@@ -9,6 +9,7 @@ import {
   createLinear,
   partsOf,
   projectionLayer,
+  recordLogps,
   recordModel,
   ropeInputs,
   type BaseRounding,
@@ -25,7 +26,9 @@ import {
 } from '@cairn-tune/program'
 import type { BaseWeight } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
+import { isPreference } from './methods.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
+import { recordComparisons, recordScores, sequencesFor } from './record-preference.ts'
 
 /** What is trained: f32, under the name it has in an adapter or a checkpoint. */
 export type Trained = { name: string; shape: Shape }
@@ -92,14 +95,16 @@ type LossOptions = {
   plainDtype: (name: string) => Dtype
   /** Whether it is one of a step, which is trained on. */
   trains: boolean
+  /** Whether the log-probabilities of answers are all that is asked for, and if so whether of the base alone. */
+  scores?: 'base' | 'adapted'
 }
 
-/** Records the loss of a micro-batch. */
+/** Records the loss of a micro-batch, or what it says of answers. */
 function recordLoss(
   g: Recorder,
   model: ModelConfig,
   config: TrainConfig,
-  { boundaries, plainDtype, trains }: LossOptions,
+  { boundaries, plainDtype, trains, scores }: LossOptions,
 ) {
   const { per_device_train_batch_size: rows, max_seq_length: length, compute_dtype: dtype } = config
   const slots = rows * length
@@ -116,20 +121,32 @@ function recordLoss(
     dtype,
     weights,
     rounding: roundingOf(g, config, model, trains),
-    ...(config.lora ? { lora: config } : {}),
+    ...(config.lora && scores !== 'base' ? { lora: config } : {}),
   })
   const integers = (name: string, count: number) => g.input(name, 'i32', [count])
-  const { loss } = recordModel(
-    { g, config: model, dtype, weights, linear, trainsHead: trains && !config.lora },
-    {
-      ids: integers('ids', slots),
-      positions: integers('positions', slots),
-      cuSeqlens: integers('cuSeqlens', boundaries),
-      targets: integers('targets', slots),
-      ropes: ropeInputs(g, model, length),
-    },
-  )
-  return { loss, slots, weightsByName, adapters, amaxHistories }
+  const batch = {
+    ids: integers('ids', slots),
+    positions: integers('positions', slots),
+    cuSeqlens: integers('cuSeqlens', boundaries),
+    targets: integers('targets', slots),
+    ropes: ropeInputs(g, model, length),
+  }
+  const recorded = { g, config: model, dtype, weights, linear }
+  const { method } = config
+  const outputs = (): Record<string, Tensor> & { loss?: Tensor } => {
+    if (scores !== undefined)
+      return { scores: recordScores(g, recordLogps(recorded, batch), sequencesFor(boundaries)) }
+    if (isPreference(method))
+      return recordComparisons(
+        g,
+        { ...config, method },
+        recordLogps(recorded, batch),
+        sequencesFor(boundaries),
+      )
+    const { loss } = recordModel({ ...recorded, trainsHead: trains && !config.lora }, batch)
+    return { loss }
+  }
+  return { outputs: outputs(), slots, weightsByName, adapters, amaxHistories }
 }
 
 /**
@@ -143,8 +160,19 @@ export function recordEvaluation(
   plainDtype: (name: string) => Dtype,
 ): Program {
   const g = createRecorder()
-  const { loss } = recordLoss(g, model, config, { boundaries, plainDtype, trains: false })
-  return g.finish({ loss })
+  return g.finish(recordLoss(g, model, config, { boundaries, plainDtype, trains: false }).outputs)
+}
+
+/** What the base alone, or the model with its adapter, says of answers: the log-probability of each. */
+export function recordAnswers(
+  model: ModelConfig,
+  config: TrainConfig,
+  scores: 'base' | 'adapted',
+  boundaries: number,
+  plainDtype: (name: string) => Dtype,
+): Program {
+  const g = createRecorder()
+  return g.finish(recordLoss(g, model, config, { boundaries, plainDtype, trains: false, scores }).outputs)
 }
 
 /** Records a micro-batch of documents with at most so many boundaries. */
@@ -156,7 +184,9 @@ export function recordMicroStep(
 ): MicroStep {
   const g = createRecorder()
   const recorded = recordLoss(g, model, config, { boundaries, plainDtype, trains: true })
-  const { loss, slots, weightsByName, adapters, amaxHistories } = recorded
+  const { outputs, slots, weightsByName, adapters, amaxHistories } = recorded
+  const { loss } = outputs
+  if (!loss) throw new Error('[recordMicroStep] there is no loss')
   const trained = config.lora ? [...adapters] : [...weightsByName.values()]
   const grads = differentiate(g, new Map([[loss, ONE]]), trained)
   for (const [tensor, x] of grads)
@@ -164,7 +194,7 @@ export function recordMicroStep(
   const named = (tensors: Iterable<Tensor>) =>
     [...tensors].map(({ name = '', dtype: stored, shape }) => ({ name, dtype: stored, shape }))
   return {
-    program: addUpEarly(g.finish({ loss })),
+    program: addUpEarly(g.finish(outputs)),
     slots,
     boundaries,
     base: config.lora ? named(weightsByName.values()) : [],

@@ -6,6 +6,7 @@ import type { Batch, BatchSource, DataPosition } from './data/batches.ts'
 import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import type { PreparedRun } from './prepare-run.ts'
 import { stateTensors } from './record-update.ts'
+import { rewardMetrics } from './rewards.ts'
 import { appendMetrics } from './run-files.ts'
 import { learningRateAt, warmupSteps } from './schedule.ts'
 import { readState, type Stepper } from './stepper.ts'
@@ -73,11 +74,14 @@ export async function runSteps({
     })
     try {
       signal?.throwIfAborted()
-      const { loss, gradNorm, slots, realTokens, trainedTokens } = await stepper.step(window.batches(), {
-        number: step + 1,
-        learningRate,
-        signal,
-      })
+      const { loss, gradNorm, slots, realTokens, trainedTokens, rewards } = await stepper.step(
+        window.batches(),
+        {
+          number: step + 1,
+          learningRate,
+          signal,
+        },
+      )
       position = window.end()
       step++
       const seconds = (performance.now() - started) / 1000
@@ -94,6 +98,7 @@ export async function runSteps({
         trained_tokens: trainedTokens,
         tokens_per_second: slots / seconds,
         rss_bytes: process.memoryUsage.rss(),
+        ...rewardMetrics(rewards),
       }
       metrics.push(done)
       await appendMetrics(directory, done)
@@ -103,6 +108,9 @@ export async function runSteps({
         'train/learning_rate': learningRate,
         'train/epoch': done.epoch,
         'train/tokens_per_second': done.tokens_per_second,
+        ...Object.fromEntries(
+          Object.entries(rewardMetrics(rewards)).map(([key, value]) => [`train/${key}`, value]),
+        ),
       })
       onStep?.(done)
       if (evaluator?.isDue(step, totalSteps)) await evaluate(evaluator)

@@ -5,18 +5,15 @@
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, countElements, floatsOf, type OpName } from '@cairn-tune/ops'
 import { ropeTables, type ModelConfig } from '@cairn-tune/models'
-import {
-  adoptAll,
-  outputBinding,
-  prepare,
-  type Buffers,
-  type Plan,
-  type Prepared,
-  type Program,
-} from '@cairn-tune/program'
+import { adoptAll, outputBinding, prepare, type Buffers, type Prepared } from '@cairn-tune/program'
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
+import { EXTRAS, type ComparedBatch } from './data/comparisons.ts'
+import type { Document } from './data/documents.ts'
+import { scoringBatches } from './data/scoring-batches.ts'
 import { DivergedError } from './errors.ts'
+import type { Planned, PlannedProgram } from './estimate.ts'
+import { addRewards, baselineOf, noRewards, type RewardSums } from './rewards.ts'
 import { RANDOM, gradientOf, type MicroStep } from './record-step.ts'
 import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
@@ -38,11 +35,22 @@ export type Stepper = {
   ): Promise<StepOutcome>
   /** The mean loss over batches, by what is trained so far; nothing of the state changes. */
   evaluate(batches: Iterable<Batch>, signal?: AbortSignal): Promise<{ loss: number; tokens: number }>
+  /**
+   * What the reference says of answers: the log-probability of the trained tokens of each document.
+   * `adapter` has the values of the one that the reference has, by name.
+   */
+  reference(
+    documents: readonly Document[],
+    adapter: ReadonlyMap<string, Float32Array> | undefined,
+    signal?: AbortSignal,
+  ): Promise<Float32Array>
   /** Seconds by op of all steps so far. */
   opSeconds: ReadonlyMap<OpName, number>
 }
 
 type StepOutcome = {
+  /** Of a step that compares answers. */
+  rewards: RewardSums | undefined
   loss: number
   gradNorm: number
   realTokens: number
@@ -56,7 +64,7 @@ export type StepperOptions = {
   model: ModelConfig
   micro: MicroStep
   /** The plan that fits, for the program that it is of. */
-  planned: { program: Program; plan: Plan; evaluation: { program: Program; plan: Plan } | undefined }
+  planned: Pick<Planned, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring'>
   /** The frozen weights by name. */
   base: ReadonlyMap<string, DeviceBuffer>
   /** Writes what training starts from into one tensor or state; all are zero before. */
@@ -82,13 +90,16 @@ export async function createStepper({
     micro.trained.map(({ name, shape }) => [gradientOf(name), engine.allocate(countElements(shape) * 4)]),
   )
 
+  const programs = [planned, planned.evaluation, planned.reference, planned.scoring]
+  const arena = engine.allocate(Math.max(...programs.map(one => one?.plan.arenaBytes ?? 0)))
+  const ready = ({ program, plan }: PlannedProgram) => prepare(engine, program, plan, arena)
   const [forward, norm, update] = [
-    prepare(engine, planned.program, planned.plan),
+    ready(planned),
     prepare(engine, recordNorm(micro.trained, config)),
     prepare(engine, recordUpdate(micro, config)),
   ]
-  const evaluation =
-    planned.evaluation && prepare(engine, planned.evaluation.program, planned.evaluation.plan)
+  const evaluation = planned.evaluation && ready(planned.evaluation)
+  const scoring = planned.scoring && ready(planned.scoring)
   const floats = (count: number) => engine.allocate(count * 4)
   const [loss, factor, length, count] = [floats(1), floats(1), floats(1), floats(1)]
   const [schedule, random] = [floats(2), engine.allocate(12)]
@@ -96,6 +107,12 @@ export async function createStepper({
     (['ids', 'targets', 'positions'] as const).map(name => [name, engine.allocate(micro.slots * 4)]),
   )
   const cuSeqlens = engine.allocate(micro.boundaries * 4)
+  const extras = new Map(
+    EXTRAS.flatMap(name =>
+      forward.bindings.includes(name) ? [[name, engine.allocate(forward.bytesOf(name))] as const] : [],
+    ),
+  )
+  const scores = engine.allocate(micro.boundaries * 4 + 4)
   const shared = {
     ...Object.fromEntries(base),
     ...Object.fromEntries(state),
@@ -103,6 +120,8 @@ export async function createStepper({
     ...adoptAll(engine, ropeTables(model, config.max_seq_length)),
     ...rows,
     cuSeqlens,
+    ...Object.fromEntries(extras),
+    [outputBinding('scores')]: scores,
     [RANDOM]: random,
   }
   const opSeconds = new Map<OpName, number>()
@@ -119,6 +138,46 @@ export async function createStepper({
       if (buffer) engine.write(buffer, values)
     }
     engine.write(cuSeqlens, padCuSeqlens(batch, micro.boundaries))
+    for (const [name, buffer] of extras) {
+      const values = batch.extras?.[name]
+      if (!values) continue
+      engine.clear(buffer)
+      engine.write(buffer, values)
+    }
+  }
+
+  const readScores = async (count: number) => floatsOf(await engine.read(scores, 0, count * 4)).slice()
+
+  /** Log-probabilities of answers by a program that makes nothing else. */
+  async function score(
+    prepared: Prepared,
+    buffers: Buffers,
+    documents: readonly Document[],
+    signal?: AbortSignal,
+  ): Promise<Float32Array> {
+    const found = new Float32Array(documents.length)
+    for (const { batch, from, count: own } of scoringBatches(documents, config, micro.boundaries)) {
+      writeBatch(batch)
+      await run(prepared, buffers, signal)
+      found.set(await readScores(own), from)
+    }
+    return found
+  }
+
+  /** Writes what kto measures the answers of a micro-batch by; it is 0 for other methods. */
+  async function writeBaseline(batch: Batch, signal?: AbortSignal): Promise<number> {
+    const buffer = extras.get('baseline')
+    if (!buffer || !scoring) return 0
+    const { units } = batch as ComparedBatch
+    const said = await score(
+      scoring,
+      {},
+      units.flatMap(({ mismatched }) => mismatched ?? []),
+      signal,
+    )
+    const baseline = baselineOf(units, said)
+    engine.write(buffer, Float32Array.of(baseline))
+    return baseline
   }
 
   async function evaluate(
@@ -126,14 +185,16 @@ export async function createStepper({
     signal?: AbortSignal,
   ): Promise<{ loss: number; tokens: number }> {
     if (!evaluation) throw new Error('[evaluate] nothing was planned to be evaluated')
-    let [sum, tokens] = [0, 0]
+    let [sum, counted, tokens] = [0, 0, 0]
     for (const batch of batches) {
+      await writeBaseline(batch, signal)
       writeBatch(batch)
       await run(evaluation, { [outputBinding('loss')]: loss }, signal)
       sum += await readNumber(engine, loss)
+      counted += batch.counted
       tokens += batch.trainedTokens
     }
-    return { loss: sum / tokens, tokens }
+    return { loss: sum / counted, tokens }
   }
 
   async function step(
@@ -146,20 +207,36 @@ export async function createStepper({
       const history = state.get(name)
       if (history) engine.clear(history, 0, 4)
     }
-    const outcome: StepOutcome = { loss: 0, gradNorm: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
+    const rewards = extras.size > 0 ? noRewards() : undefined
+    const outcome: StepOutcome = {
+      rewards,
+      loss: 0,
+      gradNorm: 0,
+      realTokens: 0,
+      trainedTokens: 0,
+      slots: 0,
+    }
+    let counted = 0
     let index = (number - 1) * config.gradient_accumulation_steps
     for (const batch of window) {
+      const baseline = await writeBaseline(batch, signal)
       writeBatch(batch)
       engine.write(random, Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, index++))
       await run(forward, { [outputBinding('loss')]: loss }, signal)
       outcome.loss += await readNumber(engine, loss)
+      if (rewards) {
+        const { units } = batch as ComparedBatch
+        const said = await readScores(units.reduce((sum, { sequences }) => sum + sequences.length, 0))
+        addRewards(rewards, units, said, { ...config, baseline })
+      }
+      counted += batch.counted
       outcome.realTokens += batch.realTokens
       outcome.trainedTokens += batch.trainedTokens
       outcome.slots += batch.tokens.length
     }
-    outcome.loss /= outcome.trainedTokens
+    outcome.loss /= counted
     if (!Number.isFinite(outcome.loss)) throw diverged('loss', outcome.loss, number, learningRate)
-    engine.write(count, Float32Array.of(outcome.trainedTokens))
+    engine.write(count, Float32Array.of(counted))
     await run(norm, { count, [outputBinding('factor')]: factor, [outputBinding('norm')]: length }, signal)
     outcome.gradNorm = await readNumber(engine, length)
     if (!Number.isFinite(outcome.gradNorm))
@@ -169,7 +246,25 @@ export async function createStepper({
     await run(update, { factor, schedule })
     return outcome
   }
-  return { state, step, evaluate, opSeconds }
+
+  async function reference(
+    documents: readonly Document[],
+    adapter: ReadonlyMap<string, Float32Array> | undefined,
+    signal?: AbortSignal,
+  ): Promise<Float32Array> {
+    if (!planned.reference) throw new Error('[reference] nothing was planned to be compared with')
+    const prepared = ready(planned.reference)
+    // Scales of a run that has begun would depend on when it was asked.
+    const unscaled = prepared.bindings
+      .filter(name => name.startsWith('amax:'))
+      .map(name => [name, engine.allocate(prepared.bytesOf(name))] as const)
+    const buffers = {
+      ...Object.fromEntries(unscaled),
+      ...adoptAll(engine, Object.fromEntries(adapter ?? [])),
+    }
+    return await score(prepared, buffers, documents, signal)
+  }
+  return { state, step, evaluate, reference, opSeconds }
 }
 
 /** The bytes of a tensor of the state; they hold until the next step. */

@@ -21,6 +21,7 @@ import { memoryText } from './estimate.ts'
 import { lockOutput } from './output-lock.ts'
 import type { TrainOptions, TrainResult } from './metrics.ts'
 import { prepareRun, type PreparedRun } from './prepare-run.ts'
+import { askReference } from './reference-scores.ts'
 import {
   checkOutput,
   clearOutput,
@@ -70,6 +71,15 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
     )
   const initial = found ? undefined : await readInitialAdapter(config, run.planned.micro.trained)
   const stepper = await startStepper(run, config, { found, initial }, options)
+  await askReference({
+    config,
+    modelDirectory: run.modelDirectory,
+    units: run.units,
+    trained: run.planned.micro.trained,
+    stepper,
+    signal,
+    onNote,
+  })
   await makeOutput(directory)
   using _late = held ? undefined : lockOutput(directory)
   // Another run may have begun there, and ended, while this one read its data.

@@ -20,7 +20,7 @@ export const exportLogs = defineCommand({
     ['export SESSION…', 'these sessions, every event so far, in order'],
     ['export --all', 'every session that is not archived'],
     [
-      '  --format jsonl|sft|dpo|atif',
+      '  --format jsonl|sft|dpo|kto|atif',
       'raw records; or of rated sessions: chat examples, preference pairs, ATIF trajectories',
     ],
     ['  --source any|user|judge', 'whose ratings count for training data'],

@@ -5,6 +5,7 @@
  * sft: one example a session, up to the last answer that was rated up, if no answer within it was rated down.
  * dpo: pairs of an answer rated up and one rated down to the same conversation, in whichever sessions they
  * are.
+ * kto: every answer rated up or down, by itself.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -28,6 +29,14 @@ export type DpoExample = {
   rejected: ChatMessage[]
   tools: ToolDefinition[]
   metadata: { chosen: Provenance; rejected: Provenance }
+}
+export type KtoExample = {
+  prompt: ChatMessage[]
+  completion: ChatMessage[]
+  /** Whether the answer was rated up. */
+  label: boolean
+  tools: ToolDefinition[]
+  metadata: Provenance
 }
 type ChatMessage =
   | { role: 'user'; content: string }
@@ -68,25 +77,13 @@ export function dpoExamples(
   selection: Selection,
   define: DefineTool,
 ): DpoExample[] {
-  const source = selection.source === 'any' ? undefined : selection.source
   const rated = trajectories.flatMap(trajectory =>
-    responses(trajectory).flatMap(step => {
-      const verdict = verdictOf(trajectory, step.event_id, source)
-      if (verdict !== 'up' && verdict !== 'down') return []
-      const { prompt, turn } = splitTurn(step)
-      return [
-        {
-          trajectory,
-          step,
-          verdict,
-          prompt,
-          turn,
-          key: createHash('sha256')
-            .update(JSON.stringify(prompt.map(withoutIds)))
-            .digest('hex'),
-        },
-      ]
-    }),
+    ratedTurns(trajectory, selection).map(turn => ({
+      ...turn,
+      key: createHash('sha256')
+        .update(JSON.stringify(turn.prompt.map(withoutIds)))
+        .digest('hex'),
+    })),
   )
   const rejected = Map.groupBy(
     rated.filter(one => one.verdict === 'down'),
@@ -114,6 +111,26 @@ export function dpoExamples(
         },
       ]
     })
+}
+
+/** Answers that were rated by themselves, with or without another to the same conversation. */
+export const ktoExamples = (trajectory: Trajectory, selection: Selection, define: DefineTool): KtoExample[] =>
+  ratedTurns(trajectory, selection).map(({ step, verdict, prompt, turn }) => ({
+    prompt,
+    completion: turn,
+    label: verdict === 'up',
+    tools: toolsOf([...prompt, ...turn], define),
+    metadata: provenance(trajectory, step),
+  }))
+
+/** Answers on which all raters of the selection agree. */
+function ratedTurns(trajectory: Trajectory, selection: Selection) {
+  const source = selection.source === 'any' ? undefined : selection.source
+  return responses(trajectory).flatMap(step => {
+    const verdict = verdictOf(trajectory, step.event_id, source)
+    if (verdict !== 'up' && verdict !== 'down') return []
+    return [{ trajectory, step, verdict, ...splitTurn(step) }]
+  })
 }
 
 /** The conversation before the turn's message and including it, and what the turn made of it. */

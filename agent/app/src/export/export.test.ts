@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { EventType, ReadData, SessionEvent } from '@cairn/protocol'
 import { type Trajectory, foldTrajectory } from '@cairn/state'
 import { atifTrajectory } from './atif.ts'
-import { dpoExamples, isSelected, sftExample } from './examples.ts'
+import { dpoExamples, isSelected, ktoExamples, sftExample } from './examples.ts'
 import { DEFAULT_SELECTION, type DefineTool } from './options.ts'
 
 type Entry = { [T in EventType]: [T, ReadData<T>] }[EventType]
@@ -211,6 +211,20 @@ test('a pair is two answers to the same conversation, whatever ids its calls had
   })
   expect(pairs[0]!.chosen.at(-1)).toEqual({ role: 'assistant', content: 'right' })
   expect(pairs[0]!.rejected.at(-1)).toEqual({ role: 'assistant', content: 'wrong' })
+})
+
+test('an answer that was rated is an example by itself, with or without another to compare it with', () => {
+  const good = session('s1', user('q'), answer('', ['c1']), result('c1'), answer('right'), rate(4, 'up'))
+  const bad = session('s2', user('other'), answer('wrong'), rate(2, 'down'))
+  const none = session('s3', user('q'), answer('unrated'))
+  const rated = [good, bad, none].flatMap(one => ktoExamples(one, DEFAULT_SELECTION, define))
+  expect(rated.map(({ label, metadata }) => [metadata.session_id, label])).toEqual([
+    ['s1', true],
+    ['s2', false],
+  ])
+  expect(rated[0]).toMatchObject({ prompt: [{ role: 'user', content: 'q' }], tools: [define('read_file')] })
+  expect(rated[0]!.completion.map(({ role }) => role)).toEqual(['assistant', 'tool', 'assistant'])
+  expect(rated[1]!.completion).toEqual([{ role: 'assistant', content: 'wrong' }])
 })
 
 test('an ATIF trajectory counts its steps from one, puts results beside their calls and sums what was spent', () => {

@@ -4,7 +4,7 @@
  */
 import { typesWith } from '@cairn/protocol'
 
-export const EXPORT_FORMATS = ['jsonl', 'sft', 'dpo', 'atif'] as const
+export const EXPORT_FORMATS = ['jsonl', 'sft', 'dpo', 'kto', 'atif'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 export type TrainingFormat = Exclude<ExportFormat, 'jsonl'>
 

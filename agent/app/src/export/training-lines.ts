@@ -2,7 +2,7 @@
 import type { SessionEvent } from '@cairn/protocol'
 import { type Trajectory, foldTrajectory } from '@cairn/state'
 import { atifTrajectory } from './atif.ts'
-import { dpoExamples, isSelected, sftExample } from './examples.ts'
+import { dpoExamples, isSelected, ktoExamples, sftExample } from './examples.ts'
 import type { DefineTool, Selection, TrainingFormat } from './options.ts'
 
 export type LoggedSession = { id: string; agent: string; events: readonly SessionEvent[] }
@@ -28,6 +28,10 @@ export async function* trainingLines(
     if (!isSelected(trajectory, agent, selection)) continue
     if (format === 'dpo') {
       if (trajectory.ratings.length > 0) rated.push(trajectory)
+      continue
+    }
+    if (format === 'kto') {
+      for (const one of ktoExamples(trajectory, selection, define)) yield redact(JSON.stringify(one))
       continue
     }
     const made =

@@ -129,6 +129,47 @@ test('head_loss gives the gradients of its loss', () => {
   expect(grads.losses?.[1]).toBe(0)
 })
 
+const pairs = {
+  scores: list(-3, -9, -2.5, -4, 1, 1),
+  reference: list(-4, -8, -3, -3, 1, 1),
+  weights: list(1, 0.5, 0),
+}
+const lengths = list(3, 7, 2, 5, 0, 0)
+test.each([
+  ['dpo_loss', pairs, { kind: 0, beta: 0.3, label_smoothing: 0.2 }],
+  ['dpo_loss', pairs, { kind: 1, beta: 0.3 }],
+  ['dpo_loss', { ...pairs, lengths }, { kind: 2, beta: 0.3 }],
+  ['kto_loss', { ...pairs, weights: list(1, -1, 2, -0.5, 0, 0), baseline: list(0.4) }, { beta: 0.3 }],
+  [
+    'orpo_loss',
+    { ...pairs, lengths, likelihood: list(-30, -10, 0), shares: list(0.25, 0.1, 0) },
+    { beta: 0.4 },
+  ],
+] as const)('%s gives the gradients of its loss (%#)', (op, inputs, attrs) => {
+  const check: Check = { forward: op, inputs, attrs, output: 'loss', backward: [] }
+  const grads = DEFINE[op](inputs, attrs)
+  expect(grads.dscores?.some(slope => slope !== 0)).toBe(true)
+  close(grads.dscores!, differences(check, 'scores', Float64Array.of(1)))
+  if (grads.dlikelihood) close(grads.dlikelihood, differences(check, 'likelihood', Float64Array.of(1)))
+})
+
+test('token_logps_grad and segment_sums_grad are the derivatives of what they are named after', () => {
+  const scored = { x: random([4, 3], 21), weight: random([6, 3], 22), targets: list(2, -100, 5, 0) }
+  const logps: Check = { forward: 'token_logps', inputs: scored, attrs: {}, output: 'logps', backward: [] }
+  const dlogps = random([4], 23)
+  close(DEFINE.token_logps_grad({ ...scored, dlogps }, {}).dx!, differences(logps, 'x', dlogps.values))
+  const summed = { x: random([5], 24), segments: list(1, -1, 1, 0, 2) }
+  const sums: Check = {
+    forward: 'segment_sums',
+    inputs: summed,
+    attrs: { count: 3 },
+    output: 'y',
+    backward: [],
+  }
+  const dy = random([3], 25)
+  close(DEFINE.segment_sums_grad({ ...summed, dy }, {}).dx!, differences(sums, 'x', dy.values))
+})
+
 test('the three matmuls are one linear layer and its two gradients', () => {
   const inputs = {
     a: random([3, 4], 14),

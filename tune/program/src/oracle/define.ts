@@ -4,6 +4,7 @@ import * as activations from './activations.ts'
 import * as attention from './attention.ts'
 import * as experts from './experts.ts'
 import * as norms from './norms.ts'
+import * as preferences from './preferences.ts'
 import * as products from './products.ts'
 import * as serving from './serving.ts'
 import { at, fill, get, number, type Define } from './matrix.ts'
@@ -94,6 +95,13 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
     return outputs
   },
   head_loss_trained: attention.headLoss,
+  token_logps: preferences.tokenLogps,
+  token_logps_grad: preferences.tokenLogpsGrad,
+  segment_sums: preferences.segmentSums,
+  segment_sums_grad: preferences.segmentSumsGrad,
+  dpo_loss: preferences.dpoLoss,
+  kto_loss: preferences.ktoLoss,
+  orpo_loss: preferences.orpoLoss,
   add: elementwise((a, b) => a + b, 'a', 'b'),
   scale: inputs => ({ y: get(inputs, 'x').values.map(value => value * at(get(inputs, 'factor').values, 0)) }),
   cast: identity,

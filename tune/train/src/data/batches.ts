@@ -21,6 +21,10 @@ export type Batch = {
   trainedTokens: number
   /** Slots that hold a document's token. */
   realTokens: number
+  /** What the loss of a step is divided by: tokens that it counts, or what is compared. */
+  counted: number
+  /** What a comparison of answers reads beside them, by the name of the program's input. */
+  extras?: Readonly<Record<string, Int32Array | Float32Array>>
 }
 
 /** Where the next micro-batch starts. */
@@ -47,12 +51,31 @@ export const countSteps = (rowsPerEpoch: number, epochs: number, batchSize: numb
   Math.max(1, Math.ceil((rowsPerEpoch * epochs) / (batchSize * accumulation)))
 
 /** Rows of documents, as micro-batches. */
-export function createBatches(documents: readonly Document[], options: BatchOptions): BatchSource {
-  if (documents.length === 0) throw new Error('[createBatches] no documents')
+export const createBatches = (documents: readonly Document[], options: BatchOptions): BatchSource =>
+  createSource(
+    documents.map(document => [document]),
+    options,
+    rows =>
+      fillBatch(
+        rows.map(row => row.flat()),
+        options,
+      ),
+  )
+
+/** Micro-batches of items that are each of one or more documents, which stay in one row. */
+export function createSource<T extends readonly Document[]>(
+  items: readonly T[],
+  options: BatchOptions,
+  fill: (rows: readonly (readonly T[])[]) => Batch,
+): BatchSource {
+  if (items.length === 0) throw new Error('[createSource] no documents')
+  const lengths = items.map(item => item.reduce((sum, { tokens }) => sum + tokens.length, 0))
   // Every epoch has as many rows as the first: their number depends on lengths only.
-  const first = rowsOf(documents, options, 0)
+  const first = rowsOf(lengths, options, 0)
   const rowsPerEpoch = first.length
-  const fullest = first.map(row => row.length).toSorted((a, b) => b - a)
+  const fullest = first
+    .map(row => row.reduce((sum, i) => sum + (items[i]?.length ?? 0), 0))
+    .toSorted((a, b) => b - a)
   // Rows may be fewer than a micro-batch takes: it then has one of them twice. Padding is one document more
   // to a row.
   const mostBoundaries =
@@ -61,7 +84,7 @@ export function createBatches(documents: readonly Document[], options: BatchOpti
     ) + 1
   let cached: { epoch: number; rows: number[][] } | undefined
   const rowAt = ({ epoch, row }: DataPosition): number[] => {
-    if (cached?.epoch !== epoch) cached = { epoch, rows: rowsOf(documents, options, epoch) }
+    if (cached?.epoch !== epoch) cached = { epoch, rows: rowsOf(lengths, options, epoch) }
     const found = cached.rows[row]
     if (!found) throw new Error(`[batchAt] row ${row} of ${rowsPerEpoch}`)
     return found
@@ -79,27 +102,21 @@ export function createBatches(documents: readonly Document[], options: BatchOpti
             ? { epoch: next.epoch, row: next.row + 1 }
             : { epoch: next.epoch + 1, row: 0 }
       }
-      return {
-        batch: fillBatch(
-          rows.map(row => row.flatMap(i => documents[i] ?? [])),
-          options,
-        ),
-        next,
-      }
+      return { batch: fill(rows.map(row => row.flatMap(i => (items[i] ? [items[i]] : [])))), next }
     },
   }
 }
 
 function rowsOf(
-  documents: readonly Document[],
+  lengths: readonly number[],
   { maxSeqLength, packing, seed }: BatchOptions,
   epoch: number,
 ): number[][] {
   const random = createRandom(seed, epoch)
-  const order = random.shuffle(documents.map((_, i) => i))
+  const order = random.shuffle(lengths.map((_, i) => i))
   if (!packing) return order.map(i => [i])
   const rows = packRows(
-    order.map(i => documents[i]?.tokens.length ?? 0),
+    order.map(i => lengths[i] ?? 0),
     maxSeqLength,
   )
   return random.shuffle(rows).map(row => row.map(i => order[i] ?? 0))
@@ -108,7 +125,7 @@ function rowsOf(
 /** Rows of documents as a micro-batch; a row without any is padding. */
 export function fillBatch(
   rows: readonly (readonly Document[])[],
-  { maxSeqLength, padTokenId }: BatchOptions,
+  { maxSeqLength, padTokenId }: Pick<BatchOptions, 'maxSeqLength' | 'padTokenId'>,
 ): Batch {
   const slots = rows.length * maxSeqLength
   const tokens = new Int32Array(slots).fill(padTokenId)
@@ -139,6 +156,7 @@ export function fillBatch(
     cuSeqlens: Int32Array.from([...starts, slots]),
     trainedTokens,
     realTokens,
+    counted: trainedTokens,
   }
 }
 

@@ -1,11 +1,12 @@
 /** From examples to tokens, and which of them the loss counts. */
 import { InputError, type Chat, type ChatMessage, type ModelTokenizer } from '@cairn-tune/weights'
+import { tokenizeAnswer } from './answers.ts'
 import type { Example } from './examples.ts'
 
 /** `isTrained[i]` says that token i is to be predicted from those before it. */
 export type Document = { tokens: Int32Array; isTrained: Uint8Array }
 
-export type TrainOn = 'assistant' | 'all'
+export type TrainOn = 'assistant' | 'completion' | 'all'
 export type TooLong = 'truncate' | 'error'
 export type DocumentOptions = { maxSeqLength: number; trainOn: TrainOn; tooLong: TooLong }
 export type Documents = {
@@ -32,7 +33,7 @@ export function tokenizeExamples(
   let dropped = 0
   const refused: Documents['refused'] = []
   examples.forEach((example, i) => {
-    const tokenized = tryTokenize(example, tokenizer)
+    const tokenized = tryTokenize(example, tokenizer, trainOn)
     if ('reason' in tokenized) {
       refused.push({ index: i, ...tokenized })
       return
@@ -63,9 +64,13 @@ export function tokenizeExamples(
   return { documents, truncated, dropped, refused }
 }
 
-function tryTokenize(example: Example, tokenizer: ModelTokenizer): Tokenized | { reason: string } {
+function tryTokenize(
+  example: Example,
+  tokenizer: ModelTokenizer,
+  trainOn: TrainOn,
+): Tokenized | { reason: string } {
   try {
-    return tokenize(example, tokenizer)
+    return trainOn === 'completion' ? tokenizeCompletion(example, tokenizer) : tokenize(example, tokenizer)
   } catch (error) {
     if (error instanceof InputError) return { reason: error.message }
     throw error
@@ -154,3 +159,13 @@ const prompted = (prompt: number[], answer: number[]): Tokenized => ({
   ids: [...prompt, ...answer],
   isTrained: [...prompt.map(() => false), ...answer.map(() => true)],
 })
+
+/** A row's prompt and its completion, of which every token is trained, as TRL's completion_only_loss has it. */
+function tokenizeCompletion(example: Example, tokenizer: ModelTokenizer): Tokenized {
+  if (example.kind === 'completion') return tokenize(example, tokenizer)
+  if (example.kind !== 'chat' || example.promptLength === undefined)
+    throw new InputError('train_on: completion needs rows with prompt and completion')
+  const { messages, tools, promptLength } = example
+  const answer = messages.slice(promptLength)
+  return tokenizeAnswer({ kind: 'chat', prompt: messages.slice(0, promptLength), answer, tools }, tokenizer)
+}

@@ -8,11 +8,11 @@ import { packRows } from './pack.ts'
  * Takes documents out of a set: as many as `split` says, or where it is below 1 that share of them. Which
  * ones is a function of the seed.
  */
-export function splitDocuments(
-  documents: readonly Document[],
+export function splitDocuments<T>(
+  documents: readonly T[],
   split: number,
   seed: number,
-): { training: Document[]; evaluation: Document[] } {
+): { training: T[]; evaluation: T[] } {
   const count = split < 1 ? Math.max(1, Math.round(documents.length * split)) : Math.round(split)
   const kept = new Set(
     createRandom(seed, ...new TextEncoder().encode('evaluation'))

@@ -6,7 +6,10 @@ import type { DataRecord } from './read-records.ts'
 import type { Skipped } from './skips.ts'
 
 export type Example =
-  | ({ kind: 'chat' } & Conversation)
+  | ({
+      kind: 'chat'
+      /** Messages before the completion, where a row has one. */ promptLength?: number
+    } & Conversation)
   | { kind: 'completion'; prompt: string; completion: string }
   | { kind: 'question'; question: string; answer: string }
   | {
@@ -22,9 +25,14 @@ export type Example =
 type Values = Record<string, unknown>
 
 /** `columns` must all be there; `more` are read where they are. */
-type Shape = { columns: readonly string[]; more?: readonly string[]; read: (values: Values) => Example }
+export type Shape<E = Example> = {
+  columns: readonly string[]
+  more?: readonly string[]
+  /** The examples that a row makes. */
+  read: (values: Values) => E[]
+}
 
-const text = z
+export const text = z
   .string()
   .refine(value => value.isWellFormed(), 'a text has half of a surrogate pair, which is no character')
 const maybe = text.nullish().transform(value => value ?? '')
@@ -40,55 +48,64 @@ const instruction = texts('instruction', 'output').extend({
 })
 
 /** Tried in this order: the first whose columns are all there. */
-const SHAPES: readonly Shape[] = [
+export const SHAPES: readonly Shape[] = [
   {
     columns: ['messages'],
     more: ['tools'],
-    read: ({ messages, tools }) => ({ kind: 'chat', ...readConversation(messages, tools) }),
+    read: ({ messages, tools }) => [{ kind: 'chat', ...readConversation(messages, tools) }],
   },
-  { columns: ['conversations'], more: ['system', 'tools'], read: readShareGpt },
-  { columns: ['prompt', 'completion'], more: ['tools'], read: readCompletion },
+  { columns: ['conversations'], more: ['system', 'tools'], read: values => [readShareGpt(values)] },
+  { columns: ['prompt', 'completion'], more: ['tools'], read: values => [readCompletion(values)] },
   {
     columns: ['question', 'answer'],
-    read: values => ({ kind: 'question', ...texts('question', 'answer').parse(values) }),
+    read: values => [{ kind: 'question', ...texts('question', 'answer').parse(values) }],
   },
   {
     columns: ['instruction', 'output'],
     more: ['input', 'system', 'history'],
-    read: values => ({ kind: 'instruction', ...instruction.parse(values) }),
+    read: values => [{ kind: 'instruction', ...instruction.parse(values) }],
   },
-  { columns: ['text'], read: values => ({ kind: 'text', ...texts('text').parse(values) }) },
+  { columns: ['text'], read: values => [{ kind: 'text', ...texts('text').parse(values) }] },
 ]
 
-const EXPECTED = SHAPES.map(({ columns }) => columns.join(' + ')).join(', or ')
+const expectedOf = (shapes: readonly Shape<unknown>[]) =>
+  shapes.map(({ columns }) => columns.join(' + ')).join(', or ')
 
 /** `ours=theirs`, for data whose columns have other names. */
 export type ColumnMap = readonly string[]
 
-export type Examples = { examples: Example[]; places: string[]; skipped: Skipped[] }
+export type Examples<E = Example> = { examples: E[]; places: string[]; skipped: Skipped[] }
 
 /** Reads rows by the format of the first that has one. Rows that cannot be read are returned as skipped. */
-export function readExamples(records: readonly DataRecord[], columns: ColumnMap = []): Examples {
-  const names = readColumnMap(columns, records)
+export const readExamples = (records: readonly DataRecord[], columns: ColumnMap = []): Examples =>
+  readShapes(SHAPES, records, columns)
+
+/** The same with other formats to choose from. */
+export function readShapes<E>(
+  shapes: readonly Shape<E>[],
+  records: readonly DataRecord[],
+  columns: ColumnMap = [],
+): Examples<E> {
+  const names = readColumnMap(shapes, columns, records)
   const renamed = records.map(({ where, values }) => ({ where, values: rename(values, names) }))
-  const fitting = SHAPES.filter(shape =>
+  const fitting = shapes.filter(shape =>
     [...names.keys()].every(name => [...shape.columns, ...(shape.more ?? [])].includes(name)),
   )
   const shape = firstShape(renamed, fitting)
-  const found: Examples = { examples: [], places: [], skipped: [] }
+  const found: Examples<E> = { examples: [], places: [], skipped: [] }
   for (const { where, values } of renamed) {
-    const example = readOne(shape, values)
-    if ('reason' in example) found.skipped.push({ where, ...example })
+    const made = readOne(shapes, shape, values)
+    if ('reason' in made) found.skipped.push({ where, ...made })
     else {
-      found.examples.push(example)
-      found.places.push(where)
+      found.examples.push(...made)
+      found.places.push(...made.map(() => where))
     }
   }
   return found
 }
 
 /** The shape of the first row that has one. */
-function firstShape(records: readonly DataRecord[], shapes: readonly Shape[]): Shape | undefined {
+function firstShape<E>(records: readonly DataRecord[], shapes: readonly Shape<E>[]): Shape<E> | undefined {
   for (const { values } of records) {
     const shape = shapes.find(one => hasAll(one, values))
     if (shape) return shape
@@ -96,10 +113,14 @@ function firstShape(records: readonly DataRecord[], shapes: readonly Shape[]): S
   return undefined
 }
 
-const hasAll = ({ columns }: Shape, values: Values) => columns.every(column => column in values)
+const hasAll = ({ columns }: Shape<unknown>, values: Values) => columns.every(column => column in values)
 
-function readOne(shape: Shape | undefined, values: Values): Example | { reason: string } {
-  if (!shape || !hasAll(shape, values)) return { reason: strangerText(shape, values) }
+function readOne<E>(
+  shapes: readonly Shape<E>[],
+  shape: Shape<E> | undefined,
+  values: Values,
+): E[] | { reason: string } {
+  if (!shape || !hasAll(shape, values)) return { reason: strangerText(shapes, shape, values) }
   try {
     return shape.read(values)
   } catch (error) {
@@ -116,14 +137,18 @@ function issueText({ issues: [issue] }: z.ZodError): string {
   return where === '' ? issue.message : `${where}: ${issue.message}`
 }
 
-function strangerText(shape: Shape | undefined, values: Values): string {
+function strangerText(
+  shapes: readonly Shape<unknown>[],
+  shape: Shape<unknown> | undefined,
+  values: Values,
+): string {
   const names = Object.keys(values)
   const has = `has the columns ${names.join(', ') || '(none)'}`
   if (!shape && names.includes('chosen') && names.includes('rejected'))
-    return `${has}; training on pairs of preference is not there yet`
+    return `${has}; method: dpo, orpo or kto trains on such pairs`
   return shape
     ? `${has}; expected ${shape.columns.join(' + ')}`
-    : `${has}; expected ${EXPECTED}; dataset_columns maps other names`
+    : `${has}; expected ${expectedOf(shapes)}; dataset_columns maps other names`
 }
 
 function readShareGpt({ conversations, system, tools }: Values): Example {
@@ -148,11 +173,15 @@ function readCompletion({ prompt, completion, tools }: Values): Example {
     throw new InputError('prompt and completion must both be texts, or both lists of messages')
   const read = readConversation([...prompt, ...completion], tools)
   const untrained = new Set([...prompt.keys(), ...(read.untrained ?? [])])
-  return { kind: 'chat', ...read, untrained: [...untrained] }
+  return { kind: 'chat', ...read, untrained: [...untrained], promptLength: prompt.length }
 }
 
-function readColumnMap(columns: ColumnMap, records: readonly DataRecord[]): Map<string, string> {
-  const known = [...new Set(SHAPES.flatMap(shape => [...shape.columns, ...(shape.more ?? [])]))]
+function readColumnMap(
+  shapes: readonly Shape<unknown>[],
+  columns: ColumnMap,
+  records: readonly DataRecord[],
+): Map<string, string> {
+  const known = [...new Set(shapes.flatMap(shape => [...shape.columns, ...(shape.more ?? [])]))]
   const names = new Map<string, string>()
   for (const pair of columns) {
     const [ours = '', theirs = ''] = pair.split('=').map(name => name.trim())

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { InputError, resolveRepo, type ResolveOptions } from '@cairn-tune/weights'
 import { generateProblems, type Language } from '../problems/generate.ts'
-import { readExamples, type ColumnMap, type Example } from './examples.ts'
+import { SHAPES, readShapes, type ColumnMap, type Example, type Shape } from './examples.ts'
 import { readRecords } from './read-records.ts'
 import { checkSkipped, type BadRows, type Skipped } from './skips.ts'
 
@@ -15,8 +15,8 @@ export type DatasetOptions = ResolveOptions & {
   /** An error unless it says otherwise. */
   badRows?: BadRows
 }
-export type Dataset = {
-  examples: Example[]
+export type Dataset<E = Example> = {
+  examples: E[]
   /** Where the examples came from, for the record of a run. */
   source: string
   /** Rows that could not be read as examples. */
@@ -45,6 +45,16 @@ export async function loadDataset(name: string, options: DatasetOptions): Promis
     throw new InputError(
       `data set ${JSON.stringify(name)}: generated are ${Object.keys(GENERATED).join(' and ')}`,
     )
+  return await loadRows(name, options, SHAPES)
+}
+
+/** Rows of a file, a directory or a name on the hub, read by one of the formats given. */
+export async function loadRows<E>(
+  name: string,
+  options: DatasetOptions,
+  shapes: readonly Shape<E>[],
+): Promise<Dataset<E>> {
+  const { split = 'train', samples } = options
   const isPath = await stat(name).then(
     () => true,
     () => false,
@@ -53,7 +63,7 @@ export async function loadDataset(name: string, options: DatasetOptions): Promis
   const path =
     isPath || /\.(?:jsonl|json|csv|parquet)$/.test(name) ? name : await resolveRepo('dataset', name, options)
   const { records, skipped: unread } = await readRecords(path, split)
-  const { examples, places, skipped: unfit } = readExamples(records, options.columns)
+  const { examples, places, skipped: unfit } = readShapes(shapes, records, options.columns)
   const skipped = [...unread, ...unfit]
   checkSkipped(skipped, examples.length, options.badRows ?? 'error')
   return {
@@ -78,7 +88,7 @@ function generateExamples(
   )
 }
 
-const repeatTo = (examples: readonly Example[], count: number) =>
-  Array.from({ length: count }, (_, i) => examples[i % examples.length]).filter(
-    example => example !== undefined,
-  )
+const repeatTo = <E>(examples: readonly E[], count: number): E[] =>
+  Array.from({ length: count }, (_, i) =>
+    examples.slice(i % examples.length, (i % examples.length) + 1),
+  ).flat()

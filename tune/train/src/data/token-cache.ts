@@ -4,10 +4,15 @@
  */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectories, openSafetensors, writeSafetensors, type ModelTokenizer } from '@cairn-tune/weights'
 import { tokenizeExamples, type Document, type DocumentOptions, type Documents } from './documents.ts'
 import type { Example } from './examples.ts'
+
+/** Where what can be made again is kept. */
+export const cacheRoot = (env: NodeJS.ProcessEnv = process.env): string =>
+  join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
 
 /** Raise when the same input would be tokenised differently. */
 const VERSION = '2'
@@ -35,7 +40,7 @@ export async function tokenizeCached(
   return made
 }
 
-const exists = (path: string) =>
+export const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

@@ -1,0 +1,77 @@
+// Rows of logits: what head and loss and the log-probabilities of tokens have in common.
+#pragma once
+#include <stdexcept>
+
+#include "gemm.h"
+
+namespace cairn::CAIRN_ISA {
+
+namespace {
+
+// The target of a row that nothing is asked of.
+constexpr int kIgnored = -100;
+
+inline float float_at(const bf16* z, int64_t i) { return decode_bf16(z[i].bits); }
+inline float float_at(const float* z, int64_t i) { return z[i]; }
+inline void put_one(bf16* to, float value) { to->bits = encode_bf16(value); }
+inline void put_one(float* to, float value) { *to = value; }
+
+template <class T>
+inline float row_max(const T* z, int64_t n) {
+  float most = -__builtin_inff();
+  vf lanes = splat(most);
+  int64_t i = 0;
+  for (; i + VL <= n; i += VL) lanes = max(lanes, load(z + i));
+  most = max_lanes(lanes);
+  for (; i < n; i++) {
+    const float one = float_at(z, i);
+    most = one > most ? one : most;
+  }
+  return most;
+}
+
+// Calls body(vector, first, live) over a row, the last vector padded with -inf.
+template <class T, class Body>
+inline void over_row(T* z, int64_t n, Body body) {
+  int64_t i = 0;
+  for (; i + VL <= n; i += VL) body(load(z + i), z + i, int(VL));
+  if (i < n) {
+    T scratch[VL];
+    for (int lane = 0; lane < VL; lane++) {
+      if (i + lane < n) scratch[lane] = z[i + lane];
+      else if constexpr (sizeof(T) == 2) scratch[lane].bits = 0xff80;
+      else scratch[lane] = -__builtin_inff();
+    }
+    body(load(scratch), z + i, int(n - i));
+  }
+}
+
+// Probabilities too small to be normal may be zero.
+inline void put(bf16* to, vf value) { store_normal(to, value); }
+inline void put(float* to, vf value) { store(to, value); }
+
+template <class T>
+inline void store_live(T* to, vf value, int live) {
+  if (live == VL) return put(to, value);
+  T scratch[VL];
+  put(scratch, value);
+  std::memcpy(to, scratch, size_t(live) * sizeof(T));
+}
+
+inline Dtype logits_dtype(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32;
+}
+inline size_t logits_bytes(int64_t rows, int64_t vocab, Arithmetic arithmetic) {
+  return size_t(rows * vocab) * element_size(logits_dtype(arithmetic));
+}
+
+inline void check_targets(const Tensor& targets, int64_t vocab) {
+  const int32_t* target = ints_of(targets);
+  for (int64_t t = 0; t < targets.count; t++)
+    if (target[t] != kIgnored && (target[t] < 0 || target[t] >= vocab))
+      throw std::runtime_error("a target lies outside the vocabulary");
+}
+
+}  // namespace
+
+}  // namespace cairn::CAIRN_ISA

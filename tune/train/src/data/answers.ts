@@ -1,0 +1,42 @@
+/** A prompt and an answer as tokens: where the prompt ends, and what of it is the answer. */
+import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
+import type { Answered } from './preference-examples.ts'
+
+/**
+ * Ids of prompt and answer, and which are the answer's. Of messages the answer is what the template writes
+ * behind the prompt and the header that asks for an answer; where it writes the prompt differently when an
+ * answer follows, the answer starts where the two part. A text is ended by the end token.
+ */
+export function tokenizeAnswer(
+  answered: Answered,
+  tokenizer: ModelTokenizer,
+): { ids: number[]; isTrained: boolean[] } {
+  const [prompt, answer] =
+    answered.kind === 'texts' ? ofTexts(answered, tokenizer) : ofMessages(answered, tokenizer)
+  return {
+    ids: [...prompt, ...answer],
+    isTrained: [...prompt.map(() => false), ...answer.map(() => true)],
+  }
+}
+
+function ofTexts(
+  { prompt, answer }: Extract<Answered, { kind: 'texts' }>,
+  tokenizer: ModelTokenizer,
+): [number[], number[]] {
+  const end = tokenizer.eosTokenId
+  const ids = tokenizer.encode(answer)
+  return [tokenizer.encodeDocument(prompt), end === undefined || ids.at(-1) === end ? ids : [...ids, end]]
+}
+
+function ofMessages(
+  { prompt, answer, tools }: Extract<Answered, { kind: 'chat' }>,
+  { chat, encode }: ModelTokenizer,
+): [number[], number[]] {
+  if (!chat)
+    throw new InputError('the model has no chat template for messages; give prompt and answers as texts')
+  const asked = chat.render({ messages: prompt, tools }, { addGenerationPrompt: true })
+  const whole = chat.render({ messages: [...prompt, ...answer], tools })
+  let at = 0
+  while (at < asked.length && asked[at] === whole[at]) at++
+  return [encode(whole.slice(0, at)), encode(whole.slice(at))]
+}

@@ -1,0 +1,97 @@
+/** From examples of preferences to comparisons of tokens. */
+import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
+import type { Method } from '../methods.ts'
+import { tokenizeAnswer } from './answers.ts'
+import type { Unit } from './comparisons.ts'
+import type { Document, Documents, TooLong } from './documents.ts'
+import type { Answered, PreferenceExample } from './preference-examples.ts'
+
+export type PreferenceOptions = {
+  method: Method
+  maxSeqLength: number
+  tooLong: TooLong
+}
+
+export type Preferences = Pick<Documents, 'truncated' | 'dropped' | 'refused'> & { units: Unit[] }
+
+/** Tokens that one sequence of a comparison may have: all are of one row. */
+export const longestSequence = (method: Method, maxSeqLength: number): number =>
+  method === 'kto' ? maxSeqLength : Math.floor(maxSeqLength / 2)
+
+/**
+ * Tokenises examples in order. What is longer than its share of a row loses its end; a comparison of which an
+ * answer is then gone is dropped.
+ */
+export function tokenizePreferences(
+  examples: readonly PreferenceExample[],
+  tokenizer: ModelTokenizer,
+  { method, maxSeqLength, tooLong }: PreferenceOptions,
+): Preferences {
+  const longest = longestSequence(method, maxSeqLength)
+  const made: Preferences = { units: [], truncated: 0, dropped: 0, refused: [] }
+  for (const [index, example] of examples.entries()) {
+    try {
+      const { answers, sign } = partsOf(example)
+      const whole = answers.map(answer => tokenizeAnswer(answer, tokenizer))
+      const most = Math.max(...whole.map(({ ids }) => ids.length))
+      if (most > longest && tooLong === 'error')
+        throw new InputError(
+          `example ${index + 1} has ${most} tokens, and ${longest} of max_seq_length ${maxSeqLength} are ` +
+            'for one answer with its prompt; raise max_seq_length, or set too_long: truncate',
+        )
+      if (most > longest) made.truncated++
+      const sequences = whole.map(({ ids, isTrained }) => cut(ids, isTrained, longest))
+      if (sequences.every(({ isTrained }) => isTrained.includes(1)))
+        made.units.push({ sequences, sign, reference: new Float32Array(sequences.length + 1) })
+      else made.dropped++
+    } catch (error) {
+      if (!(error instanceof InputError) || tooLong === 'error') throw error
+      made.refused.push({ index, reason: error.message })
+    }
+  }
+  if (made.units.length === 0 && made.refused.length < examples.length)
+    throw new InputError(
+      `none of ${examples.length} examples has an answer within ${longest} tokens, its share of ` +
+        `max_seq_length ${maxSeqLength}; raise max_seq_length`,
+    )
+  return made
+}
+
+const partsOf = (example: PreferenceExample): { answers: Answered[]; sign: Unit['sign'] } =>
+  example.kind === 'pair'
+    ? { answers: [example.chosen, example.rejected], sign: 1 }
+    : { answers: [example.answered], sign: example.isWanted ? 1 : -1 }
+
+/** The first of so many tokens; the first of all is predicted by nothing. */
+const cut = (ids: readonly number[], isTrained: readonly boolean[], longest: number): Document => ({
+  tokens: Int32Array.from(ids.slice(0, longest)),
+  isTrained: Uint8Array.from(isTrained.slice(0, longest), (flag, i) => Number(flag && i > 0)),
+})
+
+/**
+ * Gives each prompt the answer to another: answers are turned by one place within groups of the size of a
+ * micro-batch, in the order of the data, as TRL does it. A last group of one joins the one before.
+ */
+export function mismatch(units: readonly Unit[], group: number, longest: number): Unit[] {
+  const groups: Unit[][] = []
+  for (let at = 0; at < units.length; at += group) groups.push(units.slice(at, at + group))
+  const last = groups.at(-1)
+  if (groups.length > 1 && last?.length === 1) groups.splice(-2, 2, [...(groups.at(-2) ?? []), ...last])
+  return groups.flatMap(own =>
+    own.map((unit, i): Unit => ({ ...unit, mismatched: crossed(unit, own.at(i - 1) ?? unit, longest) })),
+  )
+}
+
+function crossed({ sequences: [asked] }: Unit, { sequences: [answering] }: Unit, longest: number): Document {
+  if (!asked || !answering) throw new Error('[mismatch] a rated answer has one sequence')
+  const [prompt, answer] = [
+    asked.tokens.subarray(0, asked.isTrained.indexOf(1)),
+    answering.tokens.subarray(answering.isTrained.indexOf(1)),
+  ]
+  const ids = [...prompt, ...answer]
+  return cut(
+    ids,
+    ids.map((_, i) => i >= prompt.length),
+    longest,
+  )
+}

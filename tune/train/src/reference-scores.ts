@@ -1,0 +1,110 @@
+/**
+ * What the reference says of every answer of a run, asked once before the first step and kept by a hash of
+ * everything that decides it, so that a run that goes on, or one with another beta, does not ask again.
+ */
+import { createHash } from 'node:crypto'
+import { readFile, readdir, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { floatsOf } from '@cairn-tune/ops'
+import { makeDirectories, openSafetensors, writeSafetensors } from '@cairn-tune/weights'
+import { readInitialAdapter } from './adapter-init.ts'
+import type { TrainConfig } from './config.ts'
+import { cacheRoot, exists } from './data/token-cache.ts'
+import type { Unit } from './data/comparisons.ts'
+import { hasReference } from './methods.ts'
+import type { Stepper } from './stepper.ts'
+import type { Trained } from './record-step.ts'
+
+/** Raise when the same run would be told other numbers. */
+const VERSION = '1'
+
+/** Settings that decide what the base says; adapters change nothing of it. */
+const DECISIVE = [
+  'recipe',
+  'matmul',
+  'compute_dtype',
+  'skip_quant_first_layers',
+  'skip_quant_last_layers',
+] as const satisfies readonly (keyof TrainConfig)[]
+
+export type ReferenceOptions = {
+  config: TrainConfig
+  modelDirectory: string
+  units: readonly Unit[]
+  trained: readonly Trained[]
+  stepper: Pick<Stepper, 'reference'>
+  signal?: AbortSignal | undefined
+  onNote: (line: string) => void
+}
+
+/** Sets `reference` of each unit. */
+export async function askReference(options: ReferenceOptions): Promise<void> {
+  const { config, units, onNote } = options
+  if (!hasReference(config.method)) return
+  const path = join(cacheRoot(), 'references', `${await hashOf(options)}.safetensors`)
+  const isKept = await exists(path)
+  onNote(
+    isKept
+      ? `what the reference says of ${units.length} comparisons was kept from before`
+      : `asking the reference about ${units.length} comparisons`,
+  )
+  const scores = isKept ? await readKept(path) : await ask(options)
+  let at = 0
+  for (const unit of units) {
+    const documents = documentsOf(unit)
+    unit.reference.set(scores.subarray(at, at + documents.length))
+    at += documents.length
+  }
+  if (isKept) return
+  await makeDirectories(join(cacheRoot(), 'references'))
+  const bytes = new Uint8Array(scores.buffer, scores.byteOffset, scores.byteLength)
+  await writeSafetensors(path, [{ name: 'scores', dtype: 'F32', shape: [scores.length], bytes }])
+}
+
+const documentsOf = ({ sequences, mismatched }: Unit) => [...sequences, ...(mismatched ? [mismatched] : [])]
+
+async function ask({ config, units, trained, stepper, signal }: ReferenceOptions): Promise<Float32Array> {
+  const { reference_adapter: path } = config
+  const adapter =
+    path === undefined ? undefined : await readInitialAdapter({ ...config, init_adapter: path }, trained)
+  return await stepper.reference(units.flatMap(documentsOf), adapter, signal)
+}
+
+async function readKept(path: string): Promise<Float32Array> {
+  const file = await openSafetensors(path)
+  try {
+    return floatsOf(await file.read('scores')).slice()
+  } finally {
+    await file.close()
+  }
+}
+
+async function hashOf({ config, modelDirectory, units }: ReferenceOptions): Promise<string> {
+  const hash = createHash('sha256')
+  hash.update(JSON.stringify([VERSION, DECISIVE.map(key => config[key]), await filesOf(modelDirectory)]))
+  if (config.reference_adapter !== undefined)
+    hash
+      .update(JSON.stringify([config.lora_rank, config.lora_alpha]))
+      .update(await readFile(join(config.reference_adapter, 'adapter_model.safetensors')))
+  for (const unit of units) {
+    for (const { tokens, isTrained } of documentsOf(unit))
+      hash
+        .update(`${tokens.length} `)
+        .update(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength))
+        .update(isTrained)
+  }
+  return hash.digest('hex').slice(0, 32)
+}
+
+/** Places, sizes and times of a model's files: another model has others. */
+async function filesOf(model: string): Promise<unknown[]> {
+  const isDirectory = (await stat(model)).isDirectory()
+  const names = isDirectory ? (await readdir(model)).toSorted() : ['']
+  return await Promise.all(
+    names.map(async name => {
+      const path = await realpath(join(model, name))
+      const { size, mtimeMs } = await stat(path)
+      return [path, size, mtimeMs]
+    }),
+  )
+}

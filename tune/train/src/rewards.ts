@@ -1,0 +1,94 @@
+/** What a step that compares answers reports: rewards as TRL defines them, and what they are made of. */
+import type { Unit } from './data/comparisons.ts'
+import type { Method } from './methods.ts'
+
+/** Sums over the answers of a step. A pair has one of each; an answer rated alone is one of either. */
+export type RewardSums = {
+  chosen: { answers: number; reward: number; logps: number }
+  rejected: { answers: number; reward: number; logps: number }
+  /** Pairs whose chosen answer has the higher reward. */
+  ordered: number
+  /** Baselines of kto, of which each micro-batch has one. */
+  baselines: number[]
+}
+
+export const noRewards = (): RewardSums => ({
+  chosen: { answers: 0, reward: 0, logps: 0 },
+  rejected: { answers: 0, reward: 0, logps: 0 },
+  ordered: 0,
+  baselines: [],
+})
+
+type Settings = { method: Method; beta: number; baseline: number }
+
+/**
+ * Adds a micro-batch. `scores` are log-probabilities of its sequences in order. In orpo, which has no
+ * reference, the reward is that of the mean over tokens, and so are the log-probabilities reported.
+ */
+export function addRewards(
+  sums: RewardSums,
+  units: readonly Unit[],
+  scores: Float32Array,
+  { method, beta, baseline }: Settings,
+): void {
+  let at = 0
+  if (method === 'kto') sums.baselines.push(baseline)
+  for (const { sequences, sign, reference } of units) {
+    const rewards = sequences.map(({ isTrained }, i) => {
+      const tokens = method === 'orpo' ? isTrained.reduce((sum, flag) => sum + flag, 0) : 1
+      const logps = (scores[at++] ?? NaN) / tokens
+      const reward = beta * (logps - (method === 'orpo' ? 0 : (reference[i] ?? NaN)))
+      const side = i === 0 && sign > 0 ? sums.chosen : sums.rejected
+      side.answers++
+      side.reward += reward
+      side.logps += logps
+      return reward
+    })
+    if (rewards.length === 2 && (rewards[0] ?? NaN) > (rewards[1] ?? NaN)) sums.ordered++
+  }
+}
+
+/** Mean distance from the reference of what is mismatched, and no less than 0 (kto). */
+export function baselineOf(units: readonly Unit[], scores: Float32Array): number {
+  const sum = units.reduce((all, { reference }, i) => all + (scores[i] ?? NaN) - (reference.at(-1) ?? NaN), 0)
+  return Math.max(0, sum / units.length)
+}
+
+/** Keys of metrics.jsonl of a step that compares. */
+export type RewardMetrics = {
+  /** β times how much likelier the chosen answers are than by the reference, in logarithms; a mean. */
+  rewards_chosen?: number
+  rewards_rejected?: number
+  /** The difference of the two. */
+  rewards_margin?: number
+  /** Share of the pairs whose chosen answer has the higher reward (dpo, orpo). */
+  rewards_accuracy?: number
+  /** Mean log-probability of an answer (in orpo of its tokens). */
+  logps_chosen?: number
+  logps_rejected?: number
+  /** Mean baseline (kto). */
+  kl?: number
+}
+
+/** Means; what a step has none of is left out. */
+export function rewardMetrics(sums: RewardSums | undefined): RewardMetrics {
+  if (!sums) return {}
+  const { chosen, rejected, ordered, baselines } = sums
+  const both = chosen.answers > 0 && rejected.answers > 0
+  const margin = chosen.reward / chosen.answers - rejected.reward / rejected.answers
+  return {
+    ...(chosen.answers > 0
+      ? { rewards_chosen: chosen.reward / chosen.answers, logps_chosen: chosen.logps / chosen.answers }
+      : {}),
+    ...(rejected.answers > 0
+      ? {
+          rewards_rejected: rejected.reward / rejected.answers,
+          logps_rejected: rejected.logps / rejected.answers,
+        }
+      : {}),
+    ...(both ? { rewards_margin: margin } : {}),
+    ...(baselines.length > 0
+      ? { kl: baselines.reduce((a, b) => a + b, 0) / baselines.length }
+      : { rewards_accuracy: ordered / chosen.answers }),
+  }
+}
