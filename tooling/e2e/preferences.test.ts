@@ -81,10 +81,8 @@ test('a rating down and a rating up become a pair, and the next session gives th
   await server.stop()
   const lines = (name: string) => readFileSync(join(directory, name), 'utf8').trimEnd().split('\n')
   expect(lines('pairs.jsonl')).toHaveLength(1)
-  expect(lines('rated.jsonl').map(line => (JSON.parse(line) as { label: boolean }).label)).toEqual([
-    false,
-    true,
-  ])
+  const labels = lines('rated.jsonl').map(line => (JSON.parse(line) as { label: boolean }).label)
+  expect(labels.toSorted()).toEqual([false, true])
   await train(here, 'pairs.jsonl', 'new', {
     method: 'dpo',
     'init-adapter': 'old/adapter',
@@ -102,8 +100,21 @@ test('a rating down and a rating up become a pair, and the next session gives th
   const served = await serve(
     'cairn-tune',
     [
-      ...['base', '--enable-lora', '--lora-modules', 'old=old/adapter', 'new=new/adapter', '--port', '0'],
-      ...['--max-model-len', '1024', '--max-lora-rank', '64', '--threads', '2', '--kv-cache-memory', '64MiB'],
+      'base',
+      '--enable-lora',
+      '--lora-modules',
+      'old=old/adapter',
+      'new=new/adapter',
+      '--port',
+      '0',
+      '--max-model-len',
+      '1024',
+      '--max-lora-rank',
+      '64',
+      '--threads',
+      '2',
+      '--kv-cache-memory',
+      '64MiB',
     ],
     here,
   )

@@ -138,8 +138,9 @@ export async function createStepper({
       if (buffer) engine.write(buffer, values)
     }
     engine.write(cuSeqlens, padCuSeqlens(batch, micro.boundaries))
+    const given = batch.extras?.() ?? {}
     for (const [name, buffer] of extras) {
-      const values = batch.extras?.[name]
+      const values = given[name]
       if (!values) continue
       engine.clear(buffer)
       engine.write(buffer, values)

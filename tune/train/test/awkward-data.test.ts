@@ -344,7 +344,7 @@ test.each<
     'pairs of preference',
     'bd.jsonl',
     jsonl({ prompt: 'a', chosen: 'b', rejected: 'c' }),
-    /training on pairs of preference is not there yet/,
+    /method: dpo, orpo or kto trains on such pairs/,
   ],
   ['no rows', 'be.jsonl', '\n\n', /has no rows/],
   [

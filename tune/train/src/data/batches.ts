@@ -23,8 +23,11 @@ export type Batch = {
   realTokens: number
   /** What the loss of a step is divided by: tokens that it counts, or what is compared. */
   counted: number
-  /** What a comparison of answers reads beside them, by the name of the program's input. */
-  extras?: Readonly<Record<string, Int32Array | Float32Array>>
+  /**
+   * What a comparison of answers reads beside them, by the name of the program's input. Asked for when it is
+   * run: what the reference says is not known before.
+   */
+  extras?: () => Readonly<Record<string, Int32Array | Float32Array>>
 }
 
 /** Where the next micro-batch starts. */

@@ -77,7 +77,7 @@ export function fillComparisons(
   const slots = scored.tokens.length
   const segments = new Int32Array(slots).fill(-1)
   markSegments(segments, starts, sequences)
-  const pairs = {
+  const extras = () => ({
     segments,
     reference: Float32Array.from(
       units.flatMap(({ reference, sequences: own }) => [...reference.subarray(0, own.length)]),
@@ -86,11 +86,15 @@ export function fillComparisons(
       sign > 0 ? (method === 'kto' ? weightsOf.desirable_weight : 1) : -weightsOf.undesirable_weight,
     ),
     lengths: Float32Array.from(sequences, completionLength),
-  }
-  const batch = { ...scored, units, counted: units.length, extras: pairs }
+  })
+  const batch = { ...scored, units, counted: units.length, extras }
   if (method !== 'orpo') return batch
   const likelihood = likelihoodOf(slots, starts, sequences, units.length)
-  return { ...batch, targets: withPrompts(scored, starts, sequences), extras: { ...pairs, ...likelihood } }
+  return {
+    ...batch,
+    targets: withPrompts(scored, starts, sequences),
+    extras: () => ({ ...extras(), ...likelihood }),
+  }
 }
 
 /** Every token of a chosen sequence counts in the likelihood of orpo, those of its prompt included. */

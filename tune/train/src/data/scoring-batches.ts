@@ -23,7 +23,7 @@ export function* scoringBatches(
     const batch = fillBatch(own, { maxSeqLength, padTokenId: 0 })
     const segments = new Int32Array(batch.tokens.length).fill(-1)
     markSegments(segments, startsOf(own, maxSeqLength), sequences)
-    yield { batch: { ...batch, extras: { segments } }, from, count: sequences.length }
+    yield { batch: { ...batch, extras: () => ({ segments }) }, from, count: sequences.length }
     from += sequences.length
   }
 }
