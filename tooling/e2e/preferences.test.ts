@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Place, run, serve } from './program.ts'
 
 const QUESTION = 'Where do we moor?'
+const OTHER_QUESTION = 'Where did we moor?'
 const [WRONG, RIGHT] = ['Noted: berth 9.', 'Noted: berth 7.']
 
 const configure = (place: Place, models: object) =>
@@ -20,11 +21,11 @@ const configure = (place: Place, models: object) =>
     }),
   )
 
-/** A session on the scripted model, which gives this answer; its id. */
-async function answered(place: Place, text: string): Promise<string> {
+/** A session on the scripted model, which gives this answer, and a person rates it up; its id. */
+async function answered(place: Place, question: string, text: string): Promise<string> {
   writeFileSync(join(place.cwd, 'scenario.yaml'), JSON.stringify({ rules: [{ answer: { text } }] }))
   const server = await serve('cairn', [], place)
-  const sent = await run('cairn', ['send', '--json', QUESTION], place)
+  const sent = await run('cairn', ['send', '--json', question], place)
   await run('cairn', ['rate', (JSON.parse(sent) as { session_id: string }).session_id, 'up'], place)
   await server.stop()
   return (JSON.parse(sent) as { session_id: string }).session_id
@@ -37,11 +38,8 @@ const train = (place: Place, dataset: string, output: string, settings: Readonly
     [
       'train',
       ...Object.entries({
-        model: 'base',
         dataset,
         'output-dir': output,
-        'lora-rank': '64',
-        'lora-alpha': '128',
         'max-seq-length': '256',
         'per-device-train-batch-size': '1',
         'gradient-accumulation-steps': '1',
@@ -64,16 +62,22 @@ test('a rating down and a rating up become a pair, and the next session gives th
     providers: { demo: { kind: 'scripted', scenario: './scenario.yaml' } },
   })
 
-  // What the model was taught first, in a session that was rated good then.
-  const first = await answered(sessions, WRONG)
+  // What the model was taught by sessions that were rated good then.
+  const first = await answered(sessions, QUESTION, WRONG)
+  await answered(sessions, OTHER_QUESTION, RIGHT)
   let server = await serve('cairn', [], sessions)
   await run('cairn', ['export', '--all', '--format', 'sft', '--out', '../taught.jsonl'], sessions)
   await server.stop()
   await run('cairn-tune', ['model', 'new', 'base', '--shape', 'tiny'], here)
-  await train(here, 'taught.jsonl', 'old', { 'max-steps': '150', 'learning-rate': '0.003' })
+  await train(here, 'taught.jsonl', 'taught', {
+    model: 'base',
+    lora: 'false',
+    'max-steps': '100',
+    'learning-rate': '0.003',
+  })
 
   // A better answer to the same question is rated up, and the first one down.
-  await answered(sessions, RIGHT)
+  await answered(sessions, QUESTION, RIGHT)
   server = await serve('cairn', [], sessions)
   await run('cairn', ['rate', first, 'down'], sessions)
   await run('cairn', ['export', '--all', '--format', 'dpo', '--out', '../pairs.jsonl'], sessions)
@@ -82,29 +86,29 @@ test('a rating down and a rating up become a pair, and the next session gives th
   const lines = (name: string) => readFileSync(join(directory, name), 'utf8').trimEnd().split('\n')
   expect(lines('pairs.jsonl')).toHaveLength(1)
   const labels = lines('rated.jsonl').map(line => (JSON.parse(line) as { label: boolean }).label)
-  expect(labels.toSorted()).toEqual([false, true])
-  await train(here, 'pairs.jsonl', 'new', {
+  expect(labels.toSorted()).toEqual([false, true, true])
+  await train(here, 'pairs.jsonl', 'better', {
+    model: 'taught/model',
     method: 'dpo',
-    'init-adapter': 'old/adapter',
-    'reference-adapter': 'old/adapter',
-    'max-steps': '60',
-    'learning-rate': '0.001',
+    'max-steps': '30',
+    'learning-rate': '0.0003',
     'lr-scheduler-type': 'constant',
   })
-  const margins = lines('new/metrics.jsonl').map(
+  const margins = lines('better/metrics.jsonl').map(
     line => (JSON.parse(line) as { rewards_margin: number }).rewards_margin,
   )
   expect(margins[0]).toBeCloseTo(0, 2)
-  expect(margins.at(-1)).toBeGreaterThan(1)
+  expect(margins.at(-1)).toBeGreaterThan(0.5)
 
   const served = await serve(
     'cairn-tune',
     [
-      'base',
+      'taught/model',
+      '--served-model-name',
+      'taught',
       '--enable-lora',
       '--lora-modules',
-      'old=old/adapter',
-      'new=new/adapter',
+      'better=better/adapter',
       '--port',
       '0',
       '--max-model-len',
@@ -118,14 +122,14 @@ test('a rating down and a rating up become a pair, and the next session gives th
     ],
     here,
   )
-  for (const [adapter, answer] of [
-    ['old', WRONG],
-    ['new', RIGHT],
+  for (const [model, answer] of [
+    ['taught', WRONG],
+    ['better', RIGHT],
   ] as const) {
     configure(sessions, {
-      default: `ours/${adapter}`,
+      default: `ours/${model}`,
       providers: { ours: { kind: 'openai', base_url: `${served.url}/v1` } },
-      catalog: { [`ours/${adapter}`]: { context_window: 1024 } },
+      catalog: { [`ours/${model}`]: { context_window: 1024 } },
     })
     const next = await serve('cairn', [], sessions)
     const sent = JSON.parse(await run('cairn', ['send', '--json', QUESTION], sessions)) as {
