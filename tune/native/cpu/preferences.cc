@@ -14,7 +14,9 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 // Without the overflow of the exponential.
 double log_sigmoid(double x) { return x < 0 ? x - std::log1p(std::exp(x)) : -std::log1p(std::exp(-x)); }
 // log(1 − eˣ) for x below 0; TRL's log1mexp.
-double log_rest(double x) { return x > -0.693147180559945 ? std::log(-std::expm1(x)) : std::log1p(-std::exp(x)); }
+double log_rest(double x) {
+  return x > -0.693147180559945 ? std::log(-std::expm1(x)) : std::log1p(-std::exp(x));
+}
 
 struct LossAndSlope {
   double loss, slope;

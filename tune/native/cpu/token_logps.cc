@@ -92,7 +92,8 @@ void token_logps(Call& call) {
   const auto attrs = TokenLogpsAttrs::read(call.attrs);
   const Head h{*call.in[token_logps_in::x], *call.in[token_logps_in::weight],
       *call.in[token_logps_in::targets], attrs.arithmetic, attrs.chunk};
-  float *logps = floats_of(*call.out[token_logps_out::logps]), *lse = floats_of(*call.out[token_logps_out::lse]);
+  float *logps = floats_of(*call.out[token_logps_out::logps]),
+        *lse = floats_of(*call.out[token_logps_out::lse]);
   std::memset(logps, 0, size_t(h.tokens()) * 4);
   std::memset(lse, 0, size_t(h.tokens()) * 4);
   over_live_rows(call, h, [&](const Tensor& logits, const int32_t* live, int64_t rows) {
@@ -119,7 +120,8 @@ void token_logps_grad(Call& call) {
       const int32_t t = live[i], target = ints_of(h.targets)[t];
       if (logits.dtype == Dtype::bf16)
         grad_row(reinterpret_cast<bf16*>(logits.data) + i * h.vocab(), h.vocab(), target, dlogps[t], lse[t]);
-      else grad_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, dlogps[t], lse[t]);
+      else
+        grad_row(reinterpret_cast<float*>(logits.data) + i * h.vocab(), h.vocab(), target, dlogps[t], lse[t]);
     });
     Tensor grads{dx.dtype, 2, {rows, h.columns(), 0, 0}, 0, nullptr};
     grads.data =

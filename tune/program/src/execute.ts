@@ -36,8 +36,8 @@ export function scratchBytes(engine: Engine, program: Program, plan: Plan = plan
 }
 
 /**
- * Readies a program for runs. Its arena is allocated here unless it is lent one, which programs that never run
- * at the same time may share.
+ * Readies a program for runs. Its arena is allocated here unless it is lent one, which programs that never
+ * run at the same time may share.
  */
 export function prepare(
   engine: Engine,

@@ -18,8 +18,8 @@ export const configSchema = z.strictObject({
     .enum(METHODS)
     .default('sft')
     .describe(
-      'What is learned from: examples (sft), pairs of a chosen and a rejected answer (dpo, orpo), or answers ' +
-        'rated up or down (kto).',
+      'What is learned from: examples (sft), pairs of a chosen and a rejected answer (dpo, orpo), or ' +
+        'answers rated up or down (kto).',
     ),
   beta: z
     .number()

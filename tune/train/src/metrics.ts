@@ -10,7 +10,7 @@ export type StepMetrics = {
   total_steps: number
   /** Passes over the data so far, with the part of the present one. */
   epoch: number
-  /** Mean over the tokens that the loss counts, or over what is compared, of the whole accumulation window. */
+  /** Mean over the tokens that the loss counts, or over what is compared, of the whole window. */
   loss: number
   /** Length of the mean gradient, before the clip. */
   grad_norm: number

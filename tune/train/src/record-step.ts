@@ -95,7 +95,7 @@ type LossOptions = {
   plainDtype: (name: string) => Dtype
   /** Whether it is one of a step, which is trained on. */
   trains: boolean
-  /** Whether the log-probabilities of answers are all that is asked for, and if so whether of the base alone. */
+  /** Whether log-probabilities of answers are all that is asked for, and if so whether of the base alone. */
   scores?: 'base' | 'adapted'
 }
 

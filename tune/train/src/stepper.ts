@@ -6,14 +6,13 @@ import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, countElements, floatsOf, type OpName } from '@cairn-tune/ops'
 import { ropeTables, type ModelConfig } from '@cairn-tune/models'
 import { adoptAll, outputBinding, prepare, type Buffers, type Prepared } from '@cairn-tune/program'
+import { createComparing } from './comparing.ts'
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
-import { EXTRAS, type ComparedBatch } from './data/comparisons.ts'
 import type { Document } from './data/documents.ts'
-import { scoringBatches } from './data/scoring-batches.ts'
 import { DivergedError } from './errors.ts'
 import type { Planned, PlannedProgram } from './estimate.ts'
-import { addRewards, baselineOf, noRewards, type RewardSums } from './rewards.ts'
+import { noRewards, type RewardSums } from './rewards.ts'
 import { RANDOM, gradientOf, type MicroStep } from './record-step.ts'
 import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
@@ -107,12 +106,6 @@ export async function createStepper({
     (['ids', 'targets', 'positions'] as const).map(name => [name, engine.allocate(micro.slots * 4)]),
   )
   const cuSeqlens = engine.allocate(micro.boundaries * 4)
-  const extras = new Map(
-    EXTRAS.flatMap(name =>
-      forward.bindings.includes(name) ? [[name, engine.allocate(forward.bytesOf(name))] as const] : [],
-    ),
-  )
-  const scores = engine.allocate(micro.boundaries * 4 + 4)
   const shared = {
     ...Object.fromEntries(base),
     ...Object.fromEntries(state),
@@ -120,14 +113,15 @@ export async function createStepper({
     ...adoptAll(engine, ropeTables(model, config.max_seq_length)),
     ...rows,
     cuSeqlens,
-    ...Object.fromEntries(extras),
-    [outputBinding('scores')]: scores,
     [RANDOM]: random,
   }
   const opSeconds = new Map<OpName, number>()
 
   async function run(prepared: Prepared, buffers: Buffers, signal?: AbortSignal): Promise<void> {
-    const { seconds } = await prepared.run({ ...shared, ...buffers }, signal ? { signal } : {})
+    const { seconds } = await prepared.run(
+      { ...shared, ...comparing.buffers, ...buffers },
+      signal ? { signal } : {},
+    )
     for (const [op, spent] of seconds) opSeconds.set(op, (opSeconds.get(op) ?? 0) + spent)
   }
 
@@ -138,48 +132,17 @@ export async function createStepper({
       if (buffer) engine.write(buffer, values)
     }
     engine.write(cuSeqlens, padCuSeqlens(batch, micro.boundaries))
-    const given = batch.extras?.() ?? {}
-    for (const [name, buffer] of extras) {
-      const values = given[name]
-      if (!values) continue
-      engine.clear(buffer)
-      engine.write(buffer, values)
-    }
+    comparing.write(batch)
   }
-
-  const readScores = async (count: number) => floatsOf(await engine.read(scores, 0, count * 4)).slice()
-
-  /** Log-probabilities of answers by a program that makes nothing else. */
-  async function score(
-    prepared: Prepared,
-    buffers: Buffers,
-    documents: readonly Document[],
-    signal?: AbortSignal,
-  ): Promise<Float32Array> {
-    const found = new Float32Array(documents.length)
-    for (const { batch, from, count: own } of scoringBatches(documents, config, micro.boundaries)) {
-      writeBatch(batch)
-      await run(prepared, buffers, signal)
-      found.set(await readScores(own), from)
-    }
-    return found
-  }
-
-  /** Writes what kto measures the answers of a micro-batch by; it is 0 for other methods. */
-  async function writeBaseline(batch: Batch, signal?: AbortSignal): Promise<number> {
-    const buffer = extras.get('baseline')
-    if (!buffer || !scoring) return 0
-    const { units } = batch as ComparedBatch
-    const said = await score(
-      scoring,
-      {},
-      units.flatMap(({ mismatched }) => mismatched ?? []),
-      signal,
-    )
-    const baseline = baselineOf(units, said)
-    engine.write(buffer, Float32Array.of(baseline))
-    return baseline
-  }
+  const comparing = createComparing({
+    engine,
+    config,
+    boundaries: micro.boundaries,
+    forward,
+    scoring,
+    run,
+    writeBatch,
+  })
 
   async function evaluate(
     batches: Iterable<Batch>,
@@ -188,7 +151,7 @@ export async function createStepper({
     if (!evaluation) throw new Error('[evaluate] nothing was planned to be evaluated')
     let [sum, counted, tokens] = [0, 0, 0]
     for (const batch of batches) {
-      await writeBaseline(batch, signal)
+      await comparing.writeBaseline(batch, signal)
       writeBatch(batch)
       await run(evaluation, { [outputBinding('loss')]: loss }, signal)
       sum += await readNumber(engine, loss)
@@ -208,7 +171,7 @@ export async function createStepper({
       const history = state.get(name)
       if (history) engine.clear(history, 0, 4)
     }
-    const rewards = extras.size > 0 ? noRewards() : undefined
+    const rewards = comparing.isOn ? noRewards() : undefined
     const outcome: StepOutcome = {
       rewards,
       loss: 0,
@@ -220,16 +183,12 @@ export async function createStepper({
     let counted = 0
     let index = (number - 1) * config.gradient_accumulation_steps
     for (const batch of window) {
-      const baseline = await writeBaseline(batch, signal)
+      const baseline = await comparing.writeBaseline(batch, signal)
       writeBatch(batch)
       engine.write(random, Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, index++))
       await run(forward, { [outputBinding('loss')]: loss }, signal)
       outcome.loss += await readNumber(engine, loss)
-      if (rewards) {
-        const { units } = batch as ComparedBatch
-        const said = await readScores(units.reduce((sum, { sequences }) => sum + sequences.length, 0))
-        addRewards(rewards, units, said, { ...config, baseline })
-      }
+      if (rewards) await comparing.addRewards(rewards, batch, baseline)
       counted += batch.counted
       outcome.realTokens += batch.realTokens
       outcome.trainedTokens += batch.trainedTokens
@@ -248,22 +207,9 @@ export async function createStepper({
     return outcome
   }
 
-  async function reference(
-    documents: readonly Document[],
-    adapter: ReadonlyMap<string, Float32Array> | undefined,
-    signal?: AbortSignal,
-  ): Promise<Float32Array> {
+  const reference: Stepper['reference'] = async (documents, adapter, signal) => {
     if (!planned.reference) throw new Error('[reference] nothing was planned to be compared with')
-    const prepared = ready(planned.reference)
-    // Scales of a run that has begun would depend on when it was asked.
-    const unscaled = prepared.bindings
-      .filter(name => name.startsWith('amax:'))
-      .map(name => [name, engine.allocate(prepared.bytesOf(name))] as const)
-    const buffers = {
-      ...Object.fromEntries(unscaled),
-      ...adoptAll(engine, Object.fromEntries(adapter ?? [])),
-    }
-    return await score(prepared, buffers, documents, signal)
+    return await comparing.ask(ready(planned.reference), documents, adapter, signal)
   }
   return { state, step, evaluate, reference, opSeconds }
 }

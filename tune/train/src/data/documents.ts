@@ -160,7 +160,7 @@ const prompted = (prompt: number[], answer: number[]): Tokenized => ({
   isTrained: [...prompt.map(() => false), ...answer.map(() => true)],
 })
 
-/** A row's prompt and its completion, of which every token is trained, as TRL's completion_only_loss has it. */
+/** A row's prompt and completion, of which every token is trained, as by TRL's completion_only_loss. */
 function tokenizeCompletion(example: Example, tokenizer: ModelTokenizer): Tokenized {
   if (example.kind === 'completion') return tokenize(example, tokenizer)
   if (example.kind !== 'chat' || example.promptLength === undefined)

@@ -34,14 +34,19 @@ tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, eos_tok
 
 random.seed(11)
 draw = lambda least, most: [random.randint(1, 94) for _ in range(random.randint(least, most))]
-pairs = [{"prompt": draw(2, 6), "chosen": draw(1, 7), "rejected": draw(1, 7)} for _ in range(STEPS * BATCH * ACCUMULATION)]
+count = STEPS * BATCH * ACCUMULATION
+pairs = [{"prompt": draw(2, 6), "chosen": draw(1, 7), "rejected": draw(1, 7)} for _ in range(count)]
 text = lambda ids: " ".join(f"t{i}" for i in ids)
 answer = lambda ids: f" {text(ids)} <e>"
 
 
 def new_model():
     config = transformers.Qwen3Config(
-        **golden["config"], max_position_embeddings=64, attn_implementation="eager", pad_token_id=0, eos_token_id=END
+        **golden["config"],
+        max_position_embeddings=64,
+        attn_implementation="eager",
+        pad_token_id=0,
+        eos_token_id=END,
     )
     model = transformers.Qwen3ForCausalLM(config).float()
     own = {name: tensors[name] for name, _ in model.named_parameters()}
@@ -97,7 +102,8 @@ def run(trainer_class, config_class, rows, **settings):
 
 
 as_pairs = [
-    {"prompt": text(p["prompt"]), "chosen": answer(p["chosen"]), "rejected": answer(p["rejected"])} for p in pairs
+    {"prompt": text(p["prompt"]), "chosen": answer(p["chosen"]), "rejected": answer(p["rejected"])}
+    for p in pairs
 ]
 labels = [bool(i % 3) for i in range(len(pairs))]
 as_rated = [
@@ -110,7 +116,13 @@ runs = {
     "dpo hinge": dpo(loss_type="hinge"),
     "dpo ipo": dpo(loss_type="ipo"),
     "kto": run(
-        trl.KTOTrainer, trl.KTOConfig, as_rated, beta=0.1, max_length=None, desirable_weight=1.0, undesirable_weight=1.5
+        trl.KTOTrainer,
+        trl.KTOConfig,
+        as_rated,
+        beta=0.1,
+        max_length=None,
+        desirable_weight=1.0,
+        undesirable_weight=1.5,
     ),
     "orpo": run(ORPOTrainer, ORPOConfig, as_pairs, beta=0.1, max_length=64),
 }

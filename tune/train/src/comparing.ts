@@ -1,0 +1,106 @@
+/**
+ * What a stepper needs beside its own to compare answers: buffers for what comparisons read, and programs
+ * that only say how likely answers are. Nothing of it is there where examples are learned.
+ */
+import type { DeviceBuffer, Engine } from '@cairn-tune/native'
+import { floatsOf } from '@cairn-tune/ops'
+import { adoptAll, outputBinding, type Buffers, type Prepared } from '@cairn-tune/program'
+import type { TrainConfig } from './config.ts'
+import type { Batch } from './data/batches.ts'
+import { EXTRAS, type ComparedBatch } from './data/comparisons.ts'
+import type { Document } from './data/documents.ts'
+import { scoringBatches } from './data/scoring-batches.ts'
+import { addRewards, baselineOf, type RewardSums } from './rewards.ts'
+
+export type Comparing = {
+  /** Buffers that all programs are lent. */
+  buffers: Buffers
+  isOn: boolean
+  /** Writes what a batch has beside its tokens. */
+  write(batch: Batch): void
+  /** Writes what kto measures the answers of a micro-batch by, and returns it; 0 for other methods. */
+  writeBaseline(batch: Batch, signal?: AbortSignal): Promise<number>
+  /** Adds the rewards of the batch that was run last. */
+  addRewards(sums: RewardSums, batch: Batch, baseline: number): Promise<void>
+  /** Stepper's `reference`, by the program that says it. */
+  ask(
+    prepared: Prepared,
+    documents: readonly Document[],
+    adapter: ReadonlyMap<string, Float32Array> | undefined,
+    signal?: AbortSignal,
+  ): Promise<Float32Array>
+}
+
+export type ComparingOptions = {
+  engine: Engine
+  config: TrainConfig
+  /** Of the stepper's micro-batches. */
+  boundaries: number
+  forward: Prepared
+  /** Says how likely answers are by what is trained so far (kto). */
+  scoring: Prepared | undefined
+  run: (prepared: Prepared, buffers: Buffers, signal?: AbortSignal) => Promise<void>
+  writeBatch: (batch: Batch) => void
+}
+
+export function createComparing(options: ComparingOptions): Comparing {
+  const { engine, config, boundaries, forward, scoring, run, writeBatch } = options
+  const extras = new Map<string, DeviceBuffer>(
+    EXTRAS.flatMap(name =>
+      forward.bindings.includes(name) ? [[name, engine.allocate(forward.bytesOf(name))] as const] : [],
+    ),
+  )
+  const scores = engine.allocate(boundaries * 4 + 4)
+  const readScores = async (count: number) => floatsOf(await engine.read(scores, 0, count * 4)).slice()
+
+  async function score(
+    prepared: Prepared,
+    buffers: Buffers,
+    documents: readonly Document[],
+    signal?: AbortSignal,
+  ): Promise<Float32Array> {
+    const found = new Float32Array(documents.length)
+    for (const { batch, from, count } of scoringBatches(documents, config, boundaries)) {
+      writeBatch(batch)
+      await run(prepared, buffers, signal)
+      found.set(await readScores(count), from)
+    }
+    return found
+  }
+
+  return {
+    buffers: { ...Object.fromEntries(extras), [outputBinding('scores')]: scores },
+    isOn: extras.size > 0,
+    write(batch) {
+      const given = batch.extras?.() ?? {}
+      for (const [name, buffer] of extras) {
+        const values = given[name]
+        if (!values) continue
+        engine.clear(buffer)
+        engine.write(buffer, values)
+      }
+    },
+    async writeBaseline(batch, signal) {
+      const buffer = extras.get('baseline')
+      if (!buffer || !scoring) return 0
+      const { units } = batch as ComparedBatch
+      const mismatched = units.flatMap(unit => unit.mismatched ?? [])
+      const baseline = baselineOf(units, await score(scoring, {}, mismatched, signal))
+      engine.write(buffer, Float32Array.of(baseline))
+      return baseline
+    },
+    async addRewards(sums, batch, baseline) {
+      const { units } = batch as ComparedBatch
+      const said = await readScores(units.reduce((sum, { sequences }) => sum + sequences.length, 0))
+      addRewards(sums, units, said, { ...config, baseline })
+    },
+    async ask(prepared, documents, adapter, signal) {
+      // Scales of a run that has begun would depend on when it was asked.
+      const unscaled = prepared.bindings
+        .filter(name => name.startsWith('amax:'))
+        .map(name => [name, engine.allocate(prepared.bytesOf(name))] as const)
+      const own = adoptAll(engine, Object.fromEntries(adapter ?? []))
+      return await score(prepared, { ...Object.fromEntries(unscaled), ...own }, documents, signal)
+    },
+  }
+}
