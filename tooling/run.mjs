@@ -128,6 +128,8 @@ const commands = {
   },
   /** OpenCode, fetched from npm, end to end in a box without a network but the broker. */
   'judge:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
+  /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
+  'judge:acp': (...args) => run('agent/app/e2e/judge-acp.ts', ...args),
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {
     await ensureWebBuilt()

@@ -6,19 +6,18 @@ import { expect, test } from 'vitest'
 import { greeted, transcript } from './acp-client.ts'
 import { makePlace } from './server.ts'
 
+const write = { name: 'write_file', arguments: { path: 'made.txt', content: 'made here' } }
 const scenario = {
   name: 'editor',
   rules: [
     { when: { tools_disabled: true }, answer: { text: 'A title' } },
     {
       when: { user: 'write it' },
-      steps: [
-        {
-          text: 'I write it. ',
-          tool_calls: [{ name: 'write_file', arguments: { path: 'made.txt', content: 'made here' } }],
-        },
-        { text: 'It is written.' },
-      ],
+      steps: [{ text: 'I write it. ', tool_calls: [write] }, { text: 'It waits.' }],
+    },
+    {
+      when: { user: 'approved the call' },
+      steps: [{ tool_calls: [write] }, { text: 'It is written.' }],
     },
     {
       when: { user: 'ask me' },

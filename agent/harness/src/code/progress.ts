@@ -19,6 +19,7 @@ const EVERY_MS = 500
 const MOST_BYTES = 2 ** 20
 const TITLE_CHARS = 200
 const LONGEST_PIECE = 64 * 1024
+const LONGEST_ANSWER = 32_000
 
 export type Progress = {
   take(update: SessionUpdate): void
@@ -125,7 +126,7 @@ export function createProgress({ clock, holdBack, write, onFailure }: ProgressOp
     take(update) {
       if (update.sessionUpdate === 'agent_message_chunk') {
         if (update.content.type !== 'text') return
-        answer += update.content.text
+        answer = clip(answer + update.content.text, LONGEST_ANSWER)
         return add('text', held.push(update.content.text))
       }
       const told = lineOf(update, titles)

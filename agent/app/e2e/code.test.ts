@@ -1,0 +1,92 @@
+/**
+ * The built-in coding agent in a real box, through the broker, and its card in a real Chromium: what it
+ * makes, who decides, that no key and no token is anywhere, and that nothing outlives a stop.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { checkHistory } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage, takePictures } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
+
+const command = (text: string) => ({ tool_calls: [{ name: 'terminal', arguments: { command: text } }] })
+const scenario = {
+  pace_ms: 0,
+  rules: [
+    { when: { system: 'You name conversations' }, answer: { text: 'A file' } },
+    {
+      when: { system: 'You are a coding agent', user: 'linger' },
+      steps: [command('sleep 3607'), { text: 'x' }],
+    },
+    {
+      when: { system: 'You are a coding agent', user: 'approved the call' },
+      steps: [command('env > env.txt; echo made in the box > made.txt'), { text: 'The file is made.' }],
+    },
+    {
+      when: { system: 'You are a coding agent', user: 'make the file' },
+      steps: [
+        { text: 'I make it.', ...command('env > env.txt; echo made in the box > made.txt') },
+        { text: 'It waits for you.' },
+      ],
+    },
+    { answer: { text: 'Very well.' } },
+  ],
+}
+const config = { agents: { assistant: { governance: { require_approval: ['code.execute'] } } } }
+const POLL = { timeout: PATIENCE_MS }
+
+test('a coding agent works in its box, a person decides in the page, and nothing outlives a stop', async () => {
+  const place = makePlace({ scenario, config })
+  const server = await startServer(place)
+  const { client } = server
+  const id = await newSession(client)
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await page.goto(`${server.url}/sessions/${id}`)
+  await say(client, id, '/code make the file')
+
+  const card = page.locator('[data-testid="code-card"]')
+  await card.waitFor()
+  await page.locator('[data-testid="approve"]').click()
+  await waitFor(client, id, 0, isType('code.run_result'))
+  await expect.poll(() => card.getAttribute('data-state'), POLL).toBe('done')
+  const events = await readLog(client, id)
+  expect(checkHistory(events)).toEqual([])
+  const workspace = join(place.workspaces, id)
+  expect(readFileSync(join(workspace, 'made.txt'), 'utf8')).toBe('made in the box\n')
+
+  // What it runs sees no token of the broker, and nothing that was written down has one.
+  const seen = readFileSync(join(workspace, 'env.txt'), 'utf8')
+  expect(seen).toContain('PATH=')
+  expect(seen + JSON.stringify(events) + server.log()).not.toMatch(/cairn_run_/)
+  const result = events.findLast(event => event.type === 'code.run_result')
+  expect(result?.data).toMatchObject({ error: null, final_message: expect.stringContaining('made') })
+  expect(result?.type === 'code.run_result' && result.data.input_tokens).toBeGreaterThan(0)
+
+  await card.locator('summary').click()
+  await page.evaluate(axe.source)
+  const violations = await page.evaluate<unknown[]>(
+    `axe.run('[data-testid="code-card"]').then(result => result.violations)`,
+  )
+  expect(violations).toEqual([])
+  await takePictures(page, 'code-run')
+  expect(troubles).toEqual([])
+
+  const { last_event_id } = await client.call('getSession', { params: { id } })
+  await say(client, id, '/code linger')
+  await waitFor(client, id, last_event_id, isType('code.run_progress'))
+  const lives = (): string[] =>
+    execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+      .split('\n')
+      .filter(line => line.includes(join(place.workspaces, id)))
+  expect(lives()).not.toEqual([])
+  const stopped = performance.now()
+  await client.call('stopSession', { params: { id } })
+  await waitFor(client, id, last_event_id, isType('code.run_result'))
+  await expect.poll(lives, { ...POLL, interval: 100 }).toEqual([])
+  expect(performance.now() - stopped).toBeLessThan(10_000)
+})
