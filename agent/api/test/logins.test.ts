@@ -247,3 +247,15 @@ test('a token signed by another key, or changed, is refused', async () => {
   for (const token of [foreign, forged])
     expect((await service.call('/v1/auth/me', { token })).status).toBe(401)
 })
+
+test('an administrator makes a login link for a user who has none, and for no one who is disabled', async () => {
+  await using service = await startService()
+  const { user } = await service.addUser()
+  const path = `/v1/admin/users/${user.id}/login-links`
+  const made = await service.call(path, { method: 'POST' })
+  expect(made.status).toBe(201)
+  const login = await logIn(service, { link_token: made.json.login_token })
+  expect((await service.call('/v1/auth/me', { token: login.json.access_token })).json.id).toBe(user.id)
+  await service.call(`/v1/admin/users/${user.id}`, { method: 'DELETE' })
+  expect((await service.call(path, { method: 'POST' })).json.code).toBe('wrong_target')
+})

@@ -99,3 +99,28 @@ test('an account sees what it made, and with the scope org the whole organisatio
   expect((await service.call('/v1/api/sessions', { token: own.token })).json.sessions).toEqual([])
   expect((await service.call('/v1/api/sessions', { token: org.token })).json.sessions).toHaveLength(1)
 })
+
+test('a name that a live service account has is refused, and free again once that one is revoked', async () => {
+  await using service = await startService()
+  const make = () =>
+    service.call('/v1/admin/service-accounts', {
+      method: 'POST',
+      body: { name: 'robot', expires_in_days: 1 },
+    })
+  const first = await make()
+  const second = await make()
+  expect([second.status, second.json.code, second.json.errors[0].path]).toEqual([409, 'wrong_state', 'name'])
+  await service.call(`/v1/admin/service-accounts/${first.json.id}`, { method: 'DELETE' })
+  expect((await make()).status).toBe(201)
+  service.advance(25 * 3_600_000)
+  expect((await make()).status).toBe(401)
+  expect(
+    (
+      await service.call('/v1/admin/service-accounts', {
+        method: 'POST',
+        body: { name: 'robot' },
+        token: await service.mintAdmin(),
+      })
+    ).status,
+  ).toBe(201)
+})

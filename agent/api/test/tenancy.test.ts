@@ -188,6 +188,8 @@ test('users and service accounts of another organisation do not exist for its ad
     const { status, json } = await service.call(path, { method: 'DELETE', token })
     expect([path, status, json.code]).toEqual([path, 404, 'not_found'])
   }
+  const link = await service.call(`/v1/admin/users/${user.id}/login-links`, { method: 'POST', token })
+  expect([link.status, link.json.code]).toEqual([404, 'not_found'])
   expect((await service.store.accounts.getUser(user.id))?.disabled_at).toBeNull()
   expect((await service.call('/v1/api/auth/me', { token: account.token })).status).toBe(200)
   const listed = JSON.stringify([

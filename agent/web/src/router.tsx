@@ -97,6 +97,28 @@ const schedules = createRoute({
   path: '/schedules',
   component: lazyRouteComponent(() => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
 })
+const admin = createRoute({
+  getParentRoute: () => shell,
+  path: '/admin',
+  component: lazyRouteComponent(() => import('./admin/admin-page.tsx'), 'AdminPage'),
+})
+const adminHome = createRoute({
+  getParentRoute: () => admin,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/admin/users' })
+  },
+})
+const adminUsers = createRoute({
+  getParentRoute: () => admin,
+  path: '/users',
+  component: lazyRouteComponent(() => import('./admin/users-page.tsx'), 'UsersPage'),
+})
+const adminAccounts = createRoute({
+  getParentRoute: () => admin,
+  path: '/accounts',
+  component: lazyRouteComponent(() => import('./admin/accounts-page.tsx'), 'AccountsPage'),
+})
 
 const tree = root.addChildren([
   login,
@@ -108,6 +130,7 @@ const tree = root.addChildren([
     missions,
     mission,
     schedules,
+    admin.addChildren([adminHome, adminUsers, adminAccounts]),
   ]),
 ])
 

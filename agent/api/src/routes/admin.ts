@@ -1,6 +1,10 @@
 /** Users and service accounts; administrators only, of their own organisation only. */
+import type { LogStore, ServiceAccountRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
-import { createLoginLink, createServiceAccount as makeServiceAccount } from '../auth/issue.ts'
+import {
+  createLoginLink as makeLoginLink,
+  createServiceAccount as makeServiceAccount,
+} from '../auth/issue.ts'
 import type { Handler } from '../handler.ts'
 import { shownAccount, shownUser } from './session-view.ts'
 
@@ -8,11 +12,22 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** The last moment that a date can express. */
 const END_OF_TIME = 8.64e15
 
+/** For people, who tell accounts by their names: two that come at once both get theirs. */
+async function refuseNameInUse(store: LogStore, orgId: string, name: string, now: number): Promise<void> {
+  const accounts = await store.accounts.listServiceAccounts(orgId)
+  const isLive = ({ revoked_at, expires_at }: ServiceAccountRow): boolean =>
+    revoked_at === null && (expires_at === null || expires_at > now)
+  if (!accounts.some(account => account.name === name && isLive(account))) return
+  const message = `a service account ${JSON.stringify(name)} is in use: revoke it first, or choose another name`
+  throw new AppError('wrong_state', `name: ${message}`, { extra: { errors: [{ path: 'name', message }] } })
+}
+
 export const createServiceAccount: Handler<'createServiceAccount'> = async ({
   services,
   principal,
   body,
 }) => {
+  await refuseNameInUse(services.store, principal.org_id, body.name, services.now())
   const { account, token } = await makeServiceAccount(services.store, {
     id: services.newId(),
     org_id: principal.org_id,
@@ -68,12 +83,21 @@ export const createUser: Handler<'createUser'> = async ({ services, principal, b
       await refuseTaken()
       throw thrown
     })
-  return { ...shownUser(user), login_token: await createLoginLink(services.store, user.id, services.now()) }
+  return { ...shownUser(user), login_token: await makeLoginLink(services.store, user.id, services.now()) }
 }
 
 export const listUsers: Handler<'listUsers'> = async ({ services, principal }) => ({
   users: (await services.store.accounts.listUsers(principal.org_id)).map(shownUser),
 })
+
+export const createLoginLink: Handler<'createLoginLink'> = async ({ services, principal, params }) => {
+  const user = await services.store.accounts.getUser(params.user_id)
+  if (user === null || user.org_id !== principal.org_id)
+    throw new AppError('not_found', 'There is no such user.')
+  if (user.disabled_at !== null)
+    throw new AppError('wrong_target', 'This user is disabled and cannot log in.')
+  return { login_token: await makeLoginLink(services.store, user.id, services.now()) }
+}
 
 export const disableUser: Handler<'disableUser'> = async ({ services, principal, params }) => {
   const user = await services.store.accounts.getUser(params.user_id)

@@ -1,13 +1,6 @@
 import type { Handlers } from '../handler.ts'
 import { about } from './about.ts'
-import {
-  createServiceAccount,
-  createUser,
-  disableUser,
-  listServiceAccounts,
-  listUsers,
-  revokeServiceAccount,
-} from './admin.ts'
+import * as admin from './admin.ts'
 import { getArtifact, listArtifacts } from './artifacts.ts'
 import { login, logout, me, refresh, setPassword } from './auth.ts'
 import { pollEvents, streamEvents } from './events.ts'
@@ -92,12 +85,7 @@ export const HANDLERS: Handlers = {
   me,
   setPassword,
   about,
-  createServiceAccount,
-  listServiceAccounts,
-  revokeServiceAccount,
-  createUser,
-  listUsers,
-  disableUser,
+  ...admin,
   ...schedules,
   ...channels,
 }

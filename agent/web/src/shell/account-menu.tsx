@@ -8,6 +8,7 @@ import { forgetLogs } from '../session/kept-logs.ts'
 import { MenuButton, type MenuEntry } from '../ui/menu-button.tsx'
 
 const PasswordDialog = lazy(() => import('./password-dialog.tsx'))
+const ADMINISTRATION: MenuEntry = { id: 'admin', text: 'Administration', testId: 'open-admin' }
 const ENTRIES: readonly MenuEntry[] = [
   { id: 'password', text: 'Set a password …' },
   { id: 'logout', text: 'Log out', testId: 'logout' },
@@ -46,10 +47,11 @@ export function AccountMenu() {
         testId="account"
         menu={{
           label: 'Account',
-          entries: ENTRIES,
+          entries: me?.admin === true ? [ADMINISTRATION, ...ENTRIES] : ENTRIES,
           head,
           onChoose: id => {
             if (id === 'logout') logout.mutate()
+            else if (id === 'admin') void navigate({ to: '/admin' })
             else setAsking(true)
           },
         }}

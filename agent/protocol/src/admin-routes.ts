@@ -1,0 +1,105 @@
+/** What administrators do: service accounts and users of their organisation. */
+import { z } from 'zod'
+import type { Route } from './routes.ts'
+
+const ServiceAccountView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    scope: z.enum(['own', 'org']),
+    token_prefix: z.string(),
+    created_at: z.string(),
+    expires_at: z.string().nullable(),
+    revoked_at: z.string().nullable(),
+    last_used_at: z.string().nullable(),
+  })
+  .meta({ id: 'ServiceAccount' })
+const UserView = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    name: z.string(),
+    admin: z.boolean(),
+    created_at: z.string(),
+    disabled_at: z.string().nullable(),
+  })
+  .meta({ id: 'User' })
+export const ADMIN_ROUTES = {
+  createServiceAccount: {
+    method: 'POST',
+    path: '/admin/service-accounts',
+    summary: 'Create a service account; its token is shown once',
+    access: 'admin',
+    alias: false,
+    creates: true,
+    shownOnce: ['token'],
+    body: z.strictObject({
+      name: z.string().min(1).max(100),
+      scope: z.enum(['own', 'org']).default('own'),
+      expires_in_days: z.number().positive().optional(),
+    }),
+    status: 201,
+    answer: ServiceAccountView.extend({ token: z.string() }),
+  },
+  listServiceAccounts: {
+    method: 'GET',
+    path: '/admin/service-accounts',
+    summary: 'Service accounts',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: z.object({ service_accounts: z.array(ServiceAccountView) }),
+  },
+  revokeServiceAccount: {
+    method: 'DELETE',
+    path: '/admin/service-accounts/{account_id}',
+    summary: 'Revoke at once',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
+  createUser: {
+    method: 'POST',
+    path: '/admin/users',
+    summary: 'Create a user; the login link is shown once',
+    access: 'admin',
+    alias: false,
+    creates: true,
+    shownOnce: ['login_token'],
+    body: z.strictObject({
+      email: z.email(),
+      name: z.string().min(1).max(100),
+      admin: z.boolean().default(false),
+    }),
+    status: 201,
+    answer: UserView.extend({ login_token: z.string() }),
+  },
+  listUsers: {
+    method: 'GET',
+    path: '/admin/users',
+    summary: 'Users',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: z.object({ users: z.array(UserView) }),
+  },
+  createLoginLink: {
+    method: 'POST',
+    path: '/admin/users/{user_id}/login-links',
+    summary: 'A login link for a user who has none: it works once, within a day, and is shown once',
+    access: 'admin',
+    alias: false,
+    creates: true,
+    shownOnce: ['login_token'],
+    status: 201,
+    answer: z.object({ login_token: z.string() }),
+  },
+  disableUser: {
+    method: 'DELETE',
+    path: '/admin/users/{user_id}',
+    summary: 'Disable a user',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
+} as const satisfies Record<string, Route>

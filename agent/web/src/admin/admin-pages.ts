@@ -1,0 +1,5 @@
+/** What the administration consists of: a row here and a route of its name in router.tsx. */
+export const ADMIN_PAGES = [
+  { to: '/admin/users', label: 'Users' },
+  { to: '/admin/accounts', label: 'Service accounts' },
+] as const

@@ -1,0 +1,32 @@
+/** A secret that the server told once and does not know any more: to be copied now. */
+import { Button } from 'react-aria-components'
+import { CheckIcon, CopyIcon } from '../ui/icons.tsx'
+import { useState } from 'react'
+
+export function ShownOnce({ what, secret, onDone }: { what: string; secret: string; onDone: () => void }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(secret)
+    setCopied(true)
+  }
+  return (
+    <div className="admin-once" role="status" data-testid="shown-once">
+      <p>{what} It is shown this once.</p>
+      <code className="mono">{secret}</code>
+      <div className="actions">
+        <Button
+          className="button"
+          onPress={() => {
+            void copy()
+          }}
+        >
+          {isCopied ? <CheckIcon /> : <CopyIcon />}
+          {isCopied ? 'Copied' : 'Copy'}
+        </Button>
+        <Button className="button quiet" onPress={onDone}>
+          Done
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,160 @@
+/** The people of the organisation: who there is, new ones, a login link for one who lost theirs, the way out. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Button, Input, Label, TextField } from 'react-aria-components'
+import type { AnswerOf } from '@cairn/protocol'
+import { client, describeError } from '../api.ts'
+import { formatAgo } from '../format.ts'
+import { meQuery } from '../queries.ts'
+import { useNow } from '../ui/use-now.ts'
+import { usersQuery } from './admin-queries.ts'
+import { ShownOnce } from './shown-once.tsx'
+
+type User = AnswerOf<'listUsers'>['users'][number]
+type Link = { email: string; url: string }
+
+const linkOf = (email: string, token: string): Link => ({
+  email,
+  url: `${window.location.origin}/login#token=${token}`,
+})
+
+export function UsersPage() {
+  const { data: users = [], error } = useQuery(usersQuery)
+  const [link, setLink] = useState<Link | null>(null)
+  const now = useNow(60_000)
+  return (
+    <div className="admin-section">
+      <header>
+        <h2>Users</h2>
+      </header>
+      <NewUser onMade={setLink} />
+      {link && (
+        <ShownOnce
+          what={`The login link of ${link.email}: it works once.`}
+          secret={link.url}
+          onDone={() => setLink(null)}
+        />
+      )}
+      {error && (
+        <p className="inline-error" role="alert">
+          {describeError(error)}
+        </p>
+      )}
+      <div className="admin-table-wrap">
+        <table className="admin-table" data-testid="users">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">E-mail</th>
+              <th scope="col">Role</th>
+              <th scope="col">Since</th>
+              <th scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {users.map(user => (
+              <UserRow key={user.id} user={user} now={now} onLink={setLink} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  )
+}
+
+function UserRow({ user, now, onLink }: { user: User; now: number; onLink: (link: Link) => void }) {
+  const queries = useQueryClient()
+  const { data: me } = useQuery(meQuery)
+  const makeLink = useMutation({
+    mutationFn: () => client.call('createLoginLink', { params: { user_id: user.id } }),
+    onSuccess: ({ login_token }) => onLink(linkOf(user.email, login_token)),
+  })
+  const disable = useMutation({
+    mutationFn: () => client.call('disableUser', { params: { user_id: user.id } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: usersQuery.queryKey }),
+  })
+  const isGone = user.disabled_at !== null
+  return (
+    <tr data-gone={isGone || undefined}>
+      <td>{user.name}</td>
+      <td>{user.email}</td>
+      <td>{isGone ? 'Disabled' : user.admin ? 'Administrator' : 'Member'}</td>
+      <td>{formatAgo(user.created_at, now)}</td>
+      <td>
+        {!isGone && (
+          <span className="row-buttons">
+            <Button
+              className="button small"
+              isDisabled={makeLink.isPending}
+              onPress={() => makeLink.mutate()}
+              aria-label={`Login link for ${user.email}`}
+            >
+              Login link
+            </Button>
+            {user.id !== me?.id && (
+              <Button
+                className="button small danger"
+                isDisabled={disable.isPending}
+                onPress={() => disable.mutate()}
+                aria-label={`Disable ${user.email}`}
+              >
+                Disable
+              </Button>
+            )}
+          </span>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function NewUser({ onMade }: { onMade: (link: Link) => void }) {
+  const queries = useQueryClient()
+  const create = useMutation({
+    mutationFn: (body: { email: string; name: string; admin: boolean }) =>
+      client.call('createUser', { body, idempotencyKey: crypto.randomUUID() }),
+    meta: { showsError: true },
+    onSuccess: async ({ email, login_token }) => {
+      onMade(linkOf(email, login_token))
+      await queries.invalidateQueries({ queryKey: usersQuery.queryKey })
+    },
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const element = event.currentTarget
+    const form = new FormData(element)
+    create.mutate(
+      {
+        email: String(form.get('email')).trim(),
+        name: String(form.get('name')).trim(),
+        admin: form.get('admin') === 'on',
+      },
+      { onSuccess: () => element.reset() },
+    )
+  }
+  return (
+    <form className="admin-form" onSubmit={submit}>
+      <TextField className="field" name="name" isRequired maxLength={100}>
+        <Label>Name</Label>
+        <Input className="input" />
+      </TextField>
+      <TextField className="field" name="email" type="email" isRequired>
+        <Label>E-mail</Label>
+        <Input className="input" data-testid="new-user-email" />
+      </TextField>
+      <label className="admin-check">
+        <input type="checkbox" name="admin" /> Administrator
+      </label>
+      <Button className="button primary" type="submit" isDisabled={create.isPending} data-testid="add-user">
+        Add
+      </Button>
+      {create.isError && (
+        <p className="inline-error" role="alert">
+          {describeError(create.error)}
+        </p>
+      )}
+    </form>
+  )
+}
