@@ -10,6 +10,7 @@ import type { ClientAddress } from './client-address.ts'
 import type { Readiness } from './site/readiness.ts'
 import type { Metrics } from './site/metrics.ts'
 import type { SessionGuard } from './session-guard.ts'
+import type { SessionChanges } from './sse/session-changes.ts'
 import type { Streams } from './sse/streams.ts'
 import type { Mount } from './http/mounts.ts'
 
@@ -85,6 +86,7 @@ export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   clientAddress: ClientAddress
   guard: SessionGuard
   streams: Streams
+  sessionChanges: SessionChanges
   metrics: Metrics
   isReady: Readiness
 }

@@ -22,6 +22,7 @@ import { createSessionGuard } from './session-guard.ts'
 import { createReadiness } from './site/readiness.ts'
 import { createMetrics, createRegistry } from './site/metrics.ts'
 import { createSite } from './site/site.ts'
+import { createSessionChanges } from './sse/session-changes.ts'
 import { createStreams } from './sse/streams.ts'
 
 export type Api = {
@@ -114,6 +115,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     ),
     guard: createSessionGuard(store),
     streams,
+    sessionChanges: createSessionChanges(store, log),
     metrics,
     isReady: createReadiness(store, () => isLeaving || isDraining),
   }

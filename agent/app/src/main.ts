@@ -133,6 +133,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         )
   if (worker !== null) activeTurns = worker.active
 
+  parts.defer(store.search.follow())
   const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
   const running = parts.move()
   return {

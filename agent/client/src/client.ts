@@ -5,6 +5,7 @@ import { type Call, type CheckAnswer, callWith } from './call.ts'
 import { type Credentials, sendWith } from './credentials.ts'
 import { type EventStream, type WaitOptions, eventsWith, waitFor } from './events.ts'
 import { type InboxStream, inboxWith } from './inbox.ts'
+import { type SessionStream, sessionChangesWith } from './session-changes.ts'
 
 export type ClientOptions = Credentials & {
   /** Of the service, without /v1; an empty string means the site the page came from. */
@@ -40,6 +41,8 @@ export type CairnClient = {
   ) => Promise<E>
   /** Live changes of the inbox. */
   inboxStream: InboxStream
+  /** Live changes of sessions. */
+  sessionStream: SessionStream
 }
 
 export function assembleClient(options: ClientOptions, check: CheckAnswer): CairnClient {
@@ -63,5 +66,6 @@ export function assembleClient(options: ClientOptions, check: CheckAnswer): Cair
     events,
     waitFor: (sessionId, predicate, wait) => waitFor(events, sessionId, predicate, wait),
     inboxStream: inboxWith(baseUrl, send, api, tuning),
+    sessionStream: sessionChangesWith(baseUrl, send, api, tuning),
   }
 }

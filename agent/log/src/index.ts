@@ -11,6 +11,7 @@
  * commit  guards, events and rows, all or nothing
  * tail    history from a cursor, then live
  * channel what a messaging platform sent and is sent, beside the log
+ * index   words and sums made of the log, beside it
  * nudge   a notification without content: read again
  */
 export * from './store.ts'
@@ -22,6 +23,7 @@ export * from './links.ts'
 export * from './board.ts'
 export * from './channels.ts'
 export * from './channels-beside.ts'
+export * from './search/search-store.ts'
 export { noticesOf } from './channel-store.ts'
 export {
   type FailedAttempt,

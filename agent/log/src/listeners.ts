@@ -10,6 +10,21 @@ export type Listeners<A extends unknown[]> = {
   call(subject: string, ...args: A): void
 }
 
+/** Callbacks that are called at once, each time. One that throws is a bug and ends the process. */
+export function createCallbacks<A extends unknown[]>() {
+  const callbacks = new Map<symbol, (...args: A) => void>()
+  return {
+    add(callback: (...args: A) => void): () => void {
+      const id = Symbol('callback')
+      callbacks.set(id, callback)
+      return () => void callbacks.delete(id)
+    },
+    call(...args: A): void {
+      for (const callback of callbacks.values()) callback(...args)
+    },
+  }
+}
+
 export function createListeners<A extends unknown[]>(
   emptied: (subject: string) => void = () => undefined,
 ): Listeners<A> {

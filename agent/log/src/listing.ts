@@ -1,5 +1,8 @@
 /** Pages of listings, and the shape of what they show, whatever stores it. */
-import { AppError, type ArtifactMeta } from '@cairn/protocol'
+import { AppError, type ArtifactMeta, type SessionSort } from '@cairn/protocol'
+import type { SessionRow } from './session.ts'
+import { placeAfter } from './session-query.ts'
+import { type StoredSession, toSessionRow } from './session-rows.ts'
 
 /** A listing's cursor is the internal key of its last row, which no reader can use for anything else. */
 export function parseCursor(cursor: string | undefined): number {
@@ -23,6 +26,19 @@ export function page<R, T>(
   return {
     found: rows.slice(0, limit).map(shape),
     next_cursor: rows.length > limit && last !== undefined ? key(last).toString(36) : null,
+  }
+}
+
+/** A page of sessions in that order; `rows` hold one more than the limit when there is a next page. */
+export function sortedPage(
+  rows: StoredSession[],
+  limit: number,
+  sort: SessionSort,
+): { sessions: SessionRow[]; next_cursor: string | null } {
+  const last = rows[limit - 1]
+  return {
+    sessions: rows.slice(0, limit).map(toSessionRow),
+    next_cursor: rows.length > limit && last !== undefined ? placeAfter(last, sort) : null,
   }
 }
 

@@ -13,11 +13,14 @@ import {
   createSearch,
   page,
   parseCursor,
+  sortedPage,
   type Searched,
   type StoredArtifact,
   toArtifactMeta,
 } from './listing.ts'
 import { parsePositions } from './positions.ts'
+import { afterPlace, orderBy, readPlace, sessionConditions } from './session-query.ts'
+import { namedValues, used } from './named-values.ts'
 import { leaseOf, SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
 import { checked, findPosition, POSITION_OF, type StoredSnapshot } from './snapshots.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
@@ -130,31 +133,15 @@ export function createReader(db: Db) {
       retired.all(JSON.stringify(ids)).map(({ id }) => String(id)),
 
     listSessions(query: SessionQuery, now: number): { sessions: SessionRow[]; next_cursor: string | null } {
-      const where = ['s.org_id = :org_id', 's.key < :before']
-      const values: Record<string, SqlValue> = {
-        org_id: query.org_id,
-        before: parseCursor(query.cursor),
-      }
-      if (query.created_by !== undefined) {
-        where.push('s.created_by = :created_by')
-        values['created_by'] = query.created_by
-      }
-      if (query.status === undefined) where.push(`s.status <> 'archived'`)
-      else {
-        where.push('s.status IN (SELECT value FROM json_each(:status))')
-        values['status'] = JSON.stringify(query.status)
-      }
-      if (query.parent_id === null) where.push('s.parent_id IS NULL')
-      else if (query.parent_id !== undefined) {
-        where.push('s.parent_id = :parent_id')
-        values['parent_id'] = query.parent_id
-      }
+      const { sort = 'created' } = query
+      const { binder, values } = namedValues(now)
+      const place = readPlace(query.cursor, sort)
+      const where = [...sessionConditions(query, binder), ...afterPlace(place, sort, binder)].join(' AND ')
       if (query.text !== undefined) {
         const search = createSearch(query.text, query.limit)
         const looked = prepared(
-          `SELECT s.key, s.id, s.agent, s.title FROM sessions s WHERE ${where.join(' AND ')} ORDER BY ` +
-            's.key DESC',
-        ).iterate(values) as Iterable<unknown> as Iterable<Searched>
+          `SELECT s.key, s.id, s.agent, s.title FROM sessions s WHERE ${where} ORDER BY s.key DESC`,
+        ).iterate(used(values, where)) as Iterable<unknown> as Iterable<Searched>
         for (const row of looked) {
           search.look(row)
           if (search.isOver()) break
@@ -164,11 +151,11 @@ export function createReader(db: Db) {
         ).all({ keys: JSON.stringify(search.keys), now }) as StoredSession[]
         return { sessions: rows.map(toSessionRow), next_cursor: search.next() }
       }
-      const rows = prepared(
-        `${SELECT_SESSION} WHERE ${where.join(' AND ')} ORDER BY s.key DESC LIMIT :limit`,
-      ).all({ ...values, now, limit: query.limit + 1 }) as StoredSession[]
-      const { found, next_cursor } = page(rows, query.limit, row => row.key, toSessionRow)
-      return { sessions: found, next_cursor }
+      const rows = prepared(`${SELECT_SESSION} WHERE ${where} ORDER BY ${orderBy(sort)} LIMIT :limit`).all({
+        ...values,
+        limit: query.limit + 1,
+      }) as StoredSession[]
+      return sortedPage(rows, query.limit, sort)
     },
 
     getInboxItem(id: string, now: number): Awaited<ReturnType<LogStore['getInboxItem']>> {

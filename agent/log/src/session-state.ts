@@ -1,15 +1,11 @@
 /**
  * What a session does or waits for, in one word (contract 4.10): what every list, head, command and exit code
- * says of it. A pure function of its row, so it is the same on every store and in every process.
+ * says of it. A function of its row, so it is the same on every store and in every process. The rule is the
+ * table below, read from the top; code and SQL are both made of it, so a filter says what the record says.
  *
- *   archived, paused, failed   as the status says, whatever else is open
- *   a question is open         needs_answer: nothing goes on without the answer
- *   an action is open          needs_action, while nothing asked for work since; said since, the turn goes on
- *                              without it
- *   work                       running: a turn is due, at work, or being rolled back
- *   an approval is open        needs_approval: a gate suspends nothing, so it shows once the turn is over
- *   completed                  done
- *   else                       idle: never used, or stopped
+ * An approval comes after work: a gate suspends nothing, so it shows once the turn is over. An action comes
+ * before work while nothing asked for work since; said since, the turn goes on without it. Workers that will
+ * come are no part of it.
  *
  * Whether a worker holds the lease is no input of its own. Work is `wake_id > cursor`, and the cursor reaches
  * wake_id in the very commit that gives the lease back, so a worker at work has work. A lease alone would
@@ -27,12 +23,51 @@ export type StateFacts = {
   asked_id: number
 }
 
-export function sessionState({ status, waiting_on, has_work, wake_id, asked_id }: StateFacts): SessionState {
-  if (status === 'archived') return 'done'
-  if (status === 'paused' || status === 'failed') return status
-  if (waiting_on === 'question') return 'needs_answer'
-  if (waiting_on === 'action' && asked_id > wake_id) return 'needs_action'
-  if (has_work) return 'running'
-  if (waiting_on !== null) return waiting_on === 'action' ? 'needs_action' : 'needs_approval'
-  return status === 'completed' ? 'done' : 'idle'
+type Facts = Pick<StateFacts, 'status' | 'waiting_on' | 'has_work'> & {
+  /** What suspends the turn came after what asked for work. */
+  asked_since: boolean
+}
+
+/** The first whose facts all hold. */
+const CASES: readonly (readonly [when: Partial<Facts>, state: SessionState])[] = [
+  [{ status: 'archived' }, 'done'],
+  [{ status: 'paused' }, 'paused'],
+  [{ status: 'failed' }, 'failed'],
+  [{ waiting_on: 'question' }, 'needs_answer'],
+  [{ waiting_on: 'action', asked_since: true }, 'needs_action'],
+  [{ has_work: true }, 'running'],
+  [{ waiting_on: 'action' }, 'needs_action'],
+  [{ waiting_on: 'approval' }, 'needs_approval'],
+  [{ status: 'completed' }, 'done'],
+  [{}, 'idle'],
+]
+
+export function sessionState({ asked_id, wake_id, ...known }: StateFacts): SessionState {
+  const facts: Facts = { ...known, asked_since: asked_id > wake_id }
+  const isTrue = (when: Partial<Facts>): boolean =>
+    Object.entries(when).every(([name, value]) => facts[name as keyof Facts] === value)
+  return (CASES.find(([when]) => isTrue(when))?.[1] ?? 'idle') satisfies SessionState
+}
+
+/** Rank of what a session waits on, as `waitingSql` answers it. */
+const RANKS = { question: 1, action: 2, approval: 3 } as const
+
+const CONDITIONS: { [F in keyof Facts]: (value: Facts[F], waiting: string) => string } = {
+  status: value => `s.status = '${value}'`,
+  waiting_on: (value, waiting) =>
+    value === null ? `(${waiting}) IS NULL` : `(${waiting}) = ${RANKS[value]}`,
+  has_work: value => `${value ? '' : 'NOT '}(s.saga = 2 OR (s.status = 'active' AND s.wake_id > s.cursor))`,
+  asked_since: value => (value ? 's.asked_id > s.wake_id' : 's.asked_id <= s.wake_id'),
+}
+
+const conditionOf = <F extends keyof Facts>(name: F, value: Facts[F], waiting: string): string =>
+  CONDITIONS[name](value, waiting)
+
+/** The state of the row `s` in SQL, on either store; `waiting` is the rank of what it waits on. */
+export function stateSql(waiting: string): string {
+  const cases = CASES.map(([when, state]) => {
+    const all = Object.entries(when).map(([name, value]) => conditionOf(name as keyof Facts, value, waiting))
+    return all.length === 0 ? `ELSE '${state}'` : `WHEN ${all.join(' AND ')} THEN '${state}'`
+  })
+  return `CASE ${cases.join(' ')} END`
 }

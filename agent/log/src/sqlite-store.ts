@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { lockDirectory } from './data-lock.ts'
 import { copyDatabase, DATABASE } from './live-copy.ts'
+import { createSqliteSearch } from './search/sqlite-search.ts'
 import { openForReading } from './open-reader.ts'
 import { createReader } from './reader.ts'
 import { createRedactor, type Redact } from './redact.ts'
@@ -31,6 +32,9 @@ export type SqliteStoreOptions = {
   /** Beside a running server: reads, `check` and `backup` work, whatever writes is refused. */
   readOnly?: boolean
 }
+
+/** Beside the log, and made again where it is missing: no copy needs it. */
+const SEARCH_DATABASE = 'search.db'
 
 /** SQLite gives its files beside the database the same mode, so this one decides for all. */
 function keepPrivate(path: string): void {
@@ -78,6 +82,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
 
   try {
     const watchers = createWatchers()
+    const search = createSqliteSearch({
+      path: join(dir, SEARCH_DATABASE),
+      log: path,
+      now,
+      report,
+      readOnly,
+      watch: watchers.watchSessions,
+    })
     const writer = readOnly
       ? refuseWrites(dir)
       : await startWriter({ dir, path, now: now() }, { landed: watchers.landed, report })
@@ -91,11 +103,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
       ...createLeases(ask, leaseClock),
       watch: watchers.watch,
       watchInbox: watchers.watchInbox,
+      watchSessions: watchers.watchSessions,
       watchWork: watchers.watchWork,
       check: () => checkInThread(path),
       backup: target => copyDatabase(path, target),
       close() {
-        closing ??= writer.close().then(() => {
+        closing ??= Promise.all([writer.close(), search.close()]).then(() => {
           db.close()
           unlock()
         })
@@ -104,6 +117,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
       accounts: createAccounts(db, now, ask),
       coordination: createCoordination(db, now, ask),
       channels: createChannels(db, now, ask),
+      search,
     }
   } catch (error) {
     unlock()

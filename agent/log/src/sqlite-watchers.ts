@@ -2,14 +2,14 @@
 import type { EventId, EventType } from '@cairn/protocol'
 import { isoStamp, type Part } from './commit-rules.ts'
 import type { StoredItem } from './inbox-rows.ts'
-import { createListeners } from './listeners.ts'
+import { createCallbacks, createListeners } from './listeners.ts'
 import { createLiveCache } from './live-cache.ts'
 import { composeRecord } from './record-text.ts'
 import { unpackSession } from './session-rows.ts'
 import type { LogStore, StoredEvent } from './store.ts'
 import type { CommitAnswer, CommitRequest, PartAnswer, Request } from './writer-messages.ts'
 
-export type Watchers = Pick<LogStore, 'watch' | 'watchInbox' | 'watchWork'> & {
+export type Watchers = Pick<LogStore, 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
   /** Sees every answered request, in commit order. */
   landed(request: Request, value: unknown): void
   /** Newest events from memory; null where the page is not in it. */
@@ -23,6 +23,7 @@ export function createWatchers(): Watchers {
   const readers = createListeners<[]>(live.drop)
   const inbox = createListeners<[itemId: string]>()
   const workers = createListeners<[]>()
+  const sessions = createCallbacks<[sessionId: string]>()
 
   function keep(at: number, { session_id, reopen, events }: Part, { reopened, last }: PartAnswer): void {
     const all = reopened && reopen !== undefined ? [reopen, ...events] : events
@@ -41,6 +42,7 @@ export function createWatchers(): Watchers {
   function grown(at: number, part: Part, answer: PartAnswer, orgId: () => string): void {
     if (live.has(part.session_id)) keep(at, part, answer)
     if (part.events.length > 0) readers.call(part.session_id)
+    sessions.call(part.session_id)
     if (answer.work) workers.call(WORK)
     for (const item of answer.items ?? []) inbox.call(orgId(), item)
   }
@@ -56,6 +58,7 @@ export function createWatchers(): Watchers {
   return {
     landed(request, value) {
       if (request.do === 'commit') committed(request, value as CommitAnswer)
+      else if (request.do === 'create') sessions.call(request.session.id)
       else if (request.do === 'release' && value === true) workers.call(WORK)
       else if (request.do === 'prune' && (value as { deleted: number }).deleted > 0) live.clear()
       else if (request.do === 'markRead' && value !== null)
@@ -67,6 +70,7 @@ export function createWatchers(): Watchers {
       return readers.add(sessionId, nudge)
     },
     watchInbox: (orgId, nudge) => inbox.add(orgId, nudge),
+    watchSessions: nudge => sessions.add(nudge),
     watchWork: nudge => workers.add(WORK, nudge),
   }
 }

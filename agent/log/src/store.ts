@@ -13,6 +13,8 @@ import type {
   EventType,
   InboxItem,
   InboxKind,
+  SessionSort,
+  SessionState,
   SessionStatus,
 } from '@cairn/protocol'
 import type { AccountStore } from './account-store.ts'
@@ -20,6 +22,7 @@ import type { Commit, Committed, Grant } from './commit.ts'
 import type { ChannelStore } from './channels.ts'
 import type { ClaimRules } from './fair-claims.ts'
 import type { CoordinationStore } from './links.ts'
+import type { SearchStore } from './search/search-store.ts'
 import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
 
 /** `json` is the whole record on one line, exactly as it is stored, polled and streamed. */
@@ -38,9 +41,18 @@ export type SessionQuery = {
   org_id: string
   created_by?: string
   status?: readonly SessionStatus[]
+  state?: readonly SessionState[]
+  agent?: readonly string[]
+  channel?: readonly string[]
+  min_cost_usd?: number
+  /** Epoch milliseconds of the last change: from, and before. */
+  since?: number
+  until?: number
   parent_id?: string | null
-  /** Only those whose title, agent and id hold every word of it. */
+  /** Only those whose title, agent and id hold every word of it; newest first. */
   text?: string
+  /** By default `created`. */
+  sort?: SessionSort
   limit: number
   cursor?: string
 }
@@ -106,6 +118,11 @@ export interface LogStore {
   listInbox(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
   /** Called whenever an inbox item of the organisation appeared or changed. */
   watchInbox(orgId: string, nudge: (itemId: string) => void): () => void
+  /**
+   * Called whenever a session was made or its row may have changed, of whatever organisation. May be called
+   * often: a stream of an answer changes it many times a second.
+   */
+  watchSessions(nudge: (sessionId: string) => void): () => void
   /** A live grant for that very call; of several the one that ends first. */
   findGrant(sessionId: string, tool: string, argumentsHash: string): Promise<Grant | null>
   listArtifacts(sessionId: string): Promise<ArtifactMeta[]>
@@ -154,4 +171,5 @@ export interface LogStore {
   readonly accounts: AccountStore
   readonly coordination: CoordinationStore
   readonly channels: ChannelStore
+  readonly search: SearchStore
 }

@@ -23,6 +23,18 @@ export const SESSION_STATES = [
 export const SessionState = z.enum(SESSION_STATES)
 export type SessionState = z.infer<typeof SessionState>
 
+/** What a listing is ordered by: when it was made, when it last changed, what it cost; the most first. */
+export const SESSION_SORTS = ['created', 'updated', 'cost'] as const
+export type SessionSort = (typeof SESSION_SORTS)[number]
+
+/** Where words were found: in what a person said, what the agent said, a tool call or its result, the title. */
+export const SEARCHED_TEXTS = ['message', 'answer', 'tool', 'title'] as const
+export type SearchedText = (typeof SEARCHED_TEXTS)[number]
+
+/** What sums of use are kept apart by. */
+export const USAGE_GROUPS = ['agent', 'user', 'model'] as const
+export type UsageGroup = (typeof USAGE_GROUPS)[number]
+
 export const Session = z
   .object({
     id: z.string(),

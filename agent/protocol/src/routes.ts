@@ -11,6 +11,7 @@ import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
 import { ADMIN_ROUTES } from './admin-routes.ts'
 import { CHANNEL_ROUTES } from './channel-routes.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
+import { list, SEARCH_ROUTES, SESSION_FILTERS } from './search-routes.ts'
 import {
   INBOX_KINDS,
   INBOX_STATUSES,
@@ -61,11 +62,6 @@ export const Cursor = z
   .transform(Number)
 /** Text with something to read in it: white space and what has no width is nothing. */
 const said = z.string().regex(/[^\s\u200b-\u200d\u2060]/, 'must not be blank')
-const list = <const T extends readonly [string, ...string[]]>(values: T) =>
-  z
-    .string()
-    .transform(text => text.split(','))
-    .pipe(z.array(z.enum(values)))
 
 const EventRecord = z
   .object({
@@ -179,19 +175,14 @@ export const ROUTES = {
     ...onSession,
     query: z.object({
       ...page,
-      status: list(SESSION_STATUSES).optional(),
-      parent_id: z
-        .string()
-        .max(128)
-        .optional()
-        .describe('only the children of that session; none: only those without a parent'),
+      ...SESSION_FILTERS,
       text: z
         .string()
         .max(200)
         .optional()
         .describe(
           'words that title, agent and id together hold, whatever their case; a page may be short, or ' +
-            'empty, and have a next one',
+            'empty, and have a next one. They come newest first',
         ),
     }),
     status: 200,
@@ -691,6 +682,7 @@ export const ROUTES = {
         .describe('what the commands of the terminal run in'),
     }),
   },
+  ...SEARCH_ROUTES,
   ...ADMIN_ROUTES,
   ...SCHEDULE_ROUTES,
   ...CHANNEL_ROUTES,

@@ -20,6 +20,7 @@ import { sessionWorkers } from './workers.ts'
 import { getBoard } from './board.ts'
 import * as channels from './channels.ts'
 import * as schedules from './schedules.ts'
+import * as search from './search.ts'
 import { cancelTask, listTasks, unblockTask } from './tasks.ts'
 import {
   cancelMission,
@@ -87,5 +88,6 @@ export const HANDLERS: Handlers = {
   about,
   ...admin,
   ...schedules,
+  ...search,
   ...channels,
 }

@@ -13,6 +13,7 @@ import {
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { pageLimit } from './page-limit.ts'
+import { filtersOf } from './session-filters.ts'
 import { shownNode, shownSession, shownSessions, type SessionNode } from './session-view.ts'
 
 /** The agents that there are: those of the configuration, and the default one in any case. */
@@ -39,15 +40,13 @@ function refuseUnpriced({ config }: Services, { agent, config: own = {} }: Creat
 type Created = { agent?: string | undefined; config?: Record<string, unknown> | undefined }
 
 export const listSessions: Handler<'listSessions'> = async ({ services, principal, query }) => {
+  const { text = '', cursor } = query
   const { sessions, next_cursor } = await services.store.listSessions({
     ...visibleTo(principal),
+    ...filtersOf(query),
     limit: pageLimit(query.limit),
-    ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
-    ...(query.status === undefined ? {} : { status: query.status }),
-    ...(query.parent_id === undefined
-      ? {}
-      : { parent_id: query.parent_id === 'none' ? null : query.parent_id }),
-    ...(query.text === undefined || query.text.trim() === '' ? {} : { text: query.text }),
+    ...(cursor === undefined ? {} : { cursor }),
+    ...(text.trim() === '' ? {} : { text, sort: 'created' }),
   })
   return { sessions: await shownSessions(services, sessions), next_cursor }
 }

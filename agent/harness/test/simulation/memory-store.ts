@@ -203,6 +203,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     getInboxItem: id => read((reader, now) => reader.getInboxItem(id, now)),
     listInbox: query => read((reader, now) => reader.listInbox(query, now)),
     watchInbox: never('watchInbox'),
+    watchSessions: never('watchSessions'),
     findGrant: (sessionId, tool, hash) => read((reader, now) => reader.findGrant(sessionId, tool, hash, now)),
     listArtifacts: sessionId => read(reader => reader.listArtifacts(sessionId)),
     getArtifact: (sessionId, artifactId) => read(reader => reader.getArtifact(sessionId, artifactId)),
@@ -279,6 +280,9 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     },
     get accounts() {
       return never('accounts')()
+    },
+    get search() {
+      return never('search')()
     },
   }
 }

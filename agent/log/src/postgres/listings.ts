@@ -1,4 +1,5 @@
 /** The statements of listings, made of the conditions that a query gives. */
+import type { Binder } from '../session-query.ts'
 import type { Statement, Value } from './connections.ts'
 
 /** Conditions of a listing with their values, numbered as they come. */
@@ -13,11 +14,24 @@ export function conditions(values: Value[]) {
   }
 }
 
+/** Values of a statement, numbered after those that it has; the first of those is the time. */
+export const numberedValues = (values: Value[]): Binder => {
+  const value = (given: Value): string => {
+    values.push(given)
+    return `$${values.length}`
+  }
+  return {
+    value,
+    oneOf: (column, list) => `${column} = ANY(${value([...list])}::text[])`,
+    now: '$1::bigint',
+  }
+}
+
 /** Listings have few shapes; each is prepared once, under a name of its own. */
-export function createListings(): (text: string) => Statement {
+export function createListings(prefix: string): (text: string) => Statement {
   const shapes = new Map<string, string>()
   return text => {
-    const name = shapes.get(text) ?? `listing_${shapes.size}`
+    const name = shapes.get(text) ?? `${prefix}_${shapes.size}`
     shapes.set(text, name)
     return { name, text }
   }

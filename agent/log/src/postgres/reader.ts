@@ -1,21 +1,15 @@
 /** Reads on Postgres: short statements on the pool, blind to what is not committed yet. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType } from '@cairn/protocol'
 import { type StoredGrant, toGrant } from '../inbox-rows.ts'
-import {
-  createSearch,
-  page,
-  parseCursor,
-  type Searched,
-  type StoredArtifact,
-  toArtifactMeta,
-} from '../listing.ts'
+import { createSearch, type Searched, sortedPage, type StoredArtifact, toArtifactMeta } from '../listing.ts'
+import { afterPlace, orderBy, type Place, readPlace, sessionConditions } from '../session-query.ts'
 import { toSessionRow } from '../session-rows.ts'
 import type { Grant } from '../commit.ts'
 import type { SessionQuery, StoredEvent } from '../store.ts'
 import type { SessionRow } from '../session.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
 import { createInboxReader } from './inbox-reader.ts'
-import { conditions, createListings } from './listings.ts'
+import { createListings, numberedValues } from './listings.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
 const KEY = '(SELECT key FROM sessions WHERE id = $1)'
@@ -67,36 +61,32 @@ const FOUND: Statement = {
   name: 'found_sessions',
   text: `${SELECT_SESSION} WHERE s.key = ANY($2::bigint[]) ORDER BY s.key DESC`,
 }
-function sessionsOf(query: SessionQuery, before: number, values: Value[]): string {
-  const { where, add } = conditions(values)
-  add(query.org_id, org => `s.org_id = ${org}`)
-  add(before, key => `s.key < ${key}`)
-  if (query.created_by !== undefined) add(query.created_by, creator => `s.created_by = ${creator}`)
-  if (query.status === undefined) where.push(`s.status <> 'archived'`)
-  else add([...query.status], status => `s.status = ANY(${status}::text[])`)
-  if (query.parent_id === null) where.push('s.parent_id IS NULL')
-  else if (query.parent_id !== undefined) add(query.parent_id, parent => `s.parent_id = ${parent}`)
-  return where.join(' AND ')
+/** Conditions of a listing, whose first value is the time. */
+function sessionsOf(query: SessionQuery, place: Place | null, values: Value[]): string {
+  const binder = numberedValues(values)
+  const { sort = 'created' } = query
+  return [...sessionConditions(query, binder), ...afterPlace(place, sort, binder)].join(' AND ')
 }
 
 export function createReader(db: Database) {
   const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
-  const listing = createListings()
+  const listing = createListings('listing')
   /** Looks through all that the query leaves, some at a time; what fits is then read whole. */
   async function searchSessions(
     query: SessionQuery,
     text: string,
-    from: number,
+    from: Place | null,
     now: number,
   ): Promise<{ sessions: SessionRow[]; next_cursor: string | null }> {
     const search = createSearch(text, query.limit)
     for (let before = from; !search.isOver();) {
-      const values: Value[] = [SEARCH_CHUNK]
+      const values: Value[] = [now, SEARCH_CHUNK]
       const where = sessionsOf(query, before, values)
       const rows = (await ask(
         listing(
-          `SELECT s.key, s.id, s.agent, s.title FROM sessions s WHERE ${where} ORDER BY s.key DESC LIMIT $1`,
+          'SELECT s.key, s.id, s.agent, s.title, $1::bigint AS now FROM sessions s ' +
+            `WHERE ${where} ORDER BY s.key DESC LIMIT $2`,
         ),
         values,
       )) as Searched[]
@@ -105,7 +95,7 @@ export function createReader(db: Database) {
         if (search.isOver()) break
       }
       if (rows.length < SEARCH_CHUNK) break
-      before = rows.at(-1)?.key ?? 0
+      before = { key: rows.at(-1)?.key ?? 0, by: null }
     }
     const rows = await ask(FOUND, [now, search.keys])
     return { sessions: rows.map(row => toSessionRow(toStored(row))), next_cursor: search.next() }
@@ -148,13 +138,16 @@ export function createReader(db: Database) {
       query: SessionQuery,
       now: number,
     ): Promise<{ sessions: SessionRow[]; next_cursor: string | null }> {
-      const before = parseCursor(query.cursor)
-      if (query.text !== undefined) return searchSessions(query, query.text, before, now)
+      const { sort = 'created' } = query
+      const place = readPlace(query.cursor, sort)
+      if (query.text !== undefined) return searchSessions(query, query.text, place, now)
       const values: Value[] = [now, query.limit + 1]
-      const where = sessionsOf(query, before, values)
-      const rows = await ask(listing(`${SELECT_SESSION} WHERE ${where} ORDER BY s.key DESC LIMIT $2`), values)
-      const { found, next_cursor } = page(rows.map(toStored), query.limit, row => row.key, toSessionRow)
-      return { sessions: found, next_cursor }
+      const where = sessionsOf(query, place, values)
+      const rows = await ask(
+        listing(`${SELECT_SESSION} WHERE ${where} ORDER BY ${orderBy(sort)} LIMIT $2`),
+        values,
+      )
+      return sortedPage(rows.map(toStored), query.limit, sort)
     },
 
     async findGrant(

@@ -22,6 +22,7 @@ import { createLeases } from './leases.ts'
 import { migrate } from './migrate.ts'
 import { createReader } from './reader.ts'
 import { createReads } from './reads.ts'
+import { createSearch } from './search.ts'
 import { startWatchers } from './watchers.ts'
 import { createWriter } from './writer.ts'
 import { createWrites, NO_WRITES } from './writes.ts'
@@ -100,16 +101,26 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   if (writer !== null) opened.defer(() => writer.close())
   const { claimTimers, ...writes } =
     writer === null ? NO_WRITES : createWrites({ db, writer, watchers, redact, now })
+  const reads = createReads(db, reader, now)
+  const search = createSearch({
+    db,
+    logs: { ...reads, read: watchers.read },
+    watch: watchers.watchOwn,
+    now,
+    report,
+  })
+  opened.defer(() => search.close())
   const leases = createLeases(db, options.now ?? null, watchers.freed)
   const parts = opened.move()
   let closing: Promise<void> | null = null
 
   return {
     ...writes,
-    ...createReads(db, reader, now),
+    ...reads,
     read: watchers.read,
     watch: watchers.watch,
     watchInbox: watchers.watchInbox,
+    watchSessions: watchers.watchSessions,
     watchWork: watchers.watchWork,
     async claim(workerId, limit, ttlMs, rules) {
       const { claims, more } = await leases.claim(workerId, limit, ttlMs, rules)
@@ -131,6 +142,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     accounts: createAccounts(db, now),
     coordination: { ...createCoordinationReader(db), claimTimers },
     channels: createChannels(db, now, readOnly),
+    search,
     agreeOn: (name, ours) => agreeOn(db, name, ours),
   }
 }

@@ -1,5 +1,5 @@
 /** Who watches the store in this process, told of what this process writes and of what others say. */
-import { createListeners } from '../listeners.ts'
+import { createCallbacks, createListeners } from '../listeners.ts'
 import type { LogStore } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import type { Database, Report } from './connections.ts'
@@ -12,7 +12,10 @@ import type { Done } from './transact.ts'
 const LOOK_AGAIN_MS = 50
 const WORK = 'work'
 
-export type Watchers = Pick<LogStore, 'read' | 'watch' | 'watchInbox' | 'watchWork'> & {
+export type Watchers = Pick<LogStore, 'read' | 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
+  /** As watchSessions, of what this process writes alone. */
+  watchOwn: LogStore['watchSessions']
+  created(sessionId: string): void
   /** Written here, as the rest of this type is: sessions grew, items changed, work may have appeared. */
   landed(done: Done): void
   itemChanged(orgId: string, item: ChangedItem): void
@@ -39,13 +42,18 @@ export async function startWatchers(
   const live = createLiveSessions(readEvents, report)
   const orgs = createListeners<[itemId: string]>()
   const workers = createListeners<[]>()
+  const sessions = createCallbacks<[sessionId: string]>()
+  const own = createCallbacks<[sessionId: string]>()
   const told = createTold()
   const { tell, close } = await startNudges(address, db, self, {
     pollMs,
     report,
     watched: () => ({ sessions: live.watched(), orgs: orgs.subjects() }),
     heard: {
-      grew: live.grew,
+      grew(sessionId, from, to) {
+        live.grew(sessionId, from, to)
+        sessions.call(sessionId)
+      },
       pruned: live.pruned,
       work: () => workers.call(WORK),
       itemChanged(orgId, item) {
@@ -63,10 +71,17 @@ export async function startWatchers(
     orgs.call(orgId, item.id)
     tell({ i: [orgId, item.id, item.at] })
   }
+  function changed(sessionId: string): void {
+    own.call(sessionId)
+    sessions.call(sessionId)
+  }
   return {
     read: live.read,
     watch: live.watch,
     watchInbox: (orgId, nudge) => orgs.add(orgId, nudge),
+    watchSessions: nudge => sessions.add(nudge),
+    watchOwn: nudge => own.add(nudge),
+    created: changed,
     watchWork: nudge => workers.add(WORK, nudge),
     landed(done) {
       for (const { events, items, session, work } of [done, ...done.also]) {
@@ -75,6 +90,7 @@ export async function startWatchers(
           live.committed(session.id, events)
           tell({ s: [session.id, events[0].id, last.id] })
         }
+        changed(session.id)
         if (work) freed()
         for (const item of items) itemChanged(session.org_id, item)
       }

@@ -41,6 +41,7 @@ export function createWrites({ db, writer, watchers, redact, now }: WritesDeps):
       const values = createSessionValues(encodeSession(redact, session), now())
       const [row] = await db.query(CREATE_SESSION, values)
       if (row === undefined) throw new Error(`[createSession] session ${session.id} exists already`)
+      watchers.created(session.id)
       return toSessionRow(toStored(row))
     },
     async commit(commit) {

@@ -1,0 +1,59 @@
+/**
+ * Which sessions changed, for all streams of this process together: a change is read from the store once,
+ * some moments later, so that an answer that is being written is a frame now and then and not one a word.
+ */
+import { asError, type Session } from '@cairn/protocol'
+import type { LogStore, SessionRow } from '@cairn/log'
+import type { Logger } from '../deps.ts'
+import { shownSessions } from '../routes/session-view.ts'
+
+export type SessionChange = { row: SessionRow; shown: Session }
+export type SessionChanges = {
+  /** Called with what changed since; returns how to stop. */
+  watch(changed: (changes: readonly SessionChange[]) => void): () => void
+}
+
+/** Two changes of one session within it are one. */
+const SETTLE_MS = 250
+
+export function createSessionChanges(store: LogStore, log: Logger): SessionChanges {
+  const watchers = new Map<symbol, (changes: readonly SessionChange[]) => void>()
+  let changed = new Set<string>()
+  let timer: NodeJS.Timeout | null = null
+  let unwatch: (() => void) | null = null
+
+  async function tell(): Promise<void> {
+    timer = null
+    const ids = [...changed]
+    changed = new Set()
+    try {
+      const rows = await store.getSessions(ids)
+      const shown = await shownSessions({ store }, rows)
+      const changes = rows.map((row, at) => ({ row, shown: shown[at] as Session }))
+      for (const watcher of watchers.values()) watcher(changes)
+    } catch (thrown) {
+      // Whoever listens reads the whole list again now and then.
+      log.error('reading changed sessions failed', { error: asError(thrown).message })
+    }
+  }
+
+  return {
+    watch(watcher) {
+      const id = Symbol('sessions')
+      watchers.set(id, watcher)
+      unwatch ??= store.watchSessions(sessionId => {
+        changed.add(sessionId)
+        timer ??= setTimeout(() => void tell(), SETTLE_MS).unref()
+      })
+      return () => {
+        watchers.delete(id)
+        if (watchers.size > 0) return
+        unwatch?.()
+        unwatch = null
+        if (timer !== null) clearTimeout(timer)
+        timer = null
+        changed = new Set()
+      }
+    },
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Live changes of sessions (contract 4.15): `opened` first, then the record of each session that changes and
+ * that the reader may see, as `session`. What was missed before `opened` is in the list, which has a route.
+ */
+import { mayAccess } from '@cairn/sessions'
+import type { Identity } from '../auth/authenticate.ts'
+import type { Services } from '../deps.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { chunk } from './frames.ts'
+
+export function streamSessionChanges(
+  { streams, sessionChanges }: Services,
+  exchange: Exchange,
+  { principal, ...identity }: Identity,
+): void {
+  /** Not taken yet, each as it is by now. */
+  const waiting = new Map<string, string>()
+  let stop = (): void => undefined
+  const connection = streams.open(exchange, { principal, ...identity }, () => stop())
+
+  function flush(): void {
+    for (const [id, frame] of waiting) {
+      if (!connection.hasRoom()) return
+      waiting.delete(id)
+      connection.write(chunk(frame))
+    }
+  }
+  stop = sessionChanges.watch(changes => {
+    for (const { row, shown } of changes)
+      if (mayAccess(principal, row)) waiting.set(row.id, `event: session\ndata: ${JSON.stringify(shown)}\n\n`)
+    flush()
+  })
+  connection.onRoom = flush
+  connection.write(chunk('event: opened\ndata: {}\n\n'))
+}

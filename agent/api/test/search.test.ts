@@ -1,0 +1,99 @@
+/** Contract 4.14 and 4.15: what is found, by whom, and the stream that tells which sessions changed. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { openStream } from './stream.ts'
+import { startService, type Service } from './service.ts'
+
+type Found = {
+  results: { session: { id: string }; hits: { event_id: number; in: string; text: string }[] }[]
+}
+async function find(service: Service, query: string, token = service.adminToken, prefix = '/v1') {
+  await service.store.search.catchUp()
+  const { status, json } = await service.call(`${prefix}/search?${query}`, { token })
+  return { status, ids: (json as Found).results?.map(({ session }) => session.id), json }
+}
+
+test('a search finds what was said, says where, and its filters are those of the listing', async () => {
+  await using service = await startService()
+  const id = await service.newSession()
+  await service.say(id, 'count the Äpfel of the orchard')
+  await service.newSession()
+  const { json } = await find(service, 'q=apfel')
+  expect(json.results).toHaveLength(1)
+  expect(json.results[0]).toMatchObject({
+    session: { id, state: 'running' },
+    hits: [{ event_id: 1, in: 'message', text: 'count the Äpfel of the orchard', marks: [[10, 15]] }],
+  })
+  expect((await find(service, 'q=orchard&state=running,paused')).ids).toEqual([id])
+  expect((await find(service, 'q=orchard&state=done')).ids).toEqual([])
+  expect((await find(service, 'q=orchard&until=2001-01-01')).ids).toEqual([])
+  const listed = await service.call('/v1/sessions?state=running&sort=updated&min_cost_usd=0')
+  expect(listed.json.sessions.map((session: { id: string }) => session.id)).toEqual([id])
+  for (const wrong of ['state=busy', 'since=soon', 'min_cost_usd=much', 'sort=size', 'limit=x', 'agent='])
+    expect([wrong, (await find(service, `q=x&${wrong}`)).status]).toEqual([wrong, 400])
+  expect((await service.call('/v1/search')).status).toBe(400)
+})
+
+test('nobody finds a word of somebody else, whichever way they ask', async () => {
+  await using service = await startService()
+  const { token: owner } = await service.addUser()
+  const id = await service.newSession(owner)
+  await service.say(id, 'the word is xylophone', owner)
+  const org_id = service.addOrganisation()
+  const others = [
+    [(await service.addUser()).token, '/v1'],
+    [(await service.addUser(undefined, { admin: true, org_id })).token, '/v1'],
+    [(await service.addServiceAccount()).token, '/v1/api'],
+    [(await service.addServiceAccount({ scope: 'org', org_id })).token, '/v1/api'],
+  ] as const
+  for (const [token, prefix] of others)
+    for (const query of [
+      'q=xylophone',
+      'q=xylo&sort=cost',
+      `q=${id}`,
+      'q=xylophone&sort=updated&parent_id=none',
+    ]) {
+      const { status, ids } = await find(service, query, token, prefix)
+      expect([query, status, ids]).toEqual([query, 200, []])
+    }
+  expect((await find(service, 'q=xylophone', owner)).ids).toEqual([id])
+  expect((await find(service, 'q=xylophone')).ids).toEqual([id])
+})
+
+test('the stream tells each change of a session that its reader may see, and of no other', async () => {
+  await using service = await startService()
+  const { token } = await service.addUser()
+  const own = await openStream(service, '/v1/sessions/stream', { token })
+  const all = await openStream(service, '/v1/sessions/stream')
+  const told = ({ frames }: typeof own, id: string) =>
+    frames()
+      .filter(({ event }) => event === 'session')
+      .map(({ data }) => JSON.parse(data) as { id: string; state: string; message_count: number })
+      .filter(session => session.id === id)
+  for (const stream of [own, all]) await stream.until(({ text }) => text().includes('event: opened'))
+  const foreign = await service.newSession()
+  const id = await service.newSession(token)
+  await service.say(id, 'go', token)
+  for (const stream of [own, all])
+    await stream.until(() => told(stream, id).some(({ state }) => state === 'running'))
+  await service.call(`/v1/sessions/${id}/stop`, { method: 'POST', token })
+  for (const stream of [own, all]) await stream.until(() => told(stream, id).at(-1)?.state === 'idle')
+  await all.until(() => told(all, foreign).length > 0)
+  expect(told(own, foreign)).toEqual([])
+  for (const stream of [own, all]) stream.close()
+})
+
+test('changes of one moment are told once', async () => {
+  await using service = await startService()
+  const stream = await openStream(service, '/v1/sessions/stream')
+  await stream.until(({ text }) => text().includes('event: opened'))
+  const id = await service.newSession()
+  const { store } = service
+  const title = (n: number) =>
+    service.call(`/v1/sessions/${id}`, { method: 'PATCH', body: { title: `t${n}` } })
+  await Promise.all(Array.from({ length: 20 }, (_, n) => title(n)))
+  const last = (await store.getSession(id))?.title
+  await stream.until(({ text }) => text().includes(`"title":"${last ?? randomUUID()}"`))
+  expect(stream.frames().filter(({ event }) => event === 'session').length).toBeLessThan(10)
+  stream.close()
+})

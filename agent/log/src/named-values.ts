@@ -1,0 +1,26 @@
+/** Values of a statement of the embedded store, named as they come. */
+import type { Binder } from './session-query.ts'
+import type { SqlValue } from './sqlite-adapter.ts'
+
+export type NamedValues = Record<string, SqlValue>
+
+export function namedValues(now: number): { binder: Binder; values: NamedValues } {
+  const values: NamedValues = { now }
+  const value = (given: string | number): string => {
+    const name = `v${Object.keys(values).length}`
+    values[name] = given
+    return `:${name}`
+  }
+  return {
+    values,
+    binder: {
+      value,
+      oneOf: (column, list) => `${column} IN (SELECT value FROM json_each(${value(JSON.stringify(list))}))`,
+      now: ':now',
+    },
+  }
+}
+
+/** The values that a statement names: one it does not know is refused. */
+export const used = (values: NamedValues, sql: string): NamedValues =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => new RegExp(`:${name}\\b`).test(sql)))

@@ -1,0 +1,188 @@
+/**
+ * The search on Postgres. One row holds the words of a stretch of events: an index of single events would be
+ * thirty times as long, and a word that most of them have would be read as often. Which event of a stretch
+ * holds all words is found by reading it. Each process indexes what it writes itself, and looks now and then
+ * for what others left behind; the cursor in the row of a session decides between two that do the same.
+ */
+import type { LogStore } from '../store.ts'
+import { followLogs } from '../search/follow.ts'
+import { findHits, type Span } from '../search/hits.ts'
+import { type Behind, indexLog, type Stretch } from '../search/index-log.ts'
+import type { SearchQuery, SearchStore, UsageQuery, UsageRow } from '../search/search-store.ts'
+import { parseWanted, type Wanted } from '../search/words.ts'
+import { sortedPage } from '../listing.ts'
+import { afterPlace, orderBy, readPlace, sessionConditions } from '../session-query.ts'
+import type { StoredSession } from '../session-rows.ts'
+import type { Database, Report, Rows, Statement, Value } from './connections.ts'
+import { createListings, numberedValues } from './listings.ts'
+import { SELECT_SESSION, toStored } from './session-sql.ts'
+
+/** Texts of a row at which the next begins. */
+const BLOCK = 32
+
+const BEHIND: Statement = {
+  name: 'search_behind',
+  text:
+    'SELECT s.id, p.through AS after FROM sessions s LEFT JOIN search_progress p ON p.session_key = s.key ' +
+    'WHERE p.through IS NULL OR s.last_id > p.through ORDER BY s.key',
+}
+const BEHIND_OF: Statement = {
+  name: 'search_behind_of',
+  text:
+    'SELECT s.id, p.through AS after FROM sessions s LEFT JOIN search_progress p ON p.session_key = s.key ' +
+    'WHERE s.id = ANY($1::text[]) AND (p.through IS NULL OR s.last_id > p.through) ORDER BY s.key',
+}
+const BEGIN: Statement = {
+  name: 'search_begin',
+  text:
+    'INSERT INTO search_progress (session_key, through) SELECT key, $2 FROM sessions WHERE id = $1 ' +
+    'ON CONFLICT DO NOTHING RETURNING session_key AS key',
+}
+const MOVE: Statement = {
+  name: 'search_move',
+  text:
+    'UPDATE search_progress SET through = $2 WHERE session_key = (SELECT key FROM sessions WHERE id = $1) ' +
+    'AND through = $3 RETURNING session_key AS key',
+}
+const EXTEND: Statement = {
+  name: 'search_extend',
+  text:
+    'UPDATE search_blocks SET words = words || array_to_tsvector($2::text[]), last_id = $3, texts = texts + ' +
+    '$4 WHERE session_key = $1 AND first_id = (SELECT max(first_id) FROM search_blocks WHERE session_key = ' +
+    `$1) AND texts < ${BLOCK} RETURNING 1`,
+}
+const ADD: Statement = {
+  name: 'search_add',
+  text:
+    'INSERT INTO search_blocks (session_key, first_id, last_id, texts, words) VALUES ($1, $5, $3, $4, ' +
+    'array_to_tsvector($2::text[]))',
+}
+const ADD_USAGE: Statement = {
+  name: 'search_usage',
+  text:
+    'INSERT INTO search_usage AS u (day, org_id, created_by, agent, model, calls, input_tokens, ' +
+    'output_tokens, cost_usd, unpriced_calls) SELECT $2, org_id, created_by, agent, $3, $4, $5, $6, $7, $8 ' +
+    'FROM sessions WHERE key = $1 ON CONFLICT (org_id, day, created_by, agent, model) DO UPDATE SET calls = ' +
+    'u.calls + excluded.calls, input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = ' +
+    'u.output_tokens + excluded.output_tokens, cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = ' +
+    'u.unpriced_calls + excluded.unpriced_calls',
+}
+const SPANS: Statement = {
+  name: 'search_spans',
+  text:
+    'SELECT session_key, first_id, last_id FROM search_blocks WHERE session_key = ANY($1::bigint[]) AND ' +
+    'words @@ $2::tsquery ORDER BY session_key, first_id',
+}
+const usageBy = (column: string): Statement => ({
+  name: `usage_by_${column}`,
+  text:
+    `SELECT day, ${column} AS name, sum(calls)::bigint AS calls, sum(input_tokens)::bigint AS input_tokens, ` +
+    'sum(output_tokens)::bigint AS output_tokens, sum(cost_usd) AS cost_usd, sum(unpriced_calls)::bigint AS ' +
+    'unpriced_calls FROM search_usage WHERE org_id = $1 AND day >= $2 AND day < $3 ' +
+    `GROUP BY day, ${column} ORDER BY day, ${column} COLLATE "C"`,
+})
+const USAGE = { agent: usageBy('agent'), user: usageBy('created_by'), model: usageBy('model') }
+
+/** Words hold letters and digits alone, so quotes are all it takes. */
+const queryOf = ({ words, prefix }: Wanted): string =>
+  [...words.map(word => `'${word}'`), ...(prefix === null ? [] : [`'${prefix}':*`])].join(' & ')
+
+const addStretch = (db: Database, { session_id, after, through, texts, usage }: Stretch): Promise<boolean> =>
+  db.transaction('indexing', async ask => {
+    const [moved] =
+      after === null ? await ask(BEGIN, [session_id, through]) : await ask(MOVE, [session_id, through, after])
+    if (moved === undefined) return false
+    const key = Number(moved['key'])
+    for (let from = 0; from < texts.length; from += BLOCK) {
+      const block = texts.slice(from, from + BLOCK)
+      const words = [...new Set(block.flatMap(text => text.words))]
+      const values: Value[] = [key, words, block.at(-1)?.event_id ?? 0, block.length]
+      const extended = from === 0 ? await ask(EXTEND, values) : []
+      if (extended.length === 0) await ask(ADD, [...values, block[0]?.event_id ?? 0])
+    }
+    for (const { day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls } of usage)
+      await ask(ADD_USAGE, [key, day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls])
+    return true
+  })
+
+type Options = {
+  db: Database
+  logs: Pick<LogStore, 'read' | 'getSession'>
+  /** Of what this process commits. */
+  watch: LogStore['watchSessions']
+  now: () => number
+  report: Report
+}
+export type PostgresSearch = SearchStore & { close(): Promise<void> }
+
+export function createSearch({ db, logs, watch, now, report }: Options): PostgresSearch {
+  let stopFollowing = (): Promise<void> => Promise.resolve()
+  const listing = createListings('search')
+  const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
+    db.query(statement, values, { repeatable: true })
+  const target = { add: (stretch: Stretch) => addStretch(db, stretch) }
+
+  async function index(ids: readonly string[] | null): Promise<void> {
+    const behind = ids === null ? await ask(BEHIND, []) : await ask(BEHIND_OF, [[...ids]])
+    for (const each of behind as Behind[]) await indexLog(logs, target, each)
+  }
+
+  async function findSessions(query: SearchQuery, words: string): Promise<StoredSession[]> {
+    const { sort = 'created', cursor, limit } = query
+    const values: Value[] = [now(), limit + 1, words]
+    const binder = numberedValues(values)
+    const where = [
+      ...sessionConditions(query, binder),
+      ...afterPlace(readPlace(cursor, sort), sort, binder),
+      's.key IN (SELECT session_key FROM found)',
+    ].join(' AND ')
+    const found = 'SELECT DISTINCT session_key FROM search_blocks WHERE words @@ $3::tsquery'
+    const rows = await ask(
+      listing(
+        `WITH found AS MATERIALIZED (${found}) ${SELECT_SESSION} WHERE ${where} ORDER BY ${orderBy(sort)} LIMIT $2`,
+      ),
+      values,
+    )
+    return rows.map(toStored)
+  }
+
+  async function spansOf(keys: readonly number[], words: string): Promise<Map<number, Span[]>> {
+    const spans = new Map<number, Span[]>(keys.map(key => [key, []]))
+    for (const row of await ask(SPANS, [[...keys], words]))
+      spans
+        .get(Number(row['session_key']))
+        ?.push({ from: Number(row['first_id']), to: Number(row['last_id']) })
+    return spans
+  }
+
+  return {
+    follow() {
+      stopFollowing = followLogs({
+        index,
+        watch,
+        report: message => report('warn', 'indexing failed, trying again', { error: message }),
+      })
+      return stopFollowing
+    },
+    catchUp: () => index(null),
+    async find(query) {
+      const wanted = parseWanted(query.words)
+      if (wanted === null) return { found: [], next_cursor: null }
+      const words = queryOf(wanted)
+      const rows = await findSessions(query, words)
+      const { sessions, next_cursor } = sortedPage(rows, query.limit, query.sort ?? 'created')
+      const spans = await spansOf(
+        rows.slice(0, query.limit).map(({ key }) => key),
+        words,
+      )
+      const found = await Promise.all(
+        sessions.map((session, at) => findHits(logs, session, spans.get(rows[at]?.key ?? 0) ?? [], wanted)),
+      )
+      return { found: found.filter(each => each !== null), next_cursor }
+    },
+    usage: async ({ org_id, since, until, by }: UsageQuery) =>
+      (await ask(USAGE[by], [org_id, since, until])) as UsageRow[],
+    behind: async () => (await ask(BEHIND, [])).length,
+    close: () => stopFollowing(),
+  }
+}

@@ -1,0 +1,94 @@
+/** Finding sessions: the filters that listing and search share, the search, and the stream of changes. */
+import { z } from 'zod'
+import { SEARCHED_TEXTS, Session, SESSION_SORTS, SESSION_STATES, SESSION_STATUSES } from './resources.ts'
+import type { Route } from './routes.ts'
+
+/** Query values arrive as text; several of one key stand with commas between. */
+export const list = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z
+    .string()
+    .transform(text => text.split(','))
+    .pipe(z.array(z.enum(values)))
+const names = (what: string) =>
+  z
+    .string()
+    .max(500)
+    .transform(text => text.split(',').filter(name => name !== ''))
+    .pipe(z.array(z.string()).min(1, `${what} must name one`))
+const time = (what: string) =>
+  z
+    .string()
+    .refine(text => !Number.isNaN(Date.parse(text)), `${what} must be a date or a time, 2026-11-21 say`)
+    .transform(text => Date.parse(text))
+
+export const SESSION_FILTERS = {
+  status: list(SESSION_STATUSES).optional(),
+  state: list(SESSION_STATES).optional(),
+  agent: names('agent').optional().describe('names of agents, with commas between'),
+  channel: names('channel').optional().describe('names of channels, with commas between'),
+  min_cost_usd: z
+    .string()
+    .regex(/^\d{1,9}(\.\d{1,9})?$/, 'min_cost_usd must be a number')
+    .transform(Number)
+    .optional(),
+  since: time('since').optional().describe('last changed at this time or later'),
+  until: time('until').optional().describe('last changed before'),
+  parent_id: z
+    .string()
+    .max(128)
+    .optional()
+    .describe('only the children of that session; none: only those without a parent'),
+  sort: z
+    .enum(SESSION_SORTS)
+    .optional()
+    .describe('newest first (default), last changed first, dearest first'),
+}
+
+const SearchHit = z
+  .object({
+    event_id: z.int().nonnegative().describe('0: of the session itself, its title, agent and id'),
+    in: z.enum(SEARCHED_TEXTS),
+    text: z.string().describe('the part of the text around the words'),
+    marks: z
+      .array(z.tuple([z.int(), z.int()]))
+      .describe('where the words stand in it: from, and up to, in UTF-16 units'),
+  })
+  .meta({ id: 'SearchHit' })
+
+export const SEARCH_ROUTES = {
+  search: {
+    method: 'GET',
+    path: '/search',
+    summary:
+      'Sessions one of whose texts (title, message, answer, tool call or result) holds every word, whatever ' +
+      'its case and accents; the last word may be the beginning of one',
+    access: 'any',
+    alias: true,
+    query: z.object({
+      q: z.string().max(200).describe('the words'),
+      limit: z
+        .string()
+        .regex(/^-?\d{1,15}$/, 'limit must be an integer')
+        .transform(Number)
+        .optional(),
+      cursor: z.string().optional(),
+      ...SESSION_FILTERS,
+    }),
+    status: 200,
+    answer: z.object({
+      results: z.array(z.object({ session: Session, hits: z.array(SearchHit) })),
+      next_cursor: z.string().nullable().describe('a page may be short, or empty, and have a next one'),
+    }),
+  },
+  streamSessions: {
+    method: 'GET',
+    path: '/sessions/stream',
+    summary:
+      'Live changes of sessions (Server-Sent Events): `opened` once changes are told, then the record of each ' +
+      'session that changes as `session`',
+    access: 'any',
+    alias: true,
+    status: 200,
+    stream: true,
+  },
+} as const satisfies Record<string, Route>
