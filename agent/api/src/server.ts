@@ -22,6 +22,7 @@ import { createSessionGuard } from './session-guard.ts'
 import { createReadiness } from './site/readiness.ts'
 import { createMetrics, createRegistry } from './site/metrics.ts'
 import { createSite } from './site/site.ts'
+import { shownSessions } from './routes/session-view.ts'
 import { createSessionChanges } from './sse/session-changes.ts'
 import { createStreams } from './sse/streams.ts'
 
@@ -115,7 +116,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     ),
     guard: createSessionGuard(store),
     streams,
-    sessionChanges: createSessionChanges(store, log),
+    sessionChanges: createSessionChanges({ store, log, shown: rows => shownSessions({ store }, rows) }),
     metrics,
     isReady: createReadiness(store, () => isLeaving || isDraining),
   }

@@ -1,4 +1,4 @@
-/** "Find a session" in a real Chromium: it looks through all of them and says what it looked at. */
+/** "Search all sessions" in a real Chromium: what was said in them, however old, by words and filters in the address. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
@@ -10,6 +10,10 @@ test('a session is found however old it is, and "none" is said only when all wer
   const server = await startServer(makePlace())
   const make = (title: string) => server.client.call('createSession', { body: { title } })
   const old = await make('Needle alpha')
+  await server.client.call('sendMessage', {
+    params: { id: old.id },
+    body: { content: 'where does the <b>wombat</b> live?' },
+  })
   const gone = await make('Needle omega')
   await server.client.call('archiveSession', { params: { id: gone.id } })
   for (let n = 0; n < 130; n++) await make(`Hay ${n}`)
@@ -21,19 +25,37 @@ test('a session is found however old it is, and "none" is said only when all wer
 
   const note = by(page, 'sessions-note')
   await by(page, 'session-search').fill('needle')
-  await note.getByText('Found by title, agent or id.').waitFor()
+  await note.getByText('Found in titles, messages, answers and tool calls.').waitFor()
   expect(await by(page, 'session-item').getByText('Needle alpha').count()).toBe(1)
   expect(await by(page, 'session-item').count()).toBe(1)
 
-  await by(page, 'session-search').fill(old.id.slice(0, 13))
+  await by(page, 'session-search').fill(old.id)
   await by(page, 'session-item').getByText('Needle alpha').waitFor()
 
+  // What was said is found, marked, shown as text, and leads to its event; the words stand in the address.
+  await by(page, 'session-search').fill('the wom')
+  const hit = by(page, 'search-hit')
+  await hit.waitFor()
+  expect(await hit.textContent()).toBe('Message where does the <b>wombat</b> live?')
+  expect(await hit.locator('mark').allTextContents()).toEqual(['the', 'wombat'])
+  await hit.click()
+  await page.waitForURL(`**/sessions/${old.id}/events?**`)
+  expect(new URL(page.url()).searchParams.get('q')).toBe('the wom')
+  await page.reload()
+  await by(page, 'search-hit').waitFor()
+  expect(await by(page, 'session-search').inputValue()).toBe('the wom')
+
   await by(page, 'session-search').fill('needle beta')
-  await note.getByText('No session has “needle beta” in its title, agent or id.').waitFor()
+  await note
+    .getByText('No session has all words of “needle beta” in one message, answer or tool call.')
+    .waitFor()
   expect(await by(page, 'session-item').count()).toBe(0)
 
   await page.getByRole('button', { name: 'Show archived sessions' }).click()
   await by(page, 'session-search').fill('omega')
   await by(page, 'session-item').getByText('Needle omega').waitFor()
+
+  await page.goto(`${server.url}/sessions?state=failed&age=7d`)
+  await note.getByText('No session fits these filters.').waitFor()
   expect(troubles).toEqual([])
 })

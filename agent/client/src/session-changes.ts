@@ -1,4 +1,4 @@
-/** Live changes of sessions: told when to read the list, first and after every reconnection, then each change. */
+/** Live changes of sessions: when to read the list (first and after reconnections), then each change. */
 import type { Session } from '@cairn/protocol'
 import { pathOf } from './call.ts'
 import type { Send } from './credentials.ts'

@@ -1,4 +1,4 @@
-/** Which sessions a listing or a search takes, and in which order: the same conditions in SQL for either store. */
+/** Which sessions a listing or a search takes, and in which order: the same SQL for either store. */
 import { AppError, type SessionSort } from '@cairn/protocol'
 import { waitingSql } from './session-rows.ts'
 import { stateSql } from './session-state.ts'

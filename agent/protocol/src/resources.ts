@@ -27,7 +27,7 @@ export type SessionState = z.infer<typeof SessionState>
 export const SESSION_SORTS = ['created', 'updated', 'cost'] as const
 export type SessionSort = (typeof SESSION_SORTS)[number]
 
-/** Where words were found: in what a person said, what the agent said, a tool call or its result, the title. */
+/** Where words were found: said by a person, by the agent, in a tool call or its result, in the title. */
 export const SEARCHED_TEXTS = ['message', 'answer', 'tool', 'title'] as const
 export type SearchedText = (typeof SEARCHED_TEXTS)[number]
 

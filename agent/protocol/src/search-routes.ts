@@ -60,8 +60,8 @@ export const SEARCH_ROUTES = {
     method: 'GET',
     path: '/search',
     summary:
-      'Sessions one of whose texts (title, message, answer, tool call or result) holds every word, whatever ' +
-      'its case and accents; the last word may be the beginning of one',
+      'Sessions one of whose texts (title, message, answer, tool call or result) holds every word, ' +
+      'whatever its case and accents; the last word may be the beginning of one',
     access: 'any',
     alias: true,
     query: z.object({
@@ -84,8 +84,8 @@ export const SEARCH_ROUTES = {
     method: 'GET',
     path: '/sessions/stream',
     summary:
-      'Live changes of sessions (Server-Sent Events): `opened` once changes are told, then the record of each ' +
-      'session that changes as `session`',
+      'Live changes of sessions (Server-Sent Events): `opened` once changes are told, then the record ' +
+      'of each session that changes as `session`',
     access: 'any',
     alias: true,
     status: 200,

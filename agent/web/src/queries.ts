@@ -5,14 +5,9 @@ import {
   infiniteQueryOptions,
   queryOptions,
 } from '@tanstack/react-query'
-import type { ArtifactSpec, InboxItem, SESSION_STATUSES, Session } from '@cairn/protocol'
+import type { ArtifactSpec, InboxItem, Session } from '@cairn/protocol'
 import { client } from './api.ts'
-
-export type SessionScope = 'current' | 'archived'
-const SCOPES: Record<SessionScope, string> = {
-  current: ['active', 'paused', 'completed', 'failed'].join(','),
-  archived: 'archived' satisfies (typeof SESSION_STATUSES)[number],
-}
+import { type Filters, queryOf } from './session-filters.ts'
 
 export const meQuery = queryOptions({
   queryKey: ['me'],
@@ -25,29 +20,48 @@ export const aboutQuery = queryOptions({
   staleTime: 300_000,
 })
 
-/** `text` is looked for by the server, in all sessions of the scope. */
-export const sessionsQuery = (scope: SessionScope, text: string) =>
-  infiniteQueryOptions({
-    queryKey: ['sessions', scope, text],
+/** The stream of sessions is faster; this covers one that is cut. */
+const SESSIONS_EVERY_MS = 30_000
+const SESSIONS_PAGE = 60
+
+export const sessionsQuery = (filters: Omit<Filters, 'q'>) => {
+  const { q: _words, ...narrow } = filters as Filters
+  return infiniteQueryOptions({
+    queryKey: ['sessions', narrow],
     queryFn: ({ pageParam, signal }) =>
       client.call('listSessions', {
         query: {
+          ...queryOf(narrow, Date.now()),
           limit: SESSIONS_PAGE,
-          status: SCOPES[scope],
           // Workers stand on the page of their root.
           parent_id: 'none',
-          text: text === '' ? undefined : text,
           cursor: pageParam ?? undefined,
         },
         signal,
       }),
     initialPageParam: null as string | null,
     getNextPageParam: page => page.next_cursor,
-    refetchInterval: text === '' ? 4000 : 15_000,
-    // While words are typed the list stays; the archived ones are another list.
-    placeholderData: (before, query) => (query?.queryKey[1] === scope ? before : undefined),
+    refetchInterval: SESSIONS_EVERY_MS,
   })
-export const SESSIONS_PAGE = 60
+}
+
+/** Sessions in which the words stand. */
+export const searchQuery = (filters: Filters, q: string) => {
+  const { q: _words, ...narrow } = filters
+  return infiniteQueryOptions({
+    queryKey: ['search', narrow, q],
+    queryFn: ({ pageParam, signal }) =>
+      client.call('search', {
+        query: { ...queryOf(narrow, Date.now()), q, limit: 20, cursor: pageParam ?? undefined },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: page => page.next_cursor,
+    // While words are typed the results stay; other filters are another list.
+    placeholderData: (before, query) =>
+      JSON.stringify(query?.queryKey[1]) === JSON.stringify(narrow) ? before : undefined,
+  })
+}
 
 export const sessionQuery = (id: string) =>
   queryOptions({
@@ -65,7 +79,7 @@ export const sessionTitleQuery = (id: string) =>
     staleTime: 60_000,
   })
 
-type Listed = InfiniteData<{ sessions: Session[]; next_cursor: string | null }>
+export type Listed = InfiniteData<{ sessions: Session[]; next_cursor: string | null }>
 /**
  * What was just read of a session, by itself or in a list, is what everything shows that knows nothing newer.
  */

@@ -10,11 +10,13 @@ import {
   createRouter,
   lazyRouteComponent,
   redirect,
+  retainSearchParams,
 } from '@tanstack/react-router'
 import { isUnauthenticated } from './api.ts'
 import { meQuery } from './queries.ts'
 import { ErrorPage, NotFoundPage } from './shell/error-page.tsx'
 import { isSection, type Section } from './rail/sections.ts'
+import { FILTER_KEYS, readFilters } from './session-filters.ts'
 import { NoSession } from './sessions/no-session.tsx'
 
 type Context = { queries: QueryClient }
@@ -38,6 +40,9 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   component: lazyRouteComponent(() => import('./shell/app-shell.tsx'), 'AppShell'),
+  // What the list shows stays in the address on every page.
+  validateSearch: readFilters,
+  search: { middlewares: [retainSearchParams([...FILTER_KEYS])] },
   beforeLoad: async ({ context, location }) => {
     try {
       await context.queries.ensureQueryData(meQuery)

@@ -5,7 +5,6 @@
 import { asError, type Session } from '@cairn/protocol'
 import type { LogStore, SessionRow } from '@cairn/log'
 import type { Logger } from '../deps.ts'
-import { shownSessions } from '../routes/session-view.ts'
 
 export type SessionChange = { row: SessionRow; shown: Session }
 export type SessionChanges = {
@@ -16,7 +15,9 @@ export type SessionChanges = {
 /** Two changes of one session within it are one. */
 const SETTLE_MS = 250
 
-export function createSessionChanges(store: LogStore, log: Logger): SessionChanges {
+type Deps = { store: LogStore; log: Logger; shown: (rows: readonly SessionRow[]) => Promise<Session[]> }
+
+export function createSessionChanges({ store, log, shown: show }: Deps): SessionChanges {
   const watchers = new Map<symbol, (changes: readonly SessionChange[]) => void>()
   let changed = new Set<string>()
   let timer: NodeJS.Timeout | null = null
@@ -28,7 +29,7 @@ export function createSessionChanges(store: LogStore, log: Logger): SessionChang
     changed = new Set()
     try {
       const rows = await store.getSessions(ids)
-      const shown = await shownSessions({ store }, rows)
+      const shown = await show(rows)
       const changes = rows.map((row, at) => ({ row, shown: shown[at] as Session }))
       for (const watcher of watchers.values()) watcher(changes)
     } catch (thrown) {

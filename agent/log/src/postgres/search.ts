@@ -47,9 +47,9 @@ const MOVE: Statement = {
 const EXTEND: Statement = {
   name: 'search_extend',
   text:
-    'UPDATE search_blocks SET words = words || array_to_tsvector($2::text[]), last_id = $3, texts = texts + ' +
-    '$4 WHERE session_key = $1 AND first_id = (SELECT max(first_id) FROM search_blocks WHERE session_key = ' +
-    `$1) AND texts < ${BLOCK} RETURNING 1`,
+    'UPDATE search_blocks SET words = words || array_to_tsvector($2::text[]), last_id = $3, texts = ' +
+    'texts + $4 WHERE session_key = $1 AND first_id = (SELECT max(first_id) FROM search_blocks WHERE ' +
+    `session_key = $1) AND texts < ${BLOCK} RETURNING 1`,
 }
 const ADD: Statement = {
   name: 'search_add',
@@ -62,9 +62,9 @@ const ADD_USAGE: Statement = {
   text:
     'INSERT INTO search_usage AS u (day, org_id, created_by, agent, model, calls, input_tokens, ' +
     'output_tokens, cost_usd, unpriced_calls) SELECT $2, org_id, created_by, agent, $3, $4, $5, $6, $7, $8 ' +
-    'FROM sessions WHERE key = $1 ON CONFLICT (org_id, day, created_by, agent, model) DO UPDATE SET calls = ' +
-    'u.calls + excluded.calls, input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = ' +
-    'u.output_tokens + excluded.output_tokens, cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = ' +
+    'FROM sessions WHERE key = $1 ON CONFLICT (org_id, day, created_by, agent, model) DO UPDATE SET ' +
+    'calls = u.calls + excluded.calls, input_tokens = u.input_tokens + excluded.input_tokens, ' +
+    'output_tokens = u.output_tokens + excluded.output_tokens, cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = ' +
     'u.unpriced_calls + excluded.unpriced_calls',
 }
 const SPANS: Statement = {
@@ -76,10 +76,10 @@ const SPANS: Statement = {
 const usageBy = (column: string): Statement => ({
   name: `usage_by_${column}`,
   text:
-    `SELECT day, ${column} AS name, sum(calls)::bigint AS calls, sum(input_tokens)::bigint AS input_tokens, ` +
-    'sum(output_tokens)::bigint AS output_tokens, sum(cost_usd) AS cost_usd, sum(unpriced_calls)::bigint AS ' +
-    'unpriced_calls FROM search_usage WHERE org_id = $1 AND day >= $2 AND day < $3 ' +
-    `GROUP BY day, ${column} ORDER BY day, ${column} COLLATE "C"`,
+    `SELECT day, ${column} AS name, sum(calls)::bigint AS calls, sum(input_tokens)::bigint AS ` +
+    'input_tokens, sum(output_tokens)::bigint AS output_tokens, sum(cost_usd) AS cost_usd, ' +
+    'sum(unpriced_calls)::bigint AS unpriced_calls FROM search_usage WHERE org_id = $1 AND day >= $2 AND ' +
+    `day < $3 GROUP BY day, ${column} ORDER BY day, ${column} COLLATE "C"`,
 })
 const USAGE = { agent: usageBy('agent'), user: usageBy('created_by'), model: usageBy('model') }
 
@@ -139,7 +139,8 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
     const found = 'SELECT DISTINCT session_key FROM search_blocks WHERE words @@ $3::tsquery'
     const rows = await ask(
       listing(
-        `WITH found AS MATERIALIZED (${found}) ${SELECT_SESSION} WHERE ${where} ORDER BY ${orderBy(sort)} LIMIT $2`,
+        `WITH found AS MATERIALIZED (${found}) ${SELECT_SESSION} WHERE ${where} ` +
+          `ORDER BY ${orderBy(sort)} LIMIT $2`,
       ),
       values,
     )

@@ -9,7 +9,9 @@ export type Word = { word: string; from: number; to: number }
 /** Longer runs are no words that anybody types: hashes, encoded files. */
 const MAX_WORD = 64
 
-const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}`
+const UNSPACED = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer']
+  .map(script => String.raw`\p{Script=${script}}`)
+  .join('')
 const WORDS = new RegExp(String.raw`[${UNSPACED}]\p{M}*|(?:(?![${UNSPACED}])[\p{L}\p{N}\p{M}])+`, 'gu')
 const PLAIN = /^[a-z0-9]*$/
 

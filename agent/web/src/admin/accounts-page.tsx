@@ -1,4 +1,4 @@
-/** Tokens for programs: which there are, when each was last used and how long it lasts; new ones, and revoking. */
+/** Tokens for programs: which there are, when each was last used, how long it lasts; new ones, revoking. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Button, Input, Label, TextField } from 'react-aria-components'

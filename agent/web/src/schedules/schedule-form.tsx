@@ -33,7 +33,7 @@ function useCreate(onDone: () => void) {
 
 export function ScheduleForm({ onDone }: { onDone: () => void }) {
   const [given, setSession] = useState('')
-  const sessions = useInfiniteQuery(sessionsQuery('current', '')).data?.pages.flatMap(page => page.sessions)
+  const sessions = useInfiniteQuery(sessionsQuery({})).data?.pages.flatMap(page => page.sessions)
   const session_id = given === '' ? (sessions?.[0]?.id ?? '') : given
   const [prompt, setPrompt] = useState('')
   const [when, setWhen] = useState(firstWhen)

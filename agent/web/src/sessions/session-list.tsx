@@ -1,40 +1,57 @@
-/** Sessions, newest first, with what each is doing and has cost. Read again every few seconds. */
+/** Sessions by day, with what each is doing and has cost; or those that hold the words that were typed. */
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
-import { type KeyboardEvent, useEffect, useState } from 'react'
-import { type Session, waitsFor } from '@cairn/protocol'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Suspense, lazy, useCallback, useEffect, useState } from 'react'
 import { describeError } from '../api.ts'
-import { formatAgo, formatSpent, formatTokens, plural } from '../format.ts'
-import { SESSIONS_PAGE, type SessionScope, noteSession, sessionsQuery } from '../queries.ts'
-import { ArchiveIcon, SearchIcon } from '../ui/icons.tsx'
+import { noteSession, searchQuery, sessionsQuery } from '../queries.ts'
+import { ArchiveIcon, FilterIcon, SearchIcon } from '../ui/icons.tsx'
 import { useNow } from '../ui/use-now.ts'
-import { SessionActions } from './session-actions.tsx'
-import { NeedsBadge, StateDot, stateWord } from './session-state.tsx'
+import { byDay } from './days.ts'
+import { countFilters, type Filters, readFilters } from '../session-filters.ts'
+import { SearchResults } from './search-results.tsx'
+import { SessionItem } from './session-item.tsx'
+import { useSessionsLive } from './sessions-live.ts'
 import './session-list.css'
+
+const FilterPanel = lazy(() => import('./filter-panel.tsx'))
 
 /** A search begins when the typing pauses for so long. */
 const TYPING_MS = 200
 
+type Change = { [K in keyof Filters]: Filters[K] | undefined }
+
+/** The filters of the address, and how to change some. */
+function useFilters(): [Filters, (change: Change) => void] {
+  // The address has other keys too, of the page beside the list.
+  const filters = readFilters(useSearch({ from: '/shell' }))
+  const navigate = useNavigate()
+  const change = useCallback(
+    (wanted: Change) =>
+      void navigate({
+        to: '.',
+        search: (before: Record<string, unknown>) => ({
+          ...before,
+          // A key without a value is no part of an address.
+          ...Object.fromEntries(Object.keys(wanted).map(key => [key, undefined])),
+          ...readFilters(wanted),
+        }),
+        replace: true,
+      }),
+    [navigate],
+  )
+  return [filters, change]
+}
+
 export function SessionList() {
-  const [scope, setScope] = useState<SessionScope>('current')
-  const [text, setText] = useState('')
-  const wanted = useSettled(text.trim(), TYPING_MS)
-  const { data, error, isPending, isPlaceholderData, hasNextPage, fetchNextPage, isFetchingNextPage } =
-    useInfiniteQuery(sessionsQuery(scope, wanted))
-  const now = useNow(20_000)
-  const open = useParams({ strict: false }).sessionId
-  const sessions = (data?.pages ?? []).flatMap(page => page.sessions)
-  const queries = useQueryClient()
-  useEffect(() => {
-    for (const { sessions } of data?.pages ?? [])
-      for (const session of sessions) if (session.id === open) noteSession(queries, session)
-  }, [queries, data, open])
-  // A page of a search may be short, or empty, while older sessions are still to be looked through.
-  const isSearchingOn = wanted !== '' && hasNextPage && sessions.length < SESSIONS_PAGE
-  useEffect(() => {
-    if (isSearchingOn && !isFetchingNextPage && !isPlaceholderData && !error) void fetchNextPage()
-  }, [isSearchingOn, isFetchingNextPage, isPlaceholderData, error, fetchNextPage])
-  const isLooking = isPending || isPlaceholderData || isSearchingOn || wanted !== text.trim()
+  useSessionsLive()
+  const [filters, change] = useFilters()
+  const { archived } = filters
+  const [text, setText] = useState(filters.q ?? '')
+  const settled = useSettled(text.trim(), TYPING_MS)
+  useEffect(() => change({ q: settled === '' ? undefined : settled }), [settled, change])
+  const wanted = filters.q ?? ''
+  const count = countFilters(filters)
+  const [isNarrowing, setNarrowing] = useState(false)
   return (
     <section className="sessions" aria-label="Sessions">
       <div className="sessions-find">
@@ -43,8 +60,8 @@ export function SessionList() {
           <input
             type="search"
             className="input"
-            aria-label="Find a session"
-            placeholder="Find a session"
+            aria-label="Search sessions"
+            placeholder="Search all sessions"
             data-testid="session-search"
             value={text}
             onChange={event => setText(event.target.value)}
@@ -56,63 +73,147 @@ export function SessionList() {
         <button
           type="button"
           className="button quiet square"
+          aria-label={count === 0 ? 'Filter and sort' : `Filter and sort, ${count} in use`}
+          aria-expanded={isNarrowing}
+          data-selected={count > 0 || undefined}
+          data-testid="session-filters"
+          onClick={() => setNarrowing(!isNarrowing)}
+        >
+          <FilterIcon />
+        </button>
+        <button
+          type="button"
+          className="button quiet square"
           aria-label="Show archived sessions"
-          aria-pressed={scope === 'archived'}
-          onClick={() => setScope(scope === 'archived' ? 'current' : 'archived')}
+          aria-pressed={archived === true}
+          data-selected={archived === true || undefined}
+          onClick={() => change({ archived: archived === true ? undefined : true })}
         >
           <ArchiveIcon />
         </button>
       </div>
-      {error && (
-        <p className="inline-error sessions-error" role="alert">
-          {describeError(error)}
-        </p>
+      {isNarrowing && (
+        <Suspense fallback={null}>
+          <FilterPanel filters={filters} onChange={change} />
+        </Suspense>
       )}
-      <ul className="session-list" data-testid="session-list">
-        {sessions.map(session => (
-          <SessionItem key={session.id} session={session} isOpen={session.id === open} now={now} />
-        ))}
-      </ul>
-      {!error && (
-        <p className="sessions-note faint" role="status" data-testid="sessions-note">
-          {noteOf({ wanted, scope, isLooking, found: sessions.length })}
-        </p>
-      )}
-      {hasNextPage && !isSearchingOn && (
-        <button
-          type="button"
-          className="button quiet"
-          disabled={isFetchingNextPage}
-          onClick={() => {
-            void fetchNextPage()
-          }}
-        >
-          {isFetchingNextPage ? 'Loading …' : wanted === '' ? 'Older sessions' : 'Older ones that fit'}
-        </button>
+      {wanted === '' ? (
+        <Listing filters={filters} />
+      ) : (
+        <Search filters={filters} wanted={wanted} isTyping={text.trim() !== wanted} />
       )}
     </section>
   )
 }
 
-/** What was searched, and that nothing was found only once everything was looked through. */
-function noteOf({
-  wanted,
-  scope,
-  isLooking,
-  found,
-}: {
-  wanted: string
-  scope: SessionScope
-  isLooking: boolean
-  found: number
-}): string | null {
-  const kind = scope === 'archived' ? 'archived session' : 'session'
-  if (wanted !== '' && isLooking) return `Looking through titles, agents and ids of all ${kind}s …`
-  if (wanted !== '' && found > 0) return 'Found by title, agent or id.'
-  if (wanted !== '') return `No ${kind} has “${wanted}” in its title, agent or id.`
-  if (isLooking || found > 0) return null
-  return scope === 'archived' ? 'Nothing is archived.' : 'No sessions yet.'
+function Listing({ filters }: { filters: Filters }) {
+  const { data, error, isPending, ...more } = useInfiniteQuery(sessionsQuery(filters))
+  const now = useNow(20_000)
+  const open = useParams({ strict: false }).sessionId
+  const sessions = (data?.pages ?? []).flatMap(page => page.sessions)
+  const queries = useQueryClient()
+  useEffect(() => {
+    for (const { sessions } of data?.pages ?? [])
+      for (const session of sessions) if (session.id === open) noteSession(queries, session)
+  }, [queries, data, open])
+  const nothing = filters.archived ? 'Nothing is archived.' : 'No sessions yet.'
+  return (
+    <>
+      <Failure error={error} />
+      <div className="session-list" data-testid="session-list">
+        {byDay(sessions, filters.sort ?? 'created', now).map(({ label, sessions }) => (
+          <section key={label} aria-label={label === '' ? 'Sessions' : label}>
+            {label !== '' && <h2 className="session-day">{label}</h2>}
+            <ul>
+              {sessions.map(session => (
+                <SessionItem key={session.id} session={session} isOpen={session.id === open} now={now} />
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+      {!error && (
+        <p className="sessions-note faint" role="status" data-testid="sessions-note">
+          {isPending || sessions.length > 0
+            ? null
+            : countFilters(filters) > 0
+              ? 'No session fits these filters.'
+              : nothing}
+        </p>
+      )}
+      <More {...more} words="Older sessions" />
+    </>
+  )
 }
+
+type SearchProps = { filters: Filters; wanted: string; isTyping: boolean }
+
+function Search({ filters, wanted, isTyping }: SearchProps) {
+  const { data, error, isPending, isPlaceholderData, ...more } = useInfiniteQuery(
+    searchQuery(filters, wanted),
+  )
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = more
+  const now = useNow(20_000)
+  const open = useParams({ strict: false }).sessionId
+  const results = (data?.pages ?? []).flatMap(page => page.results)
+  // A page may be short, or empty, while there is more.
+  const isSearchingOn = hasNextPage && results.length < ENOUGH
+  useEffect(() => {
+    if (isSearchingOn && !isFetchingNextPage && !isPlaceholderData && !error) void fetchNextPage()
+  }, [isSearchingOn, isFetchingNextPage, isPlaceholderData, error, fetchNextPage])
+  const isLooking = isTyping || isPending || isPlaceholderData || isSearchingOn
+  return (
+    <>
+      <Failure error={error} />
+      <SearchResults results={results} open={open} now={now} />
+      {!error && (
+        <p className="sessions-note faint" role="status" data-testid="sessions-note">
+          {isLooking ? 'Searching …' : noteOf(wanted, filters, results.length)}
+        </p>
+      )}
+      {!isSearchingOn && <More {...more} words="Older ones" />}
+    </>
+  )
+}
+/** Results that fill the column. */
+const ENOUGH = 10
+
+/** What was searched, and that nothing was found only once everything was looked through. */
+function noteOf(wanted: string, filters: Filters, found: number): string {
+  const fitting = countFilters(filters) > 0 ? ' that fits the filters' : ''
+  const which = `${filters.archived ? 'archived ' : ''}session${fitting}`
+  return found > 0
+    ? 'Found in titles, messages, answers and tool calls.'
+    : `No ${which} has all words of “${wanted}” in one message, answer or tool call.`
+}
+
+const Failure = ({ error }: { error: Error | null }) =>
+  error && (
+    <p className="inline-error sessions-error" role="alert">
+      {describeError(error)}
+    </p>
+  )
+
+type MoreProps = {
+  hasNextPage: boolean
+  isFetchingNextPage: boolean
+  fetchNextPage: () => Promise<unknown>
+  words: string
+}
+
+const More = ({ hasNextPage, isFetchingNextPage, fetchNextPage, words }: MoreProps) =>
+  hasNextPage && (
+    <button
+      type="button"
+      className="button quiet"
+      disabled={isFetchingNextPage}
+      onClick={() => {
+        void fetchNextPage()
+      }}
+    >
+      {isFetchingNextPage ? 'Loading …' : words}
+    </button>
+  )
 
 /** A value once it has not changed for so long. */
 function useSettled(value: string, ms: number): string {
@@ -122,49 +223,4 @@ function useSettled(value: string, ms: number): string {
     return () => clearTimeout(timer)
   }, [value, ms])
   return settled
-}
-
-function SessionItem({ session, isOpen, now }: { session: Session; isOpen: boolean; now: number }) {
-  const tokens = session.input_tokens + session.output_tokens
-  const workers = session.open_children
-  // At rest, and yet not done: its workers go on.
-  const isWaiting = session.status !== 'archived' && waitsFor(session) > 0
-  return (
-    <li className="session-item" data-open={isOpen || undefined}>
-      <Link
-        to="/sessions/$sessionId"
-        params={{ sessionId: session.id }}
-        className="session-link"
-        data-testid="session-item"
-        data-session-id={session.id}
-        onKeyDown={moveFocus}
-        aria-current={isOpen ? 'page' : undefined}
-      >
-        <StateDot session={session} />
-        <span className="session-title truncate">
-          {session.title ?? <span className="faint">Untitled session</span>}
-        </span>
-        <NeedsBadge session={session} />
-        <span className="session-facts numeric">
-          {isWaiting && <span>{stateWord(session)}</span>}
-          <span>{formatAgo(session.updated_at, now)}</span>
-          {tokens > 0 && <span>{formatTokens(tokens)} tokens</span>}
-          {(session.cost_usd > 0 || !session.unpriced) && (
-            <span>{formatSpent(session.cost_usd, session.unpriced)}</span>
-          )}
-          {workers > 0 && !isWaiting && <span>{plural(workers, 'worker')}</span>}
-        </span>
-      </Link>
-      <SessionActions session={session} />
-    </li>
-  )
-}
-
-/** Arrow keys go from link to link, as in a list box, with the links staying links. */
-function moveFocus(event: KeyboardEvent<HTMLElement>) {
-  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
-  const links = [...document.querySelectorAll<HTMLElement>('.session-link')]
-  const at = links.indexOf(event.currentTarget)
-  event.preventDefault()
-  links[at + (event.key === 'ArrowDown' ? 1 : -1)]?.focus()
 }

@@ -4,7 +4,7 @@ import { plural } from '../format.ts'
 
 type Told = Pick<Session, 'state' | 'status' | 'open_children'>
 
-const WORDS: Record<SessionState, string> = {
+export const STATE_WORDS: Record<SessionState, string> = {
   idle: 'Idle',
   running: 'Running',
   needs_answer: 'Needs an answer',
@@ -23,14 +23,14 @@ const NEEDS: Partial<Record<SessionState, string>> = {
 export function stateWord(session: Told): string {
   if (session.status === 'archived') return 'Archived'
   const workers = waitsFor(session)
-  return workers > 0 ? `Waits for ${plural(workers, 'worker')}` : WORDS[session.state]
+  return workers > 0 ? `Waits for ${plural(workers, 'worker')}` : STATE_WORDS[session.state]
 }
 
 /** Why somebody should look at a page that is not in front; empty where nothing calls. */
 export const titleMark = ({ state }: Pick<Session, 'state'>): string => {
   const word =
     NEEDS[state] ??
-    (state === 'running' || state === 'failed' || state === 'paused' ? WORDS[state] : undefined)
+    (state === 'running' || state === 'failed' || state === 'paused' ? STATE_WORDS[state] : undefined)
   return word === undefined ? '' : `${word} · `
 }
 

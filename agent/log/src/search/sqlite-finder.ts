@@ -1,0 +1,110 @@
+/**
+ * Finds sessions in the index of the embedded store. What FTS5 finds comes newest first, one row after the
+ * other, so a page reads no more than it needs; in any other order all that was found is compared.
+ */
+import { namedValues } from '../named-values.ts'
+import { afterPlace, orderBy, placeAfter, readPlace, sessionConditions } from '../session-query.ts'
+import { SELECT_SESSION, type StoredSession, toSessionRow } from '../session-rows.ts'
+import type { SessionRow } from '../session.ts'
+import type { Db } from '../sqlite-adapter.ts'
+import type { Span } from './hits.ts'
+import type { SearchQuery } from './search-store.ts'
+import type { Wanted } from './words.ts'
+
+/** Sessions that one page looks at, at most: most of what was found may be somebody else's. */
+const LOOKED_AT_ONCE = 4_000
+/** Words that a prefix stands for: the shortest that begin with it. */
+const MAX_COMPLETIONS = 32
+/** Above the key of every session. */
+const NEWEST = 2 ** 31 - 1
+
+type Page = { rows: StoredSession[]; next_cursor: string | null }
+export type FoundRows = { found: { session: SessionRow; spans: Span[] }[]; next_cursor: string | null }
+
+/** Every word must be in the text, one of the completions of the prefix too. */
+function matchOf({ words, prefix }: Wanted, complete: (prefix: string) => string[]): string {
+  const quoted = (word: string): string => `"${word}"`
+  const all = words.map(quoted)
+  if (prefix !== null) all.push(`(${[...new Set([prefix, ...complete(prefix)])].map(quoted).join(' OR ')})`)
+  return all.join(' AND ')
+}
+
+/** Session keys newest first, and events of one session in order. */
+function prepareSearches(db: Db) {
+  return {
+    keys: db.prepare(
+      'SELECT DISTINCT rowid >> 32 AS key FROM texts WHERE texts MATCH ? AND rowid < (? << 32) ' +
+        'ORDER BY rowid DESC',
+    ),
+    events: db.prepare(
+      'SELECT rowid & 4294967295 AS event_id FROM texts WHERE texts MATCH ?1 AND ' +
+        'rowid BETWEEN (?2 << 32) AND (?2 << 32) + 4294967295 ORDER BY rowid LIMIT ?3',
+    ),
+    words: db.prepare(
+      'SELECT word FROM vocabulary WHERE word > ? AND word < ? ORDER BY length(word), word LIMIT ?',
+    ),
+  }
+}
+
+export function createFinder(db: Db) {
+  const searches = prepareSearches(db)
+  const complete = (prefix: string): string[] =>
+    searches.words.all(prefix, `${prefix}\u{10ffff}`, MAX_COMPLETIONS).map(({ word }) => String(word))
+
+  /** Newest first, one after the other, until the page is full. */
+  function findNewest(query: SearchQuery, match: string, now: number): Page {
+    const { binder, values } = namedValues(now)
+    const where = sessionConditions(query, binder).join(' AND ')
+    const one = db.prepare(`${SELECT_SESSION} WHERE s.key = :key AND ${where}`)
+    const before = readPlace(query.cursor, 'created')?.key ?? NEWEST
+    const found: StoredSession[] = []
+    let looked = 0
+    let last: number | null = null
+    for (const row of searches.keys.iterate(match, before)) {
+      if (found.length >= query.limit || looked >= LOOKED_AT_ONCE)
+        return { rows: found, next_cursor: last === null ? null : last.toString(36) }
+      looked += 1
+      last = Number(row['key'])
+      const session = one.get({ ...values, key: last }) as StoredSession | undefined
+      if (session !== undefined) found.push(session)
+    }
+    return { rows: found, next_cursor: null }
+  }
+
+  /** In another order: whatever was found is compared. */
+  function findSorted(query: SearchQuery, match: string, now: number): Page {
+    const { sort = 'created' } = query
+    const { binder, values } = namedValues(now)
+    const place = readPlace(query.cursor, sort)
+    const keys = searches.keys.all(match, NEWEST).map(({ key }) => Number(key))
+    const where = [
+      ...sessionConditions(query, binder),
+      ...afterPlace(place, sort, binder),
+      's.key IN (SELECT value FROM json_each(:keys))',
+    ].join(' AND ')
+    const rows = db
+      .prepare(`${SELECT_SESSION} WHERE ${where} ORDER BY ${orderBy(sort)} LIMIT :limit`)
+      .all({ ...values, keys: JSON.stringify(keys), limit: query.limit + 1 }) as StoredSession[]
+    const last = rows[query.limit - 1]
+    return {
+      rows: rows.slice(0, query.limit),
+      next_cursor: rows.length > query.limit && last !== undefined ? placeAfter(last, sort) : null,
+    }
+  }
+
+  /** Sessions, and which of their events hold the words: at most `hits` of each. */
+  return (query: SearchQuery, wanted: Wanted, hits: number, now: number): FoundRows => {
+    const match = matchOf(wanted, complete)
+    const find = (query.sort ?? 'created') === 'created' ? findNewest : findSorted
+    const { rows, next_cursor } = find(query, match, now)
+    const spansOf = (key: number): Span[] =>
+      searches.events.all(match, key, hits).map(({ event_id }) => {
+        const id = Number(event_id)
+        return { from: id, to: id }
+      })
+    return {
+      found: rows.map(row => ({ session: toSessionRow(row), spans: spansOf(row.key) })),
+      next_cursor,
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/** Writes the index of the embedded store: which logs are behind, and a stretch of one at a time. */
+import type { Db } from '../sqlite-adapter.ts'
+import type { Behind, Stretch } from './index-log.ts'
+
+/** Words that are known to be in the vocabulary. */
+const KNOWN_WORDS = 50_000
+
+export function createIndexWriter(db: Db) {
+  const keyOf = db.prepare('SELECT key FROM sessions WHERE id = ?')
+  const addText = db.prepare('INSERT INTO texts (rowid, words) VALUES ((? << 32) | ?, ?)')
+  const addWord = db.prepare('INSERT OR IGNORE INTO vocabulary (word) VALUES (?)')
+  const addUsage = db.prepare(
+    'INSERT INTO usage (day, org_id, created_by, agent, model, calls, input_tokens, output_tokens, ' +
+      'cost_usd, unpriced_calls) SELECT ?, org_id, created_by, agent, ?, ?, ?, ?, ?, ? FROM sessions ' +
+      'WHERE key = ? ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, input_tokens = ' +
+      'input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens, ' +
+      'cost_usd = cost_usd + excluded.cost_usd, unpriced_calls = unpriced_calls + excluded.unpriced_calls',
+  )
+  const begin = db.prepare('INSERT INTO progress (session_key, through) VALUES (?, ?) ON CONFLICT DO NOTHING')
+  const move = db.prepare('UPDATE progress SET through = ? WHERE session_key = ? AND through = ?')
+  const behindAll = db.prepare(
+    'SELECT s.id, p.through AS after FROM sessions s LEFT JOIN progress p ON p.session_key = s.key ' +
+      'WHERE p.through IS NULL OR s.last_id > p.through ORDER BY s.key',
+  )
+  const behindOf = db.prepare(
+    'SELECT s.id, p.through AS after FROM sessions s LEFT JOIN progress p ON p.session_key = s.key ' +
+      'WHERE s.id IN (SELECT value FROM json_each(?)) AND (p.through IS NULL OR s.last_id > p.through) ' +
+      'ORDER BY s.key',
+  )
+  const known = new Set<string>()
+
+  function keepWords(words: readonly string[]): void {
+    for (const word of words) {
+      if (known.has(word)) continue
+      if (known.size >= KNOWN_WORDS) known.clear()
+      known.add(word)
+      addWord.run(word)
+    }
+  }
+
+  return {
+    behind: (ids: readonly string[] | null): Behind[] =>
+      (ids === null ? behindAll.all() : behindOf.all(JSON.stringify(ids))) as Behind[],
+
+    add({ session_id, after, through, texts, usage }: Stretch): boolean {
+      const key = Number(keyOf.get(session_id)?.['key'])
+      db.exec('BEGIN')
+      try {
+        const { changes } = after === null ? begin.run(key, through) : move.run(through, key, after)
+        if (Number(changes) === 1) {
+          for (const { event_id, words } of texts) {
+            addText.run(key, event_id, words.join(' '))
+            keepWords(words)
+          }
+          for (const { day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls } of usage)
+            addUsage.run(day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls, key)
+        }
+        db.exec('COMMIT')
+        return Number(changes) === 1
+      } catch (error) {
+        known.clear()
+        db.exec('ROLLBACK')
+        throw error
+      }
+    },
+  }
+}

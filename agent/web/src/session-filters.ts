@@ -1,0 +1,74 @@
+/** Which sessions the list shows, as it stands in the address: a link to a search is a search. Pure. */
+import {
+  SESSION_SORTS,
+  SESSION_STATES,
+  SESSION_STATUSES,
+  type QueryOf,
+  type SessionSort,
+  type SessionState,
+} from '@cairn/protocol'
+
+export const AGES = { '1d': 'the last day', '7d': 'the last week', '30d': 'the last month' } as const
+export type Age = keyof typeof AGES
+const DAY_MS = 86_400_000
+
+export type Filters = {
+  q?: string
+  state?: SessionState
+  agent?: string
+  channel?: string
+  /** USD, at least. */
+  cost?: number
+  /** Changed within. */
+  age?: Age
+  sort?: SessionSort
+  archived?: true
+}
+export const FILTER_KEYS = ['q', 'state', 'agent', 'channel', 'cost', 'age', 'sort', 'archived'] as const
+
+const oneOf = <T extends string>(values: readonly T[], given: unknown): T | undefined =>
+  values.find(value => value === given)
+const words = (given: unknown): string | undefined =>
+  (typeof given === 'string' || typeof given === 'number') && String(given).trim() !== ''
+    ? String(given).slice(0, 200)
+    : undefined
+
+/** What of an address is a filter; the rest is nobody's. */
+export function readFilters(search: Record<string, unknown>): Filters {
+  const cost = Number(search['cost'])
+  const found: { [K in keyof Filters]: Filters[K] | undefined } = {
+    q: words(search['q']),
+    state: oneOf(SESSION_STATES, search['state']),
+    agent: words(search['agent']),
+    channel: words(search['channel']),
+    cost: Number.isFinite(cost) && cost > 0 ? cost : undefined,
+    age: oneOf(Object.keys(AGES) as Age[], search['age']),
+    sort: oneOf(
+      SESSION_SORTS.filter(sort => sort !== 'created'),
+      search['sort'],
+    ),
+    archived: search['archived'] === true ? true : undefined,
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)) as Filters
+}
+
+/** How many narrow the list, beside the words. */
+export const countFilters = ({ q: _words, sort: _sort, archived: _archived, ...narrow }: Filters): number =>
+  Object.values(narrow).filter(value => value !== undefined).length
+
+const NOT_ARCHIVED = SESSION_STATUSES.filter(status => status !== 'archived').join(',')
+
+/** As the API takes them; times are rounded, so that the same list is asked for in the same words. */
+export function queryOf(filters: Filters, now: number): QueryOf<'listSessions'> {
+  const { state, agent, channel, cost, age, sort, archived } = filters
+  const since = age === undefined ? undefined : now - (now % 3_600_000) - Number.parseInt(age) * DAY_MS
+  return {
+    status: archived === true ? 'archived' : NOT_ARCHIVED,
+    ...(state && { state }),
+    ...(agent && { agent }),
+    ...(channel && { channel }),
+    ...(cost !== undefined && { min_cost_usd: String(cost) }),
+    ...(since !== undefined && { since: new Date(since).toISOString() }),
+    ...(sort && { sort }),
+  }
+}

@@ -1,0 +1,37 @@
+/** Sessions under the day they belong to, in the reader's time zone. Pure. */
+import type { Session, SessionSort } from '@cairn/protocol'
+
+export type Day = { label: string; sessions: Session[] }
+
+const midnight = (at: number): number => new Date(at).setHours(0, 0, 0, 0)
+
+/** "Today", "Yesterday", "Monday", "12 March", "12 March 2025" */
+export function dayLabel(at: number, now: number): string {
+  const today = midnight(now)
+  const day = midnight(at)
+  if (day >= today) return 'Today'
+  // Days are not all as long as each other.
+  const days = Math.round((today - day) / 86_400_000)
+  if (days === 1) return 'Yesterday'
+  const date = new Date(at)
+  if (days < 7) return date.toLocaleDateString('en-GB', { weekday: 'long' })
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear()
+  return date.toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'long',
+    ...(isThisYear ? {} : { year: 'numeric' }),
+  })
+}
+
+/** In an order that is not by time there are no days: one group without a label. */
+export function byDay(sessions: readonly Session[], sort: SessionSort, now: number): Day[] {
+  if (sort === 'cost') return sessions.length === 0 ? [] : [{ label: '', sessions: [...sessions] }]
+  const days: Day[] = []
+  for (const session of sessions) {
+    const label = dayLabel(Date.parse(sort === 'updated' ? session.updated_at : session.created_at), now)
+    const last = days.at(-1)
+    if (last?.label === label) last.sessions.push(session)
+    else days.push({ label, sessions: [session] })
+  }
+  return days
+}

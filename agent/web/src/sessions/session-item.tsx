@@ -1,0 +1,55 @@
+/** One session of the list: what it does, what it is called, and what it has cost. */
+import { Link } from '@tanstack/react-router'
+import type { KeyboardEvent, ReactNode } from 'react'
+import { type Session, waitsFor } from '@cairn/protocol'
+import { formatAgo, formatSpent, formatTokens, plural } from '../format.ts'
+import { SessionActions } from './session-actions.tsx'
+import { NeedsBadge, StateDot, stateWord } from './session-state.tsx'
+
+type Props = { session: Session; isOpen: boolean; now: number; children?: ReactNode }
+
+export function SessionItem({ session, isOpen, now, children }: Props) {
+  const tokens = session.input_tokens + session.output_tokens
+  const workers = session.open_children
+  // At rest, and yet not done: its workers go on.
+  const isWaiting = session.status !== 'archived' && waitsFor(session) > 0
+  return (
+    <li className="session-item" data-open={isOpen || undefined}>
+      <Link
+        to="/sessions/$sessionId"
+        params={{ sessionId: session.id }}
+        className="session-link"
+        data-testid="session-item"
+        data-session-id={session.id}
+        onKeyDown={moveFocus}
+        aria-current={isOpen ? 'page' : undefined}
+      >
+        <StateDot session={session} />
+        <span className="session-title truncate">
+          {session.title ?? <span className="faint">Untitled session</span>}
+        </span>
+        <NeedsBadge session={session} />
+        <span className="session-facts numeric">
+          {isWaiting && <span>{stateWord(session)}</span>}
+          <span>{formatAgo(session.updated_at, now)}</span>
+          {tokens > 0 && <span>{formatTokens(tokens)} tokens</span>}
+          {(session.cost_usd > 0 || !session.unpriced) && (
+            <span>{formatSpent(session.cost_usd, session.unpriced)}</span>
+          )}
+          {workers > 0 && !isWaiting && <span>{plural(workers, 'worker')}</span>}
+        </span>
+      </Link>
+      <SessionActions session={session} />
+      {children}
+    </li>
+  )
+}
+
+/** Arrow keys go from link to link, as in a list box, with the links staying links. */
+function moveFocus(event: KeyboardEvent<HTMLElement>) {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+  const links = [...document.querySelectorAll<HTMLElement>('.session-link')]
+  const at = links.indexOf(event.currentTarget)
+  event.preventDefault()
+  links[at + (event.key === 'ArrowDown' ? 1 : -1)]?.focus()
+}
