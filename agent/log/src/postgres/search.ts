@@ -64,8 +64,8 @@ const ADD_USAGE: Statement = {
     'output_tokens, cost_usd, unpriced_calls) SELECT $2, org_id, created_by, agent, $3, $4, $5, $6, $7, $8 ' +
     'FROM sessions WHERE key = $1 ON CONFLICT (org_id, day, created_by, agent, model) DO UPDATE SET ' +
     'calls = u.calls + excluded.calls, input_tokens = u.input_tokens + excluded.input_tokens, ' +
-    'output_tokens = u.output_tokens + excluded.output_tokens, cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = ' +
-    'u.unpriced_calls + excluded.unpriced_calls',
+    'output_tokens = u.output_tokens + excluded.output_tokens, cost_usd = u.cost_usd + excluded.cost_usd, ' +
+    'unpriced_calls = u.unpriced_calls + excluded.unpriced_calls',
 }
 const SPANS: Statement = {
   name: 'search_spans',
