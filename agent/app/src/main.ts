@@ -3,7 +3,7 @@
  * the opposite order.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -32,6 +32,7 @@ import { type Database, openStore, secretsOfDatabase } from './local/open-store.
 import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
 import { beginChannels } from './serve/begin-channels.ts'
+import { readVersion } from './version.ts'
 import { startWorker } from './serve/start-worker.ts'
 
 /** What a process on a shared database does: answer requests, run turns, or both. */
@@ -177,10 +178,6 @@ async function findSandbox(
   log[terminal === 'boxed' && network !== 'open' ? 'info' : 'warn'](summary, { terminal, network })
   return sandbox
 }
-
-const readVersion = (): string =>
-  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
-    .version
 
 /** What MCP servers and channels are given that must reach no event and no log line. */
 function secretsOfConfig(

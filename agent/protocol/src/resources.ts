@@ -1,39 +1,17 @@
 /** What the API answers besides events: sessions, inbox items, artifacts. Wire names are the stored names. */
 import { z } from 'zod'
+import { SESSION_STATES, SESSION_STATUSES } from './session-words.ts'
 import { DECIDED_BY, WORKER_CAUSES, WORKER_KINDS } from './events.ts'
 
 const timestamp = z.string().describe('RFC 3339, UTC')
 const count = z.int().nonnegative()
 
-export const SESSION_STATUSES = ['active', 'paused', 'completed', 'failed', 'archived'] as const
 export const SessionStatus = z.enum(SESSION_STATUSES)
 export type SessionStatus = z.infer<typeof SessionStatus>
 
-/** What a session does, or waits for; derived by the server, the same wherever it is shown. */
-export const SESSION_STATES = [
-  'idle',
-  'running',
-  'needs_answer',
-  'needs_approval',
-  'needs_action',
-  'paused',
-  'failed',
-  'done',
-] as const
+/** Derived by the server, the same wherever it is shown. */
 export const SessionState = z.enum(SESSION_STATES)
 export type SessionState = z.infer<typeof SessionState>
-
-/** What a listing is ordered by: when it was made, when it last changed, what it cost; the most first. */
-export const SESSION_SORTS = ['created', 'updated', 'cost'] as const
-export type SessionSort = (typeof SESSION_SORTS)[number]
-
-/** Where words were found: said by a person, by the agent, in a tool call or its result, in the title. */
-export const SEARCHED_TEXTS = ['message', 'answer', 'tool', 'title'] as const
-export type SearchedText = (typeof SEARCHED_TEXTS)[number]
-
-/** What sums of use are kept apart by. */
-export const USAGE_GROUPS = ['agent', 'user', 'model'] as const
-export type UsageGroup = (typeof USAGE_GROUPS)[number]
 
 export const Session = z
   .object({

@@ -11,6 +11,7 @@ import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
 import { ADMIN_ROUTES } from './admin-routes.ts'
 import { CHANNEL_ROUTES } from './channel-routes.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
+import { SESSION_STATUSES } from './session-words.ts'
 import { list, SEARCH_ROUTES, SESSION_FILTERS } from './search-routes.ts'
 import {
   INBOX_KINDS,
@@ -18,7 +19,6 @@ import {
   InboxItem,
   PrincipalView,
   Session,
-  SESSION_STATUSES,
   BoardView,
   TaskView,
   WORKER_STATUSES,

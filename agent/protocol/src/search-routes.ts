@@ -1,6 +1,7 @@
 /** Finding sessions: the filters that listing and search share, the search, and the stream of changes. */
 import { z } from 'zod'
-import { SEARCHED_TEXTS, Session, SESSION_SORTS, SESSION_STATES, SESSION_STATUSES } from './resources.ts'
+import { Session } from './resources.ts'
+import { SEARCHED_TEXTS, SESSION_SORTS, SESSION_STATES, SESSION_STATUSES } from './session-words.ts'
 import type { Route } from './routes.ts'
 
 /** Query values arrive as text; several of one key stand with commas between. */

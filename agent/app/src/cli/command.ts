@@ -1,6 +1,7 @@
 /** What a command is: options as node:util parses them, and a function from them to an exit code. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { type ExitCode, UsageError } from '../exit.ts'
+import type { Terminal } from './read-terminal.ts'
 
 /** The world of a command. Data goes to `out`, everything meant for a person to `note`. */
 export type Io = {
@@ -16,6 +17,8 @@ export type Io = {
   readStdin: () => Promise<string>
   stdinIsTty: boolean
   stdoutIsTty: boolean
+  /** Lines of whoever sits there, one at a time. */
+  terminal: () => Terminal
   /** Ctrl-C. */
   signal: AbortSignal
 }
@@ -34,15 +37,18 @@ export type Command = {
   summary: string
   /** Each way to call it, without the leading "cairn", and a line on what it does. */
   usage: readonly (readonly [form: string, does: string])[]
+  /** Its options, without dashes. */
+  flags: readonly string[]
   run: (argv: string[], io: Io) => Promise<ExitCode>
 }
 
 export function defineCommand<const O extends ParseArgsOptionsConfig>(
-  command: Omit<Command, 'run'> & { options: O; run: (args: Args<O>, io: Io) => Promise<ExitCode> },
+  command: Omit<Command, 'run' | 'flags'> & { options: O; run: (args: Args<O>, io: Io) => Promise<ExitCode> },
 ): Command {
   const { options, run, ...about } = command
   return {
     ...about,
+    flags: Object.keys({ ...options, ...SHARED }),
     run: (argv, io) => {
       const args = parse(argv, options)
       if ('help' in args.values && args.values.help) {

@@ -1,5 +1,5 @@
 /** cairn export: logs as they are, or rated trajectories as training data (docs/export.md). */
-import { createWriteStream, readFileSync } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { createRedactor } from '@cairn/log'
 import type { CairnClient } from '@cairn/client'
@@ -10,6 +10,7 @@ import { type Io, defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT, UsageError } from '../exit.ts'
 import { readLog } from './read-log.ts'
+import { readVersion } from '../version.ts'
 
 const SOURCES = ['any', 'user', 'judge'] as const
 
@@ -89,14 +90,11 @@ async function* exportedLines(
         yield* events.map(event => JSON.stringify(event))
     return
   }
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
   yield* trainingLines(readSessions(client, ids, signal), {
     format,
     selection,
     define: createDefineTool(),
-    version,
+    version: readVersion(),
     redact: createRedactor([]),
   })
 }
@@ -123,6 +121,12 @@ async function listIds(client: CairnClient, signal: AbortSignal): Promise<string
   return ids
 }
 
+/** A file that is there is the caller's to move. */
+const explainOpen = (error: Error, file: string): Error =>
+  'code' in error && error.code === 'EEXIST'
+    ? new UsageError(`${file} is there already: an export replaces no file`, { cause: error })
+    : error
+
 type Sink = { write: (text: string) => Promise<void>; close: () => Promise<void> }
 function openSink(file: string | undefined, { out, flushed }: Pick<Io, 'out' | 'flushed'>): Sink {
   if (file === undefined) {
@@ -134,7 +138,7 @@ function openSink(file: string | undefined, { out, flushed }: Pick<Io, 'out' | '
   }
   // Fails on a file that exists: an export never replaces another.
   const stream = createWriteStream(file, { flags: 'wx', mode: 0o600 })
-  const failed = once(stream, 'error').then(([error]) => Promise.reject(error as Error))
+  const failed = once(stream, 'error').then(([error]) => Promise.reject(explainOpen(error as Error, file)))
   // Every write and the close race it; between two of them it must not count as unhandled.
   failed.catch(() => {})
   return {

@@ -6,20 +6,31 @@ import { DamagedStore, DirectoryInUse } from '@cairn/log'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
 import { acp } from './acp.ts'
+import { readVersion } from '../version.ts'
+import { answer } from './answer.ts'
 import { approve } from './approve.ts'
 import { backup } from './backup.ts'
 import { bench } from './bench.ts'
+import { chat } from './chat.ts'
 import type { Command, Io } from './command.ts'
 import { code } from './code.ts'
+import { completionFor } from './completion.ts'
 import { conformance } from './conformance.ts'
 import { doctor } from './doctor.ts'
 import { EXIT, type ExitCode, InUseError, NotFoundError, UsageError } from '../exit.ts'
 import { exportLogs } from './export.ts'
+import { goal } from './goal.ts'
 import { helpFor } from './help.ts'
+import { inbox } from './inbox.ts'
+import { init } from './init.ts'
+import { login } from './login.ts'
 import { rate } from './rate.ts'
+import { openTerminal } from './read-terminal.ts'
 import { send } from './send.ts'
 import { serve } from './serve.ts'
 import { sessions } from './sessions.ts'
+import { sessionVerbs } from './session-verbs.ts'
+import { show } from './show.ts'
 import { tail } from './tail.ts'
 import { printable } from './terminal-text.ts'
 import { token } from './token.ts'
@@ -28,8 +39,16 @@ import { workers } from './workers.ts'
 
 const commands: Command[] = [
   serve,
+  init,
+  login,
+  chat,
   send,
   sessions,
+  show,
+  answer,
+  inbox,
+  ...sessionVerbs,
+  goal,
   workers,
   schedules,
   tail,
@@ -43,11 +62,16 @@ const commands: Command[] = [
   conformance,
   backup,
   bench,
+  completionFor(() => commands),
   helpFor(() => commands),
 ]
 
 async function run(argv: string[], io: Io): Promise<ExitCode> {
   const [name = 'help', ...rest] = argv
+  if (name === '--version' || name === '-v') {
+    io.out(`${readVersion()}\n`)
+    return EXIT.ok.code
+  }
   const wanted = name === '--help' || name === '-h' ? 'help' : name
   const command = commands.find(known => known.name === wanted)
   if (command !== undefined) return command.run(rest, io)
@@ -108,6 +132,7 @@ const io: Io = {
   },
   stdinIsTty: process.stdin.isTTY,
   stdoutIsTty: process.stdout.isTTY,
+  terminal: () => openTerminal(process.stdin, process.stdout, interrupt.signal),
   signal: interrupt.signal,
 }
 

@@ -1,0 +1,156 @@
+/**
+ * cairn chat: a session at the terminal. A turn is followed until it is over or waits for a person; then the
+ * next line is a message, an answer, or a decision, as the session's state says.
+ */
+import type { CairnClient } from '@cairn/client'
+import type { InboxItem, Session } from '@cairn/protocol'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { createAnswerText } from './answer-text.ts'
+import { type Io, defineCommand, takePositionals } from './command.ts'
+import { CONNECT_OPTIONS, connect } from './connect.ts'
+import { decide, gateLines, openItems, questionLines, questionsOf } from './open-items.ts'
+import { outageNotes } from './outage.ts'
+import type { Terminal } from './read-terminal.ts'
+import { oneLine, printable } from './terminal-text.ts'
+
+export const chat = defineCommand({
+  name: 'chat',
+  summary: 'Talk to an agent at the terminal',
+  usage: [
+    ['chat', 'in a new session: answers as they are written, questions, approvals'],
+    ['chat SESSION', 'in a session that exists'],
+    ['  --agent NAME', 'of the new session'],
+    [' ', 'Ctrl-C stops the turn, or leaves; /resume goes on after a pause or a failure; /quit leaves'],
+  ],
+  options: { ...CONNECT_OPTIONS, agent: { type: 'string' } },
+  async run({ values, positionals }, io) {
+    const { client } = connect(values, io)
+    const session =
+      positionals.length === 0
+        ? await client.call('createSession', {
+            body: { channel: 'cli', ...(values.agent === undefined ? {} : { agent: values.agent }) },
+            idempotencyKey: crypto.randomUUID(),
+          })
+        : await client.call('getSession', {
+            params: { id: takePositionals(positionals, ['the id of a session'])[0] },
+          })
+    io.note(`session ${session.id}`)
+    const terminal = io.terminal()
+    try {
+      return await talk({ client, io, terminal, id: session.id }, session)
+    } finally {
+      terminal.close()
+    }
+  },
+})
+
+type Talk = { client: CairnClient; io: Io; terminal: Terminal; id: string }
+
+async function talk(at: Talk, first: Session): Promise<ExitCode> {
+  const { client, terminal, id, io } = at
+  let left = false
+  let cursor = first.last_event_id
+  // A session that is at work is followed first.
+  if (first.state === 'running') cursor = await follow(at, cursor)
+  for (;;) {
+    terminal.onInterrupt(() => {
+      left = true
+      terminal.close()
+    })
+    const session = await client.call('getSession', { params: { id } })
+    const acted = await act(at, session)
+    if (acted === 'leave') break
+    if (acted === 'went on') cursor = await follow(at, cursor)
+  }
+  io.note(`the session stays: cairn chat ${id}`)
+  return left ? EXIT.interrupted.code : EXIT.ok.code
+}
+
+type Acted = 'went on' | 'nothing' | 'leave'
+
+/** One line of the person, for what the session waits for. */
+async function act(at: Talk, session: Session): Promise<Acted> {
+  const { client, io, terminal, id } = at
+  const items = await openItems(client, { session_id: id, signal: new AbortController().signal })
+  const gate = items.find(({ kind }) => kind === 'governance_gate')
+  if (session.state === 'needs_approval' && gate !== undefined) return decideOn(at, gate)
+  const action = items.find(({ kind }) => kind === 'action_required')
+  if (session.state === 'needs_action' && action !== undefined) return complete(at, action)
+  const question = items.find(({ kind }) => kind === 'input_required')
+  const asked = question === undefined ? null : questionsOf(question)
+  if (asked !== null) for (const line of questionLines(asked)) io.note(line)
+
+  const line = await terminal.ask(asked === null ? '> ' : 'answer> ')
+  if (line === null || line.trim() === '/quit') return 'leave'
+  if (line.trim() === '') return 'nothing'
+  if (line.trim() === '/resume') return resume(at, session)
+  const choice =
+    asked?.questions.length === 1 ? asked.questions[0]?.choices?.[Number(line) - 1]?.label : undefined
+  await client.call('sendMessage', {
+    params: { id },
+    body: { content: choice ?? line },
+    idempotencyKey: crypto.randomUUID(),
+  })
+  if (session.status !== 'paused') return 'went on'
+  io.note('the session is paused: the message is kept; /resume goes on')
+  return 'nothing'
+}
+
+async function resume({ client, io, id }: Talk, { status }: Session): Promise<Acted> {
+  if (status !== 'paused' && status !== 'failed') {
+    io.note('there is nothing to resume')
+    return 'nothing'
+  }
+  await client.call(status === 'failed' ? 'retrySession' : 'resumeSession', { params: { id } })
+  return 'went on'
+}
+
+async function decideOn({ client, io, terminal }: Talk, gate: InboxItem): Promise<Acted> {
+  for (const line of gateLines(gate)) io.note(line)
+  const line = await terminal.ask('approve this call, once? [y/n] ')
+  if (line === null || line.trim() === '/quit') return 'leave'
+  if (!/^(y|yes|n|no)$/i.test(line.trim())) {
+    io.note('y approves, n rejects')
+    return 'nothing'
+  }
+  const decision = /^y/i.test(line.trim()) ? 'approve' : 'reject'
+  await decide(client, gate, decision, new AbortController().signal)
+  io.note(decision === 'approve' ? 'approved' : 'rejected')
+  return 'went on'
+}
+
+async function complete({ client, io, terminal }: Talk, action: InboxItem): Promise<Acted> {
+  io.note(`? ${oneLine(action.title, 200)}`)
+  if (action.body !== null) io.note(printable(action.body))
+  const note = await terminal.ask('Enter when it is done, with a note if you like> ')
+  if (note === null || note.trim() === '/quit') return 'leave'
+  await client.call('respondInbox', {
+    params: { item_id: action.id },
+    body: { completed: true, ...(note.trim() !== '' && { note }) },
+  })
+  return 'went on'
+}
+
+/** Prints the turn until it is over or waits; Ctrl-C stops it. The id of the last event that was seen. */
+async function follow({ client, io, terminal, id }: Talk, after: number): Promise<number> {
+  const text = createAnswerText()
+  let cursor = after
+  terminal.onInterrupt(() => {
+    client.call('stopSession', { params: { id } }).catch((error: unknown) => io.note(String(error)))
+  })
+  for await (const batch of client.events(id, { after, onState: outageNotes(io.note) }))
+    for (const event of batch) {
+      cursor = event.id
+      const { text: words, note, end } = text.take(event)
+      if (words !== undefined) io.out(io.stdoutIsTty ? printable(words) : words)
+      // What is asked is shown again, with its choices, when it is answered.
+      if (
+        note !== undefined &&
+        event.type !== 'inbox.input_required' &&
+        event.type !== 'inbox.governance_gate'
+      )
+        io.note(note)
+      if (end !== undefined) return cursor
+    }
+  return cursor
+}

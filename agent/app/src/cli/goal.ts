@@ -1,0 +1,48 @@
+/** cairn goal: what a session is to reach; it goes on until an evaluator is satisfied. */
+import { EXIT, UsageError } from '../exit.ts'
+import { defineCommand } from './command.ts'
+import { CONNECT_OPTIONS, connect } from './connect.ts'
+import { jsonLine } from './terminal-text.ts'
+
+const RUBRIC = 'The goal is reached as it is described, and the result was checked.'
+
+export const goal = defineCommand({
+  name: 'goal',
+  summary: 'Give a session a goal',
+  usage: [
+    ['goal SESSION TEXT…', 'what is to be reached'],
+    ['  --rubric TEXT', 'what an evaluator grades each turn by'],
+    ['  --max-iterations N', 'turns at most'],
+  ],
+  options: {
+    ...CONNECT_OPTIONS,
+    rubric: { type: 'string', default: RUBRIC },
+    'max-iterations': { type: 'string' },
+  },
+  async run({ values, positionals: [id, ...words] }, io) {
+    if (id === undefined) throw new UsageError('expected the id of a session')
+    const description = words.join(' ').trim()
+    if (description === '') throw new UsageError('expected the goal, in words')
+    const most = values['max-iterations']
+    if (most !== undefined && !/^[1-9]\d{0,2}$/.test(most))
+      throw new UsageError(`--max-iterations must be a positive integer, got "${most}"`)
+    const { client } = connect(values, io)
+    const { events } = await client.call('postEvents', {
+      params: { id },
+      body: {
+        events: [
+          {
+            type: 'user.define_outcome',
+            description,
+            rubric: { type: 'text', content: values.rubric },
+            ...(most === undefined ? {} : { max_iterations: Number(most) }),
+          },
+        ],
+      },
+      idempotencyKey: crypto.randomUUID(),
+      signal: io.signal,
+    })
+    io.out(values.json ? jsonLine(events[0]) : `${events[0]?.outcome_id ?? ''}\n`)
+    return EXIT.ok.code
+  },
+})

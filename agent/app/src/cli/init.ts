@@ -1,0 +1,36 @@
+/** cairn init: a cairn.yaml to begin with, every line of it explained. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { EXIT, UsageError } from '../exit.ts'
+import { defineCommand, takePositionals } from './command.ts'
+
+export const SAMPLE = new URL('./cairn.sample.yaml', import.meta.url)
+
+export const init = defineCommand({
+  name: 'init',
+  summary: 'Write a commented cairn.yaml',
+  usage: [
+    ['init', 'in this directory, or where CAIRN_CONFIG says; an existing file is left as it is'],
+    ['  --stdout', 'print it instead'],
+  ],
+  options: { stdout: { type: 'boolean', default: false } },
+  async run({ values, positionals }, io) {
+    takePositionals(positionals, [])
+    const text = readFileSync(SAMPLE, 'utf8')
+    if (values.stdout) {
+      io.out(text)
+      return EXIT.ok.code
+    }
+    const file = resolve(io.env['CAIRN_CONFIG'] || './cairn.yaml')
+    try {
+      writeFileSync(file, text, { flag: 'wx' })
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+      throw new UsageError(`${file} is there already; cairn init --stdout prints the sample`, {
+        cause: error,
+      })
+    }
+    io.out(values.json ? `${JSON.stringify({ file })}\n` : `${file}\n`)
+    return EXIT.ok.code
+  },
+})

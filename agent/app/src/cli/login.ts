@@ -1,0 +1,48 @@
+/** cairn login: a link that logs in to the page, once. */
+import { createLoginLink, loginLinkPath } from '@cairn/api'
+import { ConnectionError } from '@cairn/client'
+import { EXIT } from '../exit.ts'
+import { dataDirOf, DEFAULT_HOST, DEFAULT_PORT, findServer } from '../local/data-dir.ts'
+import { ensureFirstAdmin } from '../local/local-admin.ts'
+import { databaseOf, openStore } from '../local/open-store.ts'
+import { type Io, defineCommand, takePositionals } from './command.ts'
+import { CONNECT_OPTIONS, connect } from './connect.ts'
+
+export const login = defineCommand({
+  name: 'login',
+  summary: 'Print a link that logs in to the web page, once',
+  usage: [['login', 'for whom the token is: the first admin of the data directory, or CAIRN_TOKEN']],
+  options: CONNECT_OPTIONS,
+  async run({ values, positionals }, io) {
+    takePositionals(positionals, [])
+    const url = await linkFor(values.url, io)
+    io.out(values.json ? `${JSON.stringify({ login_url: url })}\n` : `${url}\n`)
+    return EXIT.ok.code
+  },
+})
+
+/** By the server when one runs, for it holds the store; else into the store itself. */
+async function linkFor(url: string | undefined, io: Io): Promise<string> {
+  const dataDir = dataDirOf(io.env)
+  const isNamed = url !== undefined || Boolean(io.env['CAIRN_URL'])
+  if (isNamed || findServer(dataDir) !== null) {
+    const { client, baseUrl } = connect({ url }, io)
+    try {
+      const { id: user_id } = await client.call('me', { signal: io.signal })
+      const { login_token } = await client.call('createLoginLink', { params: { user_id }, signal: io.signal })
+      return baseUrl + loginLinkPath(login_token)
+    } catch (error) {
+      // A server that was killed leaves its address behind, and its process id may be another's by now.
+      if (isNamed || !(error instanceof ConnectionError)) throw error
+    }
+  }
+  const store = await openStore(databaseOf(io.env), dataDir)
+  try {
+    const admin = await ensureFirstAdmin(store, dataDir)
+    io.note('No server runs here: the link works once it is started (cairn serve).')
+    const host = `http://${io.env['HOST'] || DEFAULT_HOST}:${io.env['PORT'] || DEFAULT_PORT}`
+    return host + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,72 @@
+/** What sessions wait for, as the commands show and answer it. */
+import type { CairnClient } from '@cairn/client'
+import { exactText, type InboxItem, type InboxKind, Question } from '@cairn/protocol'
+import { z } from 'zod'
+import { oneLine } from './terminal-text.ts'
+
+const Asked = z.object({ tool_call_id: z.string(), questions: z.array(Question) })
+export type Asked = z.infer<typeof Asked>
+
+type Wanted = { session_id?: string | undefined; kind?: InboxKind; all?: boolean; signal: AbortSignal }
+
+/** Oldest first: what was raised first is answered first. */
+export async function openItems(
+  client: CairnClient,
+  { session_id, kind, all = false, signal }: Wanted,
+): Promise<InboxItem[]> {
+  const items: InboxItem[] = []
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await client.call('listInbox', {
+      query: { limit: 200, session_id, kind, ...(all ? {} : { status: 'pending' }), cursor },
+      signal,
+    })
+    items.push(...page.items)
+    cursor = page.next_cursor
+  }
+  return items.toReversed()
+}
+
+/** What a question asks; null where the item is no question. */
+export const questionsOf = ({ kind, payload }: InboxItem): Asked | null =>
+  kind === 'input_required' ? Asked.parse(payload) : null
+
+/** A question in lines, its choices with their numbers. */
+export const questionLines = ({ questions }: Asked): string[] =>
+  questions.flatMap(({ prompt, choices = [] }) => [
+    `? ${oneLine(prompt, 500)}`,
+    ...choices.map(({ label }, at) => `  ${at + 1}  ${oneLine(label, 200)}`),
+  ])
+
+/** A number stands for the choice of that number. */
+export function answerOf({ choices = [] }: Asked['questions'][number], given: string): string {
+  const at = /^\d{1,3}$/.test(given.trim()) ? Number(given) - 1 : -1
+  return choices[at]?.label ?? given
+}
+
+/** What a gate covers, whole, and what of it cannot be shown. */
+export function gateLines({ kind, payload }: InboxItem): string[] {
+  if (kind !== 'governance_gate') return []
+  const { tool_name: tool, arguments: args, arguments_excerpt: excerpt, redactions } = payload
+  return [
+    `${oneLine(String(tool), 80)} ` +
+      `${exactText(args === undefined ? String(excerpt) : JSON.stringify(args, null, 2))}`,
+    ...(typeof redactions === 'number' && redactions > 0
+      ? [`${redactions} of its parts look like secrets: they are not shown, and run all the same.`]
+      : []),
+  ]
+}
+
+/** Approves or rejects exactly what was shown. */
+export function decide(
+  client: CairnClient,
+  { id, payload }: InboxItem,
+  decision: 'approve' | 'reject',
+  signal: AbortSignal,
+): Promise<InboxItem> {
+  const hash = payload['shown_hash']
+  return client.call('respondInbox', {
+    params: { item_id: id },
+    body: { decision, ...(typeof hash === 'string' && { shown_hash: hash }) },
+    signal,
+  })
+}

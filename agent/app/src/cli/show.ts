@@ -1,0 +1,56 @@
+/** cairn show: one session: what it does, what it waits for, what it cost, its last answer. */
+import { formatSpent, formatTokens, type SessionEvent } from '@cairn/protocol'
+import { EXIT } from '../exit.ts'
+import { defineCommand, takePositionals } from './command.ts'
+import { CONNECT_OPTIONS, connect } from './connect.ts'
+import { gateLines, openItems, questionLines, questionsOf } from './open-items.ts'
+import { readLog } from './read-log.ts'
+import { jsonLine, oneLine, printable } from './terminal-text.ts'
+import { waitsText } from './waits-text.ts'
+
+export const show = defineCommand({
+  name: 'show',
+  summary: 'Show one session: its state, what it waits for, its last answer',
+  usage: [
+    ['show SESSION', ''],
+    ['  --json', '{session, waiting, answer}'],
+    [' ', 'exit code 6 when it waits for an answer, an approval or an action'],
+  ],
+  options: CONNECT_OPTIONS,
+  async run({ values, positionals }, io) {
+    const [id] = takePositionals(positionals, ['the id of a session'])
+    const { client } = connect(values, io)
+    const { signal } = io
+    const session = await client.call('getSession', { params: { id }, signal })
+    const waiting = await openItems(client, { session_id: id, signal })
+    let answer: string | null = null
+    for await (const events of readLog(client, id, signal)) answer = lastAnswer(events) ?? answer
+    if (values.json) io.out(jsonLine({ session, waiting, answer }))
+    else {
+      const { state, open_children, agent, model, cost_usd, unpriced, input_tokens, output_tokens } = session
+      io.out(
+        [
+          `${oneLine(session.title ?? '(untitled)', 200)}`,
+          `${state}${waitsText({ state, open_children })}`,
+          `agent ${agent}${model === null ? '' : ` · ${model}`} · ${session.message_count} messages · ` +
+            `${session.tool_call_count} tools · ${formatTokens(input_tokens + output_tokens)} tokens · ` +
+            formatSpent(cost_usd, unpriced),
+          ...waiting.flatMap(item => {
+            const asked = questionsOf(item)
+            const lines = asked === null ? gateLines(item) : questionLines(asked)
+            return lines.length > 0 ? lines : [`${item.kind}: ${oneLine(item.title, 200)}`]
+          }),
+          ...(answer === null ? [] : ['', printable(answer)]),
+        ].join('\n') + '\n',
+      )
+    }
+    return session.state.startsWith('needs_') ? EXIT.waiting.code : EXIT.ok.code
+  },
+})
+
+const lastAnswer = (events: readonly SessionEvent[]): string | undefined =>
+  events
+    .flatMap(event =>
+      event.type === 'llm.response' && event.data.message.content !== '' ? [event.data.message.content] : [],
+    )
+    .at(-1)

@@ -1,0 +1,6 @@
+/** Which release this is, as its package says. */
+import { readFileSync } from 'node:fs'
+
+export const readVersion = (): string =>
+  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
+    .version
