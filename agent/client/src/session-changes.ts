@@ -5,7 +5,7 @@ import type { Send } from './credentials.ts'
 import type { EventsOptions, StreamTuning } from './events.ts'
 import { type Frame, resume } from './resume.ts'
 
-export type SessionChange = { type: 'opened' } | { type: 'session'; session: Session }
+type SessionChange = { type: 'opened' } | { type: 'session'; session: Session }
 export type SessionStream = (
   options?: Omit<EventsOptions, 'after'>,
 ) => AsyncGenerator<SessionChange[], void, undefined>

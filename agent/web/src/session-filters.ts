@@ -9,7 +9,7 @@ import {
 } from '@cairn/protocol'
 
 export const AGES = { '1d': 'the last day', '7d': 'the last week', '30d': 'the last month' } as const
-export type Age = keyof typeof AGES
+type Age = keyof typeof AGES
 const DAY_MS = 86_400_000
 
 export type Filters = {

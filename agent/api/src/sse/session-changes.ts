@@ -6,7 +6,7 @@ import { asError, type Session } from '@cairn/protocol'
 import type { LogStore, SessionRow } from '@cairn/log'
 import type { Logger } from '../deps.ts'
 
-export type SessionChange = { row: SessionRow; shown: Session }
+type SessionChange = { row: SessionRow; shown: Session }
 export type SessionChanges = {
   /** Called with what changed since; returns how to stop. */
   watch(changed: (changes: readonly SessionChange[]) => void): () => void

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { EXIT, UsageError } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
 
-export const SAMPLE = new URL('./cairn.sample.yaml', import.meta.url)
+const SAMPLE = new URL('./cairn.sample.yaml', import.meta.url)
 
 export const init = defineCommand({
   name: 'init',

@@ -5,8 +5,8 @@ import { SEARCHED_TYPES, searchedText } from './texts.ts'
 import { wordSet } from './words.ts'
 
 /** The words of one event; 0 stands for the session itself. */
-export type IndexedText = { event_id: number; words: string[] }
-export type UsageEntry = {
+type IndexedText = { event_id: number; words: string[] }
+type UsageEntry = {
   day: number
   model: string
   calls: number
@@ -22,7 +22,7 @@ export const INDEXED_TYPES: readonly EventType[] = [
   ...new Set([...SEARCHED_TYPES, ...typesWith('usage', true)]),
 ]
 const DAY_MS = 86_400_000
-export const dayOf = (at: number): number => at - (at % DAY_MS)
+const dayOf = (at: number): number => at - (at % DAY_MS)
 
 type Named = { id: string; title: string | null; agent: string }
 export const sessionText = ({ id, title, agent }: Named): string => [title ?? '', agent, id].join('\n')

@@ -4,7 +4,7 @@
  * words and no others, so both find the same.
  */
 
-export type Word = { word: string; from: number; to: number }
+type Word = { word: string; from: number; to: number }
 
 /** Longer runs are no words that anybody types: hashes, encoded files. */
 const MAX_WORD = 64
@@ -21,7 +21,7 @@ function folded(run: string): string {
   return PLAIN.test(lower) ? lower : lower.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
-export function* wordsOf(text: string): Generator<Word> {
+function* wordsOf(text: string): Generator<Word> {
   for (const { 0: run, index } of text.matchAll(WORDS)) {
     const word = folded(run)
     if (word !== '') yield { word, from: index, to: index + run.length }

@@ -6,7 +6,7 @@ export type Day = { label: string; sessions: Session[] }
 const midnight = (at: number): number => new Date(at).setHours(0, 0, 0, 0)
 
 /** "Today", "Yesterday", "Monday", "12 March", "12 March 2025" */
-export function dayLabel(at: number, now: number): string {
+function dayLabel(at: number, now: number): string {
   const today = midnight(now)
   const day = midnight(at)
   if (day >= today) return 'Today'
