@@ -1,4 +1,4 @@
-/** Contract 4.14 and 4.15: what is found, by whom, and the stream that tells which sessions changed. */
+/** Contract 4.16 and 4.17: what is found, by whom, and the stream that tells which sessions changed. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openStream } from './stream.ts'

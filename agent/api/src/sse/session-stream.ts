@@ -1,5 +1,5 @@
 /**
- * Live changes of sessions (contract 4.15): `opened` first, then the record of each session that changes and
+ * Live changes of sessions (contract 4.17): `opened` first, then the record of each session that changes and
  * that the reader may see, as `session`. What was missed before `opened` is in the list, which has a route.
  */
 import { mayAccess } from '@cairn/sessions'
