@@ -8,6 +8,14 @@ import type { Ask } from './row-changes.ts'
 
 const statement = (name: string, text: string): Statement => ({ name, text })
 
+/**
+ * The lock of a session keeps its own schedules apart, and not those of its owner's other sessions: what is
+ * counted of an owner waits for every other commit that adds one of theirs.
+ */
+const LOCK_OWNER = statement(
+  'lock_owner_of_schedules',
+  "SELECT pg_advisory_xact_lock(hashtextextended('schedules ' || $1::text || ' ' || $2::text, 0))",
+)
 const COUNTS = statement(
   'count_schedules',
   'SELECT (SELECT count(*) FROM schedules WHERE session_id = $1 AND status IN ' +
@@ -53,6 +61,7 @@ export async function changeSchedule(
     case 'schedule.add': {
       const { schedule, most_of_session, most_of_owner } = change
       const { id, session_id, org_id, created_by, due_at } = schedule
+      await ask(LOCK_OWNER, [org_id, created_by])
       const [counts] = await ask(COUNTS, [session_id, org_id, created_by])
       if (Number(counts?.['of_session']) >= most_of_session)
         throw scheduleRefusals.tooMany(row, `session ${session_id}`, most_of_session)

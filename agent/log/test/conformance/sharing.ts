@@ -3,7 +3,7 @@
  * way.
  */
 import { expect, test } from 'vitest'
-import { type LogStore, tail, withRows } from '@cairn/log'
+import { type LogStore, type NewSchedule, tail, withRows } from '@cairn/log'
 import { claimOne, ids, newSession, once, readAll, response, say, thought, upTo } from './fixture.ts'
 import type { Bench } from './bench.ts'
 
@@ -41,6 +41,33 @@ export function defineSharing({ open }: Bench): void {
     for (let at = 0; at < all.length; at += 2)
       expect(textOf(all[at + 1]?.json ?? '')).toBe(textOf(all[at]?.json ?? '').replace('/a', '/b'))
     expect(await stores[1].check()).toEqual([])
+  })
+
+  test('what one owner may have of schedules is counted over all processes and sessions', async () => {
+    const stores = await openThree()
+    const names = Array.from({ length: 18 }, (_, at) => `s${at}`)
+    for (const name of names) await stores[0].createSession(newSession(name))
+    const { org_id, created_by } = newSession('s0')
+    const spec = { prompt: 'p', kind: 'once', timezone: 'UTC' } as unknown as NewSchedule['spec']
+    const state = {} as NewSchedule['state']
+    const added = await Promise.allSettled(
+      names.map((session_id, at) =>
+        stores[at % 3]!.commit({
+          session_id,
+          events: [thought('adds')],
+          rows: [
+            {
+              do: 'schedule.add',
+              schedule: { id: `of-${session_id}`, session_id, org_id, created_by, due_at: null, spec, state },
+              most_of_session: 5,
+              most_of_owner: 4,
+            },
+          ],
+        }),
+      ),
+    )
+    expect(added.filter(({ status }) => status === 'fulfilled')).toHaveLength(4)
+    expect((await stores[1].coordination.schedules({ org_id, limit: 50 })).schedules).toHaveLength(4)
   })
 
   test('batches over the same sessions in every order of three processes all go through', async () => {
