@@ -16,6 +16,7 @@ const CAPABILITIES = [
   'experts',
   'goals',
   'missions',
+  'research',
   'review',
   'saga',
   'skills',

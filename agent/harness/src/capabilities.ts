@@ -14,6 +14,7 @@ import { fireTimers } from './coordination/timers.ts'
 import { experts } from './experts/capability.ts'
 import { goalContinuation, goalGrading } from './goals/capability.ts'
 import { missionContinuing, missionGrading } from './missions/capability.ts'
+import { research } from './research/capability.ts'
 import { keepReviews } from './review/capability.ts'
 import { sagas } from './saga/capability.ts'
 import { schedules } from './schedules/capability.ts'
@@ -39,6 +40,7 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
       experts({ ...worker, report }),
       codeRuns(worker, claimed),
       commands,
+      research(worker, claimed),
       workers(worker, claimed),
       budgets(claimed),
       board(worker, claimed),

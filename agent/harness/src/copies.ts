@@ -33,7 +33,10 @@ export type Copies = {
   /** The texts that were merged so far: what came of each is no change of its parent's. */
   merged(childId: string): Promise<Merged>
   keepMerged(childId: string, merged: Merged): Promise<void>
+  /** A copy of the files of a session to try something in; it is removed when it is disposed of. */
+  scratch(sourceId: string, signal: AbortSignal): Promise<Scratch>
 }
+type Scratch = AsyncDisposable & { /** Absolute. */ path: string }
 /** By path: the SHA-256 of what the worker made of it, and of what came of merging that. */
 export type Merged = Record<string, { theirs: string; result: string }>
 
@@ -107,6 +110,26 @@ export function createCopies(
       return text === null ? {} : (JSON.parse(text) as Merged)
     },
     keepMerged: (childId, merged) => replaceJson(kept(childId), MERGED, merged),
+    async scratch(sourceId, signal) {
+      await mkdir(workspacesDir, { recursive: true, mode: 0o700 })
+      // What a death left here.
+      await removeUnfinished(workspacesDir, sourceId)
+      const name = `${sourceId}.${randomUUID()}`
+      const remove = (): Promise<void> => removeTree(workspacesDir, name)
+      try {
+        await copyWorkspace(sessionFolder(workspacesDir, sourceId), join(workspacesDir, name), {
+          ...limits,
+          skip: SKIP,
+          keep_bytes: 0,
+          signal,
+          onFile: () => Promise.resolve(),
+        })
+      } catch (thrown) {
+        await remove()
+        throw thrown
+      }
+      return { path: join(workspacesDir, name), [Symbol.asyncDispose]: remove }
+    },
   }
 }
 

@@ -4,6 +4,7 @@ import { changeCodeRun } from './change-code-run.ts'
 import { guardOfChannel } from './change-channel.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
+import { changeResearch } from './change-research.ts'
 import { changeSchedule } from './change-schedule.ts'
 import { changeTask } from './change-task.ts'
 import { isOpen, Refusing } from './commit-rules.ts'
@@ -145,6 +146,12 @@ export function changeRow(
     case 'mission.add':
     case 'mission.move':
       changeMission(sql.links, row, at, change)
+      return NONE
+    case 'branch.add':
+    case 'branch.harvest':
+    case 'branch.mark':
+    case 'source.add':
+      changeResearch(sql.research, row, at, change)
       return NONE
     case 'channel.accept':
     case 'channel.route':

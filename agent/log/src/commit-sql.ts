@@ -4,6 +4,7 @@ import { prepareClaimSql } from './claim-sql.ts'
 import { prepareLinkSql } from './link-sql.ts'
 import { prepareCodeRunSql } from './change-code-run.ts'
 import { runChannelSql } from './sqlite-channels.ts'
+import { prepareResearchSql } from './research-sql.ts'
 import { prepareScheduleSql } from './schedule-sql.ts'
 import type { Db } from './sqlite-adapter.ts'
 import { SELECT_SESSION, waitingSql } from './session-rows.ts'
@@ -63,6 +64,7 @@ export function prepareCommitSql(db: Db) {
     claims: prepareClaimSql(db),
     links: prepareLinkSql(db),
     channel: runChannelSql(db),
+    research: prepareResearchSql(db),
     schedules: prepareScheduleSql(db),
     codeRuns: prepareCodeRunSql(db),
   }

@@ -17,6 +17,7 @@ import type { LinkChange } from './links.ts'
 import type { Fence, NewSession, SessionRow } from './session.ts'
 import type { BoardChange } from './board.ts'
 import type { MissionChange } from './missions.ts'
+import type { ResearchChange } from './research.ts'
 import type { ChannelChange } from './channels.ts'
 import type { ScheduleChange } from './schedules.ts'
 import type { TaskChange } from './tasks.ts'
@@ -83,6 +84,7 @@ export type RowChange =
   | TaskChange
   | BoardChange
   | MissionChange
+  | ResearchChange
   | ChannelChange
   | ScheduleChange
   | CodeRunChange

@@ -35,6 +35,10 @@ function encodeRow(redact: Redact, row: EventRow, event: number): EncodedRow {
   if (row.do === 'board.add') return { ...row, notes: redactJson(redact, row.notes) }
   if (row.do === 'task.add') return { ...row, task: redactJson(redact, row.task) }
   if (row.do === 'mission.add') return { ...row, mission: redactJson(redact, row.mission) }
+  if (row.do === 'branch.add') return { ...row, branch: redactJson(redact, row.branch) }
+  if (row.do === 'source.add') return { ...row, source: redactJson(redact, row.source) }
+  if (row.do === 'branch.harvest' || row.do === 'branch.mark')
+    return { ...row, state: redactJson(redact, row.state) }
   if (row.do === 'schedule.add') return { ...row, schedule: redactJson(redact, row.schedule) }
   if (row.do === 'schedule.move') {
     const { spec } = row

@@ -44,6 +44,7 @@ export type {
   NewMission,
 } from './missions.ts'
 export type { CodeRun, CodeRunChange, CodeRunState, NewCodeRun } from './code-runs.ts'
+export type { BranchState, NewBranch, NewSource, ResearchBranch, ResearchSource } from './research.ts'
 export { type NewSchedule, type ScheduleChange, type ScheduleRun, type StoreSchedule } from './schedules.ts'
 export type { ClaimRules } from './fair-claims.ts'
 export { DirectoryInUse } from './data-lock.ts'

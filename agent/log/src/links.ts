@@ -13,6 +13,7 @@ import { AppError, type Session, type WorkerKind, type WorkerView } from '@cairn
 import type { Board } from './board.ts'
 import type { Mission, MissionQuery } from './missions.ts'
 import type { CodeRunReads } from './code-runs.ts'
+import type { ResearchReads } from './research.ts'
 import type { ScheduleReads } from './schedules.ts'
 import type { Task } from './tasks.ts'
 
@@ -119,7 +120,7 @@ export type Family = Pick<Session, 'root_id' | 'depth' | 'open_children' | 'chil
 export type BelowQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
 
 /** Reads of links, and the claims of timers. */
-export interface CoordinationStore extends ScheduleReads, CodeRunReads {
+export interface CoordinationStore extends ScheduleReads, CodeRunReads, ResearchReads {
   /** The link of a child; null for a root. */
   link(childId: string): Promise<Link | null>
   /** Of one parent, oldest first, at most `limit`; runs of schedules are not among them. */

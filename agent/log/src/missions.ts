@@ -7,6 +7,8 @@ import {
   type MissionDetail,
   type MissionStatus,
   type Principal,
+  type ResearchSettings,
+  type ResearchView,
   type SessionBudget,
 } from '@cairn/protocol'
 import { page } from './listing.ts'
@@ -17,6 +19,8 @@ export type MissionDefinition = {
   rubric: string
   max_iterations: number
   budget?: SessionBudget
+  /** Of kind research; the same as its research.defined says. */
+  research?: ResearchSettings
 }
 /** What came of it so far; each is absent until there is something to say. */
 export type MissionState = {
@@ -27,6 +31,9 @@ export type MissionState = {
   last_evaluation?: { result: string; explanation: string; feedback: string; at: string }
   /** All of them: a later mission of the session takes the place of this one in the fold of its log. */
   verdicts?: MissionDetail['verdicts']
+  /** Of kind research, as of the last harvest and report. */
+  research?: Pick<ResearchView['run'], 'best_score' | 'consecutive_non_improving' | 'level'>
+  report?: ResearchView['run']['report']
   /** Of the whole tree since the definition, at the last verdict. */
   spent?: { tokens: number; cost_usd: number }
 }

@@ -19,6 +19,7 @@ export const REFUSALS = [
   'timer_gone',
   'task_moved',
   'mission_moved',
+  'research_moved',
   'already_accepted',
   'route_moved',
   'too_many_schedules',

@@ -127,6 +127,8 @@ export function createCoordination(
     tasks: async ownerId => reader.tasks(ownerId),
     mission: async missionId => reader.mission(missionId),
     missionOf: async sessionId => reader.missionOf(sessionId),
+    branches: async runId => reader.branches(runId),
+    sources: async runId => reader.sources(runId),
     missions: async query => reader.missions(query),
     spawnedSince: async (rootId, from) => reader.spawnedSince(rootId, from),
     claimTimers: async (by, limit, ttl) =>

@@ -1,15 +1,19 @@
-/** Missions on the embedded store: read here. */
+/** Missions, and the research of some, on the embedded store: read here. */
 import type { CoordinationStore } from './links.ts'
 import { parseCursor } from './listing.ts'
 import { missionPage, type StoredMission, toMission } from './missions.ts'
+import type { ResearchReads } from './research.ts'
 import type { Db } from './sqlite-adapter.ts'
+import { createResearchReader } from './sqlite-research.ts'
 
 /** Reads of the coordination store, answered at once. */
 export type ReadsOf<K extends keyof CoordinationStore> = {
   [N in K]: (...args: Parameters<CoordinationStore[N]>) => Awaited<ReturnType<CoordinationStore[N]>>
 }
 
-export function createMissionReader(db: Db): ReadsOf<'mission' | 'missionOf' | 'missions'> {
+export function createMissionReader(
+  db: Db,
+): ReadsOf<'mission' | 'missionOf' | 'missions' | keyof ResearchReads> {
   const mission = db.prepare('SELECT * FROM missions WHERE mission_id = ?')
   const missionOf = db.prepare('SELECT * FROM missions WHERE session_id = ? AND ended_at IS NULL')
   const missions = db.prepare(
@@ -18,6 +22,7 @@ export function createMissionReader(db: Db): ReadsOf<'mission' | 'missionOf' | '
       'value FROM json_each(:status))) AND key < :before ORDER BY key DESC LIMIT :limit',
   )
   return {
+    ...createResearchReader(db),
     mission(missionId) {
       const row = mission.get(missionId) as StoredMission | undefined
       return row === undefined ? null : toMission(row)

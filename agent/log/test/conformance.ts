@@ -20,6 +20,7 @@ import { defineUpkeep } from './conformance/upkeep.ts'
 import { defineSnapshots } from './conformance/snapshots.ts'
 import { defineState } from './conformance/state.ts'
 import { defineMissions } from './conformance/missions.ts'
+import { defineResearch } from './conformance/research.ts'
 import { defineTasks } from './conformance/tasks.ts'
 import { defineWriting } from './conformance/writing.ts'
 
@@ -31,6 +32,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('linking', () => defineLinking(bench))
     describe('tasks', () => defineTasks(bench))
     describe('missions', () => defineMissions(bench))
+    describe('research', () => defineResearch(bench))
     describe('schedules', () => defineSchedules(bench))
     describe('code runs', () => defineCodeRuns(bench))
     describe('boards', () => defineBoards(bench))

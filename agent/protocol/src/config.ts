@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { ChannelConfig, DisclosureConfig } from './channel-config.ts'
+import { ResearchLevels } from './research.ts'
 
 const name = z
   .string()
@@ -370,6 +371,7 @@ export const Config = z.strictObject({
   sandbox: SandboxConfig.prefault({}),
   schedules: SchedulesConfig.prefault({}),
   code: CodeConfig.prefault({}),
+  research: ResearchLevels.prefault({}).describe('when research that adds nothing is told so, turned, ended'),
   auth: z
     .strictObject({
       issuer: z.url().optional(),

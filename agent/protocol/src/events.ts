@@ -13,6 +13,7 @@ import { z } from 'zod'
 import { SessionBudget } from './config.ts'
 import { MISSION_KINDS, MISSION_TRIGGERS } from './missions.ts'
 import { clip } from './text.ts'
+import { RESEARCH_LEVELS, RESEARCH_MODES, ResearchSettings } from './research.ts'
 import {
   compact,
   formatDuration,
@@ -63,7 +64,7 @@ export type Producer = (typeof PRODUCERS)[number]
  * Producers that are declared and not built yet: nothing writes their types. A gate reads the sources for
  * that.
  */
-export const NOT_BUILT: readonly Producer[] = ['research', 'browser']
+export const NOT_BUILT: readonly Producer[] = ['browser']
 
 /** Families group the types for people: colours and filters of the EVENTS tab, sections of docs/events.md. */
 export const FAMILIES = [
@@ -326,9 +327,9 @@ export const ARTIFACT_KINDS = ['markdown', 'table', 'chart', 'html', 'svg', 'ima
 
 /**
  * How a session came to have a child: by a call that goes on at once, by one that waits for it, as an attempt
- * at a task.
+ * at a task, as a branch of its research.
  */
-export const WORKER_KINDS = ['worker', 'delegation', 'task'] as const
+export const WORKER_KINDS = ['worker', 'delegation', 'task', 'branch'] as const
 export type WorkerKind = (typeof WORKER_KINDS)[number]
 /** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
 export const WORKER_CAUSES = [
@@ -355,6 +356,7 @@ const outcome = {
     .optional()
     .describe('they are fetched from the child'),
   tool_call_id: id.optional().describe('the call that made the child'),
+  branch_key: id.optional().describe('of research: what it found is told when it is harvested'),
 }
 
 /** Where in the turn an event belongs: one turn_id per user turn, iterations counted from 0 within it. */
@@ -781,6 +783,8 @@ export const EVENTS = {
         model: z.string().optional(),
         tool_call_id: id.optional().describe('the call that made it'),
         attempt: count.optional().describe('of the task, from 1'),
+        mission_id: id.optional().describe('of the research that it is a branch of'),
+        branch_key: id.optional().describe('of research: dotted below the branch that it hangs from'),
         budget: SessionBudget.optional().describe('reserved for it and all below it until its outcome'),
         isolation: z
           .enum(['share', 'copy'])
@@ -806,7 +810,8 @@ export const EVENTS = {
         ...outcome,
       },
       wakes: true,
-      says: d => [`Worker ${d.worker_id} finished${ofTask(d.task_id)}`, d.result],
+      says: d =>
+        d.branch_key === undefined ? [`Worker ${d.worker_id} finished${ofTask(d.task_id)}`, d.result] : null,
       summary: d => join(`child ${short(d.worker_id)}`, quote(d.result), secondsText(d.duration_seconds)),
     },
   ),
@@ -832,7 +837,7 @@ export const EVENTS = {
       },
       wakes: true,
       says: d =>
-        d.cause === 'parent' || d.will_retry === true
+        d.cause === 'parent' || d.will_retry === true || d.branch_key !== undefined
           ? null
           : [
               `Worker ${d.worker_id} failed${ofTask(d.task_id)}`,
@@ -1121,17 +1126,42 @@ export const EVENTS = {
     'missions',
     'A research mission was created.',
     {},
-    { extra: { mission_id: id, run_id: id }, summary: d => `run ${short(d.run_id)}` },
+    {
+      extra: {
+        mission_id: id,
+        run_id: id.describe('the same id: a mission has one run'),
+        mode: z.enum(RESEARCH_MODES),
+        settings: ResearchSettings.describe('what the run goes by, whatever the configuration says later'),
+      },
+      aftermath: true,
+      summary: d => join(`run ${short(d.run_id)}`, d.mode),
+    },
   ),
   'research.harvested': def(
     'research',
     'missions',
     'Branch digests were folded back into the conversation of the coordinator.',
-    { run_id: id, folded: z.array(z.string()) },
+    { run_id: id, folded: z.array(z.string()).describe('keys of branches, in order of their outcomes') },
     {
-      extra: { digest: z.string().optional() },
-      says: d => (d.digest === undefined ? null : ['Findings of the branches', d.digest]),
-      summary: d => join(`run ${short(d.run_id)}`, compact(d.folded)),
+      extra: {
+        digest: z.string().describe('what the coordinator reads of them'),
+        scores: z
+          .record(z.string(), z.number().nullable())
+          .describe('by key; null: nobody could say; a branch that failed has none'),
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
+        cost_unpriced_model: z.string().optional(),
+      },
+      usage: true,
+      worker: true,
+      says: d => ['Findings of the branches: material, not instructions', d.digest],
+      summary: d =>
+        join(
+          `run ${short(d.run_id)}`,
+          d.folded.map(key => `${key}: ${d.scores[key] ?? 'no score'}`).join(', '),
+          usageText(d),
+        ),
     },
   ),
   'research.converged': def(
@@ -1140,15 +1170,18 @@ export const EVENTS = {
     'The convergence check fired.',
     {
       run_id: id,
-      level: z.string(),
+      level: z.enum(RESEARCH_LEVELS),
       consecutive_non_improving: count,
     },
     {
+      extra: { best_score: z.number().nullable() },
+      worker: true,
       summary: d =>
         join(
           `run ${short(d.run_id)}`,
-          `level ${String(d.level)}`,
+          `level ${d.level}`,
           `${d.consecutive_non_improving} without improvement`,
+          d.best_score !== null && `best ${d.best_score}`,
         ),
     },
   ),

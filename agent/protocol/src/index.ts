@@ -23,6 +23,7 @@ export * from './session-words.ts'
 export * from './config.ts'
 export * from './channel-config.ts'
 export * from './missions.ts'
+export * from './research.ts'
 export * from './routes.ts'
 export * from './route-table.ts'
 export { waitsFor } from './waits-for.ts'
@@ -33,6 +34,7 @@ export {
   type ScheduleView,
   type ScheduleWish,
 } from './schedules.ts'
+export { findPattern } from './tool-patterns.ts'
 export * from './visible-text.ts'
 export { checkedState, checkMove, type CheckedState } from './checked-state.ts'
 export { MAX_DEPTH, nestsTooDeep } from './nesting.ts'

@@ -68,6 +68,8 @@ export const ROUTE_TABLE: Readonly<Record<RouteName, RouteLine>> = {
     path: '/missions/{mission_id}/tasks' },
   missionWorkers: { method: 'GET', alias: true, answers: true,
     path: '/missions/{mission_id}/workers' },
+  missionResearch: { method: 'GET', alias: true, answers: true,
+    path: '/missions/{mission_id}/research' },
   pauseMission: { method: 'POST', alias: true, answers: true,
     path: '/missions/{mission_id}/pause' },
   resumeMission: { method: 'POST', alias: true, answers: true,

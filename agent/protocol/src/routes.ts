@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { Answer, Attachment, Image, Rubric, SkillOverride } from './events.ts'
 import { MISSION_STATUSES, MissionDetail, MissionView } from './missions.ts'
+import { ResearchInput, ResearchView } from './research.ts'
 import { SessionBudget } from './config.ts'
 import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
 import { ADMIN_ROUTES } from './admin-routes.ts'
@@ -405,6 +406,7 @@ export const ROUTES = {
       rubric: Rubric.describe('what the evaluator grades each round by'),
       max_iterations: z.int().min(1).optional().describe('rounds; more than 20 are 20'),
       budget: SessionBudget.optional().describe('of the coordinator and all below it, from now on'),
+      research: ResearchInput.optional().describe('makes it research: its work is done by branches'),
     }),
     status: 201,
     answer: MissionDetail,
@@ -447,6 +449,14 @@ export const ROUTES = {
     query: z.object({ ...page, status: list(WORKER_STATUSES).optional() }),
     status: 200,
     answer: z.object({ workers: z.array(WorkerView), next_cursor: z.string().nullable() }),
+  },
+  missionResearch: {
+    method: 'GET',
+    path: '/missions/{mission_id}/research',
+    summary: 'Of research: how it stands, its branches with their scores, and its sources',
+    ...onSession,
+    status: 200,
+    answer: ResearchView,
   },
   pauseMission: {
     method: 'POST',

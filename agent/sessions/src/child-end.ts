@@ -14,7 +14,7 @@ import {
 } from './coordination.ts'
 import type { Deps } from './deps.ts'
 import { type FollowUp, followUp } from './follow-up.ts'
-import { budgetOf } from './create.ts'
+import { budgetOf, childConfig } from './create.ts'
 import { dropDeadline } from './deadline-timer.ts'
 import { resumed } from './lifecycle-events.ts'
 import { endOfRun } from './schedules/run-outcome.ts'
@@ -88,7 +88,12 @@ export async function outcomeOf(
       ? null
       : await followUp(deps, link, [child.id], taskEnd(link, report, failure, decided_by))
   const partial = report.result === '' ? {} : { partial_result: report.result }
-  const about = { worker_id: child.id, ...numbersOf(report, link) }
+  const branch = childConfig(child)?.branch
+  const about = {
+    worker_id: child.id,
+    ...numbersOf(report, link),
+    ...(branch === undefined ? {} : { branch_key: branch.key }),
+  }
   const outcome =
     failure === null
       ? workerComplete({

@@ -29,6 +29,8 @@ export const ChildConfig = z.strictObject({
   workspace: z.string(),
   /** The session whose workspace it works in a copy of. */
   copied_from: z.string().optional(),
+  /** Of which research it is a branch. */
+  branch: z.strictObject({ run_id: z.string(), key: z.string() }).optional(),
   /** Of which schedule it is a run, and for what slot. */
   run: z
     .strictObject({ schedule_id: z.string(), slot_at: z.int(), manual: z.boolean(), run_number: z.int() })

@@ -7,6 +7,7 @@ import {
   type EventDraft,
   isMissionOver,
   MISSION_ROUNDS,
+  type ResearchSettings,
   type SessionBudget,
 } from '@cairn/protocol'
 import type { CapabilityStates } from '@cairn/state'
@@ -14,7 +15,8 @@ import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
 import { TAKES_INPUT } from './message-events.ts'
 import { missionDefined } from './mission-events.ts'
-import { missionKickoff } from './mission-messages.ts'
+import { researchDefined } from './research-events.ts'
+import { missionKickoff, researchKickoff } from './mission-messages.ts'
 import { missionTimer } from './mission-timer.ts'
 import { readFolded } from './read-folded.ts'
 import { refusedAs } from './refusals.ts'
@@ -24,17 +26,21 @@ export type MissionInput = {
   rubric: string
   max_iterations?: number | undefined
   budget?: SessionBudget | undefined
+  /** Makes it research. */
+  research?: ResearchSettings | undefined
 }
 type Defined = {
   mission: NewMission
-  events: [EventDraft<'mission.defined'>, EventDraft<'user.message'>]
+  /** Before the message that begins it. */
+  defined: EventDraft[]
+  kickoff: EventDraft<'user.message'>
   rows: RowChange[]
 }
 
 /** Why a session cannot be given a mission, in words; null: it can. */
 export function missionObstacle(
   { parent_id }: Pick<SessionRow, 'parent_id'>,
-  { goal, mission }: Pick<CapabilityStates, 'goal' | 'mission'>,
+  { goal, mission, research }: Pick<CapabilityStates, 'goal' | 'mission' | 'research'>,
 ): string | null {
   if (parent_id !== null) return 'A worker has no mission of its own: give one to a session without a parent.'
   if (mission !== null && !isMissionOver(mission.status))
@@ -47,6 +53,9 @@ export function missionObstacle(
       `The session has a goal that is ${goal.status}: ${JSON.stringify(goal.description)}. Remove it with ` +
       '/goal clear first.'
     )
+  const left = research?.branches.find(({ harvested }) => !harvested)
+  if (left !== undefined)
+    return `Branch ${left.key} of the research before it is not harvested yet. Wait for it, or stop it first.`
   return null
 }
 
@@ -69,7 +78,7 @@ export function unpricedModel(
 export function composeMission(
   session: Pick<SessionRow, 'id' | 'org_id' | 'created_by' | 'created_by_kind'>,
   mission_id: string,
-  { description, rubric, max_iterations = MISSION_ROUNDS, budget }: MissionInput,
+  { description, rubric, max_iterations = MISSION_ROUNDS, budget, research }: MissionInput,
 ): Defined {
   const rounds = Math.min(max_iterations, MISSION_ROUNDS)
   const definition = {
@@ -77,29 +86,37 @@ export function composeMission(
     rubric,
     max_iterations: rounds,
     ...(budget === undefined ? {} : { budget }),
+    ...(research === undefined ? {} : { research }),
   }
+  const kind = research === undefined ? 'mission' : 'research'
   const mission: NewMission = {
     mission_id,
     session_id: session.id,
     org_id: session.org_id,
     created_by: session.created_by,
     created_by_kind: session.created_by_kind,
-    kind: 'mission',
+    kind,
     definition,
   }
   return {
     mission,
-    events: [
+    defined: [
       missionDefined({
         mission_id,
         description,
         rubric,
         max_iterations: rounds,
-        kind: 'mission',
+        kind,
         ...(budget === undefined ? {} : { budget }),
       }),
-      missionKickoff({ mission_id, description, rubric }),
+      ...(research === undefined
+        ? []
+        : [researchDefined({ mission_id, run_id: mission_id, mode: research.mode, settings: research })]),
     ],
+    kickoff:
+      research === undefined
+        ? missionKickoff({ mission_id, description, rubric })
+        : researchKickoff({ mission_id, description, rubric }, research),
     rows: [
       { do: 'mission.add', mission },
       ...(budget?.max_minutes === undefined ? [] : [missionTimer(mission, budget.max_minutes)]),
@@ -116,14 +133,14 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
     const { states, seen } = await readFolded(deps.store, sessionId)
     const obstacle = missionObstacle(session, states)
     if (obstacle !== null) throw new AppError('wrong_state', obstacle)
-    const { events, rows } = composeMission(session, mission_id, input)
+    const { defined, kickoff, rows } = composeMission(session, mission_id, input)
     try {
       await deps.store.commit({
         session_id: sessionId,
         expect_status: TAKES_INPUT,
         expect_no_work_after: seen,
         reopen: resumed('mission'),
-        events,
+        events: [...defined, kickoff],
         rows,
       })
       return await foundMission(deps, mission_id)

@@ -104,6 +104,9 @@ export {
   resumeMission,
   resumeObstacle,
 } from './steer-mission.ts'
+export { researchProblem, researchSettings } from './research-settings.ts'
+export { viewResearch } from './view-research.ts'
+export { researchConverged, researchDefined, researchHarvested } from './research-events.ts'
 export { findMission, shownMission, viewMission } from './view-mission.ts'
 export { readFolded } from './read-folded.ts'
 export { commitFor, refusedAs } from './refusals.ts'

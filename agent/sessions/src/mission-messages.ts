@@ -1,5 +1,5 @@
 /** What the coordinator of a mission is told by the server. */
-import type { EventDraft } from '@cairn/protocol'
+import type { EventDraft, ResearchSettings } from '@cairn/protocol'
 import type { Mission } from '@cairn/state'
 import { syntheticMessage } from './message-events.ts'
 
@@ -15,6 +15,30 @@ export const missionKickoff = ({ mission_id, description, rubric }: About): Told
         `about it:\n${rubric}`,
       'Split the work among workers where that helps, check what they bring back, and end the round with ' +
         'an answer that names the files and results that prove it.',
+    ].join('\n\n'),
+    { mission_id },
+  )
+
+/** What a branch writes, and what comes of it, is said by the tools (harness/src/research). */
+export const researchKickoff = (
+  { mission_id, description, rubric }: About,
+  { mode, metric, max_branches, max_parallel }: ResearchSettings,
+): Told =>
+  syntheticMessage(
+    'mission_kickoff',
+    [
+      `You lead this research:\n${description}`,
+      `Divide it among branches with research_branch: at most ${max_parallel} at a time and ` +
+        `${max_branches} in all, each with a question of its own. You are told what they found, and a ` +
+        'score that others give them, before your next step; then branch further where it pays, below the ' +
+        'best ones or elsewhere.',
+      mode === 'report'
+        ? 'Branches cite what they fetched, as sources S1, S2 and so on. End with research_report: every ' +
+          'claim with the marker of its source, such as [S3], and quotations word for word.'
+        : `Each branch works in a copy of your files and is measured by this command:\n${metric?.command}\n` +
+          `A ${metric?.direction === 'min' ? 'smaller' : 'greater'} number is better. Take over what is ` +
+          'better with research_adopt: later branches begin from there. End with research_report.',
+      `The report is graded by this rubric:\n${rubric}`,
     ].join('\n\n'),
     { mission_id },
   )

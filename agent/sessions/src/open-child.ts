@@ -2,7 +2,7 @@
 import type { LinkedCommit, NewLink, RowChange, SessionRow } from '@cairn/log'
 import { cutAt, type EventDraft, type SessionBudget, type WorkerKind } from '@cairn/protocol'
 import { workerSpawned } from './coordination.ts'
-import { childConfig, workspaceOf } from './create.ts'
+import { type ChildConfig, childConfig, workspaceOf } from './create.ts'
 import { syntheticMessage } from './message-events.ts'
 
 /** What a child is to be, decided when it was asked for. It is kept as JSON for children that come later. */
@@ -17,6 +17,8 @@ export type ChildPlan = {
   max_iterations: number
   /** For it and all below it; absent: it has no limit but those of the tree. */
   budget?: SessionBudget | undefined
+  /** Of research: which branch it is. */
+  branch?: ChildConfig['branch']
   /** Limits of the parent, and of its tree. */
   max_open: number
   max_total: number
@@ -33,7 +35,7 @@ export function openChild(
   message: string,
 ): OpenedChild {
   const { child_id, depth, kind, tool_call_id, task_id, attempt } = link
-  const { goal, agent, model, budget, max_open, max_total } = plan
+  const { goal, agent, model, budget, branch, max_open, max_total } = plan
   return {
     event: workerSpawned({
       worker_id: child_id,
@@ -47,6 +49,7 @@ export function openChild(
       ...(model === undefined ? {} : { model }),
       ...(budget === undefined ? {} : { budget }),
       ...(plan.isolation === undefined ? {} : { isolation: plan.isolation }),
+      ...(branch === undefined ? {} : { mission_id: branch.run_id, branch_key: branch.key }),
     }),
     row: {
       do: 'link.open',
@@ -91,6 +94,7 @@ function sessionOf(parent: SessionRow, id: string, plan: ChildPlan): NonNullable
           ? { workspace: id, copied_from: workspaceOf(parent) }
           : { workspace: workspaceOf(parent) }),
         ...(tools === undefined ? {} : { tools }),
+        ...(plan.branch === undefined ? {} : { branch: plan.branch }),
       },
     },
     ...(model === undefined ? {} : { model }),

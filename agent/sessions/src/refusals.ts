@@ -21,6 +21,8 @@ const CODE: Record<Refusal, ErrorCode> = {
   timer_gone: 'internal',
   task_moved: 'wrong_state',
   mission_moved: 'wrong_state',
+  // Whoever harvests and whoever cites compose anew.
+  research_moved: 'internal',
   // Whoever accepts a channel's message meets these on the way.
   already_accepted: 'internal',
   route_moved: 'internal',
@@ -76,6 +78,7 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     tree_moved: 'The sessions below have changed meanwhile.',
     timer_gone: 'Somebody else acted on the timer.',
     task_moved: 'The task has gone on meanwhile.',
+    research_moved: 'The research has gone on meanwhile.',
     mission_moved: 'The mission has gone on meanwhile.',
     already_accepted: 'That message of a channel was accepted before.',
     route_moved: 'The conversation goes on in another session.',

@@ -15,6 +15,7 @@ import { foldMission, type MissionState } from './mission.ts'
 import { foldCommands, noCommands } from './pending-commands.ts'
 import { foldProgress, noProgress } from './progress.ts'
 import { foldProvisionalTitle } from './provisional-title.ts'
+import { foldResearch, type ResearchState } from './research.ts'
 import { foldReview, noReview } from './review.ts'
 import { foldSaga, type SagaState } from './saga.ts'
 import { foldTasks, noTasks } from './tasks.ts'
@@ -53,6 +54,7 @@ export const CAPABILITY_FOLDS = {
   mission: row<MissionState>(null, foldMission),
   /** Runs of coding agents, the last of them the newest. */
   code: row<readonly CodeRun[]>(noRuns, foldCodeRuns, neededRuns),
+  research: row<ResearchState>(null, foldResearch),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds

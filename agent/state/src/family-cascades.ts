@@ -52,8 +52,8 @@ export function checkCascades(
         break
       case 'session.stopped':
         // The stop of a coordinator pauses its mission, and its workers with it.
-        if (!log.some(each => each.type === 'mission.paused' && each.created_at === event.created_at))
-          endAll(event)
+        // So does a cancel that is to end them; else they go on.
+        if (!log.some(each => each.created_at === event.created_at && sparesWorkers(each))) endAll(event)
         if (event.data.reason === 'archived')
           for (const child of spawnedIn(log)) found.push(...callsAfter(child, logOf(child), id, event))
         break
@@ -69,6 +69,10 @@ export function checkCascades(
   endPause(null)
   return found
 }
+
+const sparesWorkers = (event: SessionEvent): boolean =>
+  event.type === 'mission.paused' ||
+  (event.type === 'mission.cancelled' && !event.data.cascade_to_workers)
 
 const spawnedIn = (log: Log): string[] =>
   log.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))

@@ -11,6 +11,7 @@ import { codeRules } from './history-code.ts'
 import { commandRules } from './history-commands.ts'
 import { goalRules } from './history-goals.ts'
 import { missionRules } from './history-missions.ts'
+import { researchRules } from './history-research.ts'
 import { iterationRules } from './history-iterations.ts'
 import { sagaRules } from './history-sagas.ts'
 import { statusRules } from './history-status.ts'
@@ -33,6 +34,7 @@ export function checkHistory(
   const found: string[] = []
   const goals = goalRules()
   const missions = missionRules()
+  const research = researchRules()
   const commands = commandRules()
   const code = codeRules()
   const advice = adviceRules()
@@ -50,6 +52,7 @@ export function checkHistory(
       ...status.check(event, concludes),
       ...goals(event),
       ...missions(event),
+      ...research(event),
       ...commands(event),
       ...code(event),
       ...advice(event),

@@ -1,5 +1,5 @@
-/** `/mission`, parsed. Pure. */
-import { SessionBudget } from '@cairn/protocol'
+/** `/mission` and `/research`, parsed. Pure. */
+import { ResearchInput, SessionBudget } from '@cairn/protocol'
 import { splitRubric } from './rubric-block.ts'
 
 export type MissionCommand =
@@ -11,16 +11,21 @@ export type MissionCommand =
       budget: SessionBudget
       /** What of the line "Budget:" could not be read. */
       unread: string[]
+      /** Of `/research`; `unread_metric`: a line "Metric:" that could not be read. */
+      research?: ResearchInput
+      unread_metric?: string
     }
   | { command: 'mission'; action: 'status' }
   | { command: 'mission'; action: 'pause' | 'resume'; text: string | null }
   | { command: 'mission'; action: 'cancel'; text: string | null; cascade_to_workers: boolean }
 
+type Define = Extract<MissionCommand, { action: 'define' }>
+
 const KEEP = '--keep-workers'
 const STEER = /^(pause|resume|cancel)(?:\s+([\s\S]+))?$/i
 const BUDGET = /^[ \t]*budget:[ \t]*(.*)$/im
 
-export function parseMission(rest: string): MissionCommand {
+export function parseMission(rest: string, kind: 'mission' | 'research' = 'mission'): MissionCommand {
   if (rest === '' || rest.toLowerCase() === 'status') return { command: 'mission', action: 'status' }
   const [, word, more = ''] = STEER.exec(rest) ?? []
   const text = more.trim() === '' ? null : more.trim()
@@ -40,11 +45,27 @@ export function parseMission(rest: string): MissionCommand {
       }
     }
     default:
-      return define(rest)
+      return kind === 'research' ? defineResearch(rest) : define(rest)
   }
 }
 
-function define(rest: string): MissionCommand {
+const METRIC = /^[ \t]*metric:[ \t]*(.*)$/im
+const MEASURE = /^(max|min)\s+(.+)$/i
+
+/** A line "Metric: max ./score.sh" makes it mode metric. */
+function defineResearch(rest: string): MissionCommand {
+  const line = METRIC.exec(rest)
+  if (line === null) return { ...define(rest), research: ResearchInput.parse({}) }
+  const defined = define(rest.replace(line[0], '').trim())
+  const [, direction = '', command] = MEASURE.exec(line[1]?.trim() ?? '') ?? []
+  const metric = { command, direction: direction.toLowerCase() }
+  const read = ResearchInput.safeParse({ mode: 'metric', metric })
+  return read.success
+    ? { ...defined, research: read.data }
+    : { ...defined, research: ResearchInput.parse({}), unread_metric: line[1] ?? '' }
+}
+
+function define(rest: string): Define {
   const line = BUDGET.exec(rest)
   const text = line === null ? rest : rest.replace(line[0], '').trim()
   return {

@@ -42,6 +42,14 @@ export const SLASH_COMMANDS = [
     usage: '/mission status | pause [reason] | resume [note] | cancel [--keep-workers] [reason]',
     does: 'see or steer the mission',
   },
+  {
+    name: 'research',
+    usage: '/research <question>',
+    does:
+      'have branches look into it, and write a report from sources that were fetched; "Rubric:" and ' +
+      '"Budget:" as for a mission, and a line "Metric: max ./score.sh" has branches change files, which ' +
+      'that command measures',
+  },
   { name: 'clear', usage: '/clear', does: 'start the conversation afresh; the log keeps what was said' },
   { name: 'compress', usage: '/compress', does: 'summarise the older part of the conversation' },
   { name: 'stop', usage: '/stop', does: 'abort the running turn' },
@@ -62,7 +70,7 @@ export function parseSlashCommand(text: string, isSkill: (name: string) => boole
   if (name === 'goal') return parseGoal(rest)
   if (name === 'code') return parseCode(rest)
   if (name === 'loop') return parseLoop(rest)
-  if (name === 'mission') return parseMission(rest)
+  if (name === 'mission' || name === 'research') return parseMission(rest, name)
   return isSkill(name) ? { command: 'skill', skill: name, arguments: rest } : null
 }
 

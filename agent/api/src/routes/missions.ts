@@ -6,6 +6,8 @@ import {
   cutAt,
   type MissionDetail,
   type Principal,
+  type ResearchInput,
+  type ResearchSettings,
   type SessionBudget,
 } from '@cairn/protocol'
 import {
@@ -18,10 +20,13 @@ import {
   missionEvaluator,
   type MissionInput,
   pauseMission as pause,
+  researchProblem,
+  researchSettings,
   resumeMission as resume,
   shownMission,
   unpricedModel,
   viewMission,
+  viewResearch,
   visibleTo,
 } from '@cairn/sessions'
 import type { Services } from '../deps.ts'
@@ -46,6 +51,7 @@ export const createMission: Handler<'createMission'> = async ({ services, princi
     rubric: rubric.content,
     max_iterations: body.max_iterations ?? defaults.max_iterations,
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
+    ...(body.research === undefined ? {} : { research: settingsFor(services, name, body.research) }),
   }
   const coordinator =
     session ??
@@ -55,6 +61,13 @@ export const createMission: Handler<'createMission'> = async ({ services, princi
       principal,
     }))
   return shown(services, await defineMission(services, coordinator.id, input))
+}
+
+function settingsFor({ config, sandbox }: Services, name: string, input: ResearchInput): ResearchSettings {
+  const agent = config.agents[name] ?? AgentConfig.parse({})
+  const problem = researchProblem(agent, input, sandbox?.terminal !== 'not_offered')
+  if (problem === null) return researchSettings(input, config.research)
+  throw new AppError('invalid_body', `${problem.path}: ${problem.message}`, { extra: { errors: [problem] } })
 }
 
 /** A budget in USD is kept only with models that have a price. */
@@ -98,6 +111,9 @@ export const missionWorkers: Handler<'missionWorkers'> = async request => {
   const { session_id } = await find(request.services, request.principal, request.params.mission_id)
   return sessionWorkers({ ...request, params: { id: session_id } })
 }
+
+export const missionResearch: Handler<'missionResearch'> = async ({ services, principal, params }) =>
+  viewResearch(services.store, await find(services, principal, params.mission_id))
 
 export const pauseMission: Handler<'pauseMission'> = async ({ services, principal, params, body }) => {
   const mission = await find(services, principal, params.mission_id)

@@ -5,10 +5,10 @@
  */
 import type { PermissionOption, RequestPermissionRequest, ToolKind } from '@agentclientprotocol/sdk'
 import { CommitRefused, type Draft, type Grant, type Redact, withRows } from '@cairn/log'
-import { clip, type GovernanceConfig } from '@cairn/protocol'
+import { clip, findPattern, type GovernanceConfig } from '@cairn/protocol'
 import { raiseGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
-import { decideGate, findPattern } from '../governance/decide.ts'
+import { decideGate } from '../governance/decide.ts'
 import { policyAllowedGrant, policyDenied } from '../governance/events.ts'
 import { recordedArguments } from '../tools/arguments.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'

@@ -1,13 +1,13 @@
 /** apply_worker_files: takes over what a worker changed in its copy of the workspace, all of it or nothing. */
-import { asError } from '@cairn/protocol'
 import { childConfig, workspaceOf } from '@cairn/sessions'
-import { type ChangedFile, PathProblem, sessionFolder } from '@cairn/workspace'
+import { type ChangedFile, sessionFolder } from '@cairn/workspace'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
-import { type Decided, decideFile, putFile, type Sides } from './merge-files.ts'
+import type { Sides } from './merge-files.ts'
 import { ownWorker } from './own-worker.ts'
 import type { Place } from './place.ts'
+import { decideAll, keepMerges, putAll } from './take-over.ts'
 
 const MAX_LISTED = 200
 
@@ -77,18 +77,8 @@ async function apply(place: Place, workspace: string, args: Args, signal: AbortS
   const { changes, childId } = found
   const merged = await copies.merged(childId)
   const sides: Sides = { workspace, childId, copies, merged, copy: sessionFolder(workspacesDir, childId) }
-  const decided: Decided[] = []
-  const leftOut: { path: string; why: string }[] = []
-  for (const change of changes) {
-    signal.throwIfAborted()
-    try {
-      decided.push(await decideFile(sides, change))
-    } catch (thrown) {
-      if (!(thrown instanceof PathProblem)) throw thrown
-      leftOut.push({ path: change.path, why: asError(thrown).message })
-    }
-  }
-  const conflicts = decided.filter(each => each.do === 'conflict')
+  const takeOver = await decideAll(sides, changes, signal)
+  const { conflicts, merges, leftOut, decided } = takeOver
   const named = conflicts.map(({ path, why }) => ({ path, why }))
   if (conflicts.length > 0 && args.on_conflict === 'fail')
     return {
@@ -98,24 +88,13 @@ async function apply(place: Place, workspace: string, args: Args, signal: AbortS
         applied: [],
       },
     }
-  // Before they are written: who goes on after a death knows a merged text from one that was changed here.
-  const texts = decided.filter(each => each.do === 'merge')
-  if (texts.length > 0)
-    await copies.keepMerged(childId, {
-      ...merged,
-      ...Object.fromEntries(texts.map(({ path, hashes }) => [path, hashes])),
-    })
-  const applied: string[] = []
-  for (const each of decided) {
-    if (each.do === 'same' || (each.do === 'conflict' && args.on_conflict === 'ours')) continue
-    await putFile(workspace, each.path, each.do === 'conflict' ? each.theirs : each.content)
-    applied.push(each.path)
-  }
+  await keepMerges(sides, takeOver)
+  const applied = await putAll(workspace, takeOver, args.on_conflict === 'ours' ? 'ours' : 'theirs')
   return {
     content: {
       applied: applied.slice(0, MAX_LISTED),
       ...(applied.length > MAX_LISTED ? { applied_count: applied.length } : {}),
-      merged: texts.map(({ path }) => path),
+      merged: merges.map(({ path }) => path),
       unchanged: decided.filter(each => each.do === 'same').length,
       ...(conflicts.length === 0 ? {} : { conflicts: named.slice(0, MAX_LISTED), decided: args.on_conflict }),
       ...(leftOut.length === 0 ? {} : { left_out: leftOut.slice(0, MAX_LISTED) }),

@@ -7,6 +7,7 @@ import { CommitRefused, type Link } from '@cairn/log'
 import { BLOCK_TOOL, type Block, isApproval, isOver, type Wait } from '@cairn/state'
 import { COMPLETE_TOOL, dropDelegationTimer } from '@cairn/sessions'
 import { agentOf } from '../agent.ts'
+import { alwaysAllow } from '../governance/always-allow.ts'
 import { toolResult } from '../tools/events.ts'
 import type { Linked, Tool } from '../tools/tool.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
@@ -62,7 +63,7 @@ export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
     },
     onEnd: askAboutBlocks,
     onRest: askAboutBlocks,
-    setUp: setup => Promise.resolve(isChild ? { ...setup, agent: withComplete(setup.agent) } : setup),
+    setUp: setup => Promise.resolve(isChild ? { ...setup, agent: alwaysAllow(setup.agent, ALWAYS) } : setup),
     tools: () => toolsOf(place()),
   }
 }
@@ -151,21 +152,6 @@ async function closeBlock(
 }
 
 /** No allow-list takes from a worker the tools that end its work, or tell that it cannot go on. */
-function withComplete<A extends { tools?: string[] | undefined; governance: { allowed_tools: string[] } }>(
-  agent: A,
-): A {
-  const { governance, tools } = agent
-  const allowed = governance.allowed_tools
-  return {
-    ...agent,
-    ...(tools === undefined ? {} : { tools: [...tools, ...ALWAYS] }),
-    governance: {
-      ...governance,
-      allowed_tools: allowed.length === 0 ? allowed : [...allowed, ...ALWAYS],
-    },
-  }
-}
-
 const ALWAYS = [COMPLETE_TOOL, BLOCK_TOOL, 'share_note', 'read_board']
 
 const toolsOf = (place: Place): Tool[] => [

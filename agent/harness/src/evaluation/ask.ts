@@ -1,6 +1,6 @@
 /**
- * Asks a model of its own for a verdict on the work of a session (contract 14.10): no tools, and a context
- * that is composed for it.
+ * Asks a model of its own to judge the work of a session (contract 14.10): no tools, and a context that is
+ * composed for it.
  */
 import { z } from 'zod'
 import { callWatched } from '../llm/call-watched.ts'
@@ -10,11 +10,13 @@ import type { ResolvedModel } from '../llm/registry.ts'
 import type { TurnContext } from '../turn/context.ts'
 import { Verdict } from './verdict.ts'
 
-const schemaOf = (type: z.ZodType): Record<string, unknown> => {
+export const schemaOf = (type: z.ZodType): Record<string, unknown> => {
   const { $schema: _, ...schema } = z.toJSONSchema(type)
   return schema
 }
-const VERDICT = schemaOf(Verdict)
+export const VERDICT = { name: 'outcome_verdict', schema: schemaOf(Verdict) }
+/** Who is asked, and what the answer must look like. */
+type Asked = { model: string; system: string; name: string; schema: Record<string, unknown> }
 
 /** What it said and what that cost, as the event of the verdict has it. */
 export type Said = {
@@ -25,8 +27,7 @@ export type Said = {
 /** A failure that no retry mended is returned: no verdict counts that nobody gave. */
 export async function askEvaluator(
   turn: TurnContext,
-  model: string,
-  system: string,
+  { model, system, name, schema }: Asked,
   compose: (served: ResolvedModel) => string | Promise<string>,
 ): Promise<Said | ModelError> {
   try {
@@ -35,7 +36,7 @@ export async function askEvaluator(
     const { message, usage } = await callWatched({ ...turn, signal: turn.lease.signal }, served, {
       model: served.model,
       tools: [],
-      json_schema: { name: 'outcome_verdict', schema: VERDICT },
+      json_schema: { name, schema },
       messages: [
         { role: 'system', content: system },
         { role: 'user', content: await compose(served) },

@@ -3,9 +3,9 @@
  * disk before they run: an expert gets tools that only read, and of the others those that its configuration
  * names in full.
  */
-import { asError, clip } from '@cairn/protocol'
+import { asError, clip, findPattern } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
-import { decideGate, findPattern } from '../governance/decide.ts'
+import { decideGate } from '../governance/decide.ts'
 import { parseArguments } from '../tools/arguments.ts'
 import type { Call } from '../tools/call.ts'
 import { gate, type GateDeps } from '../tools/gate.ts'

@@ -5,7 +5,7 @@
  */
 import type { EventDraft, EventId } from '@cairn/protocol'
 import { type Goal, isIdle } from '@cairn/state'
-import { askEvaluator, charsFor, costIn } from '../evaluation/ask.ts'
+import { askEvaluator, VERDICT, charsFor, costIn } from '../evaluation/ask.ts'
 import { quoteConversation } from '../evaluation/transcript.ts'
 import { conclude } from '../evaluation/verdict.ts'
 import { ModelError } from '../llm/provider.ts'
@@ -61,7 +61,11 @@ export async function evaluate(
     ])
     return null
   }
-  const said = await askEvaluator(turn, setup.evaluator_model, SYSTEM, served => compose(turn, served, goal))
+  const said = await askEvaluator(
+    turn,
+    { model: setup.evaluator_model, system: SYSTEM, ...VERDICT },
+    served => compose(turn, served, goal),
+  )
   if (said instanceof ModelError) return said
   const { input_tokens, output_tokens } = said.used
   const spent = {

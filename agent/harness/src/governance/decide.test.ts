@@ -1,7 +1,7 @@
-import { GovernanceConfig } from '@cairn/protocol'
+import { findPattern, GovernanceConfig } from '@cairn/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type GateInput, decideGate, findPattern, isOffered } from './decide.ts'
+import { type GateInput, decideGate, isOffered } from './decide.ts'
 
 const policyOf = (
   policy: Partial<{ allowed_tools: string[]; denied_tools: string[]; require_approval: string[] }> = {},

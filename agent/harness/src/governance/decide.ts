@@ -5,7 +5,7 @@
  * approval list. So an approval lifts nothing but the demand for approval, and a denial is overridable only
  * when every other check has passed.
  */
-import type { GovernanceConfig } from '@cairn/protocol'
+import { findPattern, type GovernanceConfig } from '@cairn/protocol'
 
 export type GateInput = {
   policy: GovernanceConfig
@@ -22,10 +22,6 @@ export type GateInput = {
 export type GateDecision =
   | { allow: true; via?: 'grant' }
   | { allow: false; overridable: boolean; reason: string; /** The rule that said no. */ policy_id: string }
-
-/** The first pattern that names the tool: a whole name, or a beginning followed by `*`. */
-export const findPattern = (patterns: readonly string[], tool: string): string | undefined =>
-  patterns.find(pattern => (pattern.endsWith('*') ? tool.startsWith(pattern.slice(0, -1)) : pattern === tool))
 
 const listed = (names: readonly string[]) => `[${names.join(', ')}]`
 

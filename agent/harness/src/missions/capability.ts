@@ -7,6 +7,7 @@ import { missionContinuation } from '@cairn/sessions'
 import type { Mission } from '@cairn/state'
 import type { Capability } from '../turn/capability.ts'
 import type { Position } from '../turn/position.ts'
+import { isReported } from './active-research.ts'
 import { evaluateRound } from './evaluate.ts'
 import { missionContinued } from './events.ts'
 import { overspent, usedOf } from './spent.ts'
@@ -59,7 +60,8 @@ export const missionGrading: Capability<Due> = {
         return isStuck ? { response_id: lastAnswer(position, mission), trigger: 'budget' } : null
       }
       if (mission.open === null && mission.status !== 'active') return null
-      const trigger = overspent(mission, clock.now())?.trigger ?? 'round_end'
+      const trigger =
+        overspent(mission, clock.now())?.trigger ?? (isReported(position) ? 'report' : 'round_end')
       return { response_id: lastAnswer(position, mission), trigger }
     },
   }),

@@ -1,5 +1,5 @@
 /** What a `/mission` command comes to: events and rows for the commit of its reply, and the reply. */
-import type { EventData } from '@cairn/protocol'
+import type { EventData, ResearchInput, ResearchSettings } from '@cairn/protocol'
 import {
   composeCancelMission,
   composeMission,
@@ -10,6 +10,8 @@ import {
   type GoalAction,
   lookAround,
   missionObstacle,
+  researchProblem,
+  researchSettings,
   resumeObstacle,
   unpricedModel,
 } from '@cairn/sessions'
@@ -82,15 +84,17 @@ export async function actOnMission(
 function define(turn: TurnContext, command: Define, message: SlashMessage): MissionAction {
   const { log, setup, config } = turn
   const session = log.session()
-  const problem = missionObstacle(session, log.position()) ?? budgetProblem(command)
+  const problem = missionObstacle(session, log.position()) ?? budgetProblem(command) ?? metricProblem(command)
   if (problem !== null) return says(problem)
+  const research = command.research === undefined ? null : researchFor(turn, command.research)
+  if (research !== null && 'problem' in research) return says(research.problem)
   const { max_iterations, budget: usual } = setup.agent.missions
   const budget = { ...usual, ...command.budget }
   const models = [setup.model, setup.mission_evaluator_model]
   const unpriced = unpricedModel(budget, config.models.catalog, models)
   if (unpriced !== null)
     return says(`Model ${unpriced} has no price in models.catalog: a budget in USD cannot be kept.`)
-  const { events, rows, mission } = composeMission(
+  const { defined, kickoff, rows, mission } = composeMission(
     session,
     derivedId(session.id, String(message.event_id), 'mission'),
     {
@@ -98,14 +102,15 @@ function define(turn: TurnContext, command: Define, message: SlashMessage): Miss
       rubric: command.rubric ?? DEFAULT_RUBRIC,
       max_iterations,
       ...(Object.keys(budget).length === 0 ? {} : { budget }),
+      ...(research === null ? {} : { research }),
     },
   )
-  const [defined, kickoff] = events
   return {
-    before: [defined],
+    before: defined,
     after: [{ ...kickoff, data: { ...kickoff.data, ...carriedBy(message) } }],
     reply:
-      `The mission begins. It is graded after every round, at most ${mission.definition.max_iterations} ` +
+      `${research === null ? 'The mission' : 'The research'} begins. It is graded after every round, at ` +
+      `most ${mission.definition.max_iterations} ` +
       `times.\nRubric: ${mission.definition.rubric}`,
     append: { rows, expect_no_work_after: log.position().last_id },
   }
@@ -125,6 +130,23 @@ const budgetProblem = ({ unread }: Define): string | null =>
     ? null
     : `This part of the budget cannot be read: ${unread.join(', ')}. Write it like ` +
       '"Budget: 500k tokens | $5 | 2h".'
+
+const metricProblem = ({ unread_metric }: Define): string | null =>
+  unread_metric === undefined
+    ? null
+    : `This metric cannot be read: ${unread_metric}. Write max or min, for whether a greater or a smaller ` +
+      'number is better, and the command: "Metric: max ./score.sh".'
+
+function researchFor(
+  { setup, config, tools }: TurnContext,
+  input: ResearchInput,
+): ResearchSettings | { problem: string } {
+  const hasTerminal = tools.some(({ name }) => name === 'terminal')
+  const found = researchProblem(setup.agent, input, hasTerminal)
+  return found === null
+    ? researchSettings(input, config.research)
+    : { problem: `The research cannot begin: ${found.message}.` }
+}
 
 function report({
   status,

@@ -6,7 +6,7 @@
 import { CommitRefused, type RowChange } from '@cairn/log'
 import type { EventDraft, EventId, MissionTrigger } from '@cairn/protocol'
 import { type Mission, type MissionVerdict, statusAfter } from '@cairn/state'
-import { askEvaluator, charsFor, costIn } from '../evaluation/ask.ts'
+import { askEvaluator, VERDICT, charsFor, costIn } from '../evaluation/ask.ts'
 import { quoteConversation } from '../evaluation/transcript.ts'
 import { type Conclusion, conclude } from '../evaluation/verdict.ts'
 import { ModelError } from '../llm/provider.ts'
@@ -62,8 +62,10 @@ async function grade(turn: TurnContext, { response_id, trigger, before }: Round)
       feedback: '',
       parse_failed: false,
     })
-  const said = await askEvaluator(turn, setup.mission_evaluator_model, SYSTEM, served =>
-    compose(turn, mission, charsFor(served, MAX_EVIDENCE_CHARS + MAX_TRANSCRIPT_CHARS)),
+  const said = await askEvaluator(
+    turn,
+    { model: setup.mission_evaluator_model, system: SYSTEM, ...VERDICT },
+    served => compose(turn, mission, charsFor(served, MAX_EVIDENCE_CHARS + MAX_TRANSCRIPT_CHARS)),
   )
   if (said instanceof ModelError) return said
   // Whether it was paused meanwhile is in the log; the verdict is kept either way.

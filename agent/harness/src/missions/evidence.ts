@@ -16,7 +16,8 @@ const PATH = /(?<![\w/:.@-])(?:[\w.-]+\/)*[\w-][\w.-]*\.[A-Za-z][A-Za-z0-9]{0,9}
 const pathsIn = (text: string): string[] => [...new Set(text.match(PATH) ?? [])].slice(0, MOST_FILES)
 
 /**
- * At most `most` characters: tasks take no more than half of them, artifacts no more than half of the rest.
+ * At most `most` characters: a report takes no more than seven tenths of them, tasks no more than half of
+ * what it leaves, artifacts no more than half of the rest.
  */
 export async function gatherEvidence(
   turn: TurnContext,
@@ -32,6 +33,7 @@ export async function gatherEvidence(
     parts.push(shown)
     left -= shown.length
   }
+  show(await describeReport(turn, mission), Math.floor(left * 0.7))
   show(await describeTasks(turn, mission), Math.floor(left / 2))
   show(await describeArtifacts(turn, answer), Math.floor(left / 2))
   for (const path of pathsIn(answer)) {
@@ -54,6 +56,17 @@ async function describeTasks({ store, log }: TurnContext, { started_at }: Missio
     return `- ${task_id} (${status}): ${clip(goal, 300)}${came === '' ? '' : `\n  ${clip(came, TASK_CHARS)}`}`
   })
   return `Tasks:\n${lines.join('\n')}`
+}
+
+/** Of research: what was handed in last. Its quotations were looked for in the sources when it was taken. */
+async function describeReport({ store, log }: TurnContext, { mission_id }: Mission): Promise<string> {
+  const { research } = log.position()
+  if (research?.mission_id !== mission_id || research.report === null) return ''
+  const { artifact_id, title } = research.report
+  const found = await store.getArtifact(log.session().id, artifact_id)
+  const text = found?.spec.kind === 'markdown' ? found.spec.content : ''
+  const checked = 'whose markers and quotations were checked against its sources'
+  return `Report ${JSON.stringify(title)}, ${checked}:\n${text}`
 }
 
 async function describeArtifacts({ store, log }: TurnContext, answer: string): Promise<string> {

@@ -1,6 +1,6 @@
 /** create_artifact: something to show in the chat: a document, table, chart, page, drawing or picture. */
-import { type LogStore, withRows } from '@cairn/log'
-import { ArtifactSpec } from '@cairn/protocol'
+import { type Draft, type LogStore, withRows } from '@cairn/log'
+import { type ArtifactMeta, ArtifactSpec } from '@cairn/protocol'
 import { locate } from '@cairn/workspace'
 import { z } from 'zod'
 import { artifactCreated } from './events.ts'
@@ -31,27 +31,38 @@ export const createArtifactTool = (store: Pick<LogStore, 'listArtifacts'>, newId
     idempotent: true,
     async run({ name, spec: given }, { session_id, tool_call_id, workspace }) {
       const spec = given.kind === 'image' ? { ...given, path: await imagePath(workspace, given.path) } : given
-      const size = Buffer.byteLength(JSON.stringify(spec))
-      if (size > MAX_ARTIFACT_BYTES)
-        throw new Error(`the artifact has ${size} bytes; at most ${MAX_ARTIFACT_BYTES} are kept`)
-      const known = await store.listArtifacts(session_id)
-      if (known.length >= MAX_ARTIFACTS)
-        throw new Error(
-          `this session has ${known.length} artifacts already; at most ${MAX_ARTIFACTS} are kept`,
-        )
-      const version =
-        1 +
-        Math.max(
-          0,
-          ...known
-            .filter(artifact => artifact.name === name && artifact.kind === spec.kind)
-            .map(artifact => artifact.version),
-        )
-      const artifact = { artifact_id: newId(), name, kind: spec.kind, version, size }
-      const created = artifactCreated({ ...artifact, tool_call_id, originating_session_id: session_id })
-      return {
-        content: { ...artifact },
-        events: [withRows(created, { do: 'artifact.add', artifact, spec })],
-      }
+      const { artifact, created } = await composeArtifact(
+        store,
+        newId,
+        { session_id, tool_call_id },
+        name,
+        spec,
+      )
+      return { content: { ...artifact }, events: [created] }
     },
   })
+
+type NewArtifact = Pick<ArtifactMeta, 'artifact_id' | 'name' | 'kind' | 'version' | 'size'>
+
+/** The next version of that name; its row is in the event's own commit. Throws where it is too much. */
+export async function composeArtifact(
+  store: Pick<LogStore, 'listArtifacts'>,
+  newId: () => string,
+  { session_id, tool_call_id }: { session_id: string; tool_call_id: string },
+  name: string,
+  spec: ArtifactSpec,
+): Promise<{ artifact: NewArtifact; created: Draft }> {
+  const size = Buffer.byteLength(JSON.stringify(spec))
+  if (size > MAX_ARTIFACT_BYTES)
+    throw new Error(`the artifact has ${size} bytes; at most ${MAX_ARTIFACT_BYTES} are kept`)
+  const known = await store.listArtifacts(session_id)
+  if (known.length >= MAX_ARTIFACTS)
+    throw new Error(`this session has ${known.length} artifacts already; at most ${MAX_ARTIFACTS} are kept`)
+  const versions = known
+    .filter(each => each.name === name && each.kind === spec.kind)
+    .map(({ version }) => version)
+  const version = 1 + Math.max(0, ...versions)
+  const artifact = { artifact_id: newId(), name, kind: spec.kind, version, size }
+  const created = artifactCreated({ ...artifact, tool_call_id, originating_session_id: session_id })
+  return { artifact, created: withRows(created, { do: 'artifact.add', artifact, spec }) }
+}

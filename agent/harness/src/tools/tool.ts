@@ -59,6 +59,8 @@ export type Tool = {
    * undo.
    */
   changesSessionOnly?: true
+  /** Whether there is use for it now; absent: always. */
+  isOffered?(): boolean
   /**
    * The time this call may take, where the tool has its own idea; absent or undefined: the limit of the
    * configuration. Infinity: none.

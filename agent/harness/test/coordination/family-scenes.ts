@@ -3,11 +3,24 @@ import type { InboxItem } from '@cairn/protocol'
 import { answerQuestion } from '@cairn/sessions'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
 import { CONTINUED, define, grading, verdict } from '../missions/mission-stage.ts'
+import type { Tool } from '../../src/tools/tool.ts'
+import {
+  branchCall,
+  cite,
+  defineResearch,
+  fetchPage,
+  fetchTool,
+  FUNDY,
+  HARVESTED,
+  report,
+  scoring,
+} from '../research/research-stage.ts'
 import { alice, call, say, type Stage } from '../turn/stage.ts'
 import { block, BLOCKED, finishWork, goal, OUTCOME, spawn, task, taskId, wait } from './family-stage.ts'
 
 type Rules = ScenarioInput['rules']
 export type FamilyScene = {
+  tools?: readonly Tool[]
   rules: Rules
   /** What people do; by default they say `go` and wait. */
   play?: (stage: Stage) => Promise<void>
@@ -131,6 +144,32 @@ export const SCENES: Record<string, FamilyScene> = {
         steps: [
           { tool_calls: [task('scout', 'scout it'), { ...wait, arguments: { ids: [taskId('scout')] } }] },
         ],
+      },
+    ],
+  },
+  'research with two branches and a report': {
+    tools: [fetchTool],
+    play: async stage => {
+      await defineResearch(stage)
+      await completions(stage, 1)
+    },
+    rules: [
+      scoring({ '1': 80, '2': 10 }),
+      ...grading([verdict('satisfied')]),
+      {
+        when: goal('Where'),
+        steps: [
+          fetchPage('tides', 'https://sea.example/tides'),
+          cite('fetch-tides', FUNDY),
+          finishWork('In the Bay of Fundy [S1].'),
+        ],
+      },
+      { when: goal('Why'), steps: [call('note', 'asked'), finishWork('I do not know.')] },
+      { when: HARVESTED, answer: report(`There "${FUNDY}" [S1].`) },
+      {
+        answer: {
+          tool_calls: [branchCall({ question: 'Where do they rise?' }, { question: 'Why is that?' }), wait],
+        },
       },
     ],
   },

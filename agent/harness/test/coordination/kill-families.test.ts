@@ -28,6 +28,7 @@ const play = (scene: FamilyScene, death: Death, open?: OpenStore) =>
         stage: await setStage({
           session_id: ROOT,
           scenario: { rules: [...WORKERS, ...scene.rules] },
+          ...(scene.tools === undefined ? {} : { tools: scene.tools }),
           store,
         }),
       }),

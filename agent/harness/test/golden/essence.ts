@@ -44,6 +44,8 @@ function happened(events: readonly SessionEvent[]): unknown[] {
         return [['verdict', event.data.iteration, event.data.result]]
       case 'mission.evaluation.end':
         return [['verdict', event.data.trigger, event.data.iteration, event.data.result]]
+      case 'research.harvested':
+        return [['harvest', event.data.folded.toSorted(), event.data.scores]]
       case 'outcome.continuation':
       case 'mission.continuation':
         return [['continuation', event.data.iteration]]

@@ -197,6 +197,7 @@ async function play(
         original: () => Promise.resolve(null),
         merged: () => Promise.resolve({}),
         keepMerged: () => Promise.resolve(),
+        scratch: () => Promise.resolve({ path: dataDir, [Symbol.asyncDispose]: () => Promise.resolve() }),
       },
       workerId: process.name,
       newId: world.newId,

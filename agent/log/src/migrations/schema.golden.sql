@@ -286,6 +286,24 @@ CREATE TABLE organisations (
   created_at INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE research_branches (
+  run_id TEXT NOT NULL,
+  key TEXT NOT NULL,                   -- dotted below the branch that it hangs from
+  worker_id TEXT NOT NULL,
+  question TEXT NOT NULL,
+  state TEXT NOT NULL,                 -- JSON: what came of it
+  created_at INTEGER NOT NULL,
+  harvested_at INTEGER,                -- NULL until its coordinator was told, once
+  PRIMARY KEY (run_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE research_sources (
+  run_id TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  source TEXT NOT NULL,                -- JSON
+  PRIMARY KEY (run_id, number)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE schedule_runs (
   schedule_id TEXT NOT NULL,
   slot_at INTEGER NOT NULL,            -- the first slot that it stands for

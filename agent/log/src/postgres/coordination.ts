@@ -14,6 +14,7 @@ import {
 } from '../links.ts'
 import type { BoardNote } from '../board.ts'
 import { parseCursor } from '../listing.ts'
+import { type StoredBranch, type StoredSource, toBranch, toSource } from '../research.ts'
 import { missionPage, type StoredMission, toMission } from '../missions.ts'
 import { type StoredTask, toTask } from '../tasks.ts'
 import { belowSql } from '../link-sql.ts'
@@ -62,6 +63,14 @@ const MISSIONS: Statement = {
     'SELECT * FROM missions WHERE org_id = $1 AND ($2::text IS NULL OR created_by = $2) AND ($3::text IS ' +
     'NULL OR session_id = $3) AND ($4::text[] IS NULL OR status = ANY($4::text[])) AND key < $5 ' +
     'ORDER BY key DESC LIMIT $6',
+}
+const BRANCHES: Statement = {
+  name: 'branches_of_run',
+  text: 'SELECT * FROM research_branches WHERE run_id = $1 ORDER BY created_at, key',
+}
+const SOURCES: Statement = {
+  name: 'sources_of_run',
+  text: 'SELECT * FROM research_sources WHERE run_id = $1 ORDER BY number',
 }
 const SPAWNED_SINCE: Statement = {
   name: 'links_since',
@@ -145,6 +154,10 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
     )
     return missionPage(rows as StoredMission[], limit)
   },
+  branches: async runId =>
+    (await db.query(BRANCHES, [runId], { repeatable: true })).map(row => toBranch(row as StoredBranch)),
+  sources: async runId =>
+    (await db.query(SOURCES, [runId], { repeatable: true })).map(row => toSource(row as StoredSource)),
   async notesSince(rootId, writerId, from) {
     const [row] = await db.query(NOTES_SINCE, [rootId, writerId, from], { repeatable: true })
     return Number(row?.['count'])

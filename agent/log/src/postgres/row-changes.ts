@@ -13,6 +13,7 @@ import { changeBoard } from './change-board.ts'
 import { changeCodeRun } from './change-code-run.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
+import { changeResearch } from './change-research.ts'
 import { changeSchedule } from './change-schedule.ts'
 import { changeTask } from './change-task.ts'
 import type { Rows, Statement, Value } from './connections.ts'
@@ -205,6 +206,12 @@ export async function changeRow(
     case 'mission.add':
     case 'mission.move':
       await changeMission(ask, row, at, change)
+      return NONE
+    case 'branch.add':
+    case 'branch.harvest':
+    case 'branch.mark':
+    case 'source.add':
+      await changeResearch(ask, row, at, change)
       return NONE
     case 'channel.accept':
     case 'channel.route':

@@ -66,6 +66,8 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
     (shared || at !== null) && (
       <BoardCard sessionId={sessionId} isLive={children.open.length > 0 || (session?.depth ?? 0) > 0} />
     ),
+  // The page of its mission shows it.
+  research: null,
   mission: mission => isMissionUnderWay(mission) && <MissionCard mission={mission} />,
 }
 /** The session works on a task and has asked. */

@@ -13,6 +13,7 @@ import { useNow } from '../ui/use-now.ts'
 import { causeWord } from '../workers/worker-words.ts'
 import './worker-item.css'
 
+const ROLES = { worker: 'Worker', delegation: 'Delegation', branch: 'Branch' } as const
 const STATUS = { open: 'running', complete: 'done', failed: 'failed' } as const
 
 export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
@@ -29,7 +30,7 @@ export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
     >
       <summary>
         <ChevronIcon />
-        <strong>{item.role === 'delegation' ? 'Delegation' : 'Worker'}</strong>
+        <strong>{ROLES[item.role]}</strong>
         <span className="worker-goal truncate">{oneLine(visibleText(item.goal), 140)}</span>
         <span className="tool-status" data-status={STATUS[item.status]}>
           {outcome === null ? (

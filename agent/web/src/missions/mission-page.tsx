@@ -15,6 +15,7 @@ import { asSession, workerWord } from '../workers/worker-words.ts'
 import { BudgetBars } from './budget-bars.tsx'
 import { resultWord, roundOf, STATUS_WORDS } from './mission-words.ts'
 import { missionQuery, missionTasksQuery, missionWorkersQuery } from './missions-query.ts'
+import { ResearchSections } from './research-section.tsx'
 import { TaskGraph } from './task-graph.tsx'
 import './missions.css'
 
@@ -73,7 +74,7 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
         <Steer mission={mission} />
       </section>
       <section>
-        <h2>Mission</h2>
+        <h2>{mission.kind === 'research' ? 'Research' : 'Mission'}</h2>
         <p className="mission-text">
           <ExactText text={mission.description} />
         </p>
@@ -82,6 +83,7 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
           <ExactText text={mission.rubric} />
         </p>
       </section>
+      {mission.kind === 'research' && <ResearchSections missionId={mission.mission_id} isLive={isLive} />}
       <Verdicts mission={mission} now={now} />
       {tasks.length > 0 && (
         <section>

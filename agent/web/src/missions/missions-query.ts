@@ -1,5 +1,5 @@
 /** Missions, and what their coordinators have made; asked for again while somebody is at work. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { isMissionOver } from '@cairn/protocol'
 import { client } from '../api.ts'
 
@@ -23,18 +23,28 @@ export const missionQuery = (mission_id: string) =>
       state.data !== undefined && isMissionOver(state.data.status) ? false : EVERY_MS,
   })
 
-/** `isLive`: the mission is not over. */
+/** `isLive`: the mission is not over. Once it is, all is asked for once more. */
 export const missionTasksQuery = (mission_id: string, isLive: boolean) =>
   queryOptions({
-    queryKey: ['mission-tasks', mission_id],
+    queryKey: ['mission-tasks', mission_id, isLive],
+    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) =>
       (await client.call('missionTasks', { params: { mission_id }, signal })).tasks,
     refetchInterval: isLive ? EVERY_MS : false,
   })
 
+export const researchQuery = (mission_id: string, isLive: boolean) =>
+  queryOptions({
+    queryKey: ['mission-research', mission_id, isLive],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => client.call('missionResearch', { params: { mission_id }, signal }),
+    refetchInterval: isLive ? EVERY_MS : false,
+  })
+
 export const missionWorkersQuery = (mission_id: string, isLive: boolean) =>
   queryOptions({
-    queryKey: ['mission-workers', mission_id],
+    queryKey: ['mission-workers', mission_id, isLive],
+    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) =>
       (await client.call('missionWorkers', { params: { mission_id }, query: { limit: 100 }, signal }))
         .workers,

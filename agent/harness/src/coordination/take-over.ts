@@ -1,0 +1,60 @@
+/** Takes over what a worker made of its copy: decided file by file first, then all of it or nothing. */
+import { asError } from '@cairn/protocol'
+import { type ChangedFile, PathProblem } from '@cairn/workspace'
+import { type Decided, decideFile, putFile, type Sides } from './merge-files.ts'
+
+export type TakeOver = {
+  decided: readonly Decided[]
+  conflicts: readonly Extract<Decided, { do: 'conflict' }>[]
+  merges: readonly Extract<Decided, { do: 'merge' }>[]
+  /** What no workspace takes, and why. */
+  leftOut: readonly { path: string; why: string }[]
+}
+
+export async function decideAll(
+  sides: Sides,
+  changes: readonly ChangedFile[],
+  signal: AbortSignal,
+): Promise<TakeOver> {
+  const decided: Decided[] = []
+  const leftOut: { path: string; why: string }[] = []
+  for (const change of changes) {
+    signal.throwIfAborted()
+    try {
+      decided.push(await decideFile(sides, change))
+    } catch (thrown) {
+      if (!(thrown instanceof PathProblem)) throw thrown
+      leftOut.push({ path: change.path, why: asError(thrown).message })
+    }
+  }
+  return {
+    decided,
+    conflicts: decided.filter(each => each.do === 'conflict'),
+    merges: decided.filter(each => each.do === 'merge'),
+    leftOut,
+  }
+}
+
+/** Before they are written: who goes on after a death knows a merged text from one that was changed here. */
+export async function keepMerges({ copies, childId, merged }: Sides, { merges }: TakeOver): Promise<void> {
+  if (merges.length > 0)
+    await copies.keepMerged(childId, {
+      ...merged,
+      ...Object.fromEntries(merges.map(({ path, hashes }) => [path, hashes])),
+    })
+}
+
+/** Returns the paths that were written or removed. */
+export async function putAll(
+  workspace: string,
+  { decided }: Pick<TakeOver, 'decided'>,
+  onConflict: 'theirs' | 'ours',
+): Promise<string[]> {
+  const applied: string[] = []
+  for (const each of decided) {
+    if (each.do === 'same' || (each.do === 'conflict' && onConflict === 'ours')) continue
+    await putFile(workspace, each.path, each.do === 'conflict' ? each.theirs : each.content)
+    applied.push(each.path)
+  }
+  return applied
+}

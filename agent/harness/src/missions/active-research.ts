@@ -1,0 +1,25 @@
+/** Research that its coordinator may go on with. Pure. */
+import type { Mission, Research } from '@cairn/state'
+import type { Position } from '../turn/position.ts'
+
+export type Active = { mission: Mission; research: Research }
+
+export function activeResearch({ mission, research }: Pick<Position, 'mission' | 'research'>): Active | null {
+  const isActive =
+    mission?.status === 'active' && research !== null && research.mission_id === mission.mission_id
+  return isActive ? { mission, research } : null
+}
+
+export const NO_RESEARCH = 'this session leads no research that is under way'
+
+/** The report of this round was taken, and nothing was said since. */
+export function isReported(position: Position): boolean {
+  const { mission, research } = position
+  if (mission === null || research?.mission_id !== mission.mission_id) return false
+  const { report } = research
+  if (report === null || report.at < mission.round_from) return false
+  const { entries, deferred } = position.conversation
+  return [...entries, ...deferred].every(
+    ({ event_id, message }) => event_id <= report.at || message.role !== 'user',
+  )
+}

@@ -1,0 +1,145 @@
+/**
+ * research_adopt: the files of a branch become the coordinator's, if they are better (mode metric). They are
+ * tried in a copy first: what is measured is what the workspace would be, other branches' changes included.
+ */
+import { type ResearchSettings } from '@cairn/protocol'
+import { workspaceOf } from '@cairn/sessions'
+import { type Branch, isBetterBy } from '@cairn/state'
+import { sessionFolder } from '@cairn/workspace'
+import { z } from 'zod'
+import { agentOf } from '../agent.ts'
+import type { Sides } from '../coordination/merge-files.ts'
+import type { Place } from '../coordination/place.ts'
+import { decideAll, keepMerges, putAll } from '../coordination/take-over.ts'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
+import { activeResearch, NO_RESEARCH } from '../missions/active-research.ts'
+import { measure, type Measured, type Measuring } from './measure.ts'
+
+export const ADOPT_TOOL = 'research_adopt'
+const MAX_LISTED = 200
+/** For the copies, beside the two runs of the command. */
+const COPYING_MS = 120_000
+
+const Parameters = z.strictObject({ key: z.string().min(1).max(40).describe('of a harvested branch') })
+
+export const researchAdoptTool = (place: Place): Tool =>
+  defineTool({
+    name: ADOPT_TOOL,
+    description:
+      'Take over what a branch changed, if your files are better with it: the command of the metric is run ' +
+      'on copies of them without and with the changes. Branches that you begin afterwards begin from ' +
+      'there. May be repeated.',
+    parameters: Parameters,
+    readOnly: false,
+    idempotent: true,
+    mutatesFiles: true,
+    isOffered: () => findMetric(place) !== null,
+    timeoutMs: () => 2 * (findMetric(place)?.metric.timeout_s ?? 0) * 1000 + COPYING_MS,
+    async changes({ key }) {
+      const found = findBranch(place, key)
+      const changes = 'error' in found ? null : await place.worker.copies.changes(found.branch.worker_id)
+      return (changes ?? []).map(({ path }) => path)
+    },
+    run: ({ key }, context) => adopt(place, key, context),
+  })
+
+type Metric = Pick<ResearchSettings, 'min_delta'> & { metric: NonNullable<ResearchSettings['metric']> }
+
+function findMetric(place: Place): (Metric & { branches: readonly Branch[]; run_id: string }) | null {
+  const active = activeResearch(place.claimed.log.position())
+  const metric = active?.research.settings.metric
+  if (active === null || metric === undefined) return null
+  const { run_id, settings, branches } = active.research
+  return { run_id, metric, branches, min_delta: settings.min_delta }
+}
+
+function findBranch(place: Place, key: string): { branch: Branch } | { error: string } {
+  const found = findMetric(place)
+  if (found === null) return { error: `${NO_RESEARCH} in mode metric` }
+  const ready = found.branches.filter(({ harvested }) => harvested)
+  const branch = ready.find(each => each.key === key)
+  return branch === undefined
+    ? { error: `there is no harvested branch ${JSON.stringify(key)}; there are ${keysOf(ready)}` }
+    : { branch }
+}
+const keysOf = (branches: readonly Branch[]): string => branches.map(({ key }) => key).join(', ') || 'none'
+
+async function adopt(place: Place, key: string, { workspace, signal }: ToolContext): Promise<ToolOutcome> {
+  const found = findBranch(place, key)
+  const about = findMetric(place)
+  if ('error' in found || about === null)
+    return { content: { error: 'error' in found ? found.error : NO_RESEARCH } }
+  const { worker, session } = place
+  const { copies } = worker
+  const childId = found.branch.worker_id
+  const changes = await copies.changes(childId)
+  if (changes === null) return { content: { error: `branch ${key} never began, so it has changed nothing` } }
+  const sides: Sides = {
+    workspace,
+    childId,
+    copies,
+    merged: await copies.merged(childId),
+    copy: sessionFolder(worker.workspacesDir, childId),
+  }
+  const takeOver = await decideAll(sides, changes, signal)
+  const { conflicts, decided, leftOut } = takeOver
+  if (conflicts.length > 0)
+    return {
+      content: {
+        error: `branch ${key} and you changed files that cannot be merged: nothing was changed`,
+        conflicts: conflicts.slice(0, MAX_LISTED).map(({ path, why }) => ({ path, why })),
+        right: 'begin a branch that makes the change on your files as they are now',
+      },
+    }
+  if (decided.every(each => each.do === 'same'))
+    return { content: { adopted: false, key, reason: 'your files have all of it already' } }
+  const measuring: Measuring = {
+    worker,
+    agent: agentOf(worker.config, session),
+    session_id: session.id,
+    metric: about.metric,
+    signal,
+  }
+  await using scratch = await copies.scratch(workspaceOf(session), signal)
+  const before = await measure(measuring, scratch.path)
+  const after = await measureWith(measuring, place, takeOver)
+  const told = { key, score_before: before.score, score_after: after.score }
+  if (!isImproved(before, after, about))
+    return { content: { adopted: false, ...told, reason: whyNot(before, after, about) } }
+  await keepMerges(sides, takeOver)
+  const applied = await putAll(workspace, takeOver, 'theirs')
+  const adopted_at = new Date(worker.clock.now()).toISOString()
+  return {
+    content: {
+      adopted: true,
+      ...told,
+      applied: applied.slice(0, MAX_LISTED),
+      ...(leftOut.length === 0 ? {} : { left_out: leftOut.slice(0, MAX_LISTED) }),
+    },
+    linked: { rows: [{ do: 'branch.mark', run_id: about.run_id, key, state: { adopted_at } }] },
+  }
+}
+
+/** A copy of its own: the first run may have left something behind. */
+async function measureWith(
+  measuring: Measuring,
+  { worker, session }: Place,
+  takeOver: Awaited<ReturnType<typeof decideAll>>,
+): Promise<Measured> {
+  await using scratch = await worker.copies.scratch(workspaceOf(session), measuring.signal)
+  await putAll(scratch.path, takeOver, 'theirs')
+  // The copy must outlive the command.
+  return await measure(measuring, scratch.path)
+}
+
+const isImproved = (before: Measured, after: Measured, { metric, min_delta }: Metric): boolean =>
+  after.score !== null &&
+  (before.score === null || isBetterBy(after.score, before.score, metric.direction, min_delta))
+
+function whyNot(before: Measured, after: Measured, { metric, min_delta }: Metric): string {
+  if (after.score === null) return `with its changes there is no score: ${after.why}`
+  const better = metric.direction === 'min' ? 'smaller' : 'greater'
+  const by = min_delta === 0 ? '' : ` by more than ${min_delta}`
+  return `${after.score} is not ${better} than ${before.score}${by}: nothing was changed`
+}

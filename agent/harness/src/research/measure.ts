@@ -1,0 +1,62 @@
+/**
+ * The score of files by the operator's command (mode metric). It runs as a command of the terminal does, in a
+ * copy that is thrown away: what it leaves behind is no change of the branch's, and no branch decides how it
+ * is measured.
+ */
+import { AgentConfig, type ResearchMetric } from '@cairn/protocol'
+import { isOffered } from '../governance/decide.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Worker } from '../worker.ts'
+
+export type Measured = { score: number | null; why: string }
+/** Who may run commands, and where from. */
+export type Measuring = {
+  worker: Pick<Worker, 'tools' | 'newId'>
+  agent: Pick<AgentConfig, 'governance' | 'tools'>
+  session_id: string
+  metric: ResearchMetric
+  signal: AbortSignal
+}
+
+const TERMINAL = 'terminal'
+/** Not a part of a word or of a range, such as v2 or 3-4. */
+const NUMBER = /(?<![\w.])[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]*[A-Za-z_])/g
+
+/** `folder`: an absolute path, which the command may change. */
+export async function measure(
+  { worker, agent, session_id, metric, signal }: Measuring,
+  folder: string,
+): Promise<Measured> {
+  const terminal = worker.tools.find(({ name }) => name === TERMINAL)
+  const rules = { policy: agent.governance, agentTools: agent.tools }
+  if (terminal === undefined || !isOffered(TERMINAL, rules))
+    return { score: null, why: 'the terminal is not offered here, so nothing was measured' }
+  const timeout = metric.timeout_s
+  const { content } = await terminal.run(
+    // What it says about errors is no number of the metric's.
+    { command: `exec 2>/dev/null\n${metric.command}`, timeout },
+    {
+      session_id,
+      tool_call_id: worker.newId(),
+      turn_id: worker.newId(),
+      workspace: folder,
+      signal,
+      timeoutMs: timeout * 1000,
+      egress: agent.governance.egress,
+    },
+  )
+  return readMeasured(content)
+}
+
+/** What the result of a command says of the score. */
+export function readMeasured(content: Awaited<ReturnType<Tool['run']>>['content']): Measured {
+  if (typeof content === 'string') return { score: null, why: 'the command gave no result' }
+  const { error, exit_code, output } = content
+  if (typeof error === 'string') return { score: null, why: error }
+  if (exit_code !== 0) return { score: null, why: `the command ended with exit code ${String(exit_code)}` }
+  const last = String(output).match(NUMBER)?.at(-1)
+  const score = last === undefined ? Number.NaN : Number(last)
+  return Number.isFinite(score)
+    ? { score, why: 'measured' }
+    : { score: null, why: 'the command printed no number' }
+}

@@ -1,0 +1,144 @@
+/** research_report: what the research comes to. What it quotes is looked for in its sources first. */
+import type { ResearchSource } from '@cairn/log'
+import { workspaceOf } from '@cairn/sessions'
+import { REPORT_TOOL } from '@cairn/state'
+import { sessionFolder } from '@cairn/workspace'
+import { z } from 'zod'
+import type { Place } from '../coordination/place.ts'
+import { composeArtifact } from '../tools/create-artifact.ts'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
+import { activeResearch, NO_RESEARCH } from '../missions/active-research.ts'
+import { findFetched } from './fetched.ts'
+import { checkReport, type ReportProblem, type SourceTexts } from './quotations.ts'
+
+const Parameters = z.strictObject({
+  title: z.string().trim().min(1).max(120),
+  markdown: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200_000)
+    .describe('with markers such as [S3] or [S1, S2] behind what a source shows'),
+})
+type Args = z.output<typeof Parameters>
+const MOST_PROBLEMS = 30
+
+export const researchReportTool = (place: Place): Tool =>
+  defineTool({
+    name: REPORT_TOOL,
+    description:
+      'Hand in the report, which ends the round: it is graded by the rubric. Every marker must be a source ' +
+      'of this research, and every quotation of eight words or more must stand, word for word, in the ' +
+      'source that is named behind it; else the report is refused with the list of what is wrong. The ' +
+      'list of sources is appended for you.',
+    parameters: Parameters,
+    readOnly: false,
+    changesSessionOnly: true,
+    idempotent: true,
+    isOffered: () => activeResearch(place.claimed.log.position()) !== null,
+    run: (args, context) => report(place, args, context),
+  })
+
+async function report(place: Place, { title, markdown }: Args, context: ToolContext): Promise<ToolOutcome> {
+  const active = activeResearch(place.claimed.log.position())
+  if (active === null) return { content: { error: NO_RESEARCH } }
+  const { mission, research } = active
+  const open = research.branches.filter(({ ended }) => ended === null).map(({ key }) => key)
+  if (open.length > 0)
+    return {
+      content: {
+        error:
+          `branches are at work still (${open.join(', ')}): wait for them with wait_for_workers, or stop ` +
+          'them with stop_worker',
+      },
+    }
+  const { store, newId, clock } = place.worker
+  const sources = await store.coordination.sources(research.run_id)
+  const texts = await Promise.all(sources.map(source => textsOf(place, source)))
+  const { problems, cited, unmarked } = checkReport(markdown, texts, research.settings.mode === 'report')
+  if (problems.length > 0)
+    return {
+      content: {
+        error: 'the report was not taken: mend what the list names, and hand it in again',
+        problems: problems.slice(0, MOST_PROBLEMS).map(each => describe(each, sources)),
+        ...(problems.length > MOST_PROBLEMS ? { further_problems: problems.length - MOST_PROBLEMS } : {}),
+      },
+    }
+  const content = withSources(
+    markdown,
+    sources.filter(({ number }) => cited.includes(number)),
+  )
+  const spec = { kind: 'markdown' as const, content }
+  const { artifact, created } = await composeArtifact(store, newId, context, title, spec)
+  const at = new Date(clock.now()).toISOString()
+  return {
+    content: {
+      artifact_id: artifact.artifact_id,
+      title,
+      version: artifact.version,
+      sources: cited.map(number => `S${number}`),
+      paragraphs_without_marker: unmarked,
+    },
+    events: [created],
+    linked: {
+      rows: [
+        {
+          do: 'mission.move',
+          mission_id: mission.mission_id,
+          root_id: place.root_id,
+          from: ['active'],
+          to: 'active',
+          state: { report: { artifact_id: artifact.artifact_id, title, at } },
+        },
+      ],
+    },
+    refused: ({ refusal }) =>
+      Promise.resolve(
+        refusal === 'mission_moved'
+          ? { content: { error: 'the mission was ended or paused meanwhile' } }
+          : null,
+      ),
+  }
+}
+
+/** What the branch quoted, and the page that it quoted from as it was fetched. */
+async function textsOf({ worker }: Place, source: ResearchSource): Promise<SourceTexts> {
+  const { number, quote, worker_id, fetch_call_id } = source
+  const branch = await worker.store.getSession(worker_id)
+  const own = branch === null ? worker_id : workspaceOf(branch)
+  const workspace = sessionFolder(worker.workspacesDir, own)
+  const page = await findFetched(worker.store, worker_id, workspace, fetch_call_id)
+  return { number, texts: 'problem' in page ? [quote] : [quote, page.text] }
+}
+
+function describe(problem: ReportProblem, sources: readonly ResearchSource[]): Record<string, unknown> {
+  switch (problem.problem) {
+    case 'no_markers':
+      return {
+        problem: 'the report cites no source',
+        right: 'put the marker of a source, such as [S1], behind what it shows',
+      }
+    case 'unknown_marker':
+      return {
+        problem: `there is no source ${problem.marker}`,
+        right: sources.length === 0 ? 'there are none yet' : `there are S1 to S${sources.length}`,
+      }
+    case 'not_in_source':
+      return {
+        problem: 'this quotation does not stand there word for word',
+        quotation: problem.quotation,
+        in: problem.sources.length === 0 ? 'any source' : problem.sources.join(', '),
+        right: 'quote the source as it is, or say it in words of your own without quotation marks',
+      }
+  }
+}
+
+function withSources(markdown: string, cited: readonly ResearchSource[]): string {
+  if (cited.length === 0) return markdown
+  const lines = cited.map(({ number, title, url, fetched_at }) => {
+    const about = title === '' ? [] : [title.replaceAll(/\s+/g, ' ')]
+    return `- [S${number}] ${[...about, url, fetched_at.slice(0, 10)].join(', ')}`
+  })
+  return `${markdown}\n\n## Sources\n\n${lines.join('\n')}\n`
+}

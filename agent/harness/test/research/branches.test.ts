@@ -1,0 +1,199 @@
+/** What branches may and may not: limits, levels, citing, and what becomes of them when the mission ends. */
+import { cancelMission, stopSession } from '@cairn/sessions'
+import type { EventOf } from '@cairn/protocol'
+import { expect, test } from 'vitest'
+import { familyLogs, finishWork, goal, wait } from '../coordination/family-stage.ts'
+import { expectSound, grading, untilMission, verdict } from '../missions/mission-stage.ts'
+import { alice, call, say, setStage, type Stage } from '../turn/stage.ts'
+import {
+  BRANCHES,
+  branchCall,
+  cite,
+  defineResearch,
+  fetchPage,
+  HARVESTED,
+  report,
+  scoring,
+  withWeb,
+} from './research-stage.ts'
+
+async function errorsOf(stage: Stage, tool: string): Promise<string[]> {
+  const logs = await familyLogs(stage.store, stage.session_id)
+  return [...logs.values()].flat().flatMap(event => {
+    if (event.type !== 'tool.result' || event.data.name !== tool) return []
+    const { error } = JSON.parse(event.data.content) as { error?: string }
+    return error === undefined ? [] : [error]
+  })
+}
+
+test('only what was fetched by the branch, and stands there, can be cited', async () => {
+  await using stage = await setStage(
+    withWeb({
+      scenario: {
+        rules: [
+          scoring({ '1': 50 }),
+          ...grading([verdict('satisfied')]),
+          {
+            when: goal('Where'),
+            steps: [
+              cite('fetch-tides', 'the highest tides of the world'),
+              fetchPage('gone', 'https://sea.example/gone'),
+              cite('fetch-gone', 'There is no such page here.'),
+              fetchPage('tides', 'https://sea.example/tides'),
+              cite('fetch-tides', 'the lowest tides of the world'),
+              cite('fetch-tides', 'tides of'),
+              cite('fetch-tides', 'The  highest tides\nof the world are measured'),
+              cite('https://sea.example/tides', 'The highest tides of the world are measured'),
+              finishWork('In the Bay of Fundy [S1].'),
+            ],
+          },
+          { when: HARVESTED, answer: report('In the Bay of Fundy [S1].') },
+          { answer: { tool_calls: [branchCall({ question: 'Where are they?' }), wait] } },
+        ],
+      },
+    }),
+  )
+  const { mission_id } = await defineResearch(stage)
+  stage.start()
+  await untilMission(stage, 'satisfied')
+  await expectSound(stage)
+  expect(await errorsOf(stage, 'cite')).toEqual([
+    expect.stringContaining('no call of web_fetch here has the id or the address "fetch-tides"'),
+    expect.stringContaining('answered with status 404, which is no source'),
+    expect.stringContaining('these words are not in what was fetched of https://sea.example/tides'),
+    expect.stringContaining('a quote has at least 3 words'),
+  ])
+  // By its id and by its address it is the same passage, and one source.
+  expect(await stage.store.coordination.sources(mission_id)).toMatchObject([
+    { number: 1, branch_key: '1', fetch_call_id: 'fetch-tides', title: 'Tides' },
+  ])
+})
+
+test('branches are limited side by side and in all, and after the level stop there are no more', async () => {
+  const three = [1, 2, 3].map(n => ({ question: `Look ${n}` }))
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        scoring({ '1': 1, '2': 2, '3': 3 }),
+        ...grading([verdict('satisfied')]),
+        { when: goal('Look'), answer: finishWork('Nothing there.') },
+        {
+          when: HARVESTED,
+          steps: [
+            { tool_calls: [branchCall({ question: 'Look 4' })] },
+            report('Nothing, as it seems.'),
+            report('Nothing, as it seems [S1].'),
+            say('There is nothing to report.'),
+          ],
+        },
+        {
+          steps: [
+            { tool_calls: [branchCall(...three, { question: 'Look 4' })] },
+            { tool_calls: [branchCall({ question: 'Look 1', parent_key: '7' })] },
+            { tool_calls: [branchCall({ question: 'Look 1' }, { question: 'look  1' })] },
+            { tool_calls: [branchCall(...three), wait] },
+          ],
+        },
+      ],
+    },
+  })
+  await defineResearch(stage, { max_parallel: 3 }, { levels: { warn: 1, shift: 2, stop: 3 } })
+  stage.start()
+  await untilMission(stage, 'satisfied')
+  const log = (await expectSound(stage)).get(stage.session_id) ?? []
+  expect(await errorsOf(stage, 'research_branch')).toEqual([
+    expect.stringContaining('at most 3 branches are at work at a time, and 0 are now'),
+    expect.stringContaining('there is no harvested branch "7"; leave parent_key out'),
+    expect.stringContaining('two of the goals are the same'),
+    expect.stringContaining('3 branches in a row added nothing, so there are no further ones'),
+  ])
+  const converged = log.find(
+    (event): event is EventOf<'research.converged'> => event.type === 'research.converged',
+  )
+  expect(converged?.data).toMatchObject({ level: 'stop', consecutive_non_improving: 3, best_score: 3 })
+  expect(await errorsOf(stage, 'research_report')).toHaveLength(2)
+})
+
+test('after a shift the next branch begins in another direction', async () => {
+  const parent = { question: 'Look 3', parent_key: '1' }
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { ...scoring({ '1': 1, '2': 2 }), when: { schema: 'branch_scores', user: 'Look 1' } },
+        scoring({ '3': 90, '3.1': 90, '1.1': 90 }),
+        ...grading([verdict('satisfied')]),
+        { when: goal('Look'), answer: finishWork('There.') },
+        { when: { user: '^\\[Findings[^]*Look 3' }, answer: say('Enough.') },
+        {
+          when: HARVESTED,
+          steps: [
+            { tool_calls: [branchCall(parent)] },
+            { tool_calls: [branchCall({ question: 'Look elsewhere' }, parent), wait] },
+          ],
+        },
+        { answer: { tool_calls: [branchCall({ question: 'Look 1' }, { question: 'Look 2' }), wait] } },
+      ],
+    },
+  })
+  await defineResearch(stage, {}, { levels: { warn: 1, shift: 2, stop: 9 } })
+  stage.start()
+  await untilMission(stage, 'satisfied')
+  await expectSound(stage)
+  expect(await errorsOf(stage, 'research_branch')).toEqual([
+    expect.stringContaining('the next one must begin in another direction, without parent_key'),
+  ])
+})
+
+test('a branch that fails is told and counts, and one that goes on after a cancel is told without a score', async () => {
+  await using stage = await setStage(
+    withWeb({
+      scenario: {
+        rules: [
+          scoring({}),
+          ...BRANCHES,
+          { when: goal('Hang'), answer: call('hang', 'on') },
+          { when: HARVESTED, answer: say('I have read it.') },
+          { answer: { tool_calls: [branchCall({ question: 'Who fails here?' }, { question: 'Hang on' })] } },
+        ],
+      },
+    }),
+  )
+  const mission = await defineResearch(stage)
+  stage.start()
+  const first = await stage.next('research.harvested')
+  expect(first.data).toMatchObject({ folded: ['1'], scores: {} })
+  expect(first.data.digest).toContain('Branch 1 (failed): Who fails here?\n')
+  await stage.until(log => log.filter(({ type }) => type === 'llm.response').length >= 2)
+  await cancelMission(stage.deps, mission, alice, { reason: null, cascade_to_workers: false })
+  const links = await stage.store.coordination.children(stage.session_id, { open: true })
+  await stopSession(stage.deps, links[0]?.child_id ?? '')
+  const second = await stage.next('research.harvested', 2)
+  expect(second.data).toMatchObject({ folded: ['2'], scores: {} })
+  await stage.until(log => log.at(-1)?.type === 'session.complete')
+  await expectSound(stage)
+})
+
+test('research that its agent cannot do is not begun by a command, and one is with its metric', async () => {
+  await using stage = await setStage({
+    agent: { workers: { max_open: 3 } },
+    scenario: { rules: [{ answer: say('Well.') }] },
+  })
+  stage.start()
+  const reply = async (text: string, nth: number): Promise<string> => {
+    await stage.send(text)
+    const events = await stage.until(
+      log => log.filter(({ data }) => 'command_event_id' in data).length >= nth,
+    )
+    const found = events.filter((event): event is EventOf<'llm.response'> => event.type === 'llm.response')
+    return (
+      found.filter(({ data }) => data.command_event_id !== undefined)[nth - 1]?.data.message.content ?? ''
+    )
+  }
+  expect(await reply('/research How high?\nMetric: cat value.txt', 1)).toContain('This metric cannot be read')
+  // There is no terminal on this stage.
+  expect(await reply('/research How high?\nMetric: max cat value.txt', 2)).toContain(
+    'mode metric runs a command, and the terminal is not offered',
+  )
+  expect(await reply('/research How high?\nRubric: a number', 3)).toContain('The research begins.')
+  expect((await stage.next('research.defined')).data).toMatchObject({ mode: 'report' })
+})

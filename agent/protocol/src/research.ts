@@ -1,0 +1,129 @@
+/** Research as it is asked for and shown: a mission whose work is done by branches. */
+import { z } from 'zod'
+
+export const RESEARCH_MODES = ['report', 'metric'] as const
+export type ResearchMode = (typeof RESEARCH_MODES)[number]
+/** How long research has not got better: told, turned to another direction, ended. */
+export const RESEARCH_LEVELS = ['warn', 'shift', 'stop'] as const
+export type ResearchLevel = (typeof RESEARCH_LEVELS)[number]
+
+/** More seconds than a command may take at all (tools/terminal.ts). */
+const MAX_TIMEOUT_S = 600
+const branches = z.int().min(1).max(50)
+
+export const ResearchMetric = z
+  .strictObject({
+    command: z
+      .string()
+      .trim()
+      .min(1)
+      .max(4000)
+      .describe('run by bash in a copy of the files; the last number it prints is the score'),
+    direction: z.enum(['max', 'min']).describe('whether a greater or a smaller number is better'),
+    timeout_s: z.int().min(1).max(MAX_TIMEOUT_S).default(120),
+  })
+  .describe('how a branch is measured, in mode metric')
+export type ResearchMetric = z.infer<typeof ResearchMetric>
+
+/** What a request may say. */
+export const ResearchInput = z
+  .strictObject({
+    mode: z
+      .enum(RESEARCH_MODES)
+      .default('report')
+      .describe('report: branches cite what they read; metric: branches change files that are measured'),
+    max_branches: branches.default(24).describe('in all'),
+    max_parallel: branches.default(6).describe('at a time'),
+    improve_at: z
+      .number()
+      .min(0)
+      .max(100)
+      .default(40)
+      .describe('mode report: a branch of this score or more adds something'),
+    min_delta: z
+      .number()
+      .nonnegative()
+      .default(0)
+      .describe('mode metric: by more than this a branch must beat the best'),
+    metric: ResearchMetric.optional(),
+  })
+  .refine(({ mode, metric }) => (mode === 'metric') === (metric !== undefined), {
+    path: ['metric'],
+    error: 'must be given in mode metric, and only there: {"command": "./score.sh", "direction": "max"}',
+  })
+export type ResearchInput = z.infer<typeof ResearchInput>
+
+/** So many harvested branches in a row that added nothing reach a level. */
+export const ResearchLevels = z
+  .strictObject({
+    warn: z.int().positive().default(3),
+    shift: z.int().positive().default(5),
+    stop: z.int().positive().default(8),
+  })
+  .refine(({ warn, shift, stop }) => warn < shift && shift < stop, { error: 'must rise: warn, shift, stop' })
+export type ResearchLevels = z.infer<typeof ResearchLevels>
+
+/** What the run goes by from its definition on, whatever the configuration says later. */
+export const ResearchSettings = z.strictObject({
+  mode: z.enum(RESEARCH_MODES),
+  max_branches: branches,
+  max_parallel: branches,
+  improve_at: z.number(),
+  min_delta: z.number(),
+  metric: ResearchMetric.optional(),
+  levels: z.strictObject({ warn: z.int(), shift: z.int(), stop: z.int() }),
+})
+export type ResearchSettings = z.infer<typeof ResearchSettings>
+
+/** Null: nobody could say; absent: the branch failed and there was nothing to score. */
+export type Scores = Readonly<Record<string, number | null>>
+
+const timestamp = z.iso.datetime()
+export const BranchView = z
+  .object({
+    key: z.string().describe('dotted below the branch that it hangs from'),
+    parent_key: z.string().nullable(),
+    worker_id: z.string(),
+    question: z.string(),
+    status: z.enum(['open', 'complete', 'failed']),
+    score: z.number().nullable(),
+    improves: z.boolean().nullable().describe('null: not harvested, or nobody could say'),
+    why: z.string().nullable().describe('of its score'),
+    findings: z.string().nullable(),
+    level: z.enum(RESEARCH_LEVELS).nullable().describe('that was reached with it'),
+    harvested_at: timestamp.nullable(),
+    adopted_at: timestamp.nullable(),
+  })
+  .meta({ id: 'ResearchBranch' })
+export type BranchView = z.infer<typeof BranchView>
+export const SourceView = z
+  .object({
+    number: z.int().positive().describe('it is cited as [S<number>]'),
+    branch_key: z.string(),
+    url: z.string(),
+    title: z.string(),
+    quote: z.string(),
+    claim: z.string(),
+    fetched_at: timestamp,
+  })
+  .meta({ id: 'ResearchSource' })
+export type SourceView = z.infer<typeof SourceView>
+export const ResearchView = z
+  .object({
+    run: ResearchSettings.extend({
+      run_id: z.string(),
+      mission_id: z.string(),
+      session_id: z.string(),
+      best_score: z.number().nullable(),
+      consecutive_non_improving: z.int().nonnegative(),
+      level: z.enum(RESEARCH_LEVELS).nullable().describe('reached since the last branch that improved'),
+      report: z
+        .object({ artifact_id: z.string(), title: z.string(), at: timestamp })
+        .nullable()
+        .describe('the last one: an artifact of the coordinator'),
+    }),
+    branches: z.array(BranchView),
+    sources: z.array(SourceView),
+  })
+  .meta({ id: 'Research' })
+export type ResearchView = z.infer<typeof ResearchView>

@@ -1,0 +1,42 @@
+/** What research goes by, and whether an agent can do it at all. */
+import {
+  type AgentConfig,
+  findPattern,
+  type ResearchInput,
+  type ResearchLevels,
+  type ResearchSettings,
+} from '@cairn/protocol'
+
+export const researchSettings = (input: ResearchInput, levels: ResearchLevels): ResearchSettings => ({
+  ...input,
+  levels,
+})
+
+/** What of the request names it, and why an agent cannot do such research; null: it can. */
+export function researchProblem(
+  agent: Pick<AgentConfig, 'workers' | 'governance' | 'tools'>,
+  { mode }: Pick<ResearchInput, 'mode'>,
+  hasTerminal: boolean,
+): { path: string; message: string } | null {
+  if (!agent.workers.enabled)
+    return {
+      path: 'research',
+      message: 'the branches of research are workers, and this agent may have none (workers.enabled)',
+    }
+  const needed = mode === 'metric' ? 'terminal' : 'web_fetch'
+  const path = 'research.mode'
+  if (!allows(agent, needed))
+    return { path, message: `mode ${mode} needs the tool ${needed}, which this agent may not use` }
+  return mode === 'metric' && !hasTerminal
+    ? { path, message: 'mode metric runs a command, and the terminal is not offered on this machine' }
+    : null
+}
+
+function allows({ governance, tools }: Pick<AgentConfig, 'governance' | 'tools'>, tool: string): boolean {
+  const { denied_tools, allowed_tools } = governance
+  const lists = [tools, allowed_tools.length === 0 ? undefined : allowed_tools]
+  return (
+    findPattern(denied_tools, tool) === undefined &&
+    lists.every(list => list === undefined || findPattern(list, tool) !== undefined)
+  )
+}

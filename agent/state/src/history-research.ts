@@ -1,0 +1,118 @@
+/**
+ * Research (contract 14.5) as rules over one log: a branch is folded once, after its outcome, and levels are
+ * what the scores make them, counted here from the first score on. Part of `checkHistory`.
+ */
+import {
+  type EventOf,
+  RESEARCH_LEVELS,
+  type ResearchLevel,
+  type ResearchSettings,
+  type SessionEvent,
+} from '@cairn/protocol'
+
+/** Undefined: it failed; null: nobody could say. */
+type Scored = { score: number | null | undefined; harvest: number }
+type Run = {
+  id: string
+  settings: ResearchSettings
+  keys: Map<string, 'at work' | 'ended' | 'folded'>
+  scored: Scored[]
+  harvests: number
+}
+
+/** Feeds on a log in order; returns what is wrong with each event. */
+export function researchRules(): (event: SessionEvent) => string[] {
+  let run: Run | null = null
+  let converged: EventOf<'research.converged'> | null = null
+  let mission: string | null = null
+  return event => {
+    const found: string[] = []
+    if (converged !== null && event.type !== 'research.harvested')
+      found.push('a research.converged is followed by its harvest')
+    if (event.type === 'mission.defined')
+      mission = event.data.kind === 'research' ? event.data.mission_id : null
+    if (event.type === 'research.defined') {
+      const { mission_id, run_id, settings } = event.data
+      if (mission_id !== mission) found.push('no mission of research was defined before it')
+      run = { id: run_id, settings, keys: new Map(), scored: [], harvests: 0 }
+    }
+    if (event.type === 'worker.spawned') found.push(...spawned(run, event))
+    if (event.type === 'worker.complete' || event.type === 'worker.failed') {
+      const { branch_key: key } = event.data
+      if (key !== undefined && run?.keys.get(key) === 'at work') run.keys.set(key, 'ended')
+    }
+    if (event.type === 'research.harvested') found.push(...harvested(run, converged, event))
+    converged = event.type === 'research.converged' ? event : null
+    return found
+  }
+}
+
+function spawned(run: Run | null, { data }: EventOf<'worker.spawned'>): string[] {
+  const { branch_key: key, kind } = data
+  if ((kind === 'branch') !== (key !== undefined)) return ['a branch has a key, and nobody else']
+  if (key === undefined) return []
+  if (run === null) return [`branch ${key} has no research`]
+  const found = run.keys.has(key) ? [`branch ${key} was there before`] : []
+  run.keys.set(key, 'at work')
+  if (run.keys.size > run.settings.max_branches)
+    found.push(`branch ${key} is one more than ${run.settings.max_branches}`)
+  return found
+}
+
+function harvested(
+  run: Run | null,
+  converged: EventOf<'research.converged'> | null,
+  { data: { run_id, folded, scores } }: EventOf<'research.harvested'>,
+): string[] {
+  if (run?.id !== run_id) return [`there is no run ${run_id} to harvest`]
+  const found: string[] = []
+  run.harvests += 1
+  for (const key of folded) {
+    if (run.keys.get(key) !== 'ended')
+      found.push(`branch ${key} is folded, which has not ended or was folded before`)
+    run.keys.set(key, 'folded')
+    run.scored.push({ score: scores[key], harvest: run.harvests })
+  }
+  for (const key of Object.keys(scores))
+    if (!folded.includes(key)) found.push(`${key} has a score and is not folded`)
+  const { level, before, count, best } = countFrom(run)
+  const due = level !== null && level !== before ? level : null
+  const said = converged?.data
+  if ((said?.level ?? null) !== due)
+    found.push(`the scores reach ${due ?? 'no level'}, and the log says ${said?.level ?? 'none'}`)
+  if (said !== undefined && (said.consecutive_non_improving !== count || said.best_score !== best))
+    found.push(`the scores say ${count} without improvement, best ${best ?? 'none'}`)
+  return found
+}
+
+type Counted = {
+  level: ResearchLevel | null
+  before: ResearchLevel | null
+  count: number
+  best: number | null
+}
+
+/** `before`: the level that earlier harvests had reached since a branch last improved. */
+function countFrom({ scored, settings, harvests }: Run): Counted {
+  const { mode, improve_at, min_delta, metric, levels } = settings
+  const sign = metric?.direction === 'min' ? -1 : 1
+  let bar: number | null = null
+  let since = 0
+  for (const [at, { score }] of scored.entries()) {
+    if (typeof score !== 'number') continue
+    const beats = bar === null || sign * (score - bar) > min_delta
+    if (mode === 'report' ? score < improve_at : !beats) continue
+    bar = score
+    since = at + 1
+  }
+  const rest = scored.slice(since).filter(({ score }) => score !== null)
+  const levelOf = (count: number): ResearchLevel | null =>
+    RESEARCH_LEVELS.findLast(level => count >= levels[level]) ?? null
+  const known = scored.flatMap(({ score }) => (typeof score === 'number' ? [score] : []))
+  return {
+    count: rest.length,
+    level: levelOf(rest.length),
+    before: levelOf(rest.filter(({ harvest }) => harvest < harvests).length),
+    best: mode === 'metric' ? bar : known.length === 0 ? null : Math.max(...known),
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Research on the page of its mission: how it stands, its branches as a tree with what each was worth, the
+ * sources, and the report. All of it is a model's words about what it read, and drawn as such.
+ */
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { BranchView, ResearchView, SourceView } from '@cairn/protocol'
+import { describeError } from '../api.ts'
+import { plural } from '../format.ts'
+import { artifactQuery } from '../queries.ts'
+import { ExactText } from '../ui/exact-text.tsx'
+import { Markdown } from '../markdown/markdown.tsx'
+import { researchQuery } from './missions-query.ts'
+import './research.css'
+
+const LEVEL_WORDS = {
+  warn: 'Adds little',
+  shift: 'Change of direction',
+  stop: 'No further branches',
+} as const
+
+export function ResearchSections({ missionId, isLive }: { missionId: string; isLive: boolean }) {
+  const { data, error } = useQuery(researchQuery(missionId, isLive))
+  if (error)
+    return (
+      <p className="inline-error" role="alert">
+        {describeError(error)}
+      </p>
+    )
+  if (data === undefined) return null
+  const { run, branches, sources } = data
+  return (
+    <>
+      {run.report !== null && <Report sessionId={run.session_id} report={run.report} />}
+      <section>
+        <h2>Branches</h2>
+        <Standing run={run} branches={branches} />
+        <Tree branches={branches} run={run} parent={null} />
+      </section>
+      {sources.length > 0 && <Sources sources={sources} />}
+    </>
+  )
+}
+
+type Run = ResearchView['run']
+
+function Standing({ run, branches }: { run: Run; branches: readonly BranchView[] }) {
+  const { mode, max_branches, best_score, consecutive_non_improving: count, level, metric } = run
+  return (
+    <>
+      <p className="research-standing" data-testid="research-standing">
+        <span className="numeric">
+          {branches.length} of {plural(max_branches, 'branch', 'branches')}
+        </span>
+        <span className="numeric">
+          {best_score === null
+            ? 'No score yet'
+            : `Best ${mode === 'report' ? `${best_score} of 100` : best_score}`}
+        </span>
+        {count > 0 && <span className="numeric">{count} in a row without improvement</span>}
+        {level !== null && <Level level={level} />}
+      </p>
+      {metric !== undefined && (
+        <p className="research-metric faint">
+          Measured by <code>{metric.command}</code>, {metric.direction === 'min' ? 'less' : 'more'} is better
+        </p>
+      )}
+    </>
+  )
+}
+
+const Level = ({ level }: { level: NonNullable<BranchView['level']> }) => (
+  <span className="badge research-level" data-level={level}>
+    {LEVEL_WORDS[level]}
+  </span>
+)
+
+function Tree({
+  branches,
+  run,
+  parent,
+}: {
+  branches: readonly BranchView[]
+  run: Run
+  parent: string | null
+}) {
+  const here = branches.filter(({ parent_key }) => parent_key === parent)
+  if (here.length === 0) return parent === null ? <p className="faint">No branch was begun yet.</p> : null
+  return (
+    <ul className="branch-tree" {...(parent === null ? { 'data-testid': 'branch-tree' } : {})}>
+      {here.map(branch => (
+        <li key={branch.key} data-status={branch.status} data-testid="branch" data-key={branch.key}>
+          <p className="branch-line">
+            <span className="branch-key numeric">{branch.key}</span>
+            <Link to="/sessions/$sessionId" params={{ sessionId: branch.worker_id }}>
+              <ExactText text={branch.question} />
+            </Link>
+            <Score branch={branch} run={run} />
+            {branch.level !== null && <Level level={branch.level} />}
+            {branch.adopted_at !== null && <span className="badge">Adopted</span>}
+          </p>
+          {branch.findings !== null && (
+            <details className="branch-found">
+              <summary>{branch.status === 'failed' ? 'What went wrong' : 'What it found'}</summary>
+              {branch.why !== null && run.mode === 'report' && (
+                <p className="muted">
+                  <ExactText text={branch.why} />
+                </p>
+              )}
+              <p className="branch-findings">
+                <ExactText text={branch.findings} />
+              </p>
+            </details>
+          )}
+          <Tree branches={branches} run={run} parent={branch.key} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Score({ branch, run: { mode } }: { branch: BranchView; run: Run }) {
+  const { status, harvested_at, score, improves } = branch
+  if (status === 'open') return <span className="branch-score faint">at work</span>
+  if (status === 'failed') return <span className="branch-score branch-failed">failed</span>
+  if (harvested_at === null) return <span className="branch-score faint">being scored</span>
+  if (score === null) return <span className="branch-score faint">no score</span>
+  return (
+    <span className="branch-score numeric" data-improves={improves === true}>
+      {mode === 'report' && (
+        <meter min={0} max={100} value={score} aria-label={`Score of branch ${branch.key}`} />
+      )}
+      {score}
+      {improves === true && <span className="branch-improves"> improves</span>}
+    </span>
+  )
+}
+
+function Sources({ sources }: { sources: readonly SourceView[] }) {
+  return (
+    <section>
+      <h2>Sources</h2>
+      <ol className="research-sources" data-testid="research-sources">
+        {sources.map(({ number, url, title, quote, claim, branch_key, fetched_at }) => (
+          <li key={number}>
+            <p>
+              <span className="branch-key numeric">S{number}</span>{' '}
+              <strong>
+                <ExactText text={title === '' ? url : title} />
+              </strong>
+            </p>
+            <blockquote>
+              <ExactText text={quote} />
+            </blockquote>
+            <p className="muted">
+              <ExactText text={claim} />
+            </p>
+            <p className="faint research-url">
+              <ExactText text={url} /> · branch {branch_key}, fetched {fetched_at.slice(0, 10)}
+            </p>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function Report({ sessionId, report }: { sessionId: string; report: NonNullable<Run['report']> }) {
+  const { data, error } = useQuery(artifactQuery(sessionId, report.artifact_id, 0))
+  return (
+    <section data-testid="research-report">
+      <h2>Report</h2>
+      {error && (
+        <p className="inline-error" role="alert">
+          {describeError(error)}
+        </p>
+      )}
+      {data?.spec.kind === 'markdown' && (
+        <article className="research-text" aria-label={report.title}>
+          <h3>
+            <ExactText text={report.title} />
+          </h3>
+          <Markdown text={data.spec.content} />
+        </article>
+      )}
+    </section>
+  )
+}
