@@ -71,8 +71,7 @@ export function checkCascades(
 }
 
 const sparesWorkers = (event: SessionEvent): boolean =>
-  event.type === 'mission.paused' ||
-  (event.type === 'mission.cancelled' && !event.data.cascade_to_workers)
+  event.type === 'mission.paused' || (event.type === 'mission.cancelled' && !event.data.cascade_to_workers)
 
 const spawnedIn = (log: Log): string[] =>
   log.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
