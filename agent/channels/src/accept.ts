@@ -110,12 +110,29 @@ async function decide(
     if (await mayTell(channels, speaker)) await planNotice(channels, row, inbound, NOTICES[refusal])
     return drop(refusal)
   }
-  if (inbound.press !== undefined) return answerPress(deps, connection, asked, inbound.press)
+  if (inbound.press !== undefined) {
+    const answered = await answerPress(deps, connection, asked, inbound.press)
+    if (answered !== null) tellPressed(deps, connection, inbound)
+    return answered
+  }
   if (command !== null && (await answerCommand(deps, connection, asked, command.name))) return null
   const edited = edits === undefined ? null : await channels.lastInbound(row)
   // What people have said since stands after the old text, and the log is not rewritten.
-  if (edits !== undefined && edited?.event_key !== edits) return drop('edit of an older message')
+  if (edits !== undefined && !isOf(edited, edits)) return drop('edit of an older message')
   return say(deps, connection, asked, edited?.event_id ?? null)
+}
+
+/** That message itself, or an edit of it. */
+const isOf = (row: InboundRow | null, key: string): boolean =>
+  row !== null && (row.event_key === key || (JSON.parse(row.body) as Inbound).edits === key)
+
+const PRESSED_MS = 10_000
+function tellPressed({ report }: ChannelDeps, { name, adapter }: Connection, inbound: Inbound): void {
+  adapter
+    .pressed?.(inbound, AbortSignal.timeout(PRESSED_MS))
+    .catch((error: unknown) =>
+      report('warn', 'a platform was not told of a press', { connection: name, error: String(error) }),
+    )
 }
 
 async function say(

@@ -126,8 +126,8 @@ export type Webhook = {
    * that is answered. Null: `parse` says what came.
    */
   verify(call: Call): Response | null
-  /** Pure. Throws AppError for what the platform would never send. */
-  parse(call: Call): Inbound[]
+  /** Throws AppError for what the platform would never send. */
+  parse(call: Call): Inbound[] | Promise<Inbound[]>
   /** Once the rows are on disk; absent: 200 with an empty object. */
   taken?(): Response
 }
@@ -186,6 +186,8 @@ export type Adapter = {
   typing?(target: Record<string, unknown>, signal: AbortSignal): Promise<void>
   /** Best effort, when its row is on disk: ends the spinner of a button. */
   acknowledge?(inbound: Inbound, signal: AbortSignal): Promise<void>
+  /** Best effort, when what was pressed is decided: on a platform that waits for the answer. */
+  pressed?(inbound: Inbound, signal: AbortSignal): Promise<void>
   /** Throws where there are more than `mostBytes`. */
   fetchFile?(file: FileRef, mostBytes: number, signal: AbortSignal): Promise<Uint8Array>
 }

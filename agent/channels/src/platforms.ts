@@ -2,6 +2,7 @@
 import type { ChannelConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
 import { createSlackAdapter } from './slack/adapter.ts'
+import { createTelegramAdapter } from './telegram/adapter.ts'
 import { createWebhookAdapter } from './webhook/adapter.ts'
 import { createWebsiteAdapter } from './website/adapter.ts'
 import { createWhatsAppAdapter } from './whatsapp/adapter.ts'
@@ -48,6 +49,19 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
     if (identity_secret_env !== undefined) secretOf(env, identity_secret_env)
     return createWebsiteAdapter(id)
   },
+  telegram: ({ token_env, groups, api_root, mode, public_url, webhook_secret_env = '' }, { id, env }) =>
+    createTelegramAdapter({
+      token: secretOf(env, token_env),
+      groups,
+      apiRoot: api_root,
+      webhook:
+        mode === 'poll'
+          ? null
+          : {
+              url: `${public_url}/v1/channels/${id}/webhook`,
+              secret: secretOf(env, webhook_secret_env),
+            },
+    }),
 }
 
 /** Throws, in words for the operator, where the configuration cannot work. */
@@ -79,7 +93,11 @@ export function sharersOf(
   env: Making['env'],
 ): string[] {
   const valueOf = (channel: ChannelConfig | undefined): string =>
-    channel?.platform === 'webhook' ? (env[channel.secret_env] ?? '').replace(/^whsec_/, '') : ''
+    channel?.platform === 'webhook'
+      ? (env[channel.secret_env] ?? '').replace(/^whsec_/, '')
+      : channel?.platform === 'telegram'
+        ? (env[channel.token_env] ?? '')
+        : ''
   const secret = valueOf(channels[name])
   return Object.keys(channels).filter(
     other => other !== name && secret !== '' && valueOf(channels[other]) === secret,

@@ -69,7 +69,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
         throw new AppError('body_too_large', `A request may have ${webhook.bodyLimit} bytes here.`)
       const challenge = webhook.verify(call)
       if (challenge !== null) return challenge
-      const events = webhook.parse(call)
+      const events = await webhook.parse(call)
       await receive(channels, found.connection, events)
       acknowledge(options, found.connection, events, AbortSignal.timeout(ACKNOWLEDGE_MS))
       found.running.nudge()

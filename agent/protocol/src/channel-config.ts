@@ -142,8 +142,47 @@ const WhatsAppChannel = z.strictObject({
   ...shared,
 })
 
+const TelegramChannel = z
+  .strictObject({
+    platform: z.literal('telegram'),
+    token_env: envName.describe('holds the token that @BotFather gave'),
+    mode: z
+      .enum(['poll', 'webhook'])
+      .default('poll')
+      .describe('poll: this server asks Telegram, and needs no address. webhook: Telegram calls it'),
+    public_url: z
+      .url({ protocol: /^https$/, error: 'must be an https URL' })
+      .transform(url => url.replace(/\/$/, ''))
+      .optional()
+      .describe('under which Telegram reaches this server; for mode: webhook'),
+    webhook_secret_env: envName
+      .optional()
+      .describe('holds 1 to 256 letters, digits, _ or -, by which Telegram is known; for mode: webhook'),
+    groups: z
+      .enum(['mention', 'all'])
+      .default('mention')
+      .describe('in groups, what is taken: mentions of the bot, replies to it and commands, or all'),
+    api_root: z
+      .url({ protocol: /^https?$/ })
+      .default('https://api.telegram.org')
+      .transform(url => url.replace(/\/$/, ''))
+      .describe('of the Bot API; another for a server of your own'),
+    ...shared,
+  })
+  .refine(
+    ({ mode, public_url, webhook_secret_env }) =>
+      mode === 'poll' || (public_url !== undefined && webhook_secret_env !== undefined),
+    { path: ['mode'], error: 'webhook needs public_url and webhook_secret_env' },
+  )
+
 export const ChannelConfig = z
-  .discriminatedUnion('platform', [WebhookChannel, SlackChannel, WhatsAppChannel, WebsiteChannel])
+  .discriminatedUnion('platform', [
+    WebhookChannel,
+    SlackChannel,
+    TelegramChannel,
+    WhatsAppChannel,
+    WebsiteChannel,
+  ])
   .refine(({ access, agent }) => access !== 'open' || agent !== undefined, {
     path: ['agent'],
     error: 'must be named where access is open: strangers do not get the default agent by accident',

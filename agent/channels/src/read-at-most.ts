@@ -1,0 +1,15 @@
+/** The bytes of a response; throws where there are more, or where it is a refusal. Names no address. */
+export async function readAtMost(response: Response, most: number): Promise<Uint8Array> {
+  if (!response.ok || response.body === null) {
+    await response.body?.cancel()
+    throw new Error(`the platform answered ${response.status} for a file`)
+  }
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body) {
+    length += chunk.length
+    if (length > most) throw new Error(`the file has more than ${most} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
