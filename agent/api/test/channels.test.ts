@@ -46,6 +46,31 @@ test('an administrator sees the connections and dead letters of their own organi
     { session_id: 's', event_id: 3, state: 'dead', attempts: 1, possible_duplicate: false },
   ])
   expect((await service.call(`${dead}?state=sent`)).json.deliveries).toEqual([])
+  const act = (path: string, by?: string, body?: object) =>
+    service.call(`/v1/admin/channels/hook/${path}`, {
+      method: 'POST',
+      ...(by === undefined ? {} : { token: by }),
+      ...(body === undefined ? {} : { body }),
+    })
+  const foreign = await service.addUser(undefined, { admin: true, org_id: service.addOrganisation() })
+  for (const what of ['retry', 'drop']) {
+    expect((await act(`deliveries/k/${what}`, foreign.token)).status).toBe(404)
+    expect((await act(`deliveries/other/${what}`)).status).toBe(404)
+  }
+  expect((await act('deliveries/k/retry')).status).toBe(204)
+  expect(await channels.dueRedos('hook', 10)).toMatchObject([{ key: 'k', state: 'waiting' }])
+  expect((await service.call('/v1/admin/channels')).json.channels).toMatchObject([{ dead_letters: 0 }])
+  await channels.beginDelivery({ ...id, key: 'k' }, fence)
+  await channels.settleDelivery(id, { state: 'dead', error: 'the callback answered 400' }, fence)
+  await channels.endRedo(id, fence)
+  await channels.seeSender('hook', 'U1', 'Ann')
+  const block = { verdict: 'blocked' }
+  expect((await act('senders/U1/verdict', foreign.token, block)).status).toBe(404)
+  expect((await act('senders/U2/verdict', undefined, block)).status).toBe(404)
+  expect((await act('senders/U1/verdict', undefined, block)).status).toBe(204)
+  expect((await service.call('/v1/admin/channels/hook/senders')).json.senders).toMatchObject([
+    { platform_user_id: 'U1', name: 'Ann', verdict: 'blocked' },
+  ])
   const { token } = await service.addUser()
   expect((await service.call(dead, { token })).status).toBe(403)
   const stranger = await service.addUser(undefined, { admin: true, org_id: service.addOrganisation() })

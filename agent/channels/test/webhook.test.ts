@@ -68,6 +68,22 @@ test('what the callback refuses is a dead letter, and later answers go on', asyn
   ])
 })
 
+test('a dead letter that an operator sends again is there once, after what came since', async () => {
+  const { store, callback, start } = await makeBench('sqlite')
+  const channels = await start()
+  callback.reply(400)
+  await say(channels, { text: 'one' })
+  const [connection] = await store.channels.listConnections('org_1')
+  const dead = () => store.channels.listDeliveries(connection!.id, 'dead', 10)
+  await expect.poll(dead).toHaveLength(1)
+  await say(channels, { text: 'two' })
+  const texts = () => callback.taken.map(({ text }) => text)
+  await expect.poll(texts).toEqual(['echo: two'])
+  await store.channels.redoDelivery(connection!.id, (await dead())[0]!.key)
+  await expect.poll(texts).toEqual(['echo: two', 'echo: one'])
+  await expect.poll(() => store.channels.dueRedos(connection!.id, 10)).toEqual([])
+})
+
 test('conversations do not wait for each other', async () => {
   const { callback, start } = await makeBench('sqlite')
   const channels = await start()

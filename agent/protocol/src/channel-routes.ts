@@ -21,11 +21,24 @@ const ChannelView = z
     state: z.string().describe('connecting, live, degraded, conflict, broken or disabled'),
     last_error: z.string().nullable(),
     last_error_at: timestamp.nullable(),
+    dead_letters: count,
+    last_in_at: timestamp.nullable(),
+    last_out_at: timestamp.nullable(),
+    waiting_since: timestamp.nullable().describe('of the oldest event that nobody has taken up'),
     webhook_path: z.string(),
   })
   .meta({ id: 'Channel' })
+const SenderView = z
+  .object({
+    platform_user_id: z.string(),
+    name: z.string().nullable(),
+    verdict: z.enum(['allowed', 'blocked']).nullable().describe('null: what `access` says holds'),
+    last_seen_at: timestamp,
+  })
+  .meta({ id: 'ChannelSender' })
 const DeliveryView = z
   .object({
+    id: z.string().describe('its key, which is the same at every attempt'),
     session_id: z.string().nullable().describe('null: a notice that no session wrote'),
     event_id: count,
     part: count,
@@ -82,5 +95,39 @@ export const CHANNEL_ROUTES = {
     query: z.object({ state: z.enum(['waiting', 'unknown', 'sent', 'dead']).default('dead') }),
     status: 200,
     answer: z.object({ deliveries: z.array(DeliveryView) }),
+  },
+  retryDelivery: {
+    method: 'POST',
+    path: '/admin/channels/{channel_id}/deliveries/{delivery_id}/retry',
+    summary: 'Send a dead letter again, and what of its event follows it',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
+  dropDelivery: {
+    method: 'POST',
+    path: '/admin/channels/{channel_id}/deliveries/{delivery_id}/drop',
+    summary: 'Give up a dead letter: it is listed no more',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
+  listSenders: {
+    method: 'GET',
+    path: '/admin/channels/{channel_id}/senders',
+    summary: 'The hundred people who wrote last, whether or not they were heard',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: z.object({ senders: z.array(SenderView) }),
+  },
+  judgeSender: {
+    method: 'POST',
+    path: '/admin/channels/{channel_id}/senders/{sender}/verdict',
+    summary: 'Allow or block a sender: a blocked one is not heard, whatever `access` says',
+    access: 'admin',
+    alias: false,
+    body: z.strictObject({ verdict: z.enum(['allowed', 'blocked']).nullable() }),
+    status: 204,
   },
 } as const

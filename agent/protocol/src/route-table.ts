@@ -160,4 +160,12 @@ export const ROUTE_TABLE: Readonly<Record<RouteName, RouteLine>> = {
     path: '/admin/channels' },
   listDeliveries: { method: 'GET', alias: false, answers: true,
     path: '/admin/channels/{channel_id}/deliveries' },
+  retryDelivery: { method: 'POST', alias: false, answers: false,
+    path: '/admin/channels/{channel_id}/deliveries/{delivery_id}/retry' },
+  dropDelivery: { method: 'POST', alias: false, answers: false,
+    path: '/admin/channels/{channel_id}/deliveries/{delivery_id}/drop' },
+  listSenders: { method: 'GET', alias: false, answers: true,
+    path: '/admin/channels/{channel_id}/senders' },
+  judgeSender: { method: 'POST', alias: false, answers: false,
+    path: '/admin/channels/{channel_id}/senders/{sender}/verdict' },
 }
