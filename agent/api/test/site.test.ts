@@ -147,5 +147,6 @@ test('about names the agents, the demo, what a person is told and what commands 
       network: null,
       summary: expect.stringContaining('run on the workers') as string,
     },
+    skills: [],
   })
 })

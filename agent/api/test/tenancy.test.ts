@@ -16,6 +16,7 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   postEvents: {
     events: [{ type: 'user.define_outcome', description: 'x', rubric: { type: 'text', content: 'x' } }],
   },
+  putWorkspaceFile: { filename: 'a.txt', content: 'YQ==' },
   giveFeedback: { rating: 'up' },
   answerQuestion: { responses: [{ question: 'q', answer: 'a' }] },
   respondInbox: { completed: true },
@@ -66,7 +67,8 @@ const pathOf = (route: Route, { id, item, task, mission, schedule }: Target, pre
     .replace('{schedule_id}', schedule)
     .replace('{event_id}', '1')
     .replace('{tool_call_id}', 'call')
-    .replace('{artifact_id}', 'art') +
+    .replace('{artifact_id}', 'art')
+    .replace('{hash}', '0'.repeat(64)) +
   (route.path.endsWith('/file') ? '?path=a.txt' : '')
 
 async function foreigners(service: Service): Promise<[who: string, token: string, prefixes: string[]][]> {
@@ -219,6 +221,7 @@ test('every name in the path of a route is one that these tests put a foreign id
     // Of a connection and of a linked account: channels.test.ts.
     'channel_id',
     'event_id',
+    'hash',
     'id',
     'item_id',
     'link_id',
