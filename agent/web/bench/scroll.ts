@@ -1,6 +1,6 @@
 /**
- * How the EVENTS tab moves with a hundred thousand events: frame times while a real browser scrolls, filters
- * and follows.
+ * How the page bears long logs: how fast a long chat opens, and how the EVENTS tab moves with a hundred
+ * thousand events: frame times while a real browser scrolls, filters and follows.
  *   node agent/web/bench/scroll.ts [--events 100000] [--chromium /usr/bin/chromium] [--json]
  * Needs a built UI (npm run build:web). The mock server of dev/ serves it.
  */
@@ -58,6 +58,21 @@ const measure = (page: Page, kind: 'steady' | 'jumps' | 'still', frames: number)
 
 const countOf = (page: Page) => page.getByTestId('events-status').innerText()
 
+/** From the click on its link to an answer that is drawn and a field that takes text. */
+async function openChat(page: Page): Promise<{ chatMs: number; messages: number }> {
+  await page.goto(`http://127.0.0.1:${options.port}/sessions`)
+  const link = page.locator('[data-session-id="talk"]')
+  await link.waitFor()
+  const started = performance.now()
+  await link.click()
+  await page.getByTestId('answer').last().locator('.markdown p').first().waitFor()
+  await page.getByText(/ earlier$/).waitFor()
+  await page.getByTestId('composer').waitFor()
+  const chatMs = Math.round(performance.now() - started)
+  const earlier = await page.getByText(/ earlier$/).innerText()
+  return { chatMs, messages: Number(earlier.replace(/\D/g, '')) + (await page.getByTestId('answer').count()) }
+}
+
 async function run() {
   const stop = await startServer()
   const profile = mkdtempSync(join(tmpdir(), 'cairn-scroll-'))
@@ -101,6 +116,7 @@ async function run() {
     const filterMs = Math.round(performance.now() - filterStarted)
     const filtered = await countOf(page)
     const heapMb = Math.round((await page.evaluate<number>('performance.memory.usedJSHeapSize')) / 1e6)
+    const chat = await openChat(page)
     const report = {
       date: new Date().toISOString(),
       browser: context.browser()?.version() ?? 'chromium',
@@ -109,13 +125,15 @@ async function run() {
       filterMs,
       filtered: filtered.split('\n')[0],
       heapMb,
+      ...chat,
       results,
     }
     if (options.json) console.log(JSON.stringify(report))
     else {
       console.log(
         `${report.shown}; first paint to last event ${loadMs} ms; text filter ${filterMs} ms ` +
-          `(${report.filtered}); heap ${heapMb} MB`,
+          `(${report.filtered}); heap ${heapMb} MB; a chat of some ${chat.messages} items opens in ` +
+          `${chat.chatMs} ms`,
       )
       console.table(Object.fromEntries(results.map(({ what, ...figures }) => [what, figures])))
     }

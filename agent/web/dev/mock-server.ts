@@ -174,6 +174,14 @@ play(big, long(Math.ceil(kept * 1.1)), false)
 big.events = big.events.filter(event => event.type !== 'llm.delta' || event.id > kept / 10).slice(0, kept)
 big.session.last_event_id = big.events.at(-1)?.id ?? 0
 
+// A long conversation: a thousand questions, a thousand answers.
+const talk = makeLog('talk', 'A long conversation', 'completed')
+for (let turn = 0; turn < 1000; turn++) {
+  const content = `Question ${turn}: how does the range parser treat an empty text?`
+  append(talk, say('user.message', { content }), (clock += 500))
+  play(talk, reply(content, turn), false)
+}
+
 const ARTIFACTS: Record<string, unknown> = {
   a1: {
     kind: 'chart',
@@ -223,6 +231,7 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
     return {
       body: {
         version: 'dev',
+        skills: [],
         agents: [{ name: 'assistant', model: 'demo/granite' }],
         demo: true,
         sandbox: {

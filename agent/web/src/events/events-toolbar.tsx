@@ -95,7 +95,7 @@ export function EventsToolbar({
               data-testid={`family-${family}`}
             >
               {family}
-              <span className="chip-count numeric">{formatTokens(index.countByFamily.get(family) ?? 0)}</span>
+              <span className="chip-count numeric">{formatTokens(countOf(index, family))}</span>
             </ToggleButton>
           ))}
         </ToggleButtonGroup>
@@ -112,6 +112,10 @@ export function EventsToolbar({
     </div>
   )
 }
+
+/** Without the chunks of answers, while they are folded. */
+const countOf = ({ countByFamily, deltas, filter }: EventIndex, family: Family): number =>
+  (countByFamily.get(family) ?? 0) - (family === familyOfAny('llm.delta') && !filter.showsDeltas ? deltas : 0)
 
 /** Typing is free; the filter follows a moment later, as a new one starts a scan. */
 function TextFilter({
