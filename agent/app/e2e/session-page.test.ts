@@ -165,7 +165,7 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   await by(page, 'suggestion').first().waitFor()
   const composer = by(page, 'composer')
 
-  await composer.pressSequentially('/co')
+  await composer.pressSequentially('/comp')
   await by(page, 'completion').getByText('/compress').waitFor()
   await composer.press('Tab')
   expect(await composer.inputValue()).toBe('/compress ')

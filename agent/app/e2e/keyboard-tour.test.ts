@@ -1,0 +1,79 @@
+/** The tour by keyboard alone, with what a screen reader is told: roles, names, live regions. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { endsTurn, isType, waitFor } from './session.ts'
+
+/** Presses Tab until the element of that role and name has the focus. */
+async function tabTo(
+  page: Page,
+  role: 'button' | 'link' | 'textbox' | 'tab' | 'radio',
+  name: RegExp,
+): Promise<void> {
+  const wanted = page.getByRole(role, { name }).first()
+  await wanted.waitFor()
+  for (let presses = 0; presses < 200; presses++) {
+    if ((await wanted.and(page.locator(':focus')).count()) > 0) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab never reached the ${role} ${String(name)}`)
+}
+
+test('the tour is done by keyboard alone: log in, ask, answer, approve, read the log', async () => {
+  const server = await startServer(makePlace())
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await tabTo(page, 'button', /^New session$/)
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/sessions/*')
+  const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
+
+  // The first message is a suggestion away; the conversation is a live log.
+  await page.getByRole('log', { name: 'Conversation' }).waitFor()
+  await tabTo(page, 'button', /^Show me what you can do$/)
+  await page.keyboard.press('Enter')
+
+  // The question is a group of radio buttons with a name, and the field is its answer.
+  await waitFor(server.client, id, 0, isType('inbox.input_required'))
+  await page.getByRole('region', { name: 'Question of the agent' }).waitFor()
+  await page.getByRole('radiogroup').waitFor()
+  await tabTo(page, 'textbox', /^Your answer$/)
+  await page.keyboard.type('1')
+  await page.getByRole('status').getByText('Enter answers').waitFor()
+  await page.keyboard.press('Enter')
+
+  // The approval says what it is about; A approves, where nobody writes.
+  const gate = await waitFor(server.client, id, 0, isType('inbox.governance_gate'))
+  await waitFor(server.client, id, gate.id, endsTurn)
+  const approval = page.getByRole('region', { name: 'Approval of terminal' })
+  await approval.getByText('wc -w').first().waitFor()
+  await tabTo(page, 'button', /^Approve once/)
+  await page.keyboard.press('a')
+  await page.getByText('It ran, and printed').waitFor()
+
+  // The rail is a list of tabs; arrows go from one to the next, Escape leads back to where it was opened.
+  await tabTo(page, 'button', /^Plan, changes, files/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('tab', { name: 'Plan', selected: true }).waitFor()
+  for (const name of ['Changes', 'Files', 'Artifacts', 'Timeline']) {
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('tab', { name, selected: true }).waitFor()
+  }
+  await page.keyboard.press('Escape')
+  await page.getByRole('complementary', { name: 'About the session' }).waitFor({ state: 'detached' })
+
+  // EVENTS: the grid has the focus at once, and its keys work.
+  await tabTo(page, 'tab', /^Chat$/)
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  await page.getByRole('tab', { name: /^EVENTS/, selected: true }).waitFor()
+  await page.getByRole('grid', { name: 'Events' }).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByTestId('event-detail').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByTestId('event-detail').waitFor({ state: 'detached' })
+  expect(troubles).toEqual([])
+})
