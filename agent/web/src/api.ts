@@ -25,6 +25,10 @@ export const isMissing = (error: unknown): boolean => error instanceof ApiError 
 export const isRetryable = (error: unknown): boolean =>
   error instanceof ConnectionError || (error instanceof ApiError && error.retryable)
 
+/** Browsers and the bundler say it in words of their own. */
+const isNotLoaded = (message: string): boolean =>
+  /preload CSS|dynamically imported module|Importing a module script failed/i.test(message)
+
 /** A failure in words for a person. */
 export function describeError(error: unknown): string {
   if (error instanceof ApiError) {
@@ -35,5 +39,8 @@ export function describeError(error: unknown): string {
     return fields === '' || detail.includes(fields) ? detail : `${detail} (${fields})`
   }
   if (error instanceof ConnectionError) return 'The server does not answer. Check that it is running.'
-  return error instanceof Error ? error.message : String(error)
+  const message = error instanceof Error ? error.message : String(error)
+  return isNotLoaded(message)
+    ? 'A part of this page could not be loaded. Check that the server is running, then try again.'
+    : message
 }

@@ -60,7 +60,7 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
           <span className="wide">{formatCost(session.children_cost_usd)} by workers</span>
         )}
         {view.context_window > 0 && <ContextGauge used={view.context_tokens} window={view.context_window} />}
-        <PauseButton session={session} />
+        <PauseButton session={session} isConnected={log.connection === 'live'} />
       </div>
     </div>
   )
@@ -82,7 +82,7 @@ function ContextGauge({ used, window }: { used: number; window: number }) {
   )
 }
 
-function PauseButton({ session }: { session: Session | undefined }) {
+function PauseButton({ session, isConnected }: { session: Session | undefined; isConnected: boolean }) {
   const queries = useQueryClient()
   const pause = useMutation({
     mutationFn: (id: string) => client.call('pauseSession', { params: { id } }),
@@ -92,7 +92,7 @@ function PauseButton({ session }: { session: Session | undefined }) {
   return (
     <Button
       className="button quiet small"
-      isDisabled={pause.isPending}
+      isDisabled={pause.isPending || !isConnected}
       onPress={() => pause.mutate(session.id)}
       data-testid="pause"
     >

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { describeError } from '../src/api.ts'
+
+test('a part of the page that cannot be loaded is said in plain words, whatever the browser says', () => {
+  for (const message of [
+    'Unable to preload CSS for /assets/inbox-page-1a2b.css',
+    'Failed to fetch dynamically imported module: http://127.0.0.1/assets/x.js',
+    'Importing a module script failed.',
+  ])
+    expect(describeError(new TypeError(message))).toBe(
+      'A part of this page could not be loaded. Check that the server is running, then try again.',
+    )
+  expect(describeError(new Error('something else'))).toBe('something else')
+})
