@@ -52,7 +52,8 @@ async function startServer(): Promise<() => void> {
   return () => child.kill()
 }
 
-const inPage = readFileSync(new URL('measure-frames.js', import.meta.url), 'utf8')
+// Prettier begins a line that is one expression with a semicolon.
+const inPage = readFileSync(new URL('measure-frames.js', import.meta.url), 'utf8').replace(/^;/m, '')
 const measure = (page: Page, kind: 'steady' | 'jumps' | 'still', frames: number) =>
   page.evaluate<Frames>(`(${inPage})(${JSON.stringify(kind)}, ${frames})`)
 
