@@ -59,19 +59,36 @@ const measure = (page: Page, kind: 'steady' | 'jumps' | 'still', frames: number)
 
 const countOf = (page: Page) => page.getByTestId('events-status').innerText()
 
+/** Processor time of the page's main thread, in milliseconds: the same however busy the machine is. */
+async function readCpu(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000
+  }
+}
+
 /** From the click on its link to an answer that is drawn and a field that takes text. */
-async function openChat(page: Page): Promise<{ chatMs: number; messages: number }> {
+async function openChat(page: Page): Promise<{ chatMs: number; chatCpuMs: number; messages: number }> {
   await page.goto(`http://127.0.0.1:${options.port}/sessions`)
   const link = page.locator('[data-session-id="talk"]')
   await link.waitFor()
+  const cpu = await readCpu(page)
+  const before = await cpu()
   const started = performance.now()
   await link.click()
   await page.getByTestId('answer').last().locator('.markdown p').first().waitFor()
   await page.getByText(/ earlier$/).waitFor()
   await page.getByTestId('composer').waitFor()
   const chatMs = Math.round(performance.now() - started)
+  const chatCpuMs = Math.round((await cpu()) - before)
   const earlier = await page.getByText(/ earlier$/).innerText()
-  return { chatMs, messages: Number(earlier.replace(/\D/g, '')) + (await page.getByTestId('answer').count()) }
+  return {
+    chatMs,
+    chatCpuMs,
+    messages: Number(earlier.replace(/\D/g, '')) + (await page.getByTestId('answer').count()),
+  }
 }
 
 async function run() {
@@ -102,7 +119,10 @@ async function run() {
     await page.getByTestId('follow-tail').click()
     await page.getByTestId('event-grid').press('Home')
     results.push({ what: 'idle', ...(await measure(page, 'still', 120)) })
+    const cpu = await readCpu(page)
+    const before = await cpu()
     results.push({ what: 'steady scroll, 10 rows a frame', ...(await measure(page, 'steady', 600)) })
+    const cpuPerFrame = Math.round(((await cpu()) - before) / 6) / 100
     results.push({ what: 'jumps over the whole log', ...(await measure(page, 'jumps', 300)) })
     await page.getByTestId('follow-tail').click()
     await page.evaluate(
@@ -126,6 +146,7 @@ async function run() {
       filterMs,
       filtered: filtered.split('\n')[0],
       heapMb,
+      cpuPerFrame,
       ...chat,
       results,
     }
@@ -133,8 +154,9 @@ async function run() {
     else {
       console.log(
         `${report.shown}; first paint to last event ${loadMs} ms; text filter ${filterMs} ms ` +
-          `(${report.filtered}); heap ${heapMb} MB; a chat of some ${chat.messages} items opens in ` +
-          `${chat.chatMs} ms`,
+          `(${report.filtered}); heap ${heapMb} MB; ` +
+          `${cpuPerFrame} ms of the processor a frame of steady scroll; a chat of some ${chat.messages} items opens in ` +
+          `${chat.chatMs} ms (${chat.chatCpuMs} ms of the processor)`,
       )
       console.table(Object.fromEntries(results.map(({ what, ...figures }) => [what, figures])))
     }
