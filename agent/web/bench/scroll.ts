@@ -155,7 +155,8 @@ async function run() {
       console.log(
         `${report.shown}; first paint to last event ${loadMs} ms; text filter ${filterMs} ms ` +
           `(${report.filtered}); heap ${heapMb} MB; ` +
-          `${cpuPerFrame} ms of the processor a frame of steady scroll; a chat of some ${chat.messages} items opens in ` +
+          `${cpuPerFrame} ms of the processor a frame of steady scroll; ` +
+          `a chat of some ${chat.messages} items opens in ` +
           `${chat.chatMs} ms (${chat.chatCpuMs} ms of the processor)`,
       )
       console.table(Object.fromEntries(results.map(({ what, ...figures }) => [what, figures])))

@@ -3,7 +3,7 @@ import { Suspense, lazy, useState } from 'react'
 import { CodeBlock } from '../code/code-block.tsx'
 import type { ArtifactBody } from '../queries.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
-import { CodeIcon, ExpandIcon } from '../ui/icons.tsx'
+import { CodeIcon, ExpandIcon } from '../ui/page-icons.tsx'
 import { sourceOf } from './artifact-source.ts'
 
 const FullScreen = lazy(() => import('./full-screen.tsx'))

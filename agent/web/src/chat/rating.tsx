@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '@cairn/protocol'
 import { client } from '../api.ts'
-import { DownIcon, UpIcon } from '../ui/icons.tsx'
+import { DownIcon, UpIcon } from '../ui/page-icons.tsx'
 
 type Thumb = 'up' | 'down'
 type Props = { sessionId: string; eventId: number; rating: Thumb | null }

@@ -4,7 +4,7 @@
  */
 import { type ChangeEvent, type ClipboardEvent, type DragEvent, useRef } from 'react'
 import type { Question } from '@cairn/protocol'
-import { AttachIcon, SendIcon, StopIcon } from '../ui/icons.tsx'
+import { AttachIcon, SendIcon, StopIcon } from '../ui/page-icons.tsx'
 import { AskedHint, Choices } from './asked.tsx'
 import { AttachedList } from './attached-list.tsx'
 import { CompletionList, LIST_ID, optionId } from './completion-list.tsx'

@@ -5,7 +5,7 @@ import { Button } from 'react-aria-components'
 import { EVENTS, type SessionEvent, isEventType } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { formatDelta } from '../format.ts'
-import { DownIcon, UpIcon } from '../ui/icons.tsx'
+import { DownIcon, UpIcon } from '../ui/page-icons.tsx'
 import { say } from '../ui/toasts.tsx'
 import type { TurnSums } from './turn-sums.ts'
 

@@ -20,7 +20,8 @@ import {
 } from 'react-aria-components'
 import { EVENT_TYPES, type EventType, FAMILIES, type Family } from '@cairn/protocol'
 import { formatCount, formatTokens } from '../format.ts'
-import { FilterIcon, HelpIcon, SearchIcon, TailIcon } from '../ui/icons.tsx'
+import { FilterIcon, SearchIcon } from '../ui/icons.tsx'
+import { HelpIcon, TailIcon } from '../ui/page-icons.tsx'
 import { type EventFilter, NO_FILTER, familyOfAny, isFiltering } from './filter.ts'
 import type { EventIndex } from './event-index.ts'
 

@@ -7,7 +7,7 @@
 import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
 import { formatCount } from '../format.ts'
-import { PanelIcon } from '../ui/icons.tsx'
+import { PanelIcon } from '../ui/page-icons.tsx'
 
 export type View = 'chat' | 'workers' | 'events'
 export const panelProps = (view: View) =>

@@ -8,11 +8,13 @@ import { ArchiveIcon, FilterIcon, SearchIcon } from '../ui/icons.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { byDay } from './days.ts'
 import { countFilters, type Filters, readFilters } from '../session-filters.ts'
-import { SearchResults } from './search-results.tsx'
 import { SessionItem } from './session-item.tsx'
 import { useSessionsLive } from './sessions-live.ts'
 import './session-list.css'
 
+const SearchResults = lazy(async () => ({
+  default: (await import('./search-results.tsx')).SearchResults,
+}))
 const FilterPanel = lazy(() => import('./filter-panel.tsx'))
 
 /** A search begins when the typing pauses for so long. */
@@ -165,7 +167,9 @@ function Search({ filters, wanted, isTyping }: SearchProps) {
   return (
     <>
       <Failure error={error} />
-      <SearchResults results={results} open={open} now={now} />
+      <Suspense fallback={null}>
+        <SearchResults results={results} open={open} now={now} />
+      </Suspense>
       {!error && (
         <p className="sessions-note faint" role="status" data-testid="sessions-note">
           {isLooking ? 'Searching …' : noteOf(wanted, filters, results.length)}
