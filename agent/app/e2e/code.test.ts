@@ -67,7 +67,6 @@ test('a coding agent works in its box, a person decides in the page, and nothing
   expect(result?.data).toMatchObject({ error: null, final_message: expect.stringContaining('made') })
   expect(result?.type === 'code.run_result' && result.data.input_tokens).toBeGreaterThan(0)
 
-  await card.locator('summary').click()
   await page.evaluate(axe.source)
   const violations = await page.evaluate<unknown[]>(
     `axe.run('[data-testid="code-card"]').then(result => result.violations)`,

@@ -5,6 +5,7 @@ import { benchHttp } from '@cairn/api/bench/http'
 import { benchChildren } from '@cairn/harness/bench/children'
 import { benchLife } from '@cairn/harness/bench/life'
 import { benchAppend } from '@cairn/log/bench/append'
+import { benchAcp } from '../bench/acp.ts'
 import { benchFiles } from '../bench/files.ts'
 import { benchFirstEvent } from '../bench/first-event.ts'
 import { describeMachine, machineLine } from '../bench/machine.ts'
@@ -13,7 +14,7 @@ import { figureTable, lifeTable, readingTable, swarmTable } from '../bench/table
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
-const PARTS = ['log', 'http', 'turn', 'files', 'children', 'swarm', 'life']
+const PARTS = ['log', 'http', 'turn', 'files', 'children', 'swarm', 'life', 'acp']
 
 export const bench = defineCommand({
   name: 'bench',
@@ -25,7 +26,7 @@ export const bench = defineCommand({
         'once, long lives',
     ],
     ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary one'],
-    ['  --only log|http|turn|files|children|swarm|life', 'one of the seven'],
+    ['  --only log|http|turn|files|children|swarm|life|acp', 'one of them'],
     ['  --turns 20,300', 'how many turns at once, level by level; default 20,100,300,600'],
     ['  --out FILE', 'also write the table to a new file'],
   ],
@@ -52,6 +53,7 @@ export const bench = defineCommand({
     const children = wants('children') ? await benchChildren(directory) : []
     const swarm = wants('swarm') ? await benchSwarm(directory, levels) : []
     const life = wants('life') ? await benchLife(directory) : []
+    const acp = wants('acp') ? await benchAcp(directory) : []
     const tables = [
       ...(log.length > 0 ? [figureTable(log)] : []),
       ...(http.length > 0 ? [readingTable('over HTTP', http)] : []),
@@ -60,11 +62,12 @@ export const bench = defineCommand({
       ...(children.length > 0 ? [readingTable('workers', children)] : []),
       ...(swarm.length > 0 ? [swarmTable(swarm)] : []),
       ...(life.length > 0 ? [lifeTable(life)] : []),
+      ...(acp.length > 0 ? [readingTable('cairn acp', acp)] : []),
     ]
     const text = `${machineLine(machine)}\nDirectory of the log: ${directory}\n\n${tables.join('\n')}`
     io.out(
       values.json
-        ? `${JSON.stringify({ machine, directory, log, http, turn, files, children, swarm, life })}\n`
+        ? `${JSON.stringify({ machine, directory, log, http, turn, files, children, swarm, life, acp })}\n`
         : text,
     )
     if (values.out !== undefined) writeFileSync(values.out, text, { flag: 'wx' })

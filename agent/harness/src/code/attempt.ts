@@ -87,8 +87,9 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
     })
   } catch (thrown) {
     signal.throwIfAborted()
-    const { overran } = await agent.exited.catch(() => ({ overran: null }))
-    const why = flooded ?? overran ?? asError(thrown).message
+    // Its pipes close before its death is told; one that lives has said itself what went wrong.
+    const died = await ended(agent, clock)
+    const why = flooded ?? died ?? asError(thrown).message
     return { how: 'failed', error: stderr.trim() === '' ? why : `${why}\n${stderr.trim()}` }
   } finally {
     // Its pending permissions were answered `cancelled` before: some agents wait for that first. One that has
@@ -108,10 +109,8 @@ async function converse(
   onSession: (id: string) => void,
 ): Promise<Ended> {
   const { clock, process, cwd, resume, signal } = options
-  const died = process.exited.then(({ exitCode, signal: by, overran }) => {
-    throw new Error(
-      overran ?? `the agent ended (${by ?? `exit code ${String(exitCode)}`}) before it had answered`,
-    )
+  const died = process.exited.then(exit => {
+    throw new Error(deathOf(exit))
   })
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(asError(signal.reason)), { once: true })
@@ -171,6 +170,21 @@ async function converse(
     await chooseAsking(agent, resume, modes, configOptions)
     return resume
   }
+}
+
+type Exit = Awaited<AgentProcess['exited']>
+const deathOf = ({ exitCode, signal, overran }: Exit): string =>
+  overran ?? `the agent ended (${signal ?? `exit code ${String(exitCode)}`}) before it had answered`
+
+/** How it died; null: it lives. */
+async function ended({ exited }: AgentProcess, clock: Clock): Promise<string | null> {
+  const told = exited.then(deathOf, (thrown: unknown) => asError(thrown).message)
+  const isOver = await within(
+    clock,
+    ENDED_MS,
+    told.then(() => undefined),
+  )
+  return isOver ? told : null
 }
 
 const ASKS = /^(?:ask|default|manual|suggest|read[-_]?only)/i

@@ -4,8 +4,9 @@
  * session goes on without it, and the decision's message takes it up again.
  */
 import { CommitRefused } from '@cairn/log'
-import { derivedId, codeRunResult, codeRunStarted } from '@cairn/sessions'
-import { type CodeRun, liveRun, waitsForDecision } from '@cairn/state'
+import { asError } from '@cairn/protocol'
+import { codeRunResult, codeRunStarted, derivedId, findLiveRun } from '@cairn/sessions'
+import { type CodeRun, isLive, liveRun, waitsForDecision } from '@cairn/state'
 import { z } from 'zod'
 import type { AgentSetup } from '../agent.ts'
 import { commandReply } from '../command-reply.ts'
@@ -42,6 +43,7 @@ export function codeRuns(worker: Worker, claimed: Claimed): Capability<Due> {
       return { next: 'look' }
     },
     setUp: setup => Promise.resolve(mayCall && tool === 'ask' ? withApproval(setup) : setup),
+    afterTurn: ({ log }) => forgetEnded(worker, log.position().code),
     tools: setup => (mayCall ? [codeTool({ worker, claimed, setup, agents: coding.agents })] : []),
   }
 }
@@ -81,6 +83,20 @@ function parkedResult({ log }: TurnContext, { run, tool_call_id }: Extract<Due, 
   })
 }
 
+/**
+ * What runs kept between their processes goes when their results are on disk, and not before: a worker that
+ * dies in between goes on with it. Never rejects.
+ */
+function forgetEnded({ coding, log }: Worker, runs: readonly CodeRun[]): Promise<void> | null {
+  const ended = coding === null ? [] : runs.filter(run => !isLive(run))
+  if (coding === null || ended.length === 0) return null
+  return Promise.all(ended.map(({ run_id }) => coding.agents.forget(run_id))).then(
+    () => undefined,
+    (thrown: unknown) =>
+      log('warn', 'what a coding agent kept could not be removed', { error: asError(thrown).message }),
+  )
+}
+
 /** One run a place: the worker has few. A stop lets go of the turn at once; the process ends behind it. */
 async function inPlace(
   worker: Worker,
@@ -93,11 +109,16 @@ async function inPlace(
   const leave = await slots.take(claimed.lease.signal)
   if (leave === null) return busy(run)
   const driving = drive({ worker, claimed, setup, agents }, run).finally(leave)
+  const whenStopped = async (): Promise<void> => {
+    const row = await findLiveRun(worker.store, claimed.session.id)
+    if (row?.run_id !== run.run_id) await agents.forget(run.run_id)
+  }
   worker.keepInBackground(
-    driving.then(
-      () => undefined,
-      () => undefined,
-    ),
+    driving
+      .then(() => undefined, whenStopped)
+      .catch((thrown: unknown) =>
+        worker.log('warn', 'a stopped run was not cleaned up', { error: asError(thrown).message }),
+      ),
   )
   return driving
 }

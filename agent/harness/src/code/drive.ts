@@ -190,13 +190,12 @@ function errorOf(end: Ended): string | null {
 type Ending = { end?: Ended; error?: string; before?: Draft[]; message?: string; used?: Used | null }
 
 async function endRun(
-  { worker, claimed, agents }: DriveDeps,
+  { worker, claimed }: DriveDeps,
   run: CodeRun,
   row: Row,
   { end, error, before = [], message = '', used = null }: Ending,
 ): Promise<Driven> {
   const { run_id, agent, tool_call_id } = run
-  await agents.forget(run_id)
   return {
     how: 'ended',
     before,

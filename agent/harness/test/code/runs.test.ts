@@ -222,6 +222,7 @@ test('a pause ends the process, and the run goes on when the session is resumed'
 
 test.each([
   ['die', /ended \(exit code 1\) before/],
+  ['fail out of order', /out of order/],
   ['end refusal', /^refusal$/],
   ['end max_tokens', /^max_tokens$/],
 ])('an agent that does %s leaves one result, which says so', async (line, error) => {

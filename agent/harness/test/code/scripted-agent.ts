@@ -11,6 +11,7 @@
  *   hang                   until it is cancelled
  *   deaf                   until its process is ended
  *   die                    its process ends
+ *   fail <message>         its answer to the prompt is an error; it lives on
  *   end <stop reason>
  */
 import { PassThrough, Readable, Writable } from 'node:stream'
@@ -19,6 +20,7 @@ import {
   type AgentContext,
   methods,
   ndJsonStream,
+  RequestError,
   type SessionUpdate,
   type StopReason,
 } from '@agentclientprotocol/sdk'
@@ -160,6 +162,9 @@ export function scriptedAgent({
             kept.at += 1
             end(1)
             break
+          case 'fail':
+            kept.at += 1
+            throw RequestError.internalError(undefined, rest)
           case 'end':
             return rest as StopReason
           default:

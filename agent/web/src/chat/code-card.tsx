@@ -76,7 +76,7 @@ const Body = ({ run }: { run: CodeRun }) => (
   <div className="code-body">
     {run.plan !== null && (
       <>
-        <h4>Plan</h4>
+        <p className="code-head">Plan</p>
         <p className="code-plan">
           <ExactText text={run.plan} />
         </p>
@@ -84,7 +84,9 @@ const Body = ({ run }: { run: CodeRun }) => (
     )}
     {run.lines.length > 0 && (
       <>
-        <h4 id={`lines-${run.run_id}`}>What it does</h4>
+        <p className="code-head" id={`lines-${run.run_id}`}>
+          What it does
+        </p>
         <textarea
           className="code-lines"
           aria-labelledby={`lines-${run.run_id}`}
@@ -106,7 +108,7 @@ function Result({ result }: { result: NonNullable<CodeRun['result']> }) {
       {error !== null && <p className="code-error">{visibleText(error)}</p>}
       {final_message !== null && (
         <>
-          <h4>Answer</h4>
+          <p className="code-head">Answer</p>
           <Markdown text={clip(final_message, ANSWER_CHARS)} />
         </>
       )}
