@@ -1,6 +1,7 @@
 /** What administrators do: service accounts and users of their organisation. */
 import { z } from 'zod'
 import type { Route } from './routes.ts'
+import { USAGE_GROUPS } from './session-words.ts'
 
 const ServiceAccountView = z
   .object({
@@ -24,7 +25,52 @@ const UserView = z
     disabled_at: z.string().nullable(),
   })
   .meta({ id: 'User' })
+const UsageRow = z
+  .object({
+    day: z.string().describe('in UTC, 2026-11-21 say'),
+    name: z.string().describe('of the agent or model; the id of the user or service account'),
+    calls: z.int(),
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    cost_usd: z.number(),
+    unpriced_calls: z.int().describe('calls without a known rate: the cost is a lower bound'),
+  })
+  .meta({ id: 'UsageRow' })
+
 export const ADMIN_ROUTES = {
+  usage: {
+    method: 'GET',
+    path: '/admin/usage',
+    summary: 'What the calls of each day used, of one agent, user or model; some moments behind',
+    access: 'admin',
+    alias: false,
+    query: z.object({
+      by: z.enum(USAGE_GROUPS).optional().describe('agent by default'),
+      days: z
+        .string()
+        .regex(/^\d{1,4}$/, 'days must be an integer')
+        .transform(Number)
+        .optional()
+        .describe('today and so many before it; 30 by default, 366 at most'),
+    }),
+    status: 200,
+    answer: z.object({ rows: z.array(UsageRow) }),
+  },
+  health: {
+    method: 'GET',
+    path: '/admin/health',
+    summary: 'What commands run in, how far the index is, how many streams are open in this process',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: z.object({
+      version: z.string(),
+      ready: z.boolean().describe('writes are taken'),
+      sandbox: z.string(),
+      open_streams: z.int(),
+      sessions_to_index: z.int().describe('sessions whose newest events cannot be found yet'),
+    }),
+  },
   createServiceAccount: {
     method: 'POST',
     path: '/admin/service-accounts',

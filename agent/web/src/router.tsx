@@ -124,6 +124,16 @@ const adminAccounts = createRoute({
   path: '/accounts',
   component: lazyRouteComponent(() => import('./admin/accounts-page.tsx'), 'AccountsPage'),
 })
+const adminUsage = createRoute({
+  getParentRoute: () => admin,
+  path: '/usage',
+  component: lazyRouteComponent(() => import('./admin/usage-page.tsx'), 'UsagePage'),
+})
+const adminHealth = createRoute({
+  getParentRoute: () => admin,
+  path: '/health',
+  component: lazyRouteComponent(() => import('./admin/health-page.tsx'), 'HealthPage'),
+})
 
 const tree = root.addChildren([
   login,
@@ -135,7 +145,7 @@ const tree = root.addChildren([
     missions,
     mission,
     schedules,
-    admin.addChildren([adminHome, adminUsers, adminAccounts]),
+    admin.addChildren([adminHome, adminUsers, adminAccounts, adminUsage, adminHealth]),
   ]),
 ])
 

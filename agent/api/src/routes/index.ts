@@ -21,6 +21,7 @@ import { getBoard } from './board.ts'
 import * as channels from './channels.ts'
 import * as schedules from './schedules.ts'
 import * as search from './search.ts'
+import * as usage from './usage.ts'
 import { cancelTask, listTasks, unblockTask } from './tasks.ts'
 import {
   cancelMission,
@@ -91,5 +92,6 @@ export const HANDLERS: Handlers = {
   ...admin,
   ...schedules,
   ...search,
+  ...usage,
   ...channels,
 }

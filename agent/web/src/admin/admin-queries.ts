@@ -1,5 +1,6 @@
 /** What the pages for administrators ask for. */
 import { queryOptions } from '@tanstack/react-query'
+import type { UsageGroup } from '@cairn/protocol'
 import { client } from '../api.ts'
 
 export const usersQuery = queryOptions({
@@ -11,4 +12,16 @@ export const accountsQuery = queryOptions({
   queryFn: async ({ signal }) => (await client.call('listServiceAccounts', { signal })).service_accounts,
   // Last uses are worth seeing as they happen.
   refetchInterval: 20_000,
+})
+
+export const usageQuery = (by: UsageGroup, days: number) =>
+  queryOptions({
+    queryKey: ['admin', 'usage', by, days],
+    queryFn: async ({ signal }) => (await client.call('usage', { query: { by, days }, signal })).rows,
+    refetchInterval: 30_000,
+  })
+export const healthQuery = queryOptions({
+  queryKey: ['admin', 'health'],
+  queryFn: ({ signal }) => client.call('health', { signal }),
+  refetchInterval: 10_000,
 })
