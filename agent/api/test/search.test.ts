@@ -1,5 +1,6 @@
 /** Contract 4.16 and 4.17: what is found, by whom, and the stream that tells which sessions changed. */
 import { randomUUID } from 'node:crypto'
+import { writer } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { openStream } from './stream.ts'
 import { startService, type Service } from './service.ts'
@@ -97,3 +98,36 @@ test('changes of one moment are told once', async () => {
   expect(stream.frames().filter(({ event }) => event === 'session').length).toBeLessThan(10)
   stream.close()
 })
+
+test('administrators see what their organisation used, and nobody else does', async () => {
+  await using service = await startService()
+  const { user, token } = await service.addUser()
+  const id = await service.newSession(token)
+  await service.store.commit({ session_id: id, events: [answerOf(100, 20)] })
+  await service.store.search.catchUp()
+  const { json } = await service.call('/v1/admin/usage?by=user&days=1')
+  expect(json.rows).toMatchObject([
+    { name: user.id, calls: 1, input_tokens: 100, output_tokens: 20, cost_usd: 0.5 },
+  ])
+  expect(json.rows[0].day).toBe(new Date(service.now()).toISOString().slice(0, 10))
+  expect((await service.call('/v1/admin/usage', { token })).status).toBe(403)
+  const org_id = service.addOrganisation()
+  const other = await service.addUser(undefined, { admin: true, org_id })
+  expect((await service.call('/v1/admin/usage', { token: other.token })).json.rows).toEqual([])
+  expect((await service.call('/v1/admin/usage?by=colour')).status).toBe(400)
+  expect((await service.call('/v1/admin/health')).json).toMatchObject({ ready: true, sessions_to_index: 0 })
+})
+
+const turn = writer('turn')
+const answerOf = (input_tokens: number, output_tokens: number) =>
+  turn('llm.response', {
+    message: { role: 'assistant', content: 'done' },
+    model: 'm',
+    input_tokens,
+    output_tokens,
+    reasoning_tokens: 0,
+    cache_read_tokens: 0,
+    finish_reason: 'stop',
+    context_window: 1000,
+    cost_usd: 0.5,
+  })
