@@ -1,6 +1,6 @@
 /**
  * How fast words are found among 10,000 sessions and 1,000,000 events, and what indexing them takes:
- * node agent/log/bench/search.ts [URL of a Postgres schema]. Without an argument SQLite in a folder of its own.
+ * node agent/log/bench/search.ts [URL of a Postgres schema]. Without an argument SQLite in its own folder.
  * SESSIONS and EVENTS (each session's) make it smaller.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
