@@ -27,6 +27,7 @@ const tool = { type: 'function', function: { name: 'find', parameters: { type: '
 const sound: Record<string, object> = {
   '/v1/completions': { prompt: 'Ana', max_tokens: 2, temperature: 0 },
   '/v1/chat/completions': { messages, max_tokens: 2, temperature: 0 },
+  '/v1/responses': { input: 'Salut!', max_output_tokens: 2, temperature: 0 },
   '/v1/load_lora_adapter': { lora_name: 'nobody', lora_path: '/nowhere' },
   '/v1/unload_lora_adapter': { lora_name: 'nobody' },
   '/tokenize': { prompt: 'Ana' },
@@ -91,8 +92,21 @@ const beside: Record<string, object> = {
   messages: { prompt: null },
   tools: { messages, prompt: null },
 }
+/** The same keys with other values. */
+const ofResponses: Record<string, unknown> = {
+  input: [{ role: 'user', content: [{ type: 'input_text', text: 'Salut!' }] }],
+  instructions: 'Be brief.',
+  max_output_tokens: 3,
+  tools: [{ type: 'function', name: 'find', parameters: { type: 'object' } }],
+  text: { format: { type: 'text' } },
+  truncation: 'auto',
+}
 const sampleOf = (route: string, key: string): unknown =>
-  key === 'logprobs' && route === '/v1/completions' ? 2 : (samples[key] ?? true)
+  route === '/v1/responses' && key in ofResponses
+    ? ofResponses[key]
+    : key === 'logprobs' && route === '/v1/completions'
+      ? 2
+      : (samples[key] ?? true)
 
 const rows = Object.entries(PARAMETERS).flatMap(([route, table]) =>
   Object.entries(table).map(([key, row]) => [route, key, row] as const),
@@ -100,7 +114,7 @@ const rows = Object.entries(PARAMETERS).flatMap(([route, table]) =>
 
 test.each(rows)('%s: %s is done, or refused by its name with the reason', async (route, key, row) => {
   const { prompt: _, ...others } = { prompt: undefined, ...beside[key] }
-  const extra = route === '/tokenize' ? { ...beside[key] } : others
+  const extra = route === '/tokenize' ? { ...beside[key] } : route === '/v1/responses' ? {} : others
   const { status, body } = await ask(route, { ...sound[route], ...extra, [key]: sampleOf(route, key) })
   if ('refused' in row) {
     expect([status, body.error.param]).toEqual([400, key])
@@ -121,6 +135,7 @@ const openai = fileURLToPath(import.meta.resolve('openai'))
 test.each([
   ['/v1/completions', 'resources/completions.d.ts', 'CompletionCreateParamsBase'],
   ['/v1/chat/completions', 'resources/chat/completions/completions.d.ts', 'ChatCompletionCreateParamsBase'],
+  ['/v1/responses', 'resources/responses/responses.d.ts', 'ResponseCreateParamsBase'],
 ])('the table of %s has every key that the client of OpenAI documents', (route, file, name) => {
   const text = readFileSync(new URL(file, `file://${openai}`), 'utf8')
   const start = text.indexOf(`interface ${name} {`)

@@ -19,6 +19,8 @@ import {
 import type { ServedModel } from '../served-model.ts'
 import { checkParameters } from '../parameters/check.ts'
 import { detokenize, tokenize } from '../tokenize.ts'
+import { responsesRequest } from '../responses/request.ts'
+import { respond } from '../responses/responses.ts'
 import type { Gate } from './gate.ts'
 import { readBody, sendJson, sendText } from './json.ts'
 
@@ -97,6 +99,14 @@ const handleChat: Handler = async (app, request, response) => {
   )
 }
 
+const handleResponse: Handler = async (app, request, response) => {
+  const body = await readBody(request, responsesRequest)
+  const target = findModel(app, body.model)
+  await answer(body, response, (signal, send) =>
+    respond(app.model, body, { id: `resp_${randomUUID()}`, created: seconds(), ...target, signal }, send),
+  )
+}
+
 function listModels({ model, adapters, started }: App): ModelCard[] {
   const card = (id: string, root: string, parent: string | null): ModelCard => ({
     id,
@@ -162,6 +172,7 @@ const routes: Readonly<Record<string, Handler>> = {
     sendText(response, 200, metricsText(app), 'text/plain; version=0.0.4; charset=utf-8'),
   'POST /v1/completions': handleCompletion,
   'POST /v1/chat/completions': handleChat,
+  'POST /v1/responses': handleResponse,
   'POST /v1/load_lora_adapter': handleLoad,
   'POST /v1/unload_lora_adapter': handleUnload,
 }

@@ -132,6 +132,44 @@ const CHAT_PARAMETERS: ParameterTable = {
   verbosity: { refused: 'the template has no such levels; ask for it in a message' },
 }
 
+const RESPONSE_PARAMETERS: ParameterTable = {
+  model: { done: 'one of the names of the base, or an adapter; the base by default' },
+  input: { done: 'a text, or items: messages, function calls and their outputs, reasoning' },
+  instructions: { done: 'a system message before the input' },
+  max_output_tokens: { done: 'by default as many as fit the context' },
+  temperature: { done: '0 takes the most likely token (greedy)' },
+  top_p: { done: 'only the most likely tokens whose probabilities add up to this' },
+  stream: { done: 'events as tokens are generated' },
+  stream_options: { refused: 'a stream has its usage in its last event' },
+  tools: { done: 'functions, given to the template; of the type function only' },
+  tool_choice: {
+    done: '`none`, `auto`; with `required` or a function the answer is always a valid call',
+  },
+  text: { done: '`format` as response_format of a chat; the answer always has the form' },
+  metadata: { done: 'accepted and returned' },
+  user: { done: NO_EFFECT },
+  safety_identifier: { done: NO_EFFECT },
+  service_tier: { done: NO_EFFECT },
+  prompt_cache_key: { done: 'accepted; the prefix cache finds prompts by their tokens' },
+  prompt_cache_retention: { done: 'accepted; what is cached stays as long as there is space' },
+  prompt_cache_options: { done: 'accepted; what is cached stays as long as there is space' },
+  store: { refused: 'responses are not stored; send the whole conversation', but: [false] },
+  previous_response_id: { refused: 'responses are not stored; send the whole conversation' },
+  conversation: { refused: 'conversations are not stored; send them whole' },
+  background: { refused: 'responses are not stored, so none can be fetched later', but: [false] },
+  prompt: { refused: 'there are no stored prompts; use instructions and input' },
+  truncation: { refused: 'a conversation that does not fit is refused', but: ['disabled'] },
+  context_management: { refused: 'a conversation that does not fit is refused' },
+  include: { refused: 'a response has all that there is' },
+  parallel_tool_calls: { refused: 'the model decides how many tools it calls', but: [true] },
+  max_tool_calls: { refused: 'the server calls no tools; the client does' },
+  reasoning: { refused: 'the template has no effort levels; thoughts are always sent' },
+  top_logprobs: { refused: 'use /v1/chat/completions', but: [0] },
+  moderation: { refused: 'there is no moderation' },
+  image: { refused: 'this model writes only text' },
+  access_programs: { refused: 'there are none' },
+}
+
 const LOAD_PARAMETERS: ParameterTable = {
   lora_name: { done: 'the name that requests give as model' },
   lora_path: { done: 'its directory on the server' },
@@ -171,6 +209,7 @@ const DETOKENIZE_PARAMETERS: ParameterTable = {
 export const PARAMETERS: Readonly<Record<string, ParameterTable>> = {
   '/v1/completions': COMPLETION_PARAMETERS,
   '/v1/chat/completions': CHAT_PARAMETERS,
+  '/v1/responses': RESPONSE_PARAMETERS,
   '/v1/load_lora_adapter': LOAD_PARAMETERS,
   '/v1/unload_lora_adapter': UNLOAD_PARAMETERS,
   '/tokenize': TOKENIZE_PARAMETERS,

@@ -1,0 +1,195 @@
+/**
+ * /v1/responses: OpenAI's newer form of a chat. A request becomes one of a chat and its answer the items of a
+ * response. Nothing is stored: a conversation is sent whole each time.
+ */
+import { chat } from '../chat.ts'
+import type { ReplyContext, Send } from '../completions.ts'
+import { badRequest } from '../errors.ts'
+import { checkParameters } from '../parameters/check.ts'
+import { chatRequest, type ChatRequest, type RequestMessage } from '../protocol.ts'
+import type { ServedModel } from '../served-model.ts'
+import type { InputItem, ResponsesRequest } from './request.ts'
+import { createOutput, type OutputItem, type ResponseEvent } from './response-items.ts'
+
+/** A text, or parts of text, as a message has them. */
+function textOf(content: InputItem['content'], where: string): string {
+  if (typeof content === 'string') return content
+  return (content ?? [])
+    .map(({ type, text }) => {
+      if (['input_text', 'output_text', 'reasoning_text', 'text'].includes(type) && text !== undefined)
+        return text
+      throw badRequest(
+        `${where}: a part of the type ${JSON.stringify(type)} cannot be shown to a model of text`,
+        'input',
+      )
+    })
+    .join('\n')
+}
+
+/** Items in order; thoughts and calls that follow one another are one message of the assistant. */
+function messagesOf({ input, instructions }: ResponsesRequest): RequestMessage[] {
+  const messages: RequestMessage[] = instructions ? [{ role: 'system', content: instructions }] : []
+  const assistant = () => {
+    const last = messages.at(-1)
+    if (last?.role === 'assistant') return last
+    const made: RequestMessage = { role: 'assistant', content: '' }
+    messages.push(made)
+    return made
+  }
+  for (const [i, item] of (typeof input === 'string'
+    ? [{ role: 'user', content: input }]
+    : input
+  ).entries()) {
+    const where = `input[${i}]`
+    switch (item.type ?? 'message') {
+      case 'message': {
+        const content = textOf(item.content, where)
+        if (!item.role) throw badRequest(`${where}: a message needs a role`, 'input')
+        const last = messages.at(-1)
+        // What was thought before it is of the same turn.
+        if (
+          item.role === 'assistant' &&
+          last?.role === 'assistant' &&
+          last.content === '' &&
+          !last.tool_calls
+        )
+          last.content = content
+        else messages.push({ role: item.role === 'developer' ? 'system' : item.role, content })
+        break
+      }
+      case 'reasoning':
+        assistant()['reasoning_content'] = textOf(item.content, where)
+        break
+      case 'function_call': {
+        const message = assistant()
+        const called = { name: item.name ?? '', arguments: item.arguments ?? '' }
+        const call = { type: 'function' as const, id: item.call_id ?? '', function: called }
+        message.tool_calls = [...(message.tool_calls ?? []), call]
+        break
+      }
+      case 'function_call_output':
+        messages.push({ role: 'tool', tool_call_id: item.call_id ?? '', content: textOf(item.output, where) })
+        break
+      default:
+        throw badRequest(
+          `${where}: items of the type ${JSON.stringify(item.type)} are not supported`,
+          'input',
+        )
+    }
+  }
+  return messages
+}
+
+/** The same as a request of a chat. */
+export function chatOf(request: ResponsesRequest): ChatRequest {
+  const { tools, tool_choice: choice, text, max_output_tokens: most } = request
+  const format = text?.format
+  const made = {
+    messages: messagesOf(request),
+    temperature: request.temperature,
+    top_p: request.top_p,
+    stream: true,
+    ...(most ? { max_completion_tokens: most } : {}),
+    ...(tools?.length
+      ? {
+          tools: tools.map(({ name, description, parameters }) => ({
+            type: 'function' as const,
+            function: { name, description: description ?? undefined, parameters: parameters ?? undefined },
+          })),
+        }
+      : {}),
+    ...(choice
+      ? {
+          tool_choice:
+            typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } },
+        }
+      : {}),
+    ...(format && format.type !== 'text'
+      ? {
+          response_format:
+            format.type === 'json_object'
+              ? { type: 'json_object' }
+              : { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } },
+        }
+      : {}),
+  }
+  const parsed = chatRequest.safeParse(made)
+  if (parsed.success) return parsed.data
+  throw badRequest(parsed.error.issues[0]?.message ?? 'the request cannot be read', 'input')
+}
+
+/** Answers a request, by `send` as it goes where it asks for a stream. */
+export async function respond(
+  model: ServedModel,
+  request: ResponsesRequest,
+  context: ReplyContext,
+  send: Send,
+): Promise<object> {
+  checkParameters('/v1/responses', request)
+  const asked = chatOf(request)
+  let number = 0
+  const say = (event: ResponseEvent) => {
+    if (request.stream) send({ ...event, sequence_number: number++ })
+  }
+  const started = shell(request, context)
+  const output = createOutput(say)
+  let isBegun = false
+  const begin = () => {
+    if (isBegun) return
+    isBegun = true
+    for (const type of ['response.created', 'response.in_progress']) say({ type, response: started })
+  }
+  const reply = await chat(model, asked, context, chunk => {
+    begin()
+    if (!('choices' in chunk)) return
+    for (const { delta } of chunk.choices as { delta: Parameters<typeof output.add>[0] }[]) output.add(delta)
+  })
+  begin()
+  const isCut = reply.choices[0]?.finish_reason === 'length'
+  output.end(isCut)
+  const thought = output.items.flatMap(item => (item.type === 'reasoning' ? item.content : []))
+  const thoughtTokens = thought.reduce((sum, { text }) => sum + model.tokenizer.encode(text).length, 0)
+  const response = { ...started, ...ended(output.items, reply.usage, thoughtTokens, isCut) }
+  say({ type: isCut ? 'response.incomplete' : 'response.completed', response })
+  return response
+}
+
+/** What a response says of its request. */
+const shell = (request: ResponsesRequest, { id, created, name }: ReplyContext) => ({
+  id,
+  object: 'response',
+  created_at: created,
+  status: 'in_progress',
+  error: null,
+  incomplete_details: null,
+  instructions: request.instructions ?? null,
+  max_output_tokens: request.max_output_tokens ?? null,
+  metadata: request.metadata ?? {},
+  model: name,
+  output: [] as OutputItem[],
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  store: false,
+  temperature: request.temperature ?? 1,
+  text: request.text ?? { format: { type: 'text' } },
+  tool_choice: request.tool_choice ?? 'auto',
+  tools: request.tools ?? [],
+  top_p: request.top_p ?? 1,
+  truncation: 'disabled',
+  usage: null as object | null,
+})
+
+type ChatUsage = Awaited<ReturnType<typeof chat>>['usage']
+
+const ended = (output: OutputItem[], usage: ChatUsage, thoughtTokens: number, isCut: boolean) => ({
+  status: isCut ? 'incomplete' : 'completed',
+  incomplete_details: isCut ? { reason: 'max_output_tokens' } : null,
+  output,
+  usage: {
+    input_tokens: usage.prompt_tokens,
+    input_tokens_details: { cached_tokens: usage.prompt_tokens_details.cached_tokens },
+    output_tokens: usage.completion_tokens,
+    output_tokens_details: { reasoning_tokens: thoughtTokens },
+    total_tokens: usage.total_tokens,
+  },
+})
