@@ -165,6 +165,7 @@ const commands = {
   // Products alone, then whole steps of every recipe: threads (1), rows (2048), repeats.
   'bench:tune': async (...args) =>
     (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
+  'bench:preferences': (...args) => run('tune/train/bench/preference-step.ts', ...args),
   'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
   'bench:llama': (...args) => run('tune/serve/bench/against-llama.ts', ...args),
   // What a form costs a token, and whether random answers satisfy the schemas of the published suite.

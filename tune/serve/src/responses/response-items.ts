@@ -1,6 +1,6 @@
 /**
- * The output of a response, item by item, and the events that a stream tells of it: thoughts, text and calls in
- * the order in which the model writes them.
+ * The output of a response, item by item, and the events that a stream tells of it: thoughts, text and calls
+ * in the order in which the model writes them.
  */
 import { randomUUID } from 'node:crypto'
 import type { ChatDelta } from '../protocol.ts'
