@@ -81,7 +81,7 @@ function messagesOf({ input, instructions }: ResponsesRequest): RequestMessage[]
 }
 
 /** The same as a request of a chat. */
-export function chatOf(request: ResponsesRequest): ChatRequest {
+function chatOf(request: ResponsesRequest): ChatRequest {
   const { tools, tool_choice: choice, text, max_output_tokens: most } = request
   const format = text?.format
   const made = {
