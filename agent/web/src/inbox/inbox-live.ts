@@ -5,6 +5,7 @@ import { client } from '../api.ts'
 import { inboxQuery, needsAnswer } from '../queries.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
 import { sayError } from '../ui/toasts.tsx'
+import { wantsNotices } from './notices.ts'
 
 export function useInboxLive(): void {
   const queries = useQueryClient()
@@ -18,7 +19,7 @@ export function useInboxLive(): void {
       )
       return () => stop.abort()
     }
-    return followWhileVisible(start)
+    return followWhileVisible(start, wantsNotices)
   }, [queries])
 }
 

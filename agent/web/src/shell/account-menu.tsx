@@ -3,12 +3,15 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Suspense, lazy, useState } from 'react'
 import { client } from '../api.ts'
+import { canNotify, toggleNotices } from '../inbox/notices.ts'
 import { aboutQuery, meQuery } from '../queries.ts'
 import { forgetLogs } from '../session/kept-logs.ts'
 import { MenuButton, type MenuEntry } from '../ui/menu-button.tsx'
+import { say } from '../ui/toasts.tsx'
 
 const PasswordDialog = lazy(() => import('./password-dialog.tsx'))
 const ADMINISTRATION: MenuEntry = { id: 'admin', text: 'Administration', testId: 'open-admin' }
+const NOTICES: MenuEntry = { id: 'notices', text: 'Notifications on or off' }
 const ENTRIES: readonly MenuEntry[] = [
   { id: 'password', text: 'Set a password …' },
   { id: 'logout', text: 'Log out', testId: 'logout' },
@@ -27,6 +30,11 @@ export function AccountMenu() {
       await navigate({ to: '/login' })
       queries.clear()
     },
+  })
+  const notify = useMutation({
+    mutationFn: toggleNotices,
+    onSuccess: isOn =>
+      say(isOn ? 'This browser tells you what waits.' : 'Notifications are off in this browser.'),
   })
   const name = me?.name ?? ''
   const head = (
@@ -47,11 +55,16 @@ export function AccountMenu() {
         testId="account"
         menu={{
           label: 'Account',
-          entries: me?.admin === true ? [ADMINISTRATION, ...ENTRIES] : ENTRIES,
+          entries: [
+            ...(me?.admin === true ? [ADMINISTRATION] : []),
+            ...(canNotify() ? [NOTICES] : []),
+            ...ENTRIES,
+          ],
           head,
           onChoose: id => {
             if (id === 'logout') logout.mutate()
             else if (id === 'admin') void navigate({ to: '/admin' })
+            else if (id === 'notices') notify.mutate()
             else setAsking(true)
           },
         }}

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useInboxCount, useInboxLive } from '../inbox/inbox-live.ts'
+import { useNotices, useTabCount } from '../inbox/tab-calls.ts'
 import { aboutQuery } from '../queries.ts'
 import { SessionList } from '../sessions/session-list.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
@@ -14,6 +15,8 @@ import './app-shell.css'
 
 export function AppShell() {
   useInboxLive()
+  useTabCount(useInboxCount())
+  useNotices()
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: about } = useQuery(aboutQuery)
   const isList = path.replace(/\/$/, '') === '/sessions'

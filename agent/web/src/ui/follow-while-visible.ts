@@ -3,8 +3,8 @@
 /** A hidden page gives its connection back after this long; browsers allow only six to one server. */
 const HIDDEN_MS = 20_000
 
-/** Keeps something running while the page can be seen, and for a while after. */
-export function followWhileVisible(start: () => () => void): () => void {
+/** Keeps something running while the page can be seen, and for a while after; or as long as it is wanted. */
+export function followWhileVisible(start: () => () => void, isWanted = () => false): () => void {
   let stop: (() => void) | null = start()
   let timer: ReturnType<typeof setTimeout> | undefined
   const change = () => {
@@ -12,6 +12,7 @@ export function followWhileVisible(start: () => () => void): () => void {
     if (document.visibilityState === 'visible') stop ??= start()
     else
       timer = setTimeout(() => {
+        if (isWanted()) return
         stop?.()
         stop = null
       }, HIDDEN_MS)
