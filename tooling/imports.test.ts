@@ -206,6 +206,11 @@ const opensByPath: Record<string, string> = {
   'agent/api/src/site/web-ui.ts': 'the built UI',
   'agent/api/src/sse/send-queues.ts': 'the tables of connections in /proc',
   'agent/harness/src/code/boxed-agents.ts': 'homes of runs, and agents, in the data directory',
+  'agent/harness/src/browser/chromium.ts': 'whether Chromium is installed',
+  'agent/harness/src/browser/files.ts': 'the private folder of a browser; the workspace by name',
+  'agent/harness/src/browser/kept-state.ts': 'the key of kept cookies in the data directory',
+  'agent/harness/src/browser/launch.ts': 'the private folder of a browser',
+  'agent/harness/src/browser/session-browser.ts': 'what the package wrote into the private folder',
   'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
   'agent/harness/src/sandbox/bubblewrap.ts':

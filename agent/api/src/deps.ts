@@ -9,6 +9,8 @@ import type { LoginThrottle } from './auth/login-throttle.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { Readiness } from './site/readiness.ts'
 import type { Metrics } from './site/metrics.ts'
+import type { LiveBrowsers } from './live-browsers.ts'
+import type { LiveTickets } from './live-tickets.ts'
 import type { SessionGuard } from './session-guard.ts'
 import type { SessionChanges } from './sse/session-changes.ts'
 import type { Streams } from './sse/streams.ts'
@@ -40,6 +42,8 @@ export type ApiDeps = {
   sandbox?: AnswerOf<'about'>['sandbox']
   /** The skills that a message may call; absent: there are none. */
   skills?: () => Promise<AnswerOf<'about'>['skills']>
+  /** Those of the worker in this process; null until it runs. */
+  browsers?: () => LiveBrowsers | null
   /** A worker without an API: probes and metrics only. */
   probesOnly?: boolean
   /** Paths of others on this server. */
@@ -87,6 +91,7 @@ export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   guard: SessionGuard
   streams: Streams
   sessionChanges: SessionChanges
+  liveTickets: LiveTickets
   metrics: Metrics
   isReady: Readiness
 }

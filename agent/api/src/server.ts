@@ -18,6 +18,8 @@ import { answerProblem } from './http/problem.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { discardBody } from './http/read-body.ts'
 import { HANDLERS } from './routes/index.ts'
+import { serveLiveViews } from './live-socket.ts'
+import { createLiveTickets } from './live-tickets.ts'
 import { createSessionGuard } from './session-guard.ts'
 import { createReadiness } from './site/readiness.ts'
 import { createMetrics, createRegistry } from './site/metrics.ts'
@@ -117,6 +119,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     guard: createSessionGuard(store),
     streams,
     sessionChanges: createSessionChanges({ store, log, shown: rows => shownSessions({ store }, rows) }),
+    liveTickets: createLiveTickets(now),
     metrics,
     isReady: createReadiness(store, () => isLeaving || isDraining),
   }
@@ -136,6 +139,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   server.on('request', handle(false))
   server.on('checkContinue', handle(true))
   server.on('clientError', refuseMalformed)
+  const views = serveLiveViews(server, services)
 
   return {
     server,
@@ -147,12 +151,14 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     drain: () => {
       isDraining = true
       streams.drain()
+      views.close()
       connections.endIdle()
       return closeServer(server)
     },
     close: () => {
       isDraining = true
       streams.close()
+      views.close()
       const closed = closeServer(server)
       server.closeAllConnections()
       return closed

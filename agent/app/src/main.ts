@@ -19,6 +19,7 @@ import {
   createModels,
   readSkillsAnew,
   type Sandbox,
+  type StartedBrowsers,
   type Standing,
   startScriptedProviders,
 } from '@cairn/harness'
@@ -98,6 +99,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const mounts = role === 'worker' ? [] : await beginChannels(options, store, admin, report, parts)
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
   let activeTurns = (): number => 0
+  let browsers: StartedBrowsers | null = null
   const api = await createApi({
     store,
     config,
@@ -113,6 +115,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     metrics,
     mounts,
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
+    browsers: () => browsers?.live ?? null,
     harnessStats: () => ({ active_turns: activeTurns() }),
   })
   parts.defer(() => api.close())
@@ -132,7 +135,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           { ...options, store, models, secrets, redact, log, sandbox, scriptedUrls: scripted.urls },
           parts,
         )
-  if (worker !== null) activeTurns = worker.active
+  if (worker !== null) activeTurns = worker.harness.active
+  browsers = worker?.browsers ?? null
 
   parts.defer(store.search.follow())
   const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
@@ -145,7 +149,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     async stop() {
       api.announceDrain()
       // Readers stay until the turns are over, so that they see how each one ended.
-      await worker?.stop()
+      await worker?.harness.stop()
       await Promise.race([api.drain(), new Promise(resolve => setTimeout(resolve, CLOSE_MS).unref())])
       await running.disposeAsync()
     },

@@ -1,6 +1,7 @@
 /** What a commit changes beside events and its session's row, inside the writer's transaction. */
 import { changeBoard } from './change-board.ts'
 import { changeCodeRun } from './change-code-run.ts'
+import { guardOfBrowser } from './browsers.ts'
 import { guardOfChannel } from './change-channel.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
@@ -157,6 +158,13 @@ export function changeRow(
     case 'channel.route':
     case 'channel.disclosed': {
       const { name, values, refusing } = guardOfChannel(row, at, first, change)
+      if (sql.channel(name, values).length === 0) throw refusing()
+      return NONE
+    }
+    case 'browser.open':
+    case 'browser.control':
+    case 'browser.close': {
+      const { name, values, refusing } = guardOfBrowser(row, at, change)
       if (sql.channel(name, values).length === 0) throw refusing()
       return NONE
     }

@@ -2,6 +2,8 @@
  * The statements of channels.ts, the same text on both stores: each is one statement, so that processes that
  * share a database need no lock among them. Callers give the time.
  */
+import { BROWSER_READS, BROWSER_SQL } from './browser-sql.ts'
+
 const FENCED =
   'EXISTS (SELECT 1 FROM channel_leases l WHERE l.connection_id = $CONNECTION AND ' +
   "l.role = 'deliver' AND l.epoch = $EPOCH)"
@@ -9,6 +11,8 @@ const fenced = (connection: number, epoch: number): string =>
   FENCED.replace('CONNECTION', String(connection)).replace('EPOCH', String(epoch))
 
 export const CHANNEL_SQL = {
+  ...BROWSER_SQL,
+
   putConnection:
     'INSERT INTO channel_connections (id, org_id, name, platform, service_account_id, state) ' +
     "VALUES ($1, $2, $3, $4, $5, 'connecting') ON CONFLICT (id) DO UPDATE SET platform = excluded.platform",
@@ -211,6 +215,7 @@ export type ChannelStatement = keyof typeof CHANNEL_SQL
 
 /** What only reads: on the embedded store the others go through the writer. */
 export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
+  ...BROWSER_READS,
   'connection',
   'connections',
   'connectionFigures',

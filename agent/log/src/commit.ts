@@ -18,6 +18,7 @@ import type { Fence, NewSession, SessionRow } from './session.ts'
 import type { BoardChange } from './board.ts'
 import type { MissionChange } from './missions.ts'
 import type { ResearchChange } from './research.ts'
+import type { BrowserChange } from './browsers.ts'
 import type { ChannelChange } from './channels.ts'
 import type { ScheduleChange } from './schedules.ts'
 import type { TaskChange } from './tasks.ts'
@@ -86,6 +87,7 @@ export type RowChange =
   | MissionChange
   | ResearchChange
   | ChannelChange
+  | BrowserChange
   | ScheduleChange
   | CodeRunChange
 

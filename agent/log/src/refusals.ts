@@ -26,6 +26,8 @@ export const REFUSALS = [
   'schedule_moved',
   'code_run_exists',
   'code_run_ended',
+  'browser_moved',
+  'control_held',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard said no; nothing of the commit was written. */

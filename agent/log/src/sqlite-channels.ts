@@ -1,4 +1,5 @@
 /** Channels on the embedded store: reads here, writes through the writer. */
+import { type BrowserStore, createBrowserStore } from './browsers.ts'
 import { CHANNEL_READS, CHANNEL_SQL, type ChannelStatement } from './channel-sql.ts'
 import { type AskChannel, type ChannelValue, createChannelStore } from './channel-store.ts'
 import type { ChannelStore } from './channels.ts'
@@ -17,15 +18,20 @@ export function runChannelSql(
   }
 }
 
-export function createChannels(
-  db: Db,
-  now: () => number,
-  write: (request: Request) => Promise<unknown>,
-): ChannelStore {
+function asking(db: Db, write: (request: Request) => Promise<unknown>): AskChannel {
   const read = runChannelSql(db)
-  const ask: AskChannel = async (name, values) =>
+  return async (name, values) =>
     CHANNEL_READS.has(name)
       ? read(name, values)
       : ((await write({ do: 'channel', name, values })) as Record<string, unknown>[])
-  return createChannelStore(ask, now)
+}
+
+/** Channels and browsers, whose statements are asked for by name. */
+export function createNamedStores(
+  db: Db,
+  now: () => number,
+  write: (request: Request) => Promise<unknown>,
+): { channels: ChannelStore; browsers: BrowserStore } {
+  const ask = asking(db, write)
+  return { channels: createChannelStore(ask, now), browsers: createBrowserStore(ask, now) }
 }

@@ -10,7 +10,7 @@ import { openForReading } from './open-reader.ts'
 import { createReader } from './reader.ts'
 import { createRedactor, type Redact } from './redact.ts'
 import { createAccounts } from './sqlite-accounts.ts'
-import { createChannels } from './sqlite-channels.ts'
+import { createNamedStores } from './sqlite-channels.ts'
 import { createCoordination } from './sqlite-coordination.ts'
 import { createReads } from './sqlite-reads.ts'
 import { createWatchers } from './sqlite-watchers.ts'
@@ -116,8 +116,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
       },
       accounts: createAccounts(db, now, ask),
       coordination: createCoordination(db, now, ask),
-      channels: createChannels(db, now, ask),
       search,
+      ...createNamedStores(db, now, ask),
     }
   } catch (error) {
     unlock()

@@ -19,6 +19,7 @@ import type {
 } from '@cairn/protocol'
 import type { AccountStore } from './account-store.ts'
 import type { Commit, Committed, Grant } from './commit.ts'
+import type { BrowserStore } from './browsers.ts'
 import type { ChannelStore } from './channels.ts'
 import type { ClaimRules } from './fair-claims.ts'
 import type { CoordinationStore } from './links.ts'
@@ -172,4 +173,5 @@ export interface LogStore {
   readonly coordination: CoordinationStore
   readonly channels: ChannelStore
   readonly search: SearchStore
+  readonly browsers: BrowserStore
 }

@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { defineAccounts } from './conformance/accounts.ts'
 import { defineBoards } from './conformance/board.ts'
 import { defineCodeRuns } from './conformance/code-runs.ts'
+import { defineBrowsers } from './conformance/browsers.ts'
 import { defineChannels } from './conformance/channels.ts'
 import { makeBench } from './conformance/bench.ts'
 import { defineDamage } from './conformance/damage.ts'
@@ -36,6 +37,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('schedules', () => defineSchedules(bench))
     describe('code runs', () => defineCodeRuns(bench))
     describe('boards', () => defineBoards(bench))
+    describe('browsers', () => defineBrowsers(bench))
     describe('channels', () => defineChannels(bench))
     describe('damage', () => defineDamage(bench))
     describe('families', () => defineFamilies(bench))

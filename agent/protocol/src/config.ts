@@ -280,6 +280,22 @@ export const SandboxConfig = z
   .describe('what the commands of the terminal run in')
 export type SandboxConfig = z.infer<typeof SandboxConfig>
 
+export const BrowserConfig = z
+  .strictObject({
+    enabled: z.boolean().default(true),
+    executable: z.string().min(1).default('chromium').describe('a program in a folder that boxes see'),
+    idle_minutes: z.number().positive().default(10).describe('without use, then it is closed'),
+    max: z.int().min(1).default(4).describe('browsers of one worker at a time'),
+    memory_mb: z.int().min(256).default(1536).describe('of one browser and all its processes'),
+    evaluate: z.boolean().default(false).describe('whether agents may run JavaScript of their own in pages'),
+    secrets: z
+      .record(name, z.strictObject({ value_env: envName, origins: z.array(z.url()).min(1) }))
+      .default({})
+      .describe('what an agent may type as {{secret:name}} on these origins, without reading it'),
+  })
+  .describe('the browser of a session')
+export type BrowserConfig = z.infer<typeof BrowserConfig>
+
 export const SchedulesConfig = z
   .strictObject({
     enabled: z.boolean().default(true),
@@ -369,6 +385,7 @@ export const Config = z.strictObject({
     .describe('a directory for the workspaces of the sessions, apart from the data directory'),
   mcp_servers: z.record(name, McpServerConfig).default({}),
   sandbox: SandboxConfig.prefault({}),
+  browser: BrowserConfig.prefault({}),
   schedules: SchedulesConfig.prefault({}),
   code: CodeConfig.prefault({}),
   research: ResearchLevels.prefault({}).describe('when research that adds nothing is told so, turned, ended'),

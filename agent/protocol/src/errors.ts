@@ -21,12 +21,15 @@ export const ERRORS = {
   bad_signature: { status: 401, title: 'The signature is not valid', retryable: false },
   csrf: { status: 403, title: 'The request did not come from this site', retryable: false },
   origin_not_allowed: { status: 403, title: 'This site may not do that', retryable: false },
+  no_control: { status: 403, title: 'You do not drive this browser', retryable: false },
+  no_browser: { status: 404, title: 'The session has no browser', retryable: false },
   not_found: { status: 404, title: 'Not found', retryable: false },
   method_not_allowed: { status: 405, title: 'This route does not take that method', retryable: false },
   limit_reached: { status: 409, title: 'There are as many as there may be', retryable: false },
   wrong_state: { status: 409, title: 'Not possible in the current state', retryable: false },
   already_answered: { status: 409, title: 'Already answered', retryable: false },
   question_open: { status: 409, title: 'A question of the agent waits for its answer', retryable: false },
+  control_held: { status: 409, title: 'Another person drives this browser', retryable: true },
   disclosure_required: { status: 409, title: 'The disclosure was not accepted yet', retryable: false },
   idempotency_in_progress: {
     status: 409,
@@ -63,6 +66,7 @@ export const ERRORS = {
   rate_limited: { status: 429, title: 'Too many requests', retryable: true },
   internal: { status: 500, title: 'Something went wrong on the server', retryable: true },
   storage: { status: 503, title: 'The store did not take the write', retryable: true },
+  browser_unavailable: { status: 503, title: 'The browser cannot be reached here', retryable: true },
   draining: { status: 503, title: 'The server is shutting down', retryable: true },
 } as const satisfies Record<string, { status: number; title: string; retryable: boolean }>
 

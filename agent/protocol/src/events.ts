@@ -64,7 +64,7 @@ export type Producer = (typeof PRODUCERS)[number]
  * Producers that are declared and not built yet: nothing writes their types. A gate reads the sources for
  * that.
  */
-export const NOT_BUILT: readonly Producer[] = ['browser']
+export const NOT_BUILT: readonly Producer[] = []
 
 /** Families group the types for people: colours and filters of the EVENTS tab, sections of docs/events.md. */
 export const FAMILIES = [
@@ -1625,7 +1625,15 @@ export const EVENTS = {
     'browser',
     'A browser was allocated to the agent.',
     {},
-    { extra: { session_id: id, browser_id: id }, summary: d => `browser ${short(d.browser_id)}` },
+    {
+      extra: {
+        session_id: id,
+        browser_id: id,
+        provider: z.enum(['local', 'cdp']).optional(),
+        version: z.string().optional(),
+      },
+      summary: d => `browser ${short(d.browser_id)}`,
+    },
   ),
   'browser.destroyed': def(
     'browser',
@@ -1633,8 +1641,12 @@ export const EVENTS = {
     'The browser was torn down.',
     {},
     {
-      extra: { session_id: id, browser_id: id.nullable() },
-      summary: d => (d.browser_id === null ? 'no browser was left' : `browser ${short(d.browser_id)}`),
+      extra: {
+        session_id: id,
+        browser_id: id,
+        reason: z.enum(['closed', 'idle', 'limit', 'archived', 'shutdown', 'crashed', 'moved', 'lost']),
+      },
+      summary: d => join(`browser ${short(d.browser_id)}`, d.reason),
     },
   ),
   'browser.control_granted': def(
@@ -1642,14 +1654,28 @@ export const EVENTS = {
     'browser',
     'A user took over the live view.',
     {},
-    { extra: { session_id: id, owner_user_id: id }, summary: d => `to ${short(d.owner_user_id)}` },
+    {
+      extra: { session_id: id, owner_user_id: id, browser_id: id, inbox_item_id: id.nullable() },
+      summary: d => `to ${short(d.owner_user_id)}`,
+    },
   ),
   'browser.control_returned': def(
     'browser',
     'browser',
     'The user handed the live view back.',
     {},
-    { extra: { session_id: id, released_by: z.string() }, wakes: true, summary: d => `by ${d.released_by}` },
+    {
+      extra: {
+        session_id: id,
+        released_by: z.string(),
+        browser_id: id,
+        reason: z.enum(['returned', 'expired', 'forced', 'destroyed']),
+        seconds: count,
+        inputs: count,
+        origins: z.array(z.string()).describe('scheme and host of the sites; nothing of what was typed'),
+      },
+      summary: d => join(`by ${d.released_by}`, d.reason, `${d.seconds} s`),
+    },
   ),
   'code.run_started': def(
     'code',

@@ -10,6 +10,7 @@ import { ResearchInput, ResearchView } from './research.ts'
 import { SessionBudget } from './config.ts'
 import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
 import { ADMIN_ROUTES } from './admin-routes.ts'
+import { BROWSER_ROUTES } from './browser-routes.ts'
 import { CHANNEL_ROUTES } from './channel-routes.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
 import { SESSION_STATUSES } from './session-words.ts'
@@ -695,6 +696,7 @@ export const ROUTES = {
   ...SEARCH_ROUTES,
   ...ADMIN_ROUTES,
   ...SCHEDULE_ROUTES,
+  ...BROWSER_ROUTES,
   ...CHANNEL_ROUTES,
 } as const satisfies Record<string, Route>
 

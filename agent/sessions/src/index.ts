@@ -5,6 +5,18 @@
  * command  a function of (deps, arguments)      deps   the store, the clock, fresh ids
  * raise    create an inbox item and its event    grant  the right to one retry of one gated call
  */
+export {
+  BROWSER_ALIVE_MS,
+  browserDestroyed,
+  browserProvisioned,
+  CONTROL_HOLD_MS,
+  destroyBrowser,
+  type DestroyReason,
+  type Driven,
+  grantControl,
+  returnControl,
+  type ReturnReason,
+} from './browser.ts'
 export type { Deps } from './deps.ts'
 export {
   findInboxItem,

@@ -30,6 +30,8 @@ const CODE: Record<Refusal, ErrorCode> = {
   schedule_moved: 'internal',
   code_run_exists: 'internal',
   code_run_ended: 'internal',
+  browser_moved: 'no_browser',
+  control_held: 'control_held',
 }
 
 /**
@@ -67,6 +69,8 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     wrong_status: `Cannot ${operation} a session that is ${session?.status ?? 'in another state'}.`,
     already_answered: item ? tellAnswered(item) : 'This was answered before.',
     stale_lease: 'Another worker took over.',
+    browser_moved: 'The browser is another one, or gone.',
+    control_held: 'Another person drives the browser.',
     has_title: 'The session has a title.',
     question_open: 'A question of the agent waits for its answer.',
     new_work: 'New work arrived.',

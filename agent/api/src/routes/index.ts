@@ -18,6 +18,7 @@ import {
 } from './sessions.ts'
 import { sessionWorkers } from './workers.ts'
 import { getBoard } from './board.ts'
+import * as browser from './browser.ts'
 import * as channels from './channels.ts'
 import * as schedules from './schedules.ts'
 import * as search from './search.ts'
@@ -39,6 +40,7 @@ import { putWorkspaceFile, workspaceCheckpoint } from './workspace-changes.ts'
 
 /** A handler for every route of the contract. */
 export const HANDLERS: Handlers = {
+  ...browser,
   createSession,
   listSessions,
   getSession,

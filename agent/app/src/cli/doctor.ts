@@ -1,10 +1,8 @@
 /** cairn doctor: looks at everything the service stands on, and says what to do about what is wrong. */
-import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { signingKeyProblem } from '@cairn/api'
-import { chooseSandbox } from '@cairn/harness'
+import { chooseSandbox, findBrowser } from '@cairn/harness'
 import { asError, type Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
@@ -16,7 +14,6 @@ import type { Finding } from './finding.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const run = promisify(execFile)
 const MARK = { ok: '✓', warn: '!', fail: '✗' } as const
 const LOW_DISK_BYTES = 1 << 30
 const PROBE_MS = 5_000
@@ -42,7 +39,7 @@ export const doctor = defineCommand({
       ...(await checkStore(io.env, dataDir, values.logs)),
       await checkServer(dataDir),
       ...(await checkSandbox(io.env)),
-      await checkChromium(io.env),
+      ...(await checkBrowser(io.env)),
     ]
     io.out(
       values.json
@@ -177,17 +174,21 @@ async function checkSandbox(env: Environment): Promise<Finding[]> {
   return [{ check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: standing.summary }]
 }
 
-async function checkChromium(env: Environment): Promise<Finding> {
-  const check = 'chromium'
-  const path = env['CHROMIUM'] || '/usr/bin/chromium'
+/** Whether agents have a browser here, and if not, why. */
+async function checkBrowser(env: Environment): Promise<Finding[]> {
+  const check = 'browser'
+  let config: Config
   try {
-    const { stdout } = await run(path, ['--version'], { timeout: PROBE_MS })
-    return { check, verdict: 'ok', detail: stdout.trim() }
+    config = readConfig(env).config
   } catch {
-    return {
-      check,
-      verdict: 'warn',
-      detail: `${path} does not run; only the end-to-end tests want it (apt-get install chromium)`,
-    }
+    // Said by the check of the configuration.
+    return []
   }
+  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], claims: false })
+  const standing = await findBrowser(config.browser, sandbox)
+  return [
+    standing.offered
+      ? { check, verdict: 'ok', detail: `${standing.version}, in a box (${standing.program})` }
+      : { check, verdict: 'warn', detail: `not offered: ${standing.reason}` },
+  ]
 }

@@ -15,6 +15,8 @@ import {
   readSkills,
   removeRetired,
   type Sandbox,
+  startBrowsers,
+  type StartedBrowsers,
   startHarness,
   startMcpServers,
 } from '@cairn/harness'
@@ -36,6 +38,8 @@ type WorkerDeps = Pick<
     scriptedUrls: Readonly<Record<string, string>>
   }
 
+export type StartedWorker = { harness: Harness; browsers: StartedBrowsers | null }
+
 export async function startWorker(
   {
     config,
@@ -53,7 +57,7 @@ export async function startWorker(
     scriptedUrls,
   }: WorkerDeps,
   parts: AsyncDisposableStack,
-): Promise<Harness> {
+): Promise<StartedWorker> {
   const mcp = startMcpServers({
     servers: config.mcp_servers,
     env,
@@ -67,6 +71,18 @@ export async function startWorker(
     proxy: sandbox.proxy,
     quota: createQuota(config.sandbox),
   })
+  const workerId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+  const browsers = await startBrowsers({
+    config: config.browser,
+    env,
+    sandbox,
+    store,
+    dataDir,
+    workerId,
+    quota: createQuota(config.sandbox),
+    log: (level, message, fields) => log[level](message, fields),
+  })
+  parts.defer(() => browsers?.stop())
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const codingAgents = boxedAgents({ config, env, dataDir, sandbox, scriptedUrls, program: ownProgram() })
@@ -84,11 +100,11 @@ export async function startWorker(
     ...(linkedWorkspaces === true
       ? { makeFolder: async (root, id) => realpath(await makeSessionFolder(root, id)) }
       : {}),
-    workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
+    workerId,
     newId: randomUUID,
     // Read anew for every turn: servers come and go.
     get tools() {
-      return [...tools, ...mcp.tools()]
+      return [...tools, ...(browsers?.tools ?? []), ...mcp.tools()]
     },
     log: (level, message, fields) => log[level](message, fields),
   })
@@ -102,7 +118,7 @@ export async function startWorker(
       log: (level, message, fields) => log[level](message, fields),
     }),
   )
-  return harness
+  return { harness, browsers }
 }
 
 /**

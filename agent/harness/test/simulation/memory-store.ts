@@ -277,6 +277,9 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
           value => (value as StoredTimer[]).map(timer => toTimer(timer, ttl)),
         ),
     },
+    get browsers() {
+      return never('browsers')()
+    },
     get channels() {
       return never('channels')()
     },

@@ -23,6 +23,19 @@ CREATE TABLE board_notes (
   PRIMARY KEY (root_id, seq)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE browser_instances (
+  session_id TEXT PRIMARY KEY,
+  browser_id TEXT,                     -- NULL: there is none at the moment
+  worker_id TEXT,
+  alive_until INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  holder_user_id TEXT,                 -- NULL: the agent
+  held_since INTEGER,
+  control_until INTEGER,
+  sealed_state TEXT,                   -- cookies and local storage, encrypted
+  state_until INTEGER
+) STRICT;
+
 CREATE TABLE channel_connections (
   id TEXT PRIMARY KEY,
   org_id TEXT NOT NULL,
@@ -436,6 +449,8 @@ CREATE TABLE users (
   created_at INTEGER NOT NULL,
   disabled_at INTEGER
 ) STRICT;
+
+CREATE INDEX browsers_alive ON browser_instances (alive_until) WHERE browser_id IS NOT NULL;
 
 CREATE INDEX channel_deliveries_by_state ON channel_deliveries (connection_id, state, updated_at);
 

@@ -1,13 +1,21 @@
 /** Channels on Postgres: every statement in a transaction of its own, on the pool. */
 import { CHANNEL_READS } from '../channel-sql.ts'
-import { channelStatement, createChannelStore } from '../channel-store.ts'
+import { type BrowserStore, createBrowserStore } from '../browsers.ts'
+import { type AskChannel, channelStatement, createChannelStore } from '../channel-store.ts'
 import type { ChannelStore } from '../channels.ts'
 import type { Database } from './connections.ts'
 
-export const createChannels = (db: Database, now: () => number, readOnly: boolean): ChannelStore =>
-  createChannelStore((name, values) => {
+/** Channels and browsers, whose statements are asked for by name. */
+export function createNamedStores(
+  db: Database,
+  now: () => number,
+  readOnly: boolean,
+): { channels: ChannelStore; browsers: BrowserStore } {
+  const ask: AskChannel = (name, values) => {
     const repeatable = CHANNEL_READS.has(name)
     return readOnly && !repeatable
       ? Promise.reject(new Error('[postgres store] it was opened for reading only'))
       : db.query(channelStatement(name), values, { repeatable })
-  }, now)
+  }
+  return { channels: createChannelStore(ask, now), browsers: createBrowserStore(ask, now) }
+}

@@ -8,6 +8,7 @@ import type { StoredSession } from '../session-rows.ts'
 import type { Decider } from '../commit.ts'
 import type { EncodedRow } from '../writer-messages.ts'
 import { guardOfChannel } from '../change-channel.ts'
+import { guardOfBrowser } from '../browsers.ts'
 import { channelStatement } from '../channel-store.ts'
 import { changeBoard } from './change-board.ts'
 import { changeCodeRun } from './change-code-run.ts'
@@ -217,6 +218,13 @@ export async function changeRow(
     case 'channel.route':
     case 'channel.disclosed': {
       const { name, values, refusing } = guardOfChannel(row, at, first, change)
+      if ((await ask(channelStatement(name), values)).length === 0) throw refusing()
+      return NONE
+    }
+    case 'browser.open':
+    case 'browser.control':
+    case 'browser.close': {
+      const { name, values, refusing } = guardOfBrowser(row, at, change)
       if ((await ask(channelStatement(name), values)).length === 0) throw refusing()
       return NONE
     }

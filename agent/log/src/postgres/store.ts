@@ -4,7 +4,7 @@ import { asError } from '@cairn/protocol'
 import { createRedactor, type Redact } from '../redact.ts'
 import type { LogStore } from '../store.ts'
 import { createAccounts } from './accounts.ts'
-import { createChannels } from './channels.ts'
+import { createNamedStores } from './channels.ts'
 import { parsePostgresUrl, type PostgresAddress } from './address.ts'
 import { checkStore } from './check.ts'
 import {
@@ -141,8 +141,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
     accounts: createAccounts(db, now),
     coordination: { ...createCoordinationReader(db), claimTimers },
-    channels: createChannels(db, now, readOnly),
     search,
+    ...createNamedStores(db, now, readOnly),
     agreeOn: (name, ours) => agreeOn(db, name, ours),
   }
 }

@@ -1,0 +1,113 @@
+/**
+ * One Chromium in a box of its own. The box has no network but its proxy, none of the workspace, and one
+ * private folder, where downloads land and uploads are laid out; the profile is memory of the box.
+ */
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { asError, type GovernanceConfig } from '@cairn/protocol'
+import type { BrowserContext } from 'playwright-core'
+import { type Box, boxId, type SandboxProvider } from '../sandbox/box.ts'
+import type { BoxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
+import { COMMAND_PATH } from '../sandbox/program.ts'
+import { CHROMIUM_FLAGS, CHROMIUM_POLICY, POLICY_FILE } from './chromium.ts'
+import { INIT_SCRIPT } from './sensitive-fields.ts'
+
+export const VIEWPORT = { width: 1280, height: 800 }
+const PROFILE = '/tmp/profile'
+const LAUNCH_MS = 30_000
+
+export type LaunchOptions = {
+  provider: SandboxProvider
+  proxy: PolicyProxy
+  session_id: string
+  egress: GovernanceConfig['egress']
+  program: string
+  memory_mb: number
+  /** Cookies and local storage of an earlier browser of the session, as Playwright keeps them. */
+  storage?: Awaited<ReturnType<BrowserContext['storageState']>>
+}
+
+export type Launched = {
+  context: BrowserContext
+  /** Of the service, never seen by other boxes; holds `downloads`, `uploads` and `output`. */
+  folder: string
+  refusals(): readonly string[]
+  /** Ends its processes, and nothing else. */
+  kill(): void
+  /** Ends the browser and everything of it. */
+  close(): Promise<void>
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+export async function launchBrowser(options: LaunchOptions): Promise<Launched> {
+  const { provider, proxy, session_id, egress, program, memory_mb, storage } = options
+  await using undo = new AsyncDisposableStack()
+  const folder = mkdtempSync(join(tmpdir(), 'cairn-browser-'))
+  undo.defer(() => rmSync(folder, { recursive: true, force: true }))
+  for (const name of ['seen', 'output']) mkdirSync(join(folder, name))
+  const seen = join(folder, 'seen')
+  for (const name of ['downloads', 'uploads']) mkdirSync(join(seen, name))
+  const policy = join(folder, 'policy.json')
+  writeFileSync(policy, JSON.stringify(CHROMIUM_POLICY))
+  const id = boxId(session_id, 'browser')
+  const boxProxy: BoxProxy = await proxy.open({ id, egress })
+  undo.defer(() => boxProxy.close())
+  const box = provider.open({
+    id,
+    workspace: seen,
+    binds: [{ from: policy, to: POLICY_FILE, writable: false }],
+    env: { PATH: COMMAND_PATH, HOME: '/tmp', LANG: 'C.UTF-8', DBUS_SESSION_BUS_ADDRESS: 'disabled:' },
+    network: { socket: boxProxy.socket },
+    limits: { memory_mb, pids: 400, tmp_mb: 512 },
+    mayGrowFiles: true,
+    nests: true,
+  })
+  undo.defer(() => box.close())
+  const context = await start(box, folder, program)
+  if (storage !== undefined) await context.setStorageState(storage)
+  await context.addInitScript(INIT_SCRIPT)
+  const parts = undo.move()
+  return {
+    context,
+    folder,
+    refusals: () => boxProxy.refusals(),
+    kill: () => box.kill(),
+    async close() {
+      await context.close().catch(() => {
+        // It ends with its box all the same.
+      })
+      await parts.disposeAsync()
+    },
+  }
+}
+
+/** Playwright starts the program itself, so what it is given is a script that becomes the boxed one. */
+async function start(box: Box, folder: string, program: string): Promise<BrowserContext> {
+  if (box.commandLine === null) throw new Error('this sandbox cannot hold a browser')
+  const { argv, env, adopt } = box.commandLine([program])
+  const launcher = join(folder, 'launch')
+  const pidFile = join(folder, 'pid')
+  writeFileSync(launcher, `#!/bin/sh\necho $$ >${quote(pidFile)}\nexec ${argv.map(quote).join(' ')} "$@"\n`)
+  chmodSync(launcher, 0o700)
+  // Loaded where a browser is started: the library occupies tens of megabytes.
+  const { chromium } = await import('playwright-core')
+  try {
+    const context = await chromium.launchPersistentContext(PROFILE, {
+      executablePath: launcher,
+      headless: true,
+      chromiumSandbox: true,
+      args: CHROMIUM_FLAGS,
+      env: { ...env },
+      viewport: VIEWPORT,
+      acceptDownloads: true,
+      downloadsPath: join(folder, 'seen', 'downloads'),
+      timeout: LAUNCH_MS,
+    })
+    adopt(Number(readFileSync(pidFile, 'utf8')))
+    return context
+  } catch (thrown) {
+    throw new Error(`the browser did not start: ${asError(thrown).message.split('\n')[0]}`, { cause: thrown })
+  }
+}

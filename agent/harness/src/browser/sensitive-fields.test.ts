@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { hideValues } from './sensitive-fields.ts'
+
+test.each([
+  ['as it is', 'the password is hunter2!x', 'the password is [hidden]'],
+  ['in an address', 'GET /in?pw=a%26b%20c', 'GET /in?pw=[hidden]', 'a&b c'],
+  ['in a form', 'pw=a%26b+c&x=1', 'pw=[hidden]&x=1', 'a&b c'],
+  ['in JSON', '{"pw":"a\\"b c"}', '{"pw":"[hidden]"}', 'a"b c'],
+  ['more than once', 'hunter2!x hunter2!x', '[hidden] [hidden]'],
+])('a value is hidden %s', (_how, text, hidden, value = 'hunter2!x') => {
+  expect(hideValues(text, [value])).toBe(hidden)
+})
+
+test('a short value is hidden in the line of its field, and stays in the words around it', () => {
+  const text = '- textbox "Pin" [ref=e5]: 12\n- paragraph: 12 items of 120'
+  expect(hideValues(text, ['12'])).toBe('- textbox "Pin" [ref=e5]: [hidden]\n- paragraph: 12 items of 120')
+})
+
+test('of two values of which one begins with the other, nothing is left', () => {
+  expect(hideValues('secret-long', ['secret', 'secret-long'])).toBe('[hidden]')
+})

@@ -1,0 +1,167 @@
+/**
+ * The browser of one session: the tools of @playwright/mcp on a context of ours, and a gate before each call.
+ *
+ * The gate is the hand-over of control: while a person drives no call runs, and a person who takes over waits
+ * for the call that runs, or ends it. The connection to Chromium stays the same one throughout.
+ */
+import { readFile, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
+import { type CallToolResult, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { CAPABILITIES } from './offered.ts'
+import { createMutex } from '../mutex.ts'
+import type { Launched } from './launch.ts'
+import type { BrowserSecrets } from './secrets.ts'
+import { collectSensitive, hideValues } from './sensitive-fields.ts'
+
+const ACTION_MS = 10_000
+const NAVIGATION_MS = 60_000
+const MAX_CHARS = 20_000
+/** So long a person who takes over waits for the call that runs. */
+const YIELD_MS = 5_000
+
+export class HeldByPerson extends Error {}
+
+export type SessionBrowser = {
+  readonly id: string
+  readonly session_id: string
+  readonly launched: Launched
+  /** Who drives: a user's id; null: the agent. */
+  holder: string | null
+  /** Epoch milliseconds. */
+  lastUsed: number
+  call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string>
+  /** Resolves when no call runs; one that takes longer is ended. Calls are refused while `holder` is set. */
+  quiet(): Promise<void>
+  /** Remembers what sensitive fields hold now, for as long as the browser lives. */
+  remember(): Promise<void>
+  hide(text: string): string
+  /** From now on this is hidden in every result. */
+  conceal(value: string): void
+  readonly secrets: BrowserSecrets
+  /** Of the frame in which the field of a snapshot lies. */
+  originOf(target: string): Promise<string>
+  close(): Promise<void>
+}
+
+export async function openSessionBrowser(
+  id: string,
+  session_id: string,
+  launched: Launched,
+  { now, secrets }: { now: () => number; secrets: BrowserSecrets },
+): Promise<SessionBrowser> {
+  const output = join(launched.folder, 'output')
+  const client = await connect(launched, output)
+  const known = new Set<string>()
+  /** One call at a time: what only reads may be asked for in parallel, and the page is one. */
+  const turn = createMutex()
+  const running = new Set<{ done: Promise<unknown>; abort: AbortController }>()
+
+  async function remember(): Promise<void> {
+    for (const value of await collectSensitive(launched.context)) known.add(value)
+  }
+
+  async function run(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
+    await remember()
+    const result = (await client.callTool({ name: tool, arguments: args }, undefined, {
+      signal,
+      timeout: NAVIGATION_MS + ACTION_MS,
+    })) as CallToolResult
+    await remember()
+    const said = result.content.map(block => (block.type === 'text' ? block.text : '')).join('\n')
+    const text = hideValues(await inPlaceOfLinks(said, output), known)
+    if (result.isError === true) throw new Error(text.replace(/^### Error\n(?:Error: )?/, ''))
+    return text
+  }
+
+  const browser: SessionBrowser = {
+    id,
+    session_id,
+    launched,
+    holder: null,
+    lastUsed: now(),
+    async call(tool, args, signal) {
+      if (browser.holder !== null) throw new HeldByPerson('a person has control of the browser')
+      const abort = new AbortController()
+      const done = turn(() => run(tool, args, AbortSignal.any([signal, abort.signal])))
+      const call = { done, abort }
+      running.add(call)
+      browser.lastUsed = now()
+      try {
+        return await done
+      } catch (thrown) {
+        if (abort.signal.aborted) throw new HeldByPerson('a person took control of the browser')
+        throw thrown
+      } finally {
+        running.delete(call)
+        browser.lastUsed = now()
+      }
+    },
+    async quiet() {
+      const calls = [...running]
+      const timer = setTimeout(() => calls.forEach(({ abort }) => abort.abort()), YIELD_MS)
+      // How each ended is its caller's to tell.
+      await Promise.allSettled(calls.map(({ done }) => done))
+      clearTimeout(timer)
+    },
+    remember,
+    hide: text => hideValues(text, known),
+    conceal: value => void known.add(value),
+    secrets,
+    async originOf(target) {
+      const page = launched.context.pages().find(each => !each.isClosed())
+      const field = await page?.locator(`aria-ref=${target}`).elementHandle({ timeout: ACTION_MS })
+      const frame = await field?.ownerFrame()
+      if (!frame) throw new Error(`there is no field ${target}`)
+      return new URL(frame.url()).origin
+    },
+    async close() {
+      await client.close()
+      await launched.close()
+    },
+  }
+  return browser
+}
+
+/** The package's server and our client, in this process. */
+async function connect({ context, folder }: Launched, output: string): Promise<Client> {
+  const { createConnection } = await import('@playwright/mcp')
+  const server = await createConnection(
+    {
+      capabilities: [...CAPABILITIES],
+      outputDir: output,
+      codegen: 'none',
+      imageResponses: 'omit',
+      timeouts: { action: ACTION_MS, navigation: NAVIGATION_MS },
+    },
+    // Its types name the context of another version of the same library.
+    () => Promise.resolve(context as never),
+  )
+  const client = new Client({ name: 'cairn', version: '1.0.0' }, { capabilities: { roots: {} } })
+  client.setRequestHandler(ListRootsRequestSchema, () => ({
+    roots: [{ uri: `file://${join(folder, 'seen', 'uploads')}`, name: 'uploads' }],
+  }))
+  const [ours, theirs] = InMemoryTransport.createLinkedPair()
+  await server.connect(theirs)
+  await client.connect(ours)
+  return client
+}
+
+const LINK =
+  /\[(Snapshot|Screenshot[^\]]*|[^\]]*)\]\(([^)\s]*\/)?((?:page|console|network|snapshot)-[\w.-]+)\)/g
+
+/** A snapshot that the package wrote to a file takes the place of its link. */
+async function inPlaceOfLinks(text: string, output: string): Promise<string> {
+  let whole = text
+  for (const [link, , , name] of text.matchAll(LINK)) {
+    if (name === undefined || !name.endsWith('.yml')) continue
+    const snapshot = await readFile(join(output, name), 'utf8')
+    whole = whole.replace(`- ${link}`, () => `\`\`\`yaml\n${snapshot}\n\`\`\``)
+  }
+  for (const name of await readdir(output))
+    if (name.endsWith('.yml') || name.endsWith('.log')) await rm(join(output, name), { force: true })
+  return whole.length > MAX_CHARS
+    ? `${whole.slice(0, MAX_CHARS)}\n[${whole.length - MAX_CHARS} characters left out: use browser_find]`
+    : whole
+}

@@ -1,0 +1,81 @@
+/** One person who watches a browser over one socket: frames go out as they are taken, input comes in. */
+import { asError } from '@cairn/protocol'
+import { createMutex } from '../mutex.ts'
+import { encodeFrame, FromViewer, type Tab, type ToViewer } from './live-messages.ts'
+import { VIEWPORT } from './launch.ts'
+import type { Frame, Screencast } from './screencast.ts'
+import type { SessionBrowser } from './session-browser.ts'
+
+/** One end of a WebSocket. */
+export type LiveSocket = {
+  send(data: string | Buffer): void
+  close(): void
+  onMessage(listener: (text: string) => void): void
+  onClose(listener: () => void): void
+}
+
+type ViewerInput = Exclude<FromViewer, { t: 'ack' }>
+export type Viewer = { person: { id: string }; say(message: ToViewer): void; close(): void }
+
+type Attached = {
+  browser: SessionBrowser
+  screencast: Screencast
+  socket: LiveSocket
+  person: { id: string }
+  tabs(): Promise<Tab[]>
+  onInput(input: ViewerInput): Promise<void>
+}
+
+export function attachViewer({ browser, screencast, socket, person, tabs, onInput }: Attached): Viewer {
+  const inOrder = createMutex()
+  let waiting: Frame | null = null
+  /** The last frame was taken. */
+  let isReady = true
+
+  const say = (message: ToViewer): void => socket.send(JSON.stringify(message))
+  function offer(frame: Frame): void {
+    waiting = isReady ? null : frame
+    if (!isReady) return
+    isReady = false
+    socket.send(encodeFrame(frame))
+  }
+  function tellTabs(): void {
+    tabs().then(
+      now => say({ t: 'tabs', tabs: now }),
+      () => {
+        // The browser went away in between, which is told by itself.
+      },
+    )
+  }
+  const unwatch = screencast.watch({ onFrame: offer, onTabs: tellTabs })
+  socket.onClose(unwatch)
+  socket.onMessage(text => {
+    const message = readMessage(text)
+    if (message === null) return socket.close()
+    if (message.t === 'ack') {
+      isReady = true
+      if (waiting !== null) offer(waiting)
+      return
+    }
+    inOrder(() => onInput(message)).catch((thrown: unknown) => {
+      // The page may refuse an address or be gone; the picture shows what came of it. Never what was typed.
+      say({ t: 'failed', message: browser.hide(asError(thrown).message.split('\n')[0] ?? '').slice(0, 300) })
+    })
+  })
+  say({ t: 'hello', browser_id: browser.id, ...VIEWPORT })
+  say({ t: 'control', holder: browser.holder, yours: browser.holder === person.id })
+  tellTabs()
+  const latest = screencast.latest()
+  if (latest !== null) offer(latest)
+  return { person, say, close: () => socket.close() }
+}
+
+/** Null for what is none of the messages. */
+function readMessage(text: string): FromViewer | null {
+  try {
+    return FromViewer.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    // No JSON.
+    return null
+  }
+}

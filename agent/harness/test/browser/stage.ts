@@ -1,0 +1,119 @@
+/** A session with a browser, and a site of the test: real Chromium in a real box, and a real store. */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type LogStore, openSqliteStore } from '@cairn/log'
+import { BrowserConfig, decodeEvent, GovernanceConfig, type SessionEvent } from '@cairn/protocol'
+import { createSession } from '@cairn/sessions'
+import { type Browsers, createBrowsers } from '../../src/browser/browsers.ts'
+import { findChromium } from '../../src/browser/chromium.ts'
+import { createStateKeeper } from '../../src/browser/kept-state.ts'
+import { createLiveBrowsers, type LiveBrowsers } from '../../src/browser/live-browsers.ts'
+import { browserTools } from '../../src/browser/tools.ts'
+import { systemClock } from '../../src/clock.ts'
+import { createPolicyProxy, type PolicyProxy } from '../../src/sandbox/policy-proxy.ts'
+import type { ToolContext } from '../../src/tools/tool.ts'
+import { boxed } from '../sandbox/providers.ts'
+import { alice } from '../tools/bench.ts'
+import { makeContext, makeFolder } from '../tools/tool-context.ts'
+
+export type BrowserStage = {
+  site: string
+  /** What reached the site: method, host, path. */
+  seen: string[]
+  store: LogStore
+  session_id: string
+  context: ToolContext
+  browsers: Browsers
+  live: LiveBrowsers
+  proxy: PolicyProxy
+  /** Runs a tool and commits what it began, as a turn does; gives what the model would read. */
+  call(name: string, args?: Record<string, unknown>): Promise<Record<string, unknown>>
+  events(): Promise<SessionEvent[]>
+  /** The whole log as it is stored. */
+  text(): Promise<string>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+type Page = (request: IncomingMessage, response: ServerResponse) => void
+
+export const SECRETS = { crm: { value: 'crm-password-canary', origins: [] as string[] } }
+
+/** `site.test` leads here and may be reached; `inside.test` leads here and may not. */
+export async function openStage(page: Page, config: Partial<BrowserConfig> = {}): Promise<BrowserStage> {
+  const seen: string[] = []
+  const server: Server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.headers.host}${request.url}`)
+    page(request, response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const site = `http://site.test:${port}`
+  const addresses: Readonly<Record<string, string>> = {
+    'site.test': '127.0.0.1',
+    'inside.test': '127.0.0.1',
+    'metadata.test': '169.254.169.254',
+  }
+  const proxy = createPolicyProxy({
+    ports: [port],
+    resolveHost: host =>
+      addresses[host] === undefined
+        ? Promise.reject(new Error(`no such name: ${host}`))
+        : Promise.resolve([{ address: addresses[host], family: 4 }]),
+  })
+  const dir = makeFolder('browser')
+  const store = await openSqliteStore({ dir: `${dir}/log` })
+  const { id: session_id } = await createSession({ store, now: Date.now, newId: randomUUID }, ['assistant'], {
+    principal: alice,
+  })
+  const program = findChromium('chromium')
+  if (program === null) throw new Error('there is no Chromium: apt-get install chromium')
+  const clock = systemClock
+  const log = () => {}
+  const browsers = createBrowsers({
+    provider: await boxed(),
+    proxy,
+    program,
+    version: 'Chromium',
+    store,
+    workerId: 'worker',
+    config: BrowserConfig.parse(config),
+    secrets: new Map([['crm', { ...SECRETS.crm, origins: [site] }]]),
+    kept: createStateKeeper(store, dir),
+    clock,
+    log,
+  })
+  const live = createLiveBrowsers({ browsers, store, clock, log })
+  const tools = new Map(browserTools({ browsers, evaluate: true }).map(tool => [tool.name, tool]))
+  const { egress } = GovernanceConfig.parse({ egress: { internal: ['site.test'] } })
+  const context = makeContext({ session_id, egress, timeoutMs: 60_000 })
+  const read = async () => (await store.read(session_id, 0, 1000)).map(({ json }) => json)
+  return {
+    site,
+    seen,
+    store,
+    session_id,
+    context,
+    browsers,
+    live,
+    proxy,
+    async call(name, args = {}) {
+      const tool = tools.get(name)
+      if (tool === undefined) throw new Error(`no tool ${name}`)
+      const { content, events = [] } = await tool.run(args, context)
+      if (events.length > 0) await store.commit({ session_id, events })
+      return typeof content === 'string' ? { page: content } : content
+    },
+    events: async () => (await read()).map(decodeEvent),
+    text: async () => (await read()).join('\n'),
+    async [Symbol.asyncDispose]() {
+      live.stop()
+      await browsers.stop()
+      await proxy.close()
+      server.closeAllConnections()
+      server.close()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,75 @@
+/** The browser of a session over the API: looked at, taken over, given back. routes.ts takes these up. */
+import { z } from 'zod'
+
+const timestamp = z.string()
+const onSession = { access: 'any', alias: true } as const
+const byPerson = { access: 'user', alias: false } as const
+
+const BrowserTab = z.object({ url: z.string(), title: z.string(), front: z.boolean() })
+export const BrowserView = z
+  .object({
+    browser_id: z.string(),
+    status: z.enum(['live', 'user_control']),
+    holder: z
+      .object({ user_id: z.string(), name: z.string() })
+      .nullable()
+      .describe('who drives; null: the agent'),
+    control_until: timestamp.nullable(),
+    url: z.string().nullable(),
+    title: z.string().nullable(),
+    tabs: z.array(BrowserTab),
+    viewport: z.object({ width: z.int(), height: z.int() }),
+  })
+  .meta({ id: 'Browser' })
+export type BrowserView = z.output<typeof BrowserView>
+
+export const BROWSER_ROUTES = {
+  getBrowser: {
+    method: 'GET',
+    path: '/sessions/{id}/browser',
+    summary: 'The browser of a session; 404 `no_browser` where there is none',
+    ...onSession,
+    status: 200,
+    answer: BrowserView,
+  },
+  controlBrowser: {
+    method: 'POST',
+    path: '/sessions/{id}/browser/control',
+    summary: 'Take over the browser, or give it back. One person at a time; an administrator may force it',
+    ...byPerson,
+    body: z.strictObject({
+      action: z.enum(['acquire', 'release', 'force']),
+      inbox_item_id: z.string().optional().describe('the item that asks for it'),
+    }),
+    status: 200,
+    answer: z.object({
+      outcome: z.enum(['granted', 'refreshed', 'released']),
+      control_until: timestamp.nullable(),
+    }),
+  },
+  destroyBrowser: {
+    method: 'DELETE',
+    path: '/sessions/{id}/browser',
+    summary: 'Close the browser',
+    ...onSession,
+    status: 204,
+  },
+  browserScreenshot: {
+    method: 'GET',
+    path: '/sessions/{id}/browser/screenshot',
+    summary: 'What the browser shows; 404 while another person drives it',
+    ...onSession,
+    status: 200,
+    answer: z.object({ image: z.string().describe('a data: URL with a JPEG') }),
+  },
+  browserTicket: {
+    method: 'POST',
+    path: '/sessions/{id}/browser/live-ticket',
+    summary:
+      'A ticket for the live view, once and within 30 s: a WebSocket to ' +
+      '`/v1/sessions/{id}/browser/live?ticket=`',
+    ...byPerson,
+    status: 200,
+    answer: z.object({ ticket: z.string(), expires_at: timestamp }),
+  },
+} as const
