@@ -82,6 +82,7 @@ const events = createRoute({
   },
 })
 const workers = createRoute({ getParentRoute: () => session, path: '/workers' })
+const browser = createRoute({ getParentRoute: () => session, path: '/browser' })
 const inbox = createRoute({
   getParentRoute: () => shell,
   path: '/inbox',
@@ -140,7 +141,7 @@ const tree = root.addChildren([
   shell.addChildren([
     home,
     sessions,
-    session.addChildren([chat, workers, events]),
+    session.addChildren([chat, workers, browser, events]),
     inbox,
     missions,
     mission,

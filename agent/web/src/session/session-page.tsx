@@ -2,17 +2,20 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useRouterState, useSearch } from '@tanstack/react-router'
 import { Suspense, lazy, useCallback, useEffect } from 'react'
+import type { Session } from '@cairn/protocol'
 import { describeError, isMissing } from '../api.ts'
 import { noteSession, sessionQuery } from '../queries.ts'
 import { titleMark } from '../sessions/session-state.tsx'
 import { BackIcon } from '../ui/icons.tsx'
 import { isSection, type Section } from '../rail/sections.ts'
 import { ChatTab } from '../chat/chat-tab.tsx'
+import type { FollowedSession } from './followed-session.ts'
 import { SessionHead } from './session-head.tsx'
 import { SessionTabs, type View, panelProps } from './session-tabs.tsx'
 import { useSessionLog } from './use-session-log.ts'
 import './session.css'
 
+const BrowserTab = lazy(async () => ({ default: (await import('../browser/browser-tab.tsx')).BrowserTab }))
 const EventsTab = lazy(async () => ({ default: (await import('../events/events-tab.tsx')).EventsTab }))
 const Rail = lazy(() => import('../rail/rail.tsx'))
 const WorkersTab = lazy(async () => ({ default: (await import('../workers/workers-tab.tsx')).WorkersTab }))
@@ -57,7 +60,7 @@ function OpenSession({ id }: { id: string }) {
     )
   }
   const { section, showSection, showEvent, showPlan } = places
-  const open: View = /\/events\/?$/.test(path) ? 'events' : /\/workers\/?$/.test(path) ? 'workers' : 'chat'
+  const open: View = VIEWS.find(view => path.replace(/\/$/, '').endsWith(`/${view}`)) ?? 'chat'
   return (
     <div className="session">
       <header className="session-head">
@@ -70,6 +73,7 @@ function OpenSession({ id }: { id: string }) {
           view={open}
           events={log.index.events.length - log.index.deltas}
           hasWorkers={log.index.countByType.has('worker.spawned')}
+          hasBrowser={log.index.countByType.has('browser.provisioned')}
           isRailOpen={open === 'chat' && section !== null}
           onRail={open === 'chat' ? () => showSection(section === null ? lastSection : null) : null}
         />
@@ -86,16 +90,28 @@ function OpenSession({ id }: { id: string }) {
           </>
         ) : (
           <Suspense fallback={<p className="empty">Loading …</p>}>
-            {open === 'workers' ? (
-              <WorkersTab log={log} session={session} />
-            ) : (
-              <EventsTab log={log} session={session} />
-            )}
+            <LoadedView view={open} log={log} session={session} />
           </Suspense>
         )}
       </div>
     </div>
   )
+}
+
+/** Those that have a path of their own below the session's; each is loaded when it is opened. */
+const VIEWS = ['workers', 'browser', 'events'] as const
+
+type Loaded = { view: (typeof VIEWS)[number]; log: FollowedSession; session: Session | undefined }
+
+function LoadedView({ view, log, session }: Loaded) {
+  switch (view) {
+    case 'workers':
+      return <WorkersTab log={log} session={session} />
+    case 'browser':
+      return <BrowserTab sessionId={log.id} />
+    case 'events':
+      return <EventsTab log={log} session={session} />
+  }
 }
 
 /** What the rail showed last, for the next time it is opened. */

@@ -9,7 +9,7 @@ import type { KeyboardEvent } from 'react'
 import { formatCount } from '../format.ts'
 import { PanelIcon } from '../ui/page-icons.tsx'
 
-export type View = 'chat' | 'workers' | 'events'
+export type View = 'chat' | 'workers' | 'browser' | 'events'
 export const panelProps = (view: View) =>
   ({
     id: `panel-${view}`,
@@ -36,12 +36,14 @@ type Props = {
   events: number
   /** Whether it has made any: else there is no tab for them. */
   hasWorkers: boolean
+  /** Whether it has had a browser. */
+  hasBrowser: boolean
   isRailOpen: boolean
   /** Opens and closes the rail; null where there is none. */
   onRail: (() => void) | null
 }
 
-export function SessionTabs({ id, view, events, hasWorkers, isRailOpen, onRail }: Props) {
+export function SessionTabs({ id, view, events, hasWorkers, hasBrowser, isRailOpen, onRail }: Props) {
   const tab = (of: View) =>
     ({
       id: `tab-${of}`,
@@ -63,6 +65,11 @@ export function SessionTabs({ id, view, events, hasWorkers, isRailOpen, onRail }
         {(hasWorkers || view === 'workers') && (
           <Link to="/sessions/$sessionId/workers" {...tab('workers')}>
             Workers
+          </Link>
+        )}
+        {(hasBrowser || view === 'browser') && (
+          <Link to="/sessions/$sessionId/browser" {...tab('browser')}>
+            Browser
           </Link>
         )}
         <Link to="/sessions/$sessionId/events" {...tab('events')}>

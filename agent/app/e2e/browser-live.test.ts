@@ -1,0 +1,141 @@
+/**
+ * A login that only a person can do, in a real browser page: the agent meets it and asks, the person takes
+ * over, types a secret, returns, and the same turn goes on in the same browser. The secret is nowhere.
+ */
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { openBrowser, openPage, takePictures } from './browser.ts'
+import { cairn, makePlace, startServer } from './server.ts'
+import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
+
+const SECRET = 'canary-typed-by-a-person-93'
+const POLL = { timeout: PATIENCE_MS }
+
+async function startSite(): Promise<string> {
+  const site = createServer((request, response) => {
+    let body = ''
+    request.on('data', (data: Buffer) => (body += data.toString()))
+    request.on('end', () => {
+      response.setHeader('content-type', 'text/html')
+      if (request.url !== '/in') {
+        response.end(
+          '<title>Sign in</title><h1>Sign in</h1><form method=post action=/in><label>Password ' +
+            '<input name=pw type=password autofocus></label><button>Go</button></form>',
+        )
+        return
+      }
+      const isRight = body.includes(SECRET)
+      // A site that shows what it was sent is the worst case.
+      response.end(`<title>Home</title><h1>${isRight ? 'Welcome back' : 'Wrong'}</h1><p>${body}</p>`)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(site, 'listening')
+  onTestFinished(() => {
+    site.closeAllConnections()
+    site.close()
+  })
+  return `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+}
+
+const call = (name: string, args: object) => ({ tool_calls: [{ name, arguments: args }] })
+const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
+
+/** Every file below a folder, as one text. */
+const textBelow = (folder: string): string =>
+  readdirSync(folder)
+    .map(name => {
+      const path = join(folder, name)
+      return statSync(path).isDirectory() ? textBelow(path) : readFileSync(path, 'latin1')
+    })
+    .join('\n')
+
+const findings = async (page: Page) => {
+  await page.evaluate(axe.source)
+  return page.evaluate(
+    'axe.run(document, { resultTypes: ["violations"] }).then(result => result.violations.map(v => v.id))',
+  )
+}
+
+test('a login: a person takes over, types a secret, returns; the turn goes on, the secret is nowhere', async () => {
+  const site = await startSite()
+  const scenario = {
+    rules: [
+      {
+        when: { user: '^log in' },
+        steps: [
+          call('browser_navigate', { url: site }),
+          call('request_user_action', {
+            title: 'Sign in',
+            instructions: 'Type the password and press Go.',
+            reason: 'Only you know it.',
+            action_type: 'login',
+            target: site,
+          }),
+        ],
+      },
+      {
+        when: { user: 'says that this is done' },
+        steps: [call('browser_snapshot', {}), { text: 'Signed in.' }],
+      },
+      { answer: { text: 'Hm.' } },
+    ],
+  }
+  const egress = { internal: ['127.0.0.1'] }
+  const place = makePlace({ scenario, config: { agents: { assistant: { governance: { egress } } } } })
+  const server = await startServer(place)
+  const { client } = server
+  const id = await newSession(client)
+  await say(client, id, 'log in')
+  await waitFor(client, id, 0, isType('inbox.action_required'))
+
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await page.goto(`${server.url}/sessions/${id}`)
+  await by(page, 'tab-browser').click()
+  await page.locator('[data-testid="live-picture"][data-drawn]').waitFor()
+  expect(await by(page, 'browser-url').textContent()).toContain(site)
+  expect(await by(page, 'browser-asked').textContent()).toContain('Type the password')
+  expect(await findings(page)).toEqual([])
+
+  await by(page, 'browser-take').click()
+  await by(page, 'browser-return-done').waitFor()
+  await waitFor(client, id, 0, isType('browser.control_granted'))
+  const picture = page.locator('[data-testid="live-picture"][data-drives]')
+  await picture.waitFor()
+  const frame = await picture.boundingBox()
+  if (frame === null) throw new Error('the picture has no place')
+  // The field, as the page of 1280 by 800 lays it out: the first line below the heading.
+  await page.mouse.click(frame.x + (150 / 1280) * frame.width, frame.y + (80 / 800) * frame.height)
+  await page.keyboard.type(SECRET)
+  expect(await findings(page)).toEqual([])
+  await takePictures(page, 'browser')
+  await picture.focus()
+  await page.keyboard.press('Enter')
+  const view = () => client.call('getBrowser', { params: { id } })
+  await expect.poll(async () => (await view()).title, POLL).toBe('Home')
+  const { browser_id } = await view()
+  await by(page, 'browser-return-done').click()
+  await waitFor(client, id, 0, isType('browser.control_returned'))
+  const done = await waitFor(client, id, 0, isType('session.complete'))
+  const log = await readLog(client, id)
+  expect(log.findLast(isType('llm.response'))?.data.message.content).toBe('Signed in.')
+  const snapshot = log.findLast(isType('tool.result'))
+  expect(snapshot?.data.content).toContain('Welcome back')
+  expect(snapshot?.data.content).toContain('[hidden]')
+  expect((await view()).browser_id).toBe(browser_id)
+  expect(log.filter(({ type }) => type === 'browser.provisioned')).toHaveLength(1)
+  expect(endsTurn(done)).toBe(true)
+
+  // In no event, no export, no log line, and no file of the data directory: not in the store either.
+  const exported = await cairn(place, ['export', id])
+  for (const text of [JSON.stringify(log), exported.stdout, server.log(), textBelow(place.dataDir)])
+    expect(text).not.toContain(SECRET)
+  expect(troubles.filter(trouble => !/ERR_|Failed to (load|fetch)|404|WebSocket/.test(trouble))).toEqual([])
+})

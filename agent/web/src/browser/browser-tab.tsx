@@ -1,0 +1,82 @@
+/** The browser of a session: its picture as it is now, and the wheel. */
+import { useQuery } from '@tanstack/react-query'
+import { useCallback, useRef } from 'react'
+import { Button } from 'react-aria-components'
+import { client, describeError, isMissing } from '../api.ts'
+import { BrowserBar } from './browser-bar.tsx'
+import { BrowserControl } from './browser-control.tsx'
+import { LivePicture } from './live-picture.tsx'
+import { TypeForMe } from './type-for-me.tsx'
+import { useLiveView } from './use-live-view.ts'
+import './browser.css'
+
+const LOOK_MS = 3_000
+
+export function BrowserTab({ sessionId }: { sessionId: string }) {
+  const { data, error } = useQuery({
+    queryKey: ['browser', sessionId],
+    queryFn: () => client.call('getBrowser', { params: { id: sessionId } }),
+    refetchInterval: LOOK_MS,
+    retry: false,
+  })
+  if (error !== null && !isMissing(error))
+    return (
+      <p className="empty" role="alert">
+        {describeError(error)}
+      </p>
+    )
+  if (error !== null) return <NoBrowser />
+  if (data === undefined) return <p className="empty">Loading …</p>
+  return <OpenBrowser key={data.browser_id} sessionId={sessionId} holderName={data.holder?.name ?? null} />
+}
+
+const NoBrowser = () => (
+  <div className="empty" data-testid="no-browser">
+    <h2>The browser is closed</h2>
+    <p>The agent opens one when it needs it. What it is logged in to is kept for a week.</p>
+  </div>
+)
+
+function OpenBrowser({ sessionId, holderName }: { sessionId: string; holderName: string | null }) {
+  const canvas = useRef<HTMLCanvasElement | null>(null)
+  const size = useRef({ width: 1280, height: 800 })
+  const draw = useCallback((bitmap: ImageBitmap, now: { width: number; height: number }) => {
+    const element = canvas.current
+    if (element === null) return
+    size.current = now
+    if (element.width !== bitmap.width) element.width = bitmap.width
+    if (element.height !== bitmap.height) element.height = bitmap.height
+    element.getContext('2d')?.drawImage(bitmap, 0, 0)
+    element.dataset['drawn'] = 'true'
+    bitmap.close()
+  }, [])
+  const { view, say } = useLiveView(sessionId, draw)
+  if (view.state === 'none') return <NoBrowser />
+  const front = view.tabs.find(tab => tab.front)
+  return (
+    <section className="browser" aria-label="Browser" data-yours={view.yours || undefined}>
+      <BrowserControl sessionId={sessionId} view={view} holderName={holderName} />
+      <BrowserBar tabs={view.tabs} drives={view.yours} say={say} />
+      {view.dialog !== null && view.yours && (
+        <div className="browser-dialog" role="alertdialog" aria-label="The page asks">
+          <p>{view.dialog.message}</p>
+          <Button className="button" onPress={() => say({ t: 'dialog', accept: false })}>
+            Cancel
+          </Button>
+          <Button className="button primary" onPress={() => say({ t: 'dialog', accept: true })}>
+            OK
+          </Button>
+        </div>
+      )}
+      {view.problem !== null && (
+        <p className="browser-problem" role="alert">
+          {view.problem}
+        </p>
+      )}
+      <div className="browser-picture">
+        <LivePicture canvas={canvas} size={size} drives={view.yours} title={front?.title ?? ''} say={say} />
+      </div>
+      {view.yours && <TypeForMe say={say} />}
+    </section>
+  )
+}
