@@ -19,7 +19,6 @@ import {
   createModels,
   readSkillsAnew,
   type Sandbox,
-  type StartedBrowsers,
   type Standing,
   startScriptedProviders,
 } from '@cairn/harness'
@@ -34,7 +33,7 @@ import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
 import { beginChannels } from './serve/begin-channels.ts'
 import { readVersion } from './version.ts'
-import { startWorker } from './serve/start-worker.ts'
+import { type StartedWorker, startWorker } from './serve/start-worker.ts'
 
 /** What a process on a shared database does: answer requests, run turns, or both. */
 export const ROLES = ['all', 'api', 'worker'] as const
@@ -98,8 +97,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const mounts = role === 'worker' ? [] : await beginChannels(options, store, admin, report, parts)
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
-  let activeTurns = (): number => 0
-  let browsers: StartedBrowsers | null = null
+  let worker: StartedWorker | null = null
   const api = await createApi({
     store,
     config,
@@ -115,8 +113,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     metrics,
     mounts,
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
-    browsers: () => browsers?.live ?? null,
-    harnessStats: () => ({ active_turns: activeTurns() }),
+    browsers: () => worker?.browsers?.live ?? null,
+    harnessStats: () => ({ active_turns: worker?.harness.active() ?? 0 }),
   })
   parts.defer(() => api.close())
   // By now the data directory has its key, made here or shared by whoever is on the database.
@@ -128,15 +126,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const url = reachableUrl(address)
   if (role !== 'worker') parts.defer(announceServer(dataDir, { url, pid: process.pid }))
 
-  const worker =
+  worker =
     sandbox === null
       ? null
       : await startWorker(
           { ...options, store, models, secrets, redact, log, sandbox, scriptedUrls: scripted.urls },
           parts,
         )
-  if (worker !== null) activeTurns = worker.harness.active
-  browsers = worker?.browsers ?? null
 
   parts.defer(store.search.follow())
   const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))

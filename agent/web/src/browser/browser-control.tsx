@@ -1,7 +1,7 @@
 /** Who drives the browser, and the buttons that change it; when the agent asks for it, with what it asks. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
-import type { InboxItem } from '@cairn/protocol'
+import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import type { LiveView } from './use-live-view.ts'
 
@@ -18,24 +18,14 @@ function useAskedFor(sessionId: string): InboxItem | null {
   return data?.items[0] ?? null
 }
 
-export function BrowserControl({
-  sessionId,
-  view,
-  holderName,
-}: {
-  sessionId: string
-  view: LiveView
-  holderName: string | null
-}) {
+type Change = { action: 'acquire' | 'release'; done?: InboxItem }
+
+function useChange(sessionId: string, asked: InboxItem | null) {
   const queries = useQueryClient()
-  const asked = useAskedFor(sessionId)
-  const change = useMutation({
-    mutationFn: async ({ action, done }: { action: 'acquire' | 'release'; done?: InboxItem }) => {
-      const inbox_item_id = action === 'acquire' ? asked?.id : undefined
-      await client.call('controlBrowser', {
-        params: { id: sessionId },
-        body: { action, ...(inbox_item_id === undefined ? {} : { inbox_item_id }) },
-      })
+  return useMutation({
+    mutationFn: async ({ action, done }: Change) => {
+      const forItem = action === 'acquire' && asked !== null ? { inbox_item_id: asked.id } : {}
+      await client.call('controlBrowser', { params: { id: sessionId }, body: { action, ...forItem } })
       if (done !== undefined)
         await client.call('respondInbox', { params: { item_id: done.id }, body: { completed: true } })
     },
@@ -45,46 +35,49 @@ export function BrowserControl({
         queries.invalidateQueries({ queryKey: ['browser', sessionId] }),
       ]),
   })
-  const instructions = asked?.body ?? null
+}
+
+type Props = { sessionId: string; view: LiveView; holderName: string | null }
+
+function driver({ yours, holder }: LiveView, holderName: string | null): string {
+  if (yours) return 'You drive. What you type is not recorded; the agent waits.'
+  return `${holder === null ? 'The agent' : (holderName ?? 'Another person')} drives; you watch.`
+}
+
+export function BrowserControl({ sessionId, view, holderName }: Props) {
+  const asked = useAskedFor(sessionId)
+  const change = useChange(sessionId, asked)
   return (
-    <div
-      className="browser-control"
-      data-holder={view.yours ? 'you' : view.holder === null ? 'agent' : 'other'}
-    >
+    <div className="browser-control">
       {asked !== null && (
         <p className="browser-asked" data-testid="browser-asked">
-          <strong>{asked.title}</strong> {instructions}
+          <strong>{visibleText(asked.title)}</strong> {asked.body === null ? '' : visibleText(asked.body)}
         </p>
       )}
       <p className="browser-holder" role="status" data-testid="browser-holder">
-        {view.yours
-          ? 'You drive. What you type is not recorded; the agent waits.'
-          : view.holder === null
-            ? 'The agent drives; you watch.'
-            : `${holderName ?? 'Another person'} drives; you watch.`}
+        {driver(view, holderName)}
       </p>
-      {view.yours ? (
-        <>
-          <Button
-            className="button"
-            isDisabled={change.isPending}
-            onPress={() => change.mutate({ action: 'release' })}
-            data-testid="browser-return"
-          >
-            Return
-          </Button>
-          {asked !== null && (
-            <Button
-              className="button primary"
-              isDisabled={change.isPending}
-              onPress={() => change.mutate({ action: 'release', done: asked })}
-              data-testid="browser-return-done"
-            >
-              Return and mark done
-            </Button>
-          )}
-        </>
-      ) : (
+      {view.yours && (
+        <Button
+          className="button"
+          isDisabled={change.isPending}
+          onPress={() => change.mutate({ action: 'release' })}
+          data-testid="browser-return"
+        >
+          Return
+        </Button>
+      )}
+      {view.yours && asked !== null && (
+        <Button
+          className="button primary"
+          isDisabled={change.isPending}
+          onPress={() => change.mutate({ action: 'release', done: asked })}
+          data-testid="browser-return-done"
+        >
+          Return and mark done
+        </Button>
+      )}
+      {!view.yours && (
         <Button
           className="button primary"
           isDisabled={change.isPending || view.state !== 'live' || view.holder !== null}
