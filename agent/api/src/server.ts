@@ -159,9 +159,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
       isDraining = true
       streams.close()
       views.close()
-      const closed = closeServer(server)
-      server.closeAllConnections()
-      return closed
+      return endServer(server)
     },
   }
 }
@@ -174,6 +172,12 @@ const listen = (server: Server, port: number, host: string): Promise<AddressInfo
       resolve(server.address() as AddressInfo)
     })
   })
+
+function endServer(server: Server): Promise<void> {
+  const closed = closeServer(server)
+  server.closeAllConnections()
+  return closed
+}
 
 const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve, reject) => {
