@@ -1,5 +1,5 @@
 /** The ways a request fails: the server refused it, or no answer came that we can read. */
-import { ERRORS } from '@cairn/protocol'
+import type { ErrorCode } from '@cairn/protocol'
 
 /** RFC 9457 problem document; members beyond these (`decision`, …) are kept. */
 export type ProblemDocument = {
@@ -12,6 +12,9 @@ export type ProblemDocument = {
   errors?: { path: string; message: string }[] | undefined
   [member: string]: unknown
 }
+
+/** Worth another try though their status is not; a test holds the table of the protocol against it. */
+const TELL_MORE: readonly string[] = ['idempotency_in_progress'] satisfies ErrorCode[]
 
 /** The server refused or failed; `problem` says why, `code` is of the table in protocol/errors.ts. */
 export class ApiError extends Error {
@@ -32,10 +35,7 @@ export class ApiError extends Error {
   }
   /** Whether the same request may succeed later. */
   get retryable(): boolean {
-    const known = Object.hasOwn(ERRORS, this.code)
-      ? ERRORS[this.code as keyof typeof ERRORS].retryable
-      : false
-    return known || this.status === 408 || this.status === 429 || this.status >= 500
+    return TELL_MORE.includes(this.code) || this.status === 408 || this.status === 429 || this.status >= 500
   }
 }
 

@@ -1,3 +1,4 @@
+import { ERRORS } from '@cairn/protocol'
 import { expect, expectTypeOf, test } from 'vitest'
 import { ApiError, ConnectionError, createClient } from '../src/index.ts'
 import { serve } from './hostile-server.ts'
@@ -178,4 +179,12 @@ test('a service-account token asks below /v1/api where the route is, and a user-
   await expect(call('pollEvents', { params: { id: 's1' }, api: true })).rejects.toThrow(
     "[pollEvents] is not served below /v1/api: it takes a user's token only",
   )
+})
+
+test('what the table of errors calls retryable is, without the table', () => {
+  for (const [code, { status, title, retryable }] of Object.entries(ERRORS)) {
+    if (!retryable) continue
+    const error = new ApiError({ type: 'about:blank', title, status, code, detail: '', request_id: '' })
+    expect(error.retryable, code).toBe(true)
+  }
 })
