@@ -154,11 +154,14 @@ test('in a group only what is for the bot is taken, and an edit of the newest me
 test('somebody else who polls is told as a conflict, with what to do, and it ends when they do', async () => {
   const bench = await makeTelegram()
   const { telegram, start } = bench
-  telegram.fail('getUpdates', { error_code: 409, description: 'Conflict: other getUpdates' })
+  const refusal = { error_code: 409, description: 'Conflict: other getUpdates' }
+  // For as long as it takes to be seen.
+  telegram.fail('getUpdates', ...Array.from({ length: 1000 }, () => refusal))
   await start()
   await expect
     .poll(() => stateOf(bench))
     .toMatchObject({ state: 'conflict', last_error: expect.stringContaining('with the same token') })
+  telegram.fail('getUpdates')
   telegram.say('hello')
   await expect.poll(() => telegram.messages.map(({ text }) => text)).toEqual(['echo: hello'])
   expect((await stateOf(bench))?.state).toBe('live')
