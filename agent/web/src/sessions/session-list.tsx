@@ -2,19 +2,17 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { Suspense, lazy, useCallback, useEffect, useState } from 'react'
-import { describeError } from '../api.ts'
-import { noteSession, searchQuery, sessionsQuery } from '../queries.ts'
+import { noteSession, sessionsQuery } from '../queries.ts'
 import { ArchiveIcon, FilterIcon, SearchIcon } from '../ui/icons.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { byDay } from './days.ts'
+import { Failure, More } from './list-parts.tsx'
 import { countFilters, type Filters, readFilters } from '../session-filters.ts'
 import { SessionItem } from './session-item.tsx'
 import { useSessionsLive } from './sessions-live.ts'
 import './session-list.css'
 
-const SearchResults = lazy(async () => ({
-  default: (await import('./search-results.tsx')).SearchResults,
-}))
+const Search = lazy(async () => ({ default: (await import('./search-view.tsx')).Search }))
 const FilterPanel = lazy(() => import('./filter-panel.tsx'))
 
 /** A search begins when the typing pauses for so long. */
@@ -102,7 +100,9 @@ export function SessionList() {
       {wanted === '' ? (
         <Listing filters={filters} />
       ) : (
-        <Search filters={filters} wanted={wanted} isTyping={text.trim() !== wanted} />
+        <Suspense fallback={null}>
+          <Search filters={filters} wanted={wanted} isTyping={text.trim() !== wanted} />
+        </Suspense>
       )}
     </section>
   )
@@ -147,77 +147,6 @@ function Listing({ filters }: { filters: Filters }) {
     </>
   )
 }
-
-type SearchProps = { filters: Filters; wanted: string; isTyping: boolean }
-
-function Search({ filters, wanted, isTyping }: SearchProps) {
-  const { data, error, isPending, isPlaceholderData, ...more } = useInfiniteQuery(
-    searchQuery(filters, wanted),
-  )
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = more
-  const now = useNow(20_000)
-  const open = useParams({ strict: false }).sessionId
-  const results = (data?.pages ?? []).flatMap(page => page.results)
-  // A page may be short, or empty, while there is more.
-  const isSearchingOn = hasNextPage && results.length < ENOUGH
-  useEffect(() => {
-    if (isSearchingOn && !isFetchingNextPage && !isPlaceholderData && !error) void fetchNextPage()
-  }, [isSearchingOn, isFetchingNextPage, isPlaceholderData, error, fetchNextPage])
-  const isLooking = isTyping || isPending || isPlaceholderData || isSearchingOn
-  return (
-    <>
-      <Failure error={error} />
-      <Suspense fallback={null}>
-        <SearchResults results={results} open={open} now={now} />
-      </Suspense>
-      {!error && (
-        <p className="sessions-note faint" role="status" data-testid="sessions-note">
-          {isLooking ? 'Searching …' : noteOf(wanted, filters, results.length)}
-        </p>
-      )}
-      {!isSearchingOn && <More {...more} words="Older ones" />}
-    </>
-  )
-}
-/** Results that fill the column. */
-const ENOUGH = 10
-
-/** What was searched, and that nothing was found only once everything was looked through. */
-function noteOf(wanted: string, filters: Filters, found: number): string {
-  const fitting = countFilters(filters) > 0 ? ' that fits the filters' : ''
-  const which = `${filters.archived ? 'archived ' : ''}session${fitting}`
-  return found > 0
-    ? 'Found in titles, messages, answers and tool calls.'
-    : `No ${which} has all words of “${wanted}” in one message, answer or tool call.`
-}
-
-const Failure = ({ error }: { error: Error | null }) =>
-  error && (
-    <p className="inline-error sessions-error" role="alert">
-      {describeError(error)}
-    </p>
-  )
-
-type MoreProps = {
-  hasNextPage: boolean
-  isFetchingNextPage: boolean
-  fetchNextPage: () => Promise<unknown>
-  words: string
-}
-
-const More = ({ hasNextPage, isFetchingNextPage, fetchNextPage, words }: MoreProps) =>
-  hasNextPage && (
-    <button
-      type="button"
-      className="button quiet"
-      disabled={isFetchingNextPage}
-      onClick={() => {
-        void fetchNextPage()
-      }}
-    >
-      {isFetchingNextPage ? 'Loading …' : words}
-    </button>
-  )
 
 /** A value once it has not changed for so long. */
 function useSettled(value: string, ms: number): string {

@@ -1,0 +1,30 @@
+/** What the list and the search share: a failure, and the way to more. */
+import { describeError } from '../api.ts'
+
+export const Failure = ({ error }: { error: Error | null }) =>
+  error && (
+    <p className="inline-error sessions-error" role="alert">
+      {describeError(error)}
+    </p>
+  )
+
+type MoreProps = {
+  hasNextPage: boolean
+  isFetchingNextPage: boolean
+  fetchNextPage: () => Promise<unknown>
+  words: string
+}
+
+export const More = ({ hasNextPage, isFetchingNextPage, fetchNextPage, words }: MoreProps) =>
+  hasNextPage && (
+    <button
+      type="button"
+      className="button quiet"
+      disabled={isFetchingNextPage}
+      onClick={() => {
+        void fetchNextPage()
+      }}
+    >
+      {isFetchingNextPage ? 'Loading …' : words}
+    </button>
+  )

@@ -1,0 +1,50 @@
+/** The sessions that hold the words that were typed; loaded when somebody searches. */
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { searchQuery } from '../queries.ts'
+import { countFilters, type Filters } from '../session-filters.ts'
+import { useNow } from '../ui/use-now.ts'
+import { Failure, More } from './list-parts.tsx'
+import { SearchResults } from './search-results.tsx'
+
+type SearchProps = { filters: Filters; wanted: string; isTyping: boolean }
+
+export function Search({ filters, wanted, isTyping }: SearchProps) {
+  const { data, error, isPending, isPlaceholderData, ...more } = useInfiniteQuery(
+    searchQuery(filters, wanted),
+  )
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = more
+  const now = useNow(20_000)
+  const open = useParams({ strict: false }).sessionId
+  const results = (data?.pages ?? []).flatMap(page => page.results)
+  // A page may be short, or empty, while there is more.
+  const isSearchingOn = hasNextPage && results.length < ENOUGH
+  useEffect(() => {
+    if (isSearchingOn && !isFetchingNextPage && !isPlaceholderData && !error) void fetchNextPage()
+  }, [isSearchingOn, isFetchingNextPage, isPlaceholderData, error, fetchNextPage])
+  const isLooking = isTyping || isPending || isPlaceholderData || isSearchingOn
+  return (
+    <>
+      <Failure error={error} />
+      <SearchResults results={results} open={open} now={now} />
+      {!error && (
+        <p className="sessions-note faint" role="status" data-testid="sessions-note">
+          {isLooking ? 'Searching …' : noteOf(wanted, filters, results.length)}
+        </p>
+      )}
+      {!isSearchingOn && <More {...more} words="Older ones" />}
+    </>
+  )
+}
+/** Results that fill the column. */
+const ENOUGH = 10
+
+/** What was searched, and that nothing was found only once everything was looked through. */
+function noteOf(wanted: string, filters: Filters, found: number): string {
+  const fitting = countFilters(filters) > 0 ? ' that fits the filters' : ''
+  const which = `${filters.archived ? 'archived ' : ''}session${fitting}`
+  return found > 0
+    ? 'Found in titles, messages, answers and tool calls.'
+    : `No ${which} has all words of “${wanted}” in one message, answer or tool call.`
+}
