@@ -10,6 +10,7 @@ const DATES: Record<string, string> = {
   'agent/app/src/cli/serve.ts': 'lines of the log carry a date',
   'agent/app/src/cli/token.ts': 'a service account expires on a date',
   'agent/app/src/cli/login.ts': 'a login link ends on a date',
+  'agent/web/src/sessions/search-query.ts': 'as in queries.ts',
   'agent/web/src/queries.ts': 'a list of what changed in the last days begins at a date',
   'agent/app/src/local/local-admin.ts': 'a token expires on a date',
   'agent/app/src/main.ts': 'the dates of the service; a login link expires on one',

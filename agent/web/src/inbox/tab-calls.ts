@@ -1,7 +1,6 @@
 /** What waits is told to a person who looks elsewhere: on the tab, and by notifications if they want them. */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import { visibleText } from '@cairn/protocol'
 import { inboxQuery, needsAnswer } from '../queries.ts'
 import { wantsNotices } from './notices.ts'
 
@@ -37,13 +36,7 @@ export function useNotices(): void {
     const waiting = data.filter(needsAnswer)
     const fresh = known.current === null ? [] : waiting.filter(({ id }) => !known.current?.has(id))
     known.current = new Set(waiting.map(({ id }) => id))
-    if (document.visibilityState === 'visible' || !wantsNotices()) return
-    for (const { id, title, session_id } of fresh) {
-      const notice = new Notification('Cairn', { body: visibleText(title), tag: id })
-      notice.addEventListener('click', () => {
-        window.focus()
-        window.location.assign(`/sessions/${encodeURIComponent(session_id)}`)
-      })
-    }
+    if (fresh.length === 0 || document.visibilityState === 'visible' || !wantsNotices()) return
+    void import('./show-notices.ts').then(({ showNotices }) => showNotices(fresh))
   }, [data])
 }

@@ -2,10 +2,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { searchQuery } from '../queries.ts'
 import { countFilters, type Filters } from '../session-filters.ts'
 import { useNow } from '../ui/use-now.ts'
 import { Failure, More } from './list-parts.tsx'
+import { searchQuery } from './search-query.ts'
 import { SearchResults } from './search-results.tsx'
 
 type SearchProps = { filters: Filters; wanted: string; isTyping: boolean }

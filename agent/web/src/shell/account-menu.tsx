@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Suspense, lazy, useState } from 'react'
 import { client } from '../api.ts'
-import { canNotify, toggleNotices } from '../inbox/notices.ts'
+import { canNotify } from '../inbox/notices.ts'
 import { aboutQuery, meQuery } from '../queries.ts'
 import { forgetLogs } from '../session/kept-logs.ts'
 import { MenuButton, type MenuEntry } from '../ui/menu-button.tsx'
@@ -32,7 +32,7 @@ export function AccountMenu() {
     },
   })
   const notify = useMutation({
-    mutationFn: toggleNotices,
+    mutationFn: async () => (await import('../inbox/toggle-notices.ts')).toggleNotices(),
     onSuccess: isOn =>
       say(isOn ? 'This browser tells you what waits.' : 'Notifications are off in this browser.'),
   })
