@@ -16,20 +16,34 @@ const CLOSE = { refused: 4403, gone: 4404 } as const
 
 type Deps = Pick<Services, 'browsers' | 'liveTickets' | 'log'>
 
-/** Upgrades that are none of the live view's are refused. */
+type Asked = { session_id: string; ticket: string }
+
+/** Null: the request is for something else, or for nothing that can be read. */
+function askedOf({ url = '/' }: Pick<IncomingMessage, 'url'>): Asked | null {
+  if (!URL.canParse(url, 'http://server')) return null
+  const { pathname, searchParams } = new URL(url, 'http://server')
+  const ticket = searchParams.get('ticket')
+  // Ids of sessions have no character that is written in percents.
+  const session_id = PATH.exec(pathname)?.[1]
+  return session_id === undefined || ticket === null ? null : { session_id, ticket }
+}
+
+/** Clients offer other protocols by themselves (h2c, say): what is no live view is answered as it stands. */
+export const isLiveView = (request: IncomingMessage): boolean => askedOf(request) !== null
+
+/** The server gives upgrades here only where `isLiveView` says so. */
 export function serveLiveViews(server: Server, deps: Deps): { close(): void } {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_BYTES, perMessageDeflate: false })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy())
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://server')
-    const session_id = PATH.exec(pathname)?.[1]
-    const ticket = searchParams.get('ticket')
-    if (session_id === undefined || ticket === null) return refuse(socket, '404 Not Found')
+    const asked = askedOf(request)
+    if (asked === null) return refuse(socket, '404 Not Found')
+    const { session_id, ticket } = asked
     if (!isSameSite(request)) return refuse(socket, '403 Forbidden')
-    const user = deps.liveTickets.use(decodeURIComponent(session_id), ticket)
+    const user = deps.liveTickets.use(session_id, ticket)
     if (user === null) return refuse(socket, '401 Unauthorized')
     sockets.handleUpgrade(request, socket, head, opened => {
-      attach(opened, decodeURIComponent(session_id), user, deps).catch((thrown: unknown) => {
+      attach(opened, session_id, user, deps).catch((thrown: unknown) => {
         if (!(thrown instanceof AppError))
           deps.log.warn('a live view did not open', { session_id, why: asError(thrown).message })
         opened.close(CLOSE.gone, thrown instanceof AppError ? thrown.code : 'internal')

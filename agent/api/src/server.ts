@@ -18,7 +18,7 @@ import { answerProblem } from './http/problem.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { discardBody } from './http/read-body.ts'
 import { HANDLERS } from './routes/index.ts'
-import { serveLiveViews } from './live-socket.ts'
+import { isLiveView, serveLiveViews } from './live-socket.ts'
 import { createLiveTickets } from './live-tickets.ts'
 import { createSessionGuard } from './session-guard.ts'
 import { createReadiness } from './site/readiness.ts'
@@ -132,6 +132,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     headersTimeout: tuning.headersMs,
     requestTimeout: tuning.requestMs,
     connectionsCheckingInterval: tuning.lookMs,
+    shouldUpgradeCallback: isLiveView,
   })
   const connections = watchConnections(server)
   const { begin } = connections

@@ -91,6 +91,7 @@ const AMBIGUOUS: Record<string, string> = {
   '3,000 headers': get(`${HOST}${'X-A: b\r\n'.repeat(3000)}`),
 }
 
+const SOCKET = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
 /** Fit to be answered, once, as one request and with what belongs to this server. */
 const HARMLESS: Record<string, readonly [bytes: string, status: number[]]> = {
   'another host in the request line': [`GET http://evil.test/v1/sessions HTTP/1.1\r\n${HOST}\r\n`, [400]],
@@ -100,6 +101,14 @@ const HARMLESS: Record<string, readonly [bytes: string, status: number[]]> = {
   'an upgrade to a socket': [
     get(`${HOST}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n`),
     [200],
+  ],
+  'an upgrade of a live view whose session cannot be decoded': [
+    `GET /v1/sessions/%/browser/live?ticket=x HTTP/1.1\r\n${HOST}${SOCKET}\r\n`,
+    [401],
+  ],
+  'an upgrade of an address that is none': [
+    `GET http://[/browser/live?ticket=x HTTP/1.1\r\n${HOST}${SOCKET}\r\n`,
+    [400],
   ],
   'an echo of what was sent': [`TRACE /healthz HTTP/1.1\r\n${HOST}X-Secret: s\r\n\r\n`, [405]],
   'a method in another header': [get(`${HOST}X-HTTP-Method-Override: DELETE\r\n`), [200]],
