@@ -16,6 +16,7 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   postEvents: {
     events: [{ type: 'user.define_outcome', description: 'x', rubric: { type: 'text', content: 'x' } }],
   },
+  controlBrowser: { action: 'acquire' },
   putWorkspaceFile: { filename: 'a.txt', content: 'YQ==' },
   giveFeedback: { rating: 'up' },
   answerQuestion: { responses: [{ question: 'q', answer: 'a' }] },
@@ -218,8 +219,9 @@ test('every name in the path of a route is one that these tests put a foreign id
   expect([...names].toSorted()).toEqual([
     'account_id',
     'artifact_id',
-    // Of a connection and of a linked account: channels.test.ts.
+    // These, and link_id and sender, are of connections and linked accounts: channels.test.ts.
     'channel_id',
+    'delivery_id',
     'event_id',
     'hash',
     'id',
@@ -227,6 +229,7 @@ test('every name in the path of a route is one that these tests put a foreign id
     'link_id',
     'mission_id',
     'schedule_id',
+    'sender',
     'task_id',
     'tool_call_id',
     'user_id',

@@ -28,7 +28,6 @@ const after = (...events: [Parameters<typeof effectOf>[0], Record<string, unknow
 test('the events that ask for work are these', () => {
   expect(typesWith('wakes').toSorted()).toEqual([
     'ask_user_question.response',
-    'browser.control_returned',
     'loop.result',
     'session.resume',
     'task.blocked',
@@ -78,11 +77,12 @@ test('usage counts once: every event with usage of its own, and not the summary 
     'code.run_result',
     'inbox.task_complete',
     'mission.evaluation.end',
+    'research.harvested',
   ] as const
   expect(after(...counted.map(type => [type, usage] as [typeof type, typeof usage]))).toMatchObject({
-    input_tokens: 90,
-    output_tokens: 9,
-    cost_usd: 4.5,
+    input_tokens: 100,
+    output_tokens: 10,
+    cost_usd: 5,
   })
   expect(after(['turn.summary', usage])).toEqual(fresh())
   const carriers = EVENT_TYPES.filter(type =>

@@ -29,7 +29,7 @@ export const ERRORS = {
   wrong_state: { status: 409, title: 'Not possible in the current state', retryable: false },
   already_answered: { status: 409, title: 'Already answered', retryable: false },
   question_open: { status: 409, title: 'A question of the agent waits for its answer', retryable: false },
-  control_held: { status: 409, title: 'Another person drives this browser', retryable: true },
+  control_held: { status: 409, title: 'Another person drives this browser', retryable: false },
   disclosure_required: { status: 409, title: 'The disclosure was not accepted yet', retryable: false },
   idempotency_in_progress: {
     status: 409,

@@ -60,7 +60,7 @@ test.each(Object.entries(stores))(
       })
     const secrets: Record<string, string> = {}
     for (const key of [undefined, 'a-key']) {
-      const account = await post('/v1/admin/service-accounts', { name: 'machine' }, key)
+      const account = await post('/v1/admin/service-accounts', { name: `machine ${key ?? 0}` }, key)
       const user = await post(
         '/v1/admin/users',
         { email: `${key ?? 'no'}@example.org`, name: 'U' },

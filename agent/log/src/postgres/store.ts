@@ -94,13 +94,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   })
   opened.defer(() => watchers.close())
 
-  const { redact = createRedactor(), patienceMs = PATIENCE_MS } = options
-  const writer = readOnly
-    ? null
-    : createWriter(address, self, { report, patienceMs, landed: (_, done) => watchers.landed(done) })
-  if (writer !== null) opened.defer(() => writer.close())
-  const { claimTimers, ...writes } =
-    writer === null ? NO_WRITES : createWrites({ db, writer, watchers, redact, now })
   const reads = createReads(db, reader, now)
   const search = createSearch({
     db,
@@ -110,6 +103,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     report,
   })
   opened.defer(() => search.close())
+
+  const { redact = createRedactor(), patienceMs = PATIENCE_MS } = options
+  const writer = readOnly
+    ? null
+    : createWriter(address, self, { report, patienceMs, landed: (_, done) => watchers.landed(done) })
+  // The last that was opened is the first to close: whoever has called `close` can commit no more.
+  if (writer !== null) opened.defer(() => writer.close())
+  const { claimTimers, ...writes } =
+    writer === null ? NO_WRITES : createWrites({ db, writer, watchers, redact, now })
   const leases = createLeases(db, options.now ?? null, watchers.freed)
   const parts = opened.move()
   let closing: Promise<void> | null = null
