@@ -25,6 +25,7 @@ export function sampleOf({ _zod: { def } }: Schema, full: boolean): unknown {
         }),
       )
     case 'optional':
+    case 'default':
       return full && def.innerType ? sampleOf(def.innerType, full) : undefined
     case 'nullable':
       return full && def.innerType ? sampleOf(def.innerType, full) : null

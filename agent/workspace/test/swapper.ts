@@ -95,8 +95,10 @@ export function startSwapper({ workspace, pairs, boxed }: SwapperOptions): Swapp
   const { language, command } = buildSwapper(folder)
   const line = [...command, ...pairs.flat()]
   const [file = '', ...args] = boxed ? ['bwrap', ...boxArguments(workspace, folder, line)] : line
-  const child: ChildProcess = spawn(file, args, { cwd: workspace, stdio: 'ignore' })
-  const gone = once(child, 'exit')
+  // What runs in a box dies some moments after the box: its end of this pipe closes then.
+  const child: ChildProcess = spawn(file, args, { cwd: workspace, stdio: ['ignore', 'pipe', 'ignore'] })
+  child.stdout?.resume()
+  const gone = once(child, 'close')
   return {
     language,
     async stop() {

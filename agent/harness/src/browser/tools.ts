@@ -12,6 +12,8 @@ import { withSecrets } from './secrets.ts'
 
 /** A launch, a navigation, and what the page takes to settle. */
 const CALL_MS = 120_000
+/** The package checks them against the schema that the model sees. */
+const Arguments = z.record(z.string(), z.unknown())
 
 export type BrowserToolOptions = { browsers: Browsers; evaluate: boolean; quota?: Quota }
 
@@ -23,7 +25,7 @@ function browserTool(offered: OfferedTool, { browsers, quota }: BrowserToolOptio
   return {
     name,
     description,
-    parameters: z.record(z.string(), z.unknown()),
+    parameters: Arguments,
     jsonSchema: input,
     readOnly,
     idempotent: readOnly,
