@@ -24,11 +24,6 @@ export const CHANNEL_SQL = {
   recoverConnection:
     "UPDATE channel_connections SET state = 'live', state_since = $2 WHERE id = $1 AND state IN " +
     "('degraded', 'broken')",
-  saveConnection: "UPDATE channel_connections SET origin = 'ui', settings = $2, sealed = $3 WHERE id = $1",
-  enableConnection:
-    'UPDATE channel_connections SET enabled = CAST($2 AS BIGINT), state_since = $3, state = CASE WHEN ' +
-    "CAST($2 AS BIGINT) = 1 THEN 'connecting' ELSE 'disabled' END WHERE id = $1",
-  deleteConnection: 'DELETE FROM channel_connections WHERE id = $1',
   connectionFigures:
     "SELECT (SELECT count(*) FROM channel_deliveries WHERE connection_id = $1 AND state = 'dead') AS dead, " +
     "(SELECT max(updated_at) FROM channel_deliveries WHERE connection_id = $1 AND state = 'sent') AS " +

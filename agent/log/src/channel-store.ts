@@ -42,9 +42,6 @@ type Arriving =
   | 'getConnection'
   | 'listConnections'
   | 'setConnection'
-  | 'saveConnection'
-  | 'enableConnection'
-  | 'deleteConnection'
   | 'connectionFigures'
   | 'recoverConnection'
   | 'saveCursor'
@@ -65,9 +62,6 @@ const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<Chann
   listConnections: orgId => all('connections', orgId),
   setConnection: (id, state, error) =>
     act('setConnection', id, state, error, error === null ? null : now(), now()),
-  saveConnection: (id, settings, sealed) => act('saveConnection', id, settings, sealed),
-  enableConnection: (id, enabled) => act('enableConnection', id, enabled ? 1 : 0, now()),
-  deleteConnection: id => act('deleteConnection', id),
   async connectionFigures(id) {
     const [row] = await ask('connectionFigures', [id])
     const at = (key: string): number | null =>

@@ -14,13 +14,6 @@ export type ChannelConnection = {
   platform: string
   /** Speaks for senders whom no user account is linked to. */
   service_account_id: string
-  /** `config`: the configuration says all of it; `ui`: `settings` and `sealed` do. */
-  origin: 'config' | 'ui'
-  /** JSON. */
-  settings: string | null
-  /** Its secrets, encrypted. */
-  sealed: string | null
-  enabled: number
   state: ConnectionState
   state_since: number
   last_error: string | null
@@ -181,12 +174,6 @@ export interface ChannelStore extends VisitorStore, LaterStore {
   getConnection(id: string): Promise<ChannelConnection | null>
   listConnections(orgId: string): Promise<ChannelConnection[]>
   setConnection(id: string, state: ConnectionState, error: string | null): Promise<void>
-  /** Of a connection that is made in the web UI. */
-  saveConnection(id: string, settings: string, sealed: string | null): Promise<void>
-  /** A disabled one neither takes nor sends, and a restart changes nothing of that. */
-  enableConnection(id: string, enabled: boolean): Promise<void>
-  /** Its conversations stay, as sessions; one of the same name goes on with them. */
-  deleteConnection(id: string): Promise<void>
   connectionFigures(id: string): Promise<ConnectionFigures>
   /** Something went out: what was degraded or broken is live again, and its last error stays to be read. */
   recoverConnection(id: string): Promise<void>

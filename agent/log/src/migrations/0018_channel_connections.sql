@@ -1,8 +1,4 @@
--- Connections made in the web UI, progress messages, what a prompt showed, dead letters that go out again.
-ALTER TABLE channel_connections ADD COLUMN origin TEXT NOT NULL DEFAULT 'config';  -- config, ui
-ALTER TABLE channel_connections ADD COLUMN settings TEXT;       -- JSON, of one that the web UI made
-ALTER TABLE channel_connections ADD COLUMN sealed TEXT;         -- its secrets, encrypted
-ALTER TABLE channel_connections ADD COLUMN enabled INTEGER NOT NULL DEFAULT 1;
+-- States of connections, progress messages, what a prompt showed, dead letters that go out again.
 ALTER TABLE channel_connections ADD COLUMN state_since INTEGER NOT NULL DEFAULT 0;
 
 ALTER TABLE channel_conversations ADD COLUMN progress_message_id TEXT;  -- the answer takes its place

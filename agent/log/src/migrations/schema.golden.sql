@@ -45,7 +45,7 @@ CREATE TABLE channel_connections (
   state TEXT NOT NULL,                 -- connecting, live, degraded, conflict, broken, disabled
   last_error TEXT,
   last_error_at INTEGER,
-  poll_cursor TEXT, origin TEXT NOT NULL DEFAULT 'config', settings TEXT, sealed TEXT, enabled INTEGER NOT NULL DEFAULT 1, state_since INTEGER NOT NULL DEFAULT 0,
+  poll_cursor TEXT, state_since INTEGER NOT NULL DEFAULT 0,
   UNIQUE (org_id, name)
 ) STRICT;
 

@@ -1,8 +1,4 @@
--- Connections made in the web UI and what belongs to them, as in migrations/0018_channel_connections.sql.
-ALTER TABLE channel_connections ADD COLUMN origin TEXT NOT NULL DEFAULT 'config';  -- config, ui
-ALTER TABLE channel_connections ADD COLUMN settings TEXT;       -- JSON, of one that the web UI made
-ALTER TABLE channel_connections ADD COLUMN sealed TEXT;         -- its secrets, encrypted
-ALTER TABLE channel_connections ADD COLUMN enabled BIGINT NOT NULL DEFAULT 1;
+-- The same as migrations/0018_channel_connections.sql.
 ALTER TABLE channel_connections ADD COLUMN state_since BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE channel_conversations ADD COLUMN progress_message_id TEXT;  -- the answer takes its place
