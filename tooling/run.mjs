@@ -95,6 +95,7 @@ const commands = {
       'agent/harness/test/simulation/first-seeds.test.ts',
       'agent/harness/test/turn/kill-on-postgres.test.ts',
       'agent/harness/test/coordination/kill-families.test.ts',
+      'agent/harness/test/golden/golden.test.ts',
       ...args,
     )
     const crashes = await run(
