@@ -260,7 +260,9 @@ test('tail prints the log from a cursor, filtered, and ends on an interrupt; exp
     .split('\n')
     .map(line => JSON.parse(line) as SessionEvent)
   expect(exported).toEqual(await readLog(server.client, id))
-  expect((await cairn(place, ['export', id, '--out', out])).code, 'never over another export').toBe(1)
+  const again = await cairn(place, ['export', id, '--out', out])
+  expect(again.code, 'never over another export').toBe(2)
+  expect(again.stderr).toContain(out)
   expect((await cairn(place, ['export', id, '--format', 'xml'])).code).toBe(2)
 })
 
