@@ -1,7 +1,7 @@
 /**
  * Recorded families, killed just before and after each commit of their worker, on both stores: the recorded
- * ending, one outcome a worker, and nothing twice. A fifth of the deaths, on Postgres a fifteenth; all where
- * KILLS=all (`npm run kills:families`). UPDATE_GOLDEN=1 records them anew.
+ * ending, one outcome a worker, and nothing twice. An eighth of the deaths, on Postgres a fifteenth; all
+ * where KILLS=all (`npm run kills:families`). UPDATE_GOLDEN=1 records them anew.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type LogStore, openPostgresStore } from '@cairn/log'
@@ -76,7 +76,7 @@ for (const [name, scene] of Object.entries(SCENES)) {
 
   describe(name, () => {
     test('ends as it was recorded', () => judge(null))
-    test.each(oneOf(5))('killed just $when commit $nth, ends the same way and does nothing twice', death =>
+    test.each(oneOf(8))('killed just $when commit $nth, ends the same way and does nothing twice', death =>
       judge(death),
     )
     test.each(oneOf(15))('on Postgres, killed just $when commit $nth, ends the same way', death =>
