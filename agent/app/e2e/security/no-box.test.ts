@@ -112,7 +112,6 @@ test('the configuration can say by name that commands run without a box, and eve
 test.each([
   [{ terminal: 'unboxed' }, 'sandbox.network: must be open where sandbox.terminal is unboxed'],
   [{ terminal: 'none' }, 'sandbox.terminal: '],
-  [{ network: 'proxy' }, 'sandbox.network: is not there yet: write none'],
   [{ netwrok: 'open' }, 'unknown key "sandbox.netwrok" (did you mean "network"?)'],
 ])('a configuration that does not say it in full is refused: %o', async (sandbox, problem) => {
   const { code, stderr } = await cairn(makePlace({ config: { sandbox } }), ['serve'])
