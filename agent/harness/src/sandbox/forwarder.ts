@@ -4,7 +4,9 @@
  * terminal needs its own.
  *
  * It listens before the command begins, so nobody waits for it, and is no child of the command's, so a
- * command that waits for its children does not wait for it.
+ * command that waits for its children does not wait for it. It ends when the command and what it left behind
+ * have ended: each of them holds the other end of a pipe. Nobody else would end it where the service was
+ * killed, and the box would stay with it.
  */
 import { COMMAND_PATH, findProgram } from './program.ts'
 
@@ -20,12 +22,18 @@ socket(my $listener, PF_INET, SOCK_STREAM, 0) or die "socket: $!\\n";
 setsockopt($listener, SOL_SOCKET, SO_REUSEADDR, 1);
 bind($listener, sockaddr_in($port, INADDR_LOOPBACK)) or die "127.0.0.1:$port: $!\\n";
 listen($listener, 128) or die "listen: $!\\n";
+$^F = 1 << 16; pipe(my $over, my $held) or die "pipe: $!\\n";
 defined(my $first = fork) or die "fork: $!\\n";
-if ($first) { close $listener; waitpid $first, 0; exec { $argv[0] } @argv; exit 127 }
+if ($first) { close $listener; close $over; waitpid $first, 0; exec { $argv[0] } @argv; exit 127 }
 exit if fork;
+close $held;
 open STDIN, '<', '/dev/null'; open STDOUT, '>', '/dev/null'; open STDERR, '>', '/dev/null';
 $SIG{CHLD} = 'IGNORE';
-while (accept(my $client, $listener)) {
+for (;;) {
+  vec(my $ready = '', fileno $listener, 1) = 1; vec($ready, fileno $over, 1) = 1;
+  select($ready, undef, undef, undef) > 0 or next;
+  exit if vec($ready, fileno $over, 1);
+  accept(my $client, $listener) or next;
   next if fork;
   my $up;
   socket($up, PF_UNIX, SOCK_STREAM, 0) && connect($up, pack_sockaddr_un($boxProxy)) or exit;
