@@ -81,7 +81,9 @@ async function expectState(
   expect(await head.textContent()).toBe(WORDS[state])
   const row = by(page, 'session-item', `[data-session-id="${id}"]`).locator('.dot')
   expect(await row.getAttribute('aria-label'), 'the list says what the head says').toBe(WORDS[state])
-  expect(await page.title()).toMatch(new RegExp(`^${MARKS[state] ?? '(?!Running|Question|Approval)'}`))
+  // The count of what waits stands before it.
+  const title = (await page.title()).replace(/^\(\d+\) /, '')
+  expect(title).toMatch(new RegExp(`^${MARKS[state] ?? '(?!Running|Question|Approval)'}`))
   expect((await server.client.call('getSession', { params: { id } })).state).toBe(state)
   const listed = JSON.parse((await cairn(place, ['sessions', id, '--json'])).stdout) as { state: string }[]
   expect(listed.map(one => one.state)).toEqual([state])
