@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const cases = 'tune/program/test/kernels.test.ts'
 const others = [
   'native/test/codecs',
-  ...['storage', 'rows-alone', 'rounding', 'adamw-8bit', 'workspace'].map(name => `program/test/${name}`),
+  ...['storage', 'rows-alone', 'rounding', 'adamw-8bit', 'scratch'].map(name => `program/test/${name}`),
 ].map(path => `tune/${path}.test.ts`)
 
 const standIn = new URL('vitest.ts', import.meta.url).href

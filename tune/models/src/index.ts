@@ -9,6 +9,7 @@
 export { configJsonText, parseModelConfig, readModelConfig } from './config-json.ts'
 export { FAMILIES, FAMILY_NAMES, familyOf, type Family, type FamilyName, type GgufNames } from './families.ts'
 export * from './lora.ts'
+export * from './lora-ranks.ts'
 export * from './model-config.ts'
 export * from './model-parts.ts'
 export * from './record-model.ts'

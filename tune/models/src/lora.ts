@@ -11,7 +11,7 @@ import {
   type Shape,
 } from '@cairn-tune/ops'
 import type { Recorder, Tensor } from '@cairn-tune/program'
-import { isFeedForward } from '@cairn-tune/weights'
+import { rankOf, scaleOf, type LoraRanks } from './lora-ranks.ts'
 
 /** Records a weight of the base model as an input, in whatever dtype it is stored. */
 export type Weights = (name: string, shape: Shape) => Tensor
@@ -32,15 +32,16 @@ export type Added = {
 /** Records y = x·Wᵀ and what is added to it for the weight `<name>.weight` of (n, columns of x). */
 export type Linear = (name: string, x: Tensor, n: number, added?: Added) => Tensor
 
-export type LoraConfig = {
-  lora_rank: number
-  lora_alpha: number
-  /** Counts alpha / √rank times in place of alpha / rank. */
-  use_rslora?: boolean
-  /** Of feed-forward linears in a model with experts, where it is another; alpha / rank is the same. */
-  lora_expert_rank?: number | undefined
+export type LoraConfig = LoraRanks & {
   /** Last part of the names of the linears that get an adapter, as `q_proj`; all where it is left out. */
   lora_target_modules?: readonly string[] | undefined
+  /**
+   * Whether each row of an adapted weight has a length of its own (DoRA, arXiv:2402.09353). Not for linears
+   * of experts, and not with dropout.
+   */
+  use_dora?: boolean | undefined
+  /** Share of the numbers that an adapter reads which are dropped; needs `random` where it is above 0. */
+  lora_dropout?: number | undefined
 }
 
 /** How the products with the frozen base are rounded (contract T2). */
@@ -65,6 +66,9 @@ export const matmulOf =
   (inputs: InputsOf<'matmul_nt', Tensor>, attrs: AttrsOf<'matmul_nt'>): Tensor =>
     experts ? g.expert_matmul_nt({ ...inputs, ends: experts.ends }, attrs).y : g.matmul_nt(inputs, attrs).y
 
+/** What the lengths of rows of an adapted linear are called, after its name. */
+export const MAGNITUDE = '.lora_magnitude_vector'
+
 /** Numbers of a history of largest magnitudes: that of the step at hand, then those of the steps before. */
 export const AMAX_HISTORY = 1 + 16
 
@@ -74,13 +78,16 @@ type Options = {
   weights: Weights
   lora?: LoraConfig
   rounding?: BaseRounding
+  /** What dropout draws from, as BaseRounding's `random`; nothing is dropped without it. */
+  random?: Tensor | undefined
 }
 
 export type LoraLinear = {
   linear: Linear
   /**
    * Adapter matrices recorded so far, in order: `<linear>.lora_A.weight` (rank, in) and
-   * `<linear>.lora_B.weight` (out, rank), in f32; of experts with their number before that.
+   * `<linear>.lora_B.weight` (out, rank), in f32; of experts with their number before that. With use_dora
+   * also `<linear>.lora_magnitude_vector` (out).
    */
   readonly adapters: readonly Tensor[]
   /**
@@ -92,9 +99,10 @@ export type LoraLinear = {
 }
 
 /** Linears of a model, with adapters on the target modules where `lora` is given. */
-export function createLinear({ g, dtype, weights, lora, rounding }: Options): LoraLinear {
+export function createLinear({ g, dtype, weights, lora, rounding, random }: Options): LoraLinear {
   const adapters: Tensor[] = []
   const amaxHistories: Tensor[] = []
+  let dropouts = 0
   // Linears that read the same activation share its scale.
   const scales = new Map<Tensor, Tensor>()
   const adapter = (name: string, shape: Shape) => {
@@ -104,7 +112,7 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
   }
 
   /** The magnitude that x is scaled by: its own now, or with fp8_hybrid the largest of the steps before. */
-  function scaleOf(name: string, x: Tensor, arithmetic: LinearArithmetic): Tensor {
+  function magnitudeOf(name: string, x: Tensor, arithmetic: LinearArithmetic): Tensor {
     const known = scales.get(x)
     if (known) return known
     const amax = g.amax({ x }, {}).y
@@ -127,19 +135,33 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
     const attrs = { ...plain, arithmetic }
     const k = x.shape[1] ?? 0
     const scaling = isScaled(arithmetic)
-      ? { a_amax: scaleOf(name, x, arithmetic), random: rounding?.random }
+      ? { a_amax: magnitudeOf(name, x, arithmetic), random: rounding?.random }
       : {}
     const { experts, ...sums } = added
     const multiply = matmulOf(g, experts)
     const count = experts ? experts.ends.shape : []
-    const pair = { a: x, b: weights(`${name}.weight`, [...count, n, k]), ...sums, ...scaling }
-    if (!lora || !isTarget(lora, name)) return multiply(pair, attrs)
-    const r = (isFeedForward(name) ? lora.lora_expert_rank : undefined) ?? lora.lora_rank
-    const z = multiply(
-      { a: x, b: adapter(`${name}.lora_A.weight`, [...count, r, k]) },
-      { ...plain, alpha: lora.lora_alpha / (lora.use_rslora ? Math.sqrt(lora.lora_rank) : lora.lora_rank) },
-    ) // (T, r)
-    return multiply({ ...pair, a2: z, b2: adapter(`${name}.lora_B.weight`, [...count, n, r]) }, attrs)
+    const weight = weights(`${name}.weight`, [...count, n, k])
+    const base = { a: x, b: weight, ...scaling }
+    if (!lora || !isTarget(lora, name)) return multiply({ ...base, ...sums }, attrs)
+    const r = rankOf(lora, name)
+    const alpha = scaleOf(lora, name)
+    const down = adapter(`${name}.lora_A.weight`, [...count, r, k])
+    const z = multiply({ a: dropped(x), b: down }, { ...plain, alpha }) // (T, r)
+    const up = adapter(`${name}.lora_B.weight`, [...count, n, r])
+    const adapted = { ...base, a2: z, b2: up }
+    if (!lora.use_dora) return multiply({ ...adapted, ...sums }, attrs)
+    if (experts) throw new Error(`${name} is of experts, which have no DoRA`)
+    const norms = g.row_norms({ weight, a: down, b: up }, { alpha }).y
+    const magnitude = adapter(`${name}${MAGNITUDE}`, [n])
+    return g.scale_columns({ x: multiply(adapted, attrs), weight: magnitude, norms, ...sums }, {}).y
+  }
+
+  /** What an adapter reads in training. */
+  function dropped(x: Tensor): Tensor {
+    const rate = lora?.lora_dropout ?? 0
+    if (!random || rate === 0) return x
+    // The adapters in order have streams −1, −2, …; those of rounding count from 0.
+    return g.dropout({ x, random }, { rate, stream: -++dropouts }).y
   }
   return { linear, adapters, amaxHistories }
 }

@@ -22,6 +22,8 @@ export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tenso
     { alpha: 1, arithmetic: dtype, dtype: 'f32' },
   ).y // (T, E)
   const { weights: shares, ids } = g.route({ logits }, { top, over_all: config.over_all ? 1 : 0 })
+  const { balance } = layer
+  balance?.sums.push(g.balance_sums({ logits, ids, counted: balance.counted }, {}).sums)
   const { ends, tokens, places } = g.expert_order({ ids }, { experts: count })
   const rows = g.expert_rows({ x, tokens, places }, {}).y // (P, C)
   const z = recordExpertRows(layer, config, rows, { ends, tokens }) // (P, C)

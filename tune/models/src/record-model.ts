@@ -32,6 +32,19 @@ export type Model = {
   dtype: Arithmetic
   weights: Weights
   linear: Linear
+  /** Where the loss that keeps experts busy alike is part of the loss. */
+  balance?: Balance | undefined
+}
+
+export type Balance = {
+  /** Its weight, router_aux_loss_coef. */
+  coefficient: number
+  /** (T), 0 for rows that do not count: padding. */
+  counted: Tensor
+  /** What it is multiplied by, (1): the loss is a sum over so many tokens. */
+  times: Tensor
+  /** Of each layer with experts so far. */
+  sums: Tensor[]
 }
 
 /** Rows of logits that exist at a time in the loss. */
@@ -55,7 +68,7 @@ export const attentionAttrs = (config: ModelConfig, layer: number) => ({
 export function recordModel(
   model: Model & { trainsHead: boolean },
   batch: Batch,
-): { loss: Tensor; losses: Tensor; hidden: Tensor } {
+): { loss: Tensor; losses: Tensor; hidden: Tensor; balance: Tensor | undefined } {
   const { g, dtype } = model
   const hidden = recordPacked(model, batch)
   const head = headOf(model)
@@ -63,7 +76,17 @@ export function recordModel(
   return {
     ...loss({ x: hidden, weight: head, targets: batch.targets }, { arithmetic: dtype, chunk: lossChunk }),
     hidden,
+    balance: recordBalance(model),
   }
+}
+
+/** The loss that keeps experts busy alike, over all layers that have some (arXiv:2101.03961, section 2.2). */
+function recordBalance({ g, config, balance }: Model): Tensor | undefined {
+  const [first, ...others] = balance?.sums ?? []
+  if (!balance || !first) return undefined
+  const sums = others.reduce((a, b) => g.add({ a, b }, {}).y, first)
+  const attrs = { top: config.experts?.top ?? 0, coefficient: balance.coefficient }
+  return g.balance_loss({ sums, times: balance.times }, attrs).loss
 }
 
 /** Records the forward pass up to the log-probability of each target, (T); 0 where there is none. */

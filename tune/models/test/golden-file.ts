@@ -6,6 +6,10 @@ import { parseModelConfig, type LoraConfig, type ModelConfig } from '@cairn-tune
 export type Golden = {
   config: ModelConfig
   lora: LoraConfig
+  /** Weight of the loss that keeps experts busy alike. */
+  router_aux_loss_coef?: number
+  /** What dropout draws from. */
+  random?: number[]
   ids: number[]
   targets: number[]
   lengths: number[]
@@ -30,6 +34,12 @@ export function readFamily(name: string): Golden & { keys: Record<string, unknow
   }
   return { ...all, keys: all.config, config: parseModelConfig(`${name}.json`, all.config) }
 }
+
+/** An adapter of a kind on the golden Qwen3, as reference/make_adapters.py wrote it. */
+export const readAdapterGolden = (kind: string): Golden => ({
+  ...readFamily('qwen3'),
+  ...(JSON.parse(file(`adapters/${kind}.json`).toString()) as Pick<Golden, 'lora' | 'random'>),
+})
 
 /** Tensors of a safetensors file by name, in f32. */
 export function readTensors(name: string): Map<string, Float32Array> {

@@ -10,6 +10,7 @@ import {
   planMemory,
   prepare,
   type Program,
+  type Recorder,
   type Tensor,
 } from '@cairn-tune/program'
 import {
@@ -19,6 +20,7 @@ import {
   recordModel,
   ropeInputs,
   ropeTables,
+  type Balance,
   type ModelConfig,
 } from '@cairn-tune/models'
 import { readTensors, type Golden } from './golden-file.ts'
@@ -38,11 +40,20 @@ export type GoldenModel = {
   missing: () => string[]
 }
 
-export function openGolden(engine: Engine, golden: Golden, file: string): GoldenModel {
-  const tensors = readTensors(file)
+/** Later files have tensors of the same names instead. */
+export function openGolden(engine: Engine, golden: Golden, ...files: string[]): GoldenModel {
+  const tensors = new Map(files.flatMap(file => [...readTensors(file)]))
   const cuSeqlens = golden.lengths.reduce((ends, length) => [...ends, (ends.at(-1) ?? 0) + length], [0])
   const T = golden.ids.length
   const longest = Math.max(...golden.lengths)
+
+  /** Every row counts: nothing is padded. */
+  const recordedBalance = (g: Recorder, coefficient: number): Balance => ({
+    coefficient,
+    counted: g.input('counted', 'i32', [T]),
+    times: g.input('times', 'f32', [1]),
+    sums: [],
+  })
 
   function record(config: ModelConfig, hasLora: boolean): Program {
     const g = createRecorder()
@@ -57,10 +68,14 @@ export function openGolden(engine: Engine, golden: Golden, file: string): Golden
       dtype: 'f32',
       weights,
       ...(hasLora ? { lora: golden.lora } : {}),
+      random: golden.random && g.input('random', 'i32', [3]),
     })
     const ints = (name: string, length: number) => g.input(name, 'i32', [length])
-    const { loss, losses, hidden } = recordModel(
-      { g, config, dtype: 'f32', weights, linear, trainsHead: !hasLora },
+    const coefficient = golden.router_aux_loss_coef
+    const balance = coefficient === undefined ? undefined : recordedBalance(g, coefficient)
+    const recorded = { g, config, dtype: 'f32' as const, weights, linear, balance }
+    const made = recordModel(
+      { ...recorded, trainsHead: !hasLora },
       {
         ids: ints('ids', T),
         positions: ints('positions', T),
@@ -69,10 +84,13 @@ export function openGolden(engine: Engine, golden: Golden, file: string): Golden
         ropes: ropeInputs(g, config, longest),
       },
     )
-    const grads = differentiate(g, new Map([[loss, ONE]]), hasLora ? adapters : [...known.values()])
+    const { loss, losses, hidden } = made
+    const parts = [loss, ...(made.balance ? [made.balance] : [])].map(part => [part, ONE] as const)
+    const grads = differentiate(g, new Map(parts), hasLora ? adapters : [...known.values()])
     return g.finish({
       losses,
       hidden,
+      ...(made.balance ? { balance: made.balance } : {}),
       ...Object.fromEntries([...grads].map(([tensor, grad]) => [`${tensor.name}.grad`, grad])),
     })
   }
@@ -82,6 +100,9 @@ export function openGolden(engine: Engine, golden: Golden, file: string): Golden
     tensors,
     async run(hasLora, config = golden.config) {
       const data: Record<string, ArrayLike<number>> = {
+        random: golden.random ?? [],
+        counted: golden.ids.map(() => 1),
+        times: [golden.targets.filter(target => target !== -100).length],
         ids: golden.ids,
         targets: golden.targets,
         cuSeqlens,

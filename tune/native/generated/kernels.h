@@ -42,6 +42,11 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void balance_sums(Call& call);
 [[gnu::weak]] void balance_sums_grad(Call& call);
 [[gnu::weak]] void balance_loss(Call& call);
+[[gnu::weak]] void dropout(Call& call);
+[[gnu::weak]] void row_norms(Call& call);
+[[gnu::weak]] void scale_columns(Call& call);
+[[gnu::weak]] void scale_columns_weight_grad(Call& call);
+[[gnu::weak]] void adapter_columns(Call& call);
 [[gnu::weak]] void head_loss(Call& call);
 [[gnu::weak]] void head_loss_trained(Call& call);
 [[gnu::weak]] void token_logps(Call& call);
@@ -109,6 +114,11 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void balance_sums_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void balance_sums_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void balance_loss_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void dropout_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void row_norms_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void scale_columns_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void scale_columns_weight_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void adapter_columns_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void head_loss_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void head_loss_trained_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void token_logps_scratch(const Call& call, ScratchSizes& sizes);
@@ -176,6 +186,11 @@ inline const Kernel kKernels[] = {
     balance_sums,
     balance_sums_grad,
     balance_loss,
+    dropout,
+    row_norms,
+    scale_columns,
+    scale_columns_weight_grad,
+    adapter_columns,
     head_loss,
     head_loss_trained,
     token_logps,
@@ -242,6 +257,11 @@ inline const ScratchOf kScratchOf[] = {
     balance_sums_scratch,
     balance_sums_grad_scratch,
     balance_loss_scratch,
+    dropout_scratch,
+    row_norms_scratch,
+    scale_columns_scratch,
+    scale_columns_weight_grad_scratch,
+    adapter_columns_scratch,
     head_loss_scratch,
     head_loss_trained_scratch,
     token_logps_scratch,

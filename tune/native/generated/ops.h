@@ -77,6 +77,11 @@ enum class Op : int32_t {
     balance_sums,
     balance_sums_grad,
     balance_loss,
+    dropout,
+    row_norms,
+    scale_columns,
+    scale_columns_weight_grad,
+    adapter_columns,
     head_loss,
     head_loss_trained,
     token_logps,
@@ -105,7 +110,7 @@ enum class Op : int32_t {
     lora_delta,
     gather_rows,
     sample};
-inline constexpr int kOpCount = 65;
+inline constexpr int kOpCount = 70;
 
 struct OpInfo {
   const char* name;
@@ -152,6 +157,11 @@ inline constexpr OpInfo kOps[] = {
     {"balance_sums", 3, 1, 0, {"logits", "ids", "counted"}, {"sums"}},
     {"balance_sums_grad", 3, 1, 0, {"dsums", "logits", "counted"}, {"dlogits"}},
     {"balance_loss", 2, 2, 2, {"sums", "times"}, {"loss", "dsums"}},
+    {"dropout", 2, 1, 2, {"x", "random"}, {"y"}},
+    {"row_norms", 3, 1, 1, {"weight", "a", "b"}, {"y"}},
+    {"scale_columns", 5, 1, 0, {"x", "weight", "norms", "bias", "addend"}, {"y"}},
+    {"scale_columns_weight_grad", 3, 1, 0, {"dy", "x", "norms"}, {"dweight"}},
+    {"adapter_columns", 6, 1, 1, {"x", "delta", "factors", "adapters", "bias", "addend"}, {"y"}},
     {"head_loss", 3, 3, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx"}},
     {"head_loss_trained", 3, 4, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx", "dweight"}},
     {"token_logps", 3, 2, 2, {"x", "weight", "targets"}, {"logps", "lse"}},
@@ -480,6 +490,35 @@ struct BalanceLossAttrs {
   }
 };
 
+struct DropoutAttrs {
+  float rate;
+  int32_t stream;
+  static DropoutAttrs read(const double* values) {
+    DropoutAttrs a;
+    a.rate = static_cast<float>(values[0]);
+    a.stream = static_cast<int32_t>(values[1]);
+    return a;
+  }
+};
+
+struct RowNormsAttrs {
+  float alpha;
+  static RowNormsAttrs read(const double* values) {
+    RowNormsAttrs a;
+    a.alpha = static_cast<float>(values[0]);
+    return a;
+  }
+};
+
+struct AdapterColumnsAttrs {
+  Dtype dtype;
+  static AdapterColumnsAttrs read(const double* values) {
+    AdapterColumnsAttrs a;
+    a.dtype = static_cast<Dtype>((int32_t)values[0]);
+    return a;
+  }
+};
+
 struct HeadLossAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
@@ -753,6 +792,16 @@ namespace balance_sums_grad_in { enum : int { dsums, logits, counted }; }
 namespace balance_sums_grad_out { enum : int { dlogits }; }
 namespace balance_loss_in { enum : int { sums, times }; }
 namespace balance_loss_out { enum : int { loss, dsums }; }
+namespace dropout_in { enum : int { x, random }; }
+namespace dropout_out { enum : int { y }; }
+namespace row_norms_in { enum : int { weight, a, b }; }
+namespace row_norms_out { enum : int { y }; }
+namespace scale_columns_in { enum : int { x, weight, norms, bias, addend }; }
+namespace scale_columns_out { enum : int { y }; }
+namespace scale_columns_weight_grad_in { enum : int { dy, x, norms }; }
+namespace scale_columns_weight_grad_out { enum : int { dweight }; }
+namespace adapter_columns_in { enum : int { x, delta, factors, adapters, bias, addend }; }
+namespace adapter_columns_out { enum : int { y }; }
 namespace head_loss_in { enum : int { x, weight, targets }; }
 namespace head_loss_out { enum : int { loss, losses, dx }; }
 namespace head_loss_trained_in { enum : int { x, weight, targets }; }

@@ -8,6 +8,7 @@
  * key that ends in `?` may be left out; an attribute left out is 0. Outputs named in `inPlace` are written
  * over that input.
  */
+import { ADAPTER_OPS } from './adapter-ops.ts'
 import type { Dtype } from './dtypes.ts'
 import { EXPERT_OPS } from './expert-ops.ts'
 import { op, type AttrKind, type OpSpec } from './op-spec.ts'
@@ -245,6 +246,7 @@ export const OPS = {
     outputs: { dsinks: 'f32 (H)' },
   }),
   ...EXPERT_OPS,
+  ...ADAPTER_OPS,
   head_loss: op({
     doc:
       'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; loss ' +

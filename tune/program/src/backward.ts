@@ -3,6 +3,7 @@
  * not compile.
  */
 import type { OpName } from '@cairn-tune/ops'
+import { dropout, scaleColumns } from './adapter-grads.ts'
 import { balanceLoss, balanceSums, combine, expertRows, route } from './expert-grads.ts'
 import { ONE, number, type Backward, type Flow, type Gradient, type Result } from './flow.ts'
 import { expertMatmulNt, matmulNt } from './matmul-grads.ts'
@@ -135,6 +136,8 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   expert_matmul_nt: expertMatmulNt,
   balance_sums: balanceSums,
   balance_loss: balanceLoss,
+  dropout,
+  scale_columns: scaleColumns,
   head_loss: flow => lossGrads(flow, flow.lossGrad('loss')),
   head_loss_trained: flow => lossGrads(flow, flow.lossGrad('loss')),
   token_logps: tokenLogps,
@@ -167,6 +170,9 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   expert_matmul_tn: none,
   expert_bias_grad: none,
   balance_sums_grad: none,
+  row_norms: none,
+  scale_columns_weight_grad: none,
+  adapter_columns: none,
   token_logps_grad: none,
   segment_sums_grad: none,
   quantize: none,

@@ -7,8 +7,8 @@ import type { OpName } from '@cairn-tune/ops'
 import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
 import { planMemory, type Plan } from './plan.ts'
 
-/** Ops whose outputs are a number that cost reading everything: never made again. */
-const keptOps: readonly OpName[] = ['amax', 'delayed_amax', 'observe_amax']
+/** Ops whose outputs are a few numbers that cost reading everything: never made again. */
+const keptOps: readonly OpName[] = ['amax', 'delayed_amax', 'observe_amax', 'row_norms']
 
 /** Ops that cost little next to the matmuls between them: their outputs are the first to go. */
 const cheapOps: readonly OpName[] = [
@@ -20,6 +20,8 @@ const cheapOps: readonly OpName[] = [
   'columns',
   'expert_rows',
   'combine',
+  'dropout',
+  'scale_columns',
   'add',
   'cast',
   'scale',

@@ -1,5 +1,6 @@
 /** What every kernel is tried on: odd sizes, each dtype, with and without optional inputs. */
 import type { Attrs, Dtype, OpName } from '@cairn-tune/ops'
+import { adapters } from './adapter-cases.ts'
 import { expertMatmuls, roundedExperts, routes, storedExperts } from './expert-cases.ts'
 import { noise, runOracle, tensor, type Values } from './one-op.ts'
 import { preferences, tokenLogps } from './preference-cases.ts'
@@ -487,6 +488,7 @@ export const CASES: Case[] = [
     ...elementwise(dtype),
     ...paged(dtype),
     ...loras(dtype),
+    ...adapters(dtype),
     ...scales(dtype),
     ...routes(dtype),
     ...expertMatmuls(dtype),

@@ -19,7 +19,9 @@ import {
 } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { createAdapterStacks, type AdapterStacks, type Target } from './engine/adapters.ts'
+import { createDora } from './engine/dora.ts'
 import { createGenerator, type Generator } from './engine/generator.ts'
+import { countBlocks } from './engine/count-blocks.ts'
 import { BLOCK, createKvBlocks, type KvBlocks } from './engine/kv-blocks.ts'
 import { createScheduler, type Scheduler } from './engine/scheduler.ts'
 import type { ModelShape } from './engine/step-programs.ts'
@@ -80,22 +82,6 @@ const MORE_ADAPTERS = 8
 
 /** Of an engine. */
 const MOST_THREADS = 1024
-
-/** Blocks that a cache of so many bytes has; throws where not even one sequence fits. */
-function countBlocks(bytes: number, perBlock: number, maxModelLen: number): number {
-  const least = Math.ceil((maxModelLen + 1) / BLOCK)
-  if (bytes > totalmem())
-    throw new InputError(
-      `a cache of ${bytes} bytes is more than the ${totalmem()} bytes of this machine; give it less`,
-    )
-  const blocks = Math.floor(bytes / perBlock)
-  if (blocks < least)
-    throw new InputError(
-      `a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} ` +
-        `needs ${least * perBlock} bytes; give it more memory or lower the model length`,
-    )
-  return blocks
-}
 
 /** Whether a checkpoint was saved in f32; what was decoded of fewer bits was not. */
 function isF32(checkpoint: Checkpoint): boolean {
@@ -199,7 +185,9 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   try {
     const targets = partsOf(config).projections
     const weights = await loadBase(engine, checkpoint, listWanted(model), { copies: true })
-    const stacks = model.adapters && createAdapterStacks(engine, targets, { ...model.adapters, dtype })
+    const factorsOf = createDora(engine, weights, model.storage)
+    const slots = model.adapters && { ...model.adapters, dtype, factorsOf }
+    const stacks = slots && createAdapterStacks(engine, targets, slots)
     const blocks = createKvBlocks(blockCount)
     const scheduler = createScheduler(blocks, {
       maxRows: model.maxRows,

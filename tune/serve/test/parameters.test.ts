@@ -100,6 +100,7 @@ const ofResponses: Record<string, unknown> = {
   tools: [{ type: 'function', name: 'find', parameters: { type: 'object' } }],
   text: { format: { type: 'text' } },
   truncation: 'auto',
+  skip_special_tokens: false,
 }
 const sampleOf = (route: string, key: string): unknown =>
   route === '/v1/responses' && key in ofResponses
@@ -145,32 +146,17 @@ test.each([
   expect(keys.filter(key => !Object.hasOwn(PARAMETERS[route] ?? {}, key))).toEqual([])
 })
 
-/** As vLLM 0.11 documents its sampling and extra parameters. */
-const VLLM = {
-  '/v1/completions':
-    'use_beam_search top_k min_p repetition_penalty length_penalty stop_token_ids ' +
-    'include_stop_str_in_output ignore_eos min_tokens skip_special_tokens ' +
-    'spaces_between_special_tokens truncate_prompt_tokens allowed_token_ids prompt_logprobs ' +
-    'prompt_embeds add_special_tokens response_format structured_outputs guided_json ' +
-    'guided_regex guided_choice guided_grammar guided_decoding_backend ' +
-    'guided_whitespace_pattern structural_tag priority request_id logits_processors ' +
-    'return_tokens_as_token_ids return_token_ids cache_salt kv_transfer_params vllm_xargs',
-  '/v1/chat/completions':
-    'use_beam_search top_k min_p repetition_penalty length_penalty stop_token_ids ' +
-    'include_stop_str_in_output ignore_eos min_tokens skip_special_tokens ' +
-    'spaces_between_special_tokens truncate_prompt_tokens prompt_logprobs allowed_token_ids ' +
-    'bad_words echo add_generation_prompt continue_final_message add_special_tokens documents ' +
-    'chat_template chat_template_kwargs mm_processor_kwargs structured_outputs guided_json ' +
-    'guided_regex guided_choice guided_grammar structural_tag guided_decoding_backend ' +
-    'guided_whitespace_pattern priority request_id logits_processors ' +
-    'return_tokens_as_token_ids return_token_ids cache_salt kv_transfer_params vllm_xargs ' +
-    'include_reasoning',
-  '/v1/load_lora_adapter': 'lora_name lora_path load_inplace',
-  '/v1/unload_lora_adapter': 'lora_name lora_int_id',
-}
+/** As vLLM's own request classes have them; reference/make_vllm_keys.py reads them. */
+const { keys: VLLM } = JSON.parse(
+  readFileSync(new URL('reference/vllm-keys.json', import.meta.url), 'utf8'),
+) as { keys: Record<string, string[]> }
 
-test.each(Object.entries(VLLM))('the table of %s has every key that vLLM documents', (route, keys) => {
-  expect(keys.split(' ').filter(key => !Object.hasOwn(PARAMETERS[route] ?? {}, key))).toEqual([])
+test.each(Object.entries(VLLM))('the table of %s has every key that vLLM’s server takes', (route, keys) => {
+  expect(keys.filter(key => !Object.hasOwn(PARAMETERS[route] ?? {}, key))).toEqual([])
+})
+
+test('every route that has a table is one of vLLM’s', () => {
+  expect(Object.keys(VLLM).toSorted()).toEqual(Object.keys(PARAMETERS).toSorted())
 })
 
 const complete = async (body: object) =>

@@ -8,7 +8,14 @@ import { join } from 'node:path'
 import { configJsonText, partsOf } from '@cairn-tune/models'
 import { configJsonOfShape, configOfShape, createRandom, type ShapeName } from '@cairn-tune/train'
 import { byteTokenizerFiles } from '@cairn-tune/train/byte-tokenizer'
-import { encodeFloats, writeAdapter, writeCheckpoint, type AdapterTensor } from '@cairn-tune/weights'
+import {
+  encodeFloats,
+  ofPattern,
+  writeAdapter,
+  writeCheckpoint,
+  type AdapterTensor,
+  type AdapterVector,
+} from '@cairn-tune/weights'
 
 const untied = { tie_word_embeddings: false }
 const config = configOfShape('tiny', untied)
@@ -26,17 +33,18 @@ export async function writeRandomModel(
   directory: string,
   seed = 1,
   files: Record<string, string> = {},
+  dtype: 'BF16' | 'F32' = 'BF16',
 ): Promise<void> {
   await mkdir(directory, { recursive: true })
   await writeCheckpoint(
     directory,
     partsOf(config).weights.map(({ name, shape }) => ({
       name,
-      dtype: 'BF16',
+      dtype,
       shape,
       bytes: () =>
         encodeFloats(
-          'BF16',
+          dtype,
           noise(
             name,
             shape.reduce((a, b) => a * b, 1),
@@ -53,7 +61,15 @@ export async function writeRandomModel(
   for (const [name, text] of Object.entries(all)) await writeFile(join(directory, name), text)
 }
 
-export type RandomAdapter = { rank: number; modules: readonly string[]; seed: number; shape?: ShapeName }
+export type RandomAdapter = {
+  rank: number
+  modules: readonly string[]
+  seed: number
+  shape?: ShapeName
+  rank_pattern?: Record<string, number>
+  alpha_pattern?: Record<string, number>
+  use_dora?: boolean
+}
 
 /** Adapters of the golden file. */
 export const ADAPTERS = {
@@ -67,23 +83,30 @@ export const ADAPTERS = {
 
 export async function writeRandomAdapter(
   directory: string,
-  { rank, modules, seed, shape }: RandomAdapter,
+  { rank, modules, seed, shape, ...keys }: RandomAdapter,
 ): Promise<void> {
   const weights = partsOf(shape ? configOfShape(shape) : config).weights.filter(({ name }) =>
     modules.some(module => name.endsWith(`${module}.weight`)),
   )
-  const tensors = weights.flatMap(({ name, shape: [outputs = 0, inputs = 0] }): AdapterTensor[] => {
+  const tensors = weights.flatMap(({ name, shape: [outputs = 0, inputs = 0] }) => {
     const linear = name.slice(0, -'.weight'.length)
-    return (
+    const own = ofPattern(keys.rank_pattern, linear) ?? rank
+    const lengths: AdapterVector = {
+      name: `${linear}.lora_magnitude_vector`,
+      shape: [outputs],
+      values: noise(`${linear}.norm`, outputs, seed).map(value => value * 2),
+    }
+    const matrices = (
       [
-        ['A', [rank, inputs]],
-        ['B', [outputs, rank]],
+        ['A', [own, inputs]],
+        ['B', [outputs, own]],
       ] as const
-    ).map(([side, sizes]) => ({
+    ).map(([side, sizes]): AdapterTensor => ({
       name: `${linear}.lora_${side}.weight`,
       shape: [...sizes] as [number, number],
       values: noise(`${linear}.${side}`, sizes[0] * sizes[1], seed),
     }))
+    return [...matrices, ...(keys.use_dora ? [lengths] : [])]
   })
   await mkdir(directory, { recursive: true })
   await writeAdapter(
@@ -94,6 +117,7 @@ export async function writeRandomAdapter(
       lora_alpha: rank / 2,
       lora_dropout: 0,
       lora_target_modules: modules,
+      ...keys,
     },
     tensors,
   )

@@ -3,7 +3,15 @@
  * Kaiming-uniform with a = √5, as PEFT draws it.
  */
 import type { Shape } from '@cairn-tune/ops'
-import { InputError, matricesOf, readAdapter, type AdapterTensor } from '@cairn-tune/weights'
+import { rankOf, scaleOf } from '@cairn-tune/models'
+import {
+  InputError,
+  matricesOf,
+  readAdapter,
+  type Adapter,
+  type AdapterTensor,
+  type AdapterVector,
+} from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import type { Trained } from './record-step.ts'
 import { createRandom } from './random.ts'
@@ -50,24 +58,23 @@ export function initAdapter(seed: number, matrices: readonly Matrix[]): AdapterT
   })
 }
 
-/** The matrices of `init_adapter` by their names; throws where they are not those that the run trains. */
+/** The tensors of `init_adapter` by their names; throws where they are not those that the run trains. */
 export async function readInitialAdapter(
   config: TrainConfig,
   trained: readonly Trained[],
 ): Promise<ReadonlyMap<string, Float32Array> | undefined> {
-  const { init_adapter: path, lora_rank: rank, lora_alpha: alpha, use_rslora: isRootScaled } = config
+  const { init_adapter: path } = config
   if (path === undefined) return undefined
   const adapter = await readAdapter(path)
   const refuse = (why: string): never => {
     throw new InputError(`init_adapter ${path}: ${why}`)
   }
-  if (adapter.lora_rank !== rank || adapter.lora_alpha !== alpha)
-    refuse(
-      `has rank ${adapter.lora_rank} and alpha ${adapter.lora_alpha}, and the run ${rank} and ${alpha}; ` +
-        `set lora_rank: ${adapter.lora_rank} and lora_alpha: ${adapter.lora_alpha}`,
-    )
-  if ((adapter.use_rslora ?? false) !== isRootScaled) refuse(`set use_rslora: ${String(adapter.use_rslora)}`)
-  const given = new Map(adapter.tensors.map(tensor => [tensor.name, tensor]))
+  for (const key of ['use_rslora', 'use_dora'] as const)
+    if ((adapter[key] ?? false) !== config[key]) refuse(`set ${key}: ${String(adapter[key])}`)
+  checkScales(config, adapter, refuse)
+  const given = new Map<string, AdapterTensor | AdapterVector>(
+    [...adapter.tensors, ...adapter.magnitudes].map(tensor => [tensor.name, tensor]),
+  )
   const valuesOf = (tensor: Trained): Float32Array => {
     const parts = matricesOf(tensor).map(({ name, shape }) => {
       const found = given.get(name)
@@ -92,4 +99,25 @@ export async function readInitialAdapter(
   const [stranger] = given.keys()
   if (stranger !== undefined) refuse(`has ${stranger}, which the run does not train; see lora_target_modules`)
   return values
+}
+
+/** Refuses an adapter whose matrices would count otherwise in the run than in it. */
+function checkScales(config: TrainConfig, adapter: Adapter, refuse: (why: string) => never): void {
+  const { lora_rank: rank, lora_alpha: alpha } = adapter
+  const isPlain = [config.lora_expert_rank, config.rank_pattern, config.alpha_pattern].every(
+    key => key === undefined,
+  )
+  for (const { name, shape } of adapter.tensors) {
+    if (!name.endsWith('.lora_A.weight')) continue
+    const linear = name.slice(0, -'.lora_A.weight'.length)
+    const [theirs, ours] = [adapter.scaleOf(linear), scaleOf(config, linear)]
+    if (shape[0] === rankOf(config, linear) && Math.abs(theirs / ours - 1) < 1e-9) continue
+    refuse(
+      isPlain && shape[0] === rank
+        ? `has rank ${rank} and alpha ${alpha}, and the run ${config.lora_rank} and ` +
+            `${config.lora_alpha}; set lora_rank: ${rank} and lora_alpha: ${alpha}`
+        : `${linear} has rank ${shape[0]} and counts ${theirs} times, and in the run ` +
+            `${rankOf(config, linear)} and ${ours} times; see rank_pattern and alpha_pattern`,
+    )
+  }
 }

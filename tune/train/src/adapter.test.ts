@@ -76,27 +76,52 @@ test('writes PEFT’s files, names and keys', async () => {
 
 test('what is written is read back the same, in f32 exactly and in bf16 where it fits', async () => {
   const inside = await written()
-  expect(await readAdapter(inside)).toEqual({
-    ...config,
-    use_rslora: false,
-    scale: 2,
-    tensors: pair(),
-  })
+  const { scaleOf, ...rest } = await readAdapter(inside)
+  expect(rest).toEqual({ ...config, use_rslora: false, use_dora: false, tensors: pair(), magnitudes: [] })
+  expect(scaleOf(linear)).toBe(2)
   await writeAdapter(inside, config, pair(), 'BF16')
   expect((await readAdapter(inside)).tensors).toEqual(pair())
 })
 
 test('rank-stabilised adapters have their own scale', async () => {
-  expect((await readAdapter(await written(json => ({ ...json, use_rslora: true })))).scale).toBe(4)
+  const { scaleOf } = await readAdapter(await written(json => ({ ...json, use_rslora: true })))
+  expect(scaleOf(linear)).toBe(4)
+})
+
+test('ranks and alphas by pattern: the first name that fits a linear counts, as in PEFT', async () => {
+  const patterns = {
+    rank_pattern: { 'layers.3.self_attn.q_proj': 4, q_proj: 9, up_proj: 6 },
+    alpha_pattern: { proj: 1, q_proj: 12 },
+  }
+  const { scaleOf } = await readAdapter(await written(json => ({ ...json, r: 7, ...patterns })))
+  expect([linear, 'model.layers.3.mlp.up_proj', 'model.layers.3.mlp.down_proj'].map(scaleOf)).toEqual([
+    12 / 4,
+    8 / 6,
+    8 / 7,
+  ])
+})
+
+test('DoRA’s lengths of rows are written by PEFT’s name and read back; one that is missing is named', async () => {
+  const inside = await mkdtemp(join(directory, 'dora-'))
+  const name = `${linear}.lora_magnitude_vector`
+  const magnitude = { name, shape: [10] as const, values: Float32Array.from({ length: 10 }, (_, i) => i + 1) }
+  await writeAdapter(inside, { ...config, use_dora: true }, [...pair(), magnitude])
+  const file = await openSafetensors(join(inside, 'adapter_model.safetensors'))
+  expect([...file.tensors.keys()]).toContain(`base_model.model.${name}`)
+  await file.close()
+  expect((await readAdapter(inside)).magnitudes).toEqual([magnitude])
+  await writeAdapter(inside, { ...config, use_dora: true }, pair())
+  await expect(readAdapter(inside)).rejects.toThrow(`has no "base_model.model.${name}"`)
+  await writeAdapter(inside, config, [...pair(), magnitude])
+  await expect(readAdapter(inside)).rejects.toThrow('is not a matrix of a LoRA adapter')
 })
 
 test.each([
   ['another kind', { peft_type: 'IA3' }],
-  ['DoRA', { use_dora: true }],
   ['trained biases', { bias: 'all' }],
   ['whole modules', { modules_to_save: ['lm_head'] }],
-  ['ranks by layer', { rank_pattern: { q_proj: 8 } }],
-  ['alphas by layer', { alpha_pattern: { q_proj: 16 } }],
+  ['patterns that are no names', { rank_pattern: { 'q_proj|k_proj': 8 } }],
+  ['the same of alphas', { alpha_pattern: { '.*q_proj': 16 } }],
 ])('refuses %s, naming the key', async (_, over) => {
   await expect(readAdapter(await written(json => ({ ...json, ...over })))).rejects.toThrow(
     Object.keys(over)[0],

@@ -9,6 +9,7 @@ type Property = {
   default?: unknown
   description?: string
   items?: Property
+  additionalProperties?: Property
   minimum?: number
   exclusiveMinimum?: number
   maximum?: number
@@ -36,6 +37,7 @@ function typeOf({
   enum: values,
   const: only,
   items,
+  additionalProperties,
   minimum,
   exclusiveMinimum,
   maximum,
@@ -43,6 +45,7 @@ function typeOf({
   if (only !== undefined) return JSON.stringify(only)
   if (values) return values.map(String).join(' | ')
   if (type === 'array' && items) return `list of ${typeOf(items)}`
+  if (type === 'object' && additionalProperties) return `names with ${typeOf(additionalProperties)}`
   const limits = [
     minimum === undefined ? [] : `≥ ${minimum}`,
     exclusiveMinimum === undefined ? [] : `> ${exclusiveMinimum}`,

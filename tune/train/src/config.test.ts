@@ -88,10 +88,32 @@ test.each([
     { yaml: 'model: m\ndataset: d\nwarmup_steps: many' },
     /run.yaml: warmup_steps: .*number.*, got "many"/,
   ],
+  ['dropout of everything', { flags: [...needed, '--lora_dropout', '1'] }, /--lora_dropout: .*<1, got 1/],
   [
-    'dropout',
-    { flags: [...needed, '--lora_dropout', '0.1'] },
-    '--lora_dropout: only 0 is supported, got 0.1',
+    'dropout where answers are compared',
+    { flags: [...needed, '--lora_dropout', '0.1', '--method', 'dpo'] },
+    'lora_dropout: method dpo compares answers',
+  ],
+  [
+    'DoRA with dropout',
+    { flags: [...needed, '--lora_dropout', '0.1', '--use_dora'] },
+    'use_dora and lora_dropout: ',
+  ],
+  [
+    'an adapter’s keys without an adapter',
+    { flags: [...needed, '--lora', 'false', '--use_dora'] },
+    'use_dora: lora: false trains no adapter',
+  ],
+  [
+    'a pattern without numbers',
+    { flags: [...needed, '--rank_pattern', 'q_proj'] },
+    /--rank_pattern: .*expected number/,
+  ],
+  ['a pattern that is no name', { flags: [...needed, '--alpha_pattern', '.*q_proj=3'] }, /--alpha_pattern: /],
+  [
+    'patterns beside a rank of experts',
+    { flags: [...needed, '--rank_pattern', 'q_proj=3', '--lora_expert_rank', '2'] },
+    'rank_pattern and lora_expert_rank: ',
   ],
   [
     'a warm-up of a schedule that has none',
@@ -128,6 +150,14 @@ test.each([
   ],
 ])('refuses %s, saying where and what would be right', (_, given, message) => {
   expect(() => readConfig({ path: 'run.yaml', ...given })).toThrow(message)
+})
+
+test('patterns are maps in YAML and lists in flags', () => {
+  const yaml = 'model: m\ndataset: d\nrank_pattern: {q_proj: 8}\nalpha_pattern: {v_proj: 4}\n'
+  expect(readConfig({ yaml, flags: ['--rank-pattern', 'q_proj=2, layers.1.mlp.up_proj=6'] })).toMatchObject({
+    rank_pattern: { q_proj: 2, 'layers.1.mlp.up_proj': 6 },
+    alpha_pattern: { v_proj: 4 },
+  })
 })
 
 test('names and numbers that people bring from other trainers are understood', () => {

@@ -10,6 +10,9 @@ const count = z.int().positive()
 /** Of an engine. */
 const MOST_THREADS = 1024
 const fraction = z.number().min(0).max(1)
+/** A number for each of some projections, by the end of its name. */
+const pattern = <T extends z.ZodType>(value: T) =>
+  z.record(z.string().regex(/^[\w.]+$/, 'names of projections, such as q_proj'), value)
 
 export const configSchema = z.strictObject({
   model: z.string().min(1).describe('Directory of a model, or its name on the hub.'),
@@ -101,12 +104,32 @@ export const configSchema = z.strictObject({
     ),
   lora_alpha: z.number().positive().default(32).describe('The adapter is scaled by alpha / rank.'),
   use_rslora: z.boolean().default(false).describe('The adapter is scaled by alpha / √rank instead.'),
+  router_aux_loss_coef: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('Weight of the loss that keeps experts busy alike, in models that have them; of method sft.'),
   init_adapter: z
     .string()
     .min(1)
     .optional()
     .describe('Adapter that training starts from; a new one by default.'),
-  lora_dropout: z.literal(0, 'only 0 is supported').default(0).describe('Dropout before the adapter.'),
+  lora_dropout: z
+    .number()
+    .min(0)
+    .lt(1)
+    .default(0)
+    .describe('Share of what adapters read that is dropped in training; of method sft.'),
+  use_dora: z
+    .boolean()
+    .default(false)
+    .describe('Also trains the length of each row of the adapted weights (DoRA).'),
+  rank_pattern: pattern(count.max(64))
+    .optional()
+    .describe('Ranks of some projections: q_proj=8,layers.3.mlp.up_proj=32; the first that fits counts.'),
+  alpha_pattern: pattern(z.number().positive())
+    .optional()
+    .describe('Alphas of some projections in the same way.'),
   lora_target_modules: z
     .array(z.string().min(1))
     .min(1)

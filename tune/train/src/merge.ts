@@ -3,7 +3,7 @@
  */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { partsOf, readModelConfig } from '@cairn-tune/models'
+import { MAGNITUDE, partsOf, readModelConfig } from '@cairn-tune/models'
 import {
   InputError,
   MODEL_TEXTS,
@@ -23,7 +23,14 @@ import {
   type TensorToWrite,
 } from '@cairn-tune/weights'
 
-type Pair = { a: AdapterTensor; b: AdapterTensor }
+type Pair = {
+  a: AdapterTensor
+  b: AdapterTensor
+  /** What B·A is multiplied by. */
+  scale: number
+  /** Lengths that rows are given (DoRA). */
+  magnitude: Float32Array | undefined
+}
 
 /**
  * Writes the merged model to `output`, which must be new or empty; weights are read, merged and written one
@@ -52,7 +59,7 @@ export async function mergeAdapter({
       // No file has what a quantised type was decoded to; bf16 holds about as much as those have.
       dtype: decodedFrom === undefined ? dtype : 'BF16',
       shape,
-      bytes: () => mergedBytes(model, name, pairs.get(name), found.scale),
+      bytes: () => mergedBytes(model, name, pairs.get(name)),
     }))
     await writeCheckpoint(output, tensors)
     await copyCompanions(base, output)
@@ -78,18 +85,19 @@ async function checkExperts(base: string, adapter: string, { tensors }: Adapter)
 }
 
 /** By the name of the base's weight. */
-function pairUp({ tensors }: Adapter): Map<string, Pair> {
+function pairUp({ tensors, magnitudes, scaleOf }: Adapter): Map<string, Pair> {
   const byName = new Map(tensors.map(tensor => [tensor.name, tensor]))
   const pairs = new Map<string, Pair>()
   for (const a of tensors) {
     const linear = a.name.replace(/\.lora_A\.weight$/, '')
     const b = byName.get(`${linear}.lora_B.weight`)
-    if (linear !== a.name && b) pairs.set(`${linear}.weight`, { a, b })
+    const magnitude = magnitudes.find(({ name }) => name === `${linear}${MAGNITUDE}`)?.values
+    if (linear !== a.name && b) pairs.set(`${linear}.weight`, { a, b, scale: scaleOf(linear), magnitude })
   }
   return pairs
 }
 
-function checkFits(model: Checkpoint, name: string, { a, b }: Pair): void {
+function checkFits(model: Checkpoint, name: string, { a, b, magnitude }: Pair): void {
   const entry = model.tensors.get(name)
   if (!entry && layoutOf(model, name.replace(/\.experts\.\d+\./, '.experts.')) !== undefined)
     throw new UnsupportedError(
@@ -106,7 +114,8 @@ function checkFits(model: Checkpoint, name: string, { a, b }: Pair): void {
       `${model.pathOf(name)}: ${JSON.stringify(name)} is quantised; merge into the plain model that it ` +
         'was made from',
     )
-  if (entry.shape[0] !== b.shape[0] || entry.shape[1] !== a.shape[1]) {
+  const rows = magnitude?.length ?? b.shape[0]
+  if (entry.shape[0] !== b.shape[0] || entry.shape[1] !== a.shape[1] || entry.shape[0] !== rows) {
     throw new InputError(
       `${model.pathOf(name)}: ${JSON.stringify(name)} is (${entry.shape.join(', ')}), the adapter is ` +
         `for (${b.shape[0]}, ${a.shape[1]}); it belongs to another model`,
@@ -114,12 +123,7 @@ function checkFits(model: Checkpoint, name: string, { a, b }: Pair): void {
   }
 }
 
-async function mergedBytes(
-  model: Checkpoint,
-  name: string,
-  pair: Pair | undefined,
-  scale: number,
-): Promise<Uint8Array> {
+async function mergedBytes(model: Checkpoint, name: string, pair: Pair | undefined): Promise<Uint8Array> {
   const bytes = await model.read(name)
   const { dtype, decodedFrom } = model.tensors.get(name) ?? {}
   if (!pair && decodedFrom === undefined) return bytes
@@ -128,12 +132,12 @@ async function mergedBytes(
       `${model.pathOf(name)}: ${JSON.stringify(name)} is ${dtype}; weights of F32, BF16 and F16 are merged`,
     )
   const weight = decodeFloats(dtype, bytes)
-  if (pair) addProduct(weight, pair, scale)
+  if (pair) addProduct(weight, pair)
   return encodeFloats(decodedFrom === undefined ? dtype : 'BF16', weight)
 }
 
-/** weight += scale·B·A, summed in f64 and rounded once. */
-function addProduct(weight: Float32Array, { a, b }: Pair, scale: number): void {
+/** weight += scale·B·A, in f64 and rounded once; rows get the adapter's lengths where it has some. */
+function addProduct(weight: Float32Array, { a, b, scale, magnitude }: Pair): void {
   const [n, rank] = b.shape
   const k = a.shape[1]
   const row = new Float64Array(k)
@@ -143,6 +147,8 @@ function addProduct(weight: Float32Array, { a, b }: Pair, scale: number): void {
       const factor = b.values[i * rank + r] ?? 0
       for (let j = 0; j < k; j++) row[j] = (row[j] ?? 0) + factor * (a.values[r * k + j] ?? 0)
     }
-    for (let j = 0; j < k; j++) weight[i * k + j] = (weight[i * k + j] ?? 0) + scale * (row[j] ?? 0)
+    for (let j = 0; j < k; j++) row[j] = (weight[i * k + j] ?? 0) + scale * (row[j] ?? 0)
+    const length = magnitude && (magnitude[i] ?? 0) / Math.sqrt(row.reduce((sum, x) => sum + x * x, 0))
+    for (let j = 0; j < k; j++) weight[i * k + j] = (row[j] ?? 0) * (length ?? 1)
   }
 }

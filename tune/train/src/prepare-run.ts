@@ -2,15 +2,17 @@
  * From a configuration to a run that can start: model and data read and checked, memory planned. `estimate`
  * stops here.
  */
-import { partsOf, readModelConfig, type ModelConfig } from '@cairn-tune/models'
+import { readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import { createEngine, type Engine } from '@cairn-tune/native'
 import {
   InputError,
+  UnsupportedError,
   checkBase,
   openMappedCheckpoint,
   resolveRepo,
   type Checkpoint,
 } from '@cairn-tune/weights'
+import { checkModules } from './check-adapter.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch, BatchSource } from './data/batches.ts'
 import type { Unit } from './data/comparisons.ts'
@@ -129,24 +131,8 @@ function checkRecipe({ recipe, lora, model: name }: TrainConfig, { quantization 
   if (quantization !== 'mxfp4') return
   if (!lora) throw new InputError(`lora: ${name} comes in MXFP4, which cannot be trained in full`)
   if (recipe !== 'qfp8' && recipe !== 'qfp4')
-    throw new InputError(
+    throw new UnsupportedError(
       `recipe ${recipe}: ${name} comes in MXFP4 and stays so; qfp8 and qfp4 train adapters on it`,
-    )
-}
-
-/** Refuses an adapter on a linear that the model does not have. */
-function checkModules(
-  { lora_target_modules: wanted = [], lora_expert_rank, model: name }: TrainConfig,
-  model: ModelConfig,
-): void {
-  if (lora_expert_rank !== undefined && !model.experts)
-    throw new InputError(`lora_expert_rank: ${name} is a ${model.model_type} model and has no experts`)
-  const { modules } = partsOf(model)
-  const missing = wanted.find(module => !modules.includes(module))
-  if (missing !== undefined)
-    throw new InputError(
-      `lora_target_modules: ${name} is a ${model.model_type} model and has no ${missing}; it has ` +
-        `${modules.join(', ')}`,
     )
 }
 

@@ -6,6 +6,7 @@ import { PREFERENCE_LEARNING_RATE, hasReference, isPreference, type Method } fro
 import { nearestKey } from './nearest-key.ts'
 import { ALIASES, ELSEWHERE, VALUE_ALIASES } from './peer-names.ts'
 import { QUANTIZED_RECIPES } from './recipes.ts'
+import { checkAdapterKeys } from './check-adapter.ts'
 
 /** A flag may be typed with dashes: --max-seq-length. */
 function canonical(key: string): string {
@@ -56,6 +57,7 @@ const OF_METHODS: Readonly<Partial<Record<keyof TrainConfig, readonly Method[]>>
   undesirable_weight: ['kto'],
   reference_adapter: ['dpo', 'kto'],
   train_on: ['sft'],
+  router_aux_loss_coef: ['sft'],
   dataset_samples: ['sft'],
 }
 
@@ -154,9 +156,21 @@ function parseFlags(flags: readonly string[]): [string, unknown][] {
 /** Keys whose flags are lists with commas. */
 const LISTS = new Set(['lora_target_modules', 'dataset_columns'])
 
+/** Keys whose flags are names with numbers: q_proj=8,v_proj=4. */
+const PATTERNS = new Set(['rank_pattern', 'alpha_pattern'])
+
+const parsePattern = (text: string): unknown =>
+  Object.fromEntries(
+    text.split(',').map(pair => {
+      const [name = '', value = ''] = pair.split('=').map(part => part.trim())
+      return [name, value === '' ? NaN : Number(value)]
+    }),
+  )
+
 function parseFlagValue(key: string, text: string): unknown {
   if (textKeys.includes(key)) return text
   if (LISTS.has(key)) return text.split(',').map(name => name.trim())
+  if (PATTERNS.has(key)) return parsePattern(text)
   const value: unknown = parseYaml(text)
   return typeof value === 'object' ? text : value
 }
@@ -189,12 +203,7 @@ function checkTogether(config: TrainConfig): void {
     throw new InputError(`${needing[0]}: needs data to evaluate; give eval_dataset or eval_split`)
   if (config.early_stopping_patience > 0 && config.eval_steps === 0)
     throw new InputError('early_stopping_patience: needs eval_steps, or there is one evaluation, at the end')
-  if (config.use_rslora && config.lora_expert_rank !== undefined)
-    throw new InputError(
-      'use_rslora and lora_expert_rank: which root counts is not settled; give one of them',
-    )
-  if (config.init_adapter !== undefined && !lora)
-    throw new InputError('init_adapter: lora: false trains no adapter; merge it into the model first')
+  checkAdapterKeys(config)
   if (config.overwrite && config.resume)
     throw new InputError(
       'overwrite and resume: one puts an earlier run aside, the other goes on with it; give one of them',

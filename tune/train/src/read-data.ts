@@ -43,7 +43,8 @@ export async function readData(
     : await readExamplesOf(source, options)
 }
 
-async function readExamplesOf(source: Source, options: BatchOptions): Promise<RunData> {
+/** Data of a run that learns from examples, with the tokenizer that is given. */
+export async function readExamplesOf(source: Source, options: BatchOptions): Promise<RunData> {
   const { config } = source
   const read = await readDocuments(config.dataset, source, {
     split: config.dataset_split,

@@ -73,11 +73,18 @@ export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): Li
   return name === 'bf16' ? compute_dtype : MATMULS[name].arithmetic
 }
 
-/** Three words that stochastic rounding draws from: the seed, low word first, and the micro-batch. */
+/** Three words that stochastic rounding and dropout draw from: the seed, low word first, and the micro-batch. */
 export const RANDOM = 'random'
+/** Which slots hold a document's token, and how many the loss counts. */
+export const [IS_REAL, COUNTED] = ['is_real', 'counted'] as const
 
 /** How the base's projections round under a recipe. */
-function roundingOf(g: Recorder, config: TrainConfig, model: ModelConfig, observes: boolean): BaseRounding {
+function roundingOf(
+  config: TrainConfig,
+  model: ModelConfig,
+  random: Tensor | undefined,
+  observes: boolean,
+): BaseRounding {
   const arithmetic = arithmeticOf(config)
   return {
     observes,
@@ -85,7 +92,7 @@ function roundingOf(g: Recorder, config: TrainConfig, model: ModelConfig, observ
       isCovered(projectionLayer(model, `${linear}.weight`), config, model)
         ? arithmetic
         : config.compute_dtype,
-    ...(arithmetic === 'nvfp4' ? { random: g.input(RANDOM, 'i32', [3]) } : {}),
+    ...(arithmetic === 'nvfp4' && random ? { random } : {}),
   }
 }
 
@@ -116,12 +123,15 @@ function recordLoss(
     weightsByName.set(name, tensor)
     return tensor
   }
+  const drops = trains && config.lora_dropout > 0
+  const random = arithmeticOf(config) === 'nvfp4' || drops ? g.input(RANDOM, 'i32', [3]) : undefined
   const { linear, adapters, amaxHistories } = createLinear({
     g,
     dtype,
     weights,
-    rounding: roundingOf(g, config, model, trains),
+    rounding: roundingOf(config, model, random, trains),
     ...(config.lora && scores !== 'base' ? { lora: config } : {}),
+    ...(drops ? { random } : {}),
   })
   const integers = (name: string, count: number) => g.input(name, 'i32', [count])
   const batch = {
@@ -131,9 +141,18 @@ function recordLoss(
     targets: integers('targets', slots),
     ropes: ropeInputs(g, model, length),
   }
-  const recorded = { g, config: model, dtype, weights, linear }
+  const balance =
+    trains && config.router_aux_loss_coef > 0
+      ? {
+          coefficient: config.router_aux_loss_coef,
+          counted: integers(IS_REAL, slots),
+          times: g.input(COUNTED, 'f32', [1]),
+          sums: [],
+        }
+      : undefined
+  const recorded = { g, config: model, dtype, weights, linear, balance }
   const { method } = config
-  const outputs = (): Record<string, Tensor> & { loss?: Tensor } => {
+  const outputs = (): Outputs => {
     if (scores !== undefined)
       return { scores: recordScores(g, recordLogps(recorded, batch), sequencesFor(boundaries)) }
     if (isPreference(method))
@@ -143,11 +162,14 @@ function recordLoss(
         recordLogps(recorded, batch),
         sequencesFor(boundaries),
       )
-    const { loss } = recordModel({ ...recorded, trainsHead: trains && !config.lora }, batch)
-    return { loss }
+    const made = recordModel({ ...recorded, trainsHead: trains && !config.lora }, batch)
+    return made.balance ? { loss: made.loss, balance: made.balance } : { loss: made.loss }
   }
   return { outputs: outputs(), slots, weightsByName, adapters, amaxHistories }
 }
+
+/** `balance` is a part of the loss, and added to it. */
+type Outputs = Record<string, Tensor> & { loss?: Tensor; balance?: Tensor }
 
 /**
  * The loss of documents that are not trained on. Magnitudes are read and not observed, so that an evaluation
@@ -185,16 +207,22 @@ export function recordMicroStep(
   const g = createRecorder()
   const recorded = recordLoss(g, model, config, { boundaries, plainDtype, trains: true })
   const { outputs, slots, weightsByName, adapters, amaxHistories } = recorded
-  const { loss } = outputs
+  const { balance, ...rest } = outputs
+  const { loss } = rest
   if (!loss) throw new Error('[recordMicroStep] there is no loss')
   const trained = config.lora ? [...adapters] : [...weightsByName.values()]
-  const grads = differentiate(g, new Map([[loss, ONE]]), trained)
+  const grads = differentiate(
+    g,
+    new Map([loss, ...(balance ? [balance] : [])].map(part => [part, ONE] as const)),
+    trained,
+  )
+  const all = balance ? { ...rest, loss: g.add({ a: loss, b: balance }, {}).y } : rest
   for (const [tensor, x] of grads)
     g.accumulate({ total: g.input(gradientOf(tensor.name ?? ''), 'f32', tensor.shape), x }, {})
   const named = (tensors: Iterable<Tensor>) =>
     [...tensors].map(({ name = '', dtype: stored, shape }) => ({ name, dtype: stored, shape }))
   return {
-    program: addUpEarly(g.finish(outputs)),
+    program: addUpEarly(g.finish(all)),
     slots,
     boundaries,
     base: config.lora ? named(weightsByName.values()) : [],

@@ -18,8 +18,12 @@ export function recordNorm(trained: readonly Trained[], config: TrainConfig): Pr
   return g.finish({ factor, norm })
 }
 
-/** Norms of a model trained in full do not decay, as everywhere; both matrices of an adapter do. */
-const decayOf = ({ shape }: Trained, config: TrainConfig) => (shape.length > 1 ? config.weight_decay : 0)
+/**
+ * Norms and biases of a model trained in full do not decay; all of an adapter does, its magnitudes too, as
+ * with PEFT under transformers' trainer.
+ */
+const decayOf = ({ shape }: Trained, config: TrainConfig) =>
+  config.lora || shape.length > 1 ? config.weight_decay : 0
 
 /** A tensor that steps change and checkpoints keep. */
 export type StateTensor = { name: string; dtype: Dtype; shape: Shape }

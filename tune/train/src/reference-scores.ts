@@ -84,7 +84,7 @@ async function hashOf({ config, modelDirectory, units }: ReferenceOptions): Prom
   hash.update(JSON.stringify([VERSION, DECISIVE.map(key => config[key]), await filesOf(modelDirectory)]))
   if (config.reference_adapter !== undefined)
     hash
-      .update(JSON.stringify([config.lora_rank, config.lora_alpha]))
+      .update(await readFile(join(config.reference_adapter, 'adapter_config.json')))
       .update(await readFile(join(config.reference_adapter, 'adapter_model.safetensors')))
   for (const unit of units) {
     for (const { tokens, isTrained } of documentsOf(unit))

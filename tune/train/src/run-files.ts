@@ -19,6 +19,7 @@ import {
   withPath,
   writeTextAtomically,
   type AdapterTensor,
+  type AdapterVector,
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { lossChart, renderPng } from './loss-chart.ts'
@@ -163,9 +164,13 @@ export async function writeTrained({
 }: Trainable): Promise<string> {
   const values = async (name: string) => floatsOf(await read(name))
   if (!config.lora) return await writeModel(path, trained, values, modelDirectory)
-  const tensors: AdapterTensor[] = []
+  const tensors: (AdapterTensor | AdapterVector)[] = []
   for (const tensor of trained) {
     const all = await values(tensor.name)
+    if (tensor.shape.length === 1) {
+      tensors.push({ name: tensor.name, shape: [all.length], values: all })
+      continue
+    }
     const matrices = matricesOf(tensor)
     const size = all.length / matrices.length
     for (const [e, { name, shape }] of matrices.entries())
@@ -184,6 +189,9 @@ export async function writeTrained({
       lora_alpha: config.lora_alpha,
       lora_dropout: config.lora_dropout,
       use_rslora: config.use_rslora,
+      use_dora: config.use_dora,
+      rank_pattern: config.rank_pattern,
+      alpha_pattern: config.alpha_pattern,
       lora_target_modules: modules,
     },
     tensors,

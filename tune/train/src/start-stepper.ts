@@ -1,12 +1,15 @@
 /** The weights of a run and what its training starts from. */
 import type { DeviceBuffer } from '@cairn-tune/native'
+import { MAGNITUDE } from '@cairn-tune/models'
 import { floatsOf } from '@cairn-tune/ops'
+import { createRecorder, outputBinding, prepare } from '@cairn-tune/program'
 import { createF32Loader, loadBase } from '@cairn-tune/weights'
 import { fillAdapter } from './adapter-init.ts'
 import { openCheckpointTensors, type CheckpointState } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
 import type { TrainOptions } from './metrics.ts'
 import type { PreparedRun } from './prepare-run.ts'
+import type { MicroStep } from './record-step.ts'
 import { isBookkeeping, type StateTensor } from './record-update.ts'
 import { createStepper, type Stepper } from './stepper.ts'
 
@@ -41,8 +44,13 @@ export async function startStepper(
     base,
     fill: found
       ? await openCheckpointTensors(engine, config.output_dir, found.step)
-      : fillAnew({ engine, checkpoint }, config, initial),
+      : fillAnew({ engine, checkpoint, micro, base }, config, initial),
   })
+}
+
+type Fillable = Pick<PreparedRun, 'engine' | 'checkpoint'> & {
+  micro: MicroStep
+  base: ReadonlyMap<string, DeviceBuffer>
 }
 
 /**
@@ -50,16 +58,32 @@ export async function startStepper(
  * weights, start from zero.
  */
 function fillAnew(
-  { engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>,
+  run: Fillable,
   { lora, seed }: TrainConfig,
   initial: Start['initial'],
 ): (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void> {
-  const load = createF32Loader(engine, checkpoint)
+  const { engine } = run
+  const load = createF32Loader(engine, run.checkpoint)
   return async ({ name, shape }, buffer) => {
     if (isBookkeeping(name)) return
     const given = initial?.get(name)
     if (given) engine.write(buffer, given)
-    else if (lora) engine.write(buffer, memory => fillAdapter(seed, { name, shape }, floatsOf(memory)))
-    else await load({ name, shape }, buffer)
+    else if (!lora) await load({ name, shape }, buffer)
+    else if (name.endsWith(MAGNITUDE)) await fillMagnitudes(run, name, buffer)
+    else engine.write(buffer, memory => fillAdapter(seed, { name, shape }, floatsOf(memory)))
   }
+}
+
+/** Lengths of the rows of a base weight as it is stored, so that the first step sees the base as it is. */
+async function fillMagnitudes(
+  { engine, micro, base }: Fillable,
+  name: string,
+  buffer: DeviceBuffer,
+): Promise<void> {
+  const weightName = `${name.slice(0, -MAGNITUDE.length)}.weight`
+  const [stored, weight] = [micro.base.find(one => one.name === weightName), base.get(weightName)]
+  if (!stored || !weight) throw new Error(`${name} is of no base weight`)
+  const g = createRecorder()
+  const y = g.row_norms({ weight: g.input('weight', stored.dtype, stored.shape) }, { alpha: 1 }).y
+  await prepare(engine, g.finish({ y })).run({ weight, [outputBinding('y')]: buffer })
 }

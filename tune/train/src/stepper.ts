@@ -13,7 +13,7 @@ import type { Document } from './data/documents.ts'
 import { DivergedError } from './errors.ts'
 import type { Planned, PlannedProgram } from './estimate.ts'
 import { noRewards, type RewardSums } from './rewards.ts'
-import { RANDOM, gradientOf, type MicroStep } from './record-step.ts'
+import { COUNTED, IS_REAL, RANDOM, gradientOf, type MicroStep } from './record-step.ts'
 import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
 /**
@@ -103,9 +103,10 @@ export async function createStepper({
   const [loss, factor, length, count] = [floats(1), floats(1), floats(1), floats(1)]
   const [schedule, random] = [floats(2), engine.allocate(12)]
   const rows = Object.fromEntries(
-    (['ids', 'targets', 'positions'] as const).map(name => [name, engine.allocate(micro.slots * 4)]),
+    (['ids', 'targets', 'positions', IS_REAL] as const).map(name => [name, engine.allocate(micro.slots * 4)]),
   )
   const cuSeqlens = engine.allocate(micro.boundaries * 4)
+  const countedTokens = floats(1)
   const shared = {
     ...Object.fromEntries(base),
     ...Object.fromEntries(state),
@@ -114,6 +115,7 @@ export async function createStepper({
     ...rows,
     cuSeqlens,
     [RANDOM]: random,
+    [COUNTED]: countedTokens,
   }
   const opSeconds = new Map<OpName, number>()
 
@@ -126,8 +128,9 @@ export async function createStepper({
   }
 
   function writeBatch(batch: Batch): void {
-    const { tokens: ids, targets, positions } = batch
-    for (const [name, values] of Object.entries({ ids, targets, positions })) {
+    const { tokens: ids, targets, positions, isReal } = batch
+    engine.write(countedTokens, Float32Array.of(batch.trainedTokens))
+    for (const [name, values] of Object.entries({ ids, targets, positions, [IS_REAL]: isReal })) {
       const buffer = rows[name]
       if (buffer) engine.write(buffer, values)
     }

@@ -10,6 +10,7 @@ import { afterAll, expect, test } from 'vitest'
 import { QWEN3_DIRECTORY } from '@cairn-tune/weights/test/qwen3-tokenizer'
 import { tokenizeExamples } from '../src/data/documents.ts'
 import { loadDataset } from '../src/data/load-dataset.ts'
+import { readExamplesOf } from '../src/read-data.ts'
 import { summarise } from '../src/data/skips.ts'
 import { createBench } from './run.ts'
 
@@ -52,6 +53,7 @@ async function take(file: string, content: string | Uint8Array, columns: readonl
 
 const jsonl = (...rows: unknown[]) =>
   rows.map(row => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n')
+const parquet = (name: string) => readFileSync(new URL(`reference/${name}.parquet`, import.meta.url))
 const said = (text: string) => `${text}<|im_end|>\n`
 const good = { question: 'How many?', answer: 'Seven.' }
 const chat = (...messages: object[]) => ({ messages })
@@ -309,6 +311,23 @@ const cases: Case[] = [
     [/^3 ×1 has 1 fields, the first line names 2 columns/],
   ],
   [
+    'Parquet whose messages have every key, most of them null',
+    'ac.parquet',
+    parquet('awkward-chat'),
+    [said('Hello.'), said(called)],
+    [
+      /^row 3 ×1 a message of the assistant has neither content nor tool calls/,
+      /^row 4 ×1 has the columns messages|expected a list of messages/,
+    ],
+  ],
+  [
+    'Parquet with texts that are null',
+    'ad.parquet',
+    parquet('awkward-questions'),
+    [said('Seven.'), said('')],
+    [/^row 2 ×1 answer: .*expected string, received null/, /^row 3 ×1 question: .*expected string/],
+  ],
+  [
     'numbers in place of texts',
     'ab.jsonl',
     jsonl({ question: '1 + 1', answer: 2 }, good),
@@ -317,11 +336,28 @@ const cases: Case[] = [
   ],
 ]
 
+/** What a run's record says of a file. */
+async function record(file: string, columns: readonly string[]) {
+  const config = bench.config({
+    dataset: join(directory, file),
+    dataset_columns: columns.length > 0 ? columns.join(',') : undefined,
+    max_seq_length: 4096,
+  })
+  const options = { maxSeqLength: 4096, packing: true, seed: 1, batchSize: 1, padTokenId: 0 }
+  const source = { config, directory: QWEN3_DIRECTORY, tokenizer: qwen3, hub: { env: {} } }
+  return (await readExamplesOf(source, options)).dataset
+}
+
 test.each(cases)('%s', async (_, file, content, trained, skipped = [], columns = []) => {
   const taken = await take(file, content, columns)
   expect(taken.trained).toEqual(trained)
   expect(taken.skipped).toHaveLength(skipped.length)
   for (const [i, reason] of skipped.entries()) expect(taken.skipped[i]).toMatch(reason)
+  const { documents, dropped, skipped: summary } = await record(file, columns)
+  expect({ documents, dropped }).toEqual({ documents: trained.length, dropped: taken.dropped })
+  const counts = taken.skipped.map(line => Number(/ ×(\d+) /.exec(line)?.[1]))
+  expect(summary.reasons.map(({ rows }) => rows)).toEqual(counts)
+  expect(summary.rows).toBe(counts.reduce((sum, count) => sum + count, 0))
 })
 
 test.each<
@@ -347,6 +383,14 @@ test.each<
     /method: dpo, orpo or kto trains on such pairs/,
   ],
   ['no rows', 'be.jsonl', '\n\n', /has no rows/],
+  [
+    'a table whose quote is not closed',
+    'bh.csv',
+    'question,answer\na,"b\n',
+    /bh\.csv:2: a quote is not closed/,
+  ],
+  ['Parquet that is cut', 'bi.parquet', parquet('chat-none').subarray(0, 300), /cannot be read as Parquet/],
+  ['a file of another kind', 'bj.txt', 'a', /unknown format; known: \.jsonl/],
   [
     'nothing but bad rows',
     'bf.jsonl',

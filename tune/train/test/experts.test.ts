@@ -56,7 +56,7 @@ test('experts get adapters of lora_expert_rank, and the file says so in patterns
   expect(ranks.get('model.layers.1.self_attn.q_proj.lora_A.weight')).toBe(8)
   expect(ranks.get('model.layers.1.mlp.experts.3.up_proj.lora_A.weight')).toBe(2)
   expect(ranks.size).toBe(2 + 2 * 4)
-  expect(adapter.scale).toBe(2)
+  expect(['self_attn.q_proj', 'mlp.experts.3.up_proj'].map(adapter.scaleOf)).toEqual([2, 2])
   const config = JSON.parse(readFileSync(join(run.output, 'adapter_config.json'), 'utf8')) as object
   expect(config).toMatchObject({
     r: 2,
@@ -70,6 +70,32 @@ test.each(['f32', 'bf16'] as const)('in %s, threads and recomputation change no 
   const whole = await bench.run({ ...settings, compute_dtype })
   const again = await bench.run({ ...settings, compute_dtype, threads: 2, recompute: 'all' })
   expect(losses(again)).toEqual(losses(whole))
+})
+
+test.each([
+  [{ use_dora: true }, 'use_dora: adapters of experts cannot have it'],
+  [{ lora_dropout: 0.1 }, 'lora_dropout: adapters of experts cannot have it'],
+  [{ rank_pattern: 'up_proj=4' }, 'rank_pattern: up_proj is of experts, which PEFT takes no pattern for'],
+])('%j is refused for experts', async (keys, message) => {
+  await expect(bench.run({ ...settings, ...keys })).rejects.toThrow(message)
+})
+
+test('the loss that keeps experts busy alike is part of a step and of no evaluation', async () => {
+  const all = { ...settings, compute_dtype: 'f32', eval_dataset: settings.dataset, max_steps: 1 }
+  const [plain, balanced] = [await bench.run(all), await bench.run({ ...all, router_aux_loss_coef: 0.1 })]
+  // A router that is as good as random chooses two of four experts: E · Σ (2/4)·(1/4) = 2 for each token.
+  const added = (losses(balanced)[0] ?? 0) - (losses(plain)[0] ?? 0)
+  expect(added).toBeGreaterThan(0.19)
+  expect(added).toBeLessThan(0.3)
+  const evaluated = [plain, balanced].map(({ evaluations }) => evaluations[0]?.loss ?? NaN)
+  expect(Math.abs((evaluated[0] ?? 0) - (evaluated[1] ?? 0))).toBeLessThan(0.05)
+  const again = { ...all, router_aux_loss_coef: 0.1, recompute: 'all', threads: 2 }
+  expect(losses(await bench.run(again))).toEqual(losses(balanced))
+  const dense = join(bench.directory, 'plain')
+  await writeNewModel(dense, 'tiny', 1)
+  await expect(bench.run({ ...all, router_aux_loss_coef: 0.1, model: dense })).rejects.toThrow(
+    /router_aux_loss_coef: .* is a qwen3 model and has no experts/,
+  )
 })
 
 test('lora_expert_rank is refused where a model has no experts', async () => {

@@ -48,7 +48,8 @@ export {
 } from './gguf/export-model.ts'
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
-export { isFeedForward } from './rank-pattern.ts'
+export { isFeedForward, isOf, ofPattern } from './rank-pattern.ts'
+export { type AdapterConfig } from './peft-config.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
 export { ExactNumber, parseExact, pythonNumber } from './exact-json.ts'
 export {
@@ -65,8 +66,8 @@ export {
   readStoredAdapter,
   writeAdapter,
   type Adapter,
-  type AdapterConfig,
   type AdapterTensor,
+  type AdapterVector,
   type StoredAdapter,
   type StoredTensor,
 } from './peft-adapter.ts'

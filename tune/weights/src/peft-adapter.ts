@@ -1,15 +1,21 @@
 /** Adapters in PEFT's layout: adapter_model.safetensors and adapter_config.json. */
-import { closeSync, fstatSync, openSync, read, readFileSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { z } from 'zod'
 import { writeTextAtomically } from './atomic-file.ts'
 import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { isMissing, makeDirectories } from './fs-errors.ts'
 import { FLOAT_DTYPES, decodeFloats, encodeFloats, findNotFinite, type FloatDtype } from './float-values.ts'
-import { rankKeys, ranksOf } from './rank-pattern.ts'
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_WEIGHTS,
+  adapterConfigText,
+  readAdapterConfig,
+  type AdapterConfig,
+} from './peft-config.ts'
+import { ranksOf } from './rank-pattern.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
 
@@ -18,35 +24,26 @@ import { checkTensor, openSafetensors } from './safetensors.ts'
  * A is (rank, in), B is (out, rank).
  */
 export type AdapterTensor = { name: string; shape: readonly [number, number]; values: Float32Array }
-export type AdapterConfig = {
-  baseModel: string
-  /** Of the whole adapter where read: the largest. */
-  lora_rank: number
-  /** Of feed-forward projections, where it is another; alpha / rank is the same. */
-  lora_expert_rank?: number | undefined
-  lora_alpha: number
-  lora_dropout: number
-  lora_target_modules: readonly string[]
-  /** Whether it counts alpha / √rank times in place of alpha / rank. */
-  use_rslora?: boolean
-}
+/** Lengths of the rows of an adapted weight: `….q_proj.lora_magnitude_vector`, (out), in f32. */
+export type AdapterVector = { name: string; shape: readonly [number]; values: Float32Array }
 export type Adapter = AdapterConfig & {
-  /** What B·A·x is multiplied by. */ scale: number
+  /** What B·A·x of a linear is multiplied by. */
+  scaleOf: (linear: string) => number
   tensors: AdapterTensor[]
+  /** One for each pair of matrices with DoRA, none without. */
+  magnitudes: AdapterVector[]
 }
 /** A matrix as its file has it. */
 export type StoredTensor = Omit<AdapterTensor, 'values'> & { dtype: FloatDtype; bytes: Uint8Array }
 export type StoredAdapter = Omit<Adapter, 'tensors'> & { tensors: StoredTensor[] }
 
 const PREFIX = 'base_model.model.'
-const WEIGHTS = 'adapter_model.safetensors'
-const CONFIG = 'adapter_config.json'
 
 /** Writes both files; each appears whole or not at all, the one that names the other last. */
 export async function writeAdapter(
   directory: string,
   config: AdapterConfig,
-  tensors: readonly AdapterTensor[],
+  tensors: readonly (AdapterTensor | AdapterVector)[],
   dtype: 'F32' | 'BF16' = 'F32',
 ): Promise<void> {
   await makeDirectories(directory)
@@ -56,52 +53,9 @@ export async function writeAdapter(
     shape,
     bytes: () => encodeFloats(dtype, values),
   }))
-  await writeSafetensors(join(directory, WEIGHTS), stored)
-  const json = {
-    auto_mapping: null,
-    base_model_name_or_path: config.baseModel,
-    bias: 'none',
-    fan_in_fan_out: false,
-    inference_mode: true,
-    init_lora_weights: true,
-    layers_pattern: null,
-    layers_to_transform: null,
-    lora_dropout: config.lora_dropout,
-    modules_to_save: null,
-    peft_type: 'LORA',
-    ...rankKeys(config.lora_rank, config.lora_expert_rank, config.lora_alpha, config.lora_target_modules),
-    revision: null,
-    target_modules: config.lora_target_modules,
-    task_type: 'CAUSAL_LM',
-    use_dora: false,
-    use_rslora: config.use_rslora ?? false,
-  }
-  await writeTextAtomically(join(directory, CONFIG), `${JSON.stringify(json, null, 2)}\n`)
+  await writeSafetensors(join(directory, ADAPTER_WEIGHTS), stored)
+  await writeTextAtomically(join(directory, ADAPTER_CONFIG), adapterConfigText(config))
 }
-
-const pattern = z.record(z.string(), z.number().positive()).nullish()
-const off = z.literal([false, null]).optional()
-
-/**
- * What of PEFT's configuration is understood; a setting that would change the numbers and is not, is refused.
- */
-const configSchema = z.looseObject({
-  peft_type: z.literal('LORA'),
-  base_model_name_or_path: z.string().nullish(),
-  r: z.int().positive(),
-  lora_alpha: z.number().positive(),
-  lora_dropout: z.number().default(0),
-  target_modules: z.union([z.array(z.string()), z.string()]).nullish(),
-  bias: z.literal('none').default('none'),
-  use_rslora: z.boolean().default(false),
-  use_dora: off,
-  fan_in_fan_out: off,
-  lora_bias: off,
-  modules_to_save: z.union([z.array(z.string()).max(0), z.null()]).optional(),
-  rank_pattern: pattern,
-  alpha_pattern: pattern,
-  layer_replication: z.null().optional(),
-})
 
 const readInto = promisify(read)
 
@@ -167,37 +121,51 @@ export async function readAdapter(directory: string): Promise<Adapter> {
 
 /** The same with every matrix as it lies in the file, for those who can use it so. */
 export async function readStoredAdapter(directory: string): Promise<StoredAdapter> {
-  const config = readAdapterConfig(join(directory, CONFIG))
-  const path = join(directory, WEIGHTS)
+  const config = readAdapterConfig(join(directory, ADAPTER_CONFIG))
+  const path = join(directory, ADAPTER_WEIGHTS)
   const file = await openSafetensors(path, openWhole)
-  const rankOf = ranksOf(join(directory, CONFIG), config)
+  const { rankOf, scaleOf } = ranksOf(join(directory, ADAPTER_CONFIG), config)
   const tensors: StoredTensor[] = []
+  const magnitudes: AdapterVector[] = []
+  const readFinite = async (name: string, dtype: FloatDtype) => {
+    const bytes = await file.read(name)
+    if (findNotFinite(dtype, bytes) !== undefined)
+      throw new InputError(
+        `${path}: ${JSON.stringify(name)} holds a number that is not finite; the run that wrote it diverged`,
+      )
+    return bytes
+  }
   let checked = 0
   for (const [stored, entry] of file.tensors) {
-    const match = /^base_model\.model\.(.+\.lora_([AB])\.weight)$/.exec(stored)
-    if (!match?.[1])
+    const match = /^base_model\.model\.(.+)\.lora_(?:([AB])\.weight|magnitude_vector)$/.exec(stored)
+    const [, linear = '', side] = match ?? []
+    if (!match || (side === undefined && !config.use_dora))
       throw new UnsupportedError(
         `${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter on linears`,
       )
     checkTensor(path, entry, FLOAT_DTYPES)
+    const dtype = entry.dtype as FloatDtype
     const [rows = 0, columns = 0] = entry.shape
-    const rank = match[2] === 'A' ? rows : columns
-    const wanted = rankOf(match[1].replace(/\.lora_[AB]\.weight$/, ''))
+    if (side === undefined) {
+      const values = decodeFloats(dtype, await readFinite(stored, dtype))
+      magnitudes.push({ name: stored.slice(PREFIX.length), shape: [values.length], values })
+      continue
+    }
+    const rank = side === 'A' ? rows : columns
+    const wanted = rankOf(linear)
     if (entry.shape.length !== 2 || rank !== wanted)
       throw new InputError(
         `${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ${wanted}`,
       )
-    const other = stored.replace(/lora_[AB]\.weight$/, `lora_${match[2] === 'A' ? 'B' : 'A'}.weight`)
-    if (!file.tensors.has(other))
-      throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(other)}`)
-    const dtype = entry.dtype as FloatDtype
-    const bytes = await file.read(stored)
-    if (findNotFinite(dtype, bytes) !== undefined)
-      throw new InputError(
-        `${path}: ${JSON.stringify(stored)} holds a number that is not finite; ` +
-          'the run that wrote it diverged',
-      )
-    tensors.push({ name: match[1], shape: [rows, columns], dtype, bytes })
+    const others = [`lora_${side === 'A' ? 'B' : 'A'}.weight`, 'lora_magnitude_vector']
+    const missing = others
+      .slice(0, config.use_dora ? 2 : 1)
+      .map(other => stored.replace(/lora_[AB]\.weight$/, other))
+      .find(other => !file.tensors.has(other))
+    if (missing !== undefined)
+      throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(missing)}`)
+    const bytes = await readFinite(stored, dtype)
+    tensors.push({ name: stored.slice(PREFIX.length), shape: [rows, columns], dtype, bytes })
     checked += rows * columns
     if (checked < NUMBERS_AT_ONCE) continue
     checked = 0
@@ -212,27 +180,9 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
     lora_dropout: config.lora_dropout,
     lora_target_modules: [...modules],
     use_rslora: config.use_rslora,
-    scale: config.lora_alpha / (config.use_rslora ? Math.sqrt(config.r) : config.r),
+    use_dora: config.use_dora,
+    scaleOf,
     tensors,
+    magnitudes,
   }
-}
-
-function readAdapterConfig(path: string): z.infer<typeof configSchema> {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (cause) {
-    throw new InputError(`${path}: cannot be read; an adapter is a directory with ${CONFIG} and ${WEIGHTS}`, {
-      cause,
-    })
-  }
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (cause) {
-    throw new InputError(`${path}: not JSON`, { cause })
-  }
-  const parsed = configSchema.safeParse(json)
-  if (parsed.success) return parsed.data
-  throw new UnsupportedError(`${path}: ${z.prettifyError(parsed.error)}`)
 }

@@ -1,12 +1,14 @@
-/** Ranks of an adapter whose projections have different ones: `rank_pattern` and `alpha_pattern` of PEFT. */
+/** Ranks and scales of an adapter's linears: those of all, or by `rank_pattern` and `alpha_pattern` of PEFT. */
 import { UnsupportedError } from './errors.ts'
+
+type Pattern = Readonly<Record<string, number>>
 
 export type RankKeys = {
   r: number
   lora_alpha: number
   use_rslora: boolean
-  rank_pattern?: Record<string, number> | null | undefined
-  alpha_pattern?: Record<string, number> | null | undefined
+  rank_pattern?: Pattern | null | undefined
+  alpha_pattern?: Pattern | null | undefined
 }
 
 /** Projections that the feed-forward part of a layer has; experts have each of them many times. */
@@ -15,18 +17,28 @@ const FEED_FORWARD = ['gate_proj', 'up_proj', 'gate_up_proj', 'down_proj']
 /** Whether a linear is of the feed-forward part of a layer, of experts or not. */
 export const isFeedForward = (linear: string): boolean => linear.includes('.mlp.')
 
+export type Ranks = {
+  lora_rank: number
+  lora_expert_rank?: number | undefined
+  lora_alpha: number
+  lora_target_modules: readonly string[]
+  rank_pattern?: Pattern | undefined
+  alpha_pattern?: Pattern | undefined
+}
+
 /**
- * How `adapter_config.json` says that feed-forward projections have a rank of their own: `r` is theirs, for
- * PEFT takes no pattern that names a projection of experts, and the others stand in the patterns.
+ * What `adapter_config.json` says of ranks. Where feed-forward projections have a rank of their own, `r` is
+ * theirs, for PEFT takes no pattern that names a projection of experts, and the others stand in the patterns.
  */
-export function rankKeys(
-  rank: number,
-  expertRank: number | undefined,
-  alpha: number,
-  modules: readonly string[],
-): Pick<RankKeys, 'r' | 'lora_alpha' | 'rank_pattern' | 'alpha_pattern'> {
-  if (expertRank === undefined || expertRank === rank)
-    return { r: rank, lora_alpha: alpha, rank_pattern: {}, alpha_pattern: {} }
+export function rankKeys({
+  lora_rank: rank,
+  lora_expert_rank: expertRank = rank,
+  lora_alpha: alpha,
+  lora_target_modules: modules,
+  rank_pattern = {},
+  alpha_pattern = {},
+}: Ranks): Pick<RankKeys, 'r' | 'lora_alpha' | 'rank_pattern' | 'alpha_pattern'> {
+  if (expertRank === rank) return { r: rank, lora_alpha: alpha, rank_pattern, alpha_pattern }
   const others = modules.filter(name => !FEED_FORWARD.includes(name))
   const all = (value: number) => Object.fromEntries(others.map(name => [name, value]))
   return {
@@ -38,26 +50,30 @@ export function rankKeys(
 }
 
 /** Whether a name of a pattern is that of a linear, or the end of it. */
-const isOf = (pattern: string, linear: string) => linear === pattern || linear.endsWith(`.${pattern}`)
+export const isOf = (name: string, linear: string): boolean => linear === name || linear.endsWith(`.${name}`)
 
-/** The rank of each linear. Refused is what counts the adapter of one linear otherwise than another's. */
-export function ranksOf(path: string, config: RankKeys): (linear: string) => number {
-  const [ranks, alphas] = [config.rank_pattern ?? {}, config.alpha_pattern ?? {}]
-  const scale = config.lora_alpha / config.r
-  const odd = Object.keys({ ...ranks, ...alphas }).find(name => !/^[\w.]+$/.test(name))
-  if (odd !== undefined)
-    throw new UnsupportedError(`${path}: rank_pattern ${JSON.stringify(odd)} is no name of a projection`)
-  for (const name of Object.keys({ ...ranks, ...alphas })) {
-    const own = (alphas[name] ?? config.lora_alpha) / (ranks[name] ?? config.r)
-    if (config.use_rslora || Math.abs(own / scale - 1) > 1e-9)
-      throw new UnsupportedError(
-        `${path}: ${name in ranks ? 'rank_pattern' : 'alpha_pattern'}: ${JSON.stringify(name)} counts ` +
-          `${own} times and others ${scale} times; ` +
-          'only adapters whose alpha / rank is the same everywhere are read',
-      )
+/** What a pattern has for a linear: of the first name that is the linear's, as in PEFT. */
+export function ofPattern(pattern: Pattern | null | undefined, linear: string): number | undefined {
+  const found = Object.keys(pattern ?? {}).find(name => isOf(name, linear))
+  return found === undefined ? undefined : pattern?.[found]
+}
+
+/** The rank of each linear's adapter, and what its B·A·x is multiplied by. */
+export function ranksOf(
+  path: string,
+  config: RankKeys,
+): { rankOf: (linear: string) => number; scaleOf: (linear: string) => number } {
+  for (const key of ['rank_pattern', 'alpha_pattern'] as const) {
+    const odd = Object.keys(config[key] ?? {}).find(name => !/^[\w.]+$/.test(name))
+    if (odd !== undefined)
+      throw new UnsupportedError(`${path}: ${key} ${JSON.stringify(odd)} is no name of a projection`)
   }
-  return linear => {
-    const found = Object.keys(ranks).find(name => isOf(name, linear))
-    return (found === undefined ? undefined : ranks[found]) ?? config.r
+  const rankOf = (linear: string) => ofPattern(config.rank_pattern, linear) ?? config.r
+  return {
+    rankOf,
+    scaleOf(linear) {
+      const alpha = ofPattern(config.alpha_pattern, linear) ?? config.lora_alpha
+      return alpha / (config.use_rslora ? Math.sqrt(rankOf(linear)) : rankOf(linear))
+    },
   }
 }

@@ -12,6 +12,7 @@ export type ModelTokenizer = {
   encode: (text: string) => number[]
   /** As encode, with what the tokenizer puts around every text (a start token, where it has one). */
   encodeDocument: (text: string) => number[]
+  /** Ids without a token, of a model whose table is padded, are no text: transformers leaves them out too. */
   decode: (ids: readonly number[], options?: { skipSpecialTokens?: boolean }) => string
   /** What each token adds to a text; undefined where that depends on its neighbours. */
   pieceOf: PieceOf | undefined
@@ -113,19 +114,21 @@ function createTokenizer(
   const chat = template === undefined ? undefined : compileChatTemplate(template, special)
   const encode = (text: string) =>
     text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids
+  const known = new Set<number>(tokenizer.get_vocab().values())
   return {
     encode,
     encodeDocument: text => tokenizer.encode(text).ids,
-    decode: (ids, { skipSpecialTokens = false } = {}) =>
-      ids.length === 0
-        ? ''
-        : tokenizer.decode([...ids], {
-            skip_special_tokens: skipSpecialTokens,
-            clean_up_tokenization_spaces: false,
-          }),
+    decode(ids, { skipSpecialTokens = false } = {}) {
+      const own = ids.filter(id => known.has(id))
+      if (own.length === 0) return ''
+      return tokenizer.decode(own, {
+        skip_special_tokens: skipSpecialTokens,
+        clean_up_tokenization_spaces: false,
+      })
+    },
     pieceOf: createPieces(json, tokenizer),
     idOf,
-    vocabSize: [...tokenizer.get_vocab().values()].reduce((most, id) => Math.max(most, id), -1) + 1,
+    vocabSize: [...known].reduce((most, id) => Math.max(most, id), -1) + 1,
     bosTokenId: idOf(bos_token),
     eosTokenId: idOf(eos_token),
     padTokenId: idOf(pad_token),

@@ -1,6 +1,7 @@
 /** The meaning of every op, as a table: an op without one does not compile. */
 import type { OpName } from '@cairn-tune/ops'
 import * as activations from './activations.ts'
+import * as adapters from './adapters.ts'
 import * as attention from './attention.ts'
 import * as experts from './experts.ts'
 import * as norms from './norms.ts'
@@ -90,6 +91,11 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   balance_sums: experts.balanceSums,
   balance_sums_grad: experts.balanceSumsGrad,
   balance_loss: experts.balanceLoss,
+  dropout: adapters.dropout,
+  row_norms: adapters.rowNorms,
+  scale_columns: adapters.scaleColumns,
+  scale_columns_weight_grad: adapters.scaleColumnsWeightGrad,
+  adapter_columns: adapters.adapterColumns,
   head_loss: (inputs, attrs) => {
     const { dweight: _, ...outputs } = attention.headLoss(inputs, attrs)
     return outputs

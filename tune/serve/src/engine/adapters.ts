@@ -30,7 +30,7 @@ export type LoadedAdapter = {
 export type AdapterStacks = {
   readonly slots: number
   readonly maxRank: number
-  /** Buffers of the stacks and of `lora.ranks`, by the names that programs bind. */
+  /** Buffers of the stacks, by the names that programs bind. */
   readonly buffers: Readonly<Record<string, DeviceBuffer>>
   /**
    * Writes an adapter to a free slot, or gives undefined where there is none. Yields to other work between
@@ -40,10 +40,11 @@ export type AdapterStacks = {
   free(slot: number): void
 }
 
-export const stackName = (target: string, side: 'a' | 'b') => `${target}.lora_${side}`
-export const RANKS = 'lora.ranks'
-/** The same for the stacks of experts, which have the slots of expert 0, then those of expert 1, and so on. */
-export const EXPERT_RANKS = 'lora.expert_ranks'
+/**
+ * Names of a target's buffers: stacks of its matrices, rank and scale of each pair in them, and what DoRA
+ * multiplies columns by. Those of experts have the slots of expert 0, then those of expert 1, and so on.
+ */
+export const stackName = (target: string, part: 'a' | 'b' | 'ranks' | 'factors') => `${target}.lora_${part}`
 
 /** One matrix pair of a target: its name in an adapter, and which pair of its stacks belongs to slot 0. */
 type Pair = { name: string; first: number }
@@ -91,27 +92,34 @@ export function misfitOf(
   )
 }
 
+export type StackOptions = {
+  slots: number
+  maxRank: number
+  dtype: Arithmetic
+  /** What an adapter with DoRA multiplies the columns of a target by. */
+  factorsOf: (target: Target, adapter: StoredAdapter) => Promise<Float32Array>
+}
+
 export function createAdapterStacks(
   engine: Engine,
   targets: readonly Target[],
-  { slots, maxRank, dtype }: { slots: number; maxRank: number; dtype: Arithmetic },
+  { slots, maxRank, dtype, factorsOf }: StackOptions,
 ): AdapterStacks {
   const bytes = dtype === 'bf16' ? 2 : 4
   const view = (buffer: Uint8Array): Codes =>
     dtype === 'bf16'
       ? new Uint16Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 2)
       : new Float32Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 4)
-  const ranks = engine.allocate(slots * 2 * 4)
-  const mostExperts = Math.max(0, ...targets.map(({ experts = 0 }) => experts))
-  const expertRanks = engine.allocate(mostExperts * slots * 2 * 4)
   const stacks = targets.map(target => {
     // Pages of slots and ranks that are never used are never touched, and take no memory.
     const count = slots * (target.experts ?? 1)
-    const [a, b] = [
-      engine.allocate(count * maxRank * target.inputs * bytes),
-      engine.allocate(count * maxRank * target.outputs * bytes),
-    ]
-    return { target, a, b }
+    return {
+      target,
+      a: engine.allocate(count * maxRank * target.inputs * bytes),
+      b: engine.allocate(count * maxRank * target.outputs * bytes),
+      ranks: engine.allocate(count * 2 * 4),
+      factors: target.experts === undefined ? engine.allocate(slots * target.outputs * 4) : undefined,
+    }
   })
   const free = Array.from({ length: slots }, (_, i) => slots - 1 - i)
 
@@ -129,20 +137,20 @@ export function createAdapterStacks(
   type Writing = {
     a: DeviceBuffer
     b: DeviceBuffer
+    ranks: DeviceBuffer
     /** Which pair of the stacks. */
     index: number
-    rank: number
+    scale: number
     down: StoredTensor | undefined
     up: StoredTensor | undefined
   }
 
-  /** Writes one pair of matrices, with zeros up to the adapter's rank; how many numbers those were. */
-  function writePair({ inputs, outputs }: Target, { a, b, index, rank, down, up }: Writing): number {
-    const [atA, atB] = [index * maxRank * inputs * bytes, index * maxRank * outputs * bytes]
-    const own = down && up ? down.shape[0] : 0
-    engine.clear(a, atA + own * inputs * bytes, atA + rank * inputs * bytes)
-    engine.clear(b, atB + own * outputs * bytes, atB + rank * outputs * bytes)
+  /** Writes one pair of matrices with its rank and scale; how many numbers those were. */
+  function writePair({ inputs, outputs }: Target, { a, b, ranks, index, scale, down, up }: Writing): number {
+    const rank = down && up ? down.shape[0] : 0
+    engine.write(ranks, Float32Array.of(rank, scale), index * 2 * 4)
     if (!down || !up) return 0
+    const [atA, atB] = [index * maxRank * inputs * bytes, index * maxRank * outputs * bytes]
     engine.write(a, codesOf(down), atA)
     // B transposed: a row of the stack is what one number of the middle adds to all outputs.
     const codes = codesOf(up)
@@ -151,47 +159,44 @@ export function createAdapterStacks(
       memory => {
         const transposed = view(memory)
         for (let n = 0; n < outputs; n++)
-          for (let r = 0; r < own; r++) transposed[r * outputs + n] = codes[n * own + r] ?? 0
+          for (let r = 0; r < rank; r++) transposed[r * outputs + n] = codes[n * rank + r] ?? 0
       },
       atB,
     )
-    return own * (inputs + outputs)
+    return rank * (inputs + outputs)
   }
 
   async function put(adapter: StoredAdapter): Promise<number | undefined> {
     const slot = free.pop()
     if (slot === undefined) return undefined
     const matrices = new Map(adapter.tensors.map(tensor => [tensor.name, tensor]))
-    const rank = adapter.lora_rank
     let written = 0
-    for (const { target, a, b } of stacks)
+    for (const { target, a, b, ranks, factors } of stacks) {
       for (const { name, first } of pairsOf(target, slots)) {
         const [down, up] = [matrices.get(`${name}.lora_A.weight`), matrices.get(`${name}.lora_B.weight`)]
-        written += writePair(target, { a, b, index: first + slot, rank, down, up })
+        const scale = adapter.scaleOf(name)
+        written += writePair(target, { a, b, ranks, index: first + slot, scale, down, up })
         if (written < NUMBERS_AT_ONCE) continue
         written = 0
         await setImmediate()
       }
-    const counted = Float32Array.of(rank, adapter.scale)
-    engine.write(ranks, counted, slot * 2 * 4)
-    for (let e = 0; e < mostExperts; e++) engine.write(expertRanks, counted, (e * slots + slot) * 2 * 4)
+      if (factors && adapter.magnitudes.length > 0)
+        engine.write(factors, await factorsOf(target, adapter), slot * target.outputs * 4)
+    }
     return slot
   }
 
   return {
     slots,
     maxRank,
-    buffers: Object.fromEntries([
-      ...stacks.flatMap(
-        ({ target: { name }, a, b }) =>
-          [
-            [stackName(name, 'a'), a],
-            [stackName(name, 'b'), b],
-          ] as const,
-      ),
-      [RANKS, ranks],
-      [EXPERT_RANKS, expertRanks],
-    ]),
+    buffers: Object.fromEntries(
+      stacks.flatMap(({ target: { name }, a, b, ranks, factors }) => [
+        [stackName(name, 'a'), a],
+        [stackName(name, 'b'), b],
+        [stackName(name, 'ranks'), ranks],
+        ...(factors ? [[stackName(name, 'factors'), factors] as const] : []),
+      ]),
+    ),
     put,
     free: slot => void free.push(slot),
   }

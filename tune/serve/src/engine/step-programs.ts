@@ -22,7 +22,7 @@ import {
   type Recorder,
   type Tensor,
 } from '@cairn-tune/program'
-import { EXPERT_RANKS, RANKS, stackName } from './adapters.ts'
+import { stackName } from './adapters.ts'
 import { BLOCK } from './kv-blocks.ts'
 
 export type ModelShape = {
@@ -51,6 +51,9 @@ const EDIT_SIZES = [1, 64, 1024, 16_384, 262_144, 4_194_304] as const
 /** Most likely tokens that a caller may ask for, and the one more that a reply names. */
 export const MOST_LOGPROBS = 20
 
+/** What the adapters of a batch have: nothing, pairs of matrices, or also lengths of rows. */
+export type AdapterKind = 'none' | 'lora' | 'dora'
+
 const roundUp = (sizes: readonly number[], wanted: number): number =>
   sizes.find(size => size >= wanted) ?? wanted
 
@@ -69,7 +72,7 @@ function createWeights(g: Recorder, storage: ModelShape['storage']) {
  * Rows of many sequences through all layers; writes their keys and values to the cache, and hidden states to
  * `out:hidden`.
  */
-function recordForward(model: ModelShape, rows: number, hasAdapters: boolean): Program {
+function recordForward(model: ModelShape, rows: number, kind: AdapterKind): Program {
   const { config, dtype, maxModelLen, maxSequences, blocks } = model
   const g = createRecorder()
   const weights = createWeights(g, model.storage)
@@ -92,7 +95,7 @@ function recordForward(model: ModelShape, rows: number, hasAdapters: boolean): P
     ).y
   }
   const hidden = recordHidden(
-    { g, config, dtype, weights, linear: linearOf(g, model, weights, rows, hasAdapters) },
+    { g, config, dtype, weights, linear: linearOf(g, model, weights, rows, kind) },
     { ids, positions, ropes: ropeInputs(g, config, maxModelLen) },
     attend,
   )
@@ -104,7 +107,7 @@ function linearOf(
   { dtype, adapters }: ModelShape,
   weights: ReturnType<typeof createWeights>,
   rows: number,
-  hasAdapters: boolean,
+  kind: AdapterKind,
 ): Linear {
   const attrs = { alpha: 1, arithmetic: dtype, dtype }
   const plain: Linear = (name, x, n, { experts, ...added } = {}) => {
@@ -112,29 +115,36 @@ function linearOf(
     const b = weights(`${name}.weight`, [...count, n, x.shape[1] ?? 0])
     return matmulOf(g, experts)({ a: x, b, ...added }, attrs)
   }
-  if (!hasAdapters || !adapters) return plain
+  if (kind === 'none' || !adapters) return plain
   const { slots, maxRank } = adapters
   const ids = g.input('adapters', 'i32', [rows])
-  const ranks = g.input(RANKS, 'f32', [slots, 2])
+  const columns = kind === 'dora' ? g.input('adapter_columns', 'i32', [rows]) : undefined
   const known = new Map<Tensor, Tensor>()
-  let expertRanks: Tensor | undefined
   /** Which pairs of an expert's stacks its rows read. */
-  function pairsOf({ ends, tokens }: ExpertRows): { adapters: Tensor; ranks: Tensor } {
+  function pairsOf({ ends, tokens }: ExpertRows): Tensor {
     const pairs = known.get(ends) ?? g.expert_adapters({ adapters: ids, tokens, ends }, { slots }).y
     known.set(ends, pairs)
-    expertRanks ??= g.input(EXPERT_RANKS, 'f32', [(ends.shape[0] ?? 0) * slots, 2])
-    return { adapters: pairs, ranks: expertRanks }
+    return pairs
   }
   // What adapters add joins the sums of the base before they are rounded, as it does in training.
   return (name, x, n, { bias, addend, experts } = {}) => {
     const count = (experts?.ends.shape[0] ?? 1) * slots
-    const [a, b] = [
-      g.input(stackName(name, 'a'), dtype, [count, maxRank, x.shape[1] ?? 0]),
-      g.input(stackName(name, 'b'), dtype, [count, maxRank, n]),
-    ]
-    const which = experts ? pairsOf(experts) : { adapters: ids, ranks }
-    const delta = g.lora_delta({ x, a, b, ...which, addend }, { arithmetic: dtype }).y
-    return plain(name, x, n, { bias, addend: delta, experts })
+    const stacks = {
+      a: g.input(stackName(name, 'a'), dtype, [count, maxRank, x.shape[1] ?? 0]),
+      b: g.input(stackName(name, 'b'), dtype, [count, maxRank, n]),
+      ranks: g.input(stackName(name, 'ranks'), 'f32', [count, 2]),
+    }
+    const which = experts ? pairsOf(experts) : ids
+    const isScaled = columns && !experts
+    const delta = g.lora_delta(
+      { x, ...stacks, adapters: which, addend: isScaled ? undefined : addend },
+      { arithmetic: dtype },
+    ).y
+    if (!isScaled) return plain(name, x, n, { bias, addend: delta, experts })
+    const factors = g.input(stackName(name, 'factors'), 'f32', [slots, n])
+    const b = weights(`${name}.weight`, [n, x.shape[1] ?? 0])
+    const y = g.matmul_nt({ a: x, b }, { ...attrs, dtype: 'f32' }).y
+    return g.adapter_columns({ x: y, delta, factors, adapters: columns, bias, addend }, { dtype }).y
   }
 }
 
@@ -173,7 +183,7 @@ function recordHead(
 export type HeadSizes = { rows: number; edits: number; masks: number; top: number }
 
 export type StepPrograms = {
-  forward(rows: number, hasAdapters: boolean): { size: number; prepared: Prepared }
+  forward(rows: number, kind: AdapterKind): { size: number; prepared: Prepared }
   /** A program for at least so many of each. */
   head(least: HeadSizes): { sizes: HeadSizes; prepared: Prepared }
 }
@@ -186,11 +196,11 @@ export function createStepPrograms(engine: Engine, model: ModelShape): StepProgr
     return made
   }
   return {
-    forward(rows, hasAdapters) {
+    forward(rows, kind) {
       const size = Math.min(model.maxRows, roundUp(ROW_SIZES, rows))
       return {
         size,
-        prepared: get(`forward ${size} ${hasAdapters}`, () => recordForward(model, size, hasAdapters)),
+        prepared: get(`forward ${size} ${kind}`, () => recordForward(model, size, kind)),
       }
     },
     head({ rows, edits, masks, top }) {

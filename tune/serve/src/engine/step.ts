@@ -12,7 +12,13 @@ import type { AdapterStacks } from './adapters.ts'
 import { createSampler, type HeadRow } from './sampler.ts'
 import type { Chunk } from './scheduler.ts'
 import type { Sequence, TokenReport } from './sequence.ts'
-import { HEAD_ROWS, cacheName, createStepPrograms, type ModelShape } from './step-programs.ts'
+import {
+  HEAD_ROWS,
+  cacheName,
+  createStepPrograms,
+  type AdapterKind,
+  type ModelShape,
+} from './step-programs.ts'
 
 type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
 
@@ -39,6 +45,15 @@ function slotOf({ adapter }: Sequence): number {
   return adapter?.slot ?? -1
 }
 
+const hasLengths = ({ adapter }: Sequence) => (adapter?.stored.magnitudes.length ?? 0) > 0
+
+const kindOf = (chunks: readonly Chunk[]): AdapterKind =>
+  chunks.some(({ sequence }) => hasLengths(sequence))
+    ? 'dora'
+    : chunks.some(({ sequence }) => sequence.adapter)
+      ? 'lora'
+      : 'none'
+
 export function createStepper(
   engine: Engine,
   model: ModelShape,
@@ -53,6 +68,7 @@ export function createStepper(
     positions: new Int32Array(maxRows),
     slots: new Int32Array(maxRows),
     adapters: new Int32Array(maxRows),
+    adapter_columns: new Int32Array(maxRows),
     tables: new Int32Array(maxSequences * tableWidth),
     spans: new Int32Array(maxSequences * 3),
   }
@@ -61,7 +77,7 @@ export function createStepper(
   )
   /** Hands over what a step of `size` rows of so many sequences reads. */
   function upload(size: number, sequences: number): void {
-    const rows = { ids: size, positions: size, slots: size, adapters: size }
+    const rows = { ids: size, positions: size, slots: size, adapters: size, adapter_columns: size }
     const used: Record<keyof typeof ints, number> = {
       ...rows,
       tables: sequences * tableWidth,
@@ -99,8 +115,8 @@ export function createStepper(
   const sampler = createSampler(engine, programs, config.vocab_size, { ...shared, hidden })
   const forwards = new Map<Prepared, BoundRun>()
 
-  function forward(rows: number, hasAdapters: boolean): { size: number; run: BoundRun } {
-    const { size, prepared } = programs.forward(rows, hasAdapters)
+  function forward(rows: number, kind: AdapterKind): { size: number; run: BoundRun } {
+    const { size, prepared } = programs.forward(rows, kind)
     const run = forwards.get(prepared) ?? prepared.bind(shared)
     forwards.set(prepared, run)
     return { size, run }
@@ -113,6 +129,7 @@ export function createStepper(
     ints.positions.fill(0, 0, size)
     ints.slots.fill(-1, 0, size)
     ints.adapters.fill(-1, 0, size)
+    ints.adapter_columns.fill(-1, 0, size)
     ints.spans.fill(0)
     let row = 0
     for (const [s, { sequence, count }] of chunks.entries()) {
@@ -126,6 +143,7 @@ export function createStepper(
         ints.positions[row] = position
         ints.slots[row] = (blocks[Math.floor(position / BLOCK)] ?? 0) * BLOCK + (position % BLOCK)
         ints.adapters[row] = slot
+        ints.adapter_columns[row] = hasLengths(sequence) ? slot : -1
         const isLast = position + 1 === ids.length
         if (isLast) wanted.push({ sequence, row, forced: -1 })
         else if (
@@ -142,10 +160,7 @@ export function createStepper(
 
   async function runStep(chunks: readonly Chunk[]): Promise<StepResult[]> {
     const rows = chunks.reduce((sum, { count }) => sum + count, 0)
-    const { size, run } = forward(
-      rows,
-      stacks !== undefined && chunks.some(({ sequence }) => sequence.adapter),
-    )
+    const { size, run } = forward(rows, kindOf(chunks))
     const wanted = layOut(chunks, size)
     const parts = Array.from({ length: Math.ceil(wanted.length / HEAD_ROWS) }, (_, i) =>
       wanted.slice(i * HEAD_ROWS, (i + 1) * HEAD_ROWS),

@@ -1,7 +1,8 @@
 /** Refuses what a request asks for and does not get. */
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest } from '../errors.ts'
-import { PARAMETERS, type Parameter } from './tables.ts'
+import type { Parameter } from './parameter.ts'
+import { PARAMETERS } from './tables.ts'
 
 const isAsked = (row: Extract<Parameter, { refused: string }>, value: unknown, body: object) =>
   value !== null &&

@@ -1,19 +1,8 @@
-/**
- * What each key of a request means here. Every key that the clients of OpenAI and vLLM document has a row: it
- * is done, or refused with the reason. None is ignored, so no answer silently differs from what was asked.
- */
-export type Parameter =
-  | { done: string }
-  | {
-      refused: string
-      /** Values that are accepted, since they change nothing. */
-      but?: readonly unknown[]
-    }
-
-export type ParameterTable = Readonly<Record<string, Parameter>>
+/** The tables of all routes. */
+import { NO_EFFECT, type ParameterTable } from './parameter.ts'
+import { RESPONSE_PARAMETERS } from './response-table.ts'
 
 const FORM = 'its name now is structured_outputs, with json, regex, choice or grammar'
-const NO_EFFECT = 'accepted; it changes no answer'
 
 /** Keys of both generating routes. */
 const SHARED: ParameterTable = {
@@ -72,6 +61,17 @@ const SHARED: ParameterTable = {
   repetition_detection: { refused: 'repetition does not end an answer; use stop or the penalties' },
   thinking_token_budget: { refused: 'thinking has no limit of its own; max_tokens limits the whole answer' },
   return_sampling_mask: { refused: 'it is not supported', but: [false] },
+  truncation_side: { refused: 'truncate_prompt_tokens keeps the last tokens', but: ['left'] },
+  logprob_token_ids: { refused: 'log-probabilities are of the likeliest tokens; see logprobs' },
+  stream_interval: { refused: 'an event is sent for each token', but: [1] },
+  session_id: { refused: 'requests are not tied to each other; send the whole prompt' },
+  return_token_offsets: { refused: 'a reply has no places in texts', but: [false] },
+  return_weight_versions: { refused: 'weights do not change while the server runs', but: [false] },
+  routed_experts_prompt_start: { refused: 'a reply does not say which experts were chosen', but: [0] },
+  watermarking: { refused: 'there are no watermarks', but: [false] },
+  ec_transfer_params: { refused: 'the server does not share its cache with others' },
+  mm_payload: { refused: 'this model reads only text' },
+  return_mm_kwargs: { refused: 'this model reads only text' },
 }
 
 const COMPLETION_PARAMETERS: ParameterTable = {
@@ -115,6 +115,7 @@ const CHAT_PARAMETERS: ParameterTable = {
   },
   mm_processor_kwargs: { refused: 'this model reads only text' },
   media_io_kwargs: { refused: 'this model reads only text' },
+  return_prompt_text: { refused: 'return_token_ids gives the tokens of the prompt', but: [false] },
   functions: { refused: 'use tools' },
   function_call: { refused: 'use tool_choice' },
   audio: { refused: 'this model writes only text' },
@@ -130,44 +131,6 @@ const CHAT_PARAMETERS: ParameterTable = {
   prompt_cache_options: { done: 'accepted; what is cached stays as long as there is space' },
   moderation: { refused: 'there is no moderation' },
   verbosity: { refused: 'the template has no such levels; ask for it in a message' },
-}
-
-const RESPONSE_PARAMETERS: ParameterTable = {
-  model: { done: 'one of the names of the base, or an adapter; the base by default' },
-  input: { done: 'a text, or items: messages, function calls and their outputs, reasoning' },
-  instructions: { done: 'a system message before the input' },
-  max_output_tokens: { done: 'by default as many as fit the context' },
-  temperature: { done: '0 takes the most likely token (greedy)' },
-  top_p: { done: 'only the most likely tokens whose probabilities add up to this' },
-  stream: { done: 'events as tokens are generated' },
-  stream_options: { refused: 'a stream has its usage in its last event' },
-  tools: { done: 'functions, given to the template; of the type function only' },
-  tool_choice: {
-    done: '`none`, `auto`; with `required` or a function the answer is always a valid call',
-  },
-  text: { done: '`format` as response_format of a chat; the answer always has the form' },
-  metadata: { done: 'accepted and returned' },
-  user: { done: NO_EFFECT },
-  safety_identifier: { done: NO_EFFECT },
-  service_tier: { done: NO_EFFECT },
-  prompt_cache_key: { done: 'accepted; the prefix cache finds prompts by their tokens' },
-  prompt_cache_retention: { done: 'accepted; what is cached stays as long as there is space' },
-  prompt_cache_options: { done: 'accepted; what is cached stays as long as there is space' },
-  store: { refused: 'responses are not stored; send the whole conversation', but: [false] },
-  previous_response_id: { refused: 'responses are not stored; send the whole conversation' },
-  conversation: { refused: 'conversations are not stored; send them whole' },
-  background: { refused: 'responses are not stored, so none can be fetched later', but: [false] },
-  prompt: { refused: 'there are no stored prompts; use instructions and input' },
-  truncation: { refused: 'a conversation that does not fit is refused', but: ['disabled'] },
-  context_management: { refused: 'a conversation that does not fit is refused' },
-  include: { refused: 'a response has all that there is' },
-  parallel_tool_calls: { refused: 'the model decides how many tools it calls', but: [true] },
-  max_tool_calls: { refused: 'the server calls no tools; the client does' },
-  reasoning: { refused: 'the template has no effort levels; thoughts are always sent' },
-  top_logprobs: { refused: 'use /v1/chat/completions', but: [0] },
-  moderation: { refused: 'there is no moderation' },
-  image: { refused: 'this model writes only text' },
-  access_programs: { refused: 'there are none' },
 }
 
 const LOAD_PARAMETERS: ParameterTable = {
@@ -198,6 +161,7 @@ const TOKENIZE_PARAMETERS: ParameterTable = {
   return_token_strs: { done: 'also return the text of each token' },
   chat_template: { refused: 'a template is code; set it when the server starts (--chat-template)' },
   mm_processor_kwargs: { refused: 'this model reads only text' },
+  media_io_kwargs: { refused: 'this model reads only text' },
 }
 
 const DETOKENIZE_PARAMETERS: ParameterTable = {

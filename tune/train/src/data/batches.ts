@@ -17,6 +17,7 @@ export type Batch = {
   targets: Int32Array // (B*T), the next token of the same document, or IGNORED
   positions: Int32Array // (B*T), from 0 in each document
   cuSeqlens: Int32Array // starts of documents and of padding, then B*T
+  isReal: Int32Array // (B*T), 1 where there is a document's token
   /** Slots whose target is not IGNORED. */
   trainedTokens: number
   /** Slots that hold a document's token. */
@@ -134,6 +135,7 @@ export function fillBatch(
   const tokens = new Int32Array(slots).fill(padTokenId)
   const targets = new Int32Array(slots).fill(IGNORED)
   const positions = new Int32Array(slots)
+  const isReal = new Int32Array(slots)
   const starts: number[] = []
   let realTokens = 0
   rows.forEach((documents, row) => {
@@ -141,6 +143,7 @@ export function fillBatch(
     for (const { tokens: own, isTrained } of documents) {
       starts.push(start)
       tokens.set(own, start)
+      isReal.fill(1, start, start + own.length)
       for (let i = 0; i < own.length; i++) positions[start + i] = i
       for (let i = 1; i < own.length; i++) if (isTrained[i] === 1) targets[start + i - 1] = own[i] ?? IGNORED
       start += own.length
@@ -156,6 +159,7 @@ export function fillBatch(
     tokens,
     targets,
     positions,
+    isReal,
     cuSeqlens: Int32Array.from([...starts, slots]),
     trainedTokens,
     realTokens,

@@ -55,6 +55,10 @@ if (verb === 'write') {
     output: join(directory, 'merged'),
   })
 } else {
-  const { tensors, scale, lora_target_modules: modules } = await readAdapter(join(directory, 'peft'))
-  console.log(`read ${tensors.length} tensors of PEFT, scale ${scale}, ${modules.join(' ')}`)
+  const {
+    tensors,
+    lora_alpha: alpha,
+    lora_target_modules: modules,
+  } = await readAdapter(join(directory, 'peft'))
+  console.log(`read ${tensors.length} tensors of PEFT, alpha ${alpha}, ${modules.join(' ')}`)
 }

@@ -1,13 +1,13 @@
 /**
- * A trained adapter for judge_trained.py: `make_trained.ts DIRECTORY` writes model/, data.jsonl,
- * run/adapter/, merged/ and loss.json, which has the loss of our engine over all of the data with that
- * adapter, in f32 and on the bf16 base.
+ * A trained adapter for judge_trained.py: `make_trained.ts DIRECTORY [--use_dora …]` writes model/,
+ * data.jsonl, run/adapter/, merged/ and loss.json, which has the loss of our engine over all of the data with
+ * that adapter, in f32 and on the bf16 base. Further arguments are keys of the run.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mergeAdapter, readConfig, train, writeNewModel } from '@cairn-tune/train'
 
-const [directory = ''] = process.argv.slice(2)
+const [directory = '', ...keys] = process.argv.slice(2)
 const [model, data] = [join(directory, 'model'), join(directory, 'data.jsonl')]
 await mkdir(directory, { recursive: true })
 await writeNewModel(model, 'tiny', 1)
@@ -18,32 +18,31 @@ const texts = Array.from({ length: 8 }, (_, i) =>
 const fitting = texts.map(text => Buffer.from(text).subarray(0, 31).toString())
 await writeFile(data, fitting.map(text => `${JSON.stringify({ text })}\n`).join(''))
 
-const run = (steps: number, output: string) =>
-  train(
-    readConfig({
-      flags: [
-        `--model=${model}`,
-        `--dataset=${data}`,
-        `--output_dir=${output}`,
-        `--max_steps=${steps}`,
-        '--compute_dtype=f32',
-        '--max_seq_length=64',
-        '--per_device_train_batch_size=4',
-        '--gradient_accumulation_steps=1',
-        '--learning_rate=0.01',
-        '--lr_scheduler_type=constant',
-      ],
-    }),
-  )
-const trained = await run(20, join(directory, 'run'))
-// The loss that a step reports is that of the adapter before it.
-const more = await run(21, join(directory, 'more'))
+const trained = await train(
+  readConfig({
+    flags: [
+      `--model=${model}`,
+      `--dataset=${data}`,
+      `--eval_dataset=${data}`,
+      `--output_dir=${join(directory, 'run')}`,
+      '--max_steps=20',
+      '--compute_dtype=f32',
+      '--max_seq_length=64',
+      '--per_device_train_batch_size=4',
+      '--gradient_accumulation_steps=1',
+      '--learning_rate=0.01',
+      '--lr_scheduler_type=constant',
+      ...keys,
+    ],
+  }),
+)
 await mergeAdapter({ base: model, adapter: trained.output, output: join(directory, 'merged') })
 await writeFile(
   join(directory, 'loss.json'),
   JSON.stringify({
-    first: more.metrics[0]?.loss,
-    last: more.metrics[20]?.loss,
-    tokens: more.metrics[20]?.trained_tokens,
+    // B is zero in the first step, whatever is dropped before it.
+    first: trained.metrics[0]?.loss,
+    last: trained.evaluations.at(-1)?.loss,
+    tokens: trained.evaluations.at(-1)?.tokens,
   }),
 )

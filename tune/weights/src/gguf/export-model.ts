@@ -186,6 +186,8 @@ function fileType(tensors: readonly GgufTensorToWrite[]): number {
   return FILE_TYPES[most?.[0] ?? 'F32']
 }
 
+const DOWN = '.lora_A.weight'
+
 /** Writes an adapter for the model that `given` describes; its matrices stay f32. */
 export async function exportGgufAdapter(
   given: Omit<ModelToExport, 'theta'>,
@@ -194,8 +196,14 @@ export async function exportGgufAdapter(
 ): Promise<Exported> {
   const { config, model, weights } = given
   const { row, names } = namesOf(given)
-  const { tensors: found, scale, lora_rank: rank } = await readAdapter(directory)
+  const { tensors: found, scaleOf, magnitudes } = await readAdapter(directory)
+  if (magnitudes.length > 0)
+    throw new UnsupportedError(
+      `${directory}: llama.cpp has no DoRA; merge the adapter and write the merged model`,
+    )
   const shapes = new Map(weights.map(({ name, shape }) => [name, shape]))
+  const first = found.find(({ name }) => name.endsWith(DOWN))
+  const alpha = first ? scaleOf(first.name.slice(0, -DOWN.length)) * first.shape[0] : 1
   const tensors = found.map(({ name, shape, values }): GgufTensorToWrite => {
     const [, linear = '', side] = /^(.*)\.lora_([AB])\.weight$/.exec(name) ?? []
     const weight = `${linear}.weight`
@@ -206,13 +214,16 @@ export async function exportGgufAdapter(
         `${directory}: ${JSON.stringify(name)} is for no weight of ${model}; the adapter belongs to ` +
           'another model',
       )
+    const rank = shape[side === 'A' ? 0 : 1]
     const wanted = side === 'A' ? [rank, base[1] ?? 0] : [base[0] ?? 0, rank]
     if (wanted.some((size, i) => size !== shape[i]))
       throw new InputError(
         `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), and ${model} needs ` +
           `(${wanted.join(', ')}); the adapter belongs to another model`,
       )
-    const bytes = encodeGguf('F32', values)
+    // llama.cpp multiplies by one alpha for all, and divides by the rank of each.
+    const factor = (scaleOf(linear) * rank) / alpha
+    const bytes = encodeGguf('F32', side === 'A' || factor === 1 ? values : values.map(v => v * factor))
     const heads = side === 'B' ? headsOf(config, named) : undefined
     return {
       name: `${named.gguf}.lora_${side === 'A' ? 'a' : 'b'}`,
@@ -227,8 +238,7 @@ export async function exportGgufAdapter(
     'general.name': text(basename(directory)),
     'general.file_type': u32(FILE_TYPES.F32),
     'adapter.type': text('lora'),
-    // llama.cpp divides by the rank.
-    'adapter.lora.alpha': f32(scale * rank),
+    'adapter.lora.alpha': f32(alpha),
   }
   await writeGguf(output, { metadata, tensors })
   return { tensors: tensors.length, notes: [] }

@@ -1,0 +1,51 @@
+/** DoRA, ranks by pattern and dropout against PEFT: losses and the gradient of all that an adapter trains. */
+import { afterAll, describe, expect, test } from 'vitest'
+import { createEngine } from '@cairn-tune/native'
+import { readAdapterGolden, type Golden } from './golden-file.ts'
+import { distance, openGolden } from './golden-model.ts'
+
+// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+const engine = await createEngine({ threads: 2 })
+afterAll(() => engine.close())
+
+const TOLERANCE = 1e-5
+
+async function farthest(kind: string, golden: Golden): Promise<number> {
+  const { tensors, run } = openGolden(
+    engine,
+    golden,
+    'families/qwen3.safetensors',
+    `adapters/${kind}.safetensors`,
+  )
+  const trained = [...tensors.keys()].filter(name => /\.lora_(?:[AB]\.weight|magnitude_vector)$/.test(name))
+  const outputs = await run(true)
+  return Math.max(
+    ...['losses', ...trained.map(name => `${name}.grad`)]
+      .filter(name => outputs.has(name))
+      .map(name => distance(outputs.get(name)!, tensors.get(`lora.${name}`) ?? new Float32Array())),
+  )
+}
+
+describe.each(['dora', 'patterns', 'patterns_rslora', 'dora_patterns', 'dropout'])('%s', kind => {
+  const golden = readAdapterGolden(kind)
+
+  test('losses and gradients are those of PEFT', async () => {
+    expect(await farthest(kind, golden)).toBeLessThan(TOLERANCE)
+  })
+
+  // Without rank_pattern matrices would have other shapes.
+  const always = ['lora_rank', 'lora_alpha', 'rank_pattern']
+  test.each(Object.keys(golden.lora).filter(key => !always.includes(key)))(
+    'without %s nothing of it is met',
+    async key => {
+      const lora = { ...golden.lora, [key]: undefined }
+      expect(await farthest(kind, { ...golden, lora })).toBeGreaterThan(1e3 * TOLERANCE)
+    },
+  )
+})
+
+test('with other random words other numbers are dropped', async () => {
+  const golden = readAdapterGolden('dropout')
+  const [low = 0, high = 0, step = 0] = golden.random ?? []
+  expect(await farthest('dropout', { ...golden, random: [low, high, step + 1] })).toBeGreaterThan(1e-2)
+})

@@ -1,0 +1,25 @@
+/** The way back through what adapters need beside products. */
+import { number, type Backward } from './flow.ts'
+
+/** The same numbers are drawn again, so what was dropped gets no gradient. */
+export const dropout: Backward = ({ g, step, input, grad }) => ({
+  parts: {
+    x: g.dropout(
+      { x: grad('y'), random: input('random') },
+      { rate: number(step, 'rate'), stream: number(step, 'stream') },
+    ).y,
+  },
+})
+
+/** Norms are constants of the step, as in section 4.3 of DoRA's paper and in PEFT. */
+export const scaleColumns: Backward = ({ g, input, grad, isWanted }) => {
+  const [dy, x, norms] = [grad('y'), input('x'), input('norms')]
+  return {
+    parts: {
+      x: isWanted('x') ? g.scale_columns({ x: dy, weight: input('weight'), norms }, {}).y : undefined,
+      weight: isWanted('weight') ? g.scale_columns_weight_grad({ dy, x, norms }, {}).dweight : undefined,
+      bias: isWanted('bias') ? g.bias_grad({ dy }, {}).dbias : undefined,
+      addend: isWanted('addend') ? dy : undefined,
+    },
+  }
+}

@@ -1,0 +1,72 @@
+/** What an adapter of a run cannot be: by its keys alone, and on the model at hand. */
+import { partsOf, type ModelConfig } from '@cairn-tune/models'
+import { InputError, isOf } from '@cairn-tune/weights'
+import type { TrainConfig } from './config.ts'
+import { isPreference } from './methods.ts'
+
+/** Refuses keys of an adapter that say nothing together. */
+export function checkAdapterKeys(config: TrainConfig): void {
+  const { lora, lora_dropout: rate, lora_expert_rank: expertRank, use_dora: isDora } = config
+  const patterns = (['rank_pattern', 'alpha_pattern'] as const).filter(key => config[key] !== undefined)
+  if (config.use_rslora && expertRank !== undefined)
+    throw new InputError(
+      'use_rslora and lora_expert_rank: which root counts is not settled; give one of them',
+    )
+  if (patterns[0] !== undefined && expertRank !== undefined)
+    throw new InputError(
+      `${patterns[0]} and lora_expert_rank: the second is written as patterns; give one of them`,
+    )
+  const alone = [
+    config.init_adapter === undefined ? [] : ['init_adapter'],
+    isDora ? ['use_dora'] : [],
+    rate > 0 ? ['lora_dropout'] : [],
+    patterns,
+  ].flat()
+  if (!lora && alone[0] !== undefined)
+    throw new InputError(`${alone[0]}: lora: false trains no adapter; merge one into the model first`)
+  if (isDora && rate > 0)
+    throw new InputError(
+      'use_dora and lora_dropout: the lengths of rows would be of another product than the rows; ' +
+        'give one of them',
+    )
+  if (rate > 0 && isPreference(config.method))
+    throw new InputError(
+      `lora_dropout: method ${config.method} compares answers, and two that lost other numbers cannot be`,
+    )
+}
+
+/** Refuses an adapter on a linear that the model does not have, or that cannot have such a one. */
+export function checkModules(config: TrainConfig, model: ModelConfig): void {
+  const { lora_target_modules: wanted, lora_expert_rank: expertRank, model: name } = config
+  if (expertRank !== undefined && !model.experts)
+    throw new InputError(`lora_expert_rank: ${name} is a ${model.model_type} model and has no experts`)
+  if (config.router_aux_loss_coef > 0 && !model.experts)
+    throw new InputError(`router_aux_loss_coef: ${name} is a ${model.model_type} model and has no experts`)
+  const { modules, projections } = partsOf(model)
+  const missing = wanted?.find(module => !modules.includes(module))
+  if (missing !== undefined)
+    throw new InputError(
+      `lora_target_modules: ${name} is a ${model.model_type} model and has no ${missing}; it has ` +
+        `${modules.join(', ')}`,
+    )
+  const targets = projections.filter(
+    ({ name: linear }) => wanted === undefined || wanted.some(module => isOf(module, linear)),
+  )
+  const ofExperts = targets.find(({ experts }) => experts !== undefined)
+  const key = config.use_dora ? 'use_dora' : config.lora_dropout > 0 ? 'lora_dropout' : undefined
+  if (key !== undefined && ofExperts)
+    throw new InputError(
+      `${key}: adapters of experts cannot have it, in PEFT neither; leave experts out with ` +
+        'lora_target_modules: q_proj,k_proj,v_proj,o_proj',
+    )
+  for (const pattern of ['rank_pattern', 'alpha_pattern'] as const)
+    for (const part of Object.keys(config[pattern] ?? {})) {
+      const named = targets.filter(({ name: linear }) => isOf(part, linear))
+      if (named.length === 0)
+        throw new InputError(`${pattern}: ${part} is no projection of ${name} that gets an adapter`)
+      if (named.some(({ experts }) => experts !== undefined))
+        throw new InputError(
+          `${pattern}: ${part} is of experts, which PEFT takes no pattern for; lora_expert_rank is for them`,
+        )
+    }
+}

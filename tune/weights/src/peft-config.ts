@@ -1,0 +1,89 @@
+/** adapter_config.json: what of PEFT's settings is written, and what is understood. */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { InputError, UnsupportedError } from './errors.ts'
+import { rankKeys, type Ranks } from './rank-pattern.ts'
+
+export type AdapterConfig = Ranks & {
+  baseModel: string
+  /** Of the whole adapter where read: the largest. */
+  lora_rank: number
+  lora_dropout: number
+  /** Whether it counts alpha / √rank times in place of alpha / rank. */
+  use_rslora?: boolean
+  /** Whether rows of adapted weights have lengths of their own. */
+  use_dora?: boolean
+}
+
+/** The names of an adapter's two files. */
+export const [ADAPTER_WEIGHTS, ADAPTER_CONFIG] = ['adapter_model.safetensors', 'adapter_config.json'] as const
+
+/** Text of the file. */
+export function adapterConfigText(config: AdapterConfig): string {
+  const json = {
+    auto_mapping: null,
+    base_model_name_or_path: config.baseModel,
+    bias: 'none',
+    fan_in_fan_out: false,
+    inference_mode: true,
+    init_lora_weights: true,
+    layers_pattern: null,
+    layers_to_transform: null,
+    lora_dropout: config.lora_dropout,
+    modules_to_save: null,
+    peft_type: 'LORA',
+    ...rankKeys(config),
+    revision: null,
+    target_modules: config.lora_target_modules,
+    task_type: 'CAUSAL_LM',
+    use_dora: config.use_dora ?? false,
+    use_rslora: config.use_rslora ?? false,
+  }
+  return `${JSON.stringify(json, null, 2)}\n`
+}
+
+const pattern = z.record(z.string(), z.number().positive()).nullish()
+const off = z.literal([false, null]).optional()
+
+/** A setting that would change the numbers and is not understood, is refused. */
+const configSchema = z.looseObject({
+  peft_type: z.literal('LORA'),
+  base_model_name_or_path: z.string().nullish(),
+  r: z.int().positive(),
+  lora_alpha: z.number().positive(),
+  lora_dropout: z.number().default(0),
+  target_modules: z.union([z.array(z.string()), z.string()]).nullish(),
+  bias: z.literal('none').default('none'),
+  use_rslora: z.boolean().default(false),
+  use_dora: z
+    .boolean()
+    .nullish()
+    .transform(value => value ?? false),
+  fan_in_fan_out: off,
+  lora_bias: off,
+  modules_to_save: z.union([z.array(z.string()).max(0), z.null()]).optional(),
+  rank_pattern: pattern,
+  alpha_pattern: pattern,
+  layer_replication: z.null().optional(),
+})
+
+export function readAdapterConfig(path: string): z.infer<typeof configSchema> {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new InputError(
+      `${path}: cannot be read; an adapter is a directory with ${ADAPTER_CONFIG} and ${ADAPTER_WEIGHTS}`,
+      { cause },
+    )
+  }
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (cause) {
+    throw new InputError(`${path}: not JSON`, { cause })
+  }
+  const parsed = configSchema.safeParse(json)
+  if (parsed.success) return parsed.data
+  throw new UnsupportedError(`${path}: ${z.prettifyError(parsed.error)}`)
+}
