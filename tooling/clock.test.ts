@@ -8,6 +8,7 @@ import { listPackages, readSources } from './workspace.ts'
 const DATES: Record<string, string> = {
   'agent/app/src/acp/local-place.ts': 'lines of the log carry a date',
   'agent/app/src/cli/serve.ts': 'lines of the log carry a date',
+  'agent/app/src/cli/check-connections.ts': 'the date of a token in an address for answers',
   'agent/app/src/cli/token.ts': 'a service account expires on a date',
   'agent/app/src/cli/login.ts': 'a login link ends on a date',
   'agent/web/src/sessions/search-query.ts': 'as in queries.ts',
@@ -15,8 +16,9 @@ const DATES: Record<string, string> = {
   'agent/app/src/local/local-admin.ts': 'a token expires on a date',
   'agent/app/src/main.ts': 'the dates of the service; a login link expires on one',
   'agent/app/src/bench/first-event.ts': 'the dates of the service it measures',
-  'agent/app/src/bench/swarm/service.ts': 'the dates of the service it measures',
+  'agent/app/src/bench/service.ts': 'the dates of the service it measures',
   'agent/app/src/bench/files.ts': 'the dates of the service it measures',
+  'agent/app/src/bench/channels.ts': 'the dates of the messages it signs',
   'agent/app/src/serve/begin-channels.ts': 'the dates of the channels',
   'agent/channels/src/webhook/adapter.ts': 'a signature carries its date',
   'agent/client/src/client.ts': 'Retry-After may be a date',

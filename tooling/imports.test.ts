@@ -203,24 +203,27 @@ test.each(pure)('agent/%s depends on zod and its own arrow only', pkg => {
 // is used: only agent/workspace, which opens name by name, has one in its hands.
 const opensByPath: Record<string, string> = {
   'agent/api/src/auth/signing-key.ts': 'the key in the data directory',
+  'agent/api/src/routes/fork.ts': 'the directory of workspaces',
   'agent/api/src/site/web-ui.ts': 'the built UI',
   'agent/api/src/sse/send-queues.ts': 'the tables of connections in /proc',
   'agent/harness/src/code/boxed-agents.ts': 'homes of runs, and agents, in the data directory',
   'agent/harness/src/browser/chromium.ts': 'whether Chromium is installed',
   'agent/harness/src/browser/files.ts': 'the private folder of a browser; the workspace by name',
-  'agent/harness/src/browser/kept-state.ts': 'the key of kept cookies in the data directory',
   'agent/harness/src/browser/launch.ts': 'the private folder of a browser',
   'agent/harness/src/browser/session-browser.ts': 'what the package wrote into the private folder',
   'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
+  'agent/harness/src/mcp/boxed.ts': 'folders of MCP servers in the data directory',
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
   'agent/harness/src/sandbox/bubblewrap.ts':
     'settings of the kernel, and whether there is a folder for bubblewrap to cover, before it runs',
   'agent/harness/src/sandbox/bubblewrap-arguments.ts':
     'whether the reserved folder is a folder, through no link',
   'agent/harness/src/sandbox/cgroup.ts': 'control groups',
+  'agent/harness/src/sandbox/choose.ts': 'temporary folders of a process that only looks',
   'agent/harness/src/sandbox/marks.ts': 'processes in /proc',
   'agent/harness/src/sandbox/policy-proxy.ts': 'the sockets of boxes, in a temporary folder of its own',
   'agent/harness/src/sandbox/processes.ts': 'processes in /proc',
+  'agent/harness/src/sandbox/service-folder.ts': 'the temporary folder of the service; processes in /proc',
   'agent/harness/src/sandbox/program.ts': 'programs in PATH',
   'agent/harness/src/sandbox/unboxed.ts': 'the own control group in /proc',
   'agent/harness/src/sandbox/watchdog.ts': 'processes in /proc',
@@ -230,6 +233,7 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/tools/checkpoint.ts': 'the store of checkpoints in the data directory',
   'agent/harness/src/tools/workspace-mask.ts': 'the real name of a workspace, nothing in it',
   'agent/harness/src/tools/workspace-quota.ts': 'how much space the disk of a workspace has, nothing in it',
+  'agent/sessions/src/sealing.ts': 'the key of what is sealed, in the data directory',
 }
 
 test('a module that opens files by path is listed with what it opens, which is never in a workspace', () => {

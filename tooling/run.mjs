@@ -127,6 +127,21 @@ const commands = {
     process.env.KILLS = 'all'
     return run(vitest, 'run', '--project', 'unit', 'agent/harness/test/code/kill-code.test.ts', ...args)
   },
+  /** By hand: needs `dovecot` in the path and a Python with aiosmtpd (CAIRN_JUDGE_PYTHON names it). */
+  'judge:email': (...args) => run('agent/channels/test/email/judge.ts', ...args),
+  /** The browser of a session: every death around a commit, and thousands of histories of who drives it. */
+  'kills:browser': (...args) => {
+    process.env.KILLS = 'all'
+    return run(
+      vitest,
+      'run',
+      '--project',
+      'unit',
+      'agent/harness/test/browser/kill-browser.test.ts',
+      'agent/harness/test/browser/control-histories.test.ts',
+      ...args,
+    )
+  },
   /** OpenCode, fetched from npm, end to end in a box without a network but the broker. */
   'judge:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
   /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
@@ -158,6 +173,8 @@ const commands = {
   'chaos:children': (...args) => run('agent/app/e2e/chaos-children.ts', ...args),
   'chaos:postgres': (...args) => run('agent/app/e2e/chaos-postgres.ts', ...args),
   'bench:agent': (...args) => runCli('bench', ...args),
+  /** How fast the search answers: `-- postgres` for that store. */
+  'bench:search': (...args) => run('agent/log/bench/search.ts', ...args),
   'bench:schedules': (...args) => run('agent/harness/bench/schedules.ts', ...args),
   // This tree against another checkout, both under load in turn.
   'bench:pairs': (...args) => run(...serviceFlags, 'agent/api/bench/pairs.ts', ...args),

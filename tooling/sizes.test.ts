@@ -16,7 +16,6 @@ const longTables: Record<string, string> = {
   'agent/protocol/src/events.ts': 'the table of event types',
   'agent/protocol/src/routes.ts': 'the table of routes',
   'agent/protocol/src/config.ts': 'the keys of cairn.yaml, each with its meaning',
-  'agent/log/src/channels.ts': 'the rows of the channels, and a method each',
   'agent/log/src/redact/secret-prefixes.ts': 'the list of prefixes of known secrets',
   'tune/ops/src/ops.ts': 'the table of ops',
   'tune/models/src/families.ts': 'the table of model families',

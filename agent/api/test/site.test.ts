@@ -141,6 +141,8 @@ test('about names the agents, the demo, what a person is told and what commands 
       { name: 'assistant', model: 'demo' },
       { name: 'coder', model: 'openai/x' },
     ],
+    models: ['openai/x'],
+    share_days: 0,
     disclosure: { level: 'basic', text: 'You are talking to assistant, an AI system, not to a person.' },
     sandbox: {
       terminal: 'on_workers',

@@ -12,6 +12,7 @@ import { startService, type Service } from './service.ts'
 /** A body that fits each route, so that it is the guard that refuses and not the schema. */
 const BODIES: Partial<Record<RouteName, unknown>> = {
   renameSession: { title: 'Mine now' },
+  forkSession: { event_id: 1 },
   sendMessage: { content: 'hello' },
   postEvents: {
     events: [{ type: 'user.define_outcome', description: 'x', rubric: { type: 'text', content: 'x' } }],
@@ -230,6 +231,7 @@ test('every name in the path of a route is one that these tests put a foreign id
     'mission_id',
     'schedule_id',
     'sender',
+    'share_id',
     'task_id',
     'tool_call_id',
     'user_id',
@@ -238,7 +240,7 @@ test('every name in the path of a route is one that these tests put a foreign id
   expect(
     routes.filter(
       ([, route]) =>
-        /\{(?:artifact_id|event_id|tool_call_id)\}/.test(route.path) &&
+        /\{(?:artifact_id|event_id|share_id|tool_call_id)\}/.test(route.path) &&
         !route.path.startsWith('/sessions/{id}/'),
     ),
   ).toEqual([])

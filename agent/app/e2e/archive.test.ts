@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makePlace, startServer } from './server.ts'
+import { cairn, makePlace, startServer } from './server.ts'
 import { newSession, PATIENCE_MS, readLog, runTurn } from './session.ts'
 
 const scenario = {
@@ -49,5 +49,16 @@ test(
     expect(existsSync(folder(gone))).toBe(false)
     expect(readFileSync(join(folder(kept), 'notes.md'), 'utf8')).toBe('kept')
     expect((await server.client.call('getSession', { params: { id: gone } })).status).toBe('archived')
+
+    // Brought back, it is at rest with its events, and goes on where somebody says something.
+    const back = await server.client.call('restoreSession', { params: { id: gone } })
+    expect([back.status, back.state, back.last_event_id]).toEqual(['active', 'idle', events.at(-1)!.id + 1])
+    await expect(server.client.call('restoreSession', { params: { id: gone } })).rejects.toMatchObject({
+      code: 'wrong_state',
+    })
+    await runTurn(server.client, gone, 'write it down')
+    expect(readFileSync(join(folder(gone), 'notes.md'), 'utf8')).toBe('kept')
+    await server.stop()
+    expect((await cairn(place, ['doctor'])).code).toBe(0)
   },
 )

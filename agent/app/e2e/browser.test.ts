@@ -100,6 +100,18 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await approval.locator('[data-testid="approve"]').click()
   await by(page, 'approval-card', '[data-state="approve"]').waitFor()
   await page.getByText('It ran, and printed').waitFor()
+
+  // The tour goes on by itself with a small mission of two rounds, and ends with a loop that is approved.
+  const missionOf = async () => (await server.client.call('listMissions', { query: {} })).missions[0]
+  await expect.poll(async () => (await missionOf())?.status, POLL).toBe('satisfied')
+  expect(await missionOf()).toMatchObject({ session_id: id, iteration: 2 })
+  await expect.poll(() => approval.count(), POLL).toBe(1)
+  await approval.locator('[data-testid="approve"]').click()
+  await page.getByText('It is set up: the first run begins').waitFor()
+  const { schedules } = await server.client.call('listSchedules', { query: {} })
+  expect(schedules).toMatchObject([{ session_id: id, every_s: 60, max_runs: 2, status: 'active' }])
+  // Its runs would come in the middle of what follows.
+  await server.client.call('cancelSchedule', { params: { schedule_id: schedules[0]?.id ?? '' } })
   await by(page, 'inbox-count').waitFor({ state: 'detached' })
   await waitFor(
     server.client,

@@ -60,6 +60,7 @@ export async function takePictures(
   mkdirSync(PICTURES, { recursive: true })
   const take = async (variant: string): Promise<void> =>
     void (await page.screenshot({ path: join(PICTURES, `${name}-${variant}.png`), animations: 'disabled' }))
+  await page.emulateMedia({ colorScheme: 'light' })
   await take('light')
   await page.emulateMedia({ colorScheme: 'dark' })
   await take('dark')

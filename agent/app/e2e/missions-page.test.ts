@@ -1,6 +1,7 @@
 /** Missions as a person sees them, in a real Chromium: the list, one of them live, and what steers it. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { lookWithAxe } from './axe.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
 import { isType, PATIENCE_MS, readLog } from './session.ts'
@@ -85,6 +86,7 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
     .toEqual([1, 1])
   await entry.getByText('Round 2 of 5').waitFor()
   await takePictures(page, 'missions')
+  expect(await lookWithAxe(page, 'missions')).toEqual([])
   await entry.click()
   await page.waitForURL(`**/missions/${mission_id}`)
   const status = by(page, 'mission-status')
@@ -96,9 +98,9 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   // The graph, whose nodes lead to their workers, and the same as a table.
   const nodes = by(page, 'task-graph').locator('.task-node')
   expect(await nodes.count()).toBe(3)
-  expect(await by(page, 'task-graph').locator('a').first().getAttribute('aria-label')).toBe(
-    'Find the ford, done',
-  )
+  await by(page, 'task-graph')
+    .getByRole('link', { name: /^Find the ford\s*done$/ })
+    .waitFor()
   await page.getByText('As a table').focus()
   await page.keyboard.press('Enter')
   const rows = by(page, 'task-table').locator('tbody tr')
@@ -106,6 +108,7 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   expect(await by(page, 'board-note').textContent()).toContain(MARKED)
   await by(page, 'mission-workers').getByText('Cross the ford').waitFor()
   await takePictures(page, 'mission')
+  expect(await lookWithAxe(page, 'mission')).toEqual([])
 
   // The chat of the coordinator shows the mission too, and leads back.
   await by(page, 'mission-coordinator').click()
@@ -121,6 +124,8 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   await by(page, 'mission-cancel').click()
   await expect.poll(() => status.textContent(), POLL).toBe('Cancelled')
   await expect.poll(() => by(page, 'mission-cancel').count(), POLL).toBe(0)
+  // Its worker has ended with it, and nobody waits for one any more.
+  await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Waits for')
   await by(page, 'mission-coordinator').click()
   await page.waitForURL(`**/sessions/${session_id}`)
   const log = await readLog(client, session_id)

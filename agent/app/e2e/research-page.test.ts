@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
+import { lookWithAxe } from './axe.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
 import { PATIENCE_MS } from './session.ts'
@@ -138,7 +139,10 @@ test('research is followed through its branches, scores, levels, sources and rep
   expect(await shown.textContent()).toContain(`${web}/tides`)
   expect(await page.locator('[data-testid="research-report"] b').count()).toBe(0)
   await page.locator('h1').click()
+  // The list follows a moment later.
+  await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Waits for')
   await takePictures(page, 'research')
+  expect(await lookWithAxe(page, 'research')).toEqual([])
 
   const { events } = await client.call('pollEvents', { params: { id: session_id }, query: { limit: 500 } })
   const reports = events.flatMap(({ type, data }) =>

@@ -5,6 +5,7 @@
 import { ApiError } from '@cairn/client'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { lookWithAxe } from './axe.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, start, startServer } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
@@ -109,6 +110,7 @@ test('a schedule is previewed, made, run, paused and ended on its page, and what
   await expect.poll(() => by(page, 'preview').locator('li').count(), POLL).toBe(5)
   await expect.poll(() => by(page, 'preview').textContent(), POLL).toContain('02:30 Europe/Berlin')
   await takePictures(page, 'schedules-form')
+  expect(await lookWithAxe(page, 'the form of schedules')).toEqual([])
   await by(page, 'create-schedule').click()
   const mine = page.locator('[data-testid="schedule"][data-status="active"]')
   await mine.waitFor()
@@ -116,6 +118,7 @@ test('a schedule is previewed, made, run, paused and ended on its page, and what
   await mine.getByTestId('show-runs').click()
   await mine.locator('[data-testid="schedule-run"][data-status="success"]').waitFor()
   await takePictures(page, 'schedules')
+  expect(await lookWithAxe(page, 'schedules')).toEqual([])
   await mine.getByTestId('pauseSchedule').click()
   const paused = page.locator('[data-testid="schedule"][data-status="paused"]')
   await expect.poll(() => paused.count(), POLL).toBe(2)

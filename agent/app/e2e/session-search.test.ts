@@ -1,7 +1,7 @@
 /** The search in a real Chromium: what was said, however old; words and filters stand in the address. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { openBrowser, openPage } from './browser.ts'
+import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
 
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
@@ -38,6 +38,7 @@ test('a session is found however old it is, and "none" is said only when all wer
   const hit = by(page, 'search-hit').filter({ hasText: 'Message' })
   await hit.waitFor()
   expect(await hit.textContent()).toBe('Message where does the <b>wombat</b> live?')
+  await takePictures(page, 'search')
   expect(await hit.locator('mark').allTextContents()).toEqual(['the', 'wombat'])
   await hit.click()
   await page.waitForURL(`**/sessions/${old.id}/events?**`)

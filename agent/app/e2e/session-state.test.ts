@@ -151,6 +151,9 @@ test('a session that is resumed with nothing to do does not run for ever', async
   await by(page, 'resume').click()
   await waitFor(server.client, id, 0, event => event.type === 'harness.wake')
   await expectState({ place: at, server, page }, id, 'idle')
+  // A page that hears the server no more does not claim to know.
+  await server.kill()
+  await by(page, 'session-state').getByText('Idle, when last heard').waitFor()
 })
 
 test('a call that is held is neither a failure nor the end: the turn says held, the session needs approval', async () => {

@@ -22,7 +22,7 @@ import {
   type Standing,
   startScriptedProviders,
 } from '@cairn/harness'
-import { secretsOfChannels } from '@cairn/channels'
+import { secretsOf } from '@cairn/channels'
 import { createRedactor, type Redact } from '@cairn/log'
 import type { EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
@@ -32,6 +32,7 @@ import { type Database, openStore, secretsOfDatabase } from './local/open-store.
 import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
 import { beginChannels } from './serve/begin-channels.ts'
+import { connectionPolicy } from './serve/connection-policy.ts'
 import { readVersion } from './version.ts'
 import { type StartedWorker, startWorker } from './serve/start-worker.ts'
 
@@ -80,8 +81,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const models = createModels(config.models, env, scripted.urls)
   parts.defer(() => models.close())
   const secrets = [...models.secrets, ...secretsOfConfig(config, env), ...secretsOfDatabase(database)]
-  let redactKnown = createRedactor(secrets)
-  const redact: Redact = (json, mode) => redactKnown(json, mode)
+  const { redact, learnSecrets } = redactAsKnown(secrets)
   const log = options.createLog(redact)
 
   const report = reportTo(log)
@@ -93,9 +93,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   // Before anything listens: what is not safe here is not offered, and everyone who asks is told.
   const sandbox = role === 'api' ? null : await findSandbox(options, log)
-  parts.defer(() => sandbox?.proxy?.close())
+  parts.defer(() => sandbox?.close())
 
-  const mounts = role === 'worker' ? [] : await beginChannels(options, store, admin, report, parts)
+  const policy = connectionPolicy(config, env, dataDir)
+  const mounts = await beginChannels({ ...options, ...policy, learnSecrets }, store, admin, report, parts)
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
   let worker: StartedWorker | null = null
   const api = await createApi({
@@ -112,14 +113,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     skills: () => listSkills(options, log),
     metrics,
     mounts,
+    connections: policy,
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
     browsers: () => worker?.browsers?.live ?? null,
     harnessStats: () => ({ active_turns: worker?.harness.active() ?? 0 }),
   })
   parts.defer(() => api.close())
   // By now the data directory has its key, made here or shared by whoever is on the database.
-  secrets.push(...(await signingSecrets(dataDir)))
-  redactKnown = createRedactor(secrets)
+  learnSecrets(await signingSecrets(dataDir))
   const address = await api.listen(options.port, options.host).catch((error: NodeJS.ErrnoException) => {
     throw explainListen(error, options)
   })
@@ -148,6 +149,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await worker?.harness.stop()
       await Promise.race([api.drain(), new Promise(resolve => setTimeout(resolve, CLOSE_MS).unref())])
       await running.disposeAsync()
+    },
+  }
+}
+
+/** Takes out what is known by then: some secrets are learnt while the service runs, into the same list. */
+function redactAsKnown(secrets: string[]): {
+  redact: Redact
+  learnSecrets: (more: readonly string[]) => void
+} {
+  let redactKnown = createRedactor(secrets)
+  return {
+    redact: (json, mode) => redactKnown(json, mode),
+    learnSecrets(more) {
+      secrets.push(...more.filter(each => !secrets.includes(each)))
+      redactKnown = createRedactor(secrets)
     },
   }
 }
@@ -189,7 +205,7 @@ function secretsOfConfig(
       ? Object.values(server.headers_env)
       : server.env.filter(name => /key|token|secret|password|credential/i.test(name)),
   )
-  return [...names.flatMap(name => env[name] ?? []), ...secretsOfChannels(channels, env)]
+  return [...names.flatMap(name => env[name] ?? []), ...secretsOf(channels, env)]
 }
 
 /** The built UI; without it the service runs, for programs. */

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import type { Inbound } from './adapter.ts'
 import { backoffMs } from './backoff.ts'
 import { answerCommand, commandOf, linkAccount } from './commands.ts'
-import { beginGeneration, ensureSession, findStanding, goesOn, ownerOf } from './conversation.ts'
+import { admit, beginGeneration, ensureSession, findStanding, goesOn, ownerOf } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { NOTICES, planNotice, refusedText } from './notices.ts'
 import { takeFiles } from './file-in.ts'
@@ -75,18 +75,19 @@ async function decide(
   deps: ChannelDeps,
   connection: Connection,
   row: InboundRow,
-  inbound: Inbound,
+  given: Inbound,
 ): Promise<Accepted> {
   const { channels } = deps.store
   const drop = async (reason: string): Promise<null> => {
     await channels.dropInbound(row.seq, reason)
     return null
   }
-  if (inbound.ignore !== undefined) return drop(inbound.ignore)
-  if (inbound.status !== undefined) {
-    await channels.movePart(connection.id, inbound.status)
+  if (given.ignore !== undefined) return drop(given.ignore)
+  if (given.status !== undefined) {
+    await channels.movePart(connection.id, given.status)
     return drop('status')
   }
+  const inbound = await admit(deps, connection, given)
   if (inbound.only_if_standing === true)
     if ((await findStanding(deps, connection, inbound.conversation_key)) === null)
       return drop('not_mentioned')
@@ -97,6 +98,10 @@ async function decide(
   if (isIgnored(speaker.sender, deps.now())) return drop('ignored')
   const asked = { row, inbound, speaker }
   const command = commandOf(inbound.text)
+  if (command?.name === 'link' && command.rest !== '' && !speaker.isProven) {
+    if (await mayTell(channels, speaker)) await planNotice(channels, row, inbound, NOTICES.unproven)
+    return drop('unproven')
+  }
   if (command?.name === 'link' && command.rest !== '') {
     await linkAccount(deps, connection, asked, command.rest)
     return null
@@ -148,6 +153,8 @@ async function say(
       ? standing.conversation
       : await beginGeneration(deps, connection, row, inbound)
   const session = await ensureSession(deps, connection, conversation, owner)
+  if (connection.adapter.join !== undefined && conversation === standing?.conversation)
+    await deps.store.channels.retarget(conversation.session_id, JSON.stringify(inbound.target))
   const isStop = ['stop', 'cancel'].includes(commandOf(inbound.text)?.name ?? '')
   const isLast = row.attempts + 1 >= MOST_ATTEMPTS
   const files = await takeFiles(deps, connection, row, session, inbound.files ?? [], isLast)
@@ -164,6 +171,7 @@ async function say(
     principal: speaker.principal,
     source: inbound.source,
     request_key: requestKey(row),
+    numbered: true,
     rows: [{ do: 'channel.accept', seq: row.seq }, { do: 'channel.route' }] as const,
     stop_reason: 'channel_stop',
   }

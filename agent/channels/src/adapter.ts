@@ -33,6 +33,10 @@ export type Inbound = {
   only_if_standing?: boolean
   /** Why it is not taken: a bot wrote it, nobody mentioned us. */
   ignore?: string
+  /** Nothing says that its sender is who they say: nobody's rights are theirs, and no account is linked. */
+  unproven?: true
+  /** The conversation it begins where its sender may not speak in the one of its key. */
+  own_key?: string
 }
 
 type Choice = { value: string; label: string }
@@ -48,6 +52,8 @@ export type Part = {
   part: number
   text: string
   prompt?: { id: string; choices: Choice[] }
+  /** Shown before the text, in the same message: for an adapter that `disclosesInside`. */
+  disclosure?: string
   /** Only where it is within the adapter's `limits.fileBytes`; its name stands in `text` otherwise. */
   file?: PartFile
   /** Of a notice: what its inbound event said about answering it. */
@@ -95,7 +101,7 @@ export class SendFailed extends Error {
 
 /**
  * conflict      somebody else consumes with the same credentials: again later, and the operator is told
- * unauthorized  the credentials are refused; thrice in a row, and nobody tries again before a restart
+ * unauthorized  the credentials are refused; thrice in a row, and nobody tries these again unasked
  * lost          the connection broke: again, at growing intervals
  */
 export type ConsumeFailure = 'conflict' | 'unauthorized' | 'lost'
@@ -170,6 +176,15 @@ export type Adapter = {
    * unkeyed     a part whose outcome is unknown may be there
    */
   delivery: 'keyed' | 'reconciled' | 'unkeyed'
+  /** The disclosure is no message of its own: it is the beginning of the first one. */
+  disclosesInside?: true
+  /** Nothing can be pressed: what needs a decision is a link to the web UI. */
+  hasNoButtons?: true
+  /**
+   * Where whoever names a conversation is not thereby in it: the event as one of the conversation with this
+   * target, whose target is its own from now on; null: its sender may not speak there, and begins another.
+   */
+  join?(standing: Record<string, unknown>, inbound: Inbound): Inbound | null
   /** Null: nobody calls us, or only `consume` brings something. */
   webhook: Webhook | null
   /**
@@ -178,6 +193,8 @@ export type Adapter = {
    */
   consume?(consuming: Consuming): Promise<void>
   send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }>
+  /** Where a test message to this conversation, user or address goes. */
+  address?(to: string): Pick<Part, 'conversation_key' | 'target'>
   /** Replaces what a message of ours shows; doing it twice changes nothing. */
   edit?(messageId: string, part: Part, signal: AbortSignal): Promise<void>
   /** The message that was sent under this key; null: there is none. */
@@ -188,6 +205,8 @@ export type Adapter = {
   acknowledge?(inbound: Inbound, signal: AbortSignal): Promise<void>
   /** Best effort, when what was pressed is decided: on a platform that waits for the answer. */
   pressed?(inbound: Inbound, signal: AbortSignal): Promise<void>
+  /** Throws, in words for the operator, what keeps it from working; changes and sends nothing. */
+  check?(signal: AbortSignal): Promise<void>
   /** Throws where there are more than `mostBytes`. */
   fetchFile?(file: FileRef, mostBytes: number, signal: AbortSignal): Promise<Uint8Array>
 }

@@ -106,8 +106,10 @@ async function consumeOn(
         failure === 'conflict' ? 'conflict' : refused >= MOST_REFUSED ? 'broken' : ('connecting' as const)
       connection.health.state = state
       await channels.setConnection(id, state, message)
-      // Until the connection is saved again, or the process begins anew.
-      if (state === 'broken') return await wait(FOREVER_MS, signal)
+      if (state === 'broken') {
+        await channels.refuseConnection(id, connection.fingerprint)
+        return await wait(FOREVER_MS, signal)
+      }
       await wait(Math.min(MOST_MS, backoffMs(failures, deps.random())), signal)
     }
   }

@@ -18,6 +18,23 @@ export async function findStanding(
   return { conversation, session: await store.getSession(conversation.session_id) }
 }
 
+/** The event as one of the conversation that its sender may speak in. */
+export async function admit(deps: ChannelDeps, connection: Connection, inbound: Inbound): Promise<Inbound> {
+  const { join } = connection.adapter
+  if (join === undefined) return inbound
+  const standing = await findStanding(deps, connection, inbound.conversation_key)
+  if (standing === null) return inbound
+  const joined = join(JSON.parse(standing.conversation.target) as Inbound['target'], inbound)
+  if (joined !== null) return joined
+  const { own_key: conversation_key = inbound.conversation_key } = inbound
+  return {
+    ...inbound,
+    conversation_key,
+    source: { ...inbound.source, chat_id: conversation_key },
+    target: { ...inbound.target, conversation: conversation_key },
+  }
+}
+
 /** A direct chat is its speaker's, everything else the connection's. */
 export const ownerOf = (connection: Connection, { source }: Inbound, speaker: Speaker): Principal =>
   source.chat_type === 'dm' ? speaker.principal : accountOf(connection)

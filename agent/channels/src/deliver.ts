@@ -4,9 +4,10 @@
  */
 import type { ChannelDelivery, DueConversation } from '@cairn/log'
 import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
+import type { TestNotice } from '@cairn/sessions'
 import type { Part } from './adapter.ts'
 import { cutText } from './cut.ts'
-import { disclose, undisclosed } from './disclose.ts'
+import { disclose, inside, undisclosed } from './disclose.ts'
 import { fileOf } from './file-out.ts'
 import { ask } from './prompt.ts'
 import type { Notice } from './notices.ts'
@@ -68,7 +69,10 @@ export async function redeliver(delivering: Delivering, redo: ChannelDelivery): 
   await deps.store.channels.endRedo(redo, fence)
 }
 
-type Place = Pick<DueConversation, 'session_id' | 'key' | 'target' | 'progress_message_id'>
+type Place = Pick<
+  DueConversation,
+  'session_id' | 'key' | 'target' | 'language' | 'disclosed_at' | 'progress_message_id'
+>
 
 /** Null: it is out, or will never be; else how long until it is tried again. */
 async function deliverEvent(
@@ -94,9 +98,17 @@ async function deliverEvent(
       ...(prompt === null ? {} : { prompt }),
       ...(file === null ? {} : { file }),
     }
+    const before = inside(delivering, conversation)
+    const wasSent = before !== null && (await deps.store.channels.delivery(id))?.state === 'sent'
+    if (before !== null && !wasSent) await before.begin()
+    if (before !== null) shown.disclosure = before.text
     const replaces = piece.type === 'answer' && part === 0 ? conversation.progress_message_id : null
     const sent: Sent = await sendPart(delivering, id, shown, replaces)
     if ('later_ms' in sent) return sent.later_ms
+    if (before !== null && sent.done === 'sent') {
+      await before.end(sent.message_id, wasSent)
+      conversation.disclosed_at = deps.now()
+    }
     // From here on it is the place of that part, or stands above what came.
     await endProgress(delivering, conversation)
     // A text with a hole in it helps nobody: what follows of it is not sent.
@@ -119,8 +131,13 @@ const cutPiece = (piece: Piece, limit: number): { piece: Piece; text: string }[]
     text,
   }))
 
-async function readerOf({ deps }: Delivering, sessionId: string): Promise<Reader> {
-  return { isLinked: (await deps.store.getSession(sessionId))?.created_by_kind === 'user' }
+async function readerOf({ deps, connection }: Delivering, sessionId: string): Promise<Reader> {
+  const { publicUrl, adapter } = connection
+  return {
+    isLinked: (await deps.store.getSession(sessionId))?.created_by_kind === 'user',
+    hasNoButtons: adapter.hasNoButtons === true,
+    ...(publicUrl === null ? {} : { link: `${publicUrl}/sessions/${sessionId}` }),
+  }
 }
 
 /** The disclosure goes before a notice, too, where the conversation has not seen it. */
@@ -128,7 +145,8 @@ export async function deliverNotice(
   delivering: Delivering,
   { session_id, event_id, part, body }: ChannelDelivery,
 ): Promise<void> {
-  const notice = JSON.parse(body ?? '{}') as Notice
+  const planned = JSON.parse(body ?? '{}') as Notice | TestNotice
+  const notice = 'to' in planned ? addressed(delivering, planned) : planned
   const { conversation_key, target, text, reply } = notice
   const shown = {
     type: 'notice',
@@ -137,6 +155,11 @@ export async function deliverNotice(
     ...(reply === undefined ? {} : { reply }),
   } as const
   const before = await undisclosed(delivering, notice)
+  const isInside = delivering.connection.adapter.disclosesInside === true
+  if (before !== null && isInside) {
+    await sendPart(delivering, { session_id, event_id, part }, { ...shown, part, text, disclosure: before })
+    return
+  }
   if (before !== null) {
     const id = { session_id, event_id, part: BEFORE }
     const told = await sendPart(delivering, id, { ...shown, part: BEFORE, text: before })
@@ -144,5 +167,11 @@ export async function deliverNotice(
   }
   await sendPart(delivering, { session_id, event_id, part }, { ...shown, part, text })
 }
+/** Who tries a connection says where to, in the platform's words. */
+function addressed({ connection: { adapter } }: Delivering, { to, text }: TestNotice): Notice {
+  const place = adapter.address?.(to) ?? { conversation_key: to, target: {} }
+  return { ...place, text }
+}
+
 /** The part of a notice that holds the disclosure. */
 const BEFORE = -1

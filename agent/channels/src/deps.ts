@@ -3,6 +3,7 @@ import type { ChannelConnection, ConnectionState, LogStore } from '@cairn/log'
 import type { ChannelConfig, DisclosureConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
 import type { Pace } from './pace.ts'
+import type { Env } from './platforms.ts'
 
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 
@@ -15,6 +16,8 @@ export type ChannelDeps = {
   random: () => number
   /** Holds a folder for each session. */
   workspacesDir: string
+  /** Waits for a part's place among those of its conversation. */
+  wait: (ms: number, signal: AbortSignal) => Promise<void>
   /** The agents that the configuration knows. */
   agents: readonly string[]
   report: Report
@@ -26,8 +29,14 @@ export type Connection = Pick<
   'id' | 'org_id' | 'name' | 'platform' | 'service_account_id'
 > & {
   settings: ChannelConfig
+  /** Holds its secrets, by the names in the settings. */
+  env: Env
   disclosure: Omit<DisclosureConfig, 'require_confirm'>
   agent: string
+  /** Of its settings and secrets. */
+  fingerprint: string
+  /** Under which people reach the web UI; null: nobody said. */
+  publicUrl: string | null
   /** That answers, as the disclosure names it. */
   model: string
   adapter: Adapter

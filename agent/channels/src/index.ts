@@ -8,5 +8,7 @@
  * part        what one call sends; the log is the outbox, and a part's key is the same at every attempt
  * notice      what the channel itself says, without a session: a refusal, a status
  */
-export { secretsOfChannels } from './platforms.ts'
+export { checkChannels } from './check-channels.ts'
+export { secretsOf } from './platforms.ts'
+export { wait } from './wait.ts'
 export { startChannels, type Channels, type ChannelsOptions } from './start.ts'

@@ -1,8 +1,8 @@
 /** What the channel itself says, without a session: planned beside the inbound row that asked for it. */
 import { type ChannelStore, type InboundRow, noticesOf } from '@cairn/log'
 import type { ErrorCode } from '@cairn/protocol'
+import { deliveryKey } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
-import { deliveryKey } from './delivery-key.ts'
 
 export type Notice = Pick<Inbound, 'conversation_key' | 'target' | 'reply' | 'language'> & { text: string }
 
@@ -13,6 +13,9 @@ export const NOTICES = {
   flood: 'That is more than I can take at once. Try again later.',
   linked: (name: string) => `This account is linked to ${name}.`,
   wrongCode: 'That code is not valid. Get a new one in the web UI; it is good for ten minutes and once.',
+  unproven:
+    'It is not known whether that message is really yours, so it links nothing. Send the code as an answer ' +
+    'to this one.',
   codeInGroup: 'A code is sent in a direct message only. This one is not valid any more; get a new one.',
   fresh: 'A new conversation begins.',
   nothingRuns: 'Nothing is running.',

@@ -9,7 +9,7 @@ export type Pace = {
 /** So many conversations are remembered; the oldest of them may long speak again. */
 const REMEMBERED = 10_000
 
-export function createPace({ everyMs, perSecond }: Limits): Pace {
+export function createPace({ everyMs, perSecond }: Pick<Limits, 'everyMs' | 'perSecond'>): Pace {
   const spokenAt = new Map<string, number>()
   let nextOfAll = 0
   return {

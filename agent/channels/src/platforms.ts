@@ -1,23 +1,31 @@
 /** The platforms that are built, by the name that the configuration gives them. */
 import type { ChannelConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
+import { createEmailAdapter } from './email/adapter.ts'
+import type { Send } from './send-request.ts'
+import { createDiscordAdapter } from './discord/adapter.ts'
 import { createSlackAdapter } from './slack/adapter.ts'
 import { createTelegramAdapter } from './telegram/adapter.ts'
 import { createWebhookAdapter } from './webhook/adapter.ts'
 import { createWebsiteAdapter } from './website/adapter.ts'
 import { createWhatsAppAdapter } from './whatsapp/adapter.ts'
 
+/** Where the secrets of a connection are, by the names that its settings say. */
+export type Env = Readonly<Record<string, string | undefined>>
 type Making = {
   id: string
   now: () => number
-  env: Readonly<Record<string, string | undefined>>
+  env: Env
+  /** For what goes to a URL of the settings. */
+  fetch: Send
 }
 type Platform = ChannelConfig['platform']
 type ConfigOf<P extends Platform> = Extract<ChannelConfig, { platform: P }>
 
 const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adapter } = {
-  webhook: ({ secret_env, callback_url }, { id, env }) =>
+  webhook: ({ secret_env, callback_url }, { id, env, fetch }) =>
     createWebhookAdapter({
+      fetch,
       connectionId: id,
       secret: secretOf(env, secret_env),
       callbackUrl: callback_url,
@@ -45,10 +53,40 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
       apiUrl: api_url,
       now,
     }),
+  discord: ({ token_env, groups, reply_in, api_url }, { env }) =>
+    createDiscordAdapter({
+      token: secretOf(env, token_env),
+      groups,
+      reply_in,
+      apiUrl: api_url.replace(/\/$/, ''),
+    }),
   website: ({ identity_secret_env }, { id, env }) => {
     if (identity_secret_env !== undefined) secretOf(env, identity_secret_env)
     return createWebsiteAdapter(id)
   },
+  email: (
+    { address, agent = 'Cairn', imap, smtp, webhook_secret_env, reply_address, token_secret_env, ...rest },
+    { id, env, now },
+  ) =>
+    createEmailAdapter({
+      connectionId: id,
+      address,
+      name: agent,
+      imap: imap === undefined ? null : { ...imap, password: secretOf(env, imap.password_env) },
+      webhookSecret: webhook_secret_env === undefined ? null : secretOf(env, webhook_secret_env),
+      smtp: {
+        ...smtp,
+        password: smtp.password_env === undefined ? null : secretOf(env, smtp.password_env),
+      },
+      authservId: rest.authserv_id ?? null,
+      tokens:
+        reply_address === undefined || token_secret_env === undefined
+          ? null
+          : { address: reply_address, secret: longSecretOf(env, token_secret_env) },
+      perSecond: rest.per_second,
+      perHour: rest.per_hour,
+      now,
+    }),
   telegram: ({ token_env, groups, api_root, mode, public_url, webhook_secret_env = '' }, { id, env }) =>
     createTelegramAdapter({
       token: secretOf(env, token_env),
@@ -68,38 +106,43 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
 export const createAdapter = (settings: ChannelConfig, making: Making): Adapter =>
   (MAKERS[settings.platform] as (settings: ChannelConfig, making: Making) => Adapter)(settings, making)
 
-function secretOf(env: Making['env'], name: string): string {
+function secretOf(env: Env, name: string): string {
   const secret = env[name]
   if (secret === undefined || secret === '')
     throw new Error(`the environment variable ${name} is not set: it must hold the secret`)
   return secret
 }
 
-/** Values that must reach no event and no log line: keys of a connection that end with _env name them. */
-export const secretsOfChannels = (
-  channels: Readonly<Record<string, ChannelConfig>>,
-  env: Making['env'],
-): string[] =>
-  Object.values(channels).flatMap(channel =>
-    Object.entries(channel).flatMap(([key, value]) =>
-      key.endsWith('_env') && typeof value === 'string' ? (env[value] ?? []) : [],
-    ),
+const TOKEN_SECRET = 32
+function longSecretOf(env: Env, name: string): string {
+  const secret = secretOf(env, name)
+  if (secret.length < TOKEN_SECRET)
+    throw new Error(`the environment variable ${name} holds fewer than ${TOKEN_SECRET} characters`)
+  return secret
+}
+
+/** Values that must reach no event and no log line: keys that end with _env name them, at any depth. */
+export const secretsOf = (settings: object, env: Env): string[] =>
+  Object.entries(settings).flatMap(([key, value]: [string, unknown]) =>
+    typeof value === 'object' && value !== null
+      ? secretsOf(value, env)
+      : key.endsWith('_env') && typeof value === 'string'
+        ? (env[value] ?? [])
+        : [],
   )
 
-/** Connections that would take what is signed for this one. */
-export function sharersOf(
-  name: string,
-  channels: Readonly<Record<string, ChannelConfig>>,
-  env: Making['env'],
-): string[] {
-  const valueOf = (channel: ChannelConfig | undefined): string =>
-    channel?.platform === 'webhook'
-      ? (env[channel.secret_env] ?? '').replace(/^whsec_/, '')
-      : channel?.platform === 'telegram'
-        ? (env[channel.token_env] ?? '')
+/** Another connection with this one would take what is meant for it; empty: none can. */
+export const sharedSecretOf = (settings: ChannelConfig, env: Env): string =>
+  settings.platform === 'webhook'
+    ? (env[settings.secret_env] ?? '').replace(/^whsec_/, '')
+    : settings.platform === 'telegram' || settings.platform === 'discord'
+      ? (env[settings.token_env] ?? '')
+      : settings.platform === 'email'
+        ? mailboxOf(settings, env)
         : ''
-  const secret = valueOf(channels[name])
-  return Object.keys(channels).filter(
-    other => other !== name && secret !== '' && valueOf(channels[other]) === secret,
-  )
-}
+
+/** Two that read one mailbox, or are called with one secret, would both answer each mail. */
+const mailboxOf = ({ imap, webhook_secret_env = '' }: ConfigOf<'email'>, env: Env): string =>
+  imap === undefined
+    ? (env[webhook_secret_env] ?? '').replace(/^whsec_/, '')
+    : `${imap.user}@${imap.host}:${imap.port}/${imap.mailbox}`

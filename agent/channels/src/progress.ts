@@ -4,8 +4,8 @@
  */
 import type { DueConversation } from '@cairn/log'
 import { asError, decodeEvent, type EventId } from '@cairn/protocol'
+import { deliveryKey } from '@cairn/sessions'
 import { type Part, SendFailed } from './adapter.ts'
-import { deliveryKey } from './delivery-key.ts'
 import type { Delivering } from './send-part.ts'
 import {
   decideProgress,

@@ -1,7 +1,7 @@
 /** The prompt that the buttons of a piece name, on disk before they are shown. */
 import type { ChannelStore, DeliveryId } from '@cairn/log'
+import { promptId } from '@cairn/sessions'
 import type { Part } from './adapter.ts'
-import { promptId } from './delivery-key.ts'
 import type { Piece } from './render.ts'
 
 export async function ask(

@@ -13,12 +13,17 @@ export type Piece = Pick<Part, 'type' | 'text'> & {
 export type Reader = {
   /** The conversation is of somebody whom a user account is linked to. */
   isLinked: boolean
+  /** Of the session in the web UI, where the operator has said how it is reached. */
+  link?: string
+  /** The platform has no buttons: what needs a decision is decided in the web UI. */
+  hasNoButtons?: boolean
 }
 
 const NOTHING = (): Piece[] => []
 const WAITING = 'This waits for an operator.'
 /** Arguments beyond this are read in the web UI: what is approved must be seen whole. */
 const SHOWN_ARGUMENTS = 3000
+const at = ({ link }: Reader): string => (link === undefined ? '' : `: ${link}`)
 
 const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] } = {
   'user.message': NOTHING,
@@ -38,23 +43,26 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
       .join('\n\n')
     return [{ type: 'question', text, ask: { kind: 'question', about: data.tool_call_id, choices } }]
   },
-  'inbox.governance_gate': ({ data }, { isLinked }) => {
+  'inbox.governance_gate': ({ data }, reader) => {
     // The item of the call that is repeated stands for both.
     if (data.repeats_tool_call_id !== undefined) return []
-    if (!isLinked) return [{ type: 'state', text: WAITING }]
+    if (!reader.isLinked) return [{ type: 'state', text: WAITING }]
     const shown = data.arguments === undefined ? null : JSON.stringify(data.arguments, null, 2)
     const head = `Approval needed: ${data.tool_name} (${data.deny_reason})`
     if (shown === null || shown.length > SHOWN_ARGUMENTS)
       return [
         {
           type: 'approval',
-          text: `${head}\nIts arguments are too long to show here: decide in the web UI.`,
+          text: `${head}\nIts arguments are too long to show here: decide in the web UI${at(reader)}.`,
         },
       ]
+    const text = `${head}\n\`\`\`json\n${shown}\n\`\`\``
+    if (reader.hasNoButtons === true)
+      return [{ type: 'approval', text: `${text}\n\nIt is decided in the web UI${at(reader)}.` }]
     return [
       {
         type: 'approval',
-        text: `${head}\n\`\`\`json\n${shown}\n\`\`\``,
+        text,
         ask: {
           kind: 'gate',
           about: data.tool_call_id,
@@ -64,9 +72,12 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
       },
     ]
   },
-  'inbox.action_required': ({ data }, { isLinked }) => [
-    isLinked
-      ? { type: 'state', text: `${data.title}\n${data.instructions}\nIt is settled in the web UI.` }
+  'inbox.action_required': ({ data }, reader) => [
+    reader.isLinked
+      ? {
+          type: 'state',
+          text: `${data.title}\n${data.instructions}\nIt is settled in the web UI${at(reader)}.`,
+        }
       : { type: 'state', text: WAITING },
   ],
   'artifact.created': ({ data }) => [

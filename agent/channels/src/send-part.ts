@@ -3,11 +3,10 @@
  * is of a process that died, so its outcome is not known.
  */
 import type { ChannelDelivery, ChannelFence, ConnectionState, DeliveryId, DeliverySettled } from '@cairn/log'
+import { deliveryKey } from '@cairn/sessions'
 import { type Adapter, type Failure, type Part, SendFailed } from './adapter.ts'
 import { backoffMs } from './backoff.ts'
-import { deliveryKey } from './delivery-key.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
-import { wait } from './wait.ts'
 
 /** So long a part is tried. */
 const GIVE_UP_MS = 24 * 60 * 60_000
@@ -44,7 +43,7 @@ export async function sendPart(
   if (before?.state === 'dead' || before?.state === 'dropped') return { done: 'dead' }
   const until = Math.max(before?.next_at ?? 0, connection.pause.until)
   if (until > now()) return { later_ms: until - now() }
-  await wait(connection.pace.reserve(part.conversation_key, part.target, now()), signal)
+  await deps.wait(connection.pace.reserve(part.conversation_key, part.target, now()), signal)
   if (signal.aborted) throw new LeaseLost()
 
   const settle: Settle = async settled => {

@@ -8,6 +8,8 @@ export type Speaker = {
   /** The linked user, else the connection's service account. */
   principal: Principal
   isLinked: boolean
+  /** Whoever the platform says is so: what is listed of them holds. */
+  isProven: boolean
   sender: ChannelSender
 }
 
@@ -22,10 +24,13 @@ const WRONG_CODES_MS = 60 * MINUTE_MS
 export async function findSpeaker(
   { accounts, channels }: Pick<LogStore, 'accounts' | 'channels'>,
   connection: Connection,
-  { source, workspace }: Inbound,
+  { source, workspace, unproven }: Inbound,
 ): Promise<Speaker> {
   const { org_id, platform, adapter } = connection
   const sender = await channels.seeSender(connection.id, source.user_id, source.user_name)
+  const isProven = unproven !== true
+  const stranger = { principal: accountOf(connection), isLinked: false, isProven, sender }
+  if (!isProven) return stranger
   const identity = await channels.findIdentity({
     org_id,
     platform,
@@ -33,10 +38,9 @@ export async function findSpeaker(
     platform_user_id: source.user_id,
   })
   const user = identity === null ? null : await accounts.getUser(identity.user_id)
-  if (user === null || user.disabled_at !== null || user.org_id !== org_id)
-    return { principal: accountOf(connection), isLinked: false, sender }
+  if (user === null || user.disabled_at !== null || user.org_id !== org_id) return stranger
   const { id, admin, name, email } = user
-  return { principal: { kind: 'user', id, org_id, admin, name, email }, isLinked: true, sender }
+  return { principal: { kind: 'user', id, org_id, admin, name, email }, isLinked: true, isProven, sender }
 }
 
 export const accountOf = ({ service_account_id, org_id, name }: Connection): Principal => ({
@@ -56,8 +60,9 @@ export const countWrongCode = (
   { connection_id, platform_user_id }: ChannelSender,
 ): Promise<number> => channels.countWrongCode(connection_id, platform_user_id, WRONG_CODES_MS)
 
-export function hasAccess({ settings }: Connection, { isLinked, sender }: Speaker): boolean {
+export function hasAccess({ settings }: Connection, { isLinked, isProven, sender }: Speaker): boolean {
   if (isLinked || settings.access === 'open') return true
+  if (!isProven) return false
   const listed = sender.verdict === 'allowed' || settings.allow.includes(sender.platform_user_id)
   return settings.access === 'allowlist' && listed
 }

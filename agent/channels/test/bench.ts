@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Channels, startChannels } from '@cairn/channels'
+import { type Channels, startChannels, wait } from '@cairn/channels'
 import { type Commit, type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config, type ConfigInput, decodeEvent, type SessionEvent } from '@cairn/protocol'
+import { createSealing, type Sealing } from '@cairn/sessions'
 import { afterEach } from 'vitest'
 import { type Callback, startCallback } from './callback.ts'
 import { type Said, SECRET, signed } from './signed.ts'
@@ -30,6 +31,8 @@ export type Bench = {
   /** A process with these channels; `store` in place of the true one. */
   start(store?: LogStore): Promise<Channels>
   users: { ann: string; bob: string; root: string }
+  /** Of the secrets of connections that are made on the page. */
+  sealing: Sealing
 }
 
 type Settings = NonNullable<ConfigInput['channels']>[string]
@@ -55,6 +58,7 @@ export async function makeBench(
   putAway.push(callback.close)
   const users = await addUsers(store)
   const workspaces = await makeDir()
+  const sealing = createSealing({ file: join(workspaces, 'secrets.key') })
   const parsed = Config.parse({
     agents: { greeter: {} },
     ...config,
@@ -74,6 +78,7 @@ export async function makeBench(
     store,
     callback,
     users,
+    sealing,
     advance: ms => void (passed += ms),
     async start(given = store) {
       const channels = await startChannels({
@@ -88,6 +93,11 @@ export async function makeBench(
         now,
         newId: randomUUID,
         random: () => 0.001,
+        // The pace itself has tests with a clock as argument; here nobody waits a second for each message.
+        wait: (ms, signal) => wait(ms / 50, signal),
+        sealing,
+        guardedFetch: () => fetch,
+        learnSecrets: () => undefined,
         report: () => undefined,
       })
       putAway.push(channels.stop)

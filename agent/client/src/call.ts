@@ -1,13 +1,12 @@
 /** One request of the route table: path, query and body from its row. */
 import {
-  ROUTE_TABLE,
   type AnswerOf,
   type BodyOf,
   type ParamsOf,
   type QueryOf,
   type ROUTES,
-  type RouteLine,
   type RouteName,
+  routeLine,
 } from '@cairn/protocol'
 import type { Send } from './credentials.ts'
 import { readFailure } from './failure.ts'
@@ -42,7 +41,7 @@ export function pathOf(
   name: RouteName,
   options: { params?: Values | undefined; query?: Values | undefined; api?: boolean | undefined },
 ): string {
-  const route: RouteLine = ROUTE_TABLE[name]
+  const route = routeLine(name)
   if (options.api && !route.alias)
     throw new Error(`[${name}] is not served below /v1/api: it takes a user's token only`)
   const path = route.path.replace(/\{(\w+)\}/g, (_, key: string) => {
@@ -81,7 +80,7 @@ export function callWith(
 ): Call {
   return async <N extends CallableRoute>(name: N, ...[given]: [options?: unknown]): Promise<AnswerOf<N>> => {
     const options = (given ?? {}) as LooseOptions
-    const route: RouteLine = ROUTE_TABLE[name]
+    const route = routeLine(name)
     const headers: Record<string, string> = { accept: 'application/json, application/problem+json' }
     if (options.body !== undefined) headers['content-type'] = 'application/json'
     if (options.idempotencyKey !== undefined) headers['idempotency-key'] = options.idempotencyKey

@@ -1,11 +1,10 @@
 /** Puts the client together: credentials, calls, streams. */
 import type { SessionEvent } from '@cairn/protocol'
 import type { Backoff } from './backoff.ts'
+import { type InboxStream, inboxWith, type SessionStream, sessionChangesWith } from './changes.ts'
 import { type Call, type CheckAnswer, callWith } from './call.ts'
 import { type Credentials, sendWith } from './credentials.ts'
 import { type EventStream, type WaitOptions, eventsWith, waitFor } from './events.ts'
-import { type InboxStream, inboxWith } from './inbox.ts'
-import { type SessionStream, sessionChangesWith } from './session-changes.ts'
 
 export type ClientOptions = Credentials & {
   /** Of the service, without /v1; an empty string means the site the page came from. */
@@ -60,12 +59,13 @@ export function assembleClient(options: ClientOptions, check: CheckAnswer): Cair
     random: options.random ?? Math.random,
     now: Date.now,
   }
+  const source = { baseUrl, send, apiByDefault: api, tuning }
   const events = eventsWith(baseUrl, send, api, tuning)
   return {
     call: callWith(baseUrl, send, api, tuning.now, check),
     events,
     waitFor: (sessionId, predicate, wait) => waitFor(events, sessionId, predicate, wait),
-    inboxStream: inboxWith(baseUrl, send, api, tuning),
-    sessionStream: sessionChangesWith(baseUrl, send, api, tuning),
+    inboxStream: inboxWith(source),
+    sessionStream: sessionChangesWith(source),
   }
 }

@@ -1,6 +1,6 @@
 /**
  * How fast words are found among 10,000 sessions and 1,000,000 events, and what indexing them takes:
- * node agent/log/bench/search.ts [URL of a Postgres schema]. Without an argument SQLite in its own folder.
+ * npm run bench:search [-- postgres]. Without the word SQLite in its own folder.
  * SESSIONS and EVENTS (each session's) make it smaller.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,15 +8,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writer } from '@cairn/protocol'
 import { openPostgresStore, openSqliteStore } from '../src/index.ts'
+import { makePostgresPlace } from '../test/postgres-place.ts'
 
 const SESSIONS = Number(process.env['SESSIONS'] ?? 10_000)
 const EVENTS = Number(process.env['EVENTS'] ?? 100)
 const ASKED = 400
 const VOCABULARY = 20_000
 
-const [url] = process.argv.slice(2)
 const dir = mkdtempSync(join(tmpdir(), 'cairn-search-'))
-const store = url === undefined ? await openSqliteStore({ dir }) : await openPostgresStore({ url })
+const place = process.argv[2] === 'postgres' ? await makePostgresPlace() : null
+const store = place === null ? await openSqliteStore({ dir }) : await openPostgresStore({ url: place.place })
 const messages = writer('messages')
 const tools = writer('tools')
 
@@ -107,5 +108,6 @@ try {
   await measure()
 } finally {
   await store.close()
+  await place?.remove()
   rmSync(dir, { recursive: true, force: true })
 }

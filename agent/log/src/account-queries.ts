@@ -1,7 +1,7 @@
 /** Accounts in SQL, without promises: reads run on the main thread's connection, writes on the writer's. */
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS } from './account-times.ts'
 import type { Db } from './sqlite-adapter.ts'
-import type { AccountStore, LoginRow, ServiceAccountRow, UserRow } from './account-store.ts'
+import type { AccountStore, LoginRow, ServiceAccountRow, ShareRow, UserRow } from './account-store.ts'
 
 type Begun = Awaited<ReturnType<AccountStore['beginIdempotent']>>
 type StoredUser = Omit<UserRow, 'admin'> & { admin: number }
@@ -18,6 +18,8 @@ export function accountReads(db: Db) {
   const account = db.prepare('SELECT * FROM service_accounts WHERE token_sha256 = ?')
   const accounts = db.prepare('SELECT * FROM service_accounts WHERE org_id = ? ORDER BY created_at, id')
   const login = db.prepare('SELECT * FROM logins WHERE id = ?')
+  const share = db.prepare('SELECT * FROM share_links WHERE token_sha256 = ?')
+  const shares = db.prepare('SELECT * FROM share_links WHERE session_id = ? ORDER BY created_at, id')
   return {
     getUser: (id: string) => oneUser(user.get(id)),
     findUserByEmail: (email: string) => oneUser(userByEmail.get(email)),
@@ -27,6 +29,8 @@ export function accountReads(db: Db) {
     listServiceAccounts: (orgId: string) =>
       (accounts.all(orgId) as ServiceAccountRow[]).map(row => ({ ...row })),
     getLogin: (id: string) => one<LoginRow>(login.get(id)),
+    findShare: (tokenSha256: string) => one<ShareRow>(share.get(tokenSha256)),
+    listShares: (sessionId: string) => (shares.all(sessionId) as ShareRow[]).map(row => ({ ...row })),
   }
 }
 
@@ -78,6 +82,14 @@ export function accountWrites(db: Db) {
   )
   const drop = db.prepare(
     'DELETE FROM idempotent_answers WHERE principal_id = ? AND key = ? AND status IS NULL',
+  )
+
+  const addShare = db.prepare(
+    'INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at) VALUES ' +
+      '(?, ?, ?, ?, ?, ?)',
+  )
+  const revokeShare = db.prepare(
+    'UPDATE share_links SET revoked_at = ? WHERE session_id = ? AND id = ? AND revoked_at IS NULL',
   )
 
   function createUser(at: number, row: Omit<UserRow, 'created_at' | 'disabled_at'>): UserRow {
@@ -140,6 +152,12 @@ export function accountWrites(db: Db) {
       const link = useLink.get(sha256) as { user_id: string; expires_at: number } | undefined
       return link !== undefined && link.expires_at > now ? link.user_id : null
     },
+    addShare(at: number, row: Omit<ShareRow, 'created_at' | 'revoked_at'>): ShareRow {
+      addShare.run(row.id, row.token_sha256, row.session_id, row.created_by, at, row.expires_at)
+      return { ...row, created_at: at, revoked_at: null }
+    },
+    revokeShare: (_at: number, sessionId: string, id: string, when: number): boolean =>
+      changed(revokeShare.run(when, sessionId, id)),
     beginIdempotent(at: number, key: string, principalId: string, bodySha256: string): Begun {
       dropAnswers.run(at - IDEMPOTENCY_MS)
       const found = answer.get(principalId, key) as

@@ -32,6 +32,18 @@ export type LoginRow = {
   revoked_at: number | null
 }
 
+/** A link that shows one session to whoever has it. */
+export type ShareRow = {
+  id: string
+  token_sha256: string
+  session_id: string
+  /** A user. */
+  created_by: string
+  created_at: number
+  expires_at: number
+  revoked_at: number | null
+}
+
 /** Organisations, people, machines and their logins. Secrets are stored as hashes only. */
 export interface AccountStore {
   /** First start: one organisation with one admin, unless there is one already. */
@@ -62,6 +74,12 @@ export interface AccountStore {
   /** One-time login links, by hash. */
   addLoginLink(sha256: string, userId: string, expiresAt: number): Promise<void>
   useLoginLink(sha256: string, now: number): Promise<string | null>
+  addShare(share: Omit<ShareRow, 'created_at' | 'revoked_at'>): Promise<ShareRow>
+  /** Whatever became of it. */
+  findShare(tokenSha256: string): Promise<ShareRow | null>
+  /** The oldest first. */
+  listShares(sessionId: string): Promise<ShareRow[]>
+  revokeShare(sessionId: string, id: string, at: number): Promise<boolean>
   /**
    * Answers kept for 24 h for replays of POSTs that create. `begin` is null when the key is new (and now
    * held). A key that the same body has held for a minute without an answer was left behind by a request that

@@ -3,7 +3,7 @@
  * most. The row is there for guards; what happened is in the log.
  */
 import type { BrowserStatement } from './browser-sql.ts'
-import type { ChannelValue } from './channel-store.ts'
+import type { ChannelValue } from './ask-channel.ts'
 import { Refusing } from './commit-rules.ts'
 import type { StoredSession } from './session-rows.ts'
 

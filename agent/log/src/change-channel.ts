@@ -1,6 +1,6 @@
 /** What a commit changes of a channel, inside the writer's transaction. */
 import type { ChannelStatement } from './channel-sql.ts'
-import type { ChannelValue } from './channel-store.ts'
+import type { ChannelValue } from './ask-channel.ts'
 import type { ChannelChange } from './channels.ts'
 import { Refusing } from './commit-rules.ts'
 import type { StoredSession } from './session-rows.ts'

@@ -58,6 +58,7 @@ export function changeLink(sql: LinkSql, row: StoredSession, at: number, change:
     }
     case 'link.mark':
       sql.markLink.run(change.paused_by_parent ? 1 : 0, change.child_id)
+      sql.moveTree.run(change.root_id)
       return
     case 'tree.expect':
       if (Number(sql.version.get(change.root_id)?.['version'] ?? 0) !== change.version)

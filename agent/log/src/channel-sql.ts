@@ -3,6 +3,7 @@
  * share a database need no lock among them. Callers give the time.
  */
 import { BROWSER_READS, BROWSER_SQL } from './browser-sql.ts'
+import { CONNECTION_READS, CONNECTION_SQL } from './connection-sql.ts'
 
 const FENCED =
   'EXISTS (SELECT 1 FROM channel_leases l WHERE l.connection_id = $CONNECTION AND ' +
@@ -12,26 +13,7 @@ const fenced = (connection: number, epoch: number): string =>
 
 export const CHANNEL_SQL = {
   ...BROWSER_SQL,
-
-  putConnection:
-    'INSERT INTO channel_connections (id, org_id, name, platform, service_account_id, state) ' +
-    "VALUES ($1, $2, $3, $4, $5, 'connecting') ON CONFLICT (id) DO UPDATE SET platform = excluded.platform",
-  connection: 'SELECT * FROM channel_connections WHERE id = $1',
-  connections: 'SELECT * FROM channel_connections WHERE org_id = $1 ORDER BY name',
-  setConnection:
-    'UPDATE channel_connections SET state_since = CASE WHEN state = $2 THEN state_since ELSE CAST($5 AS ' +
-    'BIGINT) END, state = $2, last_error = $3, last_error_at = $4 WHERE id = $1',
-  recoverConnection:
-    "UPDATE channel_connections SET state = 'live', state_since = $2 WHERE id = $1 AND state IN " +
-    "('degraded', 'broken')",
-  connectionFigures:
-    "SELECT (SELECT count(*) FROM channel_deliveries WHERE connection_id = $1 AND state = 'dead') AS dead, " +
-    "(SELECT max(updated_at) FROM channel_deliveries WHERE connection_id = $1 AND state = 'sent') AS " +
-    'last_out, ' +
-    '(SELECT max(last_seen_at) FROM channel_senders WHERE connection_id = $1) AS last_in, ' +
-    "(SELECT min(received_at) FROM channel_inbound WHERE connection_id = $1 AND state = 'received') AS " +
-    'waiting_since',
-  saveCursor: 'UPDATE channel_connections SET poll_cursor = $2 WHERE id = $1',
+  ...CONNECTION_SQL,
 
   receive:
     'INSERT INTO channel_inbound (connection_id, event_key, conversation_key, sender, body, received_at, ' +
@@ -65,7 +47,11 @@ export const CHANNEL_SQL = {
     'INSERT INTO channel_senders (connection_id, platform_user_id, name, last_seen_at) VALUES ' +
     '($1, $2, $3, $4) ON CONFLICT (connection_id, platform_user_id) DO UPDATE SET ' +
     'name = coalesce(excluded.name, channel_senders.name), last_seen_at = excluded.last_seen_at RETURNING *',
-  senders: 'SELECT * FROM channel_senders WHERE connection_id = $1 ORDER BY last_seen_at DESC LIMIT $2',
+  senders:
+    'SELECT s.*, (SELECT max(i.user_id) FROM channel_identities i JOIN channel_connections c ON c.id = ' +
+    's.connection_id WHERE i.org_id = c.org_id AND i.platform = c.platform AND i.platform_user_id = ' +
+    's.platform_user_id) AS user_id FROM channel_senders s WHERE s.connection_id = $1 ORDER BY ' +
+    's.last_seen_at DESC LIMIT $2',
   judgeSender:
     'UPDATE channel_senders SET verdict = $3, told_at = NULL WHERE connection_id = $1 AND ' +
     'platform_user_id = $2 RETURNING platform_user_id',
@@ -121,6 +107,7 @@ export const CHANNEL_SQL = {
     'FROM channel_conversations c JOIN sessions s ON s.id = c.session_id WHERE c.connection_id = $1 AND ' +
     'c.routed = 1 AND c.next_at <= $2 AND s.last_id > c.delivered_through AND c.session_id > $3 ' +
     'ORDER BY c.session_id LIMIT $4',
+  retarget: 'UPDATE channel_conversations SET target = $2 WHERE session_id = $1',
   saveProgress:
     'UPDATE channel_conversations SET progress_message_id = $2 WHERE session_id = $1 AND ' +
     `${fenced(3, 4)}`,
@@ -172,6 +159,7 @@ export const CHANNEL_SQL = {
   listDeliveries:
     'SELECT * FROM channel_deliveries WHERE connection_id = $1 AND state = $2 ORDER BY updated_at DESC ' +
     'LIMIT $3',
+  deliveryOfKey: 'SELECT * FROM channel_deliveries WHERE connection_id = $1 AND key = $2',
 
   putPrompt:
     'INSERT INTO channel_prompts (id, session_id, kind, about, choices, event_id, part, item_id, ' +
@@ -211,9 +199,7 @@ export type ChannelStatement = keyof typeof CHANNEL_SQL
 /** What only reads: on the embedded store the others go through the writer. */
 export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   ...BROWSER_READS,
-  'connection',
-  'connections',
-  'connectionFigures',
+  ...CONNECTION_READS,
   'nextInbound',
   'lastInbound',
   'senders',
@@ -232,5 +218,6 @@ export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   'promptOfItem',
   'itemOf',
   'listDeliveries',
+  'deliveryOfKey',
   'prompt',
 ])

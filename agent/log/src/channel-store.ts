@@ -1,26 +1,8 @@
 /** channels.ts over its statements; `ask` runs one of them, on whichever store. */
+import { type AskChannel, type Asking, createAsking } from './ask-channel.ts'
+import { type ConnectionStore, createConnectionStore } from './channel-connections.ts'
 import { CHANNEL_SQL, type ChannelStatement } from './channel-sql.ts'
 import type { ChannelFence, ChannelStore, DeliveryId } from './channels.ts'
-
-export type ChannelValue = string | number | null
-export type AskChannel = (
-  statement: ChannelStatement,
-  values: readonly ChannelValue[],
-) => Promise<Record<string, unknown>[]>
-
-/** How the methods of a store ask: for rows, for one, for whether a row was touched, for nothing. */
-function createAsking(ask: AskChannel) {
-  const all = async <T>(name: ChannelStatement, ...values: ChannelValue[]): Promise<T[]> =>
-    (await ask(name, values)).map(row => ({ ...row }) as T)
-  const one = async <T>(name: ChannelStatement, ...values: ChannelValue[]): Promise<T | null> =>
-    (await all<T>(name, ...values))[0] ?? null
-  const act = async (name: ChannelStatement, ...values: ChannelValue[]): Promise<void> =>
-    void (await ask(name, values))
-  const did = async (name: ChannelStatement, ...values: ChannelValue[]): Promise<boolean> =>
-    (await ask(name, values)).length > 0
-  return { ask, all, one, act, did }
-}
-type Asking = ReturnType<typeof createAsking>
 
 /** So long a part waits for the person to write again. */
 const HELD_MS = 7 * 24 * 60 * 60_000
@@ -34,17 +16,15 @@ const held = ({ connection_id, epoch }: ChannelFence): [string, number] => [conn
 
 export function createChannelStore(ask: AskChannel, now: () => number): ChannelStore {
   const asking = createAsking(ask)
-  return { ...arriving(asking, now), ...speaking(asking, now), ...leaving(asking, now) }
+  return {
+    ...createConnectionStore(asking, now),
+    ...arriving(asking, now),
+    ...speaking(asking, now),
+    ...leaving(asking, now),
+  }
 }
 
 type Arriving =
-  | 'putConnection'
-  | 'getConnection'
-  | 'listConnections'
-  | 'setConnection'
-  | 'connectionFigures'
-  | 'recoverConnection'
-  | 'saveCursor'
   | 'receive'
   | 'nextInbound'
   | 'getInbound'
@@ -54,28 +34,8 @@ type Arriving =
   | 'countInbound'
   | 'lastInbound'
   | 'pruneInbound'
-/** Connections and what comes in. */
+/** What comes in. */
 const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<ChannelStore, Arriving> => ({
-  putConnection: ({ id, org_id, name, platform, service_account_id }) =>
-    act('putConnection', id, org_id, name, platform, service_account_id),
-  getConnection: id => one('connection', id),
-  listConnections: orgId => all('connections', orgId),
-  setConnection: (id, state, error) =>
-    act('setConnection', id, state, error, error === null ? null : now(), now()),
-  async connectionFigures(id) {
-    const [row] = await ask('connectionFigures', [id])
-    const at = (key: string): number | null =>
-      row?.[key] === null || row?.[key] === undefined ? null : Number(row[key])
-    return {
-      dead: at('dead') ?? 0,
-      last_in: at('last_in'),
-      last_out: at('last_out'),
-      waiting_since: at('waiting_since'),
-    }
-  },
-  recoverConnection: id => act('recoverConnection', id, now()),
-  saveCursor: (id, cursor) => act('saveCursor', id, cursor),
-
   async receive({ connection_id, event_key, conversation_key, sender, body }) {
     const [row] = await ask('receive', [connection_id, event_key, conversation_key, sender, body, now()])
     return row === undefined ? null : Number(row['seq'])
@@ -147,13 +107,14 @@ const speaking = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<
 const leaving = (
   { ask, all, one, act, did }: Asking,
   now: () => number,
-): Omit<ChannelStore, Arriving | Speaking> => ({
+): Omit<ChannelStore, keyof ConnectionStore | Arriving | Speaking> => ({
   conversation: (connectionId, key) => one('conversation', connectionId, key),
   conversationOf: sessionId => one('conversationOf', sessionId),
   openConversation: ({ session_id, connection_id, key, generation, opened_by, target, language }) =>
     act('openConversation', session_id, connection_id, key, generation, opened_by, target, language, now()),
   dueConversations: (connectionId, after, limit) =>
     all('dueConversations', connectionId, now(), after, limit),
+  retarget: (sessionId, target) => act('retarget', sessionId, target),
   saveProgress: (sessionId, messageId, fence) => act('saveProgress', sessionId, messageId, ...held(fence)),
   async releaseHeld(sessionId) {
     await act('releaseHeld', sessionId)
@@ -180,6 +141,7 @@ const leaving = (
     act('planNotice', ...place(notice), notice.connection_id, notice.key, notice.body, now()),
   dueNotices: (connectionId, limit) => all('dueNotices', noticesOf(connectionId), now(), limit),
   listDeliveries: (connectionId, state, limit) => all('listDeliveries', connectionId, state, limit),
+  deliveryOfKey: (connectionId, key) => one('deliveryOfKey', connectionId, key),
 
   redoDelivery: (connectionId, key) => one('redoDelivery', connectionId, key, now()),
   dropDelivery: (connectionId, key) => did('dropDelivery', connectionId, key, now()),

@@ -3,32 +3,8 @@
  * how far it got, who speaks, and who of several processes acts. Times are epoch milliseconds of the store.
  */
 
+import type { ConnectionStore } from './channel-connections.ts'
 import type { LaterStore, VisitorStore } from './channels-beside.ts'
-
-export const CONNECTION_STATES = ['connecting', 'live', 'degraded', 'conflict', 'broken', 'disabled'] as const
-export type ConnectionState = (typeof CONNECTION_STATES)[number]
-export type ChannelConnection = {
-  id: string
-  org_id: string
-  name: string
-  platform: string
-  /** Speaks for senders whom no user account is linked to. */
-  service_account_id: string
-  state: ConnectionState
-  state_since: number
-  last_error: string | null
-  last_error_at: number | null
-  /** How far a polling adapter has confirmed, as it wrote it. */
-  poll_cursor: string | null
-}
-
-export type ConnectionFigures = {
-  dead: number
-  last_in: number | null
-  last_out: number | null
-  /** The oldest event that nobody has taken up. */
-  waiting_since: number | null
-}
 
 export type ChannelIdentity = {
   id: string
@@ -166,19 +142,7 @@ export type ChannelChange =
   /** Refused with `already_accepted` where it was recorded before: the disclosure that a platform took. */
   | { do: 'channel.disclosed' }
 
-export interface ChannelStore extends VisitorStore, LaterStore {
-  /** What the configuration says of a connection; its state and cursor stay. */
-  putConnection(
-    connection: Pick<ChannelConnection, 'id' | 'org_id' | 'name' | 'platform' | 'service_account_id'>,
-  ): Promise<void>
-  getConnection(id: string): Promise<ChannelConnection | null>
-  listConnections(orgId: string): Promise<ChannelConnection[]>
-  setConnection(id: string, state: ConnectionState, error: string | null): Promise<void>
-  connectionFigures(id: string): Promise<ConnectionFigures>
-  /** Something went out: what was degraded or broken is live again, and its last error stays to be read. */
-  recoverConnection(id: string): Promise<void>
-  saveCursor(id: string, cursor: string | null): Promise<void>
-
+export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore {
   /** Resolves when the row is on disk; null: that event was received before. */
   receive(row: NewInbound): Promise<number | null>
   /** The oldest waiting row of every conversation, whose time has come. */
@@ -196,8 +160,8 @@ export interface ChannelStore extends VisitorStore, LaterStore {
 
   /** Notes that the sender was seen. */
   seeSender(connectionId: string, platformUserId: string, name: string | null): Promise<ChannelSender>
-  /** Who was seen last comes first. */
-  listSenders(connectionId: string, limit: number): Promise<ChannelSender[]>
+  /** Who was seen last comes first, each with the user that is linked. */
+  listSenders(connectionId: string, limit: number): Promise<(ChannelSender & { user_id: string | null })[]>
   /** False: nobody of that id was seen. */
   judgeSender(
     connectionId: string,
@@ -232,6 +196,8 @@ export interface ChannelStore extends VisitorStore, LaterStore {
   ): Promise<void>
   /** Conversations with events past what was delivered, by their sessions' ids, after `after`. */
   dueConversations(connectionId: string, after: string, limit: number): Promise<DueConversation[]>
+  /** Where what goes out from now on goes. */
+  retarget(sessionId: string, target: string): Promise<void>
   saveProgress(sessionId: string, messageId: string | null, fence: ChannelFence): Promise<void>
   /** The person has written again: what the platform held back may go out. */
   releaseHeld(sessionId: string): Promise<void>
@@ -248,6 +214,8 @@ export interface ChannelStore extends VisitorStore, LaterStore {
   /** Notices to send now, the oldest first. */
   dueNotices(connectionId: string, limit: number): Promise<ChannelDelivery[]>
   listDeliveries(connectionId: string, state: DeliveryState, limit: number): Promise<ChannelDelivery[]>
+  /** Null: it is none of this connection, or it was pruned. */
+  deliveryOfKey(connectionId: string, key: string): Promise<ChannelDelivery | null>
 
   /** A dead one goes out again, and what of its event follows it; null: there is none. */
   redoDelivery(connectionId: string, key: string): Promise<DeliveryId | null>

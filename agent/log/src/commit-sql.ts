@@ -1,5 +1,5 @@
 /** The statements of a commit, prepared once for the writer's connection. */
-import { ROOT_SQL } from './inbox-rows.ts'
+import { BESIDE_SQL } from './inbox-rows.ts'
 import { prepareClaimSql } from './claim-sql.ts'
 import { prepareLinkSql } from './link-sql.ts'
 import { prepareCodeRunSql } from './change-code-run.ts'
@@ -32,9 +32,9 @@ export function prepareCommitSql(db: Db) {
         'kind, status, title, body, payload, private, tool_call_id, created_at, expires_at)\n' +
         "      VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)",
     ),
-    item: db.prepare(`SELECT *, ${ROOT_SQL} FROM inbox_items WHERE id = ?`),
+    item: db.prepare(`SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE id = ?`),
     itemOfCall: db.prepare(
-      `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE session_key = ? AND tool_call_id = ? AND kind = ? ` +
+      `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE session_key = ? AND tool_call_id = ? AND kind = ? ` +
         "ORDER BY status = 'pending' DESC, seq DESC LIMIT 1",
     ),
     answerItem: db.prepare(
@@ -46,7 +46,7 @@ export function prepareCommitSql(db: Db) {
         "AND status = 'pending' RETURNING id",
     ),
     markRead: db.prepare(
-      `UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *, ${ROOT_SQL}`,
+      `UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *, ${BESIDE_SQL}`,
     ),
     addGrant: db.prepare(
       'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, ' +

@@ -1,5 +1,6 @@
 /** The rows of inbox items and grants as the stores hold them, and as the interface hands them out. */
-import { deciderKeys, type InboxItem } from '@cairn/protocol'
+import type { InboxItem } from '@cairn/protocol'
+import { deciderKeys } from '@cairn/protocol/words'
 import type { Decider, Grant } from './commit.ts'
 
 export type StoredItem = {
@@ -7,8 +8,10 @@ export type StoredItem = {
   id: string
   session_key: number
   session_id: string
-  /** Not a column: ROOT_SQL. */
+  /** Not columns: BESIDE_SQL. */
   root_session_id: string
+  agent: string
+  session_title: string | null
   org_id: string
   created_by: string
   source_event_id: number
@@ -28,10 +31,12 @@ export type StoredItem = {
   decided_by_kind: Decider['kind'] | null
 }
 
-/** A column of items beside their own: the top of the parents of the session that raised one. */
-export const ROOT_SQL =
+/** Columns of items beside their own: what the session is that raised one, and the top of its parents. */
+export const BESIDE_SQL =
   'coalesce((SELECT l.root_id FROM links l WHERE l.child_id = inbox_items.session_id), ' +
-  'inbox_items.session_id) AS root_session_id'
+  'inbox_items.session_id) AS root_session_id, ' +
+  '(SELECT s.agent FROM sessions s WHERE s.id = inbox_items.session_id) AS agent, ' +
+  '(SELECT s.title FROM sessions s WHERE s.id = inbox_items.session_id) AS session_title'
 
 export type StoredGrant = { id: string; granted_by: string; granted_by_kind: Decider['kind'] | null }
 
@@ -56,6 +61,8 @@ export const toInboxItem = (row: StoredItem, now: number): InboxItem => ({
   id: row.id,
   session_id: row.session_id,
   root_session_id: row.root_session_id,
+  agent: row.agent,
+  session_title: row.session_title,
   source_event_id: row.source_event_id,
   kind: row.kind,
   status: statusAt(row, now),

@@ -22,6 +22,13 @@ export * from './account-store.ts'
 export * from './links.ts'
 export * from './board.ts'
 export type { BrowserChange, BrowserInstance, BrowserStore } from './browsers.ts'
+export type {
+  ChannelConnection,
+  ConnectionFigures,
+  ConnectionState,
+  ConnectionStore,
+  NewConnection,
+} from './channel-connections.ts'
 export * from './channels.ts'
 export * from './channels-beside.ts'
 export * from './search/search-store.ts'

@@ -2,13 +2,14 @@
  * Links, trees and timers: what ties child sessions to their parents, and what a log cannot do by itself.
  *
  *   link   a child and its parent, open until its outcome is written: once, in the commit that ends the child
- *   tree   a root and all below it; its version grows with every spawn and every outcome
+ *   tree   a root and all below it; its version grows with every spawn, outcome and pause
  *   timer  something that is due at a time; whoever claims it acts once, in the commit that fires it
  *
  * The rows change in the commits of sessions (commit.ts), so a link and the events that tell of it never
  * differ.
  */
-import { AppError, type Session, type WorkerKind, type WorkerView } from '@cairn/protocol'
+import type { Session, WorkerKind, WorkerView } from '@cairn/protocol'
+import { AppError } from '@cairn/protocol/words'
 
 import type { Board } from './board.ts'
 import type { Mission, MissionQuery } from './missions.ts'
@@ -71,7 +72,7 @@ export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & 
 /** Counters of a child as they were read: they differ once it has gone on. */
 export type SeenLog = { input_tokens: number; output_tokens: number; tool_call_count: number }
 
-export type TimerKind = 'delegation' | 'stale' | 'deadline' | 'schedule'
+export type TimerKind = 'delegation' | 'stale' | 'deadline' | 'schedule' | 'retire'
 /** The right to fire a timer, until `until`. */
 export type TimerClaim = { by: string; until: number }
 export type Timer = {
@@ -96,7 +97,8 @@ export type LinkChange =
    * the log of the child is still what its outcome was made of.
    */
   | ({ do: 'link.settle'; seen?: SeenLog } & LinkOutcome)
-  | { do: 'link.mark'; child_id: string; paused_by_parent: boolean }
+  /** Moves the tree: who composed a resume without it would leave the child behind. */
+  | { do: 'link.mark'; child_id: string; root_id: string; paused_by_parent: boolean }
   /** Guard: refused with `tree_moved` unless that is its version; 0 for a tree that has no link yet. */
   | { do: 'tree.expect'; root_id: string; version: number }
   /** Due so long after the commit; takes the place of the timer of that id. */

@@ -1,5 +1,6 @@
 /** Pages of listings, and the shape of what they show, whatever stores it. */
-import { AppError, type ArtifactMeta, type SessionSort } from '@cairn/protocol'
+import type { ArtifactMeta, SessionSort } from '@cairn/protocol'
+import { AppError } from '@cairn/protocol/words'
 import type { SessionRow } from './session.ts'
 import { placeAfter } from './session-query.ts'
 import { type StoredSession, toSessionRow } from './session-rows.ts'

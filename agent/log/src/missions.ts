@@ -2,15 +2,15 @@
  * Missions: a goal that a session and its children work on in rounds. The row has what a listing and a guard
  * need; rounds and verdicts are in the log of the session, its coordinator.
  */
-import {
-  isMissionOver,
-  type MissionDetail,
-  type MissionStatus,
-  type Principal,
-  type ResearchSettings,
-  type ResearchView,
-  type SessionBudget,
+import type {
+  MissionDetail,
+  MissionStatus,
+  Principal,
+  ResearchSettings,
+  ResearchView,
+  SessionBudget,
 } from '@cairn/protocol'
+import { isMissionOver } from '@cairn/protocol/words'
 import { page } from './listing.ts'
 
 /** What was asked for; it never changes. */

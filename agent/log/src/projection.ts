@@ -3,7 +3,8 @@
  * the event's own transaction and `check` recomputes it from the log. Both use this file, so a counter always
  * agrees with the log.
  */
-import { type EventType, factsOf, isBesideTurns, type SessionStatus } from '@cairn/protocol'
+import type { EventType, SessionStatus } from '@cairn/protocol'
+import { factsOf, isBesideTurns } from '@cairn/protocol/words'
 
 export type Effect = {
   status?: SessionStatus

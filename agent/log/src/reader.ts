@@ -1,7 +1,7 @@
 /** Reads, on the main thread's own connection: short, and blind to what is not committed yet. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
 import {
-  ROOT_SQL,
+  BESIDE_SQL,
   STATUS_SQL,
   type StoredGrant,
   type StoredItem,
@@ -55,7 +55,7 @@ export function createReader(db: Db) {
     "SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND status = 'archived' AND " +
       'worker_id IS NULL AND saga <> 2',
   )
-  const item = db.prepare(`SELECT *, ${ROOT_SQL} FROM inbox_items WHERE id = ?`)
+  const item = db.prepare(`SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE id = ?`)
   const grant = db.prepare(
     `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${keyed} AND tool = ? AND ` +
       'arguments_hash = ? AND expires_at > ?\n' +
@@ -199,7 +199,8 @@ export function createReader(db: Db) {
         values['now'] = now
       }
       const rows = prepared(
-        `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT :limit`,
+        `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE ${where.join(' AND ')} ` +
+          'ORDER BY seq DESC LIMIT :limit',
       ).all(values) as StoredItem[]
       const { found, next_cursor } = page(
         rows,

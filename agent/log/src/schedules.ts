@@ -3,7 +3,7 @@
  * whose it is; what it makes, and where it stands, is JSON that it does not look into. A row changes in the
  * commits that act on its slots and that end its runs.
  */
-import { AppError } from '@cairn/protocol'
+import { AppError } from '@cairn/protocol/words'
 
 type Json = Record<string, unknown>
 type ScheduleStatus = 'active' | 'paused' | 'completed' | 'expired' | 'cancelled'

@@ -1,5 +1,6 @@
 /** Which sessions a listing or a search takes, and in which order: the same SQL for either store. */
-import { AppError, type SessionSort } from '@cairn/protocol'
+import type { SessionSort } from '@cairn/protocol'
+import { AppError } from '@cairn/protocol/words'
 import { waitingSql } from './session-rows.ts'
 import { stateSql } from './session-state.ts'
 import type { SessionQuery } from './store.ts'

@@ -44,6 +44,10 @@ export function createAccounts(
     revokeLogins: (userId, at, keep) => write('revokeLogins', userId, at, keep),
     addLoginLink: (sha256, userId, expiresAt) => write('addLoginLink', sha256, userId, expiresAt),
     useLoginLink: (sha256, at) => write('useLoginLink', sha256, at),
+    addShare: share => write('addShare', share),
+    findShare: async tokenSha256 => reads.findShare(tokenSha256),
+    listShares: async sessionId => reads.listShares(sessionId),
+    revokeShare: (sessionId, id, at) => write('revokeShare', sessionId, id, at),
     beginIdempotent: (key, principalId, bodySha256) => write('beginIdempotent', key, principalId, bodySha256),
     finishIdempotent: (key, principalId, status, body) =>
       write('finishIdempotent', key, principalId, status, body),

@@ -1,7 +1,8 @@
 /** Channels on the embedded store: reads here, writes through the writer. */
+import type { AskChannel, ChannelValue } from './ask-channel.ts'
 import { type BrowserStore, createBrowserStore } from './browsers.ts'
 import { CHANNEL_READS, CHANNEL_SQL, type ChannelStatement } from './channel-sql.ts'
-import { type AskChannel, type ChannelValue, createChannelStore } from './channel-store.ts'
+import { createChannelStore } from './channel-store.ts'
 import type { ChannelStore } from './channels.ts'
 import type { Db, Statement } from './sqlite-adapter.ts'
 import type { Request } from './writer-messages.ts'

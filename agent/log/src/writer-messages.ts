@@ -6,7 +6,7 @@
  */
 import type { ArtifactMeta, EventType, InboxKind, SessionStatus } from '@cairn/protocol'
 import type { ChannelStatement } from './channel-sql.ts'
-import type { ChannelValue } from './channel-store.ts'
+import type { ChannelValue } from './ask-channel.ts'
 import type { ClaimRules } from './fair-claims.ts'
 import type { Effect } from './projection.ts'
 import type { PackedSession, StoredSession } from './session-rows.ts'

@@ -5,6 +5,7 @@ import { defineBoards } from './conformance/board.ts'
 import { defineCodeRuns } from './conformance/code-runs.ts'
 import { defineBrowsers } from './conformance/browsers.ts'
 import { defineChannels } from './conformance/channels.ts'
+import { defineConnections } from './conformance/connections.ts'
 import { makeBench } from './conformance/bench.ts'
 import { defineDamage } from './conformance/damage.ts'
 import { defineFairness } from './conformance/fairness.ts'
@@ -38,8 +39,9 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('code runs', () => defineCodeRuns(bench))
     describe('boards', () => defineBoards(bench))
     describe('browsers', () => defineBrowsers(bench))
-    describe('channels', () => defineChannels(bench))
     describe('damage', () => defineDamage(bench))
+    describe('channels', () => defineChannels(bench))
+    describe('connections', () => defineConnections(bench))
     describe('families', () => defineFamilies(bench))
     describe('leases', () => defineLeases(bench))
     describe('fairness', () => defineFairness(bench))

@@ -1,5 +1,6 @@
 /** What the operator says of messaging channels and of the disclosure that people are shown. */
 import { z } from 'zod'
+import { ImapServer, mailAddress, SmtpServer } from './email-config.ts'
 
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
 
@@ -175,6 +176,63 @@ const TelegramChannel = z
     { path: ['mode'], error: 'webhook needs public_url and webhook_secret_env' },
   )
 
+const EmailChannel = z
+  .strictObject({
+    platform: z.literal('email'),
+    address: mailAddress.describe('to which people write, and from which answers come'),
+    imap: ImapServer.optional().describe('where its mailbox is; or webhook_secret_env'),
+    webhook_secret_env: envName
+      .optional()
+      .describe('in place of imap: a mail server calls this one with each mail, signed with this secret'),
+    smtp: SmtpServer.describe('takes what goes out'),
+    authserv_id: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('of the server whose Authentication-Results are believed'),
+    reply_address: z
+      .string()
+      .regex(/^[^@\s]*\{token\}[^@\s]*@[^@\s]+$/, 'must be a mail address with {token} before the @')
+      .optional()
+      .describe('where answers to mails of this channel go, {token} in it'),
+    token_secret_env: envName.optional().describe('holds the secret of at least 32 characters of its tokens'),
+    per_second: z.number().positive().default(1).describe('mails that go out within a second'),
+    per_hour: z.int().min(1).default(100).describe('mails that go out within an hour'),
+    ...shared,
+    allow: z.array(mailAddress).default([]).describe('mail addresses, for access: allowlist'),
+  })
+  .refine(({ imap, webhook_secret_env }) => (imap === undefined) !== (webhook_secret_env === undefined), {
+    path: ['imap'],
+    error: 'is named, or webhook_secret_env is, and not both',
+  })
+  .refine(({ access, authserv_id }) => access === 'open' || authserv_id !== undefined, {
+    path: ['authserv_id'],
+    error: 'must be named unless access is open: nothing else says whose mail it is',
+  })
+  .refine(
+    ({ reply_address, token_secret_env }) =>
+      (reply_address === undefined) === (token_secret_env === undefined),
+    { path: ['reply_address'], error: 'is named together with token_secret_env' },
+  )
+
+const DiscordChannel = z.strictObject({
+  platform: z.literal('discord'),
+  token_env: envName.describe('holds the token of the bot'),
+  groups: z
+    .enum(['mention', 'all'])
+    .default('mention')
+    .describe('in servers, what is taken: mentions of the bot and replies to it, or all'),
+  reply_in: z
+    .enum(['thread', 'channel'])
+    .default('thread')
+    .describe('in servers, a conversation is a thread, or the channel'),
+  api_url: z
+    .url({ protocol: /^https?$/ })
+    .default('https://discord.com/api')
+    .describe('of the REST API, without its version'),
+  ...shared,
+})
+
 export const ChannelConfig = z
   .discriminatedUnion('platform', [
     WebhookChannel,
@@ -182,6 +240,8 @@ export const ChannelConfig = z
     TelegramChannel,
     WhatsAppChannel,
     WebsiteChannel,
+    EmailChannel,
+    DiscordChannel,
   ])
   .refine(({ access, agent }) => access !== 'open' || agent !== undefined, {
     path: ['agent'],

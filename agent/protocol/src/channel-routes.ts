@@ -1,5 +1,6 @@
 /** Messaging channels over the API: linked accounts, connections, deliveries. routes.ts takes these up. */
 import { z } from 'zod'
+import { ChannelForm } from './channel-forms.ts'
 
 const timestamp = z.string()
 const count = z.int().nonnegative()
@@ -26,13 +27,26 @@ const ChannelView = z
     last_out_at: timestamp.nullable(),
     waiting_since: timestamp.nullable().describe('of the oldest event that nobody has taken up'),
     webhook_path: z.string(),
+    origin: z.enum(['config', 'page']).describe('whether cairn.yaml or an administrator made it'),
+    state_since: timestamp,
   })
   .meta({ id: 'Channel' })
+const ChannelSettings = z
+  .record(z.string(), z.unknown())
+  .describe('as cairn.yaml has them, with `platform`, without the names of secrets')
+const ChannelSecrets = z
+  .record(z.string().regex(/^[a-z_]+(?:\.[a-z_]+)?$/), z.string().min(1).max(8192))
+  .describe('write-only, by the keys that the form of the platform says')
+const ChannelDetail = ChannelView.extend({
+  settings: ChannelSettings.describe('empty for a channel of cairn.yaml'),
+  secrets: z.array(z.string()).describe('which there are'),
+}).meta({ id: 'ChannelDetail' })
 const SenderView = z
   .object({
     platform_user_id: z.string(),
     name: z.string().nullable(),
     verdict: z.enum(['allowed', 'blocked']).nullable().describe('null: what `access` says holds'),
+    user_id: z.string().nullable().describe('the user whom the sender is linked to'),
     last_seen_at: timestamp,
   })
   .meta({ id: 'ChannelSender' })
@@ -85,6 +99,96 @@ export const CHANNEL_ROUTES = {
     alias: false,
     status: 200,
     answer: z.object({ channels: z.array(ChannelView) }),
+  },
+  createChannel: {
+    method: 'POST',
+    path: '/admin/channels',
+    summary: 'Connect a messaging platform: it is running when its state says so',
+    access: 'admin',
+    alias: false,
+    body: z.strictObject({
+      name: z
+        .string()
+        .max(60)
+        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'letters, digits, dot, dash and underscore only'),
+      settings: ChannelSettings,
+      secrets: ChannelSecrets.default({}),
+    }),
+    status: 201,
+    answer: ChannelDetail,
+  },
+  channelForms: {
+    method: 'GET',
+    path: '/admin/channel-forms',
+    summary: 'What each platform needs to be connected',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: z.object({ forms: z.array(ChannelForm) }),
+  },
+  getChannel: {
+    method: 'GET',
+    path: '/admin/channels/{channel_id}',
+    summary: 'A connection with its settings, without its secrets',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: ChannelDetail,
+  },
+  changeChannel: {
+    method: 'PATCH',
+    path: '/admin/channels/{channel_id}',
+    summary: 'Change a connection that was made here: its settings as a whole, secrets one by one',
+    access: 'admin',
+    alias: false,
+    body: z.strictObject({ settings: ChannelSettings.optional(), secrets: ChannelSecrets.optional() }),
+    status: 200,
+    answer: ChannelDetail,
+  },
+  deleteChannel: {
+    method: 'DELETE',
+    path: '/admin/channels/{channel_id}',
+    summary: 'End a connection that was made here; its sessions stay',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
+  enableChannel: {
+    method: 'POST',
+    path: '/admin/channels/{channel_id}/enable',
+    summary: 'Try a connection anew: what is disabled, or was refused, stays so until then',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
+  disableChannel: {
+    method: 'POST',
+    path: '/admin/channels/{channel_id}/disable',
+    summary: 'Let nothing in or out of a connection until somebody enables it',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
+  testChannel: {
+    method: 'POST',
+    path: '/admin/channels/{channel_id}/test',
+    summary: 'Send a test message; its delivery says what becomes of it',
+    access: 'admin',
+    alias: false,
+    body: z.strictObject({
+      to: z.string().min(1).max(200).describe('a conversation, in the platform’s own words'),
+    }),
+    status: 202,
+    answer: z.object({ delivery_id: z.string() }),
+  },
+  getDelivery: {
+    method: 'GET',
+    path: '/admin/channels/{channel_id}/deliveries/{delivery_id}',
+    summary: 'What became of one part',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: DeliveryView,
   },
   listDeliveries: {
     method: 'GET',

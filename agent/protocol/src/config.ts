@@ -46,24 +46,24 @@ export const Rates = z
   .describe('USD per million tokens')
 export type Rates = z.infer<typeof Rates>
 
+export const EgressConfig = z.strictObject({
+  default: z.enum(['allow', 'deny']).default('allow'),
+  allow: z
+    .array(z.string())
+    .default([])
+    .describe('host names; never opens a private address, whatever the name leads to'),
+  deny: z.array(z.string()).default([]),
+  internal: z
+    .array(z.string().regex(/^[^*]+$/, 'must be a host name or an address in full, without a wildcard'))
+    .default([])
+    .describe('host names and addresses that may be private ones'),
+})
+
 export const GovernanceConfig = z.strictObject({
   allowed_tools: z.array(z.string()).default([]).describe('empty: all tools of the agent'),
   denied_tools: z.array(z.string()).default([]),
   require_approval: z.array(z.string()).default([]),
-  egress: z
-    .strictObject({
-      default: z.enum(['allow', 'deny']).default('allow'),
-      allow: z
-        .array(z.string())
-        .default([])
-        .describe('host names; never opens a private address, whatever the name leads to'),
-      deny: z.array(z.string()).default([]),
-      internal: z
-        .array(z.string().regex(/^[^*]+$/, 'must be a host name or an address in full, without a wildcard'))
-        .default([])
-        .describe('host names and addresses that may be private ones'),
-    })
-    .prefault({}),
+  egress: EgressConfig.prefault({}),
 })
 export type GovernanceConfig = z.infer<typeof GovernanceConfig>
 
@@ -73,6 +73,21 @@ export const McpServerConfig = z.union([
     args: z.array(z.string()).default([]),
     env: z.array(envName).default([]).describe('variables handed on by name'),
     read_only: z.array(z.string()).default([]),
+    sandbox: z
+      .enum(['box', 'none'])
+      .default('box')
+      .describe('none: it has the rights of this server; box: where there is no box it is left out'),
+    network: z
+      .enum(['none', 'proxy', 'open'])
+      .optional()
+      .describe('of its box, and no more than sandbox.network; absent: that'),
+    egress: EgressConfig.prefault({}).describe('what its box reaches through the proxy'),
+    files: z
+      .array(z.string().regex(/^\//, 'must be an absolute path'))
+      .default([])
+      .describe('files and folders that its box sees beside the system, to be read only'),
+    memory_mb: z.int().min(64).optional().describe('of all its processes; absent: sandbox.memory_mb'),
+    pids: z.int().min(16).optional().describe('processes at once; absent: sandbox.pids'),
   }),
   z.strictObject({
     url: z.url(),
@@ -288,6 +303,7 @@ export const BrowserConfig = z
     max: z.int().min(1).default(4).describe('browsers of one worker at a time'),
     memory_mb: z.int().min(256).default(1536).describe('of one browser and all its processes'),
     evaluate: z.boolean().default(false).describe('whether agents may run JavaScript of their own in pages'),
+    pdf: z.boolean().default(false).describe('whether agents may save pages as PDF'),
     secrets: z
       .record(name, z.strictObject({ value_env: envName, origins: z.array(z.url()).min(1) }))
       .default({})
@@ -315,6 +331,12 @@ export const SchedulesConfig = z
     expires_days: z.number().positive().default(7).describe('of what agents and /loop make'),
     late_s: z.number().positive().default(300).describe('so late a slot still counts as on time'),
     max_failures: z.int().positive().default(5).describe('so many in a row pause a schedule'),
+    keep_runs_days: z
+      .number()
+      .positive()
+      .max(30)
+      .default(7)
+      .describe('so long after its end the session of a run is archived'),
   })
   .describe('runs of an agent at times')
 export type SchedulesConfig = z.infer<typeof SchedulesConfig>
@@ -375,6 +397,11 @@ export const Config = z.strictObject({
         .describe('whether service accounts may approve and reject; false: people only'),
     })
     .prefault({}),
+  public_url: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .transform(url => url.replace(/\/$/, ''))
+    .optional()
+    .describe('under which people reach the web UI: links in mails and notices begin with it'),
   disclosure: DisclosureConfig.prefault({}),
   channels: z.record(name, ChannelConfig).default({}).describe('messaging channels, by a name of yours'),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
@@ -402,6 +429,12 @@ export const Config = z.strictObject({
         )
         .default([])
         .describe('addresses and networks whose X-Forwarded-For says who asks'),
+      share_days: z
+        .int()
+        .min(0)
+        .max(365)
+        .default(0)
+        .describe('so many days a link lives that shows a session to whoever has it; 0: there are none'),
     })
     .prefault({}),
   limits: z

@@ -11,7 +11,7 @@
  */
 import { z } from 'zod'
 import { SessionBudget } from './config.ts'
-import { MISSION_KINDS, MISSION_TRIGGERS } from './missions.ts'
+import { MISSION_KINDS, MISSION_TRIGGERS } from './mission-words.ts'
 import { clip } from './text.ts'
 import { RESEARCH_LEVELS, RESEARCH_MODES, ResearchSettings } from './research.ts'
 import {
@@ -447,6 +447,11 @@ export const EVENTS = {
         task_id: id.optional(),
         run_id: id.optional().describe('of the coding agent that the decision is for: the model is not told'),
         request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
+        forked_from: z.object({ session_id: id, event_id: count }).optional(),
+        history: z
+          .array(json)
+          .optional()
+          .describe('of a fork: the conversation that it begins with, which the model reads in its place'),
         passes_over: z
           .array(id)
           .optional()

@@ -15,30 +15,11 @@ import type { SessionEvent } from './record.ts'
 
 export const familyOf = (type: EventType): Family => EVENTS[type].family
 
-const NO_FACTS: EventFacts = {}
-
-/** The facts of a type; of a name that this version does not know, none. */
-export const factsOf = (type: string): EventFacts => (isEventType(type) ? EVENTS[type].facts : NO_FACTS)
-
-/** The types for which a fact is stated; with `value`, those for which it is that. */
-export const typesWith = <F extends keyof EventFacts>(fact: F, value?: EventFacts[F]): EventType[] =>
-  EVENT_TYPES.filter(type => {
-    const stated = EVENTS[type].facts[fact]
-    return stated !== undefined && (value === undefined || stated === value)
-  })
-
 /** Whether this version writes events of the type. */
 export const isWritten = (type: EventType): boolean => {
   const { producer, facts } = EVENTS[type] as { producer: Producer; facts: EventFacts }
   return producer !== 'none' && !NOT_BUILT.includes(producer) && facts.planned !== true
 }
-
-/**
- * Actions that a person is asked for beside the turns of the session: none waits for them. A blocked task
- * suspends its own worker alone.
- */
-const BESIDE_TURNS: readonly unknown[] = ['task_blocked', 'schedule_paused']
-export const isBesideTurns = (action_type: unknown): boolean => BESIDE_TURNS.includes(action_type)
 
 /** The types of a family. */
 export const typesOf = (family: Family): EventType[] =>

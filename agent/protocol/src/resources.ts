@@ -65,6 +65,8 @@ export const InboxItem = z
     root_session_id: z
       .string()
       .describe('the top of the parents of the session that raised it: session_id where a worker did not'),
+    agent: z.string().describe('of the session that raised it'),
+    session_title: z.string().nullable(),
     source_event_id: count,
     kind: z.enum(INBOX_KINDS),
     status: z.enum(INBOX_STATUSES),
@@ -169,6 +171,7 @@ export const PrincipalView = z
     name: z.string(),
     email: z.string().nullable(),
     admin: z.boolean(),
+    has_password: z.boolean().optional().describe('of a user'),
   })
   .meta({ id: 'Principal' })
 
@@ -178,11 +181,6 @@ export const PrincipalView = z
 export type Principal =
   | { kind: 'user'; id: string; org_id: string; admin: boolean; name: string; email: string }
   | { kind: 'service_account'; id: string; org_id: string; scope: 'own' | 'org'; name: string }
-
-/** The keys that name who decided: one of the two. */
-export const deciderKeys = ({ kind, id }: Pick<Principal, 'kind' | 'id'>): DecidedBy =>
-  kind === 'user' ? { decided_by_user_id: id } : { decided_by_service_account_id: id }
-type DecidedBy = { decided_by_user_id: string } | { decided_by_service_account_id: string }
 
 export const Problem = z
   .object({

@@ -5,7 +5,8 @@
  */
 import { z } from 'zod'
 import { Answer, Attachment, Image, Rubric, SkillOverride } from './events.ts'
-import { MISSION_STATUSES, MissionDetail, MissionView } from './missions.ts'
+import { MISSION_STATUSES } from './mission-words.ts'
+import { MissionDetail, MissionView } from './missions.ts'
 import { ResearchInput, ResearchView } from './research.ts'
 import { SessionBudget } from './config.ts'
 import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
@@ -14,6 +15,7 @@ import { BROWSER_ROUTES } from './browser-routes.ts'
 import { CHANNEL_ROUTES } from './channel-routes.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
 import { SESSION_STATUSES } from './session-words.ts'
+import { SHARE_ROUTES } from './share-routes.ts'
 import { list, SEARCH_ROUTES, SESSION_FILTERS } from './search-routes.ts'
 import {
   INBOX_KINDS,
@@ -213,6 +215,26 @@ export const ROUTES = {
     summary: 'Archive a session and its children',
     ...onSession,
     status: 204,
+  },
+  restoreSession: {
+    method: 'POST',
+    path: '/sessions/{id}/restore',
+    summary: 'Bring an archived session back, at rest and without the files of its workspace',
+    ...onSession,
+    status: 200,
+    answer: Session,
+  },
+  forkSession: {
+    method: 'POST',
+    path: '/sessions/{id}/fork',
+    summary: 'A new session that begins with what was said in this one, up to an event',
+    ...onSession,
+    creates: true,
+    body: z.strictObject({
+      event_id: z.int().nonnegative().describe('the last event that counts; 0: nothing was said before'),
+    }),
+    status: 201,
+    answer: Session,
   },
   sendMessage: {
     method: 'POST',
@@ -679,10 +701,12 @@ export const ROUTES = {
     answer: z.object({
       version: z.string(),
       agents: z.array(z.object({ name: z.string(), model: z.string() })),
+      models: z.array(z.string()).describe('what config.model of a new session may name'),
       skills: z
         .array(z.object({ name: z.string(), description: z.string() }))
         .describe('what a message may call by /<name>'),
       demo: z.boolean(),
+      share_days: z.int().describe('how long a link of a session lives; 0: there are none'),
       disclosure: z.object({ level: z.string(), text: z.string().nullable() }),
       sandbox: z
         .object({
@@ -694,6 +718,7 @@ export const ROUTES = {
     }),
   },
   ...SEARCH_ROUTES,
+  ...SHARE_ROUTES,
   ...ADMIN_ROUTES,
   ...SCHEDULE_ROUTES,
   ...BROWSER_ROUTES,

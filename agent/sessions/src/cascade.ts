@@ -154,12 +154,12 @@ export async function pauseBelow(deps: Deps, { below }: Around): Promise<LinkedC
   const rows = await rowsOf(deps, below)
   return below
     .filter(({ child_id }) => rows.get(child_id)?.status === 'active')
-    .map(({ child_id }) => ({
+    .map(({ child_id, root_id }) => ({
       session_id: child_id,
       events: [paused('parent_paused')],
       expect_status: ['active'],
       revoke_lease: true,
-      rows: [{ do: 'link.mark', child_id, paused_by_parent: true }],
+      rows: [{ do: 'link.mark', child_id, root_id, paused_by_parent: true }],
     }))
 }
 
@@ -168,7 +168,7 @@ export async function resumeBelow(deps: Deps, { session, below }: Around): Promi
   const rows = await rowsOf(deps, below)
   const going = new Set([session.id])
   const parts: LinkedCommit[] = []
-  for (const { child_id, parent_id, paused_by_parent } of below.toReversed()) {
+  for (const { child_id, root_id, parent_id, paused_by_parent } of below.toReversed()) {
     if (!going.has(parent_id)) continue
     const isPaused = rows.get(child_id)?.status === 'paused'
     if (isPaused && !paused_by_parent) continue
@@ -178,7 +178,7 @@ export async function resumeBelow(deps: Deps, { session, below }: Around): Promi
       session_id: child_id,
       events: [resumed('parent')],
       expect_status: ['paused'],
-      rows: [{ do: 'link.mark', child_id, paused_by_parent: false }],
+      rows: [{ do: 'link.mark', child_id, root_id, paused_by_parent: false }],
     })
   }
   return parts

@@ -11,7 +11,8 @@ export async function composeDeadline(
   { id, claim, session_id, data }: Timer,
 ): Promise<Omit<Commit, 'session_id'>> {
   const fire: RowChange = { do: 'timer.fire', id, claim }
-  if (typeof data['mission_id'] === 'string') return composeMissionDeadline(deps, data['mission_id'], fire)
+  if (typeof data['mission_id'] === 'string')
+    return composeMissionDeadline(deps, session_id, data['mission_id'], fire)
   const of = String(data['of'])
   if (of === session_id) return stopRoot(deps, of, fire)
   const error = 'The worker was stopped: the time of its budget was up.'

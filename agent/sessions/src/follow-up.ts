@@ -57,12 +57,14 @@ export async function followUp(
   const { coordination } = store
   const tasks = await coordination.tasks(parent_id)
   if (tasks.every(isTaskOver)) return nothing()
-  const [parent, open, spawned] = await Promise.all([
+  const [parent, mission, open, spawned] = await Promise.all([
     store.getSession(parent_id),
+    coordination.missionOf(parent_id),
     coordination.children(parent_id, { open: true }),
     coordination.spawnedSince(root_id, now() - DAY_MS - SLACK_MS),
   ])
   if (parent === null) throw new Error(`[followUp] there is no session ${parent_id}`)
+  const isHeld = parent.status === 'paused' || mission?.status === 'paused'
   const places = { open: open.filter(({ child_id }) => !ended.includes(child_id)).length, spawned }
   const { moves, will_retry, failed, cancelled } = moveTasks(tasks, end, places, planOfTask)
   const result: FollowUp = { ...nothing(), will_retry, cancelled, decides: true }
@@ -97,7 +99,7 @@ export async function followUp(
     const worker_id = child.part.session_id
     result.rows.push({ ...move, attempt_count: attempt, state: { ...state, worker_id } }, child.row)
     result.told.push(child.event)
-    result.more.push(parent.status === 'paused' ? asPaused(child.part) : child.part)
+    result.more.push(isHeld ? asPaused(child.part, root_id) : child.part)
   }
   return result.more.length > 0 ? { ...result, parent_status: parent.status } : result
 }
@@ -111,8 +113,11 @@ export const closeItem = (
     ? []
     : [{ do: 'inbox.expire_call', tool_call_id: block_call_id, kind: 'action_required', decision }]
 
-const asPaused = (part: LinkedCommit): LinkedCommit => ({
+const asPaused = (part: LinkedCommit, root_id: string): LinkedCommit => ({
   ...part,
   events: [...part.events, paused('parent_paused')],
-  rows: [...(part.rows ?? []), { do: 'link.mark', child_id: part.session_id, paused_by_parent: true }],
+  rows: [
+    ...(part.rows ?? []),
+    { do: 'link.mark', child_id: part.session_id, root_id, paused_by_parent: true },
+  ],
 })

@@ -39,9 +39,22 @@ export {
   type CreateSession,
   workspaceOf,
 } from './create.ts'
+export { forkSession, type ForkSession } from './fork.ts'
 export { confirmDisclosure, presentDisclosure, requireConfirmed } from './disclosure.ts'
 export { disclosureText } from './disclosure-text.ts'
+export { ensureChannelAccount } from './channel-account.ts'
+export {
+  changeConnection,
+  type ConnectionDeps,
+  createConnection,
+  deleteConnection,
+  openConnectionSettings,
+  shownSettings,
+} from './channel-connections.ts'
 export { createLinkCode, redeemLinkCode } from './channel-links.ts'
+export { base32, deliveryKey, promptId } from './delivery-key.ts'
+export { createSealing, type Sealing } from './sealing.ts'
+export { planTestMessage, type TestNotice } from './test-message.ts'
 export { giveFeedback, type GiveFeedback } from './feedback.ts'
 export {
   actOnGoal,
@@ -68,7 +81,9 @@ export {
   repeatGate,
   type Raised,
 } from './raise.ts'
-export { archiveSession, pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
+export { archiveSession } from './archive.ts'
+export { restoreSession } from './restore.ts'
+export { pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
 export { completed, failed, resumed } from './lifecycle-events.ts'
 export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './child-report.ts'
 export { commitEnd, endsChild } from './end-of-turn.ts'
@@ -106,7 +121,7 @@ export {
   missionObstacle,
   unpricedModel,
 } from './define-mission.ts'
-export { missionContinuation } from './mission-messages.ts'
+export { missionContinuation, missionGoesOn } from './mission-messages.ts'
 export {
   cancelMission,
   composeCancelMission,

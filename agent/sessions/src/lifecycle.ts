@@ -1,21 +1,20 @@
 /**
- * Session states (contract 6): pause, resume, retry, stop and archive, each over the session and its open
- * descendants in one commit.
+ * Session states (contract 6): pause, resume, retry and stop, each over the session and its open descendants
+ * in one commit. Archiving is in archive.ts.
  *
  * Pause, stop and archive revoke the lease in the same commit as their event. The store then refuses whatever
  * the running turn tries to write, above all a tool.call. So "nothing more starts" needs no cooperation of
  * the worker; its watcher only makes the stop quick.
  */
-import type { Commit, SessionRow } from '@cairn/log'
+import type { Commit, Link, SessionRow } from '@cairn/log'
 import { AppError, type EventDraft, type SessionStatus } from '@cairn/protocol'
-import { archiveBelow, endOwn, pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
+import { endOwn, pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
 import { type Around, commitOverTree } from './over-tree.ts'
 import { nothingUsed } from './child-report.ts'
 import { stoppedRun } from './code.ts'
 import type { Deps } from './deps.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
-import { cancelledWithSession, composePause } from './steer-mission.ts'
-import { endSchedules } from './schedule-commands/commands.ts'
+import { composePause } from './steer-mission.ts'
 
 async function overTree(
   deps: Deps,
@@ -44,7 +43,7 @@ export const resumeSession = (deps: Deps, sessionId: string): Promise<SessionRow
 export const retrySession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
   goOn(deps, 'retry', sessionId, 'user_retry', ['failed', 'paused'])
 
-/** With all below it that its pause had paused. */
+/** With all below it that its pause had paused; the pause of a mission goes on until that is resumed. */
 const goOn = (
   deps: Deps,
   operation: string,
@@ -54,26 +53,37 @@ const goOn = (
 ): Promise<SessionRow> =>
   overTree(deps, operation, sessionId, async around => {
     const { link } = around
-    const isPaused = link !== null && (await deps.store.getSession(link.parent_id))?.status === 'paused'
-    // Of a schedule's run the session above is no parent that it waits with.
-    if (isPaused && link.status === 'open' && link.kind !== 'run')
-      throw new AppError(
-        'wrong_state',
-        'The session above is paused: resume that one, and this goes on too.',
-        {
-          extra: { parent_id: link.parent_id },
-        },
-      )
+    await refuseBelowPause(deps, link)
+    const isMissionPaused = link === null && (await hasPausedMission(deps, sessionId))
     return {
       session_id: sessionId,
       events: [resumed(source)],
       expect_status: from,
       ...(link?.paused_by_parent === true
-        ? { rows: [{ do: 'link.mark', child_id: sessionId, paused_by_parent: false }] }
+        ? {
+            rows: [{ do: 'link.mark', child_id: sessionId, root_id: link.root_id, paused_by_parent: false }],
+          }
         : {}),
-      also: await resumeBelow(deps, around),
+      also: isMissionPaused ? [] : await resumeBelow(deps, around),
     }
   })
+
+/** Of a schedule's run the session above is no parent that it waits with. */
+async function refuseBelowPause(deps: Deps, link: Link | null): Promise<void> {
+  if (link === null || link.status !== 'open' || link.kind === 'run') return
+  const { parent_id } = link
+  const isPaused = (await deps.store.getSession(parent_id))?.status === 'paused'
+  if (!isPaused && !(await hasPausedMission(deps, parent_id))) return
+  throw new AppError(
+    'wrong_state',
+    `The ${isPaused ? 'session' : 'mission of the session'} above is paused: resume that one, and this ` +
+      'goes on too.',
+    { extra: { parent_id } },
+  )
+}
+
+const hasPausedMission = async ({ store }: Deps, sessionId: string): Promise<boolean> =>
+  (await store.coordination.missionOf(sessionId))?.status === 'paused'
 
 /**
  * Aborts the running turn and those of all below; everything up to here counts as dealt with. A root stays
@@ -131,51 +141,4 @@ export async function stopCommit(
     ],
     also: [...parts, ...own.also],
   }
-}
-
-/**
- * Archives the session and its descendants and lets their inbox items expire; archiving twice changes
- * nothing. A running turn sees session.stopped; a session at rest is archived without an event.
- */
-export async function archiveSession(deps: Deps, archived: SessionRow): Promise<void> {
-  const { id } = archived
-  if (archived.parent_id === null) await endLoops(deps, archived)
-  await commitOverTree(deps, 'archive', id, async around => {
-    const { session, link } = around
-    if (session.status === 'archived') return null
-    const below = await archiveBelow(deps, around)
-    const { told, parts, rows } = below
-    const mission = link === null ? await deps.store.coordination.missionOf(id) : null
-    const end = mission === null ? null : cancelledWithSession(mission)
-    const isChild = link?.status === 'open'
-    const error = 'The worker was archived.'
-    const own = await endOwn(deps, around, { as: 'failed', cause: 'archived', error }, below)
-    return {
-      session_id: id,
-      events: [
-        ...told,
-        ...(end?.events ?? []),
-        ...(session.status === 'active' || isChild ? [stopped('archived')] : []),
-        ...(isChild ? [completed('stopped')] : []),
-      ],
-      expect_status: [session.status],
-      revoke_lease: true,
-      cursor: 'self',
-      set: { status: 'archived' },
-      // What it still asked of people is asked no more.
-      rows: [...rows, ...(end?.rows ?? []), ...own.rows, { do: 'inbox.expire_all', decision: 'archived' }],
-      also: [...parts, ...own.also],
-    }
-  })
-}
-
-/** Its schedules first: what is left of them when a process dies here is cancelled at its next time. */
-async function endLoops(deps: Deps, session: SessionRow): Promise<void> {
-  for (const run of await endSchedules(deps, session))
-    try {
-      await stopSession(deps, run, 'archived')
-    } catch (thrown) {
-      // It ended meanwhile.
-      if (!(thrown instanceof AppError) || thrown.code !== 'wrong_state') throw thrown
-    }
 }

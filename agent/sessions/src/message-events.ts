@@ -25,6 +25,8 @@ export const syntheticMessage = (
     | 'metadata'
     | 'attachments'
     | 'images'
+    | 'forked_from'
+    | 'history'
   > = {},
 ): EventDraft<'user.message'> => userMessage({ content, synthetic, ...about })
 

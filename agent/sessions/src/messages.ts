@@ -39,6 +39,8 @@ export type AddMessage = {
   rows?: readonly RowChange[]
   /** What the text is while a question waits; 'answer' where nobody says. */
   on_question?: OnQuestion | undefined
+  /** The choices of a question are shown with numbers, and a number is the answer that it stands at. */
+  numbered?: boolean
   /** Of session.stopped, where the message is /stop. */
   stop_reason?: string
 } & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source' | 'request_key'>
@@ -59,8 +61,9 @@ export type AddedMessage = Pick<Committed, 'events' | 'last_id'> & {
  */
 export async function addMessage(
   deps: Deps,
-  { session_id, principal, on_question = 'answer', rows = [], stop_reason = 'user', ...message }: AddMessage,
+  { session_id, principal, on_question = 'answer', rows = [], stop_reason = 'user', ...more }: AddMessage,
 ): Promise<AddedMessage> {
+  const { numbered, ...message } = more
   const data = { ...message, ...principalStamp(principal) }
   const said = userMessage(data)
   if (isStop(message.content)) {
@@ -90,7 +93,9 @@ export async function addMessage(
         )
       }
       const answer =
-        on_question === 'refuse' ? 'the message was not to be its answer' : typedAnswer(open, message)
+        on_question === 'refuse'
+          ? 'the message was not to be its answer'
+          : typedAnswer(open, message, numbered)
       if (typeof answer === 'string') throw questionOpen(open, answer)
       const { request_key } = message
       return named(

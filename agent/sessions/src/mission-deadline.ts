@@ -10,12 +10,14 @@ import { missionOutOfTime } from './mission-messages.ts'
 /** One that is paused or over has nobody at work; its resume sets the timer anew. */
 export async function composeMissionDeadline(
   deps: Deps,
+  sessionId: string,
   missionId: string,
   fire: RowChange,
 ): Promise<Omit<Commit, 'session_id'>> {
-  const { status, session_id } = await foundMission(deps, missionId)
+  // Before the mission is read: a pause between the two moves the tree, and all is composed anew.
+  const { around, expect } = await lookAround(deps, sessionId)
+  const { status } = await foundMission(deps, missionId)
   if (status !== 'active') return { events: [], rows: [fire] }
-  const { around, expect } = await lookAround(deps, session_id)
   const { told, rows, parts } = await stopBelow(deps, around, 'out of time')
   return {
     events: [...told, missionOutOfTime(missionId)],

@@ -17,7 +17,7 @@ import { refusedAs } from './refusals.ts'
 
 /** A session as it was read, with what ties it to its parent and the open links below it, deepest first. */
 export type Around = { session: SessionRow; link: Link | null; below: readonly Link[] }
-const TRIES = 10
+const TRIES = 20
 
 /**
  * `compose` is asked again as long as others change the tree between its look and its commit; null: there is

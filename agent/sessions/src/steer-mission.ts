@@ -120,7 +120,8 @@ export async function cancelMission(
       around,
       await composeCancelMission(deps, around, mission, operator, how),
       'mission_cancelled',
-      isAtWork(around),
+      // Workers that end with it wake nobody: who waits for them would wait for ever.
+      isAtWork(around) || (how.cascade_to_workers && waits(around)),
     ),
   )
   return foundMission(deps, found.mission_id)
@@ -128,7 +129,10 @@ export async function cancelMission(
 
 const STEERABLE: readonly MissionStatus[] = ['active', 'paused', 'blocked']
 
-/** Without a cascade its workers are plain workers from now on: those that the mission had paused go on. */
+/**
+ * Without a cascade its workers are plain workers from now on: those that the mission had paused go on,
+ * unless the session is paused too.
+ */
 export async function composeCancelMission(
   deps: Deps,
   around: Around,
@@ -138,7 +142,7 @@ export async function composeCancelMission(
 ): Promise<Part> {
   const below = cascade_to_workers
     ? await stopBelow(deps, around, 'cancelled')
-    : { told: [], rows: [], parts: await resumeBelow(deps, around) }
+    : { told: [], rows: [], parts: around.session.status === 'paused' ? [] : await resumeBelow(deps, around) }
   return {
     // What its workers used is the mission's, so their outcomes come before its end.
     events: [
@@ -185,6 +189,10 @@ const moved = (
 /** A worker runs the turn, or is about to. */
 const isAtWork = ({ session }: Around): boolean =>
   session.status === 'active' && (session.lease !== null || session.wake_id > session.cursor)
+
+/** Its turn is open, and somebody else has to do something first. */
+const waits = ({ session, below }: Around): boolean =>
+  session.status === 'active' && (session.waiting_on !== null || below.length > 0)
 
 function endTurn({ session }: Around, part: Part, reason: string, ends: boolean): Commit {
   const { events, rows, also } = part

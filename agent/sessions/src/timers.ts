@@ -5,6 +5,7 @@ import { composeDeadline } from './deadline.ts'
 import { composeTimeout } from './delegation.ts'
 import type { Deps } from './deps.ts'
 import { composeSchedule } from './schedule-commands/fire.ts'
+import { composeRetire } from './retire-run.ts'
 import { composeStale } from './stale.ts'
 
 const TRIES = 10
@@ -15,6 +16,7 @@ const COMPOSE: Record<TimerKind, (deps: Deps, timer: Timer) => Fired> = {
   stale: ({ store }, timer) => composeStale(store, timer),
   deadline: composeDeadline,
   schedule: composeSchedule,
+  retire: composeRetire,
 }
 
 /** Composed anew as long as the tree changes; whoever fired the timer before has done it. */

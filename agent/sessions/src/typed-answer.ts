@@ -35,6 +35,7 @@ export type TypedAnswer = { tool_call_id: string; responses: { question: string;
 export function typedAnswer(
   open: readonly OpenQuestion[],
   { content, attachments, images, metadata }: Typed,
+  numbered = false,
 ): TypedAnswer | string {
   if (attachments !== undefined || images !== undefined || metadata !== undefined)
     return 'an answer is text alone, without attachments, images or metadata'
@@ -45,7 +46,10 @@ export function typedAnswer(
   if (text === '') return 'it is blank'
   const responses: TypedAnswer['responses'] = []
   for (const { prompt, choices = [], allow_other } of asked.questions) {
-    const choice = choices.find(({ label }) => label.toLowerCase() === text.toLowerCase())
+    const choice =
+      choices.find(({ label }) => label.toLowerCase() === text.toLowerCase()) ??
+      // Where choices are shown with numbers, each is its number, too.
+      (numbered && /^[1-9]\d?\.?$/.test(text) ? choices[Number.parseInt(text, 10) - 1] : undefined)
     if (choice === undefined && choices.length > 0 && allow_other === false)
       return (
         `${JSON.stringify(prompt)} takes one of: ` +

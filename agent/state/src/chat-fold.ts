@@ -1,10 +1,13 @@
 /** The chat of a session, event by event. The list is the caller's own and changed in place. */
 import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
+import type { ConversationMessage } from './conversation.ts'
+import { FORK } from './fork.ts'
 import { noticeOf } from './notices.ts'
 import { foldBoardItems } from './board-items.ts'
 import { answerText } from './open-calls.ts'
 import { foldTaskItems } from './task-items.ts'
+import { markUnanswered } from './unanswered.ts'
 import { foldWorkers } from './worker-items.ts'
 
 export function foldItem(items: ChatItem[], event: SessionEvent): void {
@@ -52,10 +55,12 @@ function foldChat(items: ChatItem[], event: SessionEvent): void {
         items[rated.index] = { ...rated.item, rating: withdrawn ? null : rating }
       return
     }
+    case 'session.stopped':
+      markUnanswered(items)
+      return endStreams(items)
     case 'session.pause':
     case 'session.complete':
     case 'session.fail':
-    case 'session.stopped':
     case 'harness.crash':
       endStreams(items)
   }
@@ -63,6 +68,12 @@ function foldChat(items: ChatItem[], event: SessionEvent): void {
 
 function said(items: ChatItem[], event: EventOf<'user.message'>): void {
   const { content, attachments = [], images = [], synthetic = null, passes_over = [] } = event.data
+  if (synthetic === FORK) {
+    const { forked_from = null, history = [] } = event.data
+    const messages = history as ConversationMessage[]
+    items.push({ kind: 'history', ...placeOf(event), forked_from, messages })
+    return
+  }
   if (synthetic === 'governance_decision') decide(items, event)
   for (const call of passes_over) passOver(items, call, Infinity)
   items.push({ kind: 'user', ...placeOf(event), content, attachments, images, synthetic })

@@ -1,5 +1,6 @@
 /** The items of a chat. */
 import type { Answer, Attachment, EventId, EventType, Image, Principal, Question } from '@cairn/protocol'
+import type { ConversationMessage } from './conversation.ts'
 import type { BoardItem } from './board-items.ts'
 import type { TaskItem } from './task-item.ts'
 import type { WorkerItem } from './worker-item.ts'
@@ -15,6 +16,16 @@ export type ChatItem =
       attachments: readonly Attachment[]
       images: readonly Image[]
       synthetic: string | null
+      /** The turn was stopped before anything answered it. */
+      unanswered?: true
+    }
+  | {
+      /** What a fork begins with. */
+      kind: 'history'
+      event_id: EventId
+      created_at: string
+      forked_from: { session_id: string; event_id: EventId } | null
+      messages: readonly ConversationMessage[]
     }
   | {
       kind: 'answer'

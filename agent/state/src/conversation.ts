@@ -6,24 +6,22 @@
  * servers demand. And nothing is lost: what a compaction replaced is still in the log, only the fold starts
  * from the summary.
  */
-import { type AssistantMessage, type EventId, type EventOf } from '@cairn/protocol'
+import type { AssistantMessage, EventId, EventOf, Image } from '@cairn/protocol'
 import { factsOf, noteOf, type SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
+import { beginWith, FORK } from './fork.ts'
 import { append, type Owned } from './owned.ts'
 import { isServerCommand } from './slash-command.ts'
 import { BLOCK_TOOL } from './tasks.ts'
 
 export type AssistantMessageData = AssistantMessage
-export type ImageData = { data: string; mime_type: string }
 export type ConversationMessage =
-  | { role: 'user'; content: string; images?: readonly ImageData[] }
+  | { role: 'user'; content: string; images?: readonly Image[] }
   | AssistantMessageData
   | { role: 'tool'; tool_call_id: string; content: string }
 
-/**
- * One message and the event it comes from; entries of one conversation are in the order the model reads them.
- */
+/** One message and the event it comes from; a conversation has them in the order the model reads them. */
 export type ConversationEntry = {
   event_id: EventId
   message: ConversationMessage
@@ -57,6 +55,7 @@ export function foldConversationInto(
   switch (event.type) {
     case 'user.message': {
       const { content, images, attachments, synthetic, tool_call_id, run_id } = event.data
+      if (synthetic === FORK) return beginWith(owned, conversation, event.id, event.data.history)
       // A command is for the server, and a decision on a run for its agent: the model reads neither.
       if (run_id !== undefined || (synthetic === undefined && isServerCommand(content))) return conversation
       // The answer that a blocked call waits for becomes its result.

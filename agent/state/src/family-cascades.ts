@@ -17,38 +17,52 @@ export function checkCascades(
 ): string[] {
   const found: string[] = []
   const open = new Set<string>()
-  let pause: { at: string; children: Set<string> } | null = null
+  /** A mission may be paused while its session goes on, and answers whoever writes to it. */
+  const pauses = new Map<'session' | 'mission', { at: string; children: Set<string> }>()
   let hasEnded = false
   const logOf = (child: string): Log => logs.get(child) ?? []
   const endAll = (event: SessionEvent): void => {
     for (const child of open) found.push(`${child}: it goes on behind ${event.type} of ${id}, ${event.id}`)
   }
-  const endPause = (until: string | null): void => {
-    if (pause === null) return
-    for (const child of pause.children) found.push(...betweenOf(child, logOf(child), id, pause.at, until))
-    pause = null
+  const endPause = (of: 'session' | 'mission', until: string | null): void => {
+    const { at, children } = pauses.get(of) ?? { at: '', children: [] }
+    for (const child of children) found.push(...betweenOf(child, logOf(child), id, at, until))
+    pauses.delete(of)
   }
 
   for (const event of log) {
     switch (event.type) {
       case 'worker.spawned':
         open.add(event.data.worker_id)
-        pause?.children.add(event.data.worker_id)
+        // In a mission that is paused it works for whoever wrote to the session.
+        pauses.get('session')?.children.add(event.data.worker_id)
         break
       case 'worker.complete':
       case 'worker.failed':
         open.delete(event.data.worker_id)
+        // What it is asked from now on is between it and its user.
+        for (const { at, children } of pauses.values())
+          if (children.delete(event.data.worker_id)) {
+            const child = event.data.worker_id
+            found.push(...betweenOf(child, logOf(child), id, at, event.created_at))
+          }
         break
       case 'session.pause':
       case 'mission.paused':
         for (const child of open)
           if (standingAt(logOf(child), event.created_at) === 'active' && !wasPausedAt(logOf(child), event))
             found.push(`${child}: it is at work while ${id} is paused, since event ${event.id}`)
-        pause = { at: event.created_at, children: new Set(open) }
+        pauses.set(event.type === 'session.pause' ? 'session' : 'mission', {
+          at: event.created_at,
+          children: new Set(open),
+        })
         break
       case 'session.resume':
+        endPause('session', event.created_at)
+        break
       case 'mission.resumed':
-        endPause(event.created_at)
+      case 'mission.cancelled':
+        endPause('mission', event.created_at)
         break
       case 'session.stopped':
         // The stop of a coordinator pauses its mission, and its workers with it.
@@ -59,14 +73,15 @@ export function checkCascades(
         break
       case 'session.complete':
       case 'session.fail':
-        endPause(event.created_at)
+        endPause('session', event.created_at)
         if (isChild && !hasEnded) endAll(event)
         hasEnded = true
         break
       default:
     }
   }
-  endPause(null)
+  endPause('session', null)
+  endPause('mission', null)
   return found
 }
 

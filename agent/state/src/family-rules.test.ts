@@ -36,6 +36,7 @@ const judge = (family: Family, options: FamilyOptions = {}): string =>
 
 const below = [at('1', spawn('child'))]
 const stoppedAt5 = [at('5', outcome('child')), at('5', stop('user'))]
+const missionPaused: Written = ['mission.paused', { mission_id: 'm' }]
 const told = { input_tokens: 12, output_tokens: 3, cost_usd: 0.3 }
 
 test('a family that was paused, resumed and stopped together is sound', () => {
@@ -49,6 +50,18 @@ test('a family that was paused, resumed and stopped together is sound', () => {
     at('5', end),
   ]
   expect(judge({ root, child })).toBe('')
+})
+
+test('whoever writes to the coordinator of a paused mission may have workers at work', () => {
+  const root = [
+    ...below,
+    at('2', missionPaused),
+    at('3', spawn('late')),
+    at('4', end),
+    at('5', ['mission.cancelled', { mission_id: 'm', cascade_to_workers: false }]),
+  ]
+  const child = [at('2', pause('parent_paused')), at('5', resume), at('6', call('a'))]
+  expect(judge({ root, child, late: [at('3', call('b'))] })).toBe('')
 })
 
 test.each<[string, Family]>([
@@ -70,6 +83,13 @@ test.each<[string, Family]>([
   [
     'late: event 1 (tool.call) while root is paused',
     { root: [at('2', pause()), at('3', spawn('late'))], late: [at('4', call('a'))] },
+  ],
+  [
+    'child: event 2 (session.resume) while root is paused',
+    {
+      root: [...below, at('2', missionPaused), at('3', pause()), at('4', resume)],
+      child: [at('2', pause('parent_paused')), at('4', resume)],
+    },
   ],
   [
     'child: it goes on behind session.stopped of root, 2',

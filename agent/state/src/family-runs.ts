@@ -11,15 +11,18 @@ export const isRunLog = (log: readonly SessionEvent[]): boolean => {
 
 type Result = EventOf<'loop.result'>
 
+export const isOpenRun = (log: readonly SessionEvent[]): boolean => isRunLog(log) && endOf(log) === undefined
+
+const endOf = (log: readonly SessionEvent[]): SessionEvent | undefined =>
+  log.find(({ type }) => type === 'session.complete' || type === 'session.fail')
+
 export function checkRun(
   id: string,
   log: readonly SessionEvent[],
   logs: ReadonlyMap<string, readonly SessionEvent[]>,
 ): string[] {
-  const results = [...logs.values()].flatMap(each =>
-    each.filter((event): event is Result => event.type === 'loop.result' && event.data.run_session_id === id),
-  )
-  const end = log.find(event => event.type === 'session.complete' || event.type === 'session.fail')
+  const results = resultsIn(logs).filter(({ data }) => data.run_session_id === id)
+  const end = endOf(log)
   if (results.length > 1) return [`${id}: its result was told ${results.length} times`]
   const [result] = results
   if (end === undefined) return result === undefined ? [] : [`${id}: a result of a run that has not ended`]
@@ -33,3 +36,12 @@ export function checkRun(
     found.push(`${id}: it is told as ${outcome} and ended with ${end.type}`)
   return found
 }
+
+/** A result names a run that there is. */
+export const checkResults = (logs: ReadonlyMap<string, readonly SessionEvent[]>): string[] =>
+  resultsIn(logs).flatMap(({ session_id, data: { run_session_id: run } }) =>
+    isRunLog(logs.get(run) ?? []) ? [] : [`${session_id}: a result of ${run}, which is no run`],
+  )
+
+const resultsIn = (logs: ReadonlyMap<string, readonly SessionEvent[]>): Result[] =>
+  [...logs.values()].flatMap(log => log.filter((event): event is Result => event.type === 'loop.result'))

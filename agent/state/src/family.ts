@@ -8,7 +8,7 @@ import { checkBoard } from './family-board.ts'
 import { checkBudget } from './family-budgets.ts'
 import { checkCascades } from './family-cascades.ts'
 import { type Chain, checkRights, type FamilyRights } from './family-rights.ts'
-import { checkRun, isRunLog } from './family-runs.ts'
+import { checkResults, checkRun, isOpenRun, isRunLog } from './family-runs.ts'
 import { checkTasks } from './family-tasks.ts'
 import { checkUsage } from './family-usage.ts'
 import { checkWaits } from './family-waits.ts'
@@ -63,14 +63,17 @@ export function checkFamily(logs: Logs, { settled = false, rights }: FamilyOptio
   for (const [id, log] of logs) {
     const spawn = spawns.get(id)
     const isOpen = spawn !== undefined && !outcomes.has(id)
+    // A run waits for nobody above it.
+    const above = isOpen ? logs.get(spawn.parent) : isOpenRun(log) ? [] : undefined
     found.push(
       ...checkTasks(id, log),
       ...checkBoard(id, log),
       ...checkCascades(id, log, spawn !== undefined || isRunLog(log), logs),
-      ...(settled ? checkWaits(id, log, isOpen ? logs.get(spawn.parent) : undefined) : []),
+      ...(settled ? checkWaits(id, log, above) : []),
       ...(rights === undefined ? [] : checkRights(id, log, chainOf(id, spawns, logs, rights), rights)),
     )
   }
+  found.push(...checkResults(logs))
   for (const id of outcomes.keys())
     if (!spawns.has(id)) found.push(`${id}: it has an outcome, and nobody spawned it`)
   return found

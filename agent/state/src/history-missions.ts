@@ -6,7 +6,6 @@ import {
   type MissionStatus,
   type SessionEvent,
 } from '@cairn/protocol'
-import { statusAfter } from './mission.ts'
 
 type Mission = {
   id: string
@@ -18,22 +17,52 @@ type Mission = {
   /** A needs_revision without its continuation. */
   owed: EventId | null
 }
+export type MissionRules = {
+  /** Feeds on a log in order; returns what is wrong with the event. */
+  check(event: SessionEvent): string[]
+  /** What is wrong with a log that ends here, where nobody is at work on the session any more. */
+  atEnd(): string[]
+}
 /** What is wrong with an event, and the mission after it. */
 type Checked = [found: string[], mission: Mission | null]
 
-/** Feeds on a log in order; returns what is wrong with each event. */
-export function missionRules(): (event: SessionEvent) => string[] {
+export function missionRules(): MissionRules {
   let mission: Mission | null = null
   let before: SessionEvent['type'] | null = null
+  let standing: 'active' | 'paused' | 'completed' | 'failed' = 'active'
   const responses = new Set<EventId>()
-  return event => {
-    const [found, after] = check(mission, event, responses)
-    const wrong = [...messageRules(before, event), ...found]
-    mission = after
-    if (event.type === 'llm.response') responses.add(event.id)
-    before = event.type
-    return wrong
+  /** Workers without an outcome. */
+  const open = new Set<string>()
+  return {
+    check(event) {
+      const [found, after] = check(mission, event, responses)
+      const wrong = [...messageRules(before, event), ...toldRules(mission, event), ...found]
+      if (event.type === 'mission.cancelled' && event.data.cascade_to_workers)
+        for (const worker of open) wrong.push(`worker ${worker} goes on behind the cancel that was to end it`)
+      mission = after
+      if (event.type === 'llm.response') responses.add(event.id)
+      if (event.type === 'worker.spawned') open.add(event.data.worker_id)
+      if (event.type === 'worker.complete' || event.type === 'worker.failed')
+        open.delete(event.data.worker_id)
+      standing = STANDING[event.type] ?? standing
+      before = event.type
+      return wrong
+    },
+    atEnd() {
+      if (mission === null || standing === 'paused') return []
+      if (mission.span !== null) return [`nobody ends the grading that ${mission.span.start} began`]
+      return mission.status === 'active' && standing === 'completed'
+        ? [`mission ${mission.id} is active, and its session has ended without a verdict on it`]
+        : []
+    },
   }
+}
+
+const STANDING: Partial<Record<SessionEvent['type'], 'active' | 'paused' | 'completed' | 'failed'>> = {
+  'session.pause': 'paused',
+  'session.resume': 'active',
+  'session.complete': 'completed',
+  'session.fail': 'failed',
 }
 
 /** A continuation and its message stand together. */
@@ -42,6 +71,15 @@ function messageRules(before: SessionEvent['type'] | null, event: SessionEvent):
   if (before === 'mission.continuation' && !continues)
     return ['a mission.continuation is followed by its message and nothing else']
   return continues && before !== 'mission.continuation' ? ['no mission.continuation stands before it'] : []
+}
+
+const TOLD = new Set(['mission_kickoff', 'mission_resumed', 'mission_deadline'])
+/** What a mission tells its session, it tells while it is active. */
+function toldRules(mission: Mission | null, event: SessionEvent): string[] {
+  if (event.type !== 'user.message' || !TOLD.has(event.data.synthetic ?? '')) return []
+  return mission?.status === 'active' && mission.id === event.data.mission_id
+    ? []
+    : [`${event.data.synthetic} of a mission that is not active`]
 }
 
 function check(mission: Mission | null, event: SessionEvent, responses: ReadonlySet<EventId>): Checked {
@@ -124,6 +162,15 @@ function gradingEnds(mission: Mission | null, { id, data }: EventOf<'mission.eva
       owed: result === 'needs_revision' ? id : null,
     },
   ]
+}
+
+/** A mission that was paused while it was judged ends by a verdict that ends it, and is paused by any other. */
+function statusAfter(
+  status: MissionStatus,
+  result: EventOf<'mission.evaluation.end'>['data']['result'],
+): MissionStatus {
+  if (result === 'needs_revision') return status
+  return status === 'paused' && !isMissionOver(result) ? 'paused' : result
 }
 
 function continued(mission: Mission | null, { data }: EventOf<'mission.continuation'>): Checked {

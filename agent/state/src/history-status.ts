@@ -73,11 +73,13 @@ function* move(standing: Standing, event: SessionEvent): Generator<string> {
       return
     case 'user.message':
       standing.waitsForAction = false
-      if (status === 'completed' || status === 'failed')
+      // Of a task that a person cancelled a failed session is told, and acts on it when it goes on.
+      if (status === 'completed' || (status === 'failed' && event.data.synthetic !== 'task_cancelled'))
         yield `a message without session.resume while the session was ${status}`
       return
     case 'session.resume':
-      if (status === 'active') yield 'resumed while active'
+      // What was archived in a turn has no status of its own in the log.
+      if (status === 'active' && event.data.source !== 'restore') yield 'resumed while active'
       standing.status = 'active'
       return
     case 'session.pause':

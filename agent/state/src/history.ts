@@ -5,12 +5,14 @@
  */
 import { type EventId, fitsContract, type SessionEvent } from '@cairn/protocol'
 import { adviceRules } from './history-advice.ts'
+import { browserRules } from './history-browser.ts'
 import { callRules } from './history-calls.ts'
 import { childRules } from './history-children.ts'
 import { codeRules } from './history-code.ts'
 import { commandRules } from './history-commands.ts'
 import { goalRules } from './history-goals.ts'
 import { missionRules } from './history-missions.ts'
+import { scheduleRules } from './history-schedules.ts'
 import { researchRules } from './history-research.ts'
 import { iterationRules } from './history-iterations.ts'
 import { sagaRules } from './history-sagas.ts'
@@ -35,8 +37,10 @@ export function checkHistory(
   const goals = goalRules()
   const missions = missionRules()
   const research = researchRules()
+  const schedules = scheduleRules()
   const commands = commandRules()
   const code = codeRules()
+  const browser = browserRules()
   const advice = adviceRules()
   const sagas = sagaRules()
   const calls = callRules(current)
@@ -51,10 +55,12 @@ export function checkHistory(
       ...checkOrder(before, event, iterations.isUnderWay()),
       ...status.check(event, concludes),
       ...goals(event),
-      ...missions(event),
+      ...missions.check(event),
       ...research(event),
+      ...schedules(event),
       ...commands(event),
       ...code(event),
+      ...browser(event),
       ...advice(event),
       ...sagas.check(event),
       ...calls.check(event),
@@ -68,7 +74,7 @@ export function checkHistory(
   if (before !== null && settled) {
     const last: SessionEvent = before
     const waits = calls.waits() || children.mayRest()
-    for (const what of [...sagas.atEnd(), ...checkEnd(last), ...status.atEnd(waits)])
+    for (const what of [...sagas.atEnd(), ...missions.atEnd(), ...checkEnd(last), ...status.atEnd(waits)])
       found.push(tell(last, what))
   }
   return found

@@ -1,5 +1,6 @@
 /** Pure folds of a session's log: worker and UI compute the same state from the same events. */
 export * from './conversation.ts'
+export { FORK, settledMessages } from './fork.ts'
 export { type OpenCall } from './open-calls.ts'
 export { inCallOrder } from './call-order.ts'
 export { type Owned } from './owned.ts'

@@ -26,6 +26,8 @@ function lineOf(event: SessionEvent): Line | null {
       return event.data.content === '' ? null : info(`Advice from ${event.data.model}: ${event.data.content}`)
     case 'context.compact':
       return compacted(event.data)
+    case 'span.outcome_evaluation_end':
+      return verdict(event.data)
     case 'saga.compensate':
       return rolledBack(event.data)
     case 'session.pause':
@@ -57,6 +59,23 @@ function compacted(data: EventOf<'context.compact'>['data']): Line {
   if (data.strategy === 'clear') return info('Conversation cleared.')
   const { original_message_count: before, compressed_message_count: after } = data
   return info(`Context compacted: ${before} messages became ${after}.`)
+}
+
+/** How a goal ended. While it goes on, the work is what says so. */
+function verdict({ result, explanation }: EventOf<'span.outcome_evaluation_end'>['data']): Line | null {
+  switch (result) {
+    case 'needs_revision':
+    case 'paused':
+      return null
+    case 'satisfied':
+      return info(`Goal reached: ${explanation}`)
+    case 'max_iterations_reached':
+      return warning(`Goal not reached, and no evaluations are left: ${explanation}`)
+    case 'blocked':
+      return warning(`Goal blocked: ${explanation}`)
+    case 'failed':
+      return error(`Goal failed: ${explanation}`)
+  }
 }
 
 function rolledBack({ steps_rolled_back, failed_steps = [] }: EventOf<'saga.compensate'>['data']): Line {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EventType, ReadData, SessionEvent } from '@cairn/protocol'
 import type { ChatItem } from './chat-item.ts'
+import { emptyConversation, foldConversation } from './conversation.ts'
 import { type SessionView, emptySessionView, foldSessionView } from './session-view.ts'
 
 type Entry = { [T in EventType]: [T, ReadData<T>] }[EventType]
@@ -269,4 +270,63 @@ test('a worker is a card where it was made, and says there what came of it', () 
     { worker_id: 'gone', status: 'failed', outcome: { cause: 'parent' } },
   ])
   expect(only(view, 'notice')).toMatchObject([{ level: 'warning', text: 'Worker failed: be w' }])
+})
+
+test('a message that a stop left without an answer says so; one that was answered does not', () => {
+  const view = fold(
+    ['user.message', { content: 'first' }],
+    ['llm.delta', { content: 'half', ...at }],
+    ['user.message', { content: 'and this' }],
+    ['user.message', { content: 'told by the server', synthetic: 'goal' }],
+    ['session.stopped', { reason: 'user' }],
+    ['user.message', { content: 'later' }],
+  )
+  expect(only(view, 'user').map(({ content, unanswered }) => [content, unanswered])).toEqual([
+    ['first', undefined],
+    ['and this', true],
+    ['told by the server', undefined],
+    ['later', undefined],
+  ])
+})
+
+test('a goal that ends says how in the conversation; one that goes on does not', () => {
+  const verdict = (result: 'blocked' | 'needs_revision' | 'satisfied'): Entry => [
+    'span.outcome_evaluation_end',
+    {
+      outcome_id: 'o',
+      outcome_evaluation_start_id: 1,
+      iteration: 1,
+      result,
+      explanation: 'no parser is there',
+      feedback: '',
+      parse_failed: false,
+    },
+  ]
+  expect(only(fold(verdict('blocked')), 'notice')).toMatchObject([
+    { level: 'warning', text: 'Goal blocked: no parser is there' },
+  ])
+  expect(only(fold(verdict('satisfied')), 'notice')).toHaveLength(1)
+  expect(only(fold(verdict('needs_revision')), 'notice')).toEqual([])
+})
+
+test('what a fork begins with is one item, and for the model the conversation itself', () => {
+  const history = [
+    { role: 'user', content: 'first' },
+    { role: 'assistant', content: 'done' },
+  ]
+  const said: Entry = [
+    'user.message',
+    { content: 'for people', synthetic: 'fork', forked_from: { session_id: 'o', event_id: 5 }, history },
+  ]
+  expect(fold(said).items).toMatchObject([
+    { kind: 'history', forked_from: { event_id: 5 }, messages: history },
+  ])
+  const conversation = log(said, ['user.message', { content: 'more' }]).reduce(
+    foldConversation,
+    emptyConversation,
+  )
+  expect(conversation.entries.map(({ message }) => message)).toEqual([
+    ...history,
+    { role: 'user', content: 'more' },
+  ])
 })

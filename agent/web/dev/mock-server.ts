@@ -114,6 +114,8 @@ function raise(event: SessionEvent, kind: InboxItem['kind'], title: string, body
     id: `item-${items.length + 1}`,
     session_id: event.session_id,
     root_session_id: event.session_id,
+    agent: log?.session.agent ?? 'assistant',
+    session_title: log?.session.title ?? null,
     source_event_id: event.id,
     kind,
     status: 'pending',
@@ -233,6 +235,8 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
         version: 'dev',
         skills: [],
         agents: [{ name: 'assistant', model: 'demo/granite' }],
+        models: ['demo/granite'],
+        share_days: 0,
         demo: true,
         sandbox: {
           terminal: 'boxed',

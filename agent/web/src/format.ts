@@ -23,16 +23,6 @@ export function formatClock(iso: string): string {
   return `${time}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** "now", "5 min", "3 h", "yesterday", "12 Mar" */
-export function formatAgo(iso: string, now: number): string {
-  const seconds = Math.max(0, (now - Date.parse(iso)) / 1000)
-  if (seconds < 45) return 'now'
-  if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))} min`
-  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h`
-  if (seconds < 172_800) return 'yesterday'
-  return new Date(iso).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
-}
-
 /** "14:03" of today, "12 Mar, 14:03" of another day, in the reader's time zone. */
 export function formatTime(iso: string, now: number): string {
   const date = new Date(iso)

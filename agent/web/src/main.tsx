@@ -6,6 +6,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
 import { isRetryable, isUnauthenticated } from './api.ts'
+import { wasIn } from './login/was-in.ts'
 import { takeTokenFromAddress } from './login/link-token.ts'
 import { makeRouter } from './router.tsx'
 import { Toasts, sayError } from './ui/toasts.tsx'
@@ -15,7 +16,10 @@ takeTokenFromAddress(window.location, window.history)
 const toLogin = (error: unknown) => {
   if (!isUnauthenticated(error) || window.location.pathname === '/login') return
   queries.removeQueries({ queryKey: ['me'] })
-  void router.navigate({ to: '/login', search: { next: router.state.location.href } })
+  void router.navigate({
+    to: '/login',
+    search: { next: router.state.location.href, ...(wasIn() && { ended: true }) },
+  })
 }
 const queries = new QueryClient({
   queryCache: new QueryCache({ onError: toLogin }),

@@ -13,8 +13,9 @@ import {
   retainSearchParams,
 } from '@tanstack/react-router'
 import { isUnauthenticated } from './api.ts'
+import { noteIn, wasIn } from './login/was-in.ts'
 import { meQuery } from './queries.ts'
-import { ErrorPage, NotFoundPage } from './shell/error-page.tsx'
+import { ErrorPage } from './shell/error-page.tsx'
 import { isSection, type Section } from './rail/sections.ts'
 import { FILTER_KEYS, readFilters } from './session-filters.ts'
 import { NoSession } from './sessions/no-session.tsx'
@@ -23,7 +24,7 @@ type Context = { queries: QueryClient }
 
 const root = createRootRouteWithContext<Context>()({
   component: Outlet,
-  notFoundComponent: NotFoundPage,
+  notFoundComponent: lazyRouteComponent(() => import('./shell/not-found-page.tsx'), 'NotFoundPage'),
   errorComponent: ErrorPage,
 })
 
@@ -32,8 +33,17 @@ const login = createRoute({
   path: '/login',
   component: lazyRouteComponent(() => import('./login/login-page.tsx'), 'LoginPage'),
   // Only a path of this site: a link must not send a person elsewhere after the login.
-  validateSearch: (search): { next?: string } =>
-    typeof search['next'] === 'string' && /^\/(?![/\\])/.test(search['next']) ? { next: search['next'] } : {},
+  validateSearch: (search): { next?: string; ended?: true } => ({
+    ...(typeof search['next'] === 'string' &&
+      /^\/(?![/\\])/.test(search['next']) && { next: search['next'] }),
+    ...(search['ended'] === true && { ended: true }),
+  }),
+})
+
+const shared = createRoute({
+  getParentRoute: () => root,
+  path: '/shared',
+  component: lazyRouteComponent(() => import('./shared/shared-page.tsx'), 'SharedPage'),
 })
 
 const shell = createRoute({
@@ -46,9 +56,10 @@ const shell = createRoute({
   beforeLoad: async ({ context, location }) => {
     try {
       await context.queries.ensureQueryData(meQuery)
+      noteIn(true)
     } catch (error) {
       if (!isUnauthenticated(error)) throw error
-      throw redirect({ to: '/login', search: location.pathname === '/' ? {} : { next: location.href } })
+      throw redirect({ to: '/login', search: { next: location.href, ...(wasIn() && { ended: true }) } })
     }
   },
 })
@@ -125,6 +136,11 @@ const adminAccounts = createRoute({
   path: '/accounts',
   component: lazyRouteComponent(() => import('./admin/accounts-page.tsx'), 'AccountsPage'),
 })
+const adminChannels = createRoute({
+  getParentRoute: () => admin,
+  path: '/channels',
+  component: lazyRouteComponent(() => import('./channels/channels-page.tsx'), 'ChannelsPage'),
+})
 const adminUsage = createRoute({
   getParentRoute: () => admin,
   path: '/usage',
@@ -138,6 +154,7 @@ const adminHealth = createRoute({
 
 const tree = root.addChildren([
   login,
+  shared,
   shell.addChildren([
     home,
     sessions,
@@ -146,7 +163,7 @@ const tree = root.addChildren([
     missions,
     mission,
     schedules,
-    admin.addChildren([adminHome, adminUsers, adminAccounts, adminUsage, adminHealth]),
+    admin.addChildren([adminHome, adminUsers, adminAccounts, adminChannels, adminUsage, adminHealth]),
   ]),
 ])
 

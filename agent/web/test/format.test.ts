@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import {
-  formatAgo,
   formatCost,
   formatDelta,
   formatDuration,
@@ -10,6 +9,7 @@ import {
   oneLine,
   plural,
 } from '../src/format.ts'
+import { formatAgo } from '../src/ui/use-now.ts'
 
 test.each([
   [0, '0'],

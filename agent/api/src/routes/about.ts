@@ -28,8 +28,21 @@ export const about: Handler<'about'> = async ({ services }) => {
       name,
       model: modelOf(config, name),
     })),
+    models: modelsOf(config),
+    share_days: config.auth.share_days,
   }
 }
+
+/** Those of the agents, and those of the catalog whose provider is configured. */
+const modelsOf = ({ agents, models }: Config): string[] => [
+  ...new Set([
+    ...(models.default === undefined ? [] : [models.default]),
+    ...Object.values(agents).flatMap(({ model }) => model ?? []),
+    ...Object.keys(models.catalog).filter(model =>
+      Object.hasOwn(models.providers, model.slice(0, model.indexOf('/'))),
+    ),
+  ]),
+]
 
 const modelOf = (config: Config, agent: string): string =>
   config.agents[agent]?.model ?? config.models.default ?? 'demo'

@@ -96,7 +96,7 @@ export const setPassword: Handler<'setPassword'> = async ({ services, principal,
   return undefined
 }
 
-export const me: Handler<'me'> = async ({ principal }) =>
+export const me: Handler<'me'> = async ({ services, principal }) =>
   principal.kind === 'user'
     ? {
         kind: 'user',
@@ -105,6 +105,7 @@ export const me: Handler<'me'> = async ({ principal }) =>
         name: principal.name,
         email: principal.email,
         admin: principal.admin,
+        has_password: ((await services.store.accounts.getUser(principal.id))?.password_hash ?? null) !== null,
       }
     : {
         kind: 'service_account',

@@ -5,6 +5,7 @@ import { getArtifact, listArtifacts } from './artifacts.ts'
 import { login, logout, me, refresh, setPassword } from './auth.ts'
 import { pollEvents, streamEvents } from './events.ts'
 import { ackInboxItem, getInboxItem, listInbox, readInboxItem, respondInbox, streamInbox } from './inbox.ts'
+import { forkSession } from './fork.ts'
 import { pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
 import { answerQuestion, confirmDisclosure, giveFeedback, postEvents, sendMessage } from './messages.ts'
 import {
@@ -13,14 +14,17 @@ import {
   getSession,
   listSessions,
   renameSession,
+  restoreSession,
   sessionChildren,
   sessionTree,
 } from './sessions.ts'
 import { sessionWorkers } from './workers.ts'
 import { getBoard } from './board.ts'
 import * as browser from './browser.ts'
+import * as connections from './channel-connections.ts'
 import * as channels from './channels.ts'
 import * as schedules from './schedules.ts'
+import * as shares from './shares.ts'
 import * as search from './search.ts'
 import * as usage from './usage.ts'
 import { cancelTask, listTasks, unblockTask } from './tasks.ts'
@@ -46,6 +50,8 @@ export const HANDLERS: Handlers = {
   getSession,
   renameSession,
   archiveSession,
+  restoreSession,
+  forkSession,
   sendMessage,
   streamEvents,
   pollEvents,
@@ -94,6 +100,8 @@ export const HANDLERS: Handlers = {
   ...admin,
   ...schedules,
   ...search,
+  ...shares,
   ...usage,
   ...channels,
+  ...connections,
 }

@@ -8,6 +8,7 @@ import {
   DEFAULT_AGENT,
   mayAccess,
   renameSession as rename,
+  restoreSession as restore,
   visibleTo,
 } from '@cairn/sessions'
 import type { Services } from '../deps.ts'
@@ -63,6 +64,9 @@ export const archiveSession: Handler<'archiveSession'> = async ({ services, prin
   await archive(services, await services.guard.load(principal, params.id))
   return undefined
 }
+
+export const restoreSession: Handler<'restoreSession'> = async ({ services, principal, params }) =>
+  shownSession(services, await restore(services, await services.guard.load(principal, params.id)))
 
 /** Larger families are cut: nobody reads them, and a loop in the data must not hang the server. */
 const MAX_NODES = 1000

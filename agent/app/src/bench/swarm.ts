@@ -3,13 +3,13 @@
  * ask and read, in a process each. What it takes is counted until the service is quiet again, titles
  * included.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import type { LoadJob, LoadReport, ModelReport, ServiceReport, ServiceUsage } from './swarm/protocol.ts'
+import { type Part, startPart } from './part.ts'
+import { MODEL, TITLE_MODEL } from './swarm/protocol.ts'
+import type { LoadJob, LoadReport, ModelReport } from './swarm/protocol.ts'
+import type { ServiceReport, ServiceStart, ServiceUsage } from './service-protocol.ts'
 
 export const SWARM_LEVELS = [20, 100, 300, 600]
 
@@ -27,8 +27,6 @@ export type SwarmRow = {
   repeated: number
 }
 
-/** A level that takes longer has hung. */
-const TOO_LONG_MS = 180_000
 const LOOK_MS = 100
 
 /**
@@ -36,10 +34,10 @@ const LOOK_MS = 100
  */
 export async function benchSwarm(directory: string, levels: readonly number[]): Promise<SwarmRow[]> {
   const dir = await mkdtemp(join(directory, 'cairn-bench-'))
-  const [model, service, load] = ['model', 'service', 'load'].map(start) as [Part, Part, Part]
+  const [model, service, load] = ['swarm/model', 'service', 'swarm/load'].map(startPart) as [Part, Part, Part]
   try {
     const { port } = (await model.hear()) as Extract<ModelReport, { port: number }>
-    const started = service.ask({ modelUrl: `http://127.0.0.1:${port}/v1`, dir })
+    const started = service.ask({ dir, config: configOf(`http://127.0.0.1:${port}/v1`), env: {} })
     const { url, token } = (await started) as Extract<ServiceReport, { url: string }>
     const use = async (): Promise<ServiceUsage> => (await service.ask('usage')) as ServiceUsage
     const answered = async (): Promise<number> =>
@@ -59,6 +57,12 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
     await rm(dir, { recursive: true, force: true })
   }
 }
+
+const configOf = (base_url: string): ServiceStart['config'] => ({
+  models: { providers: { swarm: { kind: 'openai', base_url } } },
+  agents: { assistant: { model: `swarm/${MODEL}`, summary_model: `swarm/${TITLE_MODEL}` } },
+  limits: { concurrent_turns: 5_000, requests_per_minute: 1_000_000, streams_per_principal: 100_000 },
+})
 
 function sumUp(turns: number, report: LoadReport, before: ServiceUsage, after: ServiceUsage): SwarmRow {
   const quantiles = (values: readonly number[]): ((q: number) => number) => {
@@ -82,36 +86,4 @@ function sumUp(turns: number, report: LoadReport, before: ServiceUsage, after: S
     lost: report.lost,
     repeated: report.repeated,
   }
-}
-
-type Part = {
-  /** The next message of the process. */
-  hear(): Promise<unknown>
-  ask(message: string | object): Promise<unknown>
-  stop(): Promise<void>
-}
-
-function start(name: string): Part {
-  const child: ChildProcess = fork(fileURLToPath(new URL(`swarm/${name}.ts`, import.meta.url)))
-  const gone = new AbortController()
-  child.once('exit', () => gone.abort(new Error(`[bench] the process of the ${name} ended before its time`)))
-  const part: Part = {
-    async hear() {
-      const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(TOO_LONG_MS)])
-      const [message] = (await once(child, 'message', { signal })) as [unknown]
-      return message
-    },
-    ask(message) {
-      const answer = part.hear()
-      child.send(message)
-      return answer
-    },
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const exited = once(child, 'exit')
-      if (child.connected) child.disconnect()
-      await exited
-    },
-  }
-  return part
 }

@@ -2,10 +2,12 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { benchHttp } from '@cairn/api/bench/http'
+import { benchBoxes } from '@cairn/harness/bench/boxes'
 import { benchChildren } from '@cairn/harness/bench/children'
 import { benchLife } from '@cairn/harness/bench/life'
 import { benchAppend } from '@cairn/log/bench/append'
 import { benchAcp } from '../bench/acp.ts'
+import { benchChannels } from '../bench/channels.ts'
 import { benchFiles } from '../bench/files.ts'
 import { benchFirstEvent } from '../bench/first-event.ts'
 import { describeMachine, machineLine } from '../bench/machine.ts'
@@ -14,7 +16,7 @@ import { figureTable, lifeTable, readingTable, swarmTable } from '../bench/table
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
-const PARTS = ['log', 'http', 'turn', 'files', 'children', 'swarm', 'life', 'acp']
+const PARTS = ['log', 'http', 'turn', 'files', 'children', 'swarm', 'life', 'acp', 'channels', 'boxes']
 
 export const bench = defineCommand({
   name: 'bench',
@@ -26,7 +28,7 @@ export const bench = defineCommand({
         'once, long lives',
     ],
     ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary one'],
-    ['  --only log|http|turn|files|children|swarm|life|acp', 'one of them'],
+    ['  --only log|http|turn|files|children|swarm|life|acp|channels|boxes', 'one of them'],
     ['  --turns 20,300', 'how many turns at once, level by level; default 20,100,300,600'],
     ['  --out FILE', 'also write the table to a new file'],
   ],
@@ -54,6 +56,9 @@ export const bench = defineCommand({
     const swarm = wants('swarm') ? await benchSwarm(directory, levels) : []
     const life = wants('life') ? await benchLife(directory) : []
     const acp = wants('acp') ? await benchAcp(directory) : []
+    const channels = wants('channels') ? await benchChannels(directory) : []
+    const boxes = wants('boxes') ? await benchBoxes(directory) : []
+    const measured = { log, http, turn, files, children, swarm, life, acp, channels, boxes }
     const tables = [
       ...(log.length > 0 ? [figureTable(log)] : []),
       ...(http.length > 0 ? [readingTable('over HTTP', http)] : []),
@@ -63,13 +68,11 @@ export const bench = defineCommand({
       ...(swarm.length > 0 ? [swarmTable(swarm)] : []),
       ...(life.length > 0 ? [lifeTable(life)] : []),
       ...(acp.length > 0 ? [readingTable('cairn acp', acp)] : []),
+      ...(channels.length > 0 ? [readingTable('a channel', channels)] : []),
+      ...(boxes.length > 0 ? [readingTable('boxes', boxes)] : []),
     ]
     const text = `${machineLine(machine)}\nDirectory of the log: ${directory}\n\n${tables.join('\n')}`
-    io.out(
-      values.json
-        ? `${JSON.stringify({ machine, directory, log, http, turn, files, children, swarm, life, acp })}\n`
-        : text,
-    )
+    io.out(values.json ? `${JSON.stringify({ machine, directory, ...measured })}\n` : text)
     if (values.out !== undefined) writeFileSync(values.out, text, { flag: 'wx' })
     return EXIT.ok.code
   },

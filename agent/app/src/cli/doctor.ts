@@ -2,10 +2,11 @@
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { signingKeyProblem } from '@cairn/api'
-import { chooseSandbox, findBrowser } from '@cairn/harness'
+import { chooseSandbox, describeMcpBox, findBrowser } from '@cairn/harness'
 import { asError, type Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
+import { checkConnections } from './check-connections.ts'
 import { checkStore } from './check-store.ts'
 import { checkWorkspaces } from './check-workspaces.ts'
 import { defineCommand, takePositionals } from './command.ts'
@@ -40,6 +41,8 @@ export const doctor = defineCommand({
       await checkServer(dataDir),
       ...(await checkSandbox(io.env)),
       ...(await checkBrowser(io.env)),
+      ...(await checkConnections(io.env)),
+      ...(await checkMcpServers(io.env)),
     ]
     io.out(
       values.json
@@ -172,6 +175,25 @@ async function checkSandbox(env: Environment): Promise<Finding[]> {
   const { standing } = await chooseSandbox({ config, path: env['PATH'], claims: false })
   const isSafe = standing.terminal === 'boxed' && standing.network !== 'open'
   return [{ check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: standing.summary }]
+}
+
+/** What each MCP server over stdio would run in. */
+async function checkMcpServers(env: Environment): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(env).config
+  } catch {
+    // Said by the check of the configuration.
+    return []
+  }
+  const servers = Object.entries(config.mcp_servers)
+  if (servers.length === 0) return []
+  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], claims: false })
+  return servers.flatMap(([name, server]) => {
+    if ('url' in server) return []
+    const { isBoxed, summary } = describeMcpBox(server, sandbox)
+    return [{ check: `mcp ${name}`, verdict: isBoxed ? ('ok' as const) : ('warn' as const), detail: summary }]
+  })
 }
 
 /** Whether agents have a browser here, and if not, why. */

@@ -14,7 +14,7 @@ const WAITS: Partial<Record<SessionState, string>> = {
 }
 
 /** A turn that failed or was stopped says so, whatever else is open. */
-function endingOf(end: Ending, state: SessionState): Ending {
+export function endingOf(end: Ending, state: SessionState): Ending {
   const status = WAITS[state]
   return status === undefined || end.code === EXIT.failure.code ? end : { status, code: EXIT.waiting.code }
 }

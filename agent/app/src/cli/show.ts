@@ -1,6 +1,6 @@
 /** cairn show: one session: what it does, what it waits for, what it cost, its last answer. */
-import { formatSpent, formatTokens, type SessionEvent } from '@cairn/protocol'
-import { EXIT } from '../exit.ts'
+import { formatSpent, formatTokens, type SessionEvent, type SessionState } from '@cairn/protocol'
+import { EXIT, type ExitCode } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { gateLines, openItems, questionLines, questionsOf } from './open-items.ts'
@@ -44,9 +44,13 @@ export const show = defineCommand({
         ].join('\n') + '\n',
       )
     }
-    return session.state.startsWith('needs_') ? EXIT.waiting.code : EXIT.ok.code
+    return codeOf(session.state)
   },
 })
+
+/** Whether a person is needed now. */
+export const codeOf = (state: SessionState): ExitCode =>
+  state.startsWith('needs_') ? EXIT.waiting.code : EXIT.ok.code
 
 const lastAnswer = (events: readonly SessionEvent[]): string | undefined =>
   events

@@ -141,6 +141,31 @@ test('a mission of the demo has two rounds: it is sent back for what is missing,
   expect(await judge('Earlier verdicts:\n1. needs_revision: …')).toMatchObject({ result: 'satisfied' })
 })
 
+test.each([
+  ['the command', 'terminal', { output: '31 tour/notes.md' }],
+  ['the change of a file', 'edit_file', { path: 'tour/notes.md', replaced: 1 }],
+])('after %s the tour begins a mission, and that ends with a loop of two runs', async (_, tool, done) => {
+  const more = ['begin_mission', 'schedule_create'].map(name => ({ name, description: name, parameters: {} }))
+  const offers = [...withWorkers, ...more].filter(({ name }) => tool === 'terminal' || name !== 'terminal')
+  const results = { ask_user_question: ANSWERED, terminal: GATED, edit_file: GATED }
+  const tour = await turn([], 'Show me what you can do', results, offers)
+  const approved = await turn(tour.messages, decision('approved', tool), { [tool]: done }, offers)
+  expect(approved.called).toEqual([tool, 'todo', 'begin_mission'])
+  const goesOn = 'The mission is not reached yet (round 1 …'
+  const mission = await turn(approved.messages, goesOn, { schedule_create: GATED }, offers)
+  expect(mission.called).toEqual(['write_file', 'schedule_create'])
+  expect(mission.text).toContain('needs your approval')
+  const first = { schedule_id: 's', first_run: '2026-03-29T01:00:00.000Z' }
+  const loop = await turn(
+    mission.messages,
+    decision('approved', 'schedule_create'),
+    { schedule_create: first },
+    offers,
+  )
+  expect(loop.called).toEqual(['schedule_create'])
+  expect(loop.text).toContain(first.first_run)
+})
+
 test('without a terminal the tour is held at the change of a file, and ends after the approval with the same call', async () => {
   const results = { ask_user_question: ANSWERED, edit_file: GATED }
   const tour = await turn([], 'Show me what you can do', results, withoutTerminal)

@@ -2,23 +2,36 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Mount } from '@cairn/api'
-import { type ChannelsOptions, startChannels } from '@cairn/channels'
+import { type ChannelsOptions, startChannels, wait } from '@cairn/channels'
 import type { LogStore, UserRow } from '@cairn/log'
 import { DEFAULT_AGENT } from '@cairn/sessions'
 import type { ServiceOptions } from '../main.ts'
 
 export async function beginChannels(
-  { config, env, workspacesDir }: Pick<ServiceOptions, 'config' | 'env' | 'workspacesDir'>,
+  {
+    role,
+    config,
+    env,
+    workspacesDir,
+    sealing,
+    guardedFetch,
+    learnSecrets,
+  }: Pick<ServiceOptions, 'role' | 'config' | 'env' | 'workspacesDir'> &
+    Pick<ChannelsOptions, 'sealing' | 'guardedFetch' | 'learnSecrets'>,
   store: LogStore,
   admin: UserRow,
   report: ChannelsOptions['report'],
   parts: AsyncDisposableStack,
 ): Promise<Mount[]> {
+  if (role === 'worker') return []
   const channels = await startChannels({
     store,
     config,
     env,
     workspacesDir,
+    sealing,
+    guardedFetch,
+    learnSecrets,
     org_id: admin.org_id,
     created_by: admin.id,
     agents: [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])],
@@ -26,6 +39,7 @@ export async function beginChannels(
     now: Date.now,
     newId: randomUUID,
     random: Math.random,
+    wait,
     report,
   })
   parts.defer(() => channels.stop())

@@ -12,6 +12,7 @@ import {
   builtinTools,
   createQuota,
   type Harness,
+  mcpBoxes,
   readSkills,
   removeRetired,
   type Sandbox,
@@ -22,12 +23,13 @@ import {
 } from '@cairn/harness'
 import type { Redact } from '@cairn/log'
 import { makeSessionFolder } from '@cairn/workspace'
+import { demoTools } from '../demo/mission-tool.ts'
 import type { ServiceOptions } from '../main.ts'
 import type { Logger } from './logging.ts'
 
 type WorkerDeps = Pick<
   ServiceOptions,
-  'config' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir' | 'linkedWorkspaces'
+  'config' | 'demo' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir' | 'linkedWorkspaces'
 > &
   Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
     log: Logger
@@ -38,11 +40,13 @@ type WorkerDeps = Pick<
     scriptedUrls: Readonly<Record<string, string>>
   }
 
+type LogAt = Parameters<typeof startMcpServers>[0]['log']
 export type StartedWorker = { harness: Harness; browsers: StartedBrowsers | null }
 
 export async function startWorker(
   {
     config,
+    demo,
     env,
     dataDir,
     workspacesDir,
@@ -58,11 +62,9 @@ export async function startWorker(
   }: WorkerDeps,
   parts: AsyncDisposableStack,
 ): Promise<StartedWorker> {
-  const mcp = startMcpServers({
-    servers: config.mcp_servers,
-    env,
-    log: (level, message, fields) => log[level](message, fields),
-  })
+  const logAt: LogAt = (level, message, fields) => log[level](message, fields)
+  const boxes = mcpBoxes({ sandbox, dataDir, path: env['PATH'] })
+  const mcp = startMcpServers({ servers: config.mcp_servers, env, boxes, log: logAt })
   parts.defer(() => mcp.stop())
   await mcp.ready
   const tools = builtinTools({
@@ -80,7 +82,7 @@ export async function startWorker(
     dataDir,
     workerId,
     quota: createQuota(config.sandbox),
-    log: (level, message, fields) => log[level](message, fields),
+    log: logAt,
   })
   parts.defer(() => browsers?.stop())
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
@@ -104,18 +106,17 @@ export async function startWorker(
     newId: randomUUID,
     // Read anew for every turn: servers come and go.
     get tools() {
-      return [...tools, ...(browsers?.tools ?? []), ...mcp.tools()]
+      return [...tools, ...demoTools(demo, store), ...(browsers?.tools ?? []), ...mcp.tools()]
     },
-    log: (level, message, fields) => log[level](message, fields),
+    log: logAt,
   })
   parts.defer(() => harness.stop())
-  const places = [workspacesDir, join(dataDir, 'checkpoints')]
   parts.defer(
     removeRetired({
       store,
-      places,
+      places: [workspacesDir, join(dataDir, 'checkpoints')],
       isHeld: harness.holds,
-      log: (level, message, fields) => log[level](message, fields),
+      log: logAt,
     }),
   )
   return { harness, browsers }

@@ -43,6 +43,8 @@ class Coder(Agent):
         elif task == "crash":
             os._exit(9)
         elif task == "flood":
+            # The SDK writes without blocking; a write that finds the pipe full would end the flood.
+            os.set_blocking(1, True)
             while True:
                 os.write(1, b"x" * 2**20)
         elif task == "ask":

@@ -39,6 +39,7 @@ export function createSlackAdapter(options: SlackOptions): Adapter {
           consume: consuming =>
             consumeSocket(appToken, options, consuming, payload => parsePayload(payload, options)),
         }),
+    address: to => ({ conversation_key: to, target: { channel: to } }),
     send: (part, key, signal) => post(client(signal), part, key, signal),
     edit: (messageId, part, signal) => update(client(signal), messageId, part),
     fetchFile: (file, mostBytes, signal) => fetchFile(options, file, mostBytes, signal),

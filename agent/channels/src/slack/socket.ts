@@ -38,6 +38,7 @@ export async function consumeSocket(
       clientOptions: { slackApiUrl: apiUrl, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true },
     })
     const ended = Promise.withResolvers<Closed>()
+    // It may reject before anybody waits for it; whoever does is told.
     ended.promise.catch(() => undefined)
     client.on('disconnected', () => ended.resolve('closed'))
     client.on('slack_event', (envelope: Envelope) => {

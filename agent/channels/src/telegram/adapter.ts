@@ -71,6 +71,7 @@ export function createTelegramAdapter({ token, groups, apiRoot, webhook }: Teleg
       edit(api, Number(messageId), part, within(signal)).catch(thrown =>
         isSame(thrown) ? undefined : reject(thrown),
       ),
+    address: to => ({ conversation_key: to, target: { chat_id: to } }),
     async typing(target, signal) {
       await api.raw.sendChatAction({ ...placeOf(target), action: 'typing' }, within(signal)).catch(reject)
     },

@@ -5,6 +5,7 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
 import { lostCall } from '../lost-call.ts'
 import { retryAfterMs } from '../retry-after.ts'
+import type { Answer, Send } from '../send-request.ts'
 import { WebhookMessage, type WebhookPart } from './messages.ts'
 
 const SEND_MS = 15_000
@@ -12,9 +13,10 @@ export type WebhookOptions = {
   connectionId: string
   secret: string
   callbackUrl: string
+  fetch: Send
 }
 
-export function createWebhookAdapter({ connectionId, secret, callbackUrl }: WebhookOptions): Adapter {
+export function createWebhookAdapter({ connectionId, secret, callbackUrl, fetch }: WebhookOptions): Adapter {
   const webhook = new Webhook(secret)
   return {
     platform: 'webhook',
@@ -39,6 +41,7 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl }: Webh
       parse: call => [parseMessage(call)],
     },
     send: (part, key, signal) => post(part, key, signal),
+    address: to => ({ conversation_key: to, target: { conversation_id: to } }),
   }
 
   async function post(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
@@ -111,7 +114,7 @@ const shown = ({ type, conversation_key, part, text, event_id, prompt }: Part): 
 })
 
 /** What an answer that is no 2xx means for the part. */
-function judge({ status, headers }: Response): void {
+function judge({ status, headers }: Pick<Answer, 'status' | 'headers'>): void {
   if (status >= 200 && status < 300) return
   const said = `the callback answered ${status}`
   if (status === 410) throw new SendFailed('gone', said)

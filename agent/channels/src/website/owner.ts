@@ -15,7 +15,6 @@ export type Owner = { site: Site; visitor: ChannelVisitor; token: string }
 /** `signal`: the caller has gone. */
 export type SiteCall = Call & { path: string; signal: AbortSignal }
 export type SiteDeps = ChannelDeps & {
-  env: Readonly<Record<string, string | undefined>>
   /** A connection that this process runs. */
   find: (connectionId: string) => Connection | null
 }
@@ -25,7 +24,7 @@ const KEY = /^cairn_wk_([A-Za-z0-9-]{1,64})$/
 export const siteOfKey = (deps: SiteDeps, key: string | null): Promise<Site> =>
   siteOf(deps, KEY.exec(key ?? '')?.[1] ?? '')
 
-async function siteOf({ store, env, find }: SiteDeps, connectionId: string): Promise<Site> {
+async function siteOf({ store, find }: SiteDeps, connectionId: string): Promise<Site> {
   const connection = find(connectionId)
   const settings = connection?.settings
   if (
@@ -39,7 +38,7 @@ async function siteOf({ store, env, find }: SiteDeps, connectionId: string): Pro
     connection,
     origins,
     requireConfirm: require_confirm,
-    identitySecret: identity_secret_env === undefined ? null : (env[identity_secret_env] ?? null),
+    identitySecret: identity_secret_env === undefined ? null : (connection.env[identity_secret_env] ?? null),
   }
 }
 

@@ -33,7 +33,7 @@ export async function sayAs(
   if (row.state === 'accepted') return landed()
   const seen = await store.channels.seeSender(connection.id, sender.id, sender.name)
   if (isIgnored(seen, now())) throw new AppError('forbidden', 'This conversation takes no messages of yours.')
-  const speaker = { principal: accountOf(connection), isLinked: false, sender: seen }
+  const speaker = { principal: accountOf(connection), isLinked: false, isProven: true, sender: seen }
   if (await isFlooding(store.channels, speaker, row))
     throw new AppError('rate_limited', 'That is more than can be taken at once. Try again later.')
   const message = {

@@ -43,6 +43,7 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
       verify: call => (call.method === 'GET' ? subscribe(call) : checkSignature(call)),
       parse: ({ raw }) => parsePayload(readJson(raw), phoneNumberId, now()),
     },
+    address: to => ({ conversation_key: to, target: { to } }),
     send,
     find,
     acknowledge,

@@ -76,18 +76,18 @@ export class Control {
         return { outcome: 'refreshed', control_until }
       }
       if (held !== null && !(force && person.admin)) throw heldBy(held.user_id)
-      browser.holder = person.id
-      await browser.quiet()
+      browser.gate.holder = person.id
+      await browser.gate.quiet()
       const deps = { store, now: () => clock.now() }
       const isGranted = await grantControl(deps, instance, person.id, item, this.#driven(session_id)).catch(
         (thrown: unknown) => {
-          browser.holder = held?.user_id ?? null
+          browser.gate.holder = held?.user_id ?? null
           throw thrown
         },
       )
       if (!isGranted) {
         const now = (await store.browsers.browser(session_id))?.holder ?? null
-        browser.holder = now?.user_id ?? null
+        browser.gate.holder = now?.user_id ?? null
         throw now === null ? noBrowser(session_id) : heldBy(now.user_id)
       }
       const now = clock.now()
@@ -111,7 +111,7 @@ export class Control {
   /** Whether this person is heard; counts what they do, and where, never what it was. */
   hears(browser: SessionBrowser, user_id: string, url: string): boolean {
     const wheel = this.#wheels.get(browser.session_id)
-    if (browser.holder !== user_id || wheel === undefined) return false
+    if (browser.gate.holder !== user_id || wheel === undefined) return false
     wheel.lastInput = this.#options.clock.now()
     wheel.inputs += 1
     wheel.origins.add(URL.canParse(url) ? new URL(url).origin : 'null')
@@ -144,7 +144,7 @@ export class Control {
     if (!(await returnControl(deps, instance, by, reason, this.#driven(session_id)))) return
     this.#wheels.delete(session_id)
     if (browser !== undefined) {
-      browser.holder = null
+      browser.gate.holder = null
       browser.lastUsed = clock.now()
       await browsers.saveState(session_id)
     }

@@ -16,6 +16,7 @@ import { INIT_SCRIPT } from './sensitive-fields.ts'
 export const VIEWPORT = { width: 1280, height: 800 }
 const PROFILE = '/tmp/profile'
 const LAUNCH_MS = 30_000
+const MOST_TABS = 8
 
 export type LaunchOptions = {
   provider: SandboxProvider
@@ -24,6 +25,8 @@ export type LaunchOptions = {
   egress: GovernanceConfig['egress']
   program: string
   memory_mb: number
+  /** A new folder for it; absent: among the temporary files. */
+  makeFolder?: (what: string) => string
   /** Cookies and local storage of an earlier browser of the session, as Playwright keeps them. */
   storage?: Awaited<ReturnType<BrowserContext['storageState']>>
 }
@@ -39,12 +42,24 @@ export type Launched = {
   close(): Promise<void>
 }
 
+const inTemp = (what: string): string => mkdtempSync(join(tmpdir(), `cairn-${what}-`))
+
+/** A page that would be one too many is closed; the list of tabs shows it. */
+function keepTabsFew(context: BrowserContext): void {
+  context.on('page', page => {
+    if (context.pages().length <= MOST_TABS) return
+    page.close().catch(() => {
+      // It closed itself, or the browser did.
+    })
+  })
+}
+
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 export async function launchBrowser(options: LaunchOptions): Promise<Launched> {
-  const { provider, proxy, session_id, egress, program, memory_mb, storage } = options
+  const { provider, proxy, session_id, egress, program, memory_mb, storage, makeFolder = inTemp } = options
   await using undo = new AsyncDisposableStack()
-  const folder = mkdtempSync(join(tmpdir(), 'cairn-browser-'))
+  const folder = makeFolder('browser')
   undo.defer(() => rmSync(folder, { recursive: true, force: true }))
   for (const name of ['seen', 'output']) mkdirSync(join(folder, name))
   const seen = join(folder, 'seen')
@@ -68,6 +83,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<Launched> {
   const context = await start(box, folder, program)
   if (storage !== undefined) await context.setStorageState(storage)
   await context.addInitScript(INIT_SCRIPT)
+  keepTabsFew(context)
   const parts = undo.move()
   return {
     context,

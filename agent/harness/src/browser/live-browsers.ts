@@ -102,7 +102,7 @@ class WatchedBrowsers implements LiveBrowsers {
 
   async picture(session_id: string, user_id: string): Promise<Buffer | null> {
     const { browser } = await this.#control.find(session_id)
-    if (browser.holder !== null && browser.holder !== user_id) return null
+    if (browser.gate.holder !== null && browser.gate.holder !== user_id) return null
     const page = this.#look(browser).screencast.page()
     return (await page?.screenshot({ type: 'jpeg', quality: 60 })) ?? null
   }
@@ -129,7 +129,7 @@ class WatchedBrowsers implements LiveBrowsers {
 
   #tellControl(session_id: string): void {
     const watched = this.#watched.get(session_id)
-    const holder = watched?.browser.holder ?? null
+    const holder = watched?.browser.gate.holder ?? null
     for (const { person, say } of watched?.viewers ?? [])
       say({ t: 'control', holder, yours: holder === person.id })
   }

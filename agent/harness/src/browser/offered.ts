@@ -5,7 +5,7 @@
 import pinned from './pinned-tools.json' with { type: 'json' }
 
 /** Groups of the package's tools; those that are left off: cookies, storage, routes, traces, coordinates. */
-export const CAPABILITIES = ['core', 'core-navigation', 'core-tabs', 'core-input'] as const
+export const CAPABILITIES = ['core', 'core-navigation', 'core-tabs', 'core-input', 'pdf'] as const
 
 const ALWAYS = [
   'browser_navigate',
@@ -37,9 +37,12 @@ export type OfferedTool = {
   input: Record<string, unknown>
 }
 
+/** What the operator has to ask for (`browser.evaluate`, `browser.pdf`). */
+export type Asked = { evaluate: boolean; pdf: boolean }
+
 /** In the order the model is shown them. */
-export const offeredTools = ({ evaluate }: { evaluate: boolean }): OfferedTool[] =>
-  [...ALWAYS, ...(evaluate ? ['browser_evaluate'] : [])].map(name => {
+export const offeredTools = ({ evaluate, pdf }: Asked): OfferedTool[] =>
+  [...ALWAYS, ...(evaluate ? ['browser_evaluate'] : []), ...(pdf ? ['browser_pdf_save'] : [])].map(name => {
     const tool = pinned.find(each => each.name === name)
     if (tool === undefined) throw new Error(`[browser] ${name} is not in pinned-tools.json`)
     return tool

@@ -1,8 +1,6 @@
 /**
- * The browser of one session: the tools of @playwright/mcp on a context of ours, and a gate before each call.
- *
- * The gate is the hand-over of control: while a person drives no call runs, and a person who takes over waits
- * for the call that runs, or ends it. The connection to Chromium stays the same one throughout.
+ * The browser of one session: the tools of @playwright/mcp on a context of ours, and the gate before each
+ * call. The connection to Chromium stays the same one throughout, whoever drives.
  */
 import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +8,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { type CallToolResult, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { CAPABILITIES } from './offered.ts'
-import { createMutex } from '../mutex.ts'
+import type { Clock } from '../clock.ts'
+import { createGate, type Gate } from './gate.ts'
 import type { Launched } from './launch.ts'
 import type { BrowserSecrets } from './secrets.ts'
 import { collectSensitive, hideValues } from './sensitive-fields.ts'
@@ -18,22 +17,14 @@ import { collectSensitive, hideValues } from './sensitive-fields.ts'
 const ACTION_MS = 10_000
 const NAVIGATION_MS = 60_000
 const MAX_CHARS = 20_000
-/** So long a person who takes over waits for the call that runs. */
-const YIELD_MS = 5_000
-
-export class HeldByPerson extends Error {}
-
 export type SessionBrowser = {
   readonly id: string
   readonly session_id: string
   readonly launched: Launched
-  /** Who drives: a user's id; null: the agent. */
-  holder: string | null
+  readonly gate: Gate
   /** Epoch milliseconds. */
   lastUsed: number
   call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string>
-  /** Resolves when no call runs; one that takes longer is ended. Calls are refused while `holder` is set. */
-  quiet(): Promise<void>
   /** Remembers what sensitive fields hold now, for as long as the browser lives. */
   remember(): Promise<void>
   hide(text: string): string
@@ -49,14 +40,12 @@ export async function openSessionBrowser(
   id: string,
   session_id: string,
   launched: Launched,
-  { now, secrets }: { now: () => number; secrets: BrowserSecrets },
+  { clock, secrets }: { clock: Clock; secrets: BrowserSecrets },
 ): Promise<SessionBrowser> {
   const output = join(launched.folder, 'output')
   const client = await connect(launched, output)
   const known = new Set<string>()
-  /** One call at a time: what only reads may be asked for in parallel, and the page is one. */
-  const turn = createMutex()
-  const running = new Set<{ done: Promise<unknown>; abort: AbortController }>()
+  const gate = createGate(clock)
 
   async function remember(): Promise<void> {
     for (const value of await collectSensitive(launched.context)) known.add(value)
@@ -79,31 +68,15 @@ export async function openSessionBrowser(
     id,
     session_id,
     launched,
-    holder: null,
-    lastUsed: now(),
+    gate,
+    lastUsed: clock.now(),
     async call(tool, args, signal) {
-      if (browser.holder !== null) throw new HeldByPerson('a person has control of the browser')
-      const abort = new AbortController()
-      const done = turn(() => run(tool, args, AbortSignal.any([signal, abort.signal])))
-      const call = { done, abort }
-      running.add(call)
-      browser.lastUsed = now()
+      browser.lastUsed = clock.now()
       try {
-        return await done
-      } catch (thrown) {
-        if (abort.signal.aborted) throw new HeldByPerson('a person took control of the browser')
-        throw thrown
+        return await gate.pass(either => run(tool, args, either), signal)
       } finally {
-        running.delete(call)
-        browser.lastUsed = now()
+        browser.lastUsed = clock.now()
       }
-    },
-    async quiet() {
-      const calls = [...running]
-      const timer = setTimeout(() => calls.forEach(({ abort }) => abort.abort()), YIELD_MS)
-      // How each ended is its caller's to tell.
-      await Promise.allSettled(calls.map(({ done }) => done))
-      clearTimeout(timer)
     },
     remember,
     hide: text => hideValues(text, known),

@@ -9,11 +9,12 @@ import type { Log } from '../log.ts'
 import type { Sandbox } from '../sandbox/choose.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Quota } from '../tools/workspace-quota.ts'
-import { createBrowsers } from './browsers.ts'
 import { findChromium } from './chromium.ts'
 import { createStateKeeper } from './kept-state.ts'
 import { createLiveBrowsers, type LiveBrowsers } from './live-browsers.ts'
+import { openBoxedBrowser } from './open-browser.ts'
 import { readSecrets } from './secrets.ts'
+import { createBrowsers } from './worker-browsers.ts'
 import { browserTools } from './tools.ts'
 
 const VERSION_MS = 10_000
@@ -67,14 +68,21 @@ export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowser
     log('info', `Browsers are not offered: ${reason}`)
     return null
   }
-  const browsers = createBrowsers({
-    ...standing,
+  const open = openBoxedBrowser({
+    program: standing.program,
     provider: sandbox.provider,
     proxy: sandbox.proxy,
+    makeFolder: sandbox.makeFolder,
+    config,
+    secrets: readSecrets(config.secrets, env),
+    clock,
+  })
+  const browsers = createBrowsers({
+    open,
+    version: standing.version,
     store,
     workerId,
     config,
-    secrets: readSecrets(config.secrets, env),
     kept: createStateKeeper(store, dataDir),
     clock,
     log,
@@ -82,7 +90,7 @@ export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowser
   })
   const live = createLiveBrowsers({ browsers, store, clock, log })
   return {
-    tools: browserTools({ browsers, evaluate: config.evaluate, ...(quota === undefined ? {} : { quota }) }),
+    tools: browserTools({ ...config, browsers, ...(quota === undefined ? {} : { quota }) }),
     live,
     async stop() {
       live.stop()

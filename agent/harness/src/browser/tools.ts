@@ -6,8 +6,9 @@ import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import type { Quota } from '../tools/workspace-quota.ts'
 import type { Browsers } from './browsers.ts'
 import { keepFiles, layOutUploads } from './files.ts'
-import { type OfferedTool, offeredTools } from './offered.ts'
-import { HeldByPerson, type SessionBrowser } from './session-browser.ts'
+import { type Asked, type OfferedTool, offeredTools } from './offered.ts'
+import { HeldByPerson } from './gate.ts'
+import type { SessionBrowser } from './session-browser.ts'
 import { withSecrets } from './secrets.ts'
 
 /** A launch, a navigation, and what the page takes to settle. */
@@ -15,7 +16,7 @@ const CALL_MS = 120_000
 /** The package checks them against the schema that the model sees. */
 const Arguments = z.record(z.string(), z.unknown())
 
-export type BrowserToolOptions = { browsers: Browsers; evaluate: boolean; quota?: Quota }
+export type BrowserToolOptions = Asked & { browsers: Browsers; quota?: Quota }
 
 export const browserTools = (options: BrowserToolOptions): Tool[] =>
   offeredTools(options).map(offered => browserTool(offered, options))
@@ -33,18 +34,28 @@ function browserTool(offered: OfferedTool, { browsers, quota }: BrowserToolOptio
     paths: ['paths'],
     timeoutMs: () => CALL_MS,
     async run(args, context): Promise<ToolOutcome> {
-      if (name === 'browser_close')
-        return { content: 'The browser is closed.', events: await browsers.end(context) }
+      if (name === 'browser_close') return close(browsers, context)
       const used = await browsers.use(context)
-      const refused = () => used.refused()
-      try {
-        const content = await callBrowser(used.browser, name, args, context, quota)
-        return { content: { ...content, ...used.note }, events: used.events, refused }
-      } catch (thrown) {
+      const said = await callBrowser(used.browser, name, args, context, quota).catch((thrown: unknown) => {
         context.signal.throwIfAborted()
-        return { content: { ...told(thrown, used.browser), ...used.note }, events: used.events, refused }
-      }
+        return told(thrown, used.browser)
+      })
+      const content = { ...said, ...used.note }
+      return { content, events: used.events(), refused: () => used.refused() }
     },
+  }
+}
+
+/** Not while a person drives; one who took control in between loses it with the browser. */
+async function close(browsers: Browsers, context: ToolContext): Promise<ToolOutcome> {
+  const browser = browsers.held(context.session_id)
+  if (browser !== undefined && browser.gate.holder !== null)
+    return { content: told(new HeldByPerson('a person has control of the browser'), browser) }
+  return {
+    content: 'The browser is closed.',
+    events: await browsers.end(context),
+    refused: async ({ refusal }) =>
+      refusal === 'control_held' || refusal === 'browser_moved' ? close(browsers, context) : null,
   }
 }
 

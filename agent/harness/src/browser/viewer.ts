@@ -63,7 +63,7 @@ export function attachViewer({ browser, screencast, socket, person, tabs, onInpu
     })
   })
   say({ t: 'hello', browser_id: browser.id, ...VIEWPORT })
-  say({ t: 'control', holder: browser.holder, yours: browser.holder === person.id })
+  say({ t: 'control', holder: browser.gate.holder, yours: browser.gate.holder === person.id })
   tellTabs()
   const latest = screencast.latest()
   if (latest !== null) offer(latest)

@@ -65,7 +65,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
     void agent.close()
   })
   // What is written to an agent that has gone is lost, as it is.
-  agent.stdin.on('error', () => undefined)
+  agent.stdin.on('error', goneAlready)
   let isOurs: string | null = null
   const connection = client({ name: 'cairn' })
     .onNotification(methods.client.session.update, ({ params }) => {
@@ -95,13 +95,16 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
     // Its pending permissions were answered `cancelled` before: some agents wait for that first. One that has
     // gone needs no telling.
     if (signal.aborted && isOurs !== null)
-      await connection.agent
-        .notify(methods.agent.session.cancel, { sessionId: isOurs })
-        .catch(() => undefined)
+      await connection.agent.notify(methods.agent.session.cancel, { sessionId: isOurs }).catch(goneAlready)
     await end(agent, clock, signal.aborted ? CANCEL_MS : ENDED_MS)
     connection.close()
   }
 }
+
+/** An agent that has ended hears nothing: what ended it is told by its exit. */
+const goneAlready = (): void => {}
+/** A promise that lost its race: whoever won it has told how the attempt ended. */
+const toldElsewhere = (): void => {}
 
 async function converse(
   agent: ClientContext,
@@ -116,9 +119,9 @@ async function converse(
     signal.addEventListener('abort', () => reject(asError(signal.reason)), { once: true })
   })
   // Each is raced several times; whichever comes after all of them is heard by nobody.
-  for (const unheard of [died, aborted]) unheard.catch(() => undefined)
+  for (const unheard of [died, aborted]) unheard.catch(toldElsewhere)
   const until = <T>(promise: Promise<T>): Promise<T> => {
-    promise.catch(() => undefined)
+    promise.catch(toldElsewhere)
     return Promise.race([promise, died, aborted])
   }
   signal.throwIfAborted()

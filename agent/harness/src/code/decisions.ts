@@ -7,6 +7,7 @@ import { findOpenGate } from '@cairn/sessions'
 import type { AgentSetup } from '../agent.ts'
 import { createMutex } from '../mutex.ts'
 import type { Claimed } from '../turn/capability.ts'
+import type { SessionLog } from '../turn/session-log.ts'
 import type { Worker } from '../worker.ts'
 import { judge, type Judged, optionOf } from './permissions.ts'
 
@@ -32,10 +33,26 @@ export type DecisionOptions = {
 
 const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
 
+function responseTo(
+  { options }: RequestPermissionRequest,
+  answer: 'allow' | Decision,
+): RequestPermissionResponse {
+  const optionId = optionOf(options, answer === 'allow' ? 'allow_once' : 'reject_once')
+  if (answer === null || optionId === null) return CANCELLED
+  return { outcome: { outcome: 'selected', optionId } }
+}
+
+/** The same call may have been asked for before, and that approval spent. */
+function latestOf(log: SessionLog, runId: string, id: string): Decision {
+  const run = log.position().code.find(({ run_id }) => run_id === runId)
+  return run?.gates.findLast(gate => gate.tool_call_id === id)?.decision ?? null
+}
+
 export function createDecisions(options: DecisionOptions): Decisions {
   const { worker, claimed, setup, run_id, workspace, signal, park, onFailure } = options
   const { store, clock, config, newId, redact } = worker
   const { session, log } = claimed
+  /** Null tells nothing: nobody has decided. */
   const waiting = new Map<string, (decision: Decision) => void>()
   // Looking and asking are one: of two calls alike, one asks.
   const inTurn = createMutex()
@@ -43,16 +60,14 @@ export function createDecisions(options: DecisionOptions): Decisions {
   async function look(): Promise<void> {
     if (waiting.size === 0) return
     await log.catchUp()
-    const gates = log.position().code.find(run => run.run_id === run_id)?.gates ?? []
-    for (const { tool_call_id, decision } of gates)
-      if (decision !== null) waiting.get(tool_call_id)?.(decision)
+    for (const [id, tell] of waiting) tell(latestOf(log, run_id, id))
   }
   const unwatch = store.watch(session.id, () => void look().catch(onFailure))
 
   async function decisionOn(id: string): Promise<Decision> {
     const { promise, resolve } = Promise.withResolvers<Decision>()
     const stop = (): void => resolve(null)
-    waiting.set(id, resolve)
+    waiting.set(id, decision => decision !== null && resolve(decision))
     const cancel = clock.after(config.code.approval_wait_s * 1000, () => {
       park()
       stop()
@@ -82,26 +97,28 @@ export function createDecisions(options: DecisionOptions): Decisions {
           commit: events => log.append(events),
           findGrant: (tool, hash) => store.findGrant(session.id, tool, hash),
           findGate: (tool, hash) => findOpenGate(store, session, tool, hash),
+          wasRejected: id => latestOf(log, run_id, id) === 'reject',
         },
         toolCall,
       ),
     )
 
-  async function answerTo(request: RequestPermissionRequest): Promise<Judged | null> {
-    const first = await judged(request)
-    if (typeof first === 'string') return first
-    const decision = await decisionOn(first.waits)
-    // An approval is a grant, which the second look consumes.
-    return decision === 'approve' ? judged(request) : decision
+  async function answerTo(request: RequestPermissionRequest): Promise<'allow' | Decision> {
+    for (;;) {
+      const answer = await judged(request)
+      if (typeof answer === 'string') return answer
+      const decision = await decisionOn(answer.waits)
+      // An approval is a grant, which the next look consumes; not for a process that is to end. Where it was
+      // spent in between, somebody is asked again.
+      if (decision !== 'approve') return decision
+      if (signal.aborted) return null
+    }
   }
 
   return {
     async ask(request) {
       try {
-        const answer = await answerTo(request)
-        const optionId = optionOf(request.options, answer === 'allow' ? 'allow_once' : 'reject_once')
-        if (answer === null || optionId === null) return CANCELLED
-        return { outcome: { outcome: 'selected', optionId } }
+        return responseTo(request, await answerTo(request))
       } catch (thrown) {
         // The run cannot go on without its log; the agent is told before it is ended.
         onFailure(thrown)

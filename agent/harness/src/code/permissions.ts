@@ -58,6 +58,8 @@ export type JudgeDeps = {
   findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
   /** The call whose undecided item covers this one, or null. */
   findGate(tool: string, argumentsHash: string): Promise<string | null>
+  /** Whether a person said no to this very call, to a process that did not live to hear it. */
+  wasRejected(toolCallId: string): boolean
 }
 
 /** `waits`: the id under which a person decides. */
@@ -99,6 +101,7 @@ export async function judge(deps: JudgeDeps, toolCall: ToolCall): Promise<Judged
     await deps.commit([denied])
     return 'reject'
   }
+  if (deps.wasRejected(tool_call_id)) return 'reject'
   const waiting = await deps.findGate(tool, hash)
   if (waiting !== null) return { waits: waiting }
   const shown = recordedArguments(redact, workspaceMask(workspace).mask(args))

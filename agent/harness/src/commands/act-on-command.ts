@@ -6,7 +6,7 @@
  */
 import { CommitRefused, type Refusal } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
-import { actOnGoal, type GoalAction } from '@cairn/sessions'
+import { actOnGoal, type GoalAction, missionGoesOn } from '@cairn/sessions'
 import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
 import { commandReply } from '../command-reply.ts'
 import { beginByCommand, refusedRun } from '../code/command.ts'
@@ -77,7 +77,7 @@ export async function actOnCommand(
       return reply(turn, message, {
         before: [clear(turn, through)],
         reply: 'The conversation starts afresh. The log keeps what was said.',
-        after: [],
+        after: told(turn),
       })
     case 'compress':
       return reply(turn, message, await compress(turn))
@@ -114,6 +114,13 @@ const AGAIN: readonly Refusal[] = [
   'already_settled',
   'wrong_status',
 ]
+
+/** A mission whose round has not ended goes on with what it is about. */
+function told({ log }: TurnContext): EventDraft[] {
+  const { mission, turn } = log.position()
+  const isDue = mission?.status === 'active' && mission.owed === null && mission.open === null
+  return isDue && turn.turn_id === null ? [missionGoesOn(mission, undefined)] : []
+}
 
 function clear({ log }: TurnContext, through: number): EventDraft {
   const { entries } = log.position().conversation

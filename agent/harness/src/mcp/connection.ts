@@ -4,7 +4,7 @@
  *
  *   connecting → connected   tools are listed, and listed again when the server says that they changed
  *              → waiting     it could not be reached
- *              → left_out    a variable of its configuration is not set: it is not tried again
+ *              → left_out    a variable of its configuration is not set, or there is no box: not tried again
  *   connected  → waiting     the connection closed or a request could not be sent: tools are gone
  *   waiting    → connecting  after a backoff, for as long as the service runs
  *   any        → stopped     the service shuts down
@@ -19,14 +19,20 @@ import { rootCause } from '../tools/root-cause.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import { isBroken, request } from './request.ts'
 import { listTools, type McpSession, openSession } from './session.ts'
-import { type Environment, MissingVariable } from './transport.ts'
+import { type Environment, LeftOut, type McpBoxes } from './transport.ts'
 import { wrapTool } from './wrap-tool.ts'
 
 const RECONNECT = { baseMs: 1000, maxMs: 60_000 }
 /** Full jitter may say "now"; a server that dies at once must not be started in a circle. */
 const LEAST_WAIT_MS = 250
 
-export type ConnectionOptions = { env: Environment; log: Log; clock: Clock; random: () => number }
+export type ConnectionOptions = {
+  env: Environment
+  boxes: McpBoxes
+  log: Log
+  clock: Clock
+  random: () => number
+}
 export type McpConnection = {
   tools(): readonly Tool[]
   /** Settles when the first attempt has ended, either way. */
@@ -102,9 +108,9 @@ class Connection implements McpConnection {
   }
 
   async #open(connecting: Extract<State, { at: 'connecting' }>): Promise<void> {
-    const { env, log } = this.#options
+    const { log } = this.#options
     try {
-      const { session, tools } = await openSession(this.#config, env, {
+      const { session, tools } = await openSession(this.#name, this.#config, this.#options, {
         onOpening: client => {
           connecting.opening = client
         },
@@ -122,7 +128,7 @@ class Connection implements McpConnection {
 
   #explain(cause: Error): void {
     const { log } = this.#options
-    if (cause instanceof MissingVariable) {
+    if (cause instanceof LeftOut) {
       this.#move({ at: 'left_out' })
       log('error', `MCP server ${this.#name} is left out: ${cause.message}`)
       return

@@ -4,12 +4,14 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { McpConnection } from './connection.ts'
-import type { Environment } from './transport.ts'
+import type { Environment, McpBoxes } from './transport.ts'
 
 export type McpOptions = {
   servers: Config['mcp_servers']
   /** Where the variables that the configuration names are looked up. */
   env: Environment
+  /** What servers over stdio run in (boxed.ts). */
+  boxes: McpBoxes
   log: Log
   clock?: Clock
   random?: () => number
@@ -26,6 +28,7 @@ export type McpServers = {
 export function startMcpServers({
   servers,
   env,
+  boxes,
   log,
   clock = systemClock,
   random = Math.random,
@@ -37,7 +40,7 @@ export function startMcpServers({
     const { connectMcpServer } = await import('./connection.ts')
     if (isStopped) return
     connections = Object.entries(servers).map(([name, config]) =>
-      connectMcpServer(name, config, { env, log, clock, random }),
+      connectMcpServer(name, config, { env, boxes, log, clock, random }),
     )
     await Promise.all(connections.map(connection => connection.ready))
   }

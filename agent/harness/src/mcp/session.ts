@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import type { McpServerConfig } from '@cairn/protocol'
 import { rootCause } from '../tools/root-cause.ts'
-import { type Environment, type Opened, openTransport } from './transport.ts'
+import { type Environment, type McpBoxes, type Opened, openTransport } from './transport.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
 const MAX_TOOLS = 500
@@ -41,11 +41,12 @@ export async function listTools(client: Client): Promise<McpTool[]> {
 
 /** Rejects with why it did not open, and what the server said last. */
 export async function openSession(
+  name: string,
   config: McpServerConfig,
-  env: Environment,
+  { env, boxes }: { env: Environment; boxes: McpBoxes },
   listener: SessionListener,
 ): Promise<{ session: McpSession; tools: McpTool[] }> {
-  const opened = openTransport(config, env)
+  const opened = await openTransport(name, config, env, boxes)
   const client = new Client({ name: 'cairn-agent', version: '1.0.0' }, { capabilities: {} })
   const session: McpSession = { ...opened, client }
   let closed = false

@@ -6,17 +6,15 @@ import type { McpServerConfig } from '@cairn/protocol'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The configuration names a variable that is not set: no retry can help. */
-export class MissingVariable extends Error {}
+/** What its configuration asks for is not there: no retry can help. */
+export class LeftOut extends Error {}
 
 function readVariables(env: Environment, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.map(name => {
       const value = env[name]
       if (value === undefined)
-        throw new MissingVariable(
-          `the environment variable ${name}, which its configuration names, is not set`,
-        )
+        throw new LeftOut(`the environment variable ${name}, which its configuration names, is not set`)
       return [name, value]
     }),
   )
@@ -47,7 +45,20 @@ export type Opened = {
 
 const LAST_WORDS = 2000
 
-export function openTransport(config: McpServerConfig, env: Environment): Opened {
+/** What servers over stdio run in; null: this process has no boxes. */
+export type McpBoxes = (
+  name: string,
+  config: StdioServerConfig,
+  env: Record<string, string>,
+) => Promise<Opened>
+export type StdioServerConfig = Extract<McpServerConfig, { command: string }>
+
+export async function openTransport(
+  name: string,
+  config: McpServerConfig,
+  env: Environment,
+  boxes: McpBoxes,
+): Promise<Opened> {
   if ('url' in config) {
     const values = readVariables(env, Object.values(config.headers_env))
     const headers = Object.fromEntries(
@@ -63,6 +74,7 @@ export function openTransport(config: McpServerConfig, env: Environment): Opened
       end: () => transport.terminateSession(),
     }
   }
+  if (config.sandbox === 'box') return boxes(name, config, readVariables(env, config.env))
   const transport = new StdioClientTransport({
     command: config.command,
     args: config.args,

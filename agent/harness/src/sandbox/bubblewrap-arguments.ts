@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { RESERVED_DIR } from '@cairn/workspace'
 import type { BoxSpec } from './box.ts'
 import { PROXY_IN_BOX } from './forwarder.ts'
+import { SERVICE_VARIABLE } from './service-folder.ts'
 
 /**
  * Programs, libraries, and the few files of /etc that programs need to run at all. Passwords and keys are not
@@ -99,6 +100,9 @@ export function bubblewrapArguments(view: BoxView): string[] {
     'ALL',
     '--die-with-parent',
     '--new-session',
+    // It is for who looks after a service that was killed, from outside.
+    '--unsetenv',
+    SERVICE_VARIABLE,
     '--hostname',
     'cairn',
     ...READ_ONLY.flatMap(path => ['--ro-bind-try', path, path]),

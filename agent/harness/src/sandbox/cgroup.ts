@@ -5,7 +5,7 @@
  *   <home>/                 what was delegated: systemd's unit with Delegate=yes
  *   <home>/server           the service moves itself there, for a group that has processes cannot limit its
  *                           parts
- *   <home>/cairn-<pid>-<n>  one a command
+ *   <home>/cairn-<pid>-<start>-<n>  one a command; when the service began tells it from another of its number
  */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
@@ -77,23 +77,26 @@ function moveInto(group: string, from: string): void {
   writeFileSync(join(group, 'cgroup.procs'), String(process.pid))
 }
 
-const NAME = /^cairn-(\d+)-(\d+)$/
+const NAME = /^cairn-(\d+)-(\d+)-\d+$/
 
-/** Groups of a service that died: bwrap ended with it, what was unboxed is ended here. */
+/** Groups of a service that died: what of it is left in them is ended here. */
 function removeLeftovers(home: string): void {
   for (const name of readdirSync(home)) {
-    const pid = Number(NAME.exec(name)?.[1] ?? process.pid)
-    if (pid === process.pid || identify(pid) !== null) continue
+    const [, pid, start] = NAME.exec(name) ?? []
+    // Not a group of ours, or its service lives.
+    if (pid === undefined || identify(Number(pid))?.start === Number(start)) continue
     killGroup(join(home, name))
     removeGroup(join(home, name))
   }
 }
 
+/** When this process began, in the kernel's ticks. */
+const began = identify(process.pid)?.start ?? 0
 let made = 0
 
 /** `limits` absent: nothing is limited, the group only holds its processes together. */
 export function makeCgroup(home: Pick<CgroupHome, 'path'> & Partial<CgroupHome>, limits?: BoxLimits): Cgroup {
-  const path = join(home.path, `cairn-${process.pid}-${(made += 1)}`)
+  const path = join(home.path, `cairn-${process.pid}-${began}-${(made += 1)}`)
   mkdirSync(path)
   if (limits !== undefined && home.controllers !== undefined) setLimits(path, home.controllers, limits)
   const kill = (): void => {

@@ -2,7 +2,9 @@
  * How commands run, decided once when a worker starts: in a box; without one, if the configuration says so by
  * name; or not at all. It also has one sentence that says which.
  */
-import { homedir } from 'node:os'
+import { mkdtempSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Config, SandboxConfig } from '@cairn/protocol'
 import type { Box, SandboxProvider } from './box.ts'
 import { type Bubblewrap, bubblewrapHolder, findBubblewrap } from './bubblewrap.ts'
@@ -10,6 +12,7 @@ import { type CgroupHome, claimHome } from './cgroup.ts'
 import { hasForwarder } from './forwarder.ts'
 import { openBox } from './open-box.ts'
 import { createPolicyProxy, type PolicyProxy } from './policy-proxy.ts'
+import { openServiceFolder, reapDeadServices, type ServiceFolder } from './service-folder.ts'
 import { findHolder, ownGroup } from './unboxed.ts'
 import { createWatchdog } from './watchdog.ts'
 
@@ -23,9 +26,13 @@ export type Standing = {
 /** `provider` is null exactly where the terminal is not offered. */
 export type Sandbox = {
   provider: SandboxProvider | null
-  /** The proxies of its boxes; null where they have none. Whoever chose the sandbox closes it. */
+  /** The proxies of its boxes; null where they have none. */
   proxy: PolicyProxy | null
   standing: Standing
+  /** A new folder for what a box needs beside its workspace; it goes with the sandbox. */
+  makeFolder(what: string): string
+  /** Whoever chose the sandbox closes it, after its boxes. */
+  close(): Promise<void>
 }
 
 export type SandboxOptions = {
@@ -34,7 +41,10 @@ export type SandboxOptions = {
   path: string | undefined
   /** Stays out of sight in a box: the data directory. So does the home of the service's user. */
   hidden?: readonly string[]
-  /** Control groups are claimed for the process that runs commands, not for one that only looks. */
+  /**
+   * Control groups are claimed, and what dead services left is removed, by the process that runs commands,
+   * not by one that only looks.
+   */
   claims?: boolean
 }
 
@@ -43,18 +53,41 @@ const INSTEAD =
   'to give commands the rights of this server.'
 
 export async function chooseSandbox(options: SandboxOptions): Promise<Sandbox> {
+  if (options.claims === false) return { ...(await choose(options, null)), ...HOMELESS }
+  await reapDeadServices()
+  const folder = await openServiceFolder()
+  const chosen = await choose(options, folder)
+  return {
+    ...chosen,
+    makeFolder: folder.make,
+    async close() {
+      await chosen.proxy?.close()
+      await folder.close()
+    },
+  }
+}
+
+/** Of a process that only looks. */
+const HOMELESS = {
+  makeFolder: (what: string) => mkdtempSync(join(tmpdir(), `cairn-${what}-`)),
+  close: () => Promise.resolve(),
+}
+
+type Chosen = Omit<Sandbox, 'makeFolder' | 'close'>
+
+async function choose(options: SandboxOptions, folder: ServiceFolder | null): Promise<Chosen> {
   const { config, path } = options
-  if (config.terminal === 'unboxed') return chooseUnboxed(options)
+  if (config.terminal === 'unboxed') return chooseUnboxed(options, folder)
   const found = await findBubblewrap(path)
   if ('reason' in found) return notOffered(found.reason)
   if (config.network !== 'open' && !found.cutsNetwork)
     return notOffered(
       `bubblewrap cannot cut a box off the network here, and sandbox.network is ${config.network}`,
     )
-  return chooseBox(found, options)
+  return chooseBox(found, options, folder)
 }
 
-const notOffered = (reason: string): Sandbox => ({
+const notOffered = (reason: string): Chosen => ({
   provider: null,
   proxy: null,
   standing: {
@@ -74,10 +107,15 @@ const NETWORK = {
 const networkHere = (wanted: SandboxConfig['network']): keyof typeof NETWORK =>
   wanted === 'proxy' && !hasForwarder() ? 'none' : wanted
 
-function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: SandboxOptions): Sandbox {
+function chooseBox(
+  found: Bubblewrap,
+  { config, hidden = [] }: SandboxOptions,
+  folder: ServiceFolder | null,
+): Chosen {
   const network = networkHere(config.network)
-  const home = claims ? claimHome(ownGroup()) : { reason: '' }
-  const parts = { limits: config, home: homeOf(home), watchdog: createWatchdog() }
+  const home = folder === null ? { reason: '' } : claimHome(ownGroup())
+  const service = folder?.path ?? null
+  const parts = { limits: config, home: homeOf(home), watchdog: createWatchdog(), service }
   const view = { features: found.features, tmp_mb: config.tmp_mb, hidden: [...hidden, homedir()] }
   const open = new Map<string, Box>()
   const hasProxies = found.cutsNetwork && hasForwarder()
@@ -100,7 +138,10 @@ function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: Sa
       list: () => Promise.resolve([...open.keys()]),
       remove: async id => open.get(id)?.close(),
     },
-    proxy: hasProxies && claims ? createPolicyProxy({ ports: config.ports }) : null,
+    proxy:
+      hasProxies && folder !== null
+        ? createPolicyProxy({ ports: config.ports, folder: folder.make('p') })
+        : null,
     standing: {
       terminal: 'boxed',
       network,
@@ -111,11 +152,15 @@ function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: Sa
   }
 }
 
-async function chooseUnboxed({ config, path, claims = true }: SandboxOptions): Promise<Sandbox> {
-  const home = homeOf(claims ? claimHome(ownGroup()) : { reason: '' })
+async function chooseUnboxed(
+  { config, path }: SandboxOptions,
+  folder: ServiceFolder | null,
+): Promise<Chosen> {
+  const home = homeOf(folder === null ? { reason: '' } : claimHome(ownGroup()))
   const findHeld = await findHolder(path, home?.path ?? ownGroup())
   const { kind, loses } = findHeld('/')
-  const parts = { limits: config, home, watchdog: createWatchdog() }
+  const service = folder?.path ?? null
+  const parts = { limits: config, home, watchdog: createWatchdog(), service }
   const ends =
     'What a command starts is ended with it (by ' +
     `${DESCRIBED[kind]})${loses === null ? '' : `, except ${loses}`}.`

@@ -6,6 +6,7 @@ import { behindForwarder, PROXY_VARIABLES } from './forwarder.ts'
 import { type Held, type Holder, type Leader } from './holder.ts'
 import { limited } from './limits.ts'
 import { signalProcess } from './processes.ts'
+import { SERVICE_VARIABLE } from './service-folder.ts'
 import { type Watch, type Watchdog, watchUsage } from './watchdog.ts'
 
 export type BoxParts = {
@@ -14,6 +15,8 @@ export type BoxParts = {
   /** Null: nothing is delegated, and the watchdog looks after the limits. */
   home: CgroupHome | null
   watchdog: Watchdog
+  /** The folder of the service that opens it, by which what is left of the box is found; null: none. */
+  service?: string | null
   /** Called once, when nothing of the box runs any more. */
   onClosed?: () => void
 }
@@ -41,7 +44,7 @@ class HeldBox implements Box {
   #wrap(argv: readonly string[], mayReport: boolean) {
     if (this.#isTaken) throw new Error('[box] has a process already')
     this.#isTaken = true
-    const { holder, home } = this.#parts
+    const { holder, home, service = null } = this.#parts
     const { network, mayGrowFiles, env } = this.#spec
     const hasProxy = typeof network === 'object'
     this.#group = home === null ? null : makeCgroup(home, this.#limits)
@@ -50,7 +53,12 @@ class HeldBox implements Box {
     return {
       ...wrapped,
       argv: this.#group?.join(wrapped.argv) ?? wrapped.argv,
-      env: { ...(hasProxy ? PROXY_VARIABLES : {}), ...env, ...wrapped.env },
+      env: {
+        ...(hasProxy ? PROXY_VARIABLES : {}),
+        ...env,
+        ...wrapped.env,
+        ...(service === null ? {} : { [SERVICE_VARIABLE]: service }),
+      },
     }
   }
 

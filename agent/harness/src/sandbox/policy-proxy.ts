@@ -57,6 +57,8 @@ type ProxyOptions = {
   /** Beside 80 and 443. Hosts that `egress.internal` names may be reached at every port. */
   ports?: readonly number[]
   resolveHost?: ResolveHost
+  /** Where its sockets go; new, and this user's alone. Its path is short. */
+  folder?: string
 }
 
 const TOLD = 20
@@ -65,9 +67,9 @@ const MAX_CONNECTIONS = 256
 export function createPolicyProxy({
   ports = [],
   resolveHost = resolveBySystem,
-}: ProxyOptions = {}): PolicyProxy {
   // Short, for the path of a unix socket has 107 bytes; and only this user may enter it.
-  const folder = mkdtempSync(join(tmpdir(), 'cairn-proxies-'))
+  folder = mkdtempSync(join(tmpdir(), 'cairn-proxies-')),
+}: ProxyOptions = {}): PolicyProxy {
   const allowedPorts = new Set([80, 443, ...ports])
   const boxProxies = new Set<BoxProxy>()
   const counts = { connections: 0, refused: 0 }

@@ -159,6 +159,22 @@ test('a file goes up from the workspace, one comes down under a clean name, none
   expect(readFileSync(join(workspace, 'downloads', name), 'utf8')).toBe('the report')
 })
 
+test('a browser has eight tabs at most', async () => {
+  await stage.call('browser_navigate', { url: stage.site })
+  const { context } = stage.browsers.held(stage.session_id)!.launched
+  for (let at = 0; at < 12; at += 1) await stage.call('browser_tabs', { action: 'new' })
+  await expect.poll(() => context.pages().length).toBe(8)
+  for (const page of context.pages().slice(1)) await page.close()
+})
+
+test('a page saved as PDF is a file of the workspace', async () => {
+  await stage.call('browser_navigate', { url: stage.site })
+  const { files } = await stage.call('browser_pdf_save')
+  expect(files).toEqual([expect.stringMatching(/^downloads\/.*\.pdf$/)])
+  const [path = ''] = files as string[]
+  expect(readFileSync(join(stage.context.workspace, path)).subarray(0, 4).toString()).toBe('%PDF')
+})
+
 test('a screenshot is a file of the workspace', async () => {
   const { files } = await stage.call('browser_take_screenshot')
   expect(files).toEqual([expect.stringMatching(/^screenshots\/.*\.png$/)])

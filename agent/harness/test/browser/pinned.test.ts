@@ -26,9 +26,18 @@ test('names, schemas and read-only marks of the package are those that are pinne
 })
 
 test('what is offered are these tools, and no others without a word of the operator', () => {
-  const names = offeredTools({ evaluate: false }).map(({ name }) => name)
-  for (const never of ['run_code_unsafe', 'network_request', 'drop', 'resize', 'evaluate', 'emulate_media'])
+  const names = offeredTools({ evaluate: false, pdf: false }).map(({ name }) => name)
+  for (const never of [
+    'run_code_unsafe',
+    'network_request',
+    'drop',
+    'resize',
+    'evaluate',
+    'pdf_save',
+    'emulate_media',
+  ])
     expect(names).not.toContain(`browser_${never}`)
   expect(names).toHaveLength(19)
-  expect(offeredTools({ evaluate: true }).map(({ name }) => name)).toContain('browser_evaluate')
+  const asked = offeredTools({ evaluate: true, pdf: true }).map(({ name }) => name)
+  expect(asked).toHaveLength(21)
 })

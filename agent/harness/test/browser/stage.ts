@@ -6,10 +6,12 @@ import type { AddressInfo } from 'node:net'
 import { type LogStore, openSqliteStore } from '@cairn/log'
 import { BrowserConfig, decodeEvent, GovernanceConfig, type SessionEvent } from '@cairn/protocol'
 import { createSession } from '@cairn/sessions'
-import { type Browsers, createBrowsers } from '../../src/browser/browsers.ts'
+import type { Browsers } from '../../src/browser/browsers.ts'
+import { createBrowsers } from '../../src/browser/worker-browsers.ts'
 import { findChromium } from '../../src/browser/chromium.ts'
 import { createStateKeeper } from '../../src/browser/kept-state.ts'
 import { createLiveBrowsers, type LiveBrowsers } from '../../src/browser/live-browsers.ts'
+import { openBoxedBrowser } from '../../src/browser/open-browser.ts'
 import { browserTools } from '../../src/browser/tools.ts'
 import { systemClock } from '../../src/clock.ts'
 import { createPolicyProxy, type PolicyProxy } from '../../src/sandbox/policy-proxy.ts'
@@ -71,21 +73,27 @@ export async function openStage(page: Page, config: Partial<BrowserConfig> = {})
   if (program === null) throw new Error('there is no Chromium: apt-get install chromium')
   const clock = systemClock
   const log = () => {}
-  const browsers = createBrowsers({
+  const settings = BrowserConfig.parse(config)
+  const open = openBoxedBrowser({
     provider: await boxed(),
     proxy,
     program,
+    config: settings,
+    secrets: new Map([['crm', { ...SECRETS.crm, origins: [site] }]]),
+    clock,
+  })
+  const browsers = createBrowsers({
+    open,
     version: 'Chromium',
     store,
     workerId: 'worker',
-    config: BrowserConfig.parse(config),
-    secrets: new Map([['crm', { ...SECRETS.crm, origins: [site] }]]),
+    config: settings,
     kept: createStateKeeper(store, dir),
     clock,
     log,
   })
   const live = createLiveBrowsers({ browsers, store, clock, log })
-  const tools = new Map(browserTools({ browsers, evaluate: true }).map(tool => [tool.name, tool]))
+  const tools = new Map(browserTools({ browsers, evaluate: true, pdf: true }).map(tool => [tool.name, tool]))
   const { egress } = GovernanceConfig.parse({ egress: { internal: ['site.test'] } })
   const context = makeContext({ session_id, egress, timeoutMs: 60_000 })
   const read = async () => (await store.read(session_id, 0, 1000)).map(({ json }) => json)

@@ -19,8 +19,16 @@ import { fakeClock } from '../turn/fake-clock.ts'
 import { type TestServer, makeTestServer } from './mcp-server.ts'
 
 const program = new URL('mcp-server.ts', import.meta.url).pathname
-const stdio = (extra: object = {}) => ({ command: process.execPath, args: [program], ...extra })
+const stdio = (extra: object = {}) => ({
+  command: process.execPath,
+  args: [program],
+  sandbox: 'none',
+  ...extra,
+})
 const parse = (mcp_servers: object) => Config.parse({ mcp_servers }).mcp_servers
+
+/** Boxes have tests of their own (boxed.test.ts). */
+const noBoxes = () => Promise.reject(new Error('no server of these tests asks for a box'))
 
 type Started = McpServers & {
   logged: string[]
@@ -32,6 +40,7 @@ async function start(servers: object, options: Partial<McpOptions> = {}): Promis
   const mcp = startMcpServers({
     servers: parse(servers),
     env: process.env,
+    boxes: noBoxes,
     log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
     random: () => 0,
     ...options,
@@ -153,10 +162,14 @@ test('headers come from the environment, by name', async () => {
 test('a server that cannot be reached costs its tools and nothing else, and the log says why', async () => {
   const mcp = await start({
     good: stdio(),
-    gone: { command: '/no/such/program' },
+    gone: { command: '/no/such/program', sandbox: 'none' },
     down: { url: 'http://127.0.0.1:9/mcp' },
     unset: stdio({ env: ['NOT_SET_ANYWHERE'] }),
-    mute: { command: process.execPath, args: ['-e', 'console.error("bad licence"); process.exit(3)'] },
+    mute: {
+      command: process.execPath,
+      args: ['-e', 'console.error("bad licence"); process.exit(3)'],
+      sandbox: 'none',
+    },
   })
   expect(new Set(mcp.tools().map(tool => tool.name.split('__')[1]))).toEqual(new Set(['good']))
   for (const line of [
@@ -262,10 +275,11 @@ test('stop ends the processes it started, also one that is still starting', asyn
   const mark = `cairn-mcp-${process.pid}-${Date.now()}`
   const mcp = startMcpServers({
     servers: parse({
-      up: { command: process.execPath, args: [program, mark] },
-      hangs: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)', mark] },
+      up: stdio({ args: [program, mark] }),
+      hangs: stdio({ args: ['-e', 'setInterval(() => {}, 1000)', mark] }),
     }),
     env: process.env,
+    boxes: noBoxes,
     log: () => {},
     clock: systemClock,
   })

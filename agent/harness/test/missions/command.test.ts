@@ -1,9 +1,10 @@
 /** `/mission`: what is typed, what the server replies, and what comes of it. */
+import { pauseSession, resumeSession } from '@cairn/sessions'
 import { type MissionCommand, parseSlashCommand } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { goal, spawn, wait } from '../coordination/family-stage.ts'
 import { say, setStage, type Stage, typesOf } from '../turn/stage.ts'
-import { expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'
+import { define, expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'
 
 const parse = (text: string): MissionCommand => parseSlashCommand(text, () => false) as MissionCommand
 const replies = async (stage: Stage, many: number): Promise<string[]> => {
@@ -118,6 +119,24 @@ test('a pause typed in the middle of a round ends its turn, and the model is not
   expect(stage.server.requests).toHaveLength(1)
   expect(typesOf(await stage.events())).not.toContain('mission.evaluation.start')
   await stage.send('/mission resume')
+  await untilMission(stage, 'satisfied')
+  await expectSound(stage)
+})
+
+test('a /clear that takes the beginning of a mission away tells it what the mission is', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        { when: { user: '^Go on with the mission: Count them' }, answer: say('Done.') },
+      ],
+    },
+  })
+  await pauseSession(stage.deps, stage.session_id)
+  await define(stage)
+  await stage.send('/clear')
+  await resumeSession(stage.deps, stage.session_id)
+  stage.start()
   await untilMission(stage, 'satisfied')
   await expectSound(stage)
 })

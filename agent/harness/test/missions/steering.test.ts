@@ -1,8 +1,17 @@
 /** Operators against the evaluator, in both orders, on both stores: what came first counts. */
-import { type Mission, openPostgresStore } from '@cairn/log'
+import { type LogStore, type Mission, openPostgresStore, type Timer } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { AppError } from '@cairn/protocol'
-import { archiveSession, cancelMission, pauseMission, resumeMission, stopSession } from '@cairn/sessions'
+import {
+  archiveSession,
+  cancelMission,
+  fireTimer,
+  pauseMission,
+  pauseSession,
+  resumeMission,
+  resumeSession,
+  stopSession,
+} from '@cairn/sessions'
 import { describe, expect, test } from 'vitest'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
 import { goal, spawn, wait } from '../coordination/family-stage.ts'
@@ -222,6 +231,62 @@ test('a pause pauses the workers, a resume lets them go on, and the coordinator 
   await endWork(stage)
 })
 
+test('a worker of a paused mission goes on with that alone, whatever becomes of its session', async () => {
+  const { stage, mission, worker } = await withWorker()
+  await using _ = stage
+  await pause(stage, mission)
+  await expect(resumeSession(stage.deps, worker)).rejects.toMatchObject({
+    code: 'wrong_state',
+    message: expect.stringContaining('The mission of the session above is paused'),
+  })
+  await pauseSession(stage.deps, stage.session_id)
+  await resumeSession(stage.deps, stage.session_id)
+  expect(await statusOf(stage, worker)).toBe('paused')
+  await resume(stage)
+  expect(await statusOf(stage, worker)).toBe('active')
+  await endWork(stage)
+})
+
+test('a cancel of the mission of a paused session leaves its workers paused, until the session goes on', async () => {
+  const { stage, mission, worker } = await withWorker()
+  await using _ = stage
+  await pauseSession(stage.deps, stage.session_id)
+  await cancelMission(stage.deps, mission, alice, { reason: null, cascade_to_workers: false })
+  expect(await statusOf(stage, worker)).toBe('paused')
+  await resumeSession(stage.deps, stage.session_id)
+  expect(await statusOf(stage, worker)).toBe('active')
+  await endWork(stage)
+})
+
+test('a pause between two looks of the time that is up keeps the mission paused, and tells nobody', async () => {
+  await using stage = await setStage({ scenario: leads })
+  const mission = await define(stage, { budget: { max_minutes: 0.0001 } })
+  const { coordination } = stage.store
+  let timers: Timer[] = []
+  await expect
+    .poll(async () => (timers = await coordination.claimTimers('test', 10, 1000)), { timeout: 20_000 })
+    .toHaveLength(1)
+  let isPaused = false
+  const looks: LogStore['coordination'] = {
+    ...coordination,
+    async mission(id) {
+      const found = await coordination.mission(id)
+      if (!isPaused) {
+        isPaused = true
+        await pause(stage, mission)
+      }
+      return found
+    },
+  }
+  const store = { ...stage.store, coordination: looks }
+  for (const timer of timers) await fireTimer({ ...stage.deps, store }, timer)
+  expect((await missionRow(stage)).status).toBe('paused')
+  const said = (await stage.events()).flatMap(event =>
+    event.type === 'user.message' ? [event.data.synthetic] : [],
+  )
+  expect(said).toEqual(['mission_kickoff'])
+})
+
 test('a cancel ends the workers with the mission; without the cascade they go on as plain workers', async () => {
   for (const cascade_to_workers of [true, false]) {
     const { stage, mission, worker } = await withWorker()
@@ -233,6 +298,10 @@ test('a cancel ends the workers with the mission; without the cascade they go on
       cascade_to_workers ? [worker, 'failed', 'parent'] : [worker, 'open', null],
     )
     expect(await statusOf(stage, worker)).toBe(cascade_to_workers ? 'completed' : 'active')
+    // Nobody is left who would end the waiting of the coordinator.
+    expect(typesOf(await stage.events()).slice(-2)).toEqual(
+      cascade_to_workers ? ['mission.cancelled', 'session.stopped'] : ['mission.paused', 'mission.cancelled'],
+    )
     await endWork(stage)
   }
 })

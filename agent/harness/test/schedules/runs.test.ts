@@ -282,7 +282,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect((await store.coordination.schedule(other.id))?.status).toBe('cancelled')
     expect((await store.getSession(run))?.status).toBe('archived')
     expect((await resultsOf(store, stage.session_id)).map(({ data }) => data.outcome)).toEqual(['cancelled'])
-    expect(await store.coordination.link(run)).toMatchObject({ status: 'failed', cause: 'cancelled' })
+    expect(await store.coordination.link(run)).toMatchObject({ status: 'failed', cause: 'archived' })
     wall.advance(HOUR)
     expect(await fireDue(deps)).toBe(0)
   })

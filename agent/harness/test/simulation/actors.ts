@@ -62,6 +62,11 @@ function planAnswer(world: World, mood: Mood, request: ModelRequest): Plan {
     function: { name, arguments: JSON.stringify(args) },
   })
   if (request.json_schema !== undefined) {
+    if (!mood.calm && world.chance(0.08))
+      return {
+        ...plan,
+        error: new ModelError('network', 'no verdict came', { retryable: world.chance(0.5) }),
+      }
     const result = world.pick(VERDICTS)
     return {
       ...plan,
@@ -174,6 +179,17 @@ function familyCalls(
     ['send_worker_message', 1, () => ({ worker_id: some(), message: `more ${world.newId()}` })],
     ['list_workers', 1, () => ({})],
     ['read_worker_result', 1, () => ({ worker_id: some() })],
+    [
+      'schedule_create',
+      mood.calm ? 0 : 0.7,
+      () => ({
+        prompt: `look ${world.newId()}`,
+        every_s: 60,
+        max_runs: world.between(1, 3),
+        wake: world.chance(0.3),
+      }),
+    ],
+    ['schedule_list', 0.2, () => ({})],
     ['worker_complete', 3, () => ({ summary: `reached ${world.newId()}` })],
   ]
   return all

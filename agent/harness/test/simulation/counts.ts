@@ -39,6 +39,23 @@ export function countEvents(events: readonly SessionEvent[]): Record<string, num
     snapshots_of_boards: of(event => event.type === 'board.update' && event.data.kind === 'snapshot'),
     deltas_of_boards: of(event => event.type === 'board.update' && event.data.kind === 'delta'),
     timeouts: of(event => event.type === 'worker.failed' && event.data.cause === 'timeout'),
+    missions: of(({ type }) => type === 'mission.defined'),
+    verdicts: of(({ type }) => type === 'mission.evaluation.end'),
+    rounds: of(({ type }) => type === 'mission.continuation'),
+    mission_pauses: of(({ type }) => type === 'mission.paused'),
+    mission_resumes: of(({ type }) => type === 'mission.resumed'),
+    mission_cancels: of(({ type }) => type === 'mission.cancelled'),
+    mission_deadlines: of(
+      event => event.type === 'user.message' && event.data.synthetic === 'mission_deadline',
+    ),
+    mission_budgets: of(event => event.type === 'mission.evaluation.end' && event.data.trigger === 'budget'),
+    interrupted_gradings:
+      of(({ type }) => type === 'mission.evaluation.start') -
+      of(({ type }) => type === 'mission.evaluation.end'),
+    loop_results: of(({ type }) => type === 'loop.result'),
+    loop_wakes: of(event => event.type === 'loop.result' && event.data.wake === true),
+    loop_failures: of(event => event.type === 'loop.result' && event.data.outcome === 'failed'),
+    loop_stops: of(event => event.type === 'loop.result' && event.data.outcome === 'cancelled'),
     reopened: of(event => event.type === 'session.resume' && event.data.source === 'worker'),
   }
 }

@@ -1,11 +1,11 @@
-/** Half of the thousand: two files, so that two cores share them. */
+/** Half of the seven hundred: two files, so that two cores share them. */
 import { test } from 'vitest'
 import { makeDataDir, runSeeds, SEEDS_TIMEOUT_MS } from './seeds.ts'
 
 const dir = makeDataDir()
 
 test(
-  '500 seeds: every session ends, every log is sound, no tool runs twice',
+  '350 seeds: every session ends, every log is sound, no tool runs twice',
   { timeout: SEEDS_TIMEOUT_MS },
-  () => runSeeds(dir, 1, 500),
+  () => runSeeds(dir, 1, 350),
 )

@@ -14,6 +14,7 @@ import { createReader, type Reader } from '@cairn/log/internal/reader'
 import { type StoredSession, toSessionRow, unpackSession } from '@cairn/log/internal/session-rows'
 import { type CoordinationReader, createCoordinationReader } from '@cairn/log/internal/sqlite-coordination'
 import { type StoredTimer, toLink, toTimer } from '@cairn/log/internal/links'
+import { createAccounts } from '@cairn/log/internal/sqlite-accounts'
 import { type Db, openDb } from '@cairn/log/internal/sqlite-adapter'
 import type { Answer, ClaimAnswer, CommitAnswer, Request } from '@cairn/log/internal/writer-messages'
 import type { Process, World } from './world.ts'
@@ -21,10 +22,16 @@ import type { Process, World } from './world.ts'
 const MIGRATIONS = readMigrations()
 const redact = createRedactor()
 
+const never = (what: string) => (): never => {
+  throw new Error(`[simulation] nobody needs ${what}`)
+}
+
 /** What really is on disk, and who wants to hear of it. */
 export type Truth = {
   reader: Reader
   coordination: CoordinationReader
+  /** Nobody has one. */
+  accounts: LogStore['accounts']
   perform(request: Transactional): Answer
   sessions(): StoredSession[]
   /** What `cairn doctor` would say of it. */
@@ -44,6 +51,7 @@ export function createTruth(now: () => number): Truth {
   return {
     reader: createReader(db),
     coordination: createCoordinationReader(db),
+    accounts: createAccounts(db, now, never('a change of accounts')),
     perform(request) {
       known = null
       const [answer] = run([request])
@@ -171,10 +179,6 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       },
     )
   }
-  const never = (what: string) => (): never => {
-    throw new Error(`[simulation] nobody needs ${what}`)
-  }
-
   return {
     createSession: session =>
       write(
@@ -283,8 +287,11 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     get channels() {
       return never('channels')()
     },
-    get accounts() {
-      return never('accounts')()
+    // Whoever made a schedule is asked for when it is due; nobody has an account that could be disabled.
+    accounts: {
+      ...truth.accounts,
+      getUser: () => read(() => null),
+      getServiceAccount: () => read(() => null),
     },
     get search() {
       return never('search')()

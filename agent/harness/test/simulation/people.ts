@@ -2,7 +2,7 @@
  * The people of the simulation: they write, stop, pause, answer and decide at moments of the seed's choosing,
  * and remember what they were told.
  */
-import { AppError } from '@cairn/protocol'
+import { AppError, type Config } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
 import {
   addMessage,
@@ -12,6 +12,7 @@ import {
   defineOutcomes,
   pauseSession,
   respondInbox,
+  resumeMission,
   resumeSession,
   retrySession,
   stopSession,
@@ -19,7 +20,14 @@ import {
 } from '@cairn/sessions'
 import { alice } from '../turn/stage.ts'
 import { INJECTED } from './memory-store.ts'
+import { missionActs } from './missions.ts'
+import { endSchedules, scheduleActs } from './schedules.ts'
 import type { World } from './world.ts'
+
+/** Something that a person does, and how likely. */
+export type Act = readonly [weight: number, what: readonly [name: string, run: () => Promise<unknown>]]
+
+export type Errand = 'mission' | 'schedule'
 
 export type People = {
   /** Messages that were acknowledged. */
@@ -33,9 +41,15 @@ export type People = {
   meddle(sessionId: string): Promise<void>
   /** Answers whatever waits for a person, and resumes what is paused, as far as this seed cares to. */
   settle(sessionId: string): Promise<void>
+  /** A mission or a schedule of the session begins. */
+  begin(what: Errand, sessionId: string): Promise<void>
+  /** And something is done about it. */
+  steer(what: Errand, sessionId: string): Promise<void>
+  /** Ends the schedules that are left. */
+  endSchedules(): Promise<void>
 }
 
-export function createPeople(world: World, store: LogStore): People {
+export function createPeople(world: World, store: LogStore, config: Config): People {
   const deps = { store, now: world.now, newId: world.newId }
   const told: People['told'] = []
   const problems: string[] = []
@@ -97,6 +111,11 @@ export function createPeople(world: World, store: LogStore): People {
       : cancelTask(deps, task, 'enough of it', alice))
   }
 
+  /** The first of them begins one. */
+  const errands: Record<Errand, (id: string) => readonly Act[]> = {
+    mission: id => missionActs(world, deps, id, text => say(id, text)),
+    schedule: id => scheduleActs(world, deps, config, id),
+  }
   const archive = async (id: string): Promise<void> => {
     const session = await store.getSession(id)
     if (session !== null) await archiveSession(deps, session)
@@ -138,6 +157,11 @@ export function createPeople(world: World, store: LogStore): People {
       ])
       return attempt(what, run)
     },
+    async begin(errand, id) {
+      const [first] = errands[errand](id)
+      if (first !== undefined) await attempt(...first[1])
+    },
+    steer: (errand, id) => attempt(...world.pick(errands[errand](id))),
     meddle(id) {
       const [what, run] = world.pick<readonly [string, () => Promise<unknown>]>([
         [3, ['a message', () => say(id, `message ${world.newId()}`)]],
@@ -152,7 +176,11 @@ export function createPeople(world: World, store: LogStore): People {
     async settle(id) {
       for (let n = 0; n < 6; n++) if (world.chance(0.8)) await attempt('an answer', () => answerOne(id))
       if (world.chance(0.6)) await attempt('a resume', () => resumeSession(deps, id))
+      const mission = await store.coordination.missionOf(id)
+      if (mission !== null && world.chance(0.6))
+        await attempt('a resume of a mission', () => resumeMission(deps, mission, alice))
     },
+    endSchedules: () => attempt('the end of schedules', () => endSchedules(deps)),
   }
 }
 

@@ -15,7 +15,9 @@ import { alice } from '../turn/stage.ts'
 import { createModel, createTools, type Mood, noEffects } from './actors.ts'
 import { countEvents, countFamilies } from './counts.ts'
 import { connectStore, createTruth, type Faults, type Truth } from './memory-store.ts'
+import { checkMissionRows } from './missions.ts'
 import { createPeople, isInjected } from './people.ts'
+import { checkScheduleRows, countSchedules, hasLiveSchedules } from './schedules.ts'
 import { createProcess, createWorld, type Process, type World } from './world.ts'
 
 export type Outcome = {
@@ -50,6 +52,8 @@ const WORKERS = {
 const OVER = new Set(['completed', 'failed', 'archived'])
 /** The trouble lasts this long, in milliseconds of the simulation. */
 const TROUBLE_MS = 60_000
+/** So long after it people end the schedules that are left. */
+const SCHEDULES_MS = 30_000
 /** So long after it everything must have come to rest: leases run out, stale calls time out, retries wait. */
 const PATIENCE_MS = 1_200_000
 
@@ -89,8 +93,10 @@ async function play(
   const config = Config.parse({
     models: { default: 'sim/model', providers: { sim: { kind: 'scripted' } } },
     limits: SETTINGS,
+    schedules: { tool: 'allow', max_failures: 2, max_running: world.between(1, 3) },
     agents: {
       assistant: {
+        missions: { max_iterations: world.between(1, 4) },
         max_iterations: world.between(3, 12),
         ...(world.chance(0.3) ? { escalation_model: 'sim/stronger' } : {}),
         governance: { require_approval: ['guarded'] },
@@ -133,6 +139,7 @@ async function play(
   const people = createPeople(
     world,
     connectStore(world, truth, outside, () => ({ ...faults(), ignoreFence: false })),
+    config,
   )
   const sessions = Array.from({ length: world.between(1, 3) }, (_, n) => `session-${n + 1}`)
   for (const id of sessions) {
@@ -153,6 +160,15 @@ async function play(
     for (let left = world.between(2, 9); left > 0; left--)
       world.after(world.between(0, TROUBLE_MS), () => void people.act(id))
   }
+  // Some lead a mission, or have a schedule.
+  for (const id of sessions)
+    for (const errand of ['mission', 'schedule'] as const) {
+      if (world.chance(0.6)) continue
+      const begins = world.between(0, TROUBLE_MS / 2)
+      world.after(begins, () => void people.begin(errand, id))
+      for (let left = world.between(0, 5); left > 0; left--)
+        world.after(world.between(begins, TROUBLE_MS), () => void people.steer(errand, id))
+    }
   // And what they do in the middle of trees, to workers and to those that have some.
   for (let left = world.between(3, 8); left > 0; left--)
     world.after(world.between(TROUBLE_MS / 20, TROUBLE_MS), () => {
@@ -264,6 +280,11 @@ async function play(
   await world.run(() => false, TROUBLE_MS)
   mood.calm = true
   startWorker()
+  const endSchedules = (): void =>
+    void people.endSchedules().then(() => {
+      if (hasLiveSchedules(truth)) world.after(1000, endSchedules)
+    })
+  world.after(SCHEDULES_MS, endSchedules)
   const isResting = (): boolean =>
     people.waiting() === 0 &&
     truth
@@ -273,7 +294,8 @@ async function play(
           row.saga !== 2 &&
           !(row.status === 'active' && row.wake_id > row.cursor) &&
           (row.worker_id === null || row.lease_until < world.now()),
-      )
+      ) &&
+    !hasLiveSchedules(truth)
   for (let round = 0; round < 2; round++) {
     if (!(await world.run(isResting, PATIENCE_MS)))
       problems.push(
@@ -309,7 +331,9 @@ async function play(
   const families = sessions.map(root => familyOf(truth, root, events))
   const rights = { agent: 'assistant', agents: config.agents }
   for (const family of families) problems.push(...checkFamily(family, { settled: true, rights }))
-  for (const [id, log] of events) problems.push(...checkTaskRows(truth, id, log))
+  for (const [id, log] of events)
+    problems.push(...checkTaskRows(truth, id, log), ...checkMissionRows(truth, id, log))
+  problems.push(...checkScheduleRows(truth, events))
   for (const { session_id, id, content } of people.told) {
     const said = events.get(session_id)?.find(event => event.id === id)
     if (said?.type !== 'user.message' || said.data.content !== content)
@@ -323,7 +347,7 @@ async function play(
       .map(line => `${line}\n`)
       .join(''),
     problems,
-    counts: { ...counts, ...countEvents(all), ...countFamilies(families) },
+    counts: { ...counts, ...countEvents(all), ...countFamilies(families), ...countSchedules(truth) },
   }
 }
 

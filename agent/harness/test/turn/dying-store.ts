@@ -42,6 +42,14 @@ export function dyingStore(
         ...store.coordination,
         claimTimers: alive(store.coordination.claimTimers),
       },
+      browsers: {
+        browser: alive(id => store.browsers.browser(id)),
+        silent: alive(() => store.browsers.silent()),
+        renew: alive((...args) => store.browsers.renew(...args)),
+        extendControl: alive((...args) => store.browsers.extendControl(...args)),
+        keepState: alive((...args) => store.browsers.keepState(...args)),
+        state: alive(id => store.browsers.state(id)),
+      },
       commit: alive(async commit => {
         if (!counts(commit)) return store.commit(commit)
         const mine = commits++

@@ -64,6 +64,8 @@ export type StageOptions = {
   config?: ConfigInput
   agent?: NonNullable<ConfigInput['agents']>[string]
   tools?: readonly Tool[]
+  /** Of one worker, which sees the store as that does. */
+  toolsOf?(store: LogStore): readonly Tool[]
   limits?: ConfigInput['limits']
   /** Closed with the stage; absent: one with the real time. */ store?: LogStore
   skillsDir?: string
@@ -87,6 +89,7 @@ export async function setStage({
   config = {},
   agent = {},
   tools = [],
+  toolsOf = () => [],
   limits = {},
   store: given,
   skillsDir,
@@ -126,7 +129,12 @@ export async function setStage({
       const harness = startHarness({
         store: through,
         models: createModels(settings.models, {}, { demo: server.url }),
-        tools: [...builtinTools({ store, newId, sandbox: null }), ...recordingTools(ran), ...tools],
+        tools: [
+          ...builtinTools({ store, newId, sandbox: null }),
+          ...recordingTools(ran),
+          ...tools,
+          ...toolsOf(through),
+        ],
         config: settings,
         dataDir: dir,
         workspacesDir: join(dir, 'workspaces'),

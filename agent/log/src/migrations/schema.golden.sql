@@ -45,7 +45,7 @@ CREATE TABLE channel_connections (
   state TEXT NOT NULL,                 -- connecting, live, degraded, conflict, broken, disabled
   last_error TEXT,
   last_error_at INTEGER,
-  poll_cursor TEXT, state_since INTEGER NOT NULL DEFAULT 0,
+  poll_cursor TEXT, state_since INTEGER NOT NULL DEFAULT 0, origin TEXT NOT NULL DEFAULT 'config', settings TEXT, sealed_secrets TEXT, revision INTEGER NOT NULL DEFAULT 0, refused_sha256 TEXT,
   UNIQUE (org_id, name)
 ) STRICT;
 
@@ -394,6 +394,16 @@ CREATE TABLE sessions (
   pruned INTEGER NOT NULL DEFAULT 0    -- llm.delta rows deleted so far
 , saga INTEGER NOT NULL DEFAULT 0, asked_id INTEGER NOT NULL DEFAULT 0, provisional INTEGER NOT NULL DEFAULT 0, unpriced INTEGER NOT NULL DEFAULT 0) STRICT;
 
+CREATE TABLE share_links (
+  id TEXT PRIMARY KEY,
+  token_sha256 TEXT NOT NULL UNIQUE,
+  session_id TEXT NOT NULL,
+  created_by TEXT NOT NULL,            -- a user; the link ends with them
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  revoked_at INTEGER
+) STRICT;
+
 CREATE TABLE snapshots (
   session_key INTEGER PRIMARY KEY,
   version TEXT NOT NULL,               -- of the code that folds
@@ -517,6 +527,8 @@ CREATE INDEX sessions_queued ON sessions (created_by, (parent_id IS NOT NULL), w
 CREATE INDEX sessions_to_roll_back ON sessions (key) WHERE saga = 2;
 
 CREATE INDEX sessions_with_deltas ON sessions (key) WHERE delta_low > 0;
+
+CREATE INDEX share_links_by_session ON share_links (session_id);
 
 CREATE INDEX tasks_by_owner ON tasks (owner_id, created_at);
 

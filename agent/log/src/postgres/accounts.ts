@@ -3,7 +3,7 @@
  * lock among them.
  */
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from '../account-times.ts'
-import type { AccountStore, LoginRow, ServiceAccountRow, UserRow } from '../account-store.ts'
+import type { AccountStore, LoginRow, ServiceAccountRow, ShareRow, UserRow } from '../account-store.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
 import { isDuplicate } from './failures.ts'
 
@@ -47,6 +47,14 @@ const SQL = S({
   dropLinks: 'DELETE FROM login_links WHERE expires_at <= $1',
   addLink: 'INSERT INTO login_links (sha256, user_id, expires_at) VALUES ($1, $2, $3)',
   useLink: 'DELETE FROM login_links WHERE sha256 = $1 RETURNING user_id, expires_at',
+  addShare:
+    'INSERT INTO share_links (id, token_sha256, session_id, created_by, created_at, expires_at) VALUES ' +
+    '($1, $2, $3, $4, $5, $6)',
+  share: 'SELECT * FROM share_links WHERE token_sha256 = $1',
+  shares: 'SELECT * FROM share_links WHERE session_id = $1 ORDER BY created_at, id',
+  revokeShare:
+    'UPDATE share_links SET revoked_at = $3 WHERE session_id = $1 AND id = $2 AND revoked_at IS NULL ' +
+    'RETURNING id',
   dropAnswers: 'DELETE FROM idempotent_answers WHERE created_at <= $1',
   hold:
     'INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES ($1, $2, $3, $4) ' +
@@ -150,6 +158,15 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
       const link = await one<{ user_id: string; expires_at: number }>(write(SQL.useLink, [sha256]))
       return link !== null && link.expires_at > at ? link.user_id : null
     },
+    async addShare(row) {
+      const at = now()
+      const { id, token_sha256, session_id, created_by, expires_at } = row
+      await write(SQL.addShare, [id, token_sha256, session_id, created_by, at, expires_at])
+      return { ...row, created_at: at, revoked_at: null }
+    },
+    findShare: tokenSha256 => one<ShareRow>(again(SQL.share, [tokenSha256])),
+    listShares: async sessionId => (await again(SQL.shares, [sessionId])) as ShareRow[],
+    revokeShare: async (sessionId, id, at) => (await write(SQL.revokeShare, [sessionId, id, at])).length > 0,
     async beginIdempotent(key, principalId, bodySha256) {
       const at = now()
       await again(SQL.dropAnswers, [at - IDEMPOTENCY_MS])

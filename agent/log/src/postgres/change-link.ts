@@ -65,6 +65,7 @@ export function rootOf(change: EncodedRow): string[] {
     case 'task.move':
     case 'mission.move':
     case 'link.settle':
+    case 'link.mark':
     case 'tree.expect':
       return [change.root_id]
     default:
@@ -115,6 +116,7 @@ export async function changeLink(
     }
     case 'link.mark':
       await ask(MARK_LINK, [change.paused_by_parent ? 1 : 0, change.child_id])
+      await ask(MOVE_TREE, [change.root_id])
       return
     case 'tree.expect': {
       const [tree] = await ask(VERSION, [change.root_id])

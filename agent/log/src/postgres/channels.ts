@@ -1,7 +1,8 @@
 /** Channels on Postgres: every statement in a transaction of its own, on the pool. */
+import type { AskChannel } from '../ask-channel.ts'
 import { CHANNEL_READS } from '../channel-sql.ts'
 import { type BrowserStore, createBrowserStore } from '../browsers.ts'
-import { type AskChannel, channelStatement, createChannelStore } from '../channel-store.ts'
+import { channelStatement, createChannelStore } from '../channel-store.ts'
 import type { ChannelStore } from '../channels.ts'
 import type { Database } from './connections.ts'
 

@@ -1,13 +1,13 @@
 /** Inbox items as they are read on Postgres. */
 import type { InboxItem } from '@cairn/protocol'
-import { ROOT_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
+import { BESIDE_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
 import { belowSql } from '../link-sql.ts'
 import { page, parseCursor } from '../listing.ts'
 import type { InboxQuery, LogStore } from '../store.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 import { conditions } from './listings.ts'
 
-const ITEM: Statement = { name: 'item', text: `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE id = $1` }
+const ITEM: Statement = { name: 'item', text: `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE id = $1` }
 /** A pending item past its time counts as expired, without anybody having to write that. */
 const STATUS_SQL = (now: string): string =>
   `CASE WHEN status = 'pending' AND expires_at <= ${now} THEN 'expired' ELSE status END`
@@ -51,7 +51,7 @@ export const createInboxReader = (
     }
     const rows = await ask(
       listing(
-        `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT $1`,
+        `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT $1`,
       ),
       values,
     )

@@ -3,7 +3,7 @@
  * that row.
  */
 import { isOpen, Refusing } from '../commit-rules.ts'
-import { ROOT_SQL, type StoredItem } from '../inbox-rows.ts'
+import { BESIDE_SQL, type StoredItem } from '../inbox-rows.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { Decider } from '../commit.ts'
 import type { EncodedRow } from '../writer-messages.ts'
@@ -34,10 +34,10 @@ const OPEN_ITEM = statement(
     `  VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14, ${CHANGED_NOW}) ` +
     'RETURNING id, changed_at',
 )
-const ITEM = statement('item_to_answer', `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE id = $1`)
+const ITEM = statement('item_to_answer', `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE id = $1`)
 const ITEM_OF_CALL = statement(
   'item_of_call',
-  `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE session_key = $1 AND tool_call_id = $2 AND kind = $3 ` +
+  `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE session_key = $1 AND tool_call_id = $2 AND kind = $3 ` +
     "ORDER BY status = 'pending' DESC, seq DESC LIMIT 1",
 )
 const ANSWER_ITEM = statement(

@@ -1,7 +1,7 @@
 /** What is written to the store on Postgres: commits by the writer of the process, the rest on the pool. */
 import { Refusing, isoStamp } from '../commit-rules.ts'
 import { encodeCommit, encodeSession } from '../encode-commit.ts'
-import { ROOT_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
+import { BESIDE_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
 import type { Redact } from '../redact.ts'
 import { CommitRefused } from '../refusals.ts'
 import { toSessionRow } from '../session-rows.ts'
@@ -25,7 +25,7 @@ const MARK_READ: Statement = {
   name: 'mark_read',
   text:
     `UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW} WHERE id = $2 ` +
-    `RETURNING *, ${ROOT_SQL}`,
+    `RETURNING *, ${BESIDE_SQL}`,
 }
 
 export type Writes = Pick<

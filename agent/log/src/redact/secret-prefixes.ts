@@ -35,6 +35,7 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     source: 'agent/api/src/auth/logins.ts',
   },
   { of: 'Cairn', prefixes: ['cairn_ll_'], body: WORD, min: 16, source: 'agent/api/src/auth/issue.ts' },
+  { of: 'Cairn', prefixes: ['cairn_sl_'], body: WORD, min: 16, source: 'agent/api/src/routes/shares.ts' },
 
   // Models.
   {

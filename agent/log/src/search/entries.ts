@@ -1,5 +1,6 @@
 /** What the index keeps of a stretch of one log. Pure. */
-import { type EventType, factsOf, typesWith } from '@cairn/protocol'
+import type { EventType } from '@cairn/protocol'
+import { factsOf, typesWith } from '@cairn/protocol/words'
 import type { StoredEvent } from '../store.ts'
 import { SEARCHED_TYPES, searchedText } from './texts.ts'
 import { wordSet } from './words.ts'

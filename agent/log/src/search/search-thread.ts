@@ -1,7 +1,7 @@
 /** The thread of the embedded store's index: indexing and searching take no time of the event loop. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { asError } from '@cairn/protocol'
+import { asError } from '@cairn/protocol/words'
 import { indexLog } from './index-log.ts'
 import { findHits, MAX_HITS } from './hits.ts'
 import type { Found, SearchPage, SearchQuery, UsageQuery } from './search-store.ts'

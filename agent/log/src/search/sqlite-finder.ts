@@ -11,14 +11,16 @@ import type { Span } from './hits.ts'
 import type { SearchQuery } from './search-store.ts'
 import type { Wanted } from './words.ts'
 
-/** Sessions that one page looks at, at most: most of what was found may be somebody else's. */
-const LOOKED_AT_ONCE = 4_000
+/** Texts that one page looks at, at most: most of what was found may be somebody else's. */
+const LOOKED_AT_ONCE = 40_000
 /** Words that a prefix stands for: the shortest that begin with it. */
 const MAX_COMPLETIONS = 32
 /** Above the key of every session. */
 const NEWEST = 2 ** 31 - 1
 
-type Page = { rows: StoredSession[]; next_cursor: string | null }
+/** A session, and its events that hold the words, newest first; null: not all were seen. */
+type FoundRow = { row: StoredSession; events: number[] | null }
+type Page = { rows: FoundRow[]; next_cursor: string | null }
 export type FoundRows = { found: { session: SessionRow; spans: Span[] }[]; next_cursor: string | null }
 
 /** Every word must be in the text, one of the completions of the prefix too. */
@@ -32,10 +34,11 @@ function matchOf({ words, prefix }: Wanted, complete: (prefix: string) => string
 /** Session keys newest first, and events of one session in order. */
 function prepareSearches(db: Db) {
   return {
-    keys: db.prepare(
-      'SELECT DISTINCT rowid >> 32 AS key FROM texts WHERE texts MATCH ? AND rowid < (? << 32) ' +
-        'ORDER BY rowid DESC',
+    texts: db.prepare(
+      'SELECT rowid >> 32 AS key, rowid & 4294967295 AS event_id FROM texts ' +
+        'WHERE texts MATCH ? AND rowid < (? << 32) ORDER BY rowid DESC',
     ),
+    keys: db.prepare('SELECT DISTINCT rowid >> 32 AS key FROM texts WHERE texts MATCH ?'),
     events: db.prepare(
       'SELECT rowid & 4294967295 AS event_id FROM texts WHERE texts MATCH ?1 AND ' +
         'rowid BETWEEN (?2 << 32) AND (?2 << 32) + 4294967295 ORDER BY rowid LIMIT ?3',
@@ -46,29 +49,42 @@ function prepareSearches(db: Db) {
   }
 }
 
-export function createFinder(db: Db) {
+export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
   const searches = prepareSearches(db)
   const complete = (prefix: string): string[] =>
     searches.words.all(prefix, `${prefix}\u{10ffff}`, MAX_COMPLETIONS).map(({ word }) => String(word))
 
-  /** Newest first, one after the other, until the page is full. */
+  /**
+   * Newest first, one after the other, until the page is full. A session's texts follow each other, so its
+   * events are taken in passing: to look for them by session is a seek in every word's list.
+   */
   function findNewest(query: SearchQuery, match: string, now: number): Page {
     const { binder, values } = namedValues(now)
     const where = sessionConditions(query, binder).join(' AND ')
     const one = db.prepare(`${SELECT_SESSION} WHERE s.key = :key AND ${where}`)
     const before = readPlace(query.cursor, 'created')?.key ?? NEWEST
-    const found: StoredSession[] = []
+    const rows: FoundRow[] = []
     let looked = 0
     let last: number | null = null
-    for (const row of searches.keys.iterate(match, before)) {
-      if (found.length >= query.limit || looked >= LOOKED_AT_ONCE)
-        return { rows: found, next_cursor: last === null ? null : last.toString(36) }
+    let current: FoundRow | undefined
+    for (const text of searches.texts.iterate(match, before)) {
+      const key = Number(text['key'])
+      if (key !== last) {
+        if (last !== null && rows.length >= query.limit) return { rows, next_cursor: last.toString(36) }
+        last = key
+        const row = one.get({ ...values, key }) as StoredSession | undefined
+        current = row === undefined ? undefined : { row, events: [] }
+        if (current !== undefined) rows.push(current)
+      }
       looked += 1
-      last = Number(row['key'])
-      const session = one.get({ ...values, key: last }) as StoredSession | undefined
-      if (session !== undefined) found.push(session)
+      if (looked >= lookedAtOnce) {
+        // The rest of this session was not seen: which of its events are the first is looked up.
+        if (current !== undefined) current.events = null
+        return { rows, next_cursor: key.toString(36) }
+      }
+      current?.events?.push(Number(text['event_id']))
     }
-    return { rows: found, next_cursor: null }
+    return { rows, next_cursor: null }
   }
 
   /** In another order: whatever was found is compared. */
@@ -76,7 +92,7 @@ export function createFinder(db: Db) {
     const { sort = 'created' } = query
     const { binder, values } = namedValues(now)
     const place = readPlace(query.cursor, sort)
-    const keys = searches.keys.all(match, NEWEST).map(({ key }) => Number(key))
+    const keys = searches.keys.all(match).map(({ key }) => Number(key))
     const where = [
       ...sessionConditions(query, binder),
       ...afterPlace(place, sort, binder),
@@ -87,7 +103,7 @@ export function createFinder(db: Db) {
       .all({ ...values, keys: JSON.stringify(keys), limit: query.limit + 1 }) as StoredSession[]
     const last = rows[query.limit - 1]
     return {
-      rows: rows.slice(0, query.limit),
+      rows: rows.slice(0, query.limit).map(row => ({ row, events: null })),
       next_cursor: rows.length > query.limit && last !== undefined ? placeAfter(last, sort) : null,
     }
   }
@@ -97,13 +113,13 @@ export function createFinder(db: Db) {
     const match = matchOf(wanted, complete)
     const find = (query.sort ?? 'created') === 'created' ? findNewest : findSorted
     const { rows, next_cursor } = find(query, match, now)
-    const spansOf = (key: number): Span[] =>
-      searches.events.all(match, key, hits).map(({ event_id }) => {
-        const id = Number(event_id)
-        return { from: id, to: id }
-      })
+    const eventsOf = (key: number): number[] =>
+      searches.events.all(match, key, hits).map(({ event_id }) => Number(event_id))
     return {
-      found: rows.map(row => ({ session: toSessionRow(row), spans: spansOf(row.key) })),
+      found: rows.map(({ row, events }) => ({
+        session: toSessionRow(row),
+        spans: (events?.slice(-hits).toReversed() ?? eventsOf(row.key)).map(id => ({ from: id, to: id })),
+      })),
       next_cursor,
     }
   }

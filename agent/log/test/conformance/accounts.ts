@@ -214,4 +214,19 @@ export function defineAccounts({ open }: Bench): void {
     )
     expect(begun.filter(found => found === null)).toHaveLength(1)
   })
+
+  test('a share link is found by the hash of its token, and is revoked once, by its session', async () => {
+    const { store, clock } = await open()
+    const expires_at = clock.now() + DAY
+    const link = { id: 'l', token_sha256: 'hash', session_id: 's', created_by: 'u1', expires_at }
+    const made = await store.accounts.addShare(link)
+    expect(made).toEqual({ ...link, created_at: clock.now(), revoked_at: null })
+    expect(await store.accounts.findShare('hash')).toEqual(made)
+    expect(await store.accounts.findShare('other')).toBeNull()
+    expect(await store.accounts.listShares('other')).toEqual([])
+    expect(await store.accounts.revokeShare('other', 'l', 5)).toBe(false)
+    expect(await store.accounts.revokeShare('s', 'l', 5)).toBe(true)
+    expect(await store.accounts.revokeShare('s', 'l', 6)).toBe(false)
+    expect(await store.accounts.listShares('s')).toEqual([{ ...made, revoked_at: 5 }])
+  })
 }

@@ -71,6 +71,8 @@ export function defineInbox({ open }: Bench): void {
       id: 'i',
       session_id: 's',
       root_session_id: 's',
+      agent: 'assistant',
+      session_title: null,
       source_event_id: 1,
       kind: 'governance_gate',
       status: 'pending',

@@ -335,11 +335,14 @@ export function defineLinking({ open: openStore }: Bench): void {
       await store.commit({
         session_id: 'root',
         events: [],
-        rows: [{ do: 'link.mark', child_id: 'child', paused_by_parent }],
+        rows: [{ do: 'link.mark', child_id: 'child', root_id: 'root', paused_by_parent }],
       })
       return (await store.coordination.link('child'))?.paused_by_parent
     }
+    const { version } = await store.coordination.tree('root')
     expect([await mark(true), await mark(false)]).toEqual([true, false])
+    // Who looked before is to look again: a resume composed without the mark leaves the child paused.
+    expect((await store.coordination.tree('root')).version).toBe(version + 2)
   })
 
   test('a timer is claimed when it is due, by one at a time, and acts once', async () => {

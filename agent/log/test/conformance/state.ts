@@ -2,7 +2,15 @@
  * The derived state of a session (contract 4.10): the same whoever asks, after every step of whatever walk,
  * and what an account of the walk says that shares nothing with the code.
  */
-import { type EventDraft, SESSION_STATES, SESSION_STATUSES, type SessionState, writer } from '@cairn/protocol'
+import {
+  type EventDraft,
+  type InboxKind,
+  SESSION_STATES,
+  SESSION_STATUSES,
+  type SessionState,
+  type SessionStatus,
+  writer,
+} from '@cairn/protocol'
 import { type Claim, type Commit, type LogStore, type RowChange, withRows } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -230,6 +238,29 @@ async function walk(store: LogStore, session_id: string, steps: readonly Step[])
   return seen
 }
 
+const NEEDS: Partial<Record<SessionState, InboxKind>> = {
+  needs_answer: 'input_required',
+  needs_action: 'action_required',
+  needs_approval: 'governance_gate',
+}
+
+/** What the state says is needed waits in the inbox, and a question there is what the state says. */
+async function compareInbox(
+  store: LogStore,
+  org_id: string,
+  state: SessionState,
+  status: SessionStatus,
+): Promise<void> {
+  const { items } = await store.listInbox({ org_id, status: ['pending'], limit: 100 })
+  const kinds = items
+    .filter(({ payload }) => payload['action_type'] !== 'skill_proposal')
+    .map(({ kind, session_id }) => (session_id === org_id ? kind : null))
+  const needed = NEEDS[state]
+  if (needed !== undefined) expect(kinds, `the inbox of a session that ${state}`).toContain(needed)
+  if (kinds.includes('input_required') && (status === 'active' || status === 'completed'))
+    expect(state).toBe('needs_answer')
+}
+
 /** Takes one step; the state as whoever took it, the record and the list tell it. */
 async function tell(
   store: LogStore,
@@ -249,8 +280,9 @@ async function tell(
     const commit = take(step, account, id, session_id)
     if (commit !== null) told.push((await store.commit(commit)).session.state)
   }
-  const { state } = (await store.getSession(session_id))!
+  const { state, status } = (await store.getSession(session_id))!
   told.push(state)
+  await compareInbox(store, session_id, state, status)
   // The rule is written once, and SQL is made of it: a listing by state finds what the record says.
   const all = { org_id: session_id, status: SESSION_STATUSES, limit: 10 }
   const others = SESSION_STATES.filter(other => other !== state)

@@ -7,7 +7,7 @@ import { refusedAs } from '../refusals.ts'
 import { decideCancel, decideChange, decideManual, decidePause, decideResume } from '../schedules/decide.ts'
 import { type Decision, isSpent } from '../schedules/draft.ts'
 import type { Schedule, ScheduleSpec } from '../schedules/schedule.ts'
-import { rowsOf, runId, scheduleOf } from '../schedules/stored.ts'
+import { rowsOf, scheduleOf } from '../schedules/stored.ts'
 import { changedSpec } from '../schedules/wish.ts'
 import { compose } from './compose.ts'
 import { readSchedule } from './find.ts'
@@ -133,23 +133,18 @@ export const changeSchedule = (
     return { spec, decision: decideChange(schedule, spec, now, parentNow(session)) }
   })
 
-/** Of a session that is to be archived; returns the sessions of runs that are under way. */
-export async function endSchedules(deps: Deps, session: SessionRow): Promise<string[]> {
-  const { coordination } = deps.store
-  const running: string[] = []
+/** Of a session that is to be archived. */
+export async function endSchedules(deps: Deps, session: SessionRow): Promise<void> {
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await coordination.schedules({
+    const page = await deps.store.coordination.schedules({
       org_id: session.org_id,
       session_id: session.id,
+      status: ['active', 'paused'],
       limit: 100,
       ...(cursor === undefined ? {} : { cursor }),
     })
-    for (const { id } of page.schedules) {
-      const over = await cancelSchedule(deps, id, 'The session it belongs to was archived.')
-      const run = scheduleOf(over).state.running
-      if (run !== null) running.push(runId(id, run))
-    }
+    for (const { id } of page.schedules)
+      await cancelSchedule(deps, id, 'The session it belongs to was archived.')
     cursor = page.next_cursor
   }
-  return running
 }

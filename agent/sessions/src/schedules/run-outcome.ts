@@ -9,6 +9,7 @@ import { dropDeadline } from '../deadline-timer.ts'
 import type { Deps } from '../deps.ts'
 import { beginRun } from './begin-run.ts'
 import { decideEnded } from './decide.ts'
+import { retireTimer } from './retire-timer.ts'
 import { LAST_RESULT_CHARS, type ScheduleSpec } from './schedule.ts'
 import { rowsOf, scheduleOf } from './stored.ts'
 import { told } from './tell.ts'
@@ -71,7 +72,7 @@ export async function endOfRun(
   }
   const end: RunEnd = {
     used: { input_tokens, output_tokens, cost_usd },
-    rows: [settle, ...(budgetOf(run)?.max_minutes === undefined ? [] : [dropDeadline(run.id)])],
+    rows: [settle, ...timersOf(run, spec)],
     told: [
       loopResult({
         run_session_id: run.id,
@@ -109,3 +110,9 @@ export async function endOfRun(
   }
   return end
 }
+
+/** That of its time goes, and that of its archiving comes. */
+const timersOf = (run: SessionRow, spec: ScheduleSpec | undefined): RowChange[] => [
+  ...(budgetOf(run)?.max_minutes === undefined ? [] : [dropDeadline(run.id)]),
+  ...(spec === undefined ? [] : [retireTimer(run.id, spec.run.keep_s)]),
+]

@@ -25,8 +25,8 @@ export type ScheduleSpec = {
   late_s: number
   /** So many failures in a row pause it. */
   max_failures: number
-  /** What its runs are made with. */
-  run: { agent: string; model?: string; max_iterations: number; budget?: SessionBudget }
+  /** What its runs are made with; `keep_s`: so long after its end the session of one is archived. */
+  run: { agent: string; model?: string; max_iterations: number; budget?: SessionBudget; keep_s: number }
 }
 
 export type SkipReason = 'missed' | 'overlap' | 'backoff' | 'paused' | 'cancelled'

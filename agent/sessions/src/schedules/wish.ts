@@ -130,6 +130,7 @@ function runOf({ agent, config: own }: SessionRow, config: Config): ScheduleSpec
     agent,
     ...(typeof model === 'string' ? { model } : {}),
     max_iterations: workers.max_iterations,
+    keep_s: config.schedules.keep_runs_days * (DAY_MS / 1000),
     budget: {
       ...(max_tokens === null ? {} : { max_tokens }),
       ...(max_cost_usd === null ? {} : { max_cost_usd }),

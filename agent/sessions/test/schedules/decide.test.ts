@@ -41,7 +41,7 @@ const specOf = (given: Partial<ScheduleSpec> = {}): ScheduleSpec => ({
   on_result: 'note',
   late_s: 300,
   max_failures: 5,
-  run: { agent: 'assistant', max_iterations: 5 },
+  run: { agent: 'assistant', max_iterations: 5, keep_s: 604_800 },
   ...given,
 })
 

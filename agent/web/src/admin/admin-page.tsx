@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet } from '@tanstack/react-router'
 import { meQuery } from '../queries.ts'
-import { BackIcon } from '../ui/icons.tsx'
+import { BackIcon } from '../ui/page-icons.tsx'
 import { ADMIN_PAGES } from './admin-pages.ts'
 import './admin.css'
 

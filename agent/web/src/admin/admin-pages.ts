@@ -2,6 +2,7 @@
 export const ADMIN_PAGES = [
   { to: '/admin/users', label: 'Users' },
   { to: '/admin/accounts', label: 'Service accounts' },
+  { to: '/admin/channels', label: 'Channels' },
   { to: '/admin/usage', label: 'Use and cost' },
   { to: '/admin/health', label: 'Agents and health' },
 ] as const

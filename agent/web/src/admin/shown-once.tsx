@@ -1,6 +1,7 @@
 /** A secret that the server told once and does not know any more: to be copied now. */
 import { Button } from 'react-aria-components'
-import { CheckIcon, CopyIcon } from '../ui/icons.tsx'
+import { CheckIcon } from '../ui/icons.tsx'
+import { CopyIcon } from '../ui/page-icons.tsx'
 import { useState } from 'react'
 
 export function ShownOnce({ what, secret, onDone }: { what: string; secret: string; onDone: () => void }) {

@@ -3,9 +3,10 @@ import { memo } from 'react'
 import { formatCost, formatTokens } from '../format.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
-import { ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/page-icons.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
+import { ForkButton } from './fork-button.tsx'
 import { Rating } from './rating.tsx'
 
 export const AnswerItem = memo(function AnswerItem({
@@ -59,6 +60,7 @@ function AnswerFoot({ sessionId, item }: { sessionId: string; item: ItemOf<'answ
     <footer className="answer-foot">
       <Rating sessionId={sessionId} eventId={item.event_id} rating={item.rating} />
       <CopyButton text={item.content} name="Copy the answer" />
+      <ForkButton sessionId={sessionId} eventId={item.event_id} />
       <span className="answer-sums numeric">
         <TimeOf at={item.created_at} />
         {' · '}

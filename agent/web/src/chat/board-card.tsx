@@ -5,7 +5,7 @@ import { boardQuery } from '../board/board-query.ts'
 import { Note } from '../board/note.tsx'
 import { plural } from '../format.ts'
 import { SessionLink } from '../sessions/session-link.tsx'
-import { ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/page-icons.tsx'
 import './board-card.css'
 
 /** `isLive`: sessions that may write to it are at work. */

@@ -6,7 +6,7 @@ import { readLines } from '../board/board-text.ts'
 import { Note } from '../board/note.tsx'
 import { formatDuration, oneLine, plural } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
-import { ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/page-icons.tsx'
 import './worker-item.css'
 
 type Props = { item: Board; onEvent: (id: number) => void }

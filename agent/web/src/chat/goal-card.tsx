@@ -9,7 +9,7 @@ import type { Goal, Verdict } from '@cairn/state'
 import { client } from '../api.ts'
 import { formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
-import { ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/page-icons.tsx'
 import './goal-card.css'
 
 const WORDS: Record<Goal['status'] | Verdict['result'], string> = {

@@ -8,6 +8,7 @@ import { BoardItem } from './board-item.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { CommandReply } from './command-reply.tsx'
 import { ExpertCard } from './expert-card.tsx'
+import { HistoryItem } from './history-item.tsx'
 import { NoticeItem } from './notice-item.tsx'
 import { QuestionCard } from './question-card.tsx'
 import { ToolCard } from './tool-card.tsx'
@@ -29,7 +30,9 @@ export const Item = memo(function Item({
 }) {
   switch (item.kind) {
     case 'user':
-      return <UserItem item={item} />
+      return <UserItem sessionId={sessionId} item={item} />
+    case 'history':
+      return <HistoryItem item={item} />
     case 'answer':
       return item.finish_reason === 'command' ? (
         <CommandReply item={item} />

@@ -2,7 +2,7 @@
 import { memo } from 'react'
 import type { SessionView } from '@cairn/state'
 import { ExactText } from '../ui/exact-text.tsx'
-import { ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/page-icons.tsx'
 
 type Props = { plan: SessionView['plan']; onOpen: () => void }
 

@@ -1,13 +1,8 @@
 /** A question of the agent, answered in place: a choice, or words of one's own. */
-import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, memo, useState } from 'react'
-import { Button, Input, Label, Radio, RadioGroup, TextField } from 'react-aria-components'
-import { type Question, visibleText } from '@cairn/protocol'
-import { client } from '../api.ts'
-import { ExactText } from '../ui/exact-text.tsx'
+import { memo } from 'react'
+import { visibleText } from '@cairn/protocol'
 import type { ItemOf } from './chat-item.ts'
-
-const OTHER = 'other'
+import { QuestionForm } from './question-form.tsx'
 
 export const QuestionCard = memo(function QuestionCard({
   sessionId,
@@ -28,7 +23,7 @@ export const QuestionCard = memo(function QuestionCard({
       <h2>{state === 'open' ? 'The agent asks' : state === 'answered' ? 'Answered' : 'Passed over'}</h2>
       {item.context !== null && <p className="muted">{visibleText(item.context)}</p>}
       {state === 'open' ? (
-        <QuestionForm sessionId={sessionId} item={item} />
+        <QuestionForm sessionId={sessionId} callId={item.tool_call_id} questions={item.questions} />
       ) : (
         <dl className="answers">
           {item.questions.map(question => (
@@ -47,109 +42,3 @@ export const QuestionCard = memo(function QuestionCard({
     </section>
   )
 })
-
-/** What was picked and written for one question. */
-type Entry = { pick: string | null; written: string }
-const NO_ENTRY: Entry = { pick: null, written: '' }
-
-/** The answer that an entry stands for; empty while there is none. */
-function answerOf({ choices = [] }: Question, { pick, written }: Entry): string {
-  if (choices.length === 0 || pick === OTHER) return written.trim()
-  return pick === null ? '' : (choices[Number(pick)]?.label ?? '')
-}
-
-function QuestionForm({ sessionId, item }: { sessionId: string; item: ItemOf<'question'> }) {
-  const [entries, setEntries] = useState<Record<number, Entry>>({})
-  const answer = useMutation({
-    mutationFn: (responses: { question: string; answer: string }[]) =>
-      client.call('answerQuestion', {
-        params: { id: sessionId, tool_call_id: item.tool_call_id },
-        body: { responses },
-      }),
-  })
-  const responses = item.questions.map((question, i) => ({
-    question: question.prompt,
-    answer: answerOf(question, entries[i] ?? NO_ENTRY),
-  }))
-  const isComplete = responses.every(({ answer }) => answer !== '')
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (isComplete) answer.mutate(responses)
-  }
-  return (
-    <form onSubmit={submit} className="question-form">
-      {item.questions.map((question, i) => (
-        <QuestionField
-          key={question.prompt}
-          question={question}
-          entry={entries[i] ?? NO_ENTRY}
-          onChange={entry => setEntries({ ...entries, [i]: entry })}
-        />
-      ))}
-      <div className="actions">
-        <Button
-          className="button primary"
-          type="submit"
-          isDisabled={!isComplete || answer.isPending}
-          data-testid="question-submit"
-        >
-          Answer
-        </Button>
-      </div>
-    </form>
-  )
-}
-
-function QuestionField({
-  question,
-  entry,
-  onChange,
-}: {
-  question: Question
-  entry: Entry
-  onChange: (entry: Entry) => void
-}) {
-  const write = (written: string) => onChange({ ...entry, written })
-  const field = <Input className="input" placeholder="Your answer" data-testid="question-text" />
-  const { choices = [] } = question
-  if (choices.length === 0)
-    return (
-      <TextField className="field" value={entry.written} onChange={write}>
-        <Label>{visibleText(question.prompt)}</Label>
-        {field}
-      </TextField>
-    )
-  return (
-    <div>
-      <RadioGroup className="choices" value={entry.pick} onChange={pick => onChange({ ...entry, pick })}>
-        <Label>{visibleText(question.prompt)}</Label>
-        {choices.map((choice, c) => (
-          <Radio key={choice.label} value={String(c)} className="choice" data-testid="question-choice">
-            <span className="choice-label">
-              <ExactText text={choice.label} />
-            </span>
-            {choice.description !== undefined && (
-              <span className="choice-about">{visibleText(choice.description)}</span>
-            )}
-          </Radio>
-        ))}
-        {question.allow_other !== false && (
-          <Radio value={OTHER} className="choice" data-testid="question-other">
-            <span className="choice-label">Something else</span>
-          </Radio>
-        )}
-      </RadioGroup>
-      {entry.pick === OTHER && (
-        <TextField
-          className="field"
-          aria-label="Your own answer"
-          value={entry.written}
-          onChange={write}
-          autoFocus
-        >
-          {field}
-        </TextField>
-      )}
-    </div>
-  )
-}

@@ -5,7 +5,7 @@
 import { memo, useState } from 'react'
 import type { Saga, SagaStep } from '@cairn/state'
 import { plural } from '../format.ts'
-import { ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/page-icons.tsx'
 import './saga-card.css'
 
 const STEP: Record<SagaStep['state'], { sign: string; word: string }> = {

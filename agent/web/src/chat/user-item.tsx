@@ -1,10 +1,11 @@
 /** A message of the user; what the server says in their place is marked as such. */
-import { memo } from 'react'
+import { memo, useState } from 'react'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
-import { FileIcon } from '../ui/icons.tsx'
+import { FileIcon, PencilIcon } from '../ui/page-icons.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
+import { EditMessage } from './edit-message.tsx'
 
 /** What the server says, in words for people. */
 const SYNTHETIC: Readonly<Record<string, string>> = {
@@ -12,7 +13,11 @@ const SYNTHETIC: Readonly<Record<string, string>> = {
   outcome_continuation: 'The agent goes on towards its goal',
 }
 
-export const UserItem = memo(function UserItem({ item }: { item: ItemOf<'user'> }) {
+type Props = { sessionId: string; item: ItemOf<'user'> }
+
+export const UserItem = memo(function UserItem({ sessionId, item }: Props) {
+  const [isEditing, setEditing] = useState(false)
+  if (isEditing) return <EditMessage sessionId={sessionId} item={item} onDone={() => setEditing(false)} />
   if (item.synthetic !== null) {
     return (
       <details className="synthetic" data-testid="synthetic-message">
@@ -45,9 +50,24 @@ export const UserItem = memo(function UserItem({ item }: { item: ItemOf<'user'> 
           />
         ))}
       </article>
+      {item.unanswered === true && (
+        <p className="user-foot faint" data-testid="unanswered">
+          Stopped before an answer: the agent reads it in its next turn.
+        </p>
+      )}
       <p className="user-foot said-at">
         <TimeOf at={item.created_at} />
         <CopyButton text={item.content} name="Copy the message" />
+        <button
+          type="button"
+          className="button quiet square small"
+          aria-label="Edit and send again"
+          title="Edit and send again"
+          onClick={() => setEditing(true)}
+          data-testid="edit-message"
+        >
+          <PencilIcon />
+        </button>
       </p>
     </>
   )

@@ -1,5 +1,6 @@
 /** What goes along with the message, as chips that can be taken away. */
-import { CloseIcon, FileIcon } from '../ui/icons.tsx'
+import { CloseIcon } from '../ui/icons.tsx'
+import { FileIcon } from '../ui/page-icons.tsx'
 import type { Attached } from './use-attachments.ts'
 
 type Props = { attached: readonly Attached[]; onRemove: (id: number) => void }

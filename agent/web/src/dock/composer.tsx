@@ -5,6 +5,7 @@
 import { type ChangeEvent, type ClipboardEvent, type DragEvent, useRef } from 'react'
 import type { Question } from '@cairn/protocol'
 import { AttachIcon, SendIcon, StopIcon } from '../ui/page-icons.tsx'
+import { ArchivedNote } from './archived-note.tsx'
 import { AskedHint, Choices } from './asked.tsx'
 import { AttachedList } from './attached-list.tsx'
 import { CompletionList, LIST_ID, optionId } from './completion-list.tsx'
@@ -28,11 +29,7 @@ export type ComposerProps = {
 type Composing = ReturnType<typeof useComposer>
 
 export function Composer(props: ComposerProps) {
-  return props.isArchived ? (
-    <p className="composer-closed muted">This session is archived. Its log can be read, not continued.</p>
-  ) : (
-    <OpenComposer {...props} />
-  )
+  return props.isArchived ? <ArchivedNote sessionId={props.sessionId} /> : <OpenComposer {...props} />
 }
 
 function OpenComposer(props: ComposerProps) {

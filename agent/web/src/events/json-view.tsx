@@ -2,7 +2,7 @@
 import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from 'react'
 import { formatSize } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
-import { ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/page-icons.tsx'
 import { toggled } from './filter.ts'
 import { type JsonLine, flattenJson } from './json-tree.ts'
 

@@ -5,12 +5,13 @@ import { type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { GateArgumentsView, useGateArguments } from '../decisions/gate-arguments.tsx'
 import { proposedSkill, SkillText } from '../decisions/proposal.tsx'
-import { formatAgo } from '../format.ts'
+import { formatAgo } from '../ui/use-now.ts'
+import { Markdown } from '../markdown/markdown.tsx'
 import { needsAnswer } from '../queries.ts'
 import { blockedTaskOf } from '../tasks/blocked-item.ts'
-import { FromWorker } from './from-worker.tsx'
 import { ItemActions } from './item-actions.tsx'
 import { Outcome } from './outcome.tsx'
+import { RaisedIn } from './raised-in.tsx'
 
 const KINDS: Record<InboxKind, string> = {
   input_required: 'Question',
@@ -35,7 +36,7 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
       data-testid="inbox-item"
       data-kind={item.kind}
       data-status={item.status}
-      data-unread={item.read_at === null || undefined}
+      data-unread={(item.read_at === null && item.status === 'pending') || undefined}
     >
       <header>
         <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>
@@ -46,8 +47,13 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
           {formatAgo(item.created_at, now)}
         </time>
       </header>
-      {item.root_session_id !== item.session_id && <FromWorker item={item} />}
-      {text !== null && text !== '' && !isSaid && <p className="inbox-body">{visibleText(text)}</p>}
+      <RaisedIn item={item} />
+      {text !== null && text !== '' && !isSaid && (
+        <div className="inbox-body">
+          {/* What the agent wrote as an answer; its other texts are plain. */}
+          {item.kind === 'task_complete' ? <Markdown text={visibleText(text)} /> : visibleText(text)}
+        </div>
+      )}
       {item.kind === 'governance_gate' && <GateArgumentsView {...shown} />}
       {skill !== null && <SkillText skill={skill} />}
       <footer>
@@ -73,6 +79,7 @@ function Origin({ item }: { item: InboxItem }) {
         className="json-link"
         to="/sessions/$sessionId"
         params={{ sessionId: item.session_id }}
+        aria-label={`Open the session ${visibleText(item.session_title ?? '')}`.trim()}
         onClick={() => {
           if (item.read_at === null) read.mutate()
         }}

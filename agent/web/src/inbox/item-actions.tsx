@@ -2,8 +2,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
-import type { InboxItem } from '@cairn/protocol'
+import type { EventData, InboxItem } from '@cairn/protocol'
 import { client } from '../api.ts'
+import { QuestionForm } from '../chat/question-form.tsx'
 import type { GateArguments } from '../decisions/gate-arguments.tsx'
 import { ProposalButtons, proposedSkill } from '../decisions/proposal.tsx'
 import { AnswerTask } from '../tasks/answer-task.tsx'
@@ -32,15 +33,23 @@ export function ItemActions({ item, shown }: { item: InboxItem; shown: GateArgum
       )
     }
     case 'input_required':
-      return (
-        <Link className="button primary" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>
-          Answer
-        </Link>
-      )
+      return <AnswerQuestion item={item} />
     case 'task_complete':
     case 'progress_checkin':
       return <AcknowledgeButton item={item} />
   }
+}
+
+/** The payload is the event's own data. */
+function AnswerQuestion({ item }: { item: InboxItem }) {
+  const { tool_call_id, questions } = item.payload as Partial<EventData<'inbox.input_required'>>
+  return tool_call_id === undefined || questions === undefined ? (
+    <Link className="button primary" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>
+      Answer
+    </Link>
+  ) : (
+    <QuestionForm sessionId={item.session_id} callId={tool_call_id} questions={questions} />
+  )
 }
 
 function GateButtons({ item, shown }: { item: InboxItem; shown: GateArguments }) {

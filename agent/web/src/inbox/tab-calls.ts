@@ -1,6 +1,6 @@
 /** What waits is told to a person who looks elsewhere: on the tab, and by notifications if they want them. */
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect } from 'react'
 import { inboxQuery, needsAnswer } from '../queries.ts'
 import { wantsNotices } from './notices.ts'
 
@@ -30,13 +30,8 @@ export function useTabCount(count: number): void {
 /** One notification for each item that begins to wait while the page is out of sight. */
 export function useNotices(): void {
   const { data } = useQuery(inboxQuery('pending'))
-  const known = useRef<Set<string> | null>(null)
   useEffect(() => {
-    if (data === undefined) return
-    const waiting = data.filter(needsAnswer)
-    const fresh = known.current === null ? [] : waiting.filter(({ id }) => !known.current?.has(id))
-    known.current = new Set(waiting.map(({ id }) => id))
-    if (fresh.length === 0 || document.visibilityState === 'visible' || !wantsNotices()) return
-    void import('./show-notices.ts').then(({ showNotices }) => showNotices(fresh))
+    if (data !== undefined && wantsNotices())
+      void import('./show-notices.ts').then(({ showFresh }) => showFresh(data.filter(needsAnswer)))
   }, [data])
 }

@@ -1,6 +1,6 @@
 /** Email and password, or the one-time link printed by the server on its first start. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect } from 'react'
 import type { BodyOf } from '@cairn/protocol'
 import { describeError, unrenewed } from '../api.ts'
@@ -11,8 +11,9 @@ import { takeToken } from './link-token.ts'
 import './login.css'
 
 export function LoginPage() {
-  const { next } = useSearch({ from: '/login' })
+  const { next, ended } = useSearch({ from: '/login' })
   const navigate = useNavigate()
+  const router = useRouter()
   const queries = useQueryClient()
   const login = useMutation({
     mutationFn: (body: BodyOf<'login'>) => unrenewed.call('login', { body }),
@@ -20,7 +21,9 @@ export function LoginPage() {
     onSuccess: async () => {
       forgetLogs()
       queries.clear()
-      await navigate({ to: next ?? '/sessions', replace: true })
+      if (next === undefined) await navigate({ to: '/sessions', replace: true })
+      // An address with what it shows, not only a path.
+      else router.history.replace(next)
     },
   })
   const { mutate } = login
@@ -41,30 +44,12 @@ export function LoginPage() {
           <CairnMark />
           <h1>Cairn</h1>
         </div>
-        <div className="field">
-          <label htmlFor="login-email">Email</label>
-          <input
-            id="login-email"
-            className="input"
-            name="email"
-            type="email"
-            autoComplete="username"
-            required
-            data-testid="login-email"
-          />
-        </div>
-        <div className="field">
-          <label htmlFor="login-password">Password</label>
-          <input
-            id="login-password"
-            className="input"
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            required
-            data-testid="login-password"
-          />
-        </div>
+        {ended === true && !login.isError && (
+          <p role="status" data-testid="login-ended">
+            Your login ended. Log in again and you come back to where you were.
+          </p>
+        )}
+        <Fields />
         {login.isError && (
           <p className="inline-error" role="alert" data-testid="login-error">
             {describeError(login.error)}
@@ -79,7 +64,8 @@ export function LoginPage() {
           {login.isPending ? 'Logging in …' : 'Log in'}
         </button>
         <p className="faint">
-          The first time, open the login link that the server printed when it started. It works once.
+          Without a password, open a login link: the server printed one when it first started, and{' '}
+          <code>cairn login</code> prints another. It works once.
         </p>
       </form>
       <div className="login-theme">
@@ -88,3 +74,32 @@ export function LoginPage() {
     </main>
   )
 }
+
+const Fields = () => (
+  <>
+    <div className="field">
+      <label htmlFor="login-email">Email</label>
+      <input
+        id="login-email"
+        className="input"
+        name="email"
+        type="email"
+        autoComplete="username"
+        required
+        data-testid="login-email"
+      />
+    </div>
+    <div className="field">
+      <label htmlFor="login-password">Password</label>
+      <input
+        id="login-password"
+        className="input"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        required
+        data-testid="login-password"
+      />
+    </div>
+  </>
+)

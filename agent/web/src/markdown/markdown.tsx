@@ -3,6 +3,7 @@
  * they were.
  */
 import { lazy, memo, Suspense } from 'react'
+import './markdown.css'
 
 const Rendered = lazy(() => import('./markdown-rendered.tsx'))
 

@@ -50,14 +50,17 @@ const edge = (x1: number, y1: number, x2: number, y2: number): string => {
   return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`
 }
 
+/** So many characters of a goal stand in its box; the rest is its tooltip. */
+const SHOWN = 24
+
 function Node({ task, x, y }: { task: TaskView; x: number; y: number }) {
   const goal = visibleText(task.goal)
   const box = (
     <g className="task-node" data-status={task.status}>
-      <title>{`${goal} (${task.status})`}</title>
+      {oneLine(goal, SHOWN) !== goal && <title>{goal}</title>}
       <rect x={x} y={y} width={WIDTH} height={HEIGHT} rx={8} />
       <text x={x + 10} y={y + 18}>
-        {oneLine(goal, 24)}
+        {oneLine(goal, SHOWN)}
       </text>
       <text x={x + 10} y={y + 34} className="task-status">
         {task.status}
@@ -68,11 +71,7 @@ function Node({ task, x, y }: { task: TaskView; x: number; y: number }) {
   return task.worker_id === null ? (
     box
   ) : (
-    <Link
-      to="/sessions/$sessionId"
-      params={{ sessionId: task.worker_id }}
-      aria-label={`${goal}, ${task.status}`}
-    >
+    <Link to="/sessions/$sessionId" params={{ sessionId: task.worker_id }}>
       {box}
     </Link>
   )

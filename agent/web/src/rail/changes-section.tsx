@@ -7,7 +7,7 @@ import { plural } from '../format.ts'
 import { checkpointQuery, fileQuery } from '../queries.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
 import { ExactText } from '../ui/exact-text.tsx'
-import { ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/page-icons.tsx'
 import { type ChangedFile, changedFiles } from './changes.ts'
 import { TurnPicker } from './turn-picker.tsx'
 

@@ -7,10 +7,9 @@ import { languageOfFile } from '../code/language.ts'
 import { formatSize } from '../format.ts'
 import { fileQuery, treeQuery } from '../queries.ts'
 import { ExactText } from '../ui/exact-text.tsx'
-import { BackIcon, ChevronIcon, FileIcon } from '../ui/icons.tsx'
-import { TailIcon } from '../ui/page-icons.tsx'
+import { BackIcon, ChevronIcon, FileIcon, TailIcon } from '../ui/page-icons.tsx'
 import { type Folder, folderOf } from './file-tree.ts'
-import { saveFile } from './save-file.ts'
+import { saveFile } from '../ui/save-file.ts'
 
 type Props = { sessionId: string; revision: number }
 

@@ -33,6 +33,7 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
             className={session.state.startsWith('needs_') ? 'badge waiting' : undefined}
           >
             {stateWord(session)}
+            {isCut(log.connection) && ', when last heard'}
           </span>
         )}
         <ConnectionBadge log={log} />
@@ -65,6 +66,10 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
     </div>
   )
 }
+
+/** The page hears the server no more: what it shows may be over. */
+const isCut = (connection: FollowedSession['connection']): boolean =>
+  connection === 'reconnecting' || connection === 'draining' || connection === 'failed'
 
 function ContextGauge({ used, window }: { used: number; window: number }) {
   const text = `Context: ${formatCount(used)} of ${formatCount(window)} tokens`

@@ -6,7 +6,8 @@ import type { Session } from '@cairn/protocol'
 import { describeError, isMissing } from '../api.ts'
 import { noteSession, sessionQuery } from '../queries.ts'
 import { titleMark } from '../sessions/session-state.tsx'
-import { BackIcon } from '../ui/icons.tsx'
+import { PasswordOffer } from '../password/password-offer.tsx'
+import { BackIcon } from '../ui/page-icons.tsx'
 import { isSection, type Section } from '../rail/sections.ts'
 import { ChatTab } from '../chat/chat-tab.tsx'
 import type { FollowedSession } from './followed-session.ts'
@@ -78,6 +79,7 @@ function OpenSession({ id }: { id: string }) {
           onRail={open === 'chat' ? () => showSection(section === null ? lastSection : null) : null}
         />
       </header>
+      <PasswordOffer />
       <div {...panelProps(open)}>
         {open === 'chat' ? (
           <>

@@ -1,4 +1,4 @@
-/** Renaming and archiving a session. Apart from session-actions.tsx: the first page shows neither. */
+/** Renaming and archiving a session. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
@@ -10,8 +10,7 @@ import { ModalDialog } from '../ui/modal.tsx'
 
 type Props = { session: Session; asking: 'rename' | 'archive'; onDone: () => void }
 
-// React.lazy takes a default export only.
-export default function SessionDialog({ session, asking, onDone }: Props) {
+export function SessionDialog({ session, asking, onDone }: Props) {
   const Form = asking === 'rename' ? RenameForm : ArchiveForm
   return (
     <ModalDialog onClose={onDone}>
@@ -84,8 +83,8 @@ function ArchiveForm({ session, onDone }: FormProps) {
     <>
       <Heading slot="title">Archive “{session.title ?? 'Untitled session'}”?</Heading>
       <p className="muted">
-        A running turn stops, and the child sessions are archived with it. The log stays and can still be
-        read.
+        A running turn stops, and the child sessions are archived with it. The files of its workspace are
+        removed. The log stays and can be read, and the session can be brought back.
       </p>
       <div className="actions">
         <Button className="button" onPress={onDone} autoFocus>

@@ -1,8 +1,8 @@
 /** One session of the list: what it does, what it is called, and what it has cost. */
 import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent, ReactNode } from 'react'
-import { type Session, waitsFor } from '@cairn/protocol'
-import { formatAgo, formatSpent, formatTokens, plural } from '../format.ts'
+import { formatSpent, formatTokens, plural, type Session, waitsFor } from '@cairn/protocol'
+import { formatAgo } from '../ui/use-now.ts'
 import { SessionActions } from './session-actions.tsx'
 import { NeedsBadge, StateDot, stateWord } from './session-state.tsx'
 

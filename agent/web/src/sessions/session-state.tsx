@@ -1,6 +1,5 @@
 /** What a session does or waits for, as dot, word and badge. Colour is never the only sign. */
-import { type Session, type SessionState, waitsFor } from '@cairn/protocol'
-import { plural } from '../format.ts'
+import { plural, type Session, type SessionState, waitsFor } from '@cairn/protocol'
 
 type Told = Pick<Session, 'state' | 'status' | 'open_children'>
 

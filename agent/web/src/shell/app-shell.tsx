@@ -8,6 +8,7 @@ import { SessionList } from '../sessions/session-list.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { CairnMark, ClockIcon, InboxIcon, MissionIcon } from '../ui/icons.tsx'
+import { usePalette } from './use-palette.tsx'
 import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
 import { useMediaQuery } from '../ui/use-media-query.ts'
@@ -17,6 +18,7 @@ export function AppShell() {
   useInboxLive()
   useTabCount(useInboxCount())
   useNotices()
+  const palette = usePalette()
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: about } = useQuery(aboutQuery)
   const isList = path.replace(/\/$/, '') === '/sessions'
@@ -38,18 +40,7 @@ export function AppShell() {
           <ThemeToggle />
           <AccountMenu />
         </header>
-        <nav className="sidebar-nav" aria-label="Main">
-          <NewSession />
-          <InboxLink />
-          <Link to="/missions" className="nav-link" data-testid="nav-missions">
-            <MissionIcon />
-            <span>Missions</span>
-          </Link>
-          <Link to="/schedules" className="nav-link" data-testid="nav-schedules">
-            <ClockIcon />
-            <span>Schedules</span>
-          </Link>
-        </nav>
+        <Nav />
         <SessionList />
         {about?.demo && (
           <p className="demo-note" data-testid="demo-notice">
@@ -62,6 +53,7 @@ export function AppShell() {
       <main className="page" id="page">
         <Outlet />
       </main>
+      {palette}
     </div>
   )
 }
@@ -79,5 +71,22 @@ function InboxLink() {
         </span>
       )}
     </Link>
+  )
+}
+
+function Nav() {
+  return (
+    <nav className="sidebar-nav" aria-label="Main">
+      <NewSession />
+      <InboxLink />
+      <Link to="/missions" className="nav-link" data-testid="nav-missions">
+        <MissionIcon />
+        <span>Missions</span>
+      </Link>
+      <Link to="/schedules" className="nav-link" data-testid="nav-schedules">
+        <ClockIcon />
+        <span>Schedules</span>
+      </Link>
+    </nav>
   )
 }

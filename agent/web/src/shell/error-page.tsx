@@ -1,6 +1,5 @@
 /** What stands in for a page that cannot be shown. */
 import type { ErrorComponentProps } from '@tanstack/react-router'
-import { Link } from '@tanstack/react-router'
 import { describeError } from '../api.ts'
 import { AlertIcon } from '../ui/icons.tsx'
 
@@ -13,17 +12,6 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
       <button type="button" className="button" onClick={reset}>
         Try again
       </button>
-    </div>
-  )
-}
-
-export function NotFoundPage() {
-  return (
-    <div className="empty">
-      <h1>There is nothing at this address</h1>
-      <Link to="/sessions" className="button">
-        To the sessions
-      </Link>
     </div>
   )
 }

@@ -1,6 +1,7 @@
 /** Copies a text, and says that it did. */
 import { useEffect, useState } from 'react'
-import { CheckIcon, CopyIcon } from './icons.tsx'
+import { CheckIcon } from './icons.tsx'
+import { CopyIcon } from './page-icons.tsx'
 import { sayError } from './toasts.tsx'
 
 /** So long the button says that the text was copied. */

@@ -1,12 +1,28 @@
-/** The open menu of a button. Apart from menu-button.tsx: the first page has no menu open. */
-import type { RefObject } from 'react'
+/** The open menu of a button. Apart from the button: the first page has no menu open. */
+import { type ReactNode, type RefObject, useRef } from 'react'
 import { Menu, MenuItem, Popover } from 'react-aria-components'
-import type { MenuSpec } from './menu-button.tsx'
 
-type Props = { menu: MenuSpec; button: RefObject<HTMLButtonElement | null>; onClose: () => void }
+export type MenuEntry = { id: string; text: string; icon?: ReactNode; detail?: string; testId?: string }
+type MenuSpec = {
+  label: string
+  entries: readonly MenuEntry[]
+  disabled?: readonly string[]
+  /** Above the entries. */
+  head?: ReactNode
+  placement?: 'bottom start' | 'bottom end'
+  onChoose: (id: string) => void
+}
+
+type Props = {
+  menu: MenuSpec
+  button: RefObject<HTMLButtonElement | null>
+  /** It was left without a choice; who is told of a choice closes it. */
+  onClose: () => void
+}
 
 // React.lazy takes a default export only.
 export default function MenuPopover({ menu, button, onClose }: Props) {
+  const isChosen = useRef(false)
   return (
     <Popover
       className="popover"
@@ -14,7 +30,7 @@ export default function MenuPopover({ menu, button, onClose }: Props) {
       triggerRef={button}
       isOpen
       onOpenChange={isOpen => {
-        if (!isOpen) onClose()
+        if (!isOpen && !isChosen.current) onClose()
       }}
     >
       {menu.head}
@@ -24,10 +40,9 @@ export default function MenuPopover({ menu, button, onClose }: Props) {
         autoFocus="first"
         disabledKeys={menu.disabled ?? []}
         onAction={key => {
-          onClose()
+          isChosen.current = true
           menu.onChoose(String(key))
         }}
-        onClose={onClose}
       >
         {menu.entries.map(({ id, text, icon, detail, testId }) => (
           <MenuItem key={id} id={id} textValue={text} className="menu-item" data-testid={testId}>

@@ -5,10 +5,13 @@ import { Dialog, Modal, ModalOverlay } from 'react-aria-components'
 export function ModalDialog({
   onClose,
   className = 'modal',
+  label,
   children,
 }: {
   onClose: () => void
   className?: string
+  /** Of a dialog without a heading. */
+  label?: string
   children: ReactNode
 }) {
   return (
@@ -21,7 +24,7 @@ export function ModalDialog({
       isDismissable
     >
       <Modal className={className}>
-        <Dialog>{children}</Dialog>
+        <Dialog {...(label === undefined ? {} : { 'aria-label': label })}>{children}</Dialog>
       </Modal>
     </ModalOverlay>
   )

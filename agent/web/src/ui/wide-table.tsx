@@ -1,7 +1,7 @@
 /** A table that says that there is more of it at the side, with its rows to copy as CSV. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { plural } from '../format.ts'
-import { CopyIcon } from './icons.tsx'
+import { CopyIcon } from './page-icons.tsx'
 import { scrollRegion } from './scroll-region.ts'
 import { say, sayError } from './toasts.tsx'
 import './wide-table.css'

@@ -17,11 +17,6 @@ export function readToken(text: string): { index: number; at: number } | null {
 
 export type ModelReport = { port: number } | { answered: number }
 
-export type ServiceStart = { modelUrl: string; dir: string }
-/** CPU of all threads since the start, and the most memory that the process had so far. */
-export type ServiceUsage = { cpu_ms: number; peak_rss_mb: number }
-export type ServiceReport = { url: string; token: string } | ServiceUsage
-
 export type LoadJob = { url: string; token: string; turns: number }
 /** Milliseconds; each list has one entry for what its name says. */
 export type LoadReport = {

@@ -1,0 +1,101 @@
+/** Connections to messaging platforms, made and ended by administrators of their organisation. */
+import type { ChannelConnection } from '@cairn/log'
+import { type AnswerOf, AppError, channelForms as forms } from '@cairn/protocol'
+import {
+  changeConnection,
+  type ConnectionDeps,
+  createConnection,
+  DEFAULT_AGENT,
+  deleteConnection,
+  planTestMessage,
+  shownSettings,
+} from '@cairn/sessions'
+import type { Services } from '../deps.ts'
+import type { Handler } from '../handler.ts'
+import { findConnection } from './find-connection.ts'
+
+const iso = (at: number): string => new Date(at).toISOString()
+const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
+
+type Shown = AnswerOf<'listChannels'>['channels'][number]
+
+async function shown({ store }: Services, connection: ChannelConnection): Promise<Shown> {
+  const { id, name, platform, state, state_since, last_error, last_error_at, origin } = connection
+  const { dead, last_in, last_out, waiting_since } = await store.channels.connectionFigures(id)
+  return {
+    id,
+    name,
+    platform,
+    state,
+    state_since: iso(state_since),
+    last_error,
+    last_error_at: isoOrNull(last_error_at),
+    dead_letters: dead,
+    last_in_at: isoOrNull(last_in),
+    last_out_at: isoOrNull(last_out),
+    waiting_since: isoOrNull(waiting_since),
+    webhook_path: `/v1/channels/${id}/webhook`,
+    origin,
+  }
+}
+const detailed = async (
+  services: Services,
+  connection: ChannelConnection,
+): Promise<AnswerOf<'getChannel'>> => ({
+  ...(await shown(services, connection)),
+  ...shownSettings(connection),
+})
+
+function depsOf({ store, newId, config, connections }: Services): ConnectionDeps {
+  if (connections === undefined)
+    throw new AppError('wrong_state', 'This server runs no channels: ask one that does.')
+  const agents = [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])]
+  return { store, newId, agents, ...connections }
+}
+
+export const listChannels: Handler<'listChannels'> = async ({ services, principal }) => {
+  const connections = await services.store.channels.listConnections(principal.org_id)
+  return { channels: await Promise.all(connections.map(each => shown(services, each))) }
+}
+
+export const channelForms: Handler<'channelForms'> = () => Promise.resolve({ forms: forms() })
+
+export const createChannel: Handler<'createChannel'> = async ({ services, principal, body }) => {
+  const id = await createConnection(depsOf(services), principal, body)
+  return detailed(services, await findConnection(services, principal, id))
+}
+
+export const getChannel: Handler<'getChannel'> = async ({ services, principal, params }) =>
+  detailed(services, await findConnection(services, principal, params.channel_id))
+
+export const changeChannel: Handler<'changeChannel'> = async ({ services, principal, params, body }) => {
+  const connection = await findConnection(services, principal, params.channel_id)
+  const { settings, secrets } = body
+  await changeConnection(depsOf(services), connection, {
+    ...(settings === undefined ? {} : { settings }),
+    ...(secrets === undefined ? {} : { secrets }),
+  })
+  return detailed(services, await findConnection(services, principal, params.channel_id))
+}
+
+export const deleteChannel: Handler<'deleteChannel'> = async ({ services, principal, params }) => {
+  await deleteConnection(services, await findConnection(services, principal, params.channel_id))
+  return undefined
+}
+
+export const enableChannel: Handler<'enableChannel'> = async ({ services, principal, params }) => {
+  const { id } = await findConnection(services, principal, params.channel_id)
+  await services.store.channels.enableConnection(id)
+  return undefined
+}
+
+export const disableChannel: Handler<'disableChannel'> = async ({ services, principal, params }) => {
+  const { id } = await findConnection(services, principal, params.channel_id)
+  await services.store.channels.disableConnection(id)
+  return undefined
+}
+
+export const testChannel: Handler<'testChannel'> = async ({ services, principal, params, body }) => {
+  const connection = await findConnection(services, principal, params.channel_id)
+  return { delivery_id: await planTestMessage(services, connection, body.to) }
+}

@@ -1,0 +1,54 @@
+/** A new session that begins as another did, with a copy of its files as they are now. */
+import { mkdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AppError } from '@cairn/protocol'
+import { forkSession as fork } from '@cairn/sessions'
+import { copyWorkspace, removeTree, RESERVED_DIR, sessionFolder, TooLarge } from '@cairn/workspace'
+import type { Services } from '../deps.ts'
+import type { Handler } from '../handler.ts'
+import { agentNames } from './sessions.ts'
+import { shownSession } from './session-view.ts'
+
+/** As much as a worker's copy may hold. */
+const LIMITS = { max_bytes: 2 * 1024 ** 3, max_files: 100_000 }
+
+export const forkSession: Handler<'forkSession'> = async ({ services, principal, params, body }) => {
+  const source = await services.guard.load(principal, params.id)
+  const copy = `${source.id}.${services.newId()}`
+  await copyFiles(services, source.id, copy)
+  const { workspacesDir } = services
+  try {
+    const made = await fork(services, {
+      source,
+      event_id: body.event_id,
+      agents: agentNames(services),
+      principal,
+    })
+    // Nobody has worked in it yet: its first turn begins with a message to it.
+    await rename(join(workspacesDir, copy), sessionFolder(workspacesDir, made.id))
+    return await shownSession(services, made)
+  } catch (thrown) {
+    await removeTree(workspacesDir, copy)
+    throw thrown
+  }
+}
+
+async function copyFiles({ workspacesDir }: Services, sourceId: string, copy: string): Promise<void> {
+  await mkdir(workspacesDir, { recursive: true, mode: 0o700 })
+  try {
+    await copyWorkspace(sessionFolder(workspacesDir, sourceId), join(workspacesDir, copy), {
+      ...LIMITS,
+      skip: [RESERVED_DIR],
+      keep_bytes: 0,
+      signal: AbortSignal.timeout(60_000),
+      onFile: () => Promise.resolve(),
+    })
+  } catch (thrown) {
+    await removeTree(workspacesDir, copy)
+    if (thrown instanceof TooLarge)
+      throw new AppError('limit_reached', `The session cannot be forked: ${thrown.message}.`, {
+        cause: thrown,
+      })
+    throw thrown
+  }
+}

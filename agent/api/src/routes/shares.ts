@@ -1,0 +1,84 @@
+/**
+ * Links that show one session, read only, to whoever has them (contract 4.18). Off unless the configuration
+ * says how long they live. The token stands in the fragment of the page's address and in the body of the
+ * request, so no log of a server or proxy has it; the store has its hash.
+ */
+import { createRedactor, type SessionRow, type ShareRow } from '@cairn/log'
+import { AppError, decodeEvent } from '@cairn/protocol'
+import { newSecret, sha256 } from '../auth/secrets.ts'
+import type { Services } from '../deps.ts'
+import type { Handler } from '../handler.ts'
+import { sharedEvent } from './shared-event.ts'
+
+/** Tells the token by its looks, wherever one turns up (log/src/redact/secret-prefixes.ts). */
+const PREFIX = 'cairn_sl_'
+const DAY_MS = 24 * 60 * 60 * 1000
+const PAGE = 500
+/** What was stored before a rule for it was known is found now, as in exports. */
+const redact = createRedactor([])
+
+const iso = (at: number): string => new Date(at).toISOString()
+const shown = ({ id, created_by, created_at, expires_at, revoked_at }: ShareRow) => ({
+  id,
+  created_by,
+  created_at: iso(created_at),
+  expires_at: iso(expires_at),
+  revoked_at: revoked_at === null ? null : iso(revoked_at),
+})
+
+export const createShare: Handler<'createShare'> = async ({ services, principal, params }) => {
+  const { store, config, now, newId } = services
+  const session = await services.guard.load(principal, params.id)
+  if (config.auth.share_days === 0)
+    throw new AppError('forbidden', 'This server makes no links of sessions: auth.share_days is 0.')
+  const token = PREFIX + newSecret()
+  const made = await store.accounts.addShare({
+    id: newId(),
+    token_sha256: sha256(token),
+    session_id: session.id,
+    created_by: principal.id,
+    expires_at: now() + config.auth.share_days * DAY_MS,
+  })
+  return { ...shown(made), token }
+}
+
+export const listShares: Handler<'listShares'> = async ({ services, principal, params }) => {
+  await services.guard.check(principal, params.id)
+  return { shares: (await services.store.accounts.listShares(params.id)).map(shown) }
+}
+
+export const revokeShare: Handler<'revokeShare'> = async ({ services, principal, params }) => {
+  await services.guard.check(principal, params.id)
+  const { store, now } = services
+  if (!(await store.accounts.revokeShare(params.id, params.share_id, now())))
+    throw new AppError('not_found', 'There is no such link of this session.')
+  return undefined
+}
+
+/** One answer for a link that never was, has ended, or leads to what is gone: nothing is told apart. */
+async function findShared({ store, config, now }: Services, token: string): Promise<SessionRow> {
+  const gone = new AppError('not_found', 'This link shows nothing: it has ended, or it is not whole.')
+  if (config.auth.share_days === 0 || !token.startsWith(PREFIX)) throw gone
+  const link = await store.accounts.findShare(sha256(token))
+  if (link === null || link.revoked_at !== null || link.expires_at <= now()) throw gone
+  const [session, maker] = [
+    await store.getSession(link.session_id),
+    await store.accounts.getUser(link.created_by),
+  ]
+  if (session === null || session.status === 'archived') throw gone
+  // Who may not see it any more shows it to nobody.
+  const mayShow = maker !== null && maker.disabled_at === null && maker.org_id === session.org_id
+  if (!mayShow || !(maker.admin || session.created_by === maker.id)) throw gone
+  return session
+}
+
+export const readShared: Handler<'readShared'> = async ({ services, body: { token, after } }) => {
+  const session = await findShared(services, token)
+  const stored = await services.store.read(session.id, after, PAGE)
+  return {
+    session: { title: session.title, agent: session.agent, state: session.state },
+    events: stored.flatMap(({ json }) => sharedEvent(decodeEvent(redact(json))) ?? []),
+    last_id: stored.at(-1)?.id ?? after,
+    has_more: stored.length === PAGE,
+  }
+}

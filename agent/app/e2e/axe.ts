@@ -1,0 +1,37 @@
+/** A page as it is against all rules of axe-core: three widths, light and dark. */
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { DESKTOP, PHONE } from './browser.ts'
+
+const SIZES = { desktop: DESKTOP, laptop: { width: 1280, height: 720 }, phone: PHONE }
+const SCHEMES = ['light', 'dark'] as const
+
+type Violation = { id: string; nodes: { html: string; failureSummary: string }[] }
+
+/** What axe finds on the page as it is; each with the first node that has it. */
+async function violationsOf(page: Page): Promise<string[]> {
+  const found = await page.evaluate<Violation[]>(
+    'axe.run(document, { resultTypes: ["violations"] }).then(result => result.violations)',
+  )
+  return found.map(
+    ({ id, nodes }) => `${id} (${nodes.length}): ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary}`,
+  )
+}
+
+/** What it finds at each width and in each scheme; the page is left wide and light. */
+export async function lookWithAxe(page: Page, name: string): Promise<string[]> {
+  // The policy of the site lets no script in but its own; axe comes in by the debugger.
+  await page.evaluate(axe.source)
+  const found: string[] = []
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    await page.setViewportSize(viewport)
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      for (const violation of await violationsOf(page))
+        found.push(`${name} ${size} ${colorScheme}: ${violation}`)
+    }
+  }
+  await page.setViewportSize(DESKTOP)
+  await page.emulateMedia({ colorScheme: 'light' })
+  return found
+}

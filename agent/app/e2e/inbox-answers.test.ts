@@ -1,0 +1,106 @@
+/** The inbox says who asks, where, and takes the answer there; the palette leads to it by keyboard alone. */
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage } from './browser.ts'
+import { cairn, makePlace, startServer } from './server.ts'
+import { isType, newSession, runTurn, say, waitFor } from './session.ts'
+
+const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
+const ask = (prompt: string, choices?: string[]) => ({
+  tool_calls: [
+    {
+      name: 'ask_user_question',
+      arguments: {
+        questions: [{ prompt, ...(choices ? { choices: choices.map(label => ({ label })) } : {}) }],
+      },
+    },
+  ],
+})
+const scenario = {
+  rules: [
+    {
+      when: { user: '^paint' },
+      steps: [ask('Which colour?', ['red', 'blue']), { text: 'Painted **blue**.' }],
+    },
+    { when: { user: '^write' }, steps: [ask('What shall it say?'), { text: 'Written.' }] },
+    { answer: { text: 'Very well.' } },
+  ],
+}
+
+test('a question is answered in the inbox, whose card names the agent and the session', async () => {
+  const server = await startServer(makePlace({ scenario }))
+  const { client } = server
+  const { id: fence } = await client.call('createSession', { body: { title: 'The fence' } })
+  const sign = await newSession(client)
+  await say(client, fence, 'paint it')
+  await say(client, sign, 'write the sign')
+  for (const id of [fence, sign]) await waitFor(client, id, 0, isType('inbox.input_required'))
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await page.goto(`${server.url}/inbox`)
+  const card = (text: string) => by(page, 'inbox-item').filter({ hasText: text })
+  await card('Which colour?').waitFor()
+  expect(await card('Which colour?').locator('[data-testid="from-session"]').textContent()).toBe(
+    'assistant in The fence',
+  )
+  // Named after its first message before any model has found a title.
+  expect(await card('What shall it say?').locator('[data-testid="from-session"]').textContent()).toContain(
+    'write',
+  )
+
+  await card('Which colour?').getByText('blue').click()
+  await card('Which colour?').locator('[data-testid="question-submit"]').click()
+  const answered = await waitFor(client, fence, 0, isType('ask_user_question.response'))
+  expect(answered.data.responses).toMatchObject([{ question: 'Which colour?', answer: 'blue' }])
+  await card('Which colour?').waitFor({ state: 'detached' })
+  await card('What shall it say?').locator('[data-testid="question-text"]').fill('Beware')
+  await page.keyboard.press('Enter')
+  const written = await waitFor(client, sign, 0, isType('ask_user_question.response'))
+  expect(written.data.responses).toMatchObject([{ answer: 'Beware' }])
+  await page.getByText('Nothing waits for you').waitFor()
+  expect(troubles).toEqual([])
+})
+
+test('Ctrl+K leads to sessions, pages and commands; a log is exported as the command line does', async () => {
+  const place = makePlace({ scenario })
+  const server = await startServer(place)
+  const { id } = await server.client.call('createSession', { body: { title: 'Needle alpha' } })
+  await server.client.call('createSession', { body: { title: 'Hay' } })
+  await runTurn(server.client, id, 'hello')
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await by(page, 'session-item').first().waitFor()
+  const choose = async (typed: string, label: string) => {
+    await page.keyboard.press('Control+k')
+    await by(page, 'palette-input').pressSequentially(typed)
+    await by(page, 'palette-option', '[aria-selected="true"]').getByText(label, { exact: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await by(page, 'palette-input').waitFor({ state: 'detached' })
+  }
+  await choose('need', 'Needle alpha')
+  await page.waitForURL(`**/sessions/${id}`)
+  await by(page, 'composer').waitFor()
+  await choose('eve', 'EVENTS')
+  await page.waitForURL(`**/sessions/${id}/events**`)
+  const saved = page.waitForEvent('download')
+  await choose('jsonl', 'Export as JSONL')
+  const { stdout } = await cairn(place, ['export', id])
+  expect(readFileSync(await (await saved).path(), 'utf8')).toBe(stdout)
+  const text = page.waitForEvent('download')
+  await choose('markdown', 'Export as Markdown')
+  const markdown = readFileSync(await (await text).path(), 'utf8')
+  expect(markdown).toContain('# Needle alpha')
+  expect(markdown).toContain('Very well.')
+  await choose('inb', 'Inbox')
+  await page.waitForURL('**/inbox')
+
+  // Archived from the menu, found among the archived, and back.
+  await page.goto(`${server.url}/sessions/${id}`)
+  await server.client.call('archiveSession', { params: { id } })
+  await by(page, 'restore').click()
+  await by(page, 'composer').waitFor()
+  expect((await server.client.call('getSession', { params: { id } })).status).toBe('active')
+  expect(troubles).toEqual([])
+})

@@ -1,0 +1,53 @@
+/** A first visit is offered a password; a login that ends says so, and the next one leads back. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage, takePictures } from './browser.ts'
+import { cairn, makePlace, startServer } from './server.ts'
+import { newSession } from './session.ts'
+
+const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
+
+test('a password is offered on the first visit, and a login that ends leads back to where one was', async () => {
+  const place = makePlace()
+  const server = await startServer(place)
+  const id = await newSession(server.client)
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(`${server.url}/login`)
+  await by(page, 'login-form').waitFor()
+  await takePictures(page, 'login')
+  await page.goto('about:blank')
+  await page.goto(server.loginUrl)
+  await by(page, 'session-item').click()
+  await by(page, 'password-offer').getByText('Set a password').click()
+  await by(page, 'new-password').fill('correct horse battery')
+  await by(page, 'save-password').click()
+  await by(page, 'password-offer').waitFor({ state: 'detached' })
+
+  // In the middle of a page, whose address has more than a path.
+  await page.goto(`${server.url}/sessions/${id}?rail=plan`)
+  await by(page, 'composer').fill('not sent yet')
+  const before = page.url()
+  await page.context().clearCookies()
+  await by(page, 'session-filters').click()
+  await by(page, 'composer').press('Enter')
+  await by(page, 'login-ended').waitFor()
+  await by(page, 'login-email').fill('admin@localhost')
+  await by(page, 'login-password').fill('correct horse battery')
+  await by(page, 'login-submit').click()
+  await page.waitForURL(before)
+  await by(page, 'rail').waitFor()
+  expect(await by(page, 'composer').inputValue(), 'what was typed is there').toBe('not sent yet')
+
+  // Who logs out is told nothing of an end.
+  await by(page, 'account').click()
+  await by(page, 'logout').click()
+  await by(page, 'login-form').waitFor()
+  await page.goto(`${server.url}/inbox`)
+  await by(page, 'login-form').waitFor()
+  expect(await by(page, 'login-ended').count()).toBe(0)
+  // Without a password, the command line prints a link.
+  await page.goto('about:blank')
+  await page.goto((await cairn(place, ['login'])).stdout.trim())
+  await by(page, 'session-item').first().waitFor()
+  expect(troubles.filter(trouble => !trouble.includes('401'))).toEqual([])
+})

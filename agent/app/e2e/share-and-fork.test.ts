@@ -1,0 +1,104 @@
+/** A link shows a session to who has no login; a message is sent in other words, in a session of its own. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage, PHONE, takePictures } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { isType, newSession, readLog, runTurn, waitFor } from './session.ts'
+
+const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
+const scenario = {
+  rules: [
+    {
+      when: { user: '^plant beans' },
+      steps: [
+        { tool_calls: [{ name: 'write_file', arguments: { path: 'beans.md', content: 'red' } }] },
+        { text: 'The **red** ones are planted.' },
+      ],
+    },
+    { when: { user: '^plant peas' }, answer: { text: 'Peas, then.' } },
+    { answer: { text: 'Very well.' } },
+  ],
+}
+
+test('a link shows the chat without a login and without anything to press, until it is ended', async () => {
+  const server = await startServer(makePlace({ scenario, config: { auth: { share_days: 7 } } }))
+  const id = await newSession(server.client)
+  await runTurn(server.client, id, 'plant beans')
+  const browser = await openBrowser()
+  const { page, troubles } = await openPage(browser)
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await page.goto(`${server.url}/sessions/${id}`)
+  const openDialog = async () => {
+    await page.locator('.session-about [data-testid="session-menu"]').click()
+    await page.getByRole('menuitem', { name: 'Share' }).click()
+    await by(page, 'share-make').waitFor()
+  }
+  await openDialog()
+  await by(page, 'share-make').click()
+  const link = await by(page, 'share-link').inputValue()
+
+  // Another browser, which knows nobody here.
+  const { page: stranger, troubles: theirs } = await openPage(browser)
+  const requests: string[] = []
+  stranger.on('request', request => requests.push(request.url()))
+  await stranger.goto(link)
+  await by(stranger, 'shared-answer').getByText('The red ones are planted.').waitFor()
+  expect(await by(stranger, 'shared-user').textContent()).toBe('plant beans')
+  await by(stranger, 'shared-tool').locator('summary').click()
+  await by(stranger, 'shared-tool').getByText('beans.md').first().waitFor()
+  expect(await stranger.locator('textarea, form, [data-testid="composer"]').count(), 'nothing to write').toBe(
+    0,
+  )
+  expect(
+    requests.some(url => url.includes('cairn_sl_')),
+    'the token is in no address that is asked for',
+  ).toBe(false)
+  await takePictures(stranger, 'shared')
+  await stranger.setViewportSize(PHONE)
+  // What is said later is there without a reload.
+  await runTurn(server.client, id, 'thanks')
+  await by(stranger, 'shared-answer').getByText('Very well.').waitFor()
+
+  await by(page, 'share-revoke').click()
+  await by(page, 'share-revoke').waitFor({ state: 'detached' })
+  await by(stranger, 'shared-gone').waitFor()
+  expect(troubles).toEqual([])
+  // The refusal itself is all that went wrong there.
+  expect(theirs.filter(trouble => !trouble.includes('404'))).toEqual([])
+})
+
+test('a message is sent in other words in a fork, and the session stays as it was', async () => {
+  const server = await startServer(makePlace({ scenario }))
+  const id = await newSession(server.client)
+  await runTurn(server.client, id, 'hello')
+  await runTurn(server.client, id, 'plant beans')
+  const before = await readLog(server.client, id)
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await page.goto(`${server.url}/sessions/${id}`)
+  await by(page, 'edit-message').nth(1).click()
+  await by(page, 'edit-text').fill('plant peas')
+  await by(page, 'edit-text').press('Enter')
+  await page.waitForURL(url => !url.pathname.endsWith(id) && url.pathname.startsWith('/sessions/'))
+  await by(page, 'answer').getByText('Peas, then.').waitFor()
+  const fork = page.url().split('/').at(-1)!
+  await by(page, 'history').getByText('Very well.').waitFor()
+  expect(await by(page, 'history').textContent()).not.toContain('beans')
+  const [began] = await readLog(server.client, fork)
+  expect(began).toMatchObject({ data: { synthetic: 'fork', forked_from: { session_id: id } } })
+  expect(await readLog(server.client, id)).toEqual(before)
+
+  // From an answer: the fork rests until somebody says something.
+  await page.goto(`${server.url}/sessions/${id}`)
+  await by(page, 'fork').last().click()
+  await page.waitForURL(url => !url.pathname.endsWith(id) && url.pathname.startsWith('/sessions/'))
+  await by(page, 'history').getByText('The red ones are planted.').waitFor()
+  await by(page, 'composer').fill('thanks')
+  await by(page, 'composer').press('Enter')
+  const other = page.url().split('/').at(-1)!
+  const answered = await waitFor(server.client, other, 0, isType('llm.response'))
+  expect(answered.data.message.content).toBe('Very well.')
+  expect(troubles).toEqual([])
+})

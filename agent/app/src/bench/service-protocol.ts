@@ -1,0 +1,7 @@
+/** What a benchmark and the process of its service say to each other. */
+import type { ConfigInput } from '@cairn/protocol'
+
+export type ServiceStart = { dir: string; config: ConfigInput; env: Record<string, string> }
+/** CPU of all threads since the start, and the most memory that the process had so far. */
+export type ServiceUsage = { cpu_ms: number; peak_rss_mb: number }
+export type ServiceReport = { url: string; token: string } | ServiceUsage

@@ -1,0 +1,46 @@
+/** The service of a benchmark, in a process of its own, so that its CPU and memory are nobody else's. */
+import { join } from 'node:path'
+import { Config } from '@cairn/protocol'
+import { localToken } from '../local/local-admin.ts'
+import { startService } from '../main.ts'
+import { createLogger } from '../serve/logging.ts'
+import type { ServiceReport, ServiceStart } from './service-protocol.ts'
+
+const tell = (report: ServiceReport): void => void process.send?.(report)
+
+async function start({ dir, config, env }: ServiceStart): Promise<void> {
+  const dataDir = join(dir, 'data')
+  const service = await startService({
+    config: Config.parse(config),
+    demo: false,
+    env,
+    database: null,
+    role: 'all',
+    dataDir,
+    workspacesDir: join(dir, 'workspaces'),
+    configDir: dir,
+    host: '127.0.0.1',
+    port: 0,
+    createLog: redact =>
+      createLogger({
+        level: 'error',
+        pretty: false,
+        redact,
+        now: Date.now,
+        write: line => void process.stderr.write(line),
+      }),
+  })
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage()
+    tell({ cpu_ms: (user + system) / 1000, peak_rss_mb: process.resourceUsage().maxRSS / 1024 })
+  })
+  process.once('disconnect', () => void service.stop().finally(() => process.exit(0)))
+  tell({ url: service.url, token: await localToken(dataDir) })
+}
+
+process.once('message', (given: ServiceStart) => {
+  start(given).catch((error: unknown) => {
+    console.error(error)
+    process.exit(1)
+  })
+})

@@ -1,0 +1,33 @@
+/** What connections that administrators make may do: where their secrets are sealed, where calls may go. */
+import { join } from 'node:path'
+import { hostOf, isNamedInternal, urlProblem } from '@cairn/harness/egress'
+import { guardedFetch } from '@cairn/harness/guarded-fetch'
+import { AgentConfig, type Config, type GovernanceConfig } from '@cairn/protocol'
+import { createSealing, DEFAULT_AGENT, type Sealing } from '@cairn/sessions'
+
+export type ConnectionPolicy = {
+  sealing: Sealing
+  urlProblem: (url: string, agent: string | undefined) => string | null
+  guardedFetch: (agent: string) => ReturnType<typeof guardedFetch>
+}
+
+/** Throws where CAIRN_SECRETS_KEY is no key. */
+export function connectionPolicy(
+  { agents }: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  dataDir: string,
+): ConnectionPolicy {
+  const egressOf = (agent = DEFAULT_AGENT): GovernanceConfig['egress'] =>
+    (agents[agent] ?? AgentConfig.parse({})).governance.egress
+  return {
+    sealing: createSealing({ file: join(dataDir, 'secrets.key'), key: env['CAIRN_SECRETS_KEY'] }),
+    guardedFetch: agent => guardedFetch(egressOf(agent)),
+    urlProblem(url, agent) {
+      const egress = egressOf(agent)
+      const parsed = new URL(url)
+      if (parsed.protocol !== 'https:' && !isNamedInternal(hostOf(parsed), egress))
+        return 'must be an https URL, or of a host that egress.internal names'
+      return urlProblem(url, egress)
+    },
+  }
+}

@@ -1,0 +1,31 @@
+/** Whether the connections of a configuration can work, before anything runs. */
+import { asError, type Config } from '@cairn/protocol'
+import { createAdapter, type Env, sharedSecretOf } from './platforms.ts'
+
+const CHECK_MS = 20_000
+
+/** `problem`: in words for the operator; null: nothing was found. `isTried`: its servers were asked. */
+export type CheckedChannel = { name: string; problem: string | null; isTried: boolean }
+
+export const checkChannels = (
+  { channels }: Pick<Config, 'channels'>,
+  env: Env,
+  now: () => number,
+): Promise<CheckedChannel[]> =>
+  Promise.all(
+    Object.entries(channels).map(async ([name, settings]) => {
+      try {
+        const shared = sharedSecretOf(settings, env)
+        const [twin] = Object.keys(channels).filter(
+          other =>
+            other !== name && shared !== '' && sharedSecretOf(channels[other] ?? settings, env) === shared,
+        )
+        if (twin !== undefined) throw new Error(`it shares its account or secret with the channel ${twin}`)
+        const adapter = createAdapter(settings, { id: name, env, now, fetch })
+        await adapter.check?.(AbortSignal.timeout(CHECK_MS))
+        return { name, problem: null, isTried: adapter.check !== undefined }
+      } catch (thrown) {
+        return { name, problem: asError(thrown).message, isTried: true }
+      }
+    }),
+  )

@@ -1,0 +1,126 @@
+/**
+ * Discord's gateway: a socket that this side opened. How far it was heard is on disk with the rows, so that
+ * another process, or this one after a restart, goes on where that was, as long as Discord keeps the session.
+ */
+import type { REST } from '@discordjs/rest'
+import { CloseCodes, type SessionInfo, WebSocketManager, WebSocketShardEvents } from '@discordjs/ws'
+import {
+  type APIApplication,
+  type APIChannel,
+  type APIUser,
+  ApplicationCommandOptionType,
+  ChannelType,
+  type GatewayDispatchPayload,
+  GatewayIntentBits,
+  Routes,
+} from 'discord-api-types/v10'
+import type { Consuming } from '../adapter.ts'
+import { closedForGood, consumeFailed } from './failures.ts'
+import { channelOf, parseDispatch, type Reading } from './parse.ts'
+
+const INTENTS =
+  GatewayIntentBits.Guilds |
+  GatewayIntentBits.GuildMessages |
+  GatewayIntentBits.DirectMessages |
+  GatewayIntentBits.MessageContent
+const COMMANDS = [
+  { name: 'stop', description: 'Stop what is running' },
+  { name: 'new', description: 'Begin a new conversation' },
+  { name: 'status', description: 'Whether something runs or waits' },
+  {
+    name: 'link',
+    description: 'Link this account to your user',
+    options: [
+      { type: ApplicationCommandOptionType.String, name: 'code', description: 'The code', required: true },
+    ],
+  },
+  { name: 'disclosure', description: 'Who you are talking to' },
+  { name: 'help', description: 'What you can do here' },
+]
+const THREADS: readonly ChannelType[] = [
+  ChannelType.AnnouncementThread,
+  ChannelType.PublicThread,
+  ChannelType.PrivateThread,
+]
+/** So many channels are remembered for what they are. */
+const REMEMBERED = 10_000
+
+type GatewayOptions = { token: string; rest: REST } & Pick<Reading, 'groups' | 'reply_in'>
+
+export async function listen(options: GatewayOptions, consuming: Consuming): Promise<void> {
+  const { rest, token } = options
+  const { signal, cursor, sink, live } = consuming
+  let session = cursor === null ? null : (JSON.parse(cursor) as SessionInfo | null)
+  const ended = Promise.withResolvers<void>()
+  // Whoever waits hears of it; a failure before that is no unhandled one.
+  ended.promise.catch(() => undefined)
+  const stop = (): void => ended.resolve()
+  signal.addEventListener('abort', stop, { once: true })
+
+  const manager = new WebSocketManager({
+    token,
+    rest,
+    intents: INTENTS,
+    shardCount: 1,
+    retrieveSessionInfo: () => session,
+    updateSessionInfo: (_shard, info) => void (session = info),
+  })
+  const kindOf = createKinds(rest)
+  let me = ''
+  let taking = Promise.resolve()
+  manager.on(WebSocketShardEvents.Dispatch, payload => {
+    // In their order; what fails here was not confirmed, and comes again.
+    taking = taking.then(() => take(payload)).catch((error: unknown) => ended.reject(error))
+  })
+  manager.on(WebSocketShardEvents.Closed, code => {
+    const failure = closedForGood(code)
+    if (failure !== null) ended.reject(failure)
+  })
+  // The close that follows says what it means.
+  manager.on(WebSocketShardEvents.Error, () => undefined)
+  manager.on(WebSocketShardEvents.SocketError, () => undefined)
+  const isLive = (): void => void live().catch((error: unknown) => ended.reject(error))
+  manager.on(WebSocketShardEvents.Ready, isLive)
+  manager.on(WebSocketShardEvents.Resumed, isLive)
+
+  async function take(payload: GatewayDispatchPayload): Promise<void> {
+    if (signal.aborted) return
+    const channel = channelOf(payload)
+    const isThread = channel === null ? false : THREADS.includes(channel.type ?? (await kindOf(channel.id)))
+    const inbound = channel === null ? null : parseDispatch(payload, { ...options, me, isThread })
+    const heard = session === null ? null : { ...session, sequence: payload.s }
+    if (inbound !== null) await sink([inbound], heard === null ? undefined : JSON.stringify(heard))
+  }
+
+  try {
+    me = ((await rest.get(Routes.user('@me'), { signal })) as APIUser).id
+    const { id } = (await rest.get(Routes.currentApplication(), { signal })) as APIApplication
+    await rest.put(Routes.applicationCommands(id), { body: COMMANDS, signal })
+    await Promise.race([manager.connect(), ended.promise])
+    await ended.promise
+  } catch (thrown) {
+    if (!signal.aborted) throw consumeFailed(thrown)
+  } finally {
+    signal.removeEventListener('abort', stop)
+    // With this code Discord keeps the session for whoever goes on.
+    await manager.destroy({ code: CloseCodes.Resuming, reason: 'going on elsewhere' })
+    manager.removeAllListeners()
+    await taking
+  }
+}
+
+/** What kind of channel an id is of: the events of messages do not say it. */
+function createKinds(rest: REST): (id: string) => Promise<ChannelType> {
+  const kinds = new Map<string, ChannelType>()
+  return async id => {
+    const known = kinds.get(id)
+    if (known !== undefined) return known
+    const { type } = (await rest.get(Routes.channel(id))) as APIChannel
+    kinds.set(id, type)
+    for (const [oldest] of kinds) {
+      if (kinds.size <= REMEMBERED) break
+      kinds.delete(oldest)
+    }
+    return type
+  }
+}

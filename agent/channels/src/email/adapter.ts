@@ -1,0 +1,171 @@
+/** Mail: a mailbox or a webhook in, SMTP out. docs/channels/email.md says what an operator does. */
+import { AppError, type ImapServer, type SmtpServer } from '@cairn/protocol'
+import { createTransport } from 'nodemailer'
+import { Webhook as Signatures, WebhookVerificationError } from 'standardwebhooks'
+import { type Adapter, type Call, type FileRef, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { composeMail } from './compose.ts'
+import { sendFailed } from './failures.ts'
+import { LIMITS, POSTED_BYTES } from './limits.ts'
+import {
+  checkMailbox,
+  fetchAgain,
+  type Fetched,
+  type MailboxOptions,
+  type MailPlace,
+  readMailbox,
+} from './mailbox.ts'
+import { bytesOf, join, type MailTarget, parseMail, readMail, type Self } from './parse.ts'
+import { createTokens } from './reply-token.ts'
+
+const HOUR_MS = 60 * 60_000
+const CONNECT_MS = 15_000
+const ANSWER_MS = 60_000
+
+export type EmailOptions = {
+  connectionId: string
+  address: string
+  /** As people read whom a mail is from. */
+  name: string
+  /** Null: mails come over the webhook. */
+  imap: (ImapServer & { password: string }) | null
+  webhookSecret: string | null
+  smtp: SmtpServer & { password: string | null }
+  authservId: string | null
+  tokens: { address: string; secret: string } | null
+  perSecond: number
+  perHour: number
+  now: () => number
+}
+
+export function createEmailAdapter(options: EmailOptions): Adapter {
+  const { connectionId, address, name, imap, webhookSecret, authservId, perSecond, perHour, now } = options
+  const tokens =
+    options.tokens === null ? null : createTokens(options.tokens.address, options.tokens.secret, connectionId)
+  const self: Self = { address, authservId, tokens }
+  const mailbox: MailboxOptions | null = imap === null ? null : { ...imap, now }
+  const transport = createTransport(transportOptions(options.smtp))
+  const sender = {
+    name,
+    address,
+    replyTo: ({ conversation, to, others }: MailTarget): string | null =>
+      tokens?.address(conversation, others.length === 0 ? to.address : null, now()) ?? null,
+  }
+  /** When mails went out within the last hour. */
+  const sentAt: number[] = []
+  return {
+    platform: 'email',
+    // An address is the same everywhere.
+    workspace: '',
+    limits: { ...LIMITS, perSecond },
+    delivery: 'keyed',
+    disclosesInside: true,
+    hasNoButtons: true,
+    join: (standing, inbound) => join(standing as MailTarget, inbound),
+    webhook: webhookSecret === null ? null : postedMails(webhookSecret, self, now),
+    ...(mailbox === null
+      ? {}
+      : { consume: consuming => readMailbox(mailbox, consuming, fetched => parseFetched(fetched, self)) }),
+    send,
+    async check(signal) {
+      if (mailbox !== null) await checkMailbox(mailbox, signal)
+      await transport.verify().catch((thrown: unknown) => {
+        throw new Error(`smtp ${options.smtp.host}: ${sendFailed(thrown).message}`, { cause: thrown })
+      })
+    },
+    fetchFile: createFetcher(mailbox),
+  }
+
+  async function send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
+    const at = now()
+    while ((sentAt[0] ?? at) <= at - HOUR_MS) sentAt.shift()
+    const [first] = sentAt
+    if (first !== undefined && sentAt.length >= perHour)
+      throw new SendFailed('rate_limited', `${perHour} mails went out within the hour, which is per_hour`, {
+        afterMs: first + HOUR_MS - at,
+      })
+    sentAt.push(at)
+    try {
+      const { messageId } = await transport.sendMail({ ...composeMail(part, key, sender), signal })
+      return { message_id: messageId }
+    } catch (thrown) {
+      throw sendFailed(thrown)
+    }
+  }
+}
+
+const transportOptions = ({ host, port, security, user, password }: EmailOptions['smtp']) => ({
+  host,
+  port: port ?? (security === 'tls' ? 465 : 587),
+  secure: security === 'tls',
+  requireTLS: security === 'starttls',
+  ignoreTLS: security === 'none',
+  ...(user === undefined || password === null ? {} : { auth: { user, pass: password } }),
+  connectionTimeout: CONNECT_MS,
+  greetingTimeout: CONNECT_MS,
+  socketTimeout: ANSWER_MS,
+})
+
+const parseFetched = ({ raw, at, place, tooLarge }: Fetched, self: Self): Promise<Inbound> =>
+  parseMail(
+    {
+      raw,
+      at,
+      ...(tooLarge === null
+        ? {}
+        : { note: `the mail has ${Math.ceil(tooLarge / 1e6)} MB and was left out but for its subject` }),
+      refOf: file => ({ ...place, file }),
+    },
+    self,
+  )
+
+/** A mail server posts each mail as it came, and signs it as Standard Webhooks say. */
+function postedMails(secret: string, self: Self, now: () => number): NonNullable<Adapter['webhook']> {
+  const signatures = new Signatures(secret)
+  return {
+    methods: ['POST'],
+    bodyLimit: POSTED_BYTES,
+    verify({ raw, headers }) {
+      try {
+        signatures.verify(Buffer.from(raw), Object.fromEntries(headers), { jsonParse: false })
+        return null
+      } catch (thrown) {
+        if (!(thrown instanceof WebhookVerificationError)) throw thrown
+        throw new AppError('bad_signature', `The mail was not taken: ${thrown.message}.`, { cause: thrown })
+      }
+    },
+    // The files go with the row: nobody can be asked for them later.
+    parse: async ({ raw }: Call) => [
+      await parseMail(
+        {
+          raw,
+          at: now(),
+          refOf: (_file, content) => ({ content: Buffer.from(content).toString('base64') }),
+        },
+        self,
+      ),
+    ],
+  }
+}
+
+/** Files of one mail are asked for one after the other: the newest mail is kept until the next. */
+function createFetcher(mailbox: MailboxOptions | null): NonNullable<Adapter['fetchFile']> {
+  let newest: { key: string; raw: Uint8Array } | null = null
+  return async ({ ref }: FileRef, most, signal) => {
+    const bytes =
+      typeof ref['content'] === 'string'
+        ? Buffer.from(ref['content'], 'base64')
+        : await fetchFrom(ref, signal)
+    if (bytes.length > most) throw new Error(`the file has more than ${most} bytes`)
+    return bytes
+  }
+
+  async function fetchFrom(ref: FileRef['ref'], signal: AbortSignal): Promise<Uint8Array> {
+    if (mailbox === null) throw new Error('the file did not come with its mail')
+    const place: MailPlace = { uid: Number(ref['uid']), uidvalidity: String(ref['uidvalidity']) }
+    const key = `${place.uidvalidity}/${place.uid}`
+    if (newest?.key !== key) newest = { key, raw: await fetchAgain(mailbox, place, signal) }
+    const file = (await readMail(newest.raw)).attachments[Number(ref['file'])]
+    if (file === undefined) throw new Error('the mail holds no such file')
+    return bytesOf(file.content)
+  }
+}

@@ -1,0 +1,22 @@
+/** What a report says of a mail of ours (RFC 3464): that it came back for good. */
+import type { PartStatus } from '@cairn/log'
+import { findOurs } from './thread.ts'
+
+/** A report quotes the head of what came back; a whole mail behind it does not matter. */
+const LOOKED_AT = 256 * 1024
+
+/** Null: no mail of ours, or one that is still tried. */
+export function bounceOf(raw: Uint8Array, address: string): PartStatus | null {
+  const text = Buffer.from(raw.subarray(0, LOOKED_AT)).toString('latin1')
+  if (!/^Action:\s*failed\b/im.test(text)) return null
+  const [ours] = findOurs(text, address)
+  if (ours === undefined) return null
+  const status = /^Status:\s*(\d\.\d{1,3}\.\d{1,3})/im.exec(text)?.[1] ?? 'no status'
+  const said = /^Diagnostic-Code:\s*([^\r\n]{1,200})/im.exec(text)?.[1] ?? 'without a reason'
+  return {
+    key: ours.delivery_key,
+    outcome: 'failed',
+    message_id: `${ours.delivery_key}.${ours.conversation}`,
+    error: `the mail came back (${status}): ${said}`,
+  }
+}

@@ -1,0 +1,68 @@
+/** One part as a mail: an answer to the mail it is about, marked as one that a program wrote (RFC 3834). */
+import type { SendMailOptions } from 'nodemailer'
+import type { Part } from '../adapter.ts'
+import { htmlOf, paragraph } from './html.ts'
+import type { MailTarget } from './parse.ts'
+import { ourMessageId } from './thread.ts'
+
+export type Sender = {
+  /** As people read it. */
+  name: string
+  address: string
+  /** Where answers go; null: to the address. */
+  replyTo(target: MailTarget): string | null
+}
+
+const MARKDOWN: readonly Part['type'][] = ['answer', 'question', 'approval']
+/** So many mails before this one are named: the first, and the newest. */
+const REFERENCES = 20
+
+export function composeMail(part: Part, key: string, sender: Sender): SendMailOptions {
+  const target = part.target as MailTarget
+  const { to, others, subject, message_id, references, conversation } = target
+  const text = textOf(part)
+  const disclosure = part.disclosure ?? null
+  const replyTo = sender.replyTo(target)
+  return {
+    messageId: ourMessageId(key, conversation, sender.address),
+    from: { name: sender.name, address: sender.address },
+    to: [to],
+    cc: others,
+    ...(replyTo === null ? {} : { replyTo }),
+    subject: replySubject(subject),
+    inReplyTo: message_id,
+    references: chain(references, message_id),
+    text: disclosure === null ? text : `${disclosure}\n\n${text}`,
+    ...(part.plain !== true && MARKDOWN.includes(part.type)
+      ? { html: `${disclosure === null ? '' : paragraph(disclosure)}${htmlOf(text)}` }
+      : {}),
+    ...(part.file === undefined
+      ? {}
+      : {
+          attachments: [
+            {
+              filename: part.file.name,
+              contentType: part.file.mime_type,
+              content: Buffer.from(part.file.bytes),
+            },
+          ],
+        }),
+    headers: { 'Auto-Submitted': 'auto-replied', 'X-Auto-Response-Suppress': 'All' },
+    // Neither a path nor an address in a part is ever read.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+}
+
+const textOf = ({ text, prompt, type }: Part): string =>
+  type === 'question' && prompt !== undefined
+    ? `${text}\n\nAnswer this mail with the number or the words of a choice.`
+    : text
+
+const replySubject = (subject: string): string =>
+  subject === '' ? 'Your message' : /^(?:re|aw|sv|vs|antw)\s*:/i.test(subject) ? subject : `Re: ${subject}`
+
+function chain(references: readonly string[], messageId: string): string[] {
+  const all = [...new Set([...references, messageId])]
+  return all.length <= REFERENCES ? all : [...all.slice(0, 1), ...all.slice(1 - REFERENCES)]
+}

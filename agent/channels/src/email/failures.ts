@@ -1,0 +1,43 @@
+/** What a refusal of a mail server means. Nothing here repeats an address or a text of a mail. */
+import { ConsumeFailed, SendFailed } from '../adapter.ts'
+
+const has = (thrown: unknown, key: string): unknown =>
+  typeof thrown === 'object' && thrown !== null && key in thrown
+    ? (thrown as Record<string, unknown>)[key]
+    : undefined
+
+/** The connection was never made, or the server had not been given the mail yet. */
+const NOT_SENT = ['EDNS', 'ETLS', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
+/** RFC 5321 4.3.2, RFC 4954: the server wants another login, or any at all. */
+const LOGIN = [530, 534, 535, 538]
+
+/** RFC 5321 4.2.1: 4yz is over for now, 5yz for good. */
+export function sendFailed(thrown: unknown): SendFailed {
+  const status = Number(has(thrown, 'responseCode') ?? 0)
+  const command = String(has(thrown, 'command') ?? '')
+  const enhanced = /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(String(has(thrown, 'response') ?? ''))?.[0]
+  const code = String(has(thrown, 'code') ?? '')
+  const answer = enhanced === undefined ? `${status}` : `${status} ${enhanced}`
+  const said = `the mail server answered ${answer} to ${command}`
+  if (LOGIN.includes(status)) return new SendFailed('unauthorized', said)
+  if (status >= 500) return new SendFailed('permanent', said)
+  if (status >= 400) return new SendFailed('transient', said)
+  if (code === 'EENVELOPE' || code === 'EMESSAGE')
+    return new SendFailed('permanent', `the mail cannot be sent (${code})`)
+  const never = NOT_SENT.includes(code) || has(thrown, 'syscall') === 'connect'
+  return never
+    ? new SendFailed('transient', `the mail server cannot be reached (${code})`)
+    : new SendFailed('unknown', `the mail server did not answer (${code})`)
+}
+
+export function consumeFailed(thrown: unknown): ConsumeFailed {
+  if (thrown instanceof ConsumeFailed) return thrown
+  // RFC 5530: the server itself is at fault.
+  if (has(thrown, 'authenticationFailed') === true && has(thrown, 'serverResponseCode') !== 'UNAVAILABLE')
+    return new ConsumeFailed(
+      'unauthorized',
+      'The mailbox refuses the password: many hosts want one made for this program alone.',
+    )
+  const code = String(has(thrown, 'serverResponseCode') ?? has(thrown, 'code') ?? 'no answer')
+  return new ConsumeFailed('lost', `The mailbox does not answer (${code.slice(0, 60)}).`)
+}

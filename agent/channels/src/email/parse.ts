@@ -1,0 +1,177 @@
+/** What a mail says: its author, conversation, text and files. Pure but for the work of parsing. */
+import { createHash } from 'node:crypto'
+import PostalMime, { type Email } from 'postal-mime'
+import type { FileRef, Inbound } from '../adapter.ts'
+import { automatic, type HeadersOf, isReport } from './automatic.ts'
+import { bounceOf } from './bounce.ts'
+import { SUBJECT } from './limits.ts'
+import { othersOf, type Person, recipientsOf, senderOf } from './people.ts'
+import { verdictOf } from './proof.ts'
+import type { Tokens } from './reply-token.ts'
+import { textOf } from './text.ts'
+import { idsOf, type Place, placeOf } from './thread.ts'
+
+/** Where an answer goes, as the row of the conversation keeps it. */
+export type MailTarget = {
+  conversation: string
+  to: Person
+  others: Person[]
+  subject: string
+  /** The mail that is answered, and those before it. */
+  message_id: string
+  references: string[]
+  /** Who may write into the conversation, as `source.user_id` names them. */
+  people: string[]
+  /** Of a mail that came in: it was sent to the signed address of the conversation. */
+  has_token: boolean
+}
+
+export type Self = {
+  address: string
+  authservId: string | null
+  tokens: Tokens | null
+}
+export type Received = {
+  raw: Uint8Array
+  /** Epoch milliseconds. */
+  at: number
+  /** Said in place of what was not fetched. */
+  note?: string
+  /** What the adapter needs to get the files, one by one. */
+  refOf(file: number, content: Uint8Array): Record<string, unknown>
+}
+
+/** Above this a Message-ID is a key of its hash. */
+const ID = 200
+
+export const readMail = (raw: Uint8Array): Promise<Email> =>
+  // What was forwarded as a file stays one; its text is not that of the sender.
+  new PostalMime({ forceRfc822Attachments: true, maxNestingDepth: 50 }).parse(raw)
+
+export async function parseMail(received: Received, self: Self): Promise<Inbound> {
+  try {
+    return inboundOf(await readMail(received.raw), received, self)
+  } catch (thrown) {
+    // The parser refuses it: nobody may hold up those that come after it.
+    return unreadable(received, String(thrown))
+  }
+}
+
+function inboundOf(email: Email, received: Received, self: Self): Inbound {
+  const { raw, at, note } = received
+  const headersOf: HeadersOf = name =>
+    email.headers.filter(({ key }) => key === name).map(({ value }) => value)
+  const id = idsOf(email.messageId)[0] ?? `<${sha256(raw)}>`
+  const sender = senderOf(email)
+  const from = sender?.address ?? ''
+  const token = self.tokens?.read(recipientsOf(email), from, at) ?? null
+  const verdict = verdictOf(headersOf('authentication-results'), self.authservId, from)
+  const isProven = token?.proves === true || verdict === 'pass'
+  const references = [...idsOf(email.references), ...idsOf(email.inReplyTo)]
+  const place = placeOf(id, references, token?.conversation ?? null, self.address)
+  const isOurs = (address: string): boolean =>
+    address === self.address || self.tokens?.isOurs(address) === true
+  const user_id = isProven ? from : `unverified:${from}`
+  // Nobody makes us write to people whom they only say they know.
+  const others = isProven ? othersOf(email, from, isOurs) : []
+  const target: MailTarget = {
+    conversation: place.conversation,
+    to: sender ?? { name: '', address: '' },
+    others,
+    subject: (email.subject ?? '').replaceAll(/\s+/g, ' ').trim().slice(0, SUBJECT).toWellFormed(),
+    message_id: id,
+    references,
+    people: [user_id, ...others.map(({ address }) => address)],
+    has_token: token !== null,
+  }
+  const status = sender === null || isReport(headersOf, from) ? bounceOf(raw, self.address) : null
+  const ignore = whyNot(sender, verdict, isOurs, isProven) ?? automatic(headersOf, from)
+  const text = textOf(email, place.isReply)
+  const files = filesOf(email, received)
+  return {
+    event_key: id.length > ID ? sha256(Buffer.from(id)) : id,
+    ...placed(place, target),
+    source: {
+      platform: 'email',
+      chat_id: place.conversation,
+      chat_type: others.length === 0 ? 'dm' : 'group',
+      user_id,
+      user_name: sender === null || sender.name === '' ? null : sender.name.slice(0, 200).toWellFormed(),
+      thread_id: null,
+      ts: `${Math.floor(at / 1000)}.${sha256(Buffer.from(id)).slice(0, 8)}`,
+    },
+    text: note === undefined ? text : `${text}\n\n[${note}]`.trim(),
+    ...(isProven ? {} : { unproven: true }),
+    ...(files.length === 0 ? {} : { files }),
+    ...(status === null ? {} : { status }),
+    ...(status === null && ignore !== null ? { ignore } : {}),
+  }
+}
+
+const placed = ({ conversation, own }: Place, target: MailTarget) => ({
+  conversation_key: conversation,
+  own_key: own,
+  target,
+})
+
+function whyNot(
+  sender: Person | null,
+  verdict: string,
+  isOurs: (address: string) => boolean,
+  isProven: boolean,
+): string | null {
+  if (sender === null) return 'no single sender'
+  if (isOurs(sender.address)) return 'own'
+  return verdict === 'fail' && !isProven ? 'forged' : null
+}
+
+const filesOf = ({ attachments }: Email, { refOf }: Received): FileRef[] =>
+  attachments.flatMap(({ filename, mimeType, content }, at) => {
+    // Signatures of mails say nothing to an agent.
+    if (/^application\/(?:pgp|pkcs7|x-pkcs7)-signature$/.test(mimeType)) return []
+    const bytes = bytesOf(content)
+    return [
+      {
+        name: filename ?? `part-${at + 1}`,
+        mime_type: mimeType,
+        size: bytes.length,
+        ref: refOf(at, bytes),
+      },
+    ]
+  })
+
+export const bytesOf = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
+  typeof content === 'string' ? Buffer.from(content) : Buffer.from(content as ArrayBuffer)
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+const unreadable = ({ raw, at }: Received, why: string): Inbound => ({
+  event_key: sha256(raw),
+  conversation_key: sha256(raw),
+  target: {},
+  source: {
+    platform: 'email',
+    chat_id: sha256(raw),
+    chat_type: 'dm',
+    user_id: 'unreadable',
+    user_name: null,
+    thread_id: null,
+    ts: `${Math.floor(at / 1000)}.${sha256(raw).slice(0, 8)}`,
+  },
+  text: '',
+  ignore: `unreadable: ${why.slice(0, 200)}`,
+})
+
+/**
+ * Who was in a conversation when it began may write into it, and whoever writes to its signed address. Its
+ * answers go to those people, whatever a later mail says, and are tied to the newest mail.
+ */
+export function join(standing: MailTarget, inbound: Inbound): Inbound | null {
+  const { has_token, message_id, references } = inbound.target as MailTarget
+  if (!has_token && !standing.people.includes(inbound.source.user_id)) return null
+  return {
+    ...inbound,
+    source: { ...inbound.source, chat_type: standing.others.length === 0 ? 'dm' : 'group' },
+    target: { ...standing, message_id, references },
+  }
+}

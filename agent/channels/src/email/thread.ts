@@ -1,0 +1,54 @@
+/**
+ * Which conversation a mail belongs to. The key is a hash of the Message-ID of the mail that began the
+ * thread, and every Message-ID of ours carries it. So a program that keeps only In-Reply-To answers into the
+ * conversation, too, and nothing must be looked up.
+ */
+import { createHash } from 'node:crypto'
+import { base32 } from '@cairn/sessions'
+
+const KEY = 20
+const OURS = /<([a-z2-7]{25})\.([a-z2-7]{20})@([^<>@\s]+)>/g
+
+export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
+
+const keyOf = (messageId: string): string => base32(createHash('sha256').update(messageId).digest(), KEY)
+
+/** The same at every attempt: programs show a mail that came twice under one id once. */
+export const ourMessageId = (deliveryKey: string, conversation: string, address: string): string =>
+  `<${deliveryKey}.${conversation}@${domainOf(address)}>`
+
+export type OurId = { delivery_key: string; conversation: string }
+/** Message-IDs of ours in a text, in order. */
+export const findOurs = (text: string, address: string): OurId[] =>
+  [...text.matchAll(OURS)]
+    .filter(([, , , domain]) => domain === domainOf(address))
+    .map(([, delivery_key = '', conversation = '']) => ({ delivery_key, conversation }))
+
+/** The Message-IDs of a header. */
+export const idsOf = (header: string | undefined): string[] =>
+  (header ?? '').match(/<[^<>\s]{1,500}>/g)?.slice(-50) ?? []
+
+export type Place = {
+  conversation: string
+  /** Where the mail may not speak in that one. */
+  own: string
+  /** It answers a mail of ours. */
+  isReply: boolean
+}
+
+/** `ids` are those of References and then of In-Reply-To. */
+export function placeOf(
+  messageId: string,
+  ids: readonly string[],
+  token: string | null,
+  address: string,
+): Place {
+  const own = keyOf(messageId)
+  const ours = findOurs(ids.join(' '), address).at(-1)
+  const [root] = ids
+  return {
+    conversation: token ?? ours?.conversation ?? (root === undefined ? own : keyOf(root)),
+    own,
+    isReply: token !== null || ours !== undefined,
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Runs what should run: looks at the connections again and again, begins those that came, and ends those
+ * that were changed, disabled or deleted.
+ */
+import type { ChannelConnection } from '@cairn/log'
+import type { Connection } from './deps.ts'
+import { type Opened, openConnection, type Opening } from './open-connection.ts'
+import { runConnection, type Running } from './run-connection.ts'
+
+const LOOK_MS = 1_000
+
+type Live = { connection: Connection; running: Running }
+export type Supervisor = {
+  /** Those that run here. */
+  live: ReadonlyMap<string, Live>
+  /** As it is by now: one that was changed a moment ago, by whatever process, has begun anew. */
+  find(id: string): Promise<Live | null>
+  stop(): Promise<void>
+}
+
+/** `org_id`: whose connections those of cairn.yaml are. */
+export async function supervise(opening: Opening, org_id: string): Promise<Supervisor> {
+  const { channels } = opening.store
+  const live = new Map<string, Live & Opened & { revision: number }>()
+  /** Nobody tries a revision twice that could not be opened. */
+  const failed = new Map<string, number>()
+  let looking: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  const runs = (row: ChannelConnection): boolean =>
+    row.state !== 'disabled' && (row.origin === 'page' || Object.hasOwn(opening.config.channels, row.name))
+
+  async function end(id: string): Promise<void> {
+    const running = live.get(id)?.running
+    live.delete(id)
+    await running?.stop()
+  }
+
+  async function lookOnce(): Promise<void> {
+    const rows = new Map((await channels.standingConnections(org_id)).map(row => [row.id, row]))
+    for (const [id, { revision }] of live) {
+      const row = rows.get(id)
+      if (row === undefined || !runs(row) || row.revision !== revision) await end(id)
+    }
+    for (const row of rows.values()) {
+      const { id, revision } = row
+      if (isStopped || live.has(id) || !runs(row) || failed.get(id) === revision) continue
+      const opened = await openConnection(opening, row, live.values())
+      if (opened === null) failed.set(id, revision)
+      else {
+        const running = runConnection(opening, opened.connection, opening.holder)
+        live.set(id, { ...opened, revision, running })
+      }
+    }
+  }
+  function look(): Promise<void> {
+    looking = looking.then(lookOnce).catch((error: unknown) => {
+      opening.report('error', 'the channels could not be looked at', { error: String(error) })
+    })
+    return looking
+  }
+  const lookOn = (): void => {
+    timer = setTimeout(() => void look().then(() => (isStopped ? undefined : lookOn())), LOOK_MS)
+    timer.unref()
+  }
+  await look()
+  lookOn()
+  return {
+    live,
+    async find(id) {
+      const row = await channels.getConnection(id)
+      if (row === null || !runs(row)) return null
+      if (live.get(id)?.revision !== row.revision && failed.get(id) !== row.revision) await look()
+      return live.get(id) ?? null
+    },
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await looking
+      await Promise.all([...live.keys()].map(end))
+    },
+  }
+}

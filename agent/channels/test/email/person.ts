@@ -1,0 +1,63 @@
+/** Somebody with a mail program: writes, answers, and quotes what they answer. */
+import type { Got } from './fake-post.ts'
+
+export const ADDRESS = 'a@example.org'
+export const SERVER = 'mx.example.org'
+
+export type Written = {
+  from?: string
+  to?: string
+  cc?: string
+  subject?: string
+  text?: string
+  id?: string
+  /** Of the mail server that took it; null: it said nothing. */
+  verdict?: 'pass' | 'fail' | null
+  /** More headers, each a line. */
+  headers?: readonly string[]
+  /** In place of a body of text: headers of the content and what follows them. */
+  body?: string
+}
+
+let count = 0
+export function writeMail({
+  from = 'Ann <ann@example.com>',
+  to = ADDRESS,
+  cc,
+  subject = 'A question',
+  text = '',
+  id = `<m${++count}.${process.pid}@example.com>`,
+  verdict = 'pass',
+  headers = [],
+  body = `Content-Type: text/plain; charset=utf-8\n\n${text}\n`,
+}: Written): string {
+  const domain = /@([^>\s]+)>?$/.exec(from)?.[1] ?? ''
+  return [
+    ...(verdict === null
+      ? []
+      : [`Authentication-Results: ${SERVER}; spf=none; dmarc=${verdict} header.from=${domain}`]),
+    'Received: from somewhere',
+    `From: ${from}`,
+    `To: ${to}`,
+    ...(cc === undefined ? [] : [`Cc: ${cc}`]),
+    `Subject: ${subject}`,
+    ...(id === '' ? [] : [`Message-ID: ${id}`]),
+    'Date: Mon, 23 Nov 2026 12:00:00 +0000',
+    ...headers,
+    'MIME-Version: 1.0',
+    body,
+  ].join('\n')
+}
+
+/** The headers by which a mail answers one of ours. */
+export const answers = ({ messageId = '', references = '' }: Got): string[] => [
+  `In-Reply-To: ${messageId}`,
+  `References: ${references} ${messageId}`,
+]
+export const quoted = (text: string, { text: before = '' }: Got): string =>
+  `${text}\n\nOn Mon, Nov 23, 2026 at 12:00 PM assistant <${ADDRESS}> wrote:\n` +
+  before
+    .trim()
+    .split('\n')
+    .map(line => `> ${line}`)
+    .join('\n')

@@ -1,0 +1,103 @@
+/** Mails that a mail server posts, and what the configuration and `doctor` say. */
+import { checkChannels } from '@cairn/channels'
+import { Config, type ConfigInput } from '@cairn/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { Webhook } from 'standardwebhooks'
+import { call, logOf, makeBench, sessionsOf } from '../bench.ts'
+import { SECRET } from '../signed.ts'
+import { startFakeMailbox } from './fake-mailbox.ts'
+import { startFakePost } from './fake-post.ts'
+import { ADDRESS, SERVER, writeMail } from './person.ts'
+import { ENV } from './start-email.ts'
+
+const login = {
+  host: '127.0.0.1',
+  security: 'none',
+  user: 'a@example.org',
+  password_env: 'MAIL_PASSWORD',
+} as const
+const mail = {
+  platform: 'email',
+  address: ADDRESS,
+  authserv_id: SERVER,
+  access: 'open',
+  agent: 'greeter',
+} as const
+
+test('a mail that is posted is taken once, with its files, and one that is not signed is refused', async () => {
+  const post = await startFakePost()
+  onTestFinished(post.close)
+  const { store, start } = await makeBench(
+    'sqlite',
+    {},
+    {},
+    {
+      only: { mail: { ...mail, webhook_secret_env: 'HOOK_SECRET', smtp: { ...login, port: post.port } } },
+      env: ENV,
+    },
+  )
+  const channels = await start()
+  const raw = Buffer.from(
+    writeMail({
+      body:
+        'Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nread it\n--b\n' +
+        'Content-Type: text/csv\nContent-Disposition: attachment; filename=a.csv\n\n1,2\n--b--\n',
+    }),
+  )
+  const signed = (secret: string) => {
+    const at = new Date()
+    const headers = new Headers({
+      'webhook-id': 'w1',
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+      'webhook-signature': new Webhook(secret).sign('w1', at, raw.toString()),
+    })
+    return { headers, raw }
+  }
+  const other = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+  await expect(call(channels, signed(other))).rejects.toMatchObject({ code: 'bad_signature' })
+  for (let times = 0; times < 3; times++) expect((await call(channels, signed(SECRET))).status).toBe(200)
+  await expect.poll(() => post.got.length).toBe(1)
+  const [session] = await sessionsOf(store)
+  const said = (await logOf(store, session!.id)).filter(({ type }) => type === 'user.message')
+  expect(said).toMatchObject([{ data: { attachments: [{ filename: 'a.csv' }] } }])
+})
+
+test('doctor says what is wrong with a mailbox and a mail server, in words', async () => {
+  const mailbox = await startFakeMailbox()
+  onTestFinished(mailbox.close)
+  const post = await startFakePost()
+  onTestFinished(post.close)
+  const imap = { ...login, port: mailbox.port }
+  const smtp = { ...login, port: post.port }
+  const problemOf = async (channel: object, env: Record<string, string> = ENV) => {
+    const config = Config.parse({ channels: { mail: { ...mail, smtp, ...channel } } } as ConfigInput)
+    return (await checkChannels(config, env, Date.now))[0]?.problem
+  }
+  expect(await problemOf({ imap })).toBeNull()
+  expect(await problemOf({ imap }, {})).toContain('MAIL_PASSWORD is not set')
+  expect(await problemOf({ imap }, { MAIL_PASSWORD: 'wrong' })).toContain(
+    'imap 127.0.0.1: The mailbox refuses',
+  )
+  await mailbox.close()
+  expect(await problemOf({ imap })).toContain('does not answer (ECONNREFUSED)')
+})
+
+test('a configuration that would trust anybody, or send a password openly, is an error', () => {
+  const imap = { host: 'imap.example.org', user: 'a', password_env: 'P' }
+  const smtp = { host: 'smtp.example.org' }
+  const errorOf = (channel: object) =>
+    Config.safeParse({ channels: { mail: { platform: 'email', address: ADDRESS, imap, smtp, ...channel } } })
+      .error?.issues.map(({ path, message }) => `${path.slice(2).join('.')}: ${message}`)
+      .join()
+  expect(errorOf({ authserv_id: SERVER })).toBeUndefined()
+  expect(errorOf({})).toContain('authserv_id: must be named unless access is open')
+  expect(errorOf({ access: 'open' })).toContain('agent: must be named')
+  expect(errorOf({ authserv_id: SERVER, imap: { ...imap, security: 'none' } })).toContain(
+    'only where the host',
+  )
+  expect(errorOf({ authserv_id: SERVER, imap: undefined })).toContain('is named, or webhook_secret_env is')
+  expect(errorOf({ authserv_id: SERVER, reply_address: 'a@example.org' })).toContain('{token} before the @')
+  expect(errorOf({ authserv_id: SERVER, smtp: { ...smtp, user: 'a' } })).toContain(
+    'together with password_env',
+  )
+})

@@ -1,0 +1,170 @@
+/** Who is not who they say, who was not in a conversation, and what no person wrote. */
+import { createLinkCode } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { verdictOf } from '../../src/email/proof.ts'
+import { logOf, ORG, sessionsOf } from '../bench.ts'
+import { writeMail } from './person.ts'
+import { type EmailBench, startEmail } from './start-email.ts'
+
+/** Every mail that came was looked at. */
+async function settled({ store, mailbox }: EmailBench): Promise<void> {
+  const [connection] = await store.channels.listConnections(ORG)
+  await expect
+    .poll(
+      async () =>
+        (
+          JSON.parse((await store.channels.getConnection(connection!.id))?.poll_cursor ?? '{}') as {
+            uid?: number
+          }
+        ).uid,
+    )
+    .toBe(mailbox.mails().at(-1)?.uid)
+  await expect.poll(() => store.channels.nextInbound(connection!.id, 10)).toEqual([])
+}
+
+test('mails that a program wrote are not answered: two services that write to one another fall silent', async () => {
+  const bench = await startEmail()
+  const { post, mailbox, write, open } = bench
+  await open()
+  write('hello')
+  await expect.poll(() => post.got.length).toBe(1)
+  // Our own answer, as another service would get it and send it back.
+  mailbox.put(
+    post.got[0]!.raw.replace(/^From:.*$/m, 'From: bot@example.net').replace(
+      /^Message-ID:.*$/m,
+      'Message-ID: <back@example.net>',
+    ),
+  )
+  for (const headers of [
+    ['Auto-Submitted: auto-generated'],
+    ['Auto-Submitted: auto-replied (vacation)'],
+    ['Precedence: bulk'],
+    ['Precedence: list'],
+    ['List-Id: <people.example.net>'],
+    ['List-Unsubscribe: <https://example.net/>'],
+    ['X-Autoreply: yes'],
+    ['Return-Path: <>'],
+  ])
+    write('I am away', { headers })
+  write('from us', { from: 'A@example.org' })
+  write('from the server', { from: 'MAILER-DAEMON@example.com' })
+  write('from two', { from: 'ann@example.com, bob@example.com' })
+  write('twice from', { headers: ['From: ann@example.com'] })
+  write('', { subject: '' })
+  await settled(bench)
+  expect(post.got).toHaveLength(1)
+  write('a person again', { headers: ['Auto-Submitted: no'] })
+  await expect.poll(() => post.got.length).toBe(2)
+})
+
+test('a forged From has no right of whom it names, and one that its domain disowns is not even answered', async () => {
+  const bench = await startEmail({ settings: { access: 'linked' } })
+  const { store, users, post, write, answer, open } = bench
+  await open()
+  const { code } = await createLinkCode({ store, now: Date.now }, { org_id: ORG, id: users.ann })
+  write(`/link ${code}`, { verdict: null })
+  await expect.poll(() => post.got.length).toBe(1)
+  expect(post.got[0]?.text).toContain('not known whether that message is really yours')
+  write(`/link ${code}`, { verdict: 'fail' })
+  write(`/link ${code}`)
+  await expect.poll(() => post.got.length).toBe(2)
+  expect(post.got[1]?.text).toContain('This account is linked to ann.')
+  answer('mine')
+  await expect.poll(() => post.got.length).toBe(3)
+  const [session] = await sessionsOf(store)
+  expect(session).toMatchObject({ created_by: users.ann })
+  const before = (await logOf(store, session!.id)).length
+  for (const verdict of [null, 'fail'] as const) {
+    answer('delete everything', { verdict })
+    answer('/stop', { verdict })
+    write('hello, it is Ann', { verdict })
+  }
+  // Headers that the sender has written himself, below those of the server.
+  answer('delete everything', {
+    verdict: null,
+    headers: [
+      'Authentication-Results: other.example.org; dmarc=pass header.from=example.com',
+      `In-Reply-To: ${post.got[2]?.messageId}`,
+    ],
+  })
+  await settled(bench)
+  expect(await sessionsOf(store)).toHaveLength(1)
+  expect((await logOf(store, session!.id)).length).toBe(before)
+  // Ann is told of none of it: a notice went to that address within the day.
+  expect(post.got).toHaveLength(3)
+})
+
+test('Authentication-Results count of the named server alone, and for the domain of From', () => {
+  const verdict = (...headers: string[]) => verdictOf(headers, 'mx.example.org', 'ann@example.com')
+  const rows: [string[], string][] = [
+    [['mx.example.org; dmarc=pass header.from=example.com'], 'pass'],
+    [['MX.example.org 1; spf=fail; dmarc=PASS (p=reject dis=none) header.from=Example.com'], 'pass'],
+    [['other.example.org; dmarc=pass', 'mx.example.org; dmarc=pass'], 'pass'],
+    [['mx.example.org; dmarc=fail header.from=example.com', 'mx.example.org; dmarc=pass'], 'fail'],
+    [['mx.example.org; spf=pass', 'mx.example.org; dmarc=pass'], 'none'],
+    [['mx.example.org; dmarc=pass header.from=example.net'], 'none'],
+    [['mx.example.org.evil.net; dmarc=pass'], 'none'],
+    [['evil.net (mx.example.org;); dmarc=pass'], 'none'],
+    [['"; mx.example.org; dmarc=pass"'], 'none'],
+    [['mx.example.org; spf=pass (; dmarc=pass)'], 'none'],
+    [['mx.example.org; spf=pass reason="; dmarc=pass"'], 'none'],
+    [['mx.example.org; xdmarc=pass'], 'none'],
+    [[], 'none'],
+  ]
+  for (const [headers, expected] of rows) expect([headers, verdict(...headers)]).toEqual([headers, expected])
+  expect(verdictOf(['mx.example.org; dmarc=pass'], null, 'ann@example.com')).toBe('none')
+})
+
+test('who knows the ids of a conversation is not thereby in it', async () => {
+  const bench = await startEmail()
+  const { store, post, write, answer, open } = bench
+  await open()
+  write('a secret of mine')
+  await expect.poll(() => post.got.length).toBe(1)
+  answer('what did Ann say?', { from: 'mallory@example.net' })
+  await expect.poll(() => post.got.length).toBe(2)
+  expect(post.got[1]?.recipients).toEqual(['mallory@example.net'])
+  expect(await sessionsOf(store)).toHaveLength(2)
+  // Their own goes on as theirs.
+  answer('and now?', { from: 'mallory@example.net' })
+  await expect.poll(() => post.got.length).toBe(3)
+  expect(await sessionsOf(store)).toHaveLength(2)
+})
+
+test('whose mail nobody vouches for makes us write to nobody else', async () => {
+  const { post, write, open } = await startEmail()
+  await open()
+  write('spread this', { verdict: null, cc: 'victim@example.net, other@example.net' })
+  await expect.poll(() => post.got.length).toBe(1)
+  expect(post.got[0]?.recipients).toEqual(['ann@example.com'])
+})
+
+test('a mail that arrives by several ways is one message, and one without an id too', async () => {
+  const bench = await startEmail()
+  const { post, mailbox, write, open } = bench
+  await open()
+  const mail = writeMail({ text: 'once', id: '<same@example.com>' })
+  const nameless = writeMail({ text: 'nameless', id: '' })
+  for (let times = 0; times < 3; times++) {
+    mailbox.put(mail)
+    mailbox.put(nameless)
+  }
+  write('last')
+  await expect.poll(() => post.got.length).toBe(3)
+  await settled(bench)
+  expect(post.got).toHaveLength(3)
+})
+
+test('what a mail says reaches no header, no other address and no script of ours', async () => {
+  const { post, write, open } = await startEmail()
+  await open()
+  write('# hi\n<script>alert(1)</script> ![x](https://example.net/seen) [y](javascript:alert(1))', {
+    subject: '=?utf-8?q?x=0D=0ABcc:_victim@example.net?=',
+    from: '"Ann\\"\\r\\nBcc: victim@example.net" <ann@example.com>',
+  })
+  await expect.poll(() => post.got.length).toBe(1)
+  const [mail] = post.got
+  expect(mail?.recipients).toEqual(['ann@example.com'])
+  expect(mail?.bcc).toBeUndefined()
+  expect(mail?.html).not.toMatch(/<script|<img|javascript:/)
+})

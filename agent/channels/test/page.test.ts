@@ -1,0 +1,154 @@
+/** Connections that administrators make on the page: begun, changed and ended while the service runs. */
+import { randomUUID } from 'node:crypto'
+import type { Channels } from '@cairn/channels'
+import {
+  changeConnection,
+  createConnection,
+  createSealing,
+  deleteConnection,
+  planTestMessage,
+} from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { type Bench, KINDS, makeBench, ORG } from './bench.ts'
+import { SECRET, signed } from './signed.ts'
+
+/** Connections are looked at each second. */
+const SOON = { timeout: 10_000 }
+const OTHER = `whsec_${Buffer.alloc(32, 11).toString('base64')}`
+
+function connectionsOf({ store, callback, sealing, users }: Bench) {
+  const deps = { store, newId: randomUUID, sealing, agents: ['greeter'], urlProblem: () => null }
+  const settings = {
+    platform: 'webhook',
+    callback_url: callback.url,
+    access: 'open',
+    agent: 'greeter',
+  }
+  const make = (name = 'support', secret = SECRET) =>
+    createConnection(deps, { org_id: ORG, id: users.root }, { name, settings, secrets: { secret } })
+  const row = async (id: string) => {
+    const found = await store.channels.getConnection(id)
+    if (found === null) throw new Error('it is gone')
+    return found
+  }
+  return { deps, settings, make, row }
+}
+const say = async (channels: Channels, id: string, text: string, secret = SECRET): Promise<number> => {
+  const call = { method: 'POST', path: `/v1/channels/${id}/webhook`, query: new URLSearchParams() }
+  const { signal } = new AbortController()
+  return channels.handle({ ...call, signal, ...signed({ text, secret }) }).then(
+    ({ status }) => status,
+    (error: { status: number }) => error.status,
+  )
+}
+
+test.each(KINDS)(
+  'on %s a connection of the page runs when it is made, with another secret when it is changed, and ends',
+  async kind => {
+    const bench = await makeBench(kind, {}, {}, { only: {} })
+    const channels = await bench.start()
+    const { deps, make, row } = connectionsOf(bench)
+    const id = await make()
+    const stored = JSON.stringify(await row(id))
+    expect(stored).not.toContain(SECRET.slice('whsec_'.length))
+    expect(await say(channels, id, 'hello')).toBe(200)
+    await expect.poll(() => bench.callback.taken.map(({ text }) => text)).toEqual(['echo: hello'])
+
+    await changeConnection(deps, await row(id), { secrets: { secret: OTHER } })
+    expect(await say(channels, id, 'with the old one')).toBe(401)
+    expect(await say(channels, id, 'with the new one', OTHER)).toBe(200)
+    await bench.store.channels.disableConnection(id)
+    expect(await say(channels, id, 'nobody hears', OTHER)).toBe(404)
+    await deleteConnection(deps, await row(id))
+    expect(await say(channels, id, 'nobody is there', OTHER)).toBe(404)
+  },
+)
+
+test('what a callback that is gone has disabled stays so after a restart, until somebody enables it', async () => {
+  const bench = await makeBench('sqlite')
+  const { store, callback, start } = bench
+  const first = await start()
+  const [hook] = await store.channels.listConnections(ORG)
+  const state = async () => (await store.channels.getConnection(hook!.id))?.state
+  callback.reply(410)
+  expect(await say(first, hook!.id, 'one')).toBe(200)
+  await expect.poll(state).toBe('disabled')
+  await first.stop()
+
+  const second = await start()
+  expect(await state()).toBe('disabled')
+  expect(await say(second, hook!.id, 'two')).toBe(404)
+  await store.channels.enableConnection(hook!.id)
+  await expect.poll(() => say(second, hook!.id, 'three')).toBe(200)
+  await expect.poll(() => callback.taken.map(({ text }) => text)).toContain('echo: three')
+})
+
+test('a test message goes where it is sent to; refused, it is a dead letter that goes out again', async () => {
+  const bench = await makeBench('sqlite', {}, {}, { only: {} })
+  await bench.start()
+  const { deps, make, row } = connectionsOf(bench)
+  const { channels } = bench.store
+  const id = await make()
+  await expect.poll(async () => (await row(id)).state, SOON).toBe('live')
+  bench.callback.reply(400)
+  const key = await planTestMessage({ ...deps, now: Date.now }, await row(id), 'C7')
+  await expect.poll(async () => (await channels.deliveryOfKey(id, key))?.state, SOON).toBe('dead')
+  expect(await row(id)).toMatchObject({ state: 'degraded', last_error: 'the callback answered 400' })
+  await channels.redoDelivery(id, key)
+  await expect.poll(() => bench.callback.taken, SOON).toHaveLength(1)
+  expect(bench.callback.taken[0]).toMatchObject({
+    key,
+    type: 'notice',
+    conversation_id: 'C7',
+    text: 'This is a test message of the channel support.',
+  })
+  await channels.disableConnection(id)
+  await expect(planTestMessage({ ...deps, now: Date.now }, await row(id), 'C7')).rejects.toThrow('disabled')
+})
+
+test('secrets of another key, and one that a connection has already, leave a connection broken', async () => {
+  const bench = await makeBench('sqlite', {}, {}, { only: {} })
+  const { deps, make, row } = connectionsOf(bench)
+  const id = await make()
+  const foreign = await connectionsOf({
+    ...bench,
+    sealing: createSealing({ file: 'none', key: OTHER.slice(6) }),
+  }).make('foreign', OTHER)
+  await bench.start()
+  expect(await row(foreign)).toMatchObject({
+    state: 'broken',
+    last_error: expect.stringContaining('enter them again'),
+  })
+  const twin = await make('twin')
+  await expect
+    .poll(() => row(twin), SOON)
+    .toMatchObject({
+      state: 'broken',
+      last_error: expect.stringContaining('also that of the channel support'),
+    })
+  expect((await row(id)).state).toBe('live')
+  await changeConnection(deps, await row(foreign), { secrets: { secret: OTHER } })
+  await expect.poll(async () => (await row(foreign)).state, SOON).toBe('live')
+})
+
+test('what cannot be is refused before anything is written', async () => {
+  const bench = await makeBench('sqlite', {}, {}, { only: {} })
+  const { deps, settings, make, row } = connectionsOf(bench)
+  const by = { org_id: ORG, id: bench.users.root }
+  const wish = (given: object, secrets: Record<string, string> = { secret: SECRET }, more = {}) =>
+    createConnection({ ...deps, ...more }, by, { name: 'x', settings: { ...settings, ...given }, secrets })
+  await expect(wish({}, {})).rejects.toMatchObject({
+    code: 'invalid_body',
+    message: expect.stringMatching(/^secret:/),
+  })
+  await expect(wish({ secret_env: 'HOME' }, {})).rejects.toMatchObject({ code: 'invalid_body' })
+  await expect(wish({ agent: 'gretter' })).rejects.toMatchObject({ code: 'unknown_agent' })
+  await expect(wish({ agent: undefined })).rejects.toThrow('strangers do not get the default agent')
+  const inside = { urlProblem: () => 'is inside' }
+  await expect(wish({}, { secret: SECRET }, inside)).rejects.toThrow('callback_url: is inside')
+  expect(await bench.store.channels.listConnections(ORG)).toEqual([])
+  const id = await make()
+  await expect(make()).rejects.toMatchObject({ code: 'wrong_state' })
+  const other = { settings: { ...settings, platform: 'website' } }
+  await expect(changeConnection(deps, await row(id), other)).rejects.toMatchObject({ code: 'invalid_body' })
+})

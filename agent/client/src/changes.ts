@@ -1,0 +1,49 @@
+/** Live changes of what is listed, of the inbox and of sessions; first and after reconnections, the whole. */
+import type { InboxItem, RouteName, Session } from '@cairn/protocol'
+import { pathOf } from './call.ts'
+import type { Send } from './credentials.ts'
+import type { EventsOptions, StreamTuning } from './events.ts'
+import { type Frame, resume } from './resume.ts'
+
+export type InboxChange = { type: 'snapshot'; items: InboxItem[] } | { type: 'item'; item: InboxItem }
+/** `opened`: the list is to be read. */
+export type SessionChange = { type: 'opened' } | { type: 'session'; session: Session }
+type ChangeStream<Change> = (
+  options?: Omit<EventsOptions, 'after'>,
+) => AsyncGenerator<Change[], void, undefined>
+export type InboxStream = ChangeStream<InboxChange>
+export type SessionStream = ChangeStream<SessionChange>
+
+/** What every stream of a client shares. */
+export type StreamSource = { baseUrl: string; send: Send; apiByDefault: boolean; tuning: StreamTuning }
+
+const changesOf =
+  <Change>(route: RouteName, accept: (frame: Frame) => Change | null) =>
+  ({ baseUrl, send, apiByDefault, tuning }: StreamSource): ChangeStream<Change> =>
+  (options = {}) =>
+    resume({
+      ...tuning,
+      signal: options.signal ?? new AbortController().signal,
+      onState: options.onState ?? (() => {}),
+      open: signal =>
+        send(baseUrl + pathOf(route, { api: options.api ?? apiByDefault }), {
+          headers: { accept: 'text/event-stream' },
+          cache: 'no-store',
+          signal,
+        }),
+      accept,
+    })
+
+// Frames of other names are of a newer server and pass by.
+export const inboxWith = changesOf<InboxChange>('streamInbox', ({ event, data }) => {
+  if (event === 'snapshot') {
+    const { items } = JSON.parse(data) as { items: InboxItem[] }
+    return { type: 'snapshot', items }
+  }
+  return event === 'item' ? { type: 'item', item: JSON.parse(data) as InboxItem } : null
+})
+
+export const sessionChangesWith = changesOf<SessionChange>('streamSessions', ({ event, data }) => {
+  if (event === 'opened') return { type: 'opened' }
+  return event === 'session' ? { type: 'session', session: JSON.parse(data) as Session } : null
+})

@@ -1,0 +1,41 @@
+/** How the beginning of a browser comes into the log: with the result of one call, once. */
+import type { BrowserInstance, Draft } from '@cairn/log'
+import { browserDestroyed, browserProvisioned } from '@cairn/sessions'
+import type { SessionBrowser } from './session-browser.ts'
+
+/** A result lands within so long, or never. */
+export const LANDING_MS = 10_000
+
+export type Held = {
+  browser: SessionBrowser
+  /** Epoch milliseconds. */
+  born: number
+  /** The row of the one before, which its beginning ends; null: there was none. */
+  replaces: BrowserInstance | null
+  /** When a call took its beginning along, to be told with its result; null: none so far. */
+  toldAt: number | null
+  /** Its row was there. Where it is there no more, another ended the browser, and it does not come back. */
+  wasRecorded: boolean
+}
+
+/** Whether the row says what this worker has; it says nothing yet where no result recorded it so far. */
+export function isStill(held: Held, instance: BrowserInstance | null, now: number): boolean {
+  const { browser, replaces, toldAt } = held
+  if (instance?.browser_id === browser.id) return (held.wasRecorded = true)
+  if (held.wasRecorded || (toldAt !== null && now - toldAt > LANDING_MS)) return false
+  return instance === null || instance.browser_id === replaces?.browser_id
+}
+
+/** For the commit of a result; marks it as told. */
+export function tellBeginning(
+  held: Held,
+  { workerId, version, now }: { workerId: string; version: string; now: number },
+): readonly Draft[] {
+  const { browser, replaces } = held
+  held.toldAt = now
+  const isDead = replaces !== null && replaces.alive_until <= now
+  return [
+    ...(replaces === null ? [] : browserDestroyed(replaces, now, isDead ? 'lost' : 'moved')),
+    browserProvisioned(browser.session_id, browser.id, workerId, version),
+  ]
+}

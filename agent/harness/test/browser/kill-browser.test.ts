@@ -1,0 +1,161 @@
+/**
+ * A turn that opens a browser, asks a person to act in it, and goes on; its worker dies around every commit,
+ * those of the person's control among them. On both stores: a quarter of the deaths, on Postgres an eighth;
+ * all where KILLS=all (`npm run kills:browser`).
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type LogStore, openPostgresStore } from '@cairn/log'
+import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { destroyBrowser, respondInbox } from '@cairn/sessions'
+import { checkHistory } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { createBrowsers } from '../../src/browser/worker-browsers.ts'
+import { createLiveBrowsers, type LiveBrowsers } from '../../src/browser/live-browsers.ts'
+import { browserTools } from '../../src/browser/tools.ts'
+import { systemClock } from '../../src/clock.ts'
+import { makeFolder } from '../tools/tool-context.ts'
+import { alice, newId, setStage } from '../turn/stage.ts'
+import { type Death, deathsOf, type OpenStore, withDeath } from '../turn/with-death.ts'
+import { type FakeBrowser, fakeBrowser } from './fake-browser.ts'
+
+const tool = (name: string, args: Record<string, unknown>) => ({ tool_calls: [{ name, arguments: args }] })
+const scenario = {
+  rules: [
+    { when: { system: 'You name conversations' }, answer: { text: 'A login' } },
+    {
+      when: { user: 'says that this is done' },
+      steps: [tool('browser_click', { target: 'e1' }), tool('browser_close', {}), { text: 'Signed in.' }],
+    },
+    {
+      steps: [
+        // Side by side: each could be the one that begins the browser.
+        { tool_calls: [...tool('browser_snapshot', {}).tool_calls, ...tool('browser_find', {}).tool_calls] },
+        tool('request_user_action', {
+          title: 'Sign in',
+          instructions: 'Type the password.',
+          reason: 'Only you know it.',
+          action_type: 'login',
+          target: 'https://site.test',
+        }),
+        { text: 'never said' },
+      ],
+    },
+  ],
+}
+
+type Worker = { live: LiveBrowsers; fakes: FakeBrowser[]; stop(): Promise<void> }
+
+/** The browsers of each worker that is started, in order. */
+function workers() {
+  const hired: Worker[] = []
+  const clock = systemClock
+  const log = () => {}
+  const toolsOf = (store: LogStore) => {
+    const fakes: FakeBrowser[] = []
+    const browsers = createBrowsers({
+      open: ({ id, session_id }) => {
+        const folder = makeFolder('fake-browser')
+        mkdirSync(join(folder, 'output'))
+        const fake = fakeBrowser({ id, session_id, clock, folder, run: () => Promise.resolve('a page') })
+        fakes.push(fake)
+        return Promise.resolve(fake)
+      },
+      version: 'of a test',
+      store,
+      workerId: newId(),
+      config: { max: 4, idle_minutes: 10 },
+      kept: { write: () => Promise.resolve(), read: () => Promise.resolve(null) },
+      clock,
+      log,
+      newId,
+    })
+    const live = createLiveBrowsers({ browsers, store, clock, log })
+    hired.push({
+      live,
+      fakes,
+      async stop() {
+        live.stop()
+        await browsers.stop()
+      },
+    })
+    return browserTools({ browsers, evaluate: false, pdf: false })
+  }
+  return { hired, toolsOf }
+}
+
+/** The death of the process it is at, and what a browser that died with it answers. */
+const isOfDeath = (thrown: unknown): boolean =>
+  thrown instanceof Error &&
+  (thrown.message === 'the process is dead' ||
+    ['no_browser', 'browser_unavailable', 'no_control'].includes((thrown as { code?: string }).code ?? ''))
+
+const play = (death: Death, open?: OpenStore) =>
+  withDeath(
+    {
+      async set(store) {
+        const { hired, toolsOf } = workers()
+        return { stage: await setStage({ scenario, store, toolsOf }), hired }
+      },
+      async play({ stage, hired }) {
+        await stage.send('log in')
+        await stage.next('inbox.action_required')
+        const [item] = (await stage.store.listInbox({ org_id: 'org', limit: 10 })).items
+        const at = hired.at(-1)
+        const person = { id: alice.id, admin: false }
+        try {
+          await at?.live.acquire(stage.session_id, person, false, item!.id)
+          await at?.live.release(stage.session_id, person)
+        } catch (thrown) {
+          if (!isOfDeath(thrown)) throw thrown
+        }
+        await respondInbox(stage.deps, item!.id, { completed: true }, alice)
+        await stage.next('session.complete')
+      },
+      async look({ stage, hired }) {
+        // The first may be dead, and then it writes nothing any more.
+        for (const { stop } of hired) await stop().catch(isOfDeath)
+        // What a dead worker left is ended by any other, once it was silent for 90 seconds.
+        const row = hired.length > 1 ? await stage.store.browsers.browser(stage.session_id) : null
+        if (row !== null) await destroyBrowser(stage.deps, row, 'lost')
+        // Those of a worker that died went with its process.
+        return { left: hired.at(-1)?.fakes.filter(fake => !fake.isOver()).length }
+      },
+    },
+    death,
+    open,
+  )
+
+const onPostgres: OpenStore = async now => {
+  const { place, remove } = await makePostgresPlace()
+  return { store: await openPostgresStore({ url: place, now }), remove }
+}
+const undisturbed = await play(null)
+const all = deathsOf(undisturbed.commits)
+const some = (every: number) => all.filter((_, at) => process.env['KILLS'] === 'all' || at % every === 0)
+
+test('undisturbed, one browser begins and ends, and one person drives', () => {
+  const browser = undisturbed.events.map(({ type }) => type).filter(type => type.startsWith('browser.'))
+  expect(browser).toEqual([
+    'browser.provisioned',
+    'browser.control_granted',
+    'browser.control_returned',
+    'browser.destroyed',
+  ])
+})
+
+test.each([
+  ...some(4).map(death => ({ on: 'SQLite', open: undefined, death })),
+  ...some(8).map(death => ({ on: 'Postgres', open: onPostgres, death })),
+])(
+  'on $on, killed just $death.when commit $death.nth, browsers and controls pair up',
+  async ({ death, open }) => {
+    const { events, problems, seen } = await play(death, open)
+    expect([problems, checkHistory(events, { settled: true })]).toEqual([[], []])
+    const count = (type: string) => events.filter(event => event.type === type).length
+    expect(count('browser.provisioned')).toBeGreaterThan(0)
+    expect(count('browser.destroyed')).toBe(count('browser.provisioned'))
+    expect(count('browser.control_returned')).toBe(count('browser.control_granted'))
+    expect(seen.left).toBe(0)
+  },
+)

@@ -1,0 +1,75 @@
+/** What a service that was killed leaves behind, and who may remove it. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { identify, isRunning } from '../../src/sandbox/processes.ts'
+import { openServiceFolder, reapDeadServices, SERVICE_VARIABLE } from '../../src/sandbox/service-folder.ts'
+import { makeFolder } from '../tools/tool-context.ts'
+
+const SOURCE = new URL('../../src/sandbox/service-folder.ts', import.meta.url).href
+
+/** A process with a folder of its own, which says where that is. */
+async function startService(parent: string) {
+  const script =
+    `const { openServiceFolder } = await import('${SOURCE}');` +
+    `console.log((await openServiceFolder(process.argv[1])).path); setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, parent])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [path] = (await once(child.stdout, 'data')) as [Buffer]
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  return { path: path.toString().trim(), kill }
+}
+
+/** A process that a box of the service at `folder` could have left. */
+function leave(folder: string) {
+  const child = spawn('sleep', ['600'], { env: { [SERVICE_VARIABLE]: folder }, stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const id = identify(child.pid ?? 0)
+  if (id === null) throw new Error('sleep does not run')
+  return id
+}
+
+test('what a killed service left is removed, its processes ended; those of one that lives stay', async () => {
+  const parent = makeFolder('temp')
+  const dead = await startService(parent)
+  const live = await startService(parent)
+  const ours = await openServiceFolder(parent)
+  onTestFinished(() => ours.close())
+  const left = leave(dead.path)
+  const others = [leave(live.path), leave(`${dead.path}x`), leave(ours.path)]
+  expect(await reapDeadServices(parent)).toEqual({ folders: 0, processes: 0 })
+
+  await dead.kill()
+  expect(await reapDeadServices(parent)).toEqual({ folders: 1, processes: 1 })
+  expect([dead.path, live.path, ours.path].map(path => existsSync(path))).toEqual([false, true, true])
+  await expect.poll(() => isRunning(left)).toBe(false)
+  expect(others.map(isRunning)).toEqual([true, true, true])
+})
+
+test('a folder that only has the name is left alone, and so is what a link leads to', async () => {
+  const parent = makeFolder('temp')
+  const elsewhere = makeFolder('elsewhere')
+  writeFileSync(join(elsewhere, 'machine'), hostname())
+  symlinkSync(elsewhere, join(parent, 'cairn-service-link'))
+  mkdirSync(join(parent, 'cairn-service-empty'), { mode: 0o700 })
+  mkdirSync(join(parent, 'cairn-service-other'), { mode: 0o700 })
+  writeFileSync(join(parent, 'cairn-service-other', 'machine'), `not-${hostname()}`)
+  writeFileSync(join(parent, 'cairn-service-file'), 'a file')
+  expect(await reapDeadServices(parent)).toEqual({ folders: 0, processes: 0 })
+  expect(readdirSync(parent)).toHaveLength(4)
+  expect(readdirSync(elsewhere)).toEqual(['machine'])
+})
+
+test('a service that ends takes its folder with it', async () => {
+  const parent = makeFolder('temp')
+  const folder = await openServiceFolder(parent)
+  folder.make('p')
+  await folder.close()
+  expect(readdirSync(parent)).toEqual([])
+})

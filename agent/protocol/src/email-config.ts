@@ -1,0 +1,47 @@
+/** What the operator says of mail servers and of mails: the channel's, and those of notices. */
+import { z } from 'zod'
+
+const LOOPBACK = ['localhost', '127.0.0.1', '::1']
+
+const keys = {
+  host: z.string().min(1).describe('name or address of the server'),
+  port: z.int().min(1).max(65_535).optional(),
+  security: z
+    .enum(['tls', 'starttls', 'none'])
+    .default('tls')
+    .describe('none: only to a server on this machine'),
+  user: z.string().min(1).optional(),
+  password_env: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
+    .optional()
+    .describe('holds the password of the user, often one made for this program alone'),
+}
+const isPrivate = ({ host, security }: { host: string; security: string }): boolean =>
+  security !== 'none' || LOOPBACK.includes(host)
+const PRIVATE = { path: ['security'], error: 'may be none only where the host is this machine' }
+const isPaired = ({
+  user,
+  password_env,
+}: {
+  user?: string | undefined
+  password_env?: string | undefined
+}): boolean => (user === undefined) === (password_env === undefined)
+const PAIRED = { path: ['user'], error: 'is named together with password_env' }
+
+/** 993 with tls, else 143. */
+export const ImapServer = z
+  .strictObject({
+    ...keys,
+    user: keys.user.nonoptional(),
+    password_env: keys.password_env.nonoptional(),
+    mailbox: z.string().min(1).default('INBOX'),
+  })
+  .refine(isPrivate, PRIVATE)
+export type ImapServer = z.infer<typeof ImapServer>
+
+/** 465 with tls, else 587. */
+export const SmtpServer = z.strictObject(keys).refine(isPrivate, PRIVATE).refine(isPaired, PAIRED)
+export type SmtpServer = z.infer<typeof SmtpServer>
+
+export const mailAddress = z.email('must be a mail address').transform(address => address.toLowerCase())

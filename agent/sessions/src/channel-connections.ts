@@ -1,0 +1,124 @@
+/**
+ * Connections to platforms that administrators make, change and end over the API. Their secrets are sealed
+ * before the store has them, and no answer holds them.
+ */
+import type { ChannelConnection } from '@cairn/log'
+import { AppError, ChannelConfig, composeChannel, secretName } from '@cairn/protocol'
+import { ensureChannelAccount } from './channel-account.ts'
+import type { Deps } from './deps.ts'
+import { derivedId } from './derived-id.ts'
+import type { Sealing } from './sealing.ts'
+
+export type ConnectionDeps = Pick<Deps, 'store' | 'newId'> & {
+  sealing: Sealing
+  /** The agents that the configuration knows. */
+  agents: readonly string[]
+  /** Why calls may not go to this URL for this agent; null: they may. */
+  urlProblem: (url: string, agent: string | undefined) => string | null
+}
+type Wish = { settings: Readonly<Record<string, unknown>>; secrets: Readonly<Record<string, string>> }
+/** As the row has it: settings without the names of secrets, and which secrets there are. */
+type Stored = { settings: Record<string, unknown>; secrets: string[] }
+
+const storedIn = ({ settings }: Pick<ChannelConnection, 'settings'>): Stored =>
+  settings === null ? { settings: {}, secrets: [] } : (JSON.parse(settings) as Stored)
+const about = (id: string): string => `channel ${id}`
+
+/** Throws `invalid_body`, `unknown_agent`, or `wrong_state` where the name is taken; the id of the new one. */
+export async function createConnection(
+  deps: ConnectionDeps,
+  { org_id, id: created_by }: { org_id: string; id: string },
+  { name, ...wish }: Wish & { name: string },
+): Promise<string> {
+  const config = check(deps, wish)
+  const id = derivedId('channel', org_id, name)
+  const service_account_id = await ensureChannelAccount(deps, { org_id, name, created_by })
+  const row = { id, org_id, name, platform: config.platform, service_account_id }
+  if (!(await deps.store.channels.createConnection({ ...row, ...kept(deps, id, wish) })))
+    throw new AppError('wrong_state', `name: there is a channel ${JSON.stringify(name)} already`)
+  return id
+}
+
+/** A secret that is not given stays. */
+export async function changeConnection(
+  deps: ConnectionDeps,
+  connection: ChannelConnection,
+  { settings = storedIn(connection).settings, secrets = {} }: Partial<Wish>,
+): Promise<void> {
+  refuseConfigured(connection)
+  const { id, revision, platform } = connection
+  const wish = { settings, secrets: { ...openSecrets(deps.sealing, connection), ...secrets } }
+  if (check(deps, wish).platform !== platform)
+    throw invalid('platform', 'cannot be changed: make another channel')
+  if (!(await deps.store.channels.changeConnection(id, revision, kept(deps, id, wish))))
+    throw new AppError('wrong_state', 'The channel has changed meanwhile: load it anew.')
+}
+
+export async function deleteConnection(
+  { store }: Pick<Deps, 'store'>,
+  connection: ChannelConnection,
+): Promise<void> {
+  refuseConfigured(connection)
+  await store.channels.deleteConnection(connection.id)
+}
+
+/** What a page shows: every setting, and of the secrets which there are. Empty for one of cairn.yaml. */
+export const shownSettings = storedIn
+
+/** What a process runs it with; throws, in words for the operator, where that cannot be. */
+export function openConnectionSettings(
+  sealing: Sealing,
+  connection: ChannelConnection,
+): { settings: ChannelConfig; env: Record<string, string> } {
+  const { settings, secrets } = storedIn(connection)
+  const opened = openSecrets(sealing, connection)
+  if (opened === null)
+    throw new Error('its secrets were sealed with another key (CAIRN_SECRETS_KEY): enter them again')
+  const env = Object.entries(opened).map(([key, value]) => [secretName(key), value] as const)
+  return { settings: ChannelConfig.parse(composeChannel(settings, secrets)), env: Object.fromEntries(env) }
+}
+
+function openSecrets(
+  sealing: Sealing,
+  { id, sealed_secrets }: ChannelConnection,
+): Record<string, string> | null {
+  const opened = sealed_secrets === null ? null : sealing.open(about(id), sealed_secrets)
+  return opened === null ? null : (JSON.parse(opened) as Record<string, string>)
+}
+
+const kept = ({ sealing }: ConnectionDeps, id: string, { settings, secrets }: Wish) => ({
+  settings: JSON.stringify({ settings, secrets: Object.keys(secrets) } satisfies Stored),
+  sealed_secrets: sealing.seal(about(id), JSON.stringify(secrets)),
+})
+
+function check({ agents, urlProblem }: ConnectionDeps, { settings, secrets }: Wish): ChannelConfig {
+  const composed = composeChannel(settings, Object.keys(secrets))
+  if (composed === null)
+    throw invalid('settings', 'hold a key that is for cairn.yaml only, or the name of a variable')
+  const parsed = ChannelConfig.safeParse(composed)
+  if (!parsed.success)
+    throw invalidBody(
+      parsed.error.issues.map(({ path, message }) => ({
+        path: path.join('.').replace(/_env$/, ''),
+        message,
+      })),
+    )
+  const { agent } = parsed.data
+  if (agent !== undefined && !agents.includes(agent))
+    throw new AppError('unknown_agent', `agent: there are ${agents.join(', ')}`)
+  const callback = parsed.data.platform === 'webhook' ? parsed.data.callback_url : null
+  const problem = callback === null ? null : urlProblem(callback, agent)
+  if (problem !== null) throw invalid('callback_url', problem)
+  return parsed.data
+}
+
+const invalid = (path: string, message: string): AppError => invalidBody([{ path, message }])
+const invalidBody = (errors: { path: string; message: string }[]): AppError =>
+  new AppError('invalid_body', errors.map(({ path, message }) => `${path}: ${message}`).join('; '), {
+    extra: { errors },
+  })
+
+function refuseConfigured({ origin, name }: ChannelConnection): void {
+  if (origin === 'config')
+    throw new AppError('wrong_state', `The channel ${name} is of cairn.yaml: change it there.`)
+}

@@ -1,0 +1,75 @@
+/**
+ * A fork: a session of its own that begins with what was said in another up to an event (decision 58).
+ *
+ * Its log has one event for that, which holds the conversation as the model reads it. So nothing that was
+ * paid for, decided or begun there counts again here, and no id of the other log is taken for one of this.
+ */
+import type { LogStore, SessionRow } from '@cairn/log'
+import { AppError, decodeEvent, EVENT_TYPES, type EventId, type Principal } from '@cairn/protocol'
+import {
+  type Conversation,
+  type ConversationMessage,
+  emptyConversation,
+  FORK,
+  foldConversationInto,
+  settledMessages,
+} from '@cairn/state'
+import { createSession } from './create.ts'
+import type { Deps } from './deps.ts'
+import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
+import { commitFor } from './refusals.ts'
+
+export type ForkSession = {
+  source: SessionRow
+  /** The last event that counts; 0: nothing was said before. */
+  event_id: EventId
+  /** Names of the configuration: the agent may be gone. */
+  agents: readonly string[]
+  principal: Principal
+}
+
+const PAGE = 500
+/** No fold reads what streams. */
+const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.heartbeat')
+
+async function conversationUpTo(
+  store: LogStore,
+  sessionId: string,
+  last: EventId,
+): Promise<ConversationMessage[]> {
+  let conversation: Conversation = emptyConversation
+  for (let after: EventId | undefined = 0; after !== undefined && after < last;) {
+    const page = await store.read(sessionId, after, PAGE, FOLDED)
+    for (const { id, json } of page)
+      if (id <= last) conversation = foldConversationInto(new WeakSet(), conversation, decodeEvent(json))
+    after = page.length < PAGE ? undefined : page.at(-1)?.id
+  }
+  return settledMessages(conversation)
+}
+
+/** Of a root only: the rights of a worker are narrowed by its parents, and a fork has none. */
+export async function forkSession(deps: Deps, fork: ForkSession): Promise<SessionRow> {
+  const { source, event_id, agents, principal } = fork
+  if (source.parent_id !== null)
+    throw new AppError('wrong_state', 'A worker is not forked: its rights are those of the session above it.')
+  if (event_id > source.last_event_id)
+    throw new AppError('wrong_target', `There is no event ${event_id} in this session yet.`)
+  const history = await conversationUpTo(deps.store, source.id, event_id)
+  const made = await createSession(deps, agents, {
+    agent: source.agent,
+    ...(source.title === null ? {} : { title: source.title }),
+    config: source.config,
+    principal,
+  })
+  if (history.length === 0) return made
+  const forked_from = { session_id: source.id, event_id }
+  const text = `This session begins with what was said in session ${source.id} up to event ${event_id}.`
+  const { session } = await commitFor(deps.store, 'fork', {
+    session_id: made.id,
+    events: [syntheticMessage(FORK, text, { forked_from, history })],
+    expect_status: TAKES_INPUT,
+    // Nothing is to be done about it.
+    cursor: 'self',
+  })
+  return session
+}

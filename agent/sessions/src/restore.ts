@@ -1,0 +1,23 @@
+/** Brings an archived session back (contract 6.10). */
+import type { SessionRow } from '@cairn/log'
+import { AppError } from '@cairn/protocol'
+import type { Deps } from './deps.ts'
+import { resumed } from './lifecycle-events.ts'
+import { commitFor } from './refusals.ts'
+
+/**
+ * At rest: nothing of it goes on. What was archived with it stays so, and its workspace may be gone. Of a
+ * root only: a worker's end was told to its parent.
+ */
+export async function restoreSession({ store }: Deps, { id, parent_id }: SessionRow): Promise<SessionRow> {
+  if (parent_id !== null)
+    throw new AppError('wrong_state', 'A worker is not brought back: its end is in the log of its parent.')
+  const { session } = await commitFor(store, 'restore', {
+    session_id: id,
+    events: [resumed('restore')],
+    expect_status: ['archived'],
+    cursor: 'self',
+    set: { status: 'active' },
+  })
+  return session
+}

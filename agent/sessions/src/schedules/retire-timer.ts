@@ -1,0 +1,11 @@
+/** The timer of a run that has ended: when its session is to be archived. */
+import type { RowChange } from '@cairn/log'
+
+export const retireTimer = (runId: string, keep_s: number, after_ms = keep_s * 1000): RowChange => ({
+  do: 'timer.set',
+  id: `retire:${runId}`,
+  kind: 'retire',
+  session_id: runId,
+  after_ms: Math.max(1, Math.round(after_ms)),
+  data: { keep_s },
+})

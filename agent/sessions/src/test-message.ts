@@ -1,0 +1,26 @@
+/** A message with which an administrator tries a connection: a notice of the channel itself. */
+import { type ChannelConnection, noticesOf } from '@cairn/log'
+import { AppError } from '@cairn/protocol'
+import { deliveryKey } from './delivery-key.ts'
+import type { Deps } from './deps.ts'
+
+/** A notice without an inbound event: the adapter knows where `to` is. */
+export type TestNotice = { to: string; text: string }
+
+/** The key of its delivery. */
+export async function planTestMessage(
+  { store, now }: Pick<Deps, 'store' | 'now'>,
+  { id, name, platform, state }: ChannelConnection,
+  to: string,
+): Promise<string> {
+  if (state === 'disabled')
+    throw new AppError('wrong_state', `The channel ${name} is disabled: enable it first.`)
+  if (platform === 'website')
+    throw new AppError('wrong_target', 'A website is written to by its visitors only: open its page.')
+  // Beside those of inbound events, whose numbers are small.
+  const where = { session_id: noticesOf(id), event_id: now(), part: 0 }
+  const key = deliveryKey(where)
+  const notice: TestNotice = { to, text: `This is a test message of the channel ${name}.` }
+  await store.channels.planNotice({ ...where, connection_id: id, key, body: JSON.stringify(notice) })
+  return key
+}

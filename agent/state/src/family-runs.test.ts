@@ -1,0 +1,45 @@
+/** Each rule about a scheduled run and the session above it, broken once. */
+import { expect, test } from 'vitest'
+import { log, type Written } from '../test/family-log.ts'
+import { checkFamily } from './family.ts'
+
+const begins: Written = ['user.message', { synthetic: 'loop_run' }]
+const result = (outcome: string, more: object = {}): Written => [
+  'loop.result',
+  { scheduled_session_id: 's', run_session_id: 'run', run_number: 1, slot_at: 'T', outcome, ...more },
+]
+const end = (reason = 'completed'): Written => ['session.complete', { reason }]
+const fail: Written = ['session.fail', {}]
+const judge = (root: Written[], run: Written[]): string =>
+  checkFamily(new Map(Object.entries({ root: log(...root), run: log(begins, ...run) })), {
+    settled: true,
+  }).join('\n')
+const gate: Written = ['inbox.governance_gate', { tool_call_id: 'c', tool_name: 'note' }]
+
+test.each<[string, Written[], Written[]]>([
+  ['a run that succeeded', [result('success')], [end()]],
+  ['one without an answer', [result('empty')], [end()]],
+  ['one that failed', [result('failed')], [fail]],
+  ['one that was stopped', [result('cancelled')], [end('stopped')]],
+  [
+    'one that waits for a person',
+    [],
+    [['tool.call', { tool_call_id: 'c', name: 'note', arguments: {} }], gate],
+  ],
+  ['one that is paused', [], [['session.pause', { reason: 'paused by user' }]]],
+])('sound: %s', (_, root, run) => {
+  expect(judge(root, run)).toBe('')
+})
+
+test.each<[string, Written[], Written[]]>([
+  ['run: its result was told 2 times', [result('success'), result('success')], [end()]],
+  ['run: a result of a run that has not ended', [result('success')], []],
+  ['run: the run has ended, and nobody was told', [], [end()]],
+  ['run: it ended at at once, its session was told at later', [result('success', { at: 'later' })], [end()]],
+  ['run: it is told as success and ended with session.fail', [result('success')], [fail]],
+  ['run: it is told as failed and ended with session.complete', [result('failed')], [end()]],
+  ['run: it has not ended, and waits for nobody who could move it', [], []],
+  ['a result of none, which is no run', [result('success', { run_session_id: 'none' })], [fail]],
+])('it finds: %s', (what, root, run) => {
+  expect(judge(root, run)).toContain(what)
+})

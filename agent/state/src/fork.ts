@@ -1,0 +1,38 @@
+/** What a fork begins with: the conversation of another session up to an event. */
+import type { EventId } from '@cairn/protocol'
+import type { Conversation, ConversationMessage } from './conversation.ts'
+import { append, type Owned } from './owned.ts'
+
+/** `synthetic` of the message that a fork begins with. */
+export const FORK = 'fork'
+
+/** The conversation with what a fork begins with. */
+export const beginWith = (
+  owned: Owned,
+  conversation: Conversation,
+  event_id: EventId,
+  history: readonly unknown[] = [],
+): Conversation => ({
+  ...conversation,
+  entries: append(
+    conversation.entries,
+    (history as readonly ConversationMessage[]).map(message => ({ event_id, message })),
+    owned,
+  ),
+})
+
+/**
+ * The conversation as it can go on elsewhere: without calls that have no result yet, and without pictures,
+ * which are named.
+ */
+export function settledMessages({ entries, open, deferred }: Conversation): ConversationMessage[] {
+  const isOpen = (id: string): boolean => open.some(call => call.tool_call_id === id)
+  const owner = entries.findIndex(
+    ({ message }) => message.role === 'assistant' && message.tool_calls?.some(({ id }) => isOpen(id)),
+  )
+  return [...(owner === -1 ? entries : entries.slice(0, owner)), ...deferred].map(({ message }) => {
+    if (message.role !== 'user' || message.images === undefined) return message
+    const { images, ...said } = message
+    return { ...said, content: `${said.content}\n\n[Pictures that are not here: ${images.length}]` }
+  })
+}

@@ -1,0 +1,59 @@
+/**
+ * The browser of a session: one at a time, each begun once and ended once, driven by one person at a time,
+ * and given back before it ends. Rules over one log; part of `checkHistory`.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+
+/** Feeds on a log in order; returns what is wrong with each event. */
+export function browserRules(): (event: SessionEvent) => string[] {
+  const begun = new Set<string>()
+  let live: string | null = null
+  let driver: string | null = null
+
+  const ofLive = (browser_id: string): string[] =>
+    browser_id === live ? [] : [`it is of ${browser_id}, and the browser is ${live ?? 'none'}`]
+
+  return event => {
+    switch (event.type) {
+      case 'browser.provisioned': {
+        const { browser_id } = event.data
+        const found = [
+          ...(live === null ? [] : [`the browser ${live} has not ended`]),
+          ...(begun.has(browser_id) ? [`the browser ${browser_id} began before`] : []),
+        ]
+        begun.add(browser_id)
+        live = browser_id
+        return found
+      }
+      case 'browser.control_granted': {
+        const found = [
+          ...ofLive(event.data.browser_id),
+          ...(driver === null ? [] : [`${driver} drives it`]),
+          ...(live === null ? ['there is no browser'] : []),
+        ]
+        driver = event.data.owner_user_id
+        return found
+      }
+      case 'browser.control_returned': {
+        const found = [
+          ...ofLive(event.data.browser_id),
+          ...(driver === null ? ['nobody drives it'] : []),
+          ...(live === null ? ['there is no browser'] : []),
+        ]
+        driver = null
+        return found
+      }
+      case 'browser.destroyed': {
+        const found = [
+          ...ofLive(event.data.browser_id),
+          ...(live === null ? ['there is no browser'] : []),
+          ...(driver === null ? [] : [`${driver} still drives it`]),
+        ]
+        live = null
+        return found
+      }
+      default:
+        return []
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Results of scheduled runs in the log of the session above (contract 14.17): runs of a schedule come one
+ * after the other, so their results are numbered without a gap, and each slot and each run has one. Part of
+ * `checkHistory`.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+
+type Told = { runs: number; slots: Set<string> }
+
+/** Feeds on a log in order; returns what is wrong with each event. */
+export function scheduleRules(): (event: SessionEvent) => string[] {
+  const schedules = new Map<string, Told>()
+  const runs = new Set<string>()
+  return event => {
+    if (event.type !== 'loop.result') return []
+    const { scheduled_session_id: id, run_session_id: run, run_number, slot_at } = event.data
+    const told = schedules.get(id) ?? { runs: 0, slots: new Set() }
+    schedules.set(id, told)
+    const found = runs.has(run) ? [`run ${run} had its result before`] : []
+    runs.add(run)
+    if (run_number !== undefined && run_number !== told.runs + 1)
+      found.push(`schedule ${id} tells of run ${run_number} behind run ${told.runs}`)
+    told.runs = run_number ?? told.runs
+    if (slot_at !== undefined && told.slots.has(slot_at))
+      found.push(`schedule ${id} had a run for ${slot_at} before`)
+    if (slot_at !== undefined) told.slots.add(slot_at)
+    return found
+  }
+}

@@ -1,0 +1,111 @@
+/** One field of a form, by its kind. */
+import { useId, useState } from 'react'
+import { Button } from 'react-aria-components'
+import type { Field } from './channel-queries.ts'
+import { fieldLabel } from './channel-words.ts'
+import { type Settings, shownValue, valueAt } from './form-values.ts'
+
+type FieldProps = {
+  field: Field
+  settings: Settings
+  /** The server has a secret of that name, which nobody reads again. */
+  isKept: boolean
+}
+
+export function FormField({ field, settings, isKept }: FieldProps) {
+  const id = useId()
+  const hint = `${id}-hint`
+  const { key, kind } = field
+  const value = shownValue(field, valueAt(settings, key))
+  if (kind === 'flag')
+    return (
+      <label className="admin-check">
+        <input type="checkbox" name={key} defaultChecked={value === 'true'} /> {fieldLabel(field)}
+        <span className="faint"> {field.hint}</span>
+      </label>
+    )
+  return (
+    <div className="field">
+      <label htmlFor={id}>{fieldLabel(field)}</label>
+      {kind === 'secret' ? (
+        <SecretInput id={id} hint={hint} field={field} isKept={isKept} />
+      ) : (
+        <PlainInput id={id} hint={hint} field={field} value={value} />
+      )}
+      {field.hint !== '' && (
+        <p className="faint" id={hint}>
+          {field.hint}
+          {kind === 'list' ? '; one a line' : ''}
+        </p>
+      )}
+    </div>
+  )
+}
+
+type InputProps = { id: string; hint: string; field: Field }
+
+function PlainInput({ id, hint, field, value }: InputProps & { value: string }) {
+  const { key, kind, required, choices = [] } = field
+  const shared = {
+    id,
+    name: key,
+    required,
+    className: 'input',
+    defaultValue: value,
+    'aria-describedby': field.hint === '' ? undefined : hint,
+  }
+  if (kind === 'choice')
+    return (
+      <select {...shared}>
+        {!required && field.default === undefined && <option value="">as elsewhere</option>}
+        {choices.map(choice => (
+          <option key={choice} value={choice}>
+            {choice}
+          </option>
+        ))}
+      </select>
+    )
+  if (kind === 'list') return <textarea {...shared} rows={2} />
+  return <input {...shared} type={kind === 'number' ? 'number' : 'text'} />
+}
+
+/** 32 bytes of this browser's own. */
+function randomSecret(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  return `whsec_${btoa(String.fromCharCode(...bytes))}`
+}
+
+function SecretInput({ id, hint, field, isKept }: InputProps & { isKept: boolean }) {
+  const [text, setText] = useState('')
+  const [isMade, setMade] = useState(false)
+  // Only this kind is of our own making; the others come from the platform.
+  const isOurs = field.hint.startsWith('whsec_')
+  return (
+    <div className="channel-secret">
+      <input
+        id={id}
+        name={field.key}
+        className="input mono"
+        // One that was made here is copied to the other side.
+        type={isMade ? 'text' : 'password'}
+        autoComplete="off"
+        required={field.required && !isKept}
+        placeholder={isKept ? 'stays as it is' : ''}
+        aria-describedby={hint}
+        value={text}
+        onChange={event => setText(event.target.value)}
+      />
+      {isOurs && (
+        <Button
+          className="button"
+          onPress={() => {
+            setText(randomSecret())
+            setMade(true)
+          }}
+        >
+          Make one
+        </Button>
+      )}
+    </div>
+  )
+}

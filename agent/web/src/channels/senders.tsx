@@ -1,0 +1,84 @@
+/** Who wrote to a connection: whom they are linked to, and whether they are heard. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Button } from 'react-aria-components'
+import { type AnswerOf, visibleText } from '@cairn/protocol'
+import { usersQuery } from '../admin/admin-queries.ts'
+import { client, describeError } from '../api.ts'
+import { formatAgo, useNow } from '../ui/use-now.ts'
+import { sendersQuery } from './channel-queries.ts'
+
+type Sender = AnswerOf<'listSenders'>['senders'][number]
+type Verdict = Sender['verdict']
+
+export function Senders({ id }: { id: string }) {
+  const { data: senders, error } = useQuery(sendersQuery(id))
+  const queries = useQueryClient()
+  const judge = useMutation({
+    mutationFn: async ({ sender, verdict }: { sender: string; verdict: Verdict }) => {
+      await client.call('judgeSender', { params: { channel_id: id, sender }, body: { verdict } })
+    },
+    meta: { showsError: true },
+    onSettled: () => queries.invalidateQueries({ queryKey: sendersQuery(id).queryKey }),
+  })
+  const failure = error ?? judge.error
+  return (
+    <div className="channel-part">
+      {failure && (
+        <p className="inline-error" role="alert">
+          {describeError(failure)}
+        </p>
+      )}
+      {senders?.length === 0 && <p className="faint">Nobody has written yet.</p>}
+      <ul className="channel-rows" data-testid="senders">
+        {senders?.map(sender => (
+          <SenderRow
+            key={sender.platform_user_id}
+            sender={sender}
+            isBusy={judge.isPending}
+            onJudge={verdict => judge.mutate({ sender: sender.platform_user_id, verdict })}
+          />
+        ))}
+      </ul>
+      <p className="faint">
+        People link their account themselves: Linked accounts in the menu of their name gives a code.
+      </p>
+    </div>
+  )
+}
+
+type RowProps = { sender: Sender; isBusy: boolean; onJudge: (verdict: Verdict) => void }
+
+function SenderRow({ sender, isBusy, onJudge }: RowProps) {
+  const { platform_user_id, name, verdict, user_id, last_seen_at } = sender
+  const { data: users = [] } = useQuery(usersQuery)
+  const now = useNow(10_000)
+  const linked = users.find(user => user.id === user_id)?.name
+  const shown = visibleText(name ?? platform_user_id)
+  const button = (to: Verdict, label: string) => (
+    <Button
+      className="button small"
+      isDisabled={isBusy}
+      onPress={() => onJudge(to)}
+      aria-label={`${label} ${shown}`}
+    >
+      {label}
+    </Button>
+  )
+  return (
+    <li data-testid="sender" data-verdict={verdict ?? undefined}>
+      <div>
+        {shown} <span className="faint mono">{visibleText(platform_user_id)}</span>
+        <p className="faint">
+          {user_id === null ? 'not linked' : `linked to ${linked ?? 'a user'}`} · wrote{' '}
+          {formatAgo(last_seen_at, now)}
+          {verdict === null ? '' : ` · ${verdict}`}
+        </p>
+      </div>
+      <span className="row-buttons">
+        {verdict !== 'allowed' && button('allowed', 'Allow')}
+        {verdict !== 'blocked' && button('blocked', 'Block')}
+        {verdict !== null && button(null, 'Neither')}
+      </span>
+    </li>
+  )
+}

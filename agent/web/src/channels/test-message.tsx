@@ -1,0 +1,62 @@
+/** Sends a test message, and says what became of it. */
+import { useMutation, useQuery } from '@tanstack/react-query'
+import type { FormEvent } from 'react'
+import { Button, Input, Label, TextField } from 'react-aria-components'
+import { visibleText } from '@cairn/protocol'
+import { client, describeError } from '../api.ts'
+import { type Channel, type Delivery, deliveryQuery } from './channel-queries.ts'
+
+const WHERE: Partial<Record<string, string>> = {
+  slack: 'the id of a channel or user, C… or U…',
+  telegram: 'the id of a chat, in digits',
+  whatsapp: 'a number with its country code, in digits',
+  discord: 'the id of a channel or thread, in digits',
+  email: 'an address',
+}
+
+export function TestMessage({ channel: { id, platform } }: { channel: Channel }) {
+  const send = useMutation({
+    mutationFn: (to: string) => client.call('testChannel', { params: { channel_id: id }, body: { to } }),
+    meta: { showsError: true },
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    send.mutate(String(new FormData(event.currentTarget).get('to')).trim())
+  }
+  return (
+    <form className="channel-part" onSubmit={submit}>
+      <div className="channel-line">
+        <TextField className="field" name="to" isRequired maxLength={200}>
+          <Label>To ({WHERE[platform] ?? 'the id of a conversation'})</Label>
+          <Input className="input" data-testid="test-to" />
+        </TextField>
+        <Button className="button" type="submit" isDisabled={send.isPending} data-testid="send-test">
+          Send
+        </Button>
+      </div>
+      {send.isError && (
+        <p className="inline-error" role="alert">
+          {describeError(send.error)}
+        </p>
+      )}
+      {send.data && <Outcome id={id} deliveryId={send.data.delivery_id} />}
+    </form>
+  )
+}
+
+function Outcome({ id, deliveryId }: { id: string; deliveryId: string }) {
+  const { data, error } = useQuery(deliveryQuery(id, deliveryId))
+  return (
+    <p role="status" data-testid="test-outcome" data-state={data?.state}>
+      {error ? describeError(error) : data === undefined ? '' : outcomeOf(data)}
+    </p>
+  )
+}
+
+function outcomeOf({ state, error }: Delivery): string {
+  const why = error === null ? '' : `: ${visibleText(error)}`
+  if (state === 'sent') return 'The platform has taken it.'
+  if (state === 'dead') return `The platform refused it${why}. It is among the dead letters.`
+  if (state === 'held') return `It goes out once the person has written${why}.`
+  return error === null ? 'It is on its way.' : `It is tried again${why}.`
+}

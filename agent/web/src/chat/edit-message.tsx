@@ -1,0 +1,63 @@
+/** A message in other words: what was said before it, and then these, in a new session. */
+import { type FormEvent, type KeyboardEvent, useEffect, useRef } from 'react'
+import { Button } from 'react-aria-components'
+import type { ItemOf } from './chat-item.ts'
+import { useFork } from './use-fork.ts'
+
+type Props = { sessionId: string; item: ItemOf<'user'>; onDone: () => void }
+
+export function EditMessage({ sessionId, item, onDone }: Props) {
+  const fork = useFork(sessionId)
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    field.current?.focus()
+    field.current?.setSelectionRange(item.content.length, item.content.length)
+  }, [item])
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault()
+    const content = field.current?.value.trim() ?? ''
+    if (content === '' || fork.isPending) return
+    const { attachments, images } = item
+    fork.mutate({
+      event_id: item.event_id - 1,
+      first: {
+        content,
+        ...(attachments.length > 0 && { attachments: [...attachments] }),
+        ...(images.length > 0 && { images: [...images] }),
+      },
+    })
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return
+    if (event.key === 'Escape') onDone()
+    else if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault()
+      submit()
+    }
+  }
+  return (
+    <form className="edit-message" onSubmit={submit}>
+      <textarea
+        ref={field}
+        className="input"
+        rows={3}
+        dir="auto"
+        defaultValue={item.content}
+        onKeyDown={onKeyDown}
+        aria-label="The message in other words"
+        data-testid="edit-text"
+      />
+      <p className="faint">
+        It is sent in a new session that begins with what was said before. This one stays.
+      </p>
+      <div className="actions">
+        <Button className="button" onPress={onDone}>
+          Cancel
+        </Button>
+        <Button className="button primary" type="submit" isDisabled={fork.isPending} data-testid="edit-send">
+          Send again
+        </Button>
+      </div>
+    </form>
+  )
+}

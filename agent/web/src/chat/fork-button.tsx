@@ -1,0 +1,20 @@
+/** Goes on from here in a session of its own; this one stays as it is. */
+import { ForkIcon } from '../ui/page-icons.tsx'
+import { useFork } from './use-fork.ts'
+
+export function ForkButton({ sessionId, eventId }: { sessionId: string; eventId: number }) {
+  const fork = useFork(sessionId)
+  return (
+    <button
+      type="button"
+      className="button quiet square small"
+      aria-label="Go on from here in a new session"
+      title="Go on from here in a new session"
+      disabled={fork.isPending}
+      onClick={() => fork.mutate({ event_id: eventId })}
+      data-testid="fork"
+    >
+      <ForkIcon />
+    </button>
+  )
+}

@@ -1,0 +1,32 @@
+/** Goes on elsewhere: a fork up to an event, and what is said in it first, if anything. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { BodyOf } from '@cairn/protocol'
+import { client } from '../api.ts'
+
+type Fork = { event_id: number; first?: BodyOf<'sendMessage'> }
+
+export function useFork(sessionId: string) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  return useMutation({
+    mutationFn: async ({ event_id, first }: Fork) => {
+      const { id } = await client.call('forkSession', {
+        params: { id: sessionId },
+        body: { event_id },
+        idempotencyKey: crypto.randomUUID(),
+      })
+      if (first !== undefined)
+        await client.call('sendMessage', {
+          params: { id },
+          body: first,
+          idempotencyKey: crypto.randomUUID(),
+        })
+      return id
+    },
+    onSuccess: async id => {
+      void queries.invalidateQueries({ queryKey: ['sessions'] })
+      await navigate({ to: '/sessions/$sessionId', params: { sessionId: id } })
+    },
+  })
+}

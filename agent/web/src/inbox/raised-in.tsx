@@ -1,0 +1,24 @@
+/** Which agent raised an item, and in which session; of a worker, in whose tree: all of them lead there. */
+import { Link } from '@tanstack/react-router'
+import { type InboxItem, visibleText } from '@cairn/protocol'
+import { SessionLink } from '../sessions/session-link.tsx'
+
+export function RaisedIn({ item }: { item: InboxItem }) {
+  const isWorker = item.root_session_id !== item.session_id
+  const title = item.session_title === null ? null : visibleText(item.session_title)
+  return (
+    <p className="raised-in muted" data-testid={isWorker ? 'from-worker' : 'from-session'}>
+      {visibleText(item.agent)}
+      {isWorker ? ', from worker ' : ' in '}
+      <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>
+        {title ?? (isWorker ? 'without a title' : 'an untitled session')}
+      </Link>
+      {isWorker && (
+        <>
+          {' of '}
+          <SessionLink id={item.root_session_id} unnamed="an untitled session" />
+        </>
+      )}
+    </p>
+  )
+}

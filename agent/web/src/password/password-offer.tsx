@@ -1,0 +1,39 @@
+/** A password, offered to who came by a login link, until it is set or declined. */
+import { useQuery } from '@tanstack/react-query'
+import { Suspense, lazy, useState } from 'react'
+import { meQuery } from '../queries.ts'
+
+// Most decline, or know it from the menu.
+const PasswordDialog = lazy(async () => ({
+  default: (await import('./password-dialog.tsx')).PasswordDialog,
+}))
+
+/** That the offer was declined in this browser. */
+const KEY = 'cairn-no-password'
+
+export function PasswordOffer() {
+  const { data: me } = useQuery(meQuery)
+  const [isDeclined, setDeclined] = useState(() => localStorage.getItem(KEY) !== null)
+  const [isAsking, setAsking] = useState(false)
+  if (me?.has_password !== false || isDeclined) return null
+  const decline = () => {
+    localStorage.setItem(KEY, '1')
+    setDeclined(true)
+  }
+  return (
+    <aside className="password-offer" aria-label="A password" data-testid="password-offer">
+      <span>You have no password yet, and a login link works once.</span>
+      <button type="button" className="button small" onClick={() => setAsking(true)}>
+        Set a password
+      </button>
+      <button type="button" className="button quiet small" onClick={decline}>
+        Not now
+      </button>
+      {isAsking && (
+        <Suspense fallback={null}>
+          <PasswordDialog onDone={() => setAsking(false)} />
+        </Suspense>
+      )}
+    </aside>
+  )
+}

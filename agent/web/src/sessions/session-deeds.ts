@@ -1,0 +1,40 @@
+/** What a menu does to a session without asking first. Apart from the menu: the first page needs none of it. */
+import type { QueryClient } from '@tanstack/react-query'
+import type { Session, SessionEvent } from '@cairn/protocol'
+import { emptySessionView, foldSessionView } from '@cairn/state'
+import { client } from '../api.ts'
+import { refreshSession } from '../queries.ts'
+import { saveFile } from '../ui/save-file.ts'
+import { say } from '../ui/toasts.tsx'
+import { chatMarkdown } from './chat-markdown.ts'
+
+const PAGE = 1000
+
+/** The log as it is when it is read to its end. */
+async function readLog(id: string): Promise<SessionEvent[]> {
+  const events: SessionEvent[] = []
+  for (let more = true; more;) {
+    const page = await client.call('pollEvents', {
+      params: { id },
+      query: { after: events.at(-1)?.id ?? 0, limit: PAGE },
+    })
+    events.push(...(page.events as SessionEvent[]))
+    more = page.has_more
+  }
+  return events
+}
+
+const save = (path: string, content: string): void => saveFile({ path, encoding: 'utf-8', content })
+
+/** `restore` brings an archived one back; `jsonl` and `markdown` save its log, as `cairn export` or as text. */
+export async function doToSession(deed: string, session: Session, queries: QueryClient): Promise<void> {
+  const { id } = session
+  if (deed === 'restore') {
+    await client.call('restoreSession', { params: { id } })
+    await refreshSession(queries, id)
+    return say('The session is back. Files of its workspace may have been removed.')
+  }
+  const events = await readLog(id)
+  if (deed === 'jsonl') return save(`${id}.jsonl`, events.map(event => `${JSON.stringify(event)}\n`).join(''))
+  save(`${id}.md`, chatMarkdown(session, foldSessionView(emptySessionView, events)))
+}

@@ -1,0 +1,56 @@
+/** The open menu of a session, and what it asks. Apart from its button: the first page has no menu open. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type RefObject, useState } from 'react'
+import type { Session } from '@cairn/protocol'
+import { PencilIcon } from '../ui/page-icons.tsx'
+import { aboutQuery } from '../queries.ts'
+import { ArchiveIcon } from '../ui/icons.tsx'
+import MenuPopover, { type MenuEntry } from '../ui/menu-popover.tsx'
+import { sayError } from '../ui/toasts.tsx'
+import { doToSession } from './session-deeds.ts'
+import { ShareDialog } from './share-dialog.tsx'
+import { SessionDialog } from './session-dialogs.tsx'
+
+const DIALOGS = ['rename', 'archive', 'share'] as const
+type Asking = (typeof DIALOGS)[number]
+const isDialog = (id: string): id is Asking => (DIALOGS as readonly string[]).includes(id)
+
+const RENAME: MenuEntry = { id: 'rename', text: 'Rename …', icon: <PencilIcon /> }
+const EXPORTS: readonly MenuEntry[] = [
+  { id: 'markdown', text: 'Export as Markdown', detail: 'the chat' },
+  { id: 'jsonl', text: 'Export as JSONL', detail: 'every event' },
+]
+const SHARE: MenuEntry = { id: 'share', text: 'Share …', detail: 'a link to read it' }
+const ARCHIVE: MenuEntry = { id: 'archive', text: 'Archive …', icon: <ArchiveIcon /> }
+const RESTORE: MenuEntry = { id: 'restore', text: 'Bring back', icon: <ArchiveIcon /> }
+
+type Props = { session: Session; button: RefObject<HTMLButtonElement | null>; onDone: () => void }
+
+// React.lazy takes a default export only.
+export default function SessionMenu({ session, button, onDone }: Props) {
+  const [asking, setAsking] = useState<Asking | null>(null)
+  const queries = useQueryClient()
+  const isArchived = session.status === 'archived'
+  const isWorker = session.parent_id !== null
+  const { data: about } = useQuery(aboutQuery)
+  const isShared = (about?.share_days ?? 0) > 0 && !isArchived
+  if (asking === 'share') return <ShareDialog session={session} onDone={onDone} />
+  if (asking !== null) return <SessionDialog session={session} asking={asking} onDone={onDone} />
+  const choose = (id: string) => {
+    if (isDialog(id)) return setAsking(id)
+    doToSession(id, session, queries).catch(sayError)
+    onDone()
+  }
+  return (
+    <MenuPopover
+      menu={{
+        label: 'Session',
+        entries: [RENAME, ...(isShared ? [SHARE] : []), ...EXPORTS, isArchived ? RESTORE : ARCHIVE],
+        disabled: isArchived ? ['rename', ...(isWorker ? ['restore'] : [])] : [],
+        onChoose: choose,
+      }}
+      button={button}
+      onClose={onDone}
+    />
+  )
+}

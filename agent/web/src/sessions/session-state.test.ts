@@ -1,0 +1,17 @@
+import { SESSION_STATES, SESSION_STATUSES } from '@cairn/protocol'
+import { expect, test } from 'vitest'
+import { isInTurn, STATE_WORDS, stateWord, titleMark } from './session-state.tsx'
+
+test.each(SESSION_STATES)('list, head and tab title agree on %s', state => {
+  const session = { state, status: 'active', open_children: 0 } as const
+  // The list's dot and the head have the same word; the archive has its own.
+  expect(stateWord(session)).toBe(STATE_WORDS[state])
+  expect(stateWord({ ...session, status: 'archived' })).toBe('Archived')
+  // The title calls where a person is needed, or where something goes on or went wrong.
+  const calls = state !== 'idle' && state !== 'done'
+  expect(titleMark(session) !== '').toBe(calls)
+  const needed = titleMark(session).replace(' · ', '').toLowerCase()
+  if (state.startsWith('needs_')) expect(`needs_${needed === 'question' ? 'answer' : needed}`).toBe(state)
+  // What can be paused is never called idle or done.
+  for (const status of SESSION_STATUSES) if (isInTurn({ state, status })) expect(calls).toBe(true)
+})

@@ -1,0 +1,53 @@
+/** A session as its link shows it: to read, without a login, and with nothing to press. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { visibleText } from '@cairn/protocol'
+import { describeError } from '../api.ts'
+import { itemKey } from '../chat/chat-item.ts'
+import { CairnMark } from '../ui/icons.tsx'
+import { ThemeToggle } from '../ui/theme.tsx'
+import { SharedItem } from './shared-item.tsx'
+import { sharedQuery } from './shared-query.ts'
+import '../shell/app-shell.css'
+import '../chat/chat.css'
+import './shared.css'
+
+export function SharedPage() {
+  // In the fragment: it is in no request but the one that reads.
+  const token = window.location.hash.slice(1)
+  const { data, error } = useQuery(sharedQuery(useQueryClient(), token))
+  const title = visibleText(data?.session.title ?? 'Untitled session')
+  useEffect(() => {
+    document.title = data === undefined ? 'Cairn' : `${title} · Cairn`
+  }, [data, title])
+  return (
+    <div className="shared">
+      <header className="page-head">
+        <span className="brand">
+          <CairnMark />
+          Cairn
+        </span>
+        <h1 className="truncate" data-testid="shared-title">
+          {data === undefined ? 'A shared session' : title}
+        </h1>
+        <span className="badge">Read only</span>
+        <ThemeToggle />
+      </header>
+      <main className="shared-scroll">
+        {error !== null && (
+          <p className="inline-error" role="alert" data-testid="shared-gone">
+            {describeError(error)}
+          </p>
+        )}
+        {data !== undefined && error === null && (
+          <div className="chat-content" role="log" aria-label="Conversation">
+            <p className="muted">with {visibleText(data.session.agent)}</p>
+            {data.view.items.map((item, at) => (
+              <SharedItem key={itemKey(item, at)} item={item} />
+            ))}
+          </div>
+        )}
+      </main>
+    </div>
+  )
+}

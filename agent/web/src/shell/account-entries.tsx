@@ -1,0 +1,83 @@
+/** The open menu of the account, and what it asks. Apart from its button: the first page has no menu open. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type RefObject, Suspense, lazy, useState } from 'react'
+import { client } from '../api.ts'
+import { canNotify } from '../inbox/notices.ts'
+import { toggleNotices } from '../inbox/toggle-notices.ts'
+import { noteIn } from '../login/was-in.ts'
+import { aboutQuery, meQuery } from '../queries.ts'
+import { forgetLogs } from '../session/kept-logs.ts'
+import MenuPopover, { type MenuEntry } from '../ui/menu-popover.tsx'
+import { say } from '../ui/toasts.tsx'
+import { PasswordDialog } from '../password/password-dialog.tsx'
+
+const LinkedAccountsDialog = lazy(() => import('./linked-accounts-dialog.tsx'))
+const ADMINISTRATION: MenuEntry = { id: 'admin', text: 'Administration', testId: 'open-admin' }
+const NOTICES: MenuEntry = { id: 'notices', text: 'Notifications on or off' }
+const ENTRIES: readonly MenuEntry[] = [
+  { id: 'links', text: 'Linked accounts …', testId: 'open-links' },
+  { id: 'password', text: 'Set a password …' },
+  { id: 'logout', text: 'Log out', testId: 'logout' },
+]
+
+type Props = { button: RefObject<HTMLButtonElement | null>; onDone: () => void }
+
+// React.lazy takes a default export only.
+export default function AccountEntries({ button, onDone }: Props) {
+  const { data: me } = useQuery(meQuery)
+  const { data: about } = useQuery(aboutQuery)
+  const [asking, setAsking] = useState<'password' | 'links' | null>(null)
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const logout = useMutation({
+    mutationFn: () => client.call('logout'),
+    onSuccess: async () => {
+      forgetLogs()
+      noteIn(false)
+      await navigate({ to: '/login' })
+      queries.clear()
+    },
+  })
+  const notify = useMutation({
+    mutationFn: toggleNotices,
+    onSuccess: isOn =>
+      say(isOn ? 'This browser tells you what waits.' : 'Notifications are off in this browser.'),
+  })
+  if (asking === 'password') return <PasswordDialog onDone={onDone} />
+  if (asking === 'links')
+    return (
+      <Suspense fallback={null}>
+        <LinkedAccountsDialog onDone={onDone} />
+      </Suspense>
+    )
+  const choose = (id: string) => {
+    if (id === 'password' || id === 'links') return setAsking(id)
+    onDone()
+    if (id === 'logout') logout.mutate()
+    else if (id === 'admin') void navigate({ to: '/admin' })
+    else notify.mutate()
+  }
+  const head = (
+    <>
+      <p className="account-name">
+        {me?.name}
+        <br />
+        <span className="faint">{me?.email}</span>
+      </p>
+      <p className="account-name faint">{about?.sandbox.summary}</p>
+    </>
+  )
+  const entries = [
+    ...(me?.admin === true ? [ADMINISTRATION] : []),
+    ...(canNotify() ? [NOTICES] : []),
+    ...ENTRIES,
+  ]
+  return (
+    <MenuPopover
+      menu={{ label: 'Account', entries, head, onChoose: choose }}
+      button={button}
+      onClose={onDone}
+    />
+  )
+}

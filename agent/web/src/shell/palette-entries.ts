@@ -1,0 +1,103 @@
+/** What the palette offers: pages, what can be done to the session that is open, and sessions by name. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { type Session, visibleText } from '@cairn/protocol'
+import { client } from '../api.ts'
+import { ADMIN_PAGES } from '../admin/admin-pages.ts'
+import { meQuery, refreshSession, sessionQuery } from '../queries.ts'
+import { SECTIONS } from '../rail/sections.ts'
+import { doToSession } from '../sessions/session-deeds.ts'
+import { isInTurn, stateWord } from '../sessions/session-state.tsx'
+import { sayError } from '../ui/toasts.tsx'
+import type { Entry } from './palette-fit.ts'
+
+const PAGES = [
+  { to: '/sessions', label: 'Sessions' },
+  { to: '/inbox', label: 'Inbox' },
+  { to: '/missions', label: 'Missions' },
+  { to: '/schedules', label: 'Schedules' },
+] as const
+
+export function usePageEntries(): Entry[] {
+  const navigate = useNavigate()
+  const { data: me } = useQuery(meQuery)
+  return [...PAGES, ...(me?.admin === true ? ADMIN_PAGES : [])].map(({ to, label }) => ({
+    id: to,
+    label,
+    detail: to.startsWith('/admin') ? 'administration' : 'page',
+    run: () => void navigate({ to }),
+  }))
+}
+
+const MOVES = {
+  pause: 'pauseSession',
+  stop: 'stopSession',
+  resume: 'resumeSession',
+  retry: 'retrySession',
+} as const
+const MOVE_WORDS = { pause: 'Pause', stop: 'Stop the turn', resume: 'Resume', retry: 'Try again' } as const
+type Move = keyof typeof MOVES
+
+function movesOf(session: Session): Move[] {
+  if (session.state === 'paused') return ['resume']
+  if (session.state === 'failed') return ['retry']
+  return isInTurn(session) ? ['stop', 'pause'] : []
+}
+
+/** Of the session that is open; none where none is. */
+export function useSessionEntries(): Entry[] {
+  const { sessionId = '' } = useParams({ strict: false })
+  const { data: session } = useQuery({ ...sessionQuery(sessionId), enabled: sessionId !== '' })
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  if (session === undefined) return []
+  const params = { sessionId }
+  const go = (id: string, label: string, run: () => unknown): Entry => ({
+    id,
+    label,
+    detail: 'this session',
+    run: () => void run(),
+  })
+  const deed = (id: string, label: string) =>
+    go(id, label, () => doToSession(id, session, queries).catch(sayError))
+  return [
+    ...movesOf(session).map(move =>
+      go(move, MOVE_WORDS[move], () =>
+        client
+          .call(MOVES[move], { params: { id: sessionId } })
+          .then(({ id }) => refreshSession(queries, id))
+          .catch(sayError),
+      ),
+    ),
+    go('chat', 'Chat', () => navigate({ to: '/sessions/$sessionId', params })),
+    go('events', 'EVENTS', () => navigate({ to: '/sessions/$sessionId/events', params })),
+    ...SECTIONS.map(({ id: rail, name }) =>
+      go(rail, name, () => navigate({ to: '/sessions/$sessionId', params, search: { rail } })),
+    ),
+    deed('markdown', 'Export as Markdown'),
+    deed('jsonl', 'Export as JSONL'),
+    ...(session.status === 'archived' ? [deed('restore', 'Bring back')] : []),
+  ]
+}
+
+const SHOWN = 8
+
+/** Sessions that the words stand in: title, agent or id; the newest where none were typed. */
+export function useFoundSessions(typed: string): Entry[] {
+  const navigate = useNavigate()
+  const { data } = useQuery({
+    queryKey: ['palette', typed],
+    queryFn: ({ signal }) =>
+      client.call('listSessions', {
+        query: { parent_id: 'none', limit: SHOWN, ...(typed === '' ? {} : { text: typed }) },
+        signal,
+      }),
+    placeholderData: before => before,
+  })
+  return (data?.sessions ?? []).map(session => ({
+    id: session.id,
+    label: visibleText(session.title ?? 'Untitled session'),
+    detail: `${session.agent}, ${stateWord(session)}`,
+    run: () => void navigate({ to: '/sessions/$sessionId', params: { sessionId: session.id } }),
+  }))
+}

@@ -1,0 +1,29 @@
+/** Which entries of the palette fit what was typed, the best first. Pure. */
+
+export type Entry = {
+  id: string
+  label: string
+  /** What kind of thing it is, or more of it. */
+  detail: string
+  run: () => void
+}
+
+/** So many are shown at once. */
+const MOST = 12
+
+/** Each word must stand in the label or the detail; a label that begins with them comes first. */
+export function fittingEntries(entries: readonly Entry[], typed: string): Entry[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
+  const rank = ({ label, detail }: Entry): number => {
+    const [name, all] = [label.toLowerCase(), `${label} ${detail}`.toLowerCase()]
+    if (!words.every(word => all.includes(word))) return 3
+    if (words.length > 0 && name.startsWith(words[0] ?? '')) return 0
+    return words.every(word => name.includes(word)) ? 1 : 2
+  }
+  return entries
+    .map(entry => ({ entry, rank: rank(entry) }))
+    .filter(({ rank }) => rank < 3)
+    .toSorted((a, b) => a.rank - b.rank)
+    .slice(0, MOST)
+    .map(({ entry }) => entry)
+}

@@ -1,0 +1,41 @@
+/**
+ * What a thread loads is paid again in each: the contract's schemas take 120 ms of CPU and 10 MB. The threads
+ * of the embedded store validate nothing, so they take the part of the contract that has no schemas.
+ */
+import { readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readImports, resolveRelative, root } from './workspace.ts'
+
+const THREADS = ['writer-thread.ts', 'search/search-thread.ts', 'check-thread.ts']
+const WORDS = 'agent/protocol/src/words.ts'
+
+/** Packages that a module loads, its own files and the contract's words looked through. */
+function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } {
+  const files = new Set<string>()
+  const packages = new Set<string>()
+  const walk = (path: string): void => {
+    if (files.has(path)) return
+    files.add(path)
+    const text = readFileSync(join(root, path), 'utf8')
+    for (const { specifier, isType } of readImports({ path, text })) {
+      if (isType || isBuiltin(specifier)) continue
+      if (specifier === '@cairn/protocol/words') walk(WORDS)
+      else if (specifier.startsWith('.')) walk(resolveRelative(path, specifier))
+      else packages.add(specifier)
+    }
+  }
+  walk(entry)
+  return { files, packages }
+}
+
+test.each(THREADS)('%s loads no schema and no package', thread => {
+  const { files, packages } = loadedBy(`agent/log/src/${thread}`)
+  expect([...packages]).toEqual([])
+  expect(files).toContain('agent/protocol/src/event-facts.ts')
+})
+
+test('the walk sees what a module loads', () => {
+  expect([...loadedBy('agent/protocol/src/facts.ts').packages]).toEqual(['zod'])
+})
