@@ -131,7 +131,9 @@ export const CHANNEL_SQL = {
     'UPDATE channel_deliveries SET state = $4, next_at = $5, updated_at = $6, ' +
     'platform_message_id = coalesce($7, platform_message_id), error = $8, ' +
     'possible_duplicate = CASE WHEN $9 = 1 THEN 1 ELSE possible_duplicate END ' +
-    `WHERE session_id = $1 AND event_id = $2 AND part = $3 AND ${fenced(10, 11)} RETURNING part`,
+    // Meanwhile the platform may have said that it has the part: then its outcome is known.
+    "WHERE session_id = $1 AND event_id = $2 AND part = $3 AND NOT (state = 'sent' AND $4 = 'unknown') AND " +
+    `${fenced(10, 11)} RETURNING part`,
   redoDelivery:
     "UPDATE channel_deliveries SET state = 'waiting', redo = 1, next_at = 0, first_at = $3, error = NULL " +
     "WHERE connection_id = $1 AND key = $2 AND state = 'dead' RETURNING session_id, event_id, part",

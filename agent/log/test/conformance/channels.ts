@@ -152,6 +152,18 @@ export function defineChannels({ open, kind }: Bench): void {
     expect((await fenceOf(store, 'c')).epoch).toBe(b.epoch + 1)
   })
 
+  test('a part that the platform has confirmed meanwhile does not become unknown again', async () => {
+    const { store } = await open()
+    const { channels } = store
+    const id = { session_id: 'talk', event_id: 2, part: 0 }
+    const fence = await fenceOf(store)
+    await channels.beginDelivery({ ...id, key: 'k' }, fence)
+    const taken = { key: 'k', outcome: 'taken', message_id: 'm', error: '' } as const
+    await channels.movePart('hook', taken)
+    expect(await channels.settleDelivery(id, { state: 'unknown', error: 'no answer' }, fence)).toBe(false)
+    expect(await channels.delivery(id)).toMatchObject({ state: 'sent', platform_message_id: 'm' })
+  })
+
   test('a notice is planned once and due until it is settled', async () => {
     const { store } = await open()
     const { channels } = store
