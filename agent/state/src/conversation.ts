@@ -8,6 +8,7 @@
  */
 import type { AssistantMessage, EventId, EventOf, Image } from '@cairn/protocol'
 import { factsOf, noteOf, type SessionEvent } from '@cairn/protocol'
+import { asModelReads } from './channel-message.ts'
 import { WAIT_TOOL } from './children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { beginWith, FORK } from './fork.ts'
@@ -60,9 +61,10 @@ export function foldConversationInto(
       if (run_id !== undefined || (synthetic === undefined && isServerCommand(content))) return conversation
       // The answer that a blocked call waits for becomes its result.
       if (synthetic === 'task_unblocked' && waitsFor(conversation, tool_call_id)) return conversation
+      const text = asModelReads(event.data)
       const noted = attachments?.length
-        ? `${content}\n\n[Attached files: ${attachments.map(a => a.path).join(', ')}]`
-        : content
+        ? `${text}\n\n[Attached files: ${attachments.map(a => a.path).join(', ')}]`
+        : text
       return say(owned, conversation, event.id, {
         role: 'user',
         content: noted,
