@@ -14,7 +14,8 @@ import {
   type MailPlace,
   readMailbox,
 } from './mailbox.ts'
-import { bytesOf, join, type MailTarget, parseMail, readMail, type Self } from './parse.ts'
+import { bytesOf, join, type MailTarget, parseMail, readMail, type Self, targetFor } from './parse.ts'
+import { isAddress } from './people.ts'
 import { createTokens } from './reply-token.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -60,6 +61,10 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     delivery: 'keyed',
     disclosesInside: true,
     hasNoButtons: true,
+    address(to) {
+      const target = targetFor(to.trim().toLowerCase(), 'Test message')
+      return { conversation_key: target.conversation, target }
+    },
     join: (standing, inbound) => join(standing as MailTarget, inbound),
     webhook: webhookSecret === null ? null : postedMails(webhookSecret, self, now),
     ...(mailbox === null
@@ -76,6 +81,9 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
   }
 
   async function send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
+    const { to } = part.target as MailTarget
+    if (!isAddress(to.address))
+      throw new SendFailed('permanent', 'a mail goes to one address, like ann@example.org')
     const at = now()
     while ((sentAt[0] ?? at) <= at - HOUR_MS) sentAt.shift()
     const [first] = sentAt

@@ -29,9 +29,13 @@ export function composeMail(part: Part, key: string, sender: Sender): SendMailOp
     to: [to],
     cc: others,
     ...(replyTo === null ? {} : { replyTo }),
-    subject: replySubject(subject),
-    inReplyTo: message_id,
-    references: chain(references, message_id),
+    ...(message_id === ''
+      ? { subject }
+      : {
+          subject: replySubject(subject),
+          inReplyTo: message_id,
+          references: chain(references, message_id),
+        }),
     text: disclosure === null ? text : `${disclosure}\n\n${text}`,
     ...(part.plain !== true && MARKDOWN.includes(part.type)
       ? { html: `${disclosure === null ? '' : paragraph(disclosure)}${htmlOf(text)}` }
@@ -47,7 +51,10 @@ export function composeMail(part: Part, key: string, sender: Sender): SendMailOp
             },
           ],
         }),
-    headers: { 'Auto-Submitted': 'auto-replied', 'X-Auto-Response-Suppress': 'All' },
+    headers: {
+      'Auto-Submitted': message_id === '' ? 'auto-generated' : 'auto-replied',
+      'X-Auto-Response-Suppress': 'All',
+    },
     // Neither a path nor an address in a part is ever read.
     disableFileAccess: true,
     disableUrlAccess: true,

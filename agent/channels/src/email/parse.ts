@@ -9,7 +9,7 @@ import { othersOf, type Person, recipientsOf, senderOf } from './people.ts'
 import { verdictOf } from './proof.ts'
 import type { Tokens } from './reply-token.ts'
 import { textOf } from './text.ts'
-import { idsOf, type Place, placeOf } from './thread.ts'
+import { idsOf, keyOf, type Place, placeOf } from './thread.ts'
 
 /** Where an answer goes, as the row of the conversation keeps it. */
 export type MailTarget = {
@@ -17,7 +17,7 @@ export type MailTarget = {
   to: Person
   others: Person[]
   subject: string
-  /** The mail that is answered, and those before it. */
+  /** The mail that is answered, and those before it; empty: it begins a thread. */
   message_id: string
   references: string[]
   /** Who may write into the conversation, as `source.user_id` names them. */
@@ -25,6 +25,18 @@ export type MailTarget = {
   /** Of a mail that came in: it was sent to the signed address of the conversation. */
   has_token: boolean
 }
+
+/** Of a mail that answers none: what its recipient answers is a conversation of theirs. */
+export const targetFor = (address: string, subject: string): MailTarget => ({
+  conversation: keyOf(`to:${address}`),
+  to: { name: '', address },
+  others: [],
+  subject,
+  message_id: '',
+  references: [],
+  people: [address],
+  has_token: false,
+})
 
 export type Self = {
   address: string

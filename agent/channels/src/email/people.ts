@@ -8,8 +8,11 @@ const flat = (addresses: readonly Address[] | undefined): Person[] =>
   (addresses ?? [])
     .flatMap((one): readonly Mailbox[] => (one.group === undefined ? [one] : one.group))
     .map(({ name, address }) => ({ name: name.trim(), address: address.trim().toLowerCase() }))
-    // What could begin a header or another recipient is no address.
-    .filter(({ address }) => /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/.test(address) && address.length <= 254)
+    .filter(({ address }) => isAddress(address))
+
+/** What could begin a header or another recipient is none. */
+export const isAddress = (text: string): boolean =>
+  /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/.test(text) && text.length <= 254
 
 /** Null: nobody, or several at once: each check of a mail may have looked at another one. */
 export function senderOf({ from, headers }: Email): Person | null {

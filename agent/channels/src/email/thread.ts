@@ -11,7 +11,8 @@ const OURS = /<([a-z2-7]{25})\.([a-z2-7]{20})@([^<>@\s]+)>/g
 
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
-const keyOf = (messageId: string): string => base32(createHash('sha256').update(messageId).digest(), KEY)
+export const keyOf = (messageId: string): string =>
+  base32(createHash('sha256').update(messageId).digest(), KEY)
 
 /** The same at every attempt: programs show a mail that came twice under one id once. */
 export const ourMessageId = (deliveryKey: string, conversation: string, address: string): string =>
