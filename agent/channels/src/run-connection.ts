@@ -39,9 +39,11 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
     await consumer.ended()
     await accepting.idle()
   }
+  // A visitor of a website waits for the commit of their own row.
+  const isBrought = connection.adapter.webhook !== null || connection.adapter.consume !== undefined
   const accept = holdLease({ ...shared, role: 'consume', onLapse: consumer.lapse, idle }, async () => {
     consumer.go(HELD_MS)
-    const rows = await channels.nextInbound(connection.id, AT_ONCE)
+    const rows = isBrought ? await channels.nextInbound(connection.id, AT_ONCE) : []
     for (const row of rows)
       accepting.begin(row.conversation_key, async () => {
         const session = await acceptRow(deps, connection, row)

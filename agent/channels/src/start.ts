@@ -5,6 +5,7 @@ import { acknowledge } from './consume.ts'
 import type { Opening } from './open-connection.ts'
 import { receive } from './receive.ts'
 import { supervise } from './supervise.ts'
+import { corsHeaders } from './website/cors.ts'
 import type { SiteCall } from './website/owner.ts'
 import { createWebsite, WEBSITE_PREFIX } from './website/site.ts'
 
@@ -17,6 +18,8 @@ export type Channels = {
   /** A request below one of `prefixes`; throws AppError for what is refused. */
   handle(request: SiteCall): Promise<Response>
   prefixes: readonly string[]
+  /** What goes with every answer to this request, a refusal too. */
+  headersFor(path: string, headers: Headers): Record<string, string>
   /** Name and path of every connection that a platform may call. */
   paths: readonly { name: string; path: string }[]
   stop(): Promise<void>
@@ -37,6 +40,13 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
   return {
     paths: [...live.values()].map(({ connection: { id, name } }) => ({ name, path: pathOf(id) })),
     prefixes: ['/v1/channels/', WEBSITE_PREFIX],
+    headersFor: (path, headers) =>
+      path.startsWith(WEBSITE_PREFIX)
+        ? corsHeaders(
+            headers,
+            [...live.values()].map(({ connection }) => connection),
+          )
+        : {},
     async handle({ path, ...call }) {
       if (path.startsWith(WEBSITE_PREFIX)) return website.handle({ path, ...call })
       const id = PATH.exec(path)?.[1]

@@ -10,6 +10,8 @@ export type Mount = {
   prefix: string
   /** Throws AppError for what is refused. `signal`: the caller has gone. */
   handle(request: MountedRequest): Promise<Response>
+  /** What goes with every answer to a request, a refusal too. */
+  headersFor?(path: string, headers: Headers): Record<string, string>
 }
 type MountedRequest = {
   method: string
@@ -39,14 +41,20 @@ export function besideMounts(
   }
 }
 
-async function answer({ prefix, handle }: Mount, exchange: Exchange, limit: () => void): Promise<void> {
+async function answer(
+  { prefix, handle, headersFor }: Mount,
+  exchange: Exchange,
+  limit: () => void,
+): Promise<void> {
   exchange.route = `mount ${prefix}`
-  checkLength(exchange, MAX_BODY)
-  limit()
-  const raw = await readBody(exchange, MAX_BODY)
   const headers = new Headers()
   for (const [name, value] of Object.entries(exchange.req.headersDistinct))
     for (const each of value ?? []) headers.append(name, each)
+  for (const [name, value] of Object.entries(headersFor?.(exchange.path, headers) ?? {}))
+    exchange.res.setHeader(name, value)
+  checkLength(exchange, MAX_BODY)
+  limit()
+  const raw = await readBody(exchange, MAX_BODY)
   const gone = new AbortController()
   exchange.res.once('close', () => gone.abort())
   const query = new URLSearchParams(exchange.search)

@@ -44,5 +44,9 @@ export async function beginChannels(
   })
   parts.defer(() => channels.stop())
   for (const { name, path } of channels.paths) report('info', `the channel ${name} takes webhooks at ${path}`)
-  return channels.prefixes.map(prefix => ({ prefix, handle: channels.handle }))
+  return channels.prefixes.map(prefix => ({
+    prefix,
+    handle: channels.handle,
+    headersFor: channels.headersFor,
+  }))
 }

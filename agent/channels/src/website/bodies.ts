@@ -8,12 +8,15 @@ export const BeginBody = z.strictObject({
   language: z.string().max(20).optional().describe('of the browser'),
   no_cookies: z.boolean().optional().describe('the answer holds the token, for the header'),
 })
-export const MessageBody = z.strictObject({
-  content: z
-    .string()
-    .max(20_000)
-    .regex(/[^\s\u200b-\u200d\u2060]/, 'must not be blank'),
-})
+export const MessageBody = z
+  .strictObject({
+    content: z.string().max(20_000),
+    uploads: z.array(z.string().max(120)).max(10).default([]).describe('ids of files that were sent before'),
+  })
+  .refine(({ content, uploads }) => uploads.length > 0 || /[^\s\u200b-\u200d\u2060]/.test(content), {
+    path: ['content'],
+    message: 'must not be blank',
+  })
 export const RespondBody = z.strictObject({
   responses: z
     .array(z.strictObject({ question: z.string().max(20_000), answer: z.string().min(1).max(20_000) }))

@@ -2,17 +2,20 @@
  * What a visitor says: a row, and the message in the commit that marks it accepted, before they are answered.
  */
 import { createHash } from 'node:crypto'
-import { type ChannelVisitor, CommitRefused, type InboundRow } from '@cairn/log'
-import { AppError, type ChannelSource } from '@cairn/protocol'
+import { type ChannelVisitor, CommitRefused } from '@cairn/log'
+import { AppError, type Attachment, type ChannelSource } from '@cairn/protocol'
 import { addMessage, findRequest } from '@cairn/sessions'
 import type { ChannelDeps, Connection } from '../deps.ts'
-import { accountOf, isFlooding, isIgnored } from '../speaker.ts'
+import { accountOf } from '../speaker.ts'
+import { checkLimits, rowFor } from './count-row.ts'
 import { shortId, visitorKey } from './visitor.ts'
 
 export type Said = {
   session_id: string
   content: string
-  /** Of the request: the same message once. */ key: string
+  attachments: Attachment[]
+  /** Of the request: the same message once. */
+  key: string
 }
 type Taken = { event_id: number; taken_as: 'message' | 'answer' }
 
@@ -22,28 +25,25 @@ export async function sayAs(
   deps: ChannelDeps,
   connection: Connection,
   visitor: ChannelVisitor,
-  { session_id, content, key }: Said,
+  { session_id, content, attachments, key }: Said,
 ): Promise<Taken> {
-  const { store, now } = deps
   const conversation_key = visitorKey(visitor)
   const event_key = sha256(`${conversation_key}/${session_id}/${key}`)
   const request_key = sha256(`${connection.id}/${event_key}`)
-  const sender = { id: conversation_key, name: visitor.name }
-  const row = await rowOf()
+  const row = await rowFor(deps, connection.id, visitor, { event_key, session_id })
   if (row.state === 'accepted') return landed()
-  const seen = await store.channels.seeSender(connection.id, sender.id, sender.name)
-  if (isIgnored(seen, now())) throw new AppError('forbidden', 'This conversation takes no messages of yours.')
-  const speaker = { principal: accountOf(connection), isLinked: false, isProven: true, sender: seen }
-  if (await isFlooding(store.channels, speaker, row))
-    throw new AppError('rate_limited', 'That is more than can be taken at once. Try again later.')
+  await checkLimits(deps, connection, visitor, row)
   const message = {
     session_id,
     content,
-    principal: speaker.principal,
+    ...(attachments.length === 0 ? {} : { attachments }),
+    principal: accountOf(connection),
     source: sourceOf(),
     request_key,
     rows: [{ do: 'channel.accept', seq: row.seq }] as const,
     stop_reason: 'channel_stop',
+    // A file alone answers no question.
+    ...(content.trim() === '' ? { on_question: 'pass_over' as const } : {}),
   }
   try {
     return taken(await addMessage(deps, message))
@@ -54,20 +54,6 @@ export async function sayAs(
     return taken(await addMessage(deps, { ...message, on_question: 'pass_over' }))
   }
 
-  /** Found where an earlier request with this key died. */
-  async function rowOf(): Promise<InboundRow> {
-    const body = JSON.stringify({ session_id })
-    await store.channels.receive({
-      connection_id: connection.id,
-      event_key,
-      conversation_key,
-      sender: sender.id,
-      body,
-    })
-    const row = await store.channels.inboundOf(connection.id, event_key)
-    if (row === null) throw new Error('[sayAs] the store has not kept the row that it acknowledged')
-    return row
-  }
   async function landed(): Promise<Taken> {
     const found = await findRequest(deps, session_id, request_key)
     if (found === null) throw new AppError('wrong_state', 'A message with this Idempotency-Key was refused.')
@@ -85,6 +71,18 @@ export async function sayAs(
       ts,
     }
   }
+}
+
+/** What is no message and counts as one: a file. Throws AppError where it is too much. */
+export async function countAs(
+  deps: ChannelDeps,
+  connection: Connection,
+  visitor: ChannelVisitor,
+  session_id: string,
+): Promise<void> {
+  const row = await rowFor(deps, connection.id, visitor, { event_key: deps.newId(), session_id })
+  await deps.store.channels.dropInbound(row.seq, 'upload')
+  await checkLimits(deps, connection, visitor, row)
 }
 
 const taken = ({ message_id, type }: { message_id: number; type: string }): Taken => ({

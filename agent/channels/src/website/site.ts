@@ -1,6 +1,7 @@
 /** The website widget: its files, and the routes that a visitor's frame calls below `/v1/website/`. */
 import { AppError } from '@cairn/protocol'
 import { assetOf, framePage } from './assets.ts'
+import { preflight } from './cors.ts'
 import { ownerOf, type SiteCall, type SiteDeps, siteOfKey } from './owner.ts'
 import { streamFor } from './stream.ts'
 import { visitorKey } from './visitor.ts'
@@ -20,6 +21,7 @@ const WRITES = {
   stop: routes.stop,
   end: routes.end,
   'confirm-disclosure': routes.confirm,
+  uploads: routes.upload,
 } as const
 /** Tabs of one visitor. */
 const STREAMS = 5
@@ -30,6 +32,7 @@ export function createWebsite(deps: SiteDeps): Website {
   return {
     stop: () => stopping.abort(),
     async handle(call) {
+      if (call.method === 'OPTIONS') return preflight()
       const path = call.path.slice(WEBSITE_PREFIX.length)
       const asset = call.method === 'GET' ? assetOf(path) : null
       if (asset !== null) return asset

@@ -1,11 +1,13 @@
 /** What a visitor's frame asks for. A visitor speaks with the connection's service account. */
+import type { SessionRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { answerQuestion, archiveSession, confirmDisclosure, stopSession } from '@cairn/sessions'
 import { accountOf } from '../speaker.ts'
 import { conversationOf, disclosureOf, visitorFor } from './begin-conversation.ts'
 import { BeginBody, bodyOf, MessageBody, RespondBody } from './bodies.ts'
 import { checkConfirmed, type SiteCall, type SiteDeps, siteOfKey, writerOf } from './owner.ts'
-import { sayAs } from './say.ts'
+import { countAs, sayAs } from './say.ts'
+import { attachmentsOf, putUpload } from './uploads.ts'
 import * as visitors from './visitor.ts'
 
 const done = (): Response => new Response(null, { status: 204 })
@@ -35,11 +37,29 @@ export async function begin(deps: SiteDeps, call: SiteCall): Promise<Response> {
 
 export async function say(deps: SiteDeps, call: SiteCall, id: string): Promise<Response> {
   const { site, visitor } = await writerOf(deps, call, id)
-  const { content } = bodyOf(call, MessageBody)
+  const { content, uploads } = bodyOf(call, MessageBody)
   await checkConfirmed(deps, site, id)
   const key = call.headers.get('idempotency-key') ?? deps.newId()
-  const taken = await sayAs(deps, site.connection, visitor, { session_id: id, content, key })
+  const attachments = uploads.length === 0 ? [] : await attachmentsOf(deps, await goingOn(deps, id), uploads)
+  const taken = await sayAs(deps, site.connection, visitor, { session_id: id, content, attachments, key })
   return Response.json(taken, { status: 202 })
+}
+
+/** The file is the body, whatever its type; `?name=` says what it is called. */
+export async function upload(deps: SiteDeps, call: SiteCall, id: string): Promise<Response> {
+  const { site, visitor } = await writerOf(deps, call, id)
+  await checkConfirmed(deps, site, id)
+  const session = await goingOn(deps, id)
+  await countAs(deps, site.connection, visitor, id)
+  const name = call.query.get('name') ?? 'file'
+  return Response.json(await putUpload(deps, session, name, call.raw), { status: 201 })
+}
+
+async function goingOn({ store }: SiteDeps, id: string): Promise<SessionRow> {
+  const session = await store.getSession(id)
+  if (session === null || session.status === 'archived')
+    throw new AppError('wrong_state', 'This conversation is over: begin a new one.')
+  return session
 }
 
 export async function respond(deps: SiteDeps, call: SiteCall, id: string, callId: string): Promise<Response> {

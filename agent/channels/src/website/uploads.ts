@@ -1,0 +1,75 @@
+/**
+ * Files that a visitor sends. Each lies in the inbox of the conversation's workspace under a name that only
+ * its upload was told, until a message names it.
+ */
+import { randomBytes } from 'node:crypto'
+import type { SessionRow } from '@cairn/log'
+import { AppError, type Attachment } from '@cairn/protocol'
+import { workspaceOf } from '@cairn/sessions'
+import { locate, makeSessionFolder, PathProblem, replaceFile } from '@cairn/workspace'
+import { cleanName } from '../clean-name.ts'
+import type { ChannelDeps } from '../deps.ts'
+
+const INBOX = 'inbox'
+const KEY = 6
+const UPLOAD = /^[0-9a-f]{12}-[^/\\\p{Cc}]{1,100}$/u
+/** Of one conversation: who opens many conversations meets the limits of their address. */
+const MOST_KEPT = 50
+
+export type Upload = { upload_id: string; filename: string; size: number }
+type Deps = Pick<ChannelDeps, 'workspacesDir'>
+
+const folderOf = ({ workspacesDir }: Deps, session: SessionRow): Promise<string> =>
+  makeSessionFolder(workspacesDir, workspaceOf(session))
+
+export async function putUpload(
+  deps: Deps,
+  session: SessionRow,
+  name: string,
+  bytes: Uint8Array,
+): Promise<Upload> {
+  if (bytes.length === 0)
+    throw new AppError('invalid_body', 'The file is empty: its bytes are the body of the request.')
+  const workspace = await folderOf(deps, session)
+  if ((await countKept(workspace)) >= MOST_KEPT)
+    throw new AppError('limit_reached', `A conversation takes ${MOST_KEPT} files; begin a new one.`)
+  const filename = cleanName(name)
+  const upload_id = `${randomBytes(KEY).toString('hex')}-${filename}`
+  await using located = await locate(workspace, `${INBOX}/${upload_id}`, 'write')
+  await replaceFile(located, bytes)
+  return { upload_id, filename, size: bytes.length }
+}
+
+async function countKept(workspace: string): Promise<number> {
+  await using located = await locate(workspace, INBOX, 'read')
+  if (located.stats === null || located.name === null) return 0
+  await using inbox = await located.folder.child(located.name)
+  return (await inbox.entries()).length
+}
+
+/** Throws AppError for what is no upload of this conversation. */
+export async function attachmentsOf(
+  deps: Deps,
+  session: SessionRow,
+  uploads: readonly string[],
+): Promise<Attachment[]> {
+  if (uploads.length === 0) return []
+  const workspace = await folderOf(deps, session)
+  return Promise.all(uploads.map(upload => attachmentOf(workspace, upload)))
+}
+
+async function attachmentOf(workspace: string, upload: string): Promise<Attachment> {
+  const absent = (): AppError =>
+    new AppError('not_found', `There is no upload ${JSON.stringify(upload.slice(0, 120))}.`)
+  if (!UPLOAD.test(upload)) throw absent()
+  const path = `${INBOX}/${upload}`
+  try {
+    await using located = await locate(workspace, path, 'read')
+    if (located.stats?.isFile() !== true) throw absent()
+    return { path, filename: upload.slice(2 * KEY + 1), size: located.stats.size }
+  } catch (thrown) {
+    // The agent may have put anything there meanwhile.
+    if (thrown instanceof PathProblem) throw absent()
+    throw thrown
+  }
+}
