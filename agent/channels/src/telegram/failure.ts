@@ -30,7 +30,8 @@ export function sendFailed(thrown: unknown): SendFailed {
   // A server of an older Bot API knows no rich messages.
   if (error_code === 404)
     return new SendFailed(method === 'sendRichMessage' ? 'bad_format' : 'unauthorized', said)
-  if (error_code === 400 && /parse|rich|entit/i.test(description)) return new SendFailed('bad_format', said)
+  // Or finds no text in one: an edit has no method of its own for them.
+  if (error_code === 400 && /parse|rich|entit|text is empty/i.test(description)) return new SendFailed('bad_format', said)
   return new SendFailed(error_code >= 500 ? 'unknown' : 'permanent', said)
 }
 

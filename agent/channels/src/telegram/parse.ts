@@ -89,7 +89,16 @@ function isMeant(message: Message, text: string, me: Me): boolean {
 }
 
 /** The largest picture, and every other file, by the ids with which they are fetched. */
-function filesOf({ photo, document, video, audio, voice, animation, message_id }: Message): FileRef[] {
+function filesOf({
+  photo,
+  document,
+  video,
+  video_note,
+  audio,
+  voice,
+  animation,
+  message_id,
+}: Message): FileRef[] {
   const files: FileRef[] = []
   const add = (
     file: { file_id: string; file_size?: number; mime_type?: string; file_name?: string } | undefined,
@@ -110,6 +119,7 @@ function filesOf({ photo, document, video, audio, voice, animation, message_id }
   if (animation === undefined) add(document, `document-${message_id}`, 'application/octet-stream')
   add(animation, `animation-${message_id}.mp4`, 'video/mp4')
   add(video, `video-${message_id}.mp4`, 'video/mp4')
+  add(video_note, `video-note-${message_id}.mp4`, 'video/mp4')
   add(audio, `audio-${message_id}.mp3`, 'audio/mpeg')
   add(voice, `voice-${message_id}.ogg`, 'audio/ogg')
   return files

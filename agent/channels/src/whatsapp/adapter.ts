@@ -7,7 +7,7 @@ import { AppError } from '@cairn/protocol'
 import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
 import { createGraph } from './graph.ts'
 import { messageBody } from './message-body.ts'
-import { parsePayload } from './parse.ts'
+import { parsePayload, targetOf } from './parse.ts'
 
 export type WhatsAppOptions = {
   phoneNumberId: string
@@ -43,7 +43,7 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
       verify: call => (call.method === 'GET' ? subscribe(call) : checkSignature(call)),
       parse: ({ raw }) => parsePayload(readJson(raw), phoneNumberId, now()),
     },
-    address: to => ({ conversation_key: to, target: { to } }),
+    address: to => ({ conversation_key: to, target: targetOf(to) }),
     send,
     find,
     acknowledge,
@@ -68,14 +68,14 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
     awaited.delete(key)
     try {
       return await post(
-        { to: part.target['to'], ...messageBody(part), biz_opaque_callback_data: key },
+        { ...part.target, ...messageBody(part), biz_opaque_callback_data: key },
         signal,
       )
     } catch (thrown) {
       if (thrown instanceof SendFailed && thrown.failure === 'no_window' && template !== null) {
         const { name, language } = template
         await post(
-          { to: part.target['to'], type: 'template', template: { name, language: { code: language } } },
+          { ...part.target, type: 'template', template: { name, language: { code: language } } },
           signal,
         )
       }

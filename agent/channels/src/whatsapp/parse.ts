@@ -14,22 +14,28 @@ export function parsePayload(payload: unknown, phoneNumberId: string, now: numbe
   return valuesOf(payload)
     .filter(({ metadata }) => metadata.phone_number_id === phoneNumberId)
     .flatMap(value => [
-      ...value.messages.map(message => parseMessage(message, value)),
+      ...value.messages.flatMap(message => parseMessage(message, value)),
       ...value.statuses.flatMap(parseStatus),
     ])
     .map(inbound => (isStale(inbound) ? { ...inbound, ignore: 'stale' } : inbound))
 }
 
-function parseMessage(message: Message, { contacts }: Value): Inbound {
-  const { from, id, timestamp, text, interactive } = message
-  const name = contacts.find(({ wa_id }) => wa_id === from)?.profile?.name ?? null
+/** Where a message to them goes: a number, or the id of who hides theirs. */
+export const targetOf = (person: string): { to: string } | { recipient: string } =>
+  /^\+?[\d\s-]+$/.test(person) ? { to: person } : { recipient: person }
+
+function parseMessage(message: Message, { contacts }: Value): Inbound[] {
+  const { id, timestamp, text, interactive } = message
+  const from = message.from || message.from_user_id
+  if (from === undefined) return []
+  const name = contacts.find(({ wa_id, user_id }) => [wa_id, user_id].includes(from))?.profile?.name ?? null
   const press = interactive?.button_reply?.id ?? interactive?.list_reply?.id
   const file = fileOf(message)
   const said = text?.body ?? mediaOf(message)?.caption ?? ''
-  return {
+  const inbound: Inbound = {
     event_key: `w:${id}`,
     conversation_key: from,
-    target: { to: from },
+    target: targetOf(from),
     source: sourceOf(from, name, timestamp, id),
     text: said,
     ...(file === null ? {} : { files: [file] }),
@@ -37,6 +43,7 @@ function parseMessage(message: Message, { contacts }: Value): Inbound {
     // A sticker, a place, a reaction: nothing that an agent could read.
     ...(said === '' && press === undefined && file === null ? { ignore: `no text: ${message.type}` } : {}),
   }
+  return [inbound]
 }
 
 /** Only what moves a row: that it is out, or that it failed after it was taken. */
@@ -45,18 +52,20 @@ function parseStatus({
   status,
   timestamp,
   recipient_id,
+  recipient_user_id,
   biz_opaque_callback_data,
   errors,
 }: Status): Inbound[] {
+  const recipient = recipient_id || (recipient_user_id ?? '')
   if (biz_opaque_callback_data === undefined || status === 'read') return []
   const code = errors?.[0]?.code
   const outcome = status !== 'failed' ? 'taken' : code === WINDOW_CLOSED ? 'no_window' : 'failed'
   return [
     {
       event_key: `s:${id}:${status}`,
-      conversation_key: recipient_id,
-      target: { to: recipient_id },
-      source: sourceOf(recipient_id, null, timestamp, `${id}:${status}`),
+      conversation_key: recipient,
+      target: targetOf(recipient),
+      source: sourceOf(recipient, null, timestamp, `${id}:${status}`),
       text: '',
       status: {
         key: biz_opaque_callback_data,

@@ -12,8 +12,10 @@ const Media = z.looseObject({
 })
 const Reply = z.looseObject({ id: z.string(), title: z.string().optional() })
 
+/** Who hides their number behind a user name is known by an id that only this business has for them. */
 const Message = z.looseObject({
-  from: z.string(),
+  from: z.string().optional(),
+  from_user_id: z.string().optional(),
   id: z.string(),
   timestamp: z.string(),
   type: z.string(),
@@ -30,7 +32,8 @@ const Status = z.looseObject({
   id: z.string(),
   status: z.string(),
   timestamp: z.string(),
-  recipient_id: z.string(),
+  recipient_id: z.string().optional(),
+  recipient_user_id: z.string().optional(),
   biz_opaque_callback_data: z.string().optional(),
   errors: z.array(z.looseObject({ code: z.number(), title: z.string().optional() })).optional(),
 })
@@ -39,7 +42,13 @@ export type Status = z.infer<typeof Status>
 const Value = z.looseObject({
   metadata: z.looseObject({ phone_number_id: z.string() }),
   contacts: z
-    .array(z.looseObject({ wa_id: z.string(), profile: z.looseObject({ name: z.string() }).optional() }))
+    .array(
+      z.looseObject({
+        wa_id: z.string().optional(),
+        user_id: z.string().optional(),
+        profile: z.looseObject({ name: z.string().optional() }).optional(),
+      }),
+    )
     .default([]),
   messages: z.array(Message).default([]),
   statuses: z.array(Status).default([]),

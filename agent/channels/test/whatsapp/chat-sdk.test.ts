@@ -1,0 +1,141 @@
+/** What WhatsApp sends, read by us and by the Chat SDK's adapter; docs/channels/whatsapp.md has what differs. */
+import { createWhatsAppAdapter } from '@chat-adapter/whatsapp'
+import { beforeAll, expect, test } from 'vitest'
+import { parsePayload } from '../../src/whatsapp/parse.ts'
+import { type Heard, SILENT, startRecorder } from '../chat-sdk-recorder.ts'
+import { APP_SECRET, incoming, NUMBER, signedByMeta, statusOf, TOKEN, VERIFY_TOKEN } from './fake-graph.ts'
+
+const ANN = '16505551234'
+/** Of somebody who hides their number. */
+const HIDDEN = 'US.13491208655302741918'
+type Fields = Record<string, unknown>
+
+let read: (payload: Fields, secret?: string) => Promise<Heard[]>
+beforeAll(async () => {
+  const hear = await startRecorder(
+    createWhatsAppAdapter({
+      accessToken: TOKEN,
+      appSecret: APP_SECRET,
+      phoneNumberId: NUMBER,
+      verifyToken: VERIFY_TOKEN,
+      userName: 'cairn',
+      logger: SILENT,
+    }),
+  )
+  read = (payload, secret) => {
+    const { headers, raw } = signedByMeta(payload, secret)
+    return hear(new Request('https://bot.example/', { method: 'POST', headers, body: Buffer.from(raw) }))
+  }
+})
+const ours = (payload: Fields) => parsePayload(payload, NUMBER, Date.now())
+const media = (more: Fields = {}): Fields => ({ id: 'm1', sha256: 'x', ...more })
+
+const MESSAGES: Record<string, Fields> = {
+  'a text': { type: 'text', text: { body: 'hello *there*' } },
+  'a picture with a caption': { type: 'image', image: media({ mime_type: 'image/jpeg', caption: 'look' }) },
+  'a document with a caption': {
+    type: 'document',
+    document: media({ mime_type: 'application/pdf', filename: 'a.pdf', caption: 'read' }),
+  },
+}
+
+test.each(Object.entries(MESSAGES))('%s is read alike', async (_name, message) => {
+  const payload = incoming(ANN, message)
+  const [theirs] = await read(payload)
+  if (theirs?.kind !== 'message') throw new Error(`it heard ${theirs?.kind}`)
+  const [inbound] = ours(payload)
+  expect({
+    id: inbound?.event_key,
+    text: inbound?.text,
+    user: inbound?.source.user_id,
+    name: inbound?.source.user_name,
+    seconds: Number(inbound?.source.ts.split('.')[0]),
+    files: (inbound?.files ?? []).map(({ ref, mime_type }) => [ref['media'], mime_type]),
+  }).toEqual({
+    id: `w:${theirs.message.id}`,
+    text: theirs.message.text,
+    user: theirs.message.author.userId,
+    name: theirs.message.author.fullName,
+    seconds: theirs.message.metadata.dateSent.getTime() / 1000,
+    files: theirs.message.attachments.map(({ fetchMetadata, mimeType }) => [
+      fetchMetadata?.['mediaId'],
+      mimeType,
+    ]),
+  })
+  expect(theirs.threadId).toBe(`whatsapp:${NUMBER}:${inbound?.conversation_key}`)
+})
+
+test.each(['button_reply', 'list_reply'])('a %s has the value and sender that they read', async kind => {
+  const payload = incoming(ANN, {
+    type: 'interactive',
+    interactive: { type: kind, [kind]: { id: 'abc:0', title: 'Red' } },
+  })
+  const [theirs] = await read(payload)
+  const [inbound] = ours(payload)
+  expect(theirs).toMatchObject({
+    kind: 'action',
+    actionId: inbound?.press,
+    userId: inbound?.source.user_id,
+    threadId: `whatsapp:${NUMBER}:${inbound?.conversation_key}`,
+  })
+})
+
+test('who hides their number is known by the id that both read, and is answered under it', async () => {
+  const text = JSON.stringify(incoming(ANN, { type: 'text', text: { body: 'hello' } }))
+  const payload = JSON.parse(
+    text
+      .replace(`"wa_id":"${ANN}"`, `"user_id":"${HIDDEN}"`)
+      .replace(`"from":"${ANN}"`, `"from_user_id":"${HIDDEN}"`),
+  ) as Fields
+  const [theirs] = await read(payload)
+  if (theirs?.kind !== 'message') throw new Error(`it heard ${theirs?.kind}`)
+  const [inbound] = ours(payload)
+  expect([inbound?.source.user_id, inbound?.source.user_name, inbound?.text]).toEqual([
+    theirs.message.author.userId,
+    theirs.message.author.fullName,
+    theirs.message.text,
+  ])
+  expect(inbound).toMatchObject({ conversation_key: HIDDEN, target: { recipient: HIDDEN } })
+})
+
+test('a body that another secret signed is refused by both', async () => {
+  await expect(read(incoming(ANN, MESSAGES['a text']!), 'other')).rejects.toThrow('401')
+})
+
+/** What each of both makes of it on purpose. */
+const DIFFERENT: [string, Fields, string, Fields][] = [
+  [
+    'a picture without a caption has no text here, and a placeholder there',
+    { type: 'image', image: media() },
+    '[Image]',
+    { text: '', files: [{ ref: { media: 'm1' } }] },
+  ],
+  [
+    'a place is a text to them, and nothing that is taken to us',
+    { type: 'location', location: { latitude: 1, longitude: 2 } },
+    '[Location: 1, 2]',
+    { ignore: 'no text: location' },
+  ],
+  [
+    'a sticker is a text with a file to them, and nothing that is taken to us',
+    { type: 'sticker', sticker: media() },
+    '[Sticker]',
+    { ignore: 'no text: sticker' },
+  ],
+]
+
+test.each(DIFFERENT)('%s', async (_name, message, text, wantedOfUs) => {
+  const payload = incoming(ANN, message)
+  const [theirs] = await read(payload)
+  expect(theirs).toMatchObject({ kind: 'message', message: { text } })
+  expect(ours(payload)).toMatchObject([wantedOfUs])
+})
+
+test('a status moves a part of ours, and is nothing to them', async () => {
+  const status = statusOf(
+    { id: 'wamid.1', to: ANN, type: 'text', biz_opaque_callback_data: 'k' },
+    'delivered',
+  )
+  expect(await read(status)).toEqual([])
+  expect(ours(status)).toMatchObject([{ status: { key: 'k', outcome: 'taken' } }])
+})
