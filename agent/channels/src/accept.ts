@@ -14,6 +14,7 @@ import type { ChannelDeps, Connection } from './deps.ts'
 import { NOTICES, planNotice, refusedText } from './notices.ts'
 import { takeFiles } from './file-in.ts'
 import { answerPress } from './press.ts'
+import { threadContext } from './thread-context.ts'
 import { findSpeaker, hasAccess, isFlooding, isIgnored, mayTell, type Speaker } from './speaker.ts'
 
 /** The session whose log may have grown; null: nothing was said to one. */
@@ -158,9 +159,10 @@ async function say(
   const isStop = ['stop', 'cancel'].includes(commandOf(inbound.text)?.name ?? '')
   const isLast = row.attempts + 1 >= MOST_ATTEMPTS
   const files = await takeFiles(deps, connection, row, session, inbound.files ?? [], isLast)
+  const before = await threadContext(deps, connection, { inbound, conversation, session, isLast })
   const metadata = {
     ...(edit_of === null ? {} : { edit_of }),
-    ...(inbound.thread_context === undefined ? {} : { thread_context: inbound.thread_context }),
+    ...(before === null ? {} : { thread_context: before }),
   }
   const said = [edit_of === null ? inbound.text : `(edited) ${inbound.text}`, ...files.notes]
   const message = {

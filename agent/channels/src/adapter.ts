@@ -23,8 +23,6 @@ export type Inbound = {
   reply?: Record<string, unknown>
   /** Its text replaces that of this event_key: only the sender's newest message is taken so. */
   edits?: string
-  /** What was said before in its thread: the model reads it as quoted text. */
-  thread_context?: string
   /** Of the sender, as the platform says it. */
   language?: string
   /** No message, but what became of a part of ours, which its key names. */
@@ -60,6 +58,10 @@ export type Part = {
   reply?: Record<string, unknown>
   /** The platform has refused the format: without any. */
   plain?: boolean
+  /** With a button that stops what runs, where the adapter `hasStopButton`. */
+  can_stop?: true
+  /** It changes a message of ours; where that is gone there is nothing to send. */
+  only_edits?: true
 }
 
 /**
@@ -178,6 +180,8 @@ export type Adapter = {
   delivery: 'keyed' | 'reconciled' | 'unkeyed'
   /** The disclosure is no message of its own: it is the beginning of the first one. */
   disclosesInside?: true
+  /** A progress message can have a button that stops what runs: where people cannot type a command. */
+  hasStopButton?: true
   /** Nothing can be pressed: what needs a decision is a link to the web UI. */
   hasNoButtons?: true
   /**
@@ -199,6 +203,11 @@ export type Adapter = {
   edit?(messageId: string, part: Part, signal: AbortSignal): Promise<void>
   /** The message that was sent under this key; null: there is none. */
   find?(part: Part, key: string, signal: AbortSignal): Promise<string | null>
+  /**
+   * What was said before the event in its thread, where it is in one: a line a message. Null: nothing. Throws
+   * SendFailed.
+   */
+  threadBefore?(inbound: Inbound, signal: AbortSignal): Promise<string | null>
   /** Best effort: it shows for `limits.typingMs`. */
   typing?(target: Record<string, unknown>, signal: AbortSignal): Promise<void>
   /** Best effort, when its row is on disk: ends the spinner of a button. */

@@ -3,19 +3,22 @@
  * conversation at a time. The disclosure goes first, and nothing follows before the platform has taken it.
  */
 import type { ChannelDelivery, DueConversation } from '@cairn/log'
-import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
+import { decodeEvent, type EventId, type EventType, type SessionEvent } from '@cairn/protocol'
 import type { TestNotice } from '@cairn/sessions'
 import type { Part } from './adapter.ts'
-import { cutText } from './cut.ts'
+import { isDecision, settleCard } from './decided-card.ts'
 import { disclose, inside, undisclosed } from './disclose.ts'
 import { fileOf } from './file-out.ts'
 import { ask } from './prompt.ts'
 import type { Notice } from './notices.ts'
+import { piecesOf } from './pieces.ts'
 import type { Progress } from './progress.ts'
-import { type Piece, type Reader, render, VISIBLE } from './render.ts'
+import { VISIBLE } from './render.ts'
 import { type Delivering, sendPart, type Sent } from './send-part.ts'
 
 const AT_ONCE = 100
+/** What people see, and the decisions that change what they saw. */
+const READ: readonly EventType[] = [...VISIBLE, 'user.message']
 
 /** How long until there may be more to do; null: everything is delivered. */
 export async function deliverConversation(
@@ -33,10 +36,14 @@ export async function deliverConversation(
   const blocked = await disclose(delivering, conversation)
   if (blocked !== null) return postpone(blocked)
   let through: EventId = conversation.delivered_through
+  let looked = through
   for (;;) {
-    const events = await deps.store.read(session_id, through, AT_ONCE, VISIBLE)
+    const events = await deps.store.read(session_id, looked, AT_ONCE, READ)
     for (const { id, json } of events) {
-      const later = await deliverEvent(delivering, conversation, decodeEvent(json))
+      looked = id
+      const event = decodeEvent(json)
+      if (event.type === 'user.message' && !isDecision(event)) continue
+      const later = await deliverEvent(delivering, conversation, event, progress)
       if (later !== null) return postpone(later)
       await channels.advance(session_id, id, fence)
       through = id
@@ -44,8 +51,8 @@ export async function deliverConversation(
     if (events.length < AT_ONCE) break
   }
   if (running === 1) return progress.show(delivering, conversation, through)
+  await endProgress(delivering, conversation, progress)
   progress.forget(session_id)
-  await endProgress(delivering, conversation)
   // Past what nobody sees, once the turn is over: not with every chunk of a running one.
   if (last_id > through) await channels.advance(session_id, last_id, fence)
   return null
@@ -64,7 +71,7 @@ export async function redeliver(delivering: Delivering, redo: ChannelDelivery): 
   if (conversation !== null && event?.id === redo.event_id) {
     // What runs by now has nothing to do with it.
     const place = { ...conversation, progress_message_id: null }
-    if ((await deliverEvent(delivering, place, decodeEvent(event.json))) !== null) return
+    if ((await deliverEvent(delivering, place, decodeEvent(event.json), null)) !== null) return
   }
   await deps.store.channels.endRedo(redo, fence)
 }
@@ -79,12 +86,13 @@ async function deliverEvent(
   delivering: Delivering,
   conversation: Place,
   event: SessionEvent,
+  /** Of the running turn; null: it has nothing to do with it. */
+  progress: Progress | null,
 ): Promise<number | null> {
-  const { deps, connection } = delivering
+  if (isDecision(event)) return settleCard(delivering, conversation, event)
+  const { deps } = delivering
   const { session_id } = conversation
-  const reader = await readerOf(delivering, session_id)
-  const parts = render(event, reader).flatMap(piece => cutPiece(piece, connection.adapter.limits.text))
-  for (const [part, { piece, text }] of parts.entries()) {
+  for (const [part, { piece, text }] of (await piecesOf(delivering, event)).entries()) {
     const id = { session_id, event_id: event.id, part }
     const prompt = await ask(deps.store.channels, id, piece)
     const file = await fileOf(delivering, session_id, piece)
@@ -110,7 +118,7 @@ async function deliverEvent(
       conversation.disclosed_at = deps.now()
     }
     // From here on it is the place of that part, or stands above what came.
-    await endProgress(delivering, conversation)
+    await endProgress(delivering, conversation, replaces === null ? progress : null)
     // A text with a hole in it helps nobody: what follows of it is not sent.
     if (sent.done === 'dead') return null
   }
@@ -118,26 +126,16 @@ async function deliverEvent(
 }
 
 /** No later answer takes its place. */
-async function endProgress({ deps, fence }: Delivering, conversation: Place): Promise<void> {
+async function endProgress(
+  delivering: Delivering,
+  conversation: Place,
+  progress: Progress | null,
+): Promise<void> {
   if (conversation.progress_message_id === null) return
+  const { deps, fence } = delivering
+  await progress?.settle(delivering, conversation)
   await deps.store.channels.saveProgress(conversation.session_id, null, fence)
   conversation.progress_message_id = null
-}
-
-/** Buttons are under the last part, and a file with it. */
-const cutPiece = (piece: Piece, limit: number): { piece: Piece; text: string }[] =>
-  cutText(piece.text, limit).map((text, at, all) => ({
-    piece: at === all.length - 1 ? piece : { type: piece.type, text: piece.text },
-    text,
-  }))
-
-async function readerOf({ deps, connection }: Delivering, sessionId: string): Promise<Reader> {
-  const { publicUrl, adapter } = connection
-  return {
-    isLinked: (await deps.store.getSession(sessionId))?.created_by_kind === 'user',
-    hasNoButtons: adapter.hasNoButtons === true,
-    ...(publicUrl === null ? {} : { link: `${publicUrl}/sessions/${sessionId}` }),
-  }
 }
 
 /** The disclosure goes before a notice, too, where the conversation has not seen it. */

@@ -7,6 +7,7 @@ import { AppError, type EventData, type InboxItem } from '@cairn/protocol'
 import { answerQuestion, respondInbox } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
 import { findStanding, goesOn, ownerOf } from './conversation.ts'
+import { verdictOf } from './decided-card.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { NOTICES, planNotice } from './notices.ts'
 import type { Speaker } from './speaker.ts'
@@ -33,7 +34,7 @@ export async function answerPress(
   // A prompt of another conversation or connection is none here.
   if (prompt === null || label === undefined || standing?.conversation.session_id !== prompt.session_id)
     return tell(NOTICES.promptGone, 'no_prompt')
-  if (prompt.closed_at !== null) return tell(NOTICES.promptGone, 'prompt_closed')
+  if (prompt.closed_at !== null) return tell(await decided(), 'prompt_closed')
   const item = prompt.item_id === null ? null : await deps.store.getInboxItem(prompt.item_id)
   if (item === null) return tell(NOTICES.promptGone, 'no_item')
   // An answer speaks for the session, as text would; an approval asks the right of who pressed.
@@ -47,10 +48,17 @@ export async function answerPress(
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.code !== 'already_answered') throw thrown
     if ((await channels.getInbound(row.seq))?.state === 'accepted') return prompt.session_id
-    return tell(NOTICES.promptGone, 'already_answered')
+    return tell(await decided(), 'already_answered')
   }
   await channels.closePrompts(prompt.session_id, prompt.about)
   return prompt.session_id
+
+  /** A second press shows the first decision. */
+  async function decided(): Promise<string> {
+    const itemId = prompt?.kind === 'gate' ? prompt.item_id : null
+    const verdict = itemId === null ? null : await verdictOf(deps.store, connection.org_id, itemId)
+    return verdict ?? NOTICES.promptGone
+  }
 }
 
 async function answer(

@@ -27,9 +27,12 @@ type Followed = {
   isOver: boolean
 }
 
+type Shows = Pick<DueConversation, 'session_id' | 'key' | 'target' | 'progress_message_id'>
 export type Progress = {
   /** How long until there may be more to show; null: when the log has grown. */
   show(delivering: Delivering, conversation: DueConversation, delivered: EventId): Promise<number | null>
+  /** Nothing takes the place of what is shown, best effort: its button goes. */
+  settle(delivering: Delivering, conversation: Shows): Promise<void>
   /** Its turn is over. */
   forget(sessionId: string): void
 }
@@ -38,6 +41,24 @@ export function createProgress(): Progress {
   const following = new Map<string, Followed>()
   return {
     forget: sessionId => void following.delete(sessionId),
+    async settle({ deps, connection, signal }, { session_id, key, target, progress_message_id }) {
+      const { adapter } = connection
+      const shown = following.get(session_id)?.shown ?? null
+      if (adapter.hasStopButton !== true || shown === null || progress_message_id === null) return
+      const part: Part = {
+        type: 'progress',
+        conversation_key: key,
+        target: JSON.parse(target) as Part['target'],
+        part: 0,
+        text: shown.text,
+      }
+      await adapter.edit?.(progress_message_id, part, signal).catch((thrown: unknown) =>
+        deps.report('warn', 'a button of a progress message stays', {
+          connection: connection.name,
+          error: asError(thrown).message,
+        }),
+      )
+    },
     async show(delivering, conversation, delivered) {
       const { deps, connection } = delivering
       const { session_id } = conversation
@@ -91,7 +112,14 @@ async function put(
   { text, target, after, ms }: Showing,
 ): Promise<void> {
   const { session_id, key: conversation_key, progress_message_id } = conversation
-  const part: Part = { type: 'progress', conversation_key, target, part: 0, text }
+  const part: Part = {
+    type: 'progress',
+    conversation_key,
+    target,
+    part: 0,
+    text,
+    ...(adapter.hasStopButton === true ? { can_stop: true } : {}),
+  }
   await wait(ms, signal)
   if (signal.aborted) return
   if (progress_message_id !== null) return adapter.edit?.(progress_message_id, part, signal)

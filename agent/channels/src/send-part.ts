@@ -107,7 +107,7 @@ async function call(
   try {
     if (place !== null && adapter.edit !== undefined) {
       const isThere = await adapter.edit(place, part, signal).then(() => true, unlessGone)
-      if (isThere) return place
+      if (isThere || part.only_edits === true) return place
     }
     return (await adapter.send(part, key, signal)).message_id
   } catch (thrown) {

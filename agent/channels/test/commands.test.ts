@@ -144,5 +144,5 @@ test('an approval is decided by who may decide it, once, and by nobody else', as
     metadata: { decision: 'approve' },
   })
   await say(channels, { press: approve!.value })
-  await expect.poll(() => callback.taken.at(-1)?.text).toBe('That question is not open any more.')
+  await expect.poll(() => callback.taken.at(-1)?.text).toBe('Approved by ann.')
 })

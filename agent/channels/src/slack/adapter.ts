@@ -7,10 +7,11 @@ import type { Adapter, Webhook } from '../adapter.ts'
 import { createClient } from './client.ts'
 import { fetchFile } from './files.ts'
 import { SLACK_LIMITS } from './limits.ts'
-import { findKey, post, update } from './messages.ts'
+import { findKey, post, type Target, update } from './messages.ts'
 import { challengeOf, type ParseOptions, parsePayload, readBody } from './parse.ts'
 import { verifySignature } from './signature.ts'
 import { consumeSocket } from './socket.ts'
+import { threadBefore } from './thread.ts'
 
 export type SlackOptions = ParseOptions & {
   connectionId: string
@@ -32,6 +33,7 @@ export function createSlackAdapter(options: SlackOptions): Adapter {
     workspace: options.connectionId,
     limits: SLACK_LIMITS,
     delivery: 'reconciled',
+    hasStopButton: true,
     webhook: signingSecret === null ? null : createWebhook(signingSecret, options),
     ...(appToken === null
       ? {}
@@ -43,6 +45,7 @@ export function createSlackAdapter(options: SlackOptions): Adapter {
     send: (part, key, signal) => post(client(signal), part, key, signal),
     edit: (messageId, part, signal) => update(client(signal), messageId, part),
     fetchFile: (file, mostBytes, signal) => fetchFile(options, file, mostBytes, signal),
+    threadBefore: ({ target, source }, signal) => threadBefore(client(signal), target as Target, source.ts),
     find: (part, key, signal) => findKey(client(signal), part, key, now()),
   }
 }

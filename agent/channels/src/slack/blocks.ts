@@ -2,7 +2,7 @@
 import type { KnownBlock } from '@slack/web-api'
 import type { Part } from '../adapter.ts'
 import { BUTTONS_A_BLOCK, LABEL } from './limits.ts'
-import { ACTION } from './parse.ts'
+import { ACTION, STOP } from './parse.ts'
 
 /** What a notification shows of a message. */
 const NOTIFIED = 3_000
@@ -17,7 +17,7 @@ export const fallbackText = ({ text, plain }: Part): string =>
   escapeText(plain === true ? text : text.slice(0, NOTIFIED))
 
 /** None for what is to be plain: Slack has refused its blocks. */
-export function blocksOf({ text, prompt, plain }: Part): KnownBlock[] | undefined {
+export function blocksOf({ text, prompt, plain, can_stop }: Part): KnownBlock[] | undefined {
   const choices = prompt?.choices ?? []
   if (plain === true) return undefined
   const blocks: KnownBlock[] = [{ type: 'markdown', text: text.replace(CALLS, '<\u200b') }]
@@ -30,6 +30,18 @@ export function blocksOf({ text, prompt, plain }: Part): KnownBlock[] | undefine
         value,
         text: { type: 'plain_text', text: cutLabel(label) },
       })),
+    })
+  if (can_stop === true)
+    blocks.push({
+      type: 'actions',
+      elements: [
+        {
+          type: 'button',
+          action_id: `${ACTION}:stop`,
+          value: STOP,
+          text: { type: 'plain_text', text: 'Stop' },
+        },
+      ],
     })
   return blocks
 }

@@ -21,7 +21,8 @@ type Method =
   | 'chat.update'
   | 'conversations.history'
   | 'conversations.replies'
-async function ask(client: WebClient, method: Method, body: Record<string, unknown>): Promise<object> {
+/** Throws SendFailed. */
+export async function ask(client: WebClient, method: Method, body: Record<string, unknown>): Promise<object> {
   try {
     return await client.apiCall(method, body)
   } catch (thrown) {

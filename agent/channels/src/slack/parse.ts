@@ -17,6 +17,8 @@ export type ParseOptions = {
 
 /** Starts the action ids of our buttons; what others put into the same workspace is not ours. */
 export const ACTION = 'cairn'
+/** The value of the button at a progress message: it is the command. */
+export const STOP = 'stop'
 
 /** Messages of people. Everything else with a subtype tells of something: joins, topics, deletions. */
 const SPOKEN = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
@@ -167,8 +169,9 @@ function parseActions(
         thread_id: place.thread,
         ts: action_ts,
       },
-      text: '',
-      press: value,
+      ...(value === STOP ? { text: '/stop' } : { text: '', press: value }),
+      // Only they see what is said to a press.
+      reply: { user: user.id },
     }
     return [inbound]
   })

@@ -1,0 +1,75 @@
+/**
+ * The card of an approval says who decided, wherever that was: here, in the web UI, by another program. The
+ * message that tells the model of the decision is what is read of it, and nothing of that message is shown.
+ */
+import type { ChannelDelivery, LogStore } from '@cairn/log'
+import { decodeEvent, type EventId, type EventOf, type SessionEvent, visibleText } from '@cairn/protocol'
+import { nameDecider } from '@cairn/sessions'
+import type { Part } from './adapter.ts'
+import { cutText } from './cut.ts'
+import { piecesOf } from './pieces.ts'
+import { type Delivering, sendPart } from './send-part.ts'
+
+type Decision = EventOf<'user.message'> & { data: { inbox_item_id: string } }
+
+/** Whether it tells of a decision on an approval. */
+export const isDecision = (event: SessionEvent): event is SessionEvent & Decision =>
+  event.type === 'user.message' &&
+  event.data.synthetic === 'governance_decision' &&
+  event.data.inbox_item_id !== undefined
+
+const DID: Readonly<Record<string, string>> = { approve: 'Approved', reject: 'Rejected' }
+
+/** "Approved by Ann."; null: nobody has decided. */
+export async function verdictOf(store: LogStore, orgId: string, itemId: string): Promise<string | null> {
+  const item = await store.getInboxItem(itemId)
+  if (item === null) return null
+  const { decision, decided_by_name: name } = await nameDecider({ store }, orgId, item)
+  const did = DID[decision ?? '']
+  if (did === undefined) return null
+  return name === undefined ? `${did}.` : `${did} by ${visibleText(name)}.`
+}
+
+type Place = { session_id: string; key: string; target: string }
+
+/** Null: the card says it, or there is none; else how long until it is tried again. */
+export async function settleCard(
+  delivering: Delivering,
+  { session_id, key: conversation_key, target }: Place,
+  { id: event_id, data: { inbox_item_id } }: { id: EventId; data: { inbox_item_id: string } },
+): Promise<number | null> {
+  const { deps, connection } = delivering
+  if (connection.adapter.edit === undefined) return null
+  const card = await cardOf(delivering, inbox_item_id)
+  const verdict = await verdictOf(deps.store, connection.org_id, inbox_item_id)
+  const place = card?.delivery.platform_message_id ?? null
+  if (card === null || verdict === null || place === null) return null
+  const most = connection.adapter.limits.text - verdict.length - 2
+  const shown: Part = {
+    type: 'approval',
+    conversation_key,
+    target: JSON.parse(target) as Part['target'],
+    event_id,
+    part: 0,
+    text: `${cutText(card.text, most)[0] ?? ''}\n\n${verdict}`,
+    only_edits: true,
+  }
+  const sent = await sendPart(delivering, { session_id, event_id, part: 0 }, shown, place)
+  return 'later_ms' in sent ? sent.later_ms : null
+}
+
+/** The part with the buttons, as it was shown; null: none was. */
+async function cardOf(
+  delivering: Delivering,
+  itemId: string,
+): Promise<{ delivery: ChannelDelivery; text: string } | null> {
+  const { store } = delivering.deps
+  const prompt = await store.channels.promptOfItem(itemId)
+  if (prompt === null || prompt.event_id === null || prompt.part === null) return null
+  const { session_id, event_id, part } = prompt
+  const delivery = await store.channels.delivery({ session_id, event_id, part })
+  const [gate] = await store.read(session_id, event_id - 1, 1)
+  if (delivery === null || gate?.id !== event_id) return null
+  const shown = (await piecesOf(delivering, decodeEvent(gate.json)))[part]
+  return shown === undefined ? null : { delivery, text: shown.text }
+}

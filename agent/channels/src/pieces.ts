@@ -1,0 +1,29 @@
+/** What goes out of an event, cut to what its platform takes. */
+import type { SessionEvent } from '@cairn/protocol'
+import { cutText } from './cut.ts'
+import { type Piece, type Reader, render } from './render.ts'
+import type { Delivering } from './send-part.ts'
+
+export type Cut = { piece: Piece; text: string }
+
+export async function piecesOf(delivering: Delivering, event: SessionEvent): Promise<Cut[]> {
+  const reader = await readerOf(delivering, event.session_id)
+  const { text } = delivering.connection.adapter.limits
+  return render(event, reader).flatMap(piece => cutPiece(piece, text))
+}
+
+/** Buttons are under the last part, and a file with it. */
+const cutPiece = (piece: Piece, limit: number): Cut[] =>
+  cutText(piece.text, limit).map((text, at, all) => ({
+    piece: at === all.length - 1 ? piece : { type: piece.type, text: piece.text },
+    text,
+  }))
+
+async function readerOf({ deps, connection }: Delivering, sessionId: string): Promise<Reader> {
+  const { publicUrl, adapter } = connection
+  return {
+    isLinked: (await deps.store.getSession(sessionId))?.created_by_kind === 'user',
+    hasNoButtons: adapter.hasNoButtons === true,
+    ...(publicUrl === null ? {} : { link: `${publicUrl}/sessions/${sessionId}` }),
+  }
+}

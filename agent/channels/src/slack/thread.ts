@@ -1,0 +1,49 @@
+/** What stands above a mention in its thread: its first message, and the newest before the mention. */
+import type { WebClient } from '@slack/web-api'
+import { ask, type Target } from './messages.ts'
+import { plainText } from './text.ts'
+
+const REPLIES = 20
+const MOST_BYTES = 8 * 1024
+const PAGE = 200
+const MOST_PAGES = 10
+
+type Said = { ts: string; user?: string; username?: string; bot_id?: string; text?: string }
+type Page = { messages?: Said[]; response_metadata?: { next_cursor?: string } }
+
+/** `ts`: of the mention. Null: nothing stands above it. Throws SendFailed. */
+export async function threadBefore(
+  client: WebClient,
+  { channel, thread_ts }: Target,
+  ts: string,
+): Promise<string | null> {
+  if (thread_ts === undefined || thread_ts === ts) return null
+  const said: Said[] = []
+  let cursor = ''
+  // Slack gives the oldest first.
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const asked = { channel, ts: thread_ts, latest: ts, limit: PAGE, ...(cursor === '' ? {} : { cursor }) }
+    const answer = (await ask(client, 'conversations.replies', asked)) as Page
+    said.push(...(answer.messages ?? []).filter(message => message.ts < ts))
+    cursor = answer.response_metadata?.next_cursor ?? ''
+    if (cursor === '') break
+  }
+  return quoteThread(said)
+}
+
+/** A line a message, at most 8 KB: the oldest replies go first. */
+export function quoteThread(said: readonly Said[]): string | null {
+  const lines = said.flatMap(({ user, username, bot_id, text = '' }) => {
+    const shown = plainText(text, null)
+    return shown === '' ? [] : [`[${username ?? user ?? bot_id ?? 'somebody'}] ${shown}`]
+  })
+  const [root, ...others] = lines
+  if (root === undefined) return null
+  const replies = others.slice(-REPLIES)
+  const quoted = (): string => [root, ...replies].join('\n')
+  while (replies.length > 0 && Buffer.byteLength(quoted()) > MOST_BYTES) replies.shift()
+  const bytes = Buffer.from(quoted())
+  return bytes.length <= MOST_BYTES
+    ? quoted()
+    : new TextDecoder().decode(bytes.subarray(0, MOST_BYTES)).replace(/\ufffd$/, '')
+}
