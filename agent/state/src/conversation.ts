@@ -8,11 +8,11 @@
  */
 import type { AssistantMessage, EventId, EventOf, Image } from '@cairn/protocol'
 import { factsOf, noteOf, type SessionEvent } from '@cairn/protocol'
-import { asModelReads } from './channel-message.ts'
 import { WAIT_TOOL } from './children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { beginWith, FORK } from './fork.ts'
 import { append, type Owned } from './owned.ts'
+import { asModelReads } from './said-message.ts'
 import { isServerCommand } from './slash-command.ts'
 import { BLOCK_TOOL } from './tasks.ts'
 
@@ -55,19 +55,15 @@ export function foldConversationInto(
 ): Conversation {
   switch (event.type) {
     case 'user.message': {
-      const { content, images, attachments, synthetic, tool_call_id, run_id } = event.data
+      const { content, images, synthetic, tool_call_id, run_id } = event.data
       if (synthetic === FORK) return beginWith(owned, conversation, event.id, event.data.history)
       // A command is for the server, and a decision on a run for its agent: the model reads neither.
       if (run_id !== undefined || (synthetic === undefined && isServerCommand(content))) return conversation
       // The answer that a blocked call waits for becomes its result.
       if (synthetic === 'task_unblocked' && waitsFor(conversation, tool_call_id)) return conversation
-      const text = asModelReads(event.data)
-      const noted = attachments?.length
-        ? `${text}\n\n[Attached files: ${attachments.map(a => a.path).join(', ')}]`
-        : text
       return say(owned, conversation, event.id, {
         role: 'user',
-        content: noted,
+        content: asModelReads(event.data),
         ...(images?.length ? { images } : {}),
       })
     }

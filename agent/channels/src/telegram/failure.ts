@@ -31,7 +31,8 @@ export function sendFailed(thrown: unknown): SendFailed {
   if (error_code === 404)
     return new SendFailed(method === 'sendRichMessage' ? 'bad_format' : 'unauthorized', said)
   // Or finds no text in one: an edit has no method of its own for them.
-  if (error_code === 400 && /parse|rich|entit|text is empty/i.test(description)) return new SendFailed('bad_format', said)
+  if (error_code === 400 && /parse|rich|entit|text is empty/i.test(description))
+    return new SendFailed('bad_format', said)
   return new SendFailed(error_code >= 500 ? 'unknown' : 'permanent', said)
 }
 

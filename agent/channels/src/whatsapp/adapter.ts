@@ -67,10 +67,7 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
   async function send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
     awaited.delete(key)
     try {
-      return await post(
-        { ...part.target, ...messageBody(part), biz_opaque_callback_data: key },
-        signal,
-      )
+      return await post({ ...part.target, ...messageBody(part), biz_opaque_callback_data: key }, signal)
     } catch (thrown) {
       if (thrown instanceof SendFailed && thrown.failure === 'no_window' && template !== null) {
         const { name, language } = template
