@@ -16,7 +16,7 @@ type Called = {
   isLast: boolean
 }
 
-/** Null: it is not the first message of its conversation, or nothing was said. Throws while it may still come. */
+/** Null: nothing was said, or it is not the first message. Throws while what was said may still come. */
 export async function threadContext(
   { store, report }: ChannelDeps,
   { adapter, name }: Connection,

@@ -1,7 +1,7 @@
 /**
  * A message as the model reads it: who spoke, where several may, what stood above it in its thread, as a
- * quotation, and the files that came with it. Names and quotations are other people's words: neither can look like the frame that
- * is put around them.
+ * quotation, and the files that came with it. Names and quotations are other people's words: neither can look
+ * like the frame that is put around them.
  */
 import type { EventData } from '@cairn/protocol'
 
