@@ -136,10 +136,9 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
       ...afterPlace(readPlace(cursor, sort), sort, binder),
       's.key IN (SELECT session_key FROM found)',
     ].join(' AND ')
-    const found = 'SELECT DISTINCT session_key FROM search_blocks WHERE words @@ $3::tsquery'
     const rows = await ask(
       listing(
-        `WITH found AS MATERIALIZED (${found}) ${SELECT_SESSION} WHERE ${where} ` +
+        `WITH found (session_key) AS MATERIALIZED (SELECT search_sessions($3)) ${SELECT_SESSION} WHERE ${where} ` +
           `ORDER BY ${orderBy(sort)} LIMIT $2`,
       ),
       values,
