@@ -47,5 +47,8 @@ export function watchLease(store: LogStore, lease: Lease, report: Log): () => vo
       looking = false
     }
   }
-  return store.watch(lease.session_id, () => void look())
+  return store.watch(lease.session_id, epoch => {
+    // Most growth is the worker's own, and leaves the lease with it.
+    if (epoch !== lease.fence.epoch) void look()
+  })
 }

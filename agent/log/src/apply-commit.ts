@@ -18,7 +18,7 @@ import type { CommitSql } from './commit-sql.ts'
 import { addPosition } from './positions.ts'
 import { composeRecord } from './record-text.ts'
 import type { SessionCache } from './session-cache.ts'
-import type { StoredSession } from './session-rows.ts'
+import { heldEpoch, type StoredSession } from './session-rows.ts'
 import type { NewSession } from './session.ts'
 import type { CommitAnswer, CommitRequest, EncodedEvent, PartAnswer } from './writer-messages.ts'
 
@@ -63,7 +63,7 @@ function applyPart(sql: CommitSql, before: StoredSession, at: number, part: Part
   if (items !== undefined)
     row.waiting = (sql.waiting.get({ key: row.key, now: at })?.['rank'] ?? null) as number | null
   const work = bringsWork(before, row)
-  return { last: row.last_id, reopened, session: row, work, ...(items !== undefined && { items }) }
+  return { last: row.last_id, reopened, session: row, work, epoch: heldEpoch(row), ...(items !== undefined && { items }) }
 }
 
 const noSession = (id: string): Refusing =>

@@ -123,6 +123,9 @@ export const leaseOf = (
   row: Pick<StoredSession, 'worker_id' | 'epoch' | 'lease_until'>,
 ): SessionRow['lease'] =>
   row.worker_id === null ? null : { worker_id: row.worker_id, epoch: row.epoch, until: row.lease_until }
+/** Epoch of the lease that holds it, null where none does. */
+export const heldEpoch = ({ worker_id, epoch }: Pick<StoredSession, 'worker_id' | 'epoch'>): number | null =>
+  worker_id === null ? null : epoch
 
 export const toSessionRow = (row: StoredSession): SessionRow => ({
   id: row.id,

@@ -20,7 +20,7 @@ const WORK = 'work'
 
 export function createWatchers(): Watchers {
   const live = createLiveCache()
-  const readers = createListeners<[]>(live.drop)
+  const readers = createListeners<[epoch: number | null]>(live.drop)
   const inbox = createListeners<[itemId: string]>()
   const workers = createListeners<[]>()
   const sessions = createCallbacks<[sessionId: string]>()
@@ -41,7 +41,7 @@ export function createWatchers(): Watchers {
 
   function grown(at: number, part: Part, answer: PartAnswer, orgId: () => string): void {
     if (live.has(part.session_id)) keep(at, part, answer)
-    if (part.events.length > 0) readers.call(part.session_id)
+    if (part.events.length > 0) readers.call(part.session_id, answer.epoch)
     sessions.call(part.session_id)
     if (answer.work) workers.call(WORK)
     for (const item of answer.items ?? []) inbox.call(orgId(), item)

@@ -100,8 +100,9 @@ export interface LogStore {
   readSnapshot(sessionId: string, version: string): Promise<Snapshot | null>
   /**
    * Called (coalesced) whenever the session's log grew; returns how to stop. May also be called for nothing.
+   * `epoch` is that of the lease that held the session after it, null where none did or it is not known here.
    */
-  watch(sessionId: string, nudge: () => void): () => void
+  watch(sessionId: string, nudge: (epoch: number | null) => void): () => void
   getSession(sessionId: string): Promise<SessionRow | null>
   /** Those of these ids that there are, in any order. */
   getSessions(ids: readonly string[]): Promise<SessionRow[]>

@@ -97,6 +97,8 @@ export type PartAnswer = {
   items?: string[]
   /** The session may have become claimable. */
   work: boolean
+  /** Of the lease that holds the session after it, null where none does. */
+  epoch: number | null
 }
 export type CommitAnswer = PartAnswer & {
   session: PackedSession

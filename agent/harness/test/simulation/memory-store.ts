@@ -16,7 +16,13 @@ import { type CoordinationReader, createCoordinationReader } from '@cairn/log/in
 import { type StoredTimer, toLink, toTimer } from '@cairn/log/internal/links'
 import { createAccounts } from '@cairn/log/internal/sqlite-accounts'
 import { type Db, openDb } from '@cairn/log/internal/sqlite-adapter'
-import type { Answer, ClaimAnswer, CommitAnswer, Request } from '@cairn/log/internal/writer-messages'
+import type {
+  Answer,
+  ClaimAnswer,
+  CommitAnswer,
+  PartAnswer,
+  Request,
+} from '@cairn/log/internal/writer-messages'
 import type { Process, World } from './world.ts'
 
 const MIGRATIONS = readMigrations()
@@ -27,6 +33,9 @@ const never = (what: string) => (): never => {
 }
 
 /** What really is on disk, and who wants to hear of it. */
+/** Whether work may have appeared, and the epoch of the lease that holds the session now. */
+type Landed = Pick<PartAnswer, 'work' | 'epoch'>
+
 export type Truth = {
   reader: Reader
   coordination: CoordinationReader
@@ -36,7 +45,7 @@ export type Truth = {
   sessions(): StoredSession[]
   /** What `cairn doctor` would say of it. */
   check(): string[]
-  onCommit(hear: (sessionId: string, work: boolean) => void): void
+  onCommit(hear: (sessionId: string, landed: Landed) => void): void
   close(): void
 }
 
@@ -47,7 +56,7 @@ export function createTruth(now: () => number): Truth {
   const all = db.prepare('SELECT *, NULL AS waiting FROM sessions ORDER BY key')
   /** As they were read since the last write: whether all rest is asked at every step. */
   let known: StoredSession[] | null = null
-  const listeners: ((sessionId: string, work: boolean) => void)[] = []
+  const listeners: ((sessionId: string, landed: Landed) => void)[] = []
   return {
     reader: createReader(db),
     coordination: createCoordinationReader(db),
@@ -58,14 +67,14 @@ export function createTruth(now: () => number): Truth {
       if (answer === undefined) throw new Error('[simulation] a request without an answer')
       if (answer[0] !== 'done') return answer
       if (request.do === 'commit') {
-        const { work, also = [] } = answer[1] as CommitAnswer
-        const parts = [
-          { id: request.session_id, work },
-          ...also.map((part, at) => ({ id: request.also?.[at]?.session_id ?? '', work: part.work })),
-        ]
-        for (const hear of listeners) for (const part of parts) hear(part.id, part.work)
+        const { also = [], ...own } = answer[1] as CommitAnswer
+        for (const hear of listeners) {
+          hear(request.session_id, own)
+          for (const [at, part] of also.entries()) hear(request.also?.[at]?.session_id ?? '', part)
+        }
       }
-      if (request.do === 'release' && answer[1] === true) for (const hear of listeners) hear('', true)
+      if (request.do === 'release' && answer[1] === true)
+        for (const hear of listeners) hear('', { work: true, epoch: null })
       return answer
     },
     sessions: () => (known ??= all.all() as StoredSession[]),
@@ -92,13 +101,13 @@ export const INJECTED = 'injected fault'
 export function connectStore(world: World, truth: Truth, process: Process, faults: () => Faults): LogStore {
   let lastArrival = 0
   const delay = (): number => world.between(0, faults().maxDelayMs)
-  const readers = new Map<string, Set<() => void>>()
+  const readers = new Map<string, Set<(epoch: number | null) => void>>()
   const workers = new Set<() => void>()
 
-  truth.onCommit((sessionId, work) => {
+  truth.onCommit((sessionId, { work, epoch }) => {
     if (!process.alive()) return
     const heard = [...(readers.get(sessionId) ?? []), ...(work ? workers : [])]
-    for (const nudge of heard) if (!world.chance(faults().unheard)) process.after(delay(), nudge)
+    for (const nudge of heard) if (!world.chance(faults().unheard)) process.after(delay(), () => nudge(epoch))
   })
 
   function write<T>(make: () => Transactional, shape: (value: unknown, at: number) => T): Promise<T> {

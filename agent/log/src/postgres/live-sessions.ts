@@ -6,17 +6,17 @@
  */
 import { asError, type EventId, type EventType } from '@cairn/protocol'
 import { createListeners } from '../listeners.ts'
-import type { StoredEvent } from '../store.ts'
+import type { LogStore, StoredEvent } from '../store.ts'
 import type { Report } from './connections.ts'
 import { createNewestEvents } from './newest-events.ts'
 
 const PAGE = 512
 
 export type LiveSessions = {
-  watch(sessionId: string, nudge: () => void): () => void
+  watch: LogStore['watch']
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]>
-  /** Committed here: the events are at hand. */
-  committed(sessionId: string, events: StoredEvent[]): void
+  /** Committed here: the events are at hand, and so is the epoch of who holds the session now. */
+  committed(sessionId: string, events: StoredEvent[], epoch: number | null): void
   /** The log has grown: `from` is the id of the first event that is new, `to` of the last. */
   grew(sessionId: string, from: EventId, to: EventId): void
   /** Events were deleted somewhere. */
@@ -36,7 +36,7 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
   /** The last event that was heard of, where it is not here yet. */
   const wanted = new Map<string, EventId>()
   const filling = new Set<string>()
-  const readers = createListeners<[]>(sessionId => {
+  const readers = createListeners<[epoch: number | null]>(sessionId => {
     newest.drop(sessionId)
     wanted.delete(sessionId)
   })
@@ -52,7 +52,7 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
         newest.take(sessionId, events)
         from = events.at(-1)?.id ?? wanted.get(sessionId) ?? from
         newest.passOver(sessionId, from)
-        readers.call(sessionId)
+        readers.call(sessionId, null)
       }
     } catch (error) {
       report('warn', 'reading what another process wrote failed; the slow poll tries again', {
@@ -83,14 +83,14 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
       // the way.
       return cached !== null && cached.length > 0 ? cached : readEvents(sessionId, after, limit, types)
     },
-    committed(sessionId, events) {
+    committed(sessionId, events, epoch) {
       const first = events[0]
       const last = events.at(-1)
       if (first === undefined || last === undefined || !readers.has(sessionId)) return
       const head = newest.head(sessionId)
       if (head === undefined || (head === first.id - 1 && !filling.has(sessionId))) {
         newest.take(sessionId, events)
-        readers.call(sessionId)
+        readers.call(sessionId, epoch)
       } else grew(sessionId, first.id, last.id)
     },
     grew,

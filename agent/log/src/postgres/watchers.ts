@@ -1,5 +1,6 @@
 /** Who watches the store in this process, told of what this process writes and of what others say. */
 import { createCallbacks, createListeners } from '../listeners.ts'
+import { heldEpoch } from '../session-rows.ts'
 import type { LogStore } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import type { Database, Report } from './connections.ts'
@@ -87,7 +88,7 @@ export async function startWatchers(
       for (const { events, items, session, work } of [done, ...done.also]) {
         const last = events.at(-1)
         if (events[0] !== undefined && last !== undefined) {
-          live.committed(session.id, events)
+          live.committed(session.id, events, heldEpoch(session))
           tell({ s: [session.id, events[0].id, last.id] })
         }
         changed(session.id)

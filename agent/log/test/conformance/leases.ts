@@ -56,6 +56,20 @@ export function defineLeases({ open, kind }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
+  test('who watches a session hears under which lease it grew, and of nobody once it is taken away', async () => {
+    const { store } = await open()
+    const { fence } = await claimOne(store, 's')
+    const heard: (number | null)[] = []
+    const stop = store.watch('s', epoch => heard.push(epoch))
+    await store.commit({ session_id: 's', fence, events: [thought('mine')] })
+    await expect.poll(() => heard).toEqual([fence.epoch])
+    await store.commit({ session_id: 's', events: [say('2')] })
+    await expect.poll(() => heard).toEqual([fence.epoch, fence.epoch])
+    await store.commit({ session_id: 's', events: [pause()], revoke_lease: true })
+    await expect.poll(() => heard.at(-1)).toBeNull()
+    stop()
+  })
+
   test('a claim carries a fence that commits accept, and a session that shows the lease', async () => {
     const { store, clock } = await open()
     const claim = await claimOne(store, 's')
