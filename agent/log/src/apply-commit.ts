@@ -63,7 +63,14 @@ function applyPart(sql: CommitSql, before: StoredSession, at: number, part: Part
   if (items !== undefined)
     row.waiting = (sql.waiting.get({ key: row.key, now: at })?.['rank'] ?? null) as number | null
   const work = bringsWork(before, row)
-  return { last: row.last_id, reopened, session: row, work, epoch: heldEpoch(row), ...(items !== undefined && { items }) }
+  return {
+    last: row.last_id,
+    reopened,
+    session: row,
+    work,
+    epoch: heldEpoch(row),
+    ...(items !== undefined && { items }),
+  }
 }
 
 const noSession = (id: string): Refusing =>

@@ -138,7 +138,8 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
     ].join(' AND ')
     const rows = await ask(
       listing(
-        `WITH found (session_key) AS MATERIALIZED (SELECT search_sessions($3)) ${SELECT_SESSION} WHERE ${where} ` +
+        'WITH found (session_key) AS MATERIALIZED (SELECT search_sessions($3)) ' +
+          `${SELECT_SESSION} WHERE ${where} ` +
           `ORDER BY ${orderBy(sort)} LIMIT $2`,
       ),
       values,
