@@ -20,6 +20,7 @@ import { asError } from '@cairn/protocol'
 import { type Clock, sleep } from '../clock.ts'
 import type { AgentProcess } from './agent-process.ts'
 import { limitFlood } from './flood.ts'
+import { readFrames } from './frames.ts'
 
 const GREETING_MS = 10_000
 const MAX_FRAME = 16 * 2 ** 20
@@ -59,11 +60,12 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
   agent.stderr.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString()).slice(-STDERR_CHARS)
   })
-  let flooded: string | null = null
-  const frames = limitFlood(agent.stdout, clock, reason => {
-    flooded = reason
+  let unread: string | null = null
+  const giveUp = (reason: string): void => {
+    unread = reason
     void agent.close()
-  })
+  }
+  const frames = readFrames(limitFlood(agent.stdout, clock, giveUp), giveUp)
   // What is written to an agent that has gone is lost, as it is.
   agent.stdin.on('error', goneAlready)
   let isOurs: string | null = null
@@ -77,7 +79,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
     .connect(
       ndJsonStream(
         Writable.toWeb(agent.stdin) as WritableStream<Uint8Array>,
-        Readable.toWeb(frames) as ReadableStream<Uint8Array>,
+        Readable.toWeb(frames.readable) as ReadableStream<Uint8Array>,
         { maxMessageBytes: MAX_FRAME },
       ),
     )
@@ -89,7 +91,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
     signal.throwIfAborted()
     // Its pipes close before its death is told; one that lives has said itself what went wrong.
     const died = await ended(agent, clock)
-    const why = flooded ?? died ?? asError(thrown).message
+    const why = (unread ?? died ?? asError(thrown).message) + frames.passedOver()
     return { how: 'failed', error: stderr.trim() === '' ? why : `${why}\n${stderr.trim()}` }
   } finally {
     // Its pending permissions were answered `cancelled` before: some agents wait for that first. One that has

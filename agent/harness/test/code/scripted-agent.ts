@@ -12,6 +12,7 @@
  *   deaf                   until its process is ended
  *   die                    its process ends
  *   fail <message>         its answer to the prompt is an error; it lives on
+ *   mumble <text>          a line that is no message, and no answer
  *   end <stop reason>
  */
 import { PassThrough, Readable, Writable } from 'node:stream'
@@ -42,12 +43,19 @@ export type ScriptedAgent = CodingAgents & {
   frames(): number
 }
 
-export type ScriptedOptions = { used?: Used; resumes?: boolean; names?: readonly string[] }
+export type ScriptedOptions = {
+  used?: Used
+  resumes?: boolean
+  names?: readonly string[]
+  /** What it writes before it speaks the protocol. */
+  greeting?: string
+}
 
 export function scriptedAgent({
   used = { input_tokens: 10, output_tokens: 5, cache_read_tokens: 0, cost_usd: 0.01, model: 'demo/model' },
   resumes = true,
   names = ['cairn', 'other'],
+  greeting = '',
 }: ScriptedOptions = {}): ScriptedAgent {
   const disk = new Map<string, Kept>()
   const judge = judgeFrames()
@@ -71,11 +79,12 @@ export function scriptedAgent({
     }
     const cancels = new Map<string, () => void>()
     tap(toAgent, line => judge.take('client', line))
-    tap(fromAgent, line => judge.take('agent', line))
+    tap(fromAgent, line => isMessage(line) && judge.take('agent', line))
     // A process ends with its input, unless it is deaf.
     let isDeaf = false
     toAgent.on('end', () => isDeaf || end(0))
 
+    fromAgent.write(greeting)
     const app = agent({ name: 'scripted' })
       .onRequest(methods.agent.initialize, () => ({
         protocolVersion: 1,
@@ -165,6 +174,10 @@ export function scriptedAgent({
           case 'fail':
             kept.at += 1
             throw RequestError.internalError(undefined, rest)
+          case 'mumble':
+            fromAgent.write(`${rest}\n`)
+            await new Promise(() => undefined)
+            break
           case 'end':
             return rest as StopReason
           default:
@@ -210,6 +223,9 @@ export function scriptedAgent({
     frames: () => judge.counts.agent + judge.counts.client,
   }
 }
+
+/** What it mumbles is none, and not for the judge. */
+const isMessage = (line: string): boolean => line.startsWith('{"jsonrpc":"2.0"')
 
 function tap(stream: PassThrough, take: (line: string) => void): void {
   let rest = ''
