@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { type CallToolResult, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { abortable } from './abortable.ts'
 import { CAPABILITIES } from './offered.ts'
 import type { Clock } from '../clock.ts'
 import { createGate, type Gate } from './gate.ts'
@@ -53,10 +54,12 @@ export async function openSessionBrowser(
 
   async function run(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     await remember()
-    const result = (await client.callTool({ name: tool, arguments: args }, undefined, {
-      signal,
-      timeout: NAVIGATION_MS + ACTION_MS,
-    })) as CallToolResult
+    const result = (await abortable(launched.context, signal, () =>
+      client.callTool({ name: tool, arguments: args }, undefined, {
+        signal,
+        timeout: NAVIGATION_MS + ACTION_MS,
+      }),
+    )) as CallToolResult
     await remember()
     const said = result.content.map(block => (block.type === 'text' ? block.text : '')).join('\n')
     const text = hideValues(await inPlaceOfLinks(said, output), known)

@@ -34,6 +34,12 @@ beforeAll(async () => {
       })
       return void response.end('the report')
     }
+    if (path === '/later')
+      return html(
+        `<title>Later</title><p style="height: 3000px"><button onclick="document.title = 'pressed'">Later</button>
+          <div id=cover style="position: fixed; inset: 0"></div>
+          <script>looked = new Promise(r => addEventListener('scroll', () => r(), { once: true }))</script>`,
+      )
     if (path === '/attack') return html('<title>Attack</title><h1>Attack</h1>')
     if (path === '/upload')
       return html(
@@ -157,6 +163,26 @@ test('a file goes up from the workspace, one comes down under a clean name, none
   const [name = ''] = readdirSync(join(workspace, 'downloads'))
   expect(name).not.toMatch(/^\.|\/|\\/)
   expect(readFileSync(join(workspace, 'downloads', name), 'utf8')).toBe('the report')
+})
+
+test('a call that is ended does nothing in the page afterwards', async () => {
+  await stage.call('browser_navigate', { url: `${stage.site}/later` })
+  const { page } = await stage.call('browser_snapshot')
+  const browser = stage.browsers.held(stage.session_id)!
+  const shown = browser.launched.context.pages().find(each => each.url().endsWith('/later'))!
+  const stop = new AbortController()
+  // Something covers the button, so the call scrolls to it and waits, ten seconds at most.
+  const waits = browser.call('browser_click', { target: refOf(page, 'Later') }, stop.signal)
+  await shown.evaluate('looked')
+  stop.abort(new Error('it is over'))
+  await expect(waits).rejects.toThrow('it is over')
+  // Longer than Playwright ever waits before it tries again.
+  const title = await shown.evaluate(
+    '(async () => { cover.remove(); ' +
+      'for (let frame = 0; frame < 120; frame += 1) await new Promise(requestAnimationFrame); ' +
+      'return document.title })()',
+  )
+  expect(title).toBe('Later')
 })
 
 test('a browser has eight tabs at most', async () => {
