@@ -1,6 +1,6 @@
 /** One request or one tunnel through the policy proxy, once `dial` has judged where it goes. */
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { OnReadOpts, Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
 
 /** A rule says no; as opposed to a network that fails. */
@@ -18,8 +18,11 @@ const HOP_HEADERS = new Set([
   'upgrade',
 ])
 
-/** A connection to where `url` leads; rejects with `Refused` what may not be reached. */
-export type Dial = (url: URL) => Promise<Socket>
+/**
+ * A connection to where `url` leads; rejects with `Refused` what may not be reached. With `onread` what
+ * arrives goes there and not into the stream.
+ */
+export type Dial = (url: URL, onread?: OnReadOpts) => Promise<Socket>
 
 export function answer(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
@@ -69,10 +72,43 @@ export async function tunnel(
   if (port === undefined || !URL.canParse(`https://${authority}`))
     throw new Refused(`'${authority.slice(0, 200)}' is not a host and a port`)
   // Port 443 is what an https address has by itself; any other stays in it.
-  const socket = await dial(new URL(`https://${authority}`))
+  const download = pourInto(client)
+  const socket = await dial(new URL(`https://${authority}`), download.onread)
+  download.from(socket)
   client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
   if (head.length > 0) socket.write(head)
   // One direction that fails ends both.
   pipeline(client, socket, () => socket.destroy())
-  pipeline(socket, client, () => client.destroy())
+  client.once('close', () => socket.destroy())
+  socket.once('end', () => client.end())
+  socket.once('close', () => client.writableEnded || client.destroy())
+}
+
+const PIECE_BYTES = 128 * 1024
+/** One is filled while another is written. */
+const MOST_PIECES = 2
+
+/**
+ * Hands on what arrives in pieces of its own, which are used again: streams would copy it in pieces of
+ * 64 KB, each made anew, which takes twice the time of the processor. Whoever does not read is not sent more.
+ */
+function pourInto(to: Duplex): { onread: OnReadOpts; from(socket: Socket): void } {
+  const free: Buffer[] = []
+  let written = 0
+  let source: Socket | null = null
+  return {
+    from: socket => void (source = socket),
+    onread: {
+      buffer: () => free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES),
+      callback(bytes, piece) {
+        written += 1
+        to.write(piece.subarray(0, bytes), () => {
+          free.push(piece as Buffer)
+          written -= 1
+          if (written === MOST_PIECES - 1) source?.resume()
+        })
+        return written < MOST_PIECES
+      },
+    },
+  }
 }

@@ -105,7 +105,7 @@ type Shared = {
 /** Judges by the name, then by the addresses, and connects to those. `keep` is told of each connection. */
 function createDial(egress: Egress, shared: Shared, keep: (socket: Socket) => void): Dial {
   const lookup = guardedLookup(egress, shared.resolveHost)
-  return async url => {
+  return async (url, onread) => {
     const problem = urlProblem(url.href, egress)
     if (problem !== null) throw new Refused(problem)
     const host = hostOf(url)
@@ -114,7 +114,13 @@ function createDial(egress: Egress, shared: Shared, keep: (socket: Socket) => vo
       throw new Refused(`port ${port} of '${host}' is not open: a box reaches ports 80 and 443`)
     shared.counts.connections += 1
     // An address was judged with the name; only names are looked up.
-    const socket = connect({ host, port, autoSelectFamily: true, ...(isIP(host) ? {} : { lookup }) })
+    const socket = connect({
+      host,
+      port,
+      autoSelectFamily: true,
+      ...(isIP(host) ? {} : { lookup }),
+      ...(onread === undefined ? {} : { onread }),
+    })
     keep(socket)
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve)
