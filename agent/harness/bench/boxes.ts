@@ -19,7 +19,7 @@ import { chooseSandbox, type Sandbox } from '../src/sandbox/choose.ts'
 import type { PolicyProxy } from '../src/sandbox/policy-proxy.ts'
 import { COMMAND_PATH } from '../src/sandbox/program.ts'
 
-type Reading = { name: string; value: number; unit: string }
+type Reading = { name: string; value: number; unit: string; aim?: string }
 
 const COMMANDS = 40
 const TUNNEL_BYTES = 2 ** 30
@@ -51,10 +51,11 @@ export async function benchBoxes(directory: string): Promise<Reading[]> {
 
 const quantile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0
-const reading = (name: string, value: number, unit: string): Reading => ({
+const reading = (name: string, value: number, unit: string, aim?: string): Reading => ({
   name,
   value: Math.round(value * 10) / 10,
   unit,
+  ...(aim === undefined ? {} : { aim }),
 })
 
 /** Milliseconds of the processor that this process and the children it has waited for used so far. */
@@ -88,7 +89,7 @@ async function benchCommands(
   }
   const what = proxy === null ? 'an empty command in a box' : 'the same with the proxy'
   return [
-    reading(`${what}, p50`, quantile(times, 0.5), 'ms'),
+    reading(`${what}, p50`, quantile(times, 0.5), 'ms', '≤ 30'),
     reading(`${what}, processor time`, (usedMs() - began) / COMMANDS, 'ms'),
   ]
 }
@@ -130,7 +131,7 @@ async function benchTunnel(proxy: PolicyProxy): Promise<Reading[]> {
   writer.kill()
   await boxProxy.close()
   return [
-    reading('the proxy through CONNECT', TUNNEL_BYTES / 1e6 / seconds, 'MB/s'),
+    reading('the proxy through CONNECT', TUNNEL_BYTES / 1e6 / seconds, 'MB/s', '≥ 500'),
     reading(
       'a gigabyte through it, processor time of the proxy',
       ((user + system) / 1000 / TUNNEL_BYTES) * 1e9,
@@ -187,7 +188,7 @@ async function benchBrowser(
     }
     if (browser === null) return []
     return [
-      reading('a browser launched, p50', quantile(launches, 0.5), 'ms'),
+      reading('a browser launched, p50', quantile(launches, 0.5), 'ms', '≤ 2,000'),
       ...(await benchSnapshot(browser, site)),
       ...(await benchFrames(browser, site)),
     ]
@@ -207,7 +208,7 @@ async function benchSnapshot(browser: SessionBrowser, site: string): Promise<Rea
     await browser.call('browser_snapshot', {}, signal)
     times.push(performance.now() - start)
   }
-  return [reading(`a snapshot of a page of ${NODES} nodes, p50`, quantile(times, 0.5), 'ms')]
+  return [reading(`a snapshot of a page of ${NODES} nodes, p50`, quantile(times, 0.5), 'ms', '≤ 300')]
 }
 
 async function benchFrames(browser: SessionBrowser, site: string): Promise<Reading[]> {
@@ -245,7 +246,7 @@ async function benchFrames(browser: SessionBrowser, site: string): Promise<Readi
   }
   unwatch()
   return [
-    reading('frames of a busy page', perSecond, 'a second'),
-    reading('input to the frame that shows it, p95', quantile(times, 0.95), 'ms'),
+    reading('frames of a busy page', perSecond, 'a second', '≥ 15'),
+    reading('input to the frame that shows it, p95', quantile(times, 0.95), 'ms', '≤ 150'),
   ]
 }

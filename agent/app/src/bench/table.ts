@@ -9,7 +9,8 @@ export type Figure = {
   p50_ms: number | null
   p99_ms: number | null
 }
-export type Reading = { name: string; value: number; unit: string }
+/** `aim`: what it should be, in the same unit. */
+export type Reading = { name: string; value: number; unit: string; aim?: string }
 
 const number = new Intl.NumberFormat('en-US')
 
@@ -25,15 +26,18 @@ export const figureTable = (figures: readonly Figure[]): string =>
     ]),
   )
 
-export const readingTable = (title: string, readings: readonly Reading[]): string =>
-  table(
-    [title, 'value', 'unit'],
-    readings.map(({ name, value, unit }) => [
+export function readingTable(title: string, readings: readonly Reading[]): string {
+  const hasAims = readings.some(({ aim }) => aim !== undefined)
+  return table(
+    [title, 'value', 'unit', ...(hasAims ? ['aim'] : [])],
+    readings.map(({ name, value, unit, aim = '' }) => [
       name,
       value >= 100 ? number.format(Math.round(value)) : String(value),
       unit,
+      ...(hasAims ? [aim] : []),
     ]),
   )
+}
 
 export const swarmTable = (rows: readonly SwarmRow[]): string =>
   table(

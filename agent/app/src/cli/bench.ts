@@ -7,6 +7,7 @@ import { benchChildren } from '@cairn/harness/bench/children'
 import { benchLife } from '@cairn/harness/bench/life'
 import { benchAppend } from '@cairn/log/bench/append'
 import { benchAcp } from '../bench/acp.ts'
+import { benchBoxedAgent } from '../bench/boxed-agent.ts'
 import { benchChannels } from '../bench/channels.ts'
 import { benchFiles } from '../bench/files.ts'
 import { benchFirstEvent } from '../bench/first-event.ts'
@@ -57,7 +58,9 @@ export const bench = defineCommand({
     const life = wants('life') ? await benchLife(directory) : []
     const acp = wants('acp') ? await benchAcp(directory) : []
     const channels = wants('channels') ? await benchChannels(directory) : []
-    const boxes = wants('boxes') ? await benchBoxes(directory) : []
+    const boxes = wants('boxes')
+      ? [...(await benchBoxes(directory)), ...(await benchBoxedAgent(directory))]
+      : []
     const measured = { log, http, turn, files, children, swarm, life, acp, channels, boxes }
     const tables = [
       ...(log.length > 0 ? [figureTable(log)] : []),

@@ -126,7 +126,7 @@ export async function startWorker(
  * What the built-in coding agent is made of: the sources and what they stand on, and nothing that lies beside
  * them, where a data directory may be.
  */
-function ownProgram(): { folders: readonly string[]; argv: readonly string[] } {
+export function ownProgram(): { folders: readonly string[]; argv: readonly string[] } {
   const root = fileURLToPath(new URL('../../../..', import.meta.url))
   return {
     folders: ['agent', 'tooling', 'node_modules'].map(name => join(root, name)),
