@@ -21,7 +21,14 @@ export type Logger = Record<
   'info' | 'warn' | 'error',
   (message: string, fields?: Record<string, unknown>) => void
 >
-export type HarnessStats = { active_turns: number }
+/** Of the worker in this process, at this moment; `proxy_` since its start. */
+export type HarnessStats = {
+  active_turns: number
+  code_runs: number
+  browsers: number
+  proxy_connections: number
+  proxy_refusals: number
+}
 
 export type ApiDeps = {
   store: LogStore

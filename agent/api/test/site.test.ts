@@ -2,7 +2,9 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { LogStore } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
+import { codeRunResult } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { createRegistry, meterStore } from '../src/index.ts'
 import { startService } from './service.ts'
@@ -110,9 +112,11 @@ test('readyz is false as soon as a drain is announced, while everything else goe
   await service.say(await service.newSession(), 'still served')
 })
 
+const STATS = { active_turns: 3, code_runs: 1, browsers: 2, proxy_connections: 9, proxy_refusals: 5 }
+
 test('metrics count by route and status, and name no session, path or token', async () => {
   const registry = createRegistry()
-  await using service = await startService({ metrics: registry, harnessStats: () => ({ active_turns: 3 }) })
+  await using service = await startService({ metrics: registry, harnessStats: () => STATS })
   const store = meterStore(service.store, registry)
   const id = await service.newSession()
   await service.say(id, 'hello')
@@ -123,10 +127,32 @@ test('metrics count by route and status, and name no session, path or token', as
   expect(text).toContain('cairn_http_requests_total{route="sendMessage",status="202"} 1')
   expect(text).toContain('cairn_http_requests_total{route="unknown",status="404"} 1')
   expect(text).toContain('cairn_active_turns 3')
+  expect(text).toContain('cairn_browsers 2')
+  expect(text).toContain('cairn_proxy_refusals 5')
   expect(text).toContain('cairn_commit_seconds_count 1')
   expect(text).toContain('cairn_commits_failed_total 1')
   for (const secret of [id, service.adminToken, service.admin.id, 'nowhere'])
     expect(text).not.toContain(secret)
+})
+
+const RESULT = {
+  run_id: 'run',
+  agent: 'cairn',
+  final_message: null,
+  error: 'it died',
+  input_tokens: 0,
+  output_tokens: 0,
+}
+
+test('metrics count the runs of coding agents by how they ended', async () => {
+  const registry = createRegistry()
+  const committed = { events: [], last_id: 0 }
+  const store = meterStore({ commit: () => Promise.resolve(committed) } as unknown as LogStore, registry)
+  for (const error of [null, 'stopped', 'it died', 'it died again'])
+    await store.commit({ session_id: 'any', events: [codeRunResult({ ...RESULT, error })] })
+  const text = await registry.metrics()
+  for (const line of ['outcome="done"} 1', 'outcome="stopped"} 1', 'outcome="failed"} 2'])
+    expect(text).toContain(`cairn_code_runs_total{${line}`)
 })
 
 test('about names the agents, the demo, what a person is told and what commands run in', async () => {

@@ -10,6 +10,7 @@ import {
   createApi,
   createLoginLink,
   createRegistry,
+  type HarnessStats,
   loginLinkPath,
   meterStore,
   signingSecrets,
@@ -116,7 +117,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     connections: policy,
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
     browsers: () => worker?.browsers?.live ?? null,
-    harnessStats: () => ({ active_turns: worker?.harness.active() ?? 0 }),
+    harnessStats: () => statsOf(worker, sandbox),
   })
   parts.defer(() => api.close())
   // By now the data directory has its key, made here or shared by whoever is on the database.
@@ -183,6 +184,17 @@ const reportTo =
   (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void =>
     log[level](message, fields)
 
+function statsOf(worker: StartedWorker | null, sandbox: Sandbox | null): HarnessStats {
+  const { connections, refused } = sandbox?.proxy?.counts() ?? { connections: 0, refused: 0 }
+  return {
+    active_turns: worker?.harness.active() ?? 0,
+    code_runs: worker?.harness.codeRuns() ?? 0,
+    browsers: worker?.browsers?.count() ?? 0,
+    proxy_connections: connections,
+    proxy_refusals: refused,
+  }
+}
+
 /** A box shows neither the other sessions' files nor the keys, wherever the two directories lie. */
 async function findSandbox(
   { config, env, dataDir, workspacesDir }: ServiceOptions,
@@ -195,9 +207,9 @@ async function findSandbox(
   return sandbox
 }
 
-/** What MCP servers and channels are given that must reach no event and no log line. */
+/** What MCP servers, channels and browsers are given that must reach no event and no log line. */
 function secretsOfConfig(
-  { mcp_servers, channels }: EffectiveConfig['config'],
+  { mcp_servers, channels, browser }: EffectiveConfig['config'],
   env: ServiceOptions['env'],
 ): string[] {
   const names = Object.values(mcp_servers).flatMap(server =>
@@ -205,6 +217,8 @@ function secretsOfConfig(
       ? Object.values(server.headers_env)
       : server.env.filter(name => /key|token|secret|password|credential/i.test(name)),
   )
+  names.push(...Object.values(browser.secrets).map(({ value_env }) => value_env))
+  if (browser.cdp !== null) names.push(browser.cdp.url_env)
   return [...names.flatMap(name => env[name] ?? []), ...secretsOf(channels, env)]
 }
 

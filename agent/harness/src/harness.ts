@@ -63,6 +63,8 @@ export type Harness = {
   idle(): Promise<void>
   /** Turns that run right now. */
   active(): number
+  /** Runs of coding agents that have a place here. */
+  codeRuns(): number
   /** Whether something of the session still runs here, though it may be another's by now. */
   holds(sessionId: string): boolean
 }
@@ -110,6 +112,7 @@ export function startHarness(options: HarnessOptions): Harness {
   return {
     idle,
     active: runs.count,
+    codeRuns: () => worker.coding?.slots.taken() ?? 0,
     holds: runs.holds,
     async stop() {
       claims.stop()

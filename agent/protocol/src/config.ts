@@ -299,6 +299,11 @@ export const BrowserConfig = z
   .strictObject({
     enabled: z.boolean().default(true),
     executable: z.string().min(1).default('chromium').describe('a program in a folder that boxes see'),
+    cdp: z
+      .strictObject({ url_env: envName })
+      .nullable()
+      .default(null)
+      .describe('a browser elsewhere in place of one here: the variable that has its CDP address'),
     idle_minutes: z.number().positive().default(10).describe('without use, then it is closed'),
     max: z.int().min(1).default(4).describe('browsers of one worker at a time'),
     memory_mb: z.int().min(256).default(1536).describe('of one browser and all its processes'),

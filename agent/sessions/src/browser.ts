@@ -26,9 +26,9 @@ export const browserProvisioned = (
   session_id: string,
   browser_id: string,
   worker_id: string,
-  version: string,
+  what: { provider: 'local' | 'cdp'; version: string },
 ): Draft =>
-  withRows(write('browser.provisioned', { session_id, browser_id, provider: 'local', version }), {
+  withRows(write('browser.provisioned', { session_id, browser_id, ...what }), {
     do: 'browser.open',
     browser_id,
     worker_id,

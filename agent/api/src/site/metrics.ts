@@ -3,6 +3,7 @@
  * caller wrote.
  */
 import type { Commit, Committed, LogStore } from '@cairn/log'
+import type { EventData, EventDraft, EventType } from '@cairn/protocol'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { HarnessStats } from '../deps.ts'
 
@@ -44,14 +45,7 @@ export function createMetrics(
     registers,
     collect: () => open.set(streams()),
   })
-  if (harness) {
-    const turns: Gauge = new Gauge({
-      name: 'cairn_active_turns',
-      help: 'Turns that are running in this process.',
-      registers,
-      collect: () => turns.set(harness().active_turns),
-    })
-  }
+  if (harness) meterHarness(registers, harness)
   const counts = new Map<string, { inc(): void }>()
   const times = new Map<string, { observe(seconds: number): void }>()
   return {
@@ -67,6 +61,22 @@ export function createMetrics(
     delivered: events => delivered.inc(events),
     text: () => registry.metrics(),
     contentType: registry.contentType,
+  }
+}
+
+const STATS: Readonly<Record<keyof HarnessStats, readonly [name: string, help: string]>> = {
+  active_turns: ['cairn_active_turns', 'Turns that are running in this process.'],
+  code_runs: ['cairn_active_code_runs', 'Runs of coding agents that have a process here.'],
+  browsers: ['cairn_browsers', 'Browsers that this process has.'],
+  proxy_connections: ['cairn_proxy_connections', 'Connections that boxes made since the start.'],
+  proxy_refusals: ['cairn_proxy_refusals', 'Connections of boxes that the policy refused since the start.'],
+}
+
+/** Read when they are asked for. */
+function meterHarness(registers: Registry[], harness: () => HarnessStats): void {
+  for (const key of Object.keys(STATS) as (keyof HarnessStats)[]) {
+    const [name, help] = STATS[key]
+    const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(harness()[key]) })
   }
 }
 
@@ -92,12 +102,28 @@ export function meterStore(store: LogStore, registry: Registry): LogStore {
     help: 'Commits that a guard refused or the store failed.',
     registers,
   })
+  const runs = new Counter({
+    name: 'cairn_code_runs_total',
+    help: 'Runs of coding agents that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const control = new Counter({
+    name: 'cairn_browser_control_seconds_total',
+    help: 'So long people drove browsers.',
+    registers,
+  })
+  const count = (draft: Commit['events'][number]): void => {
+    if (isType(draft, 'code.run_result')) runs.inc({ outcome: outcomeOf(draft.data) })
+    if (isType(draft, 'browser.control_returned')) control.inc(draft.data.seconds)
+  }
   const commit = async (given: Commit): Promise<Committed> => {
     const startedAt = performance.now()
     try {
       const committed = await store.commit(given)
       commits.observe((performance.now() - startedAt) / 1000)
       appended.inc(committed.events.length)
+      given.events.forEach(count)
       return committed
     } catch (error) {
       refused.inc()
@@ -108,3 +134,9 @@ export function meterStore(store: LogStore, registry: Registry): LogStore {
     get: (target, name) => (name === 'commit' ? commit : (Reflect.get(target, name, target) as unknown)),
   })
 }
+
+const isType = <T extends EventType>(draft: { type: EventType }, type: T): draft is EventDraft<T> =>
+  draft.type === type
+
+const outcomeOf = ({ error }: EventData<'code.run_result'>): 'done' | 'stopped' | 'failed' =>
+  error === null ? 'done' : error === 'stopped' ? 'stopped' : 'failed'

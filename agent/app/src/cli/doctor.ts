@@ -2,10 +2,10 @@
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { signingKeyProblem } from '@cairn/api'
-import { chooseSandbox, describeMcpBox, findBrowser } from '@cairn/harness'
-import { asError, type Config } from '@cairn/protocol'
+import { asError } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
+import { checkBoxes } from './check-boxes.ts'
 import { checkConnections } from './check-connections.ts'
 import { checkStore } from './check-store.ts'
 import { checkWorkspaces } from './check-workspaces.ts'
@@ -39,10 +39,8 @@ export const doctor = defineCommand({
       ...checkWorkspaces(io.env, dataDir),
       ...(await checkStore(io.env, dataDir, values.logs)),
       await checkServer(dataDir),
-      ...(await checkSandbox(io.env)),
-      ...(await checkBrowser(io.env)),
+      ...(await checkBoxes(io.env, dataDir)),
       ...(await checkConnections(io.env)),
-      ...(await checkMcpServers(io.env)),
     ]
     io.out(
       values.json
@@ -161,56 +159,4 @@ async function checkServer(dataDir: string): Promise<Finding> {
       detail: `process ${server.pid} does not answer on ${server.url}: ${asError(error).message}`,
     }
   }
-}
-
-/** What a server started here, with this PATH, would say of itself. */
-async function checkSandbox(env: Environment): Promise<Finding[]> {
-  let config: Config['sandbox']
-  try {
-    config = readConfig(env).config.sandbox
-  } catch {
-    // Said by the check of the configuration.
-    return []
-  }
-  const { standing } = await chooseSandbox({ config, path: env['PATH'], claims: false })
-  const isSafe = standing.terminal === 'boxed' && standing.network !== 'open'
-  return [{ check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: standing.summary }]
-}
-
-/** What each MCP server over stdio would run in. */
-async function checkMcpServers(env: Environment): Promise<Finding[]> {
-  let config: Config
-  try {
-    config = readConfig(env).config
-  } catch {
-    // Said by the check of the configuration.
-    return []
-  }
-  const servers = Object.entries(config.mcp_servers)
-  if (servers.length === 0) return []
-  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], claims: false })
-  return servers.flatMap(([name, server]) => {
-    if ('url' in server) return []
-    const { isBoxed, summary } = describeMcpBox(server, sandbox)
-    return [{ check: `mcp ${name}`, verdict: isBoxed ? ('ok' as const) : ('warn' as const), detail: summary }]
-  })
-}
-
-/** Whether agents have a browser here, and if not, why. */
-async function checkBrowser(env: Environment): Promise<Finding[]> {
-  const check = 'browser'
-  let config: Config
-  try {
-    config = readConfig(env).config
-  } catch {
-    // Said by the check of the configuration.
-    return []
-  }
-  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], claims: false })
-  const standing = await findBrowser(config.browser, sandbox)
-  return [
-    standing.offered
-      ? { check, verdict: 'ok', detail: `${standing.version}, in a box (${standing.program})` }
-      : { check, verdict: 'warn', detail: `not offered: ${standing.reason}` },
-  ]
 }

@@ -1,6 +1,7 @@
 /** How the beginning of a browser comes into the log: with the result of one call, once. */
 import type { BrowserInstance, Draft } from '@cairn/log'
 import { browserDestroyed, browserProvisioned } from '@cairn/sessions'
+import type { BrowsersOptions } from './browsers.ts'
 import type { SessionBrowser } from './session-browser.ts'
 
 /** A result lands within so long, or never. */
@@ -29,13 +30,14 @@ export function isStill(held: Held, instance: BrowserInstance | null, now: numbe
 /** For the commit of a result; marks it as told. */
 export function tellBeginning(
   held: Held,
-  { workerId, version, now }: { workerId: string; version: string; now: number },
+  { workerId, provider, version }: Pick<BrowsersOptions, 'workerId' | 'provider' | 'version'>,
+  now: number,
 ): readonly Draft[] {
   const { browser, replaces } = held
   held.toldAt = now
   const isDead = replaces !== null && replaces.alive_until <= now
   return [
     ...(replaces === null ? [] : browserDestroyed(replaces, now, isDead ? 'lost' : 'moved')),
-    browserProvisioned(browser.session_id, browser.id, workerId, version),
+    browserProvisioned(browser.session_id, browser.id, workerId, { provider, version }),
   ]
 }

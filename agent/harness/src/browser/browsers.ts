@@ -11,6 +11,8 @@ import type { SessionBrowser } from './session-browser.ts'
 
 export type BrowsersOptions = {
   open: OpenBrowser
+  /** Where they run; told with their beginning. */
+  provider: 'local' | 'cdp'
   version: string
   store: LogStore
   workerId: string
@@ -46,5 +48,7 @@ export type Browsers = {
   /** What the person who drives did so far. */
   drivenBy: (session_id: string) => Driven | undefined
   saveState(session_id: string): Promise<void>
+  /** How many there are now. */
+  count(): number
   stop(): Promise<void>
 }

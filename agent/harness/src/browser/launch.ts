@@ -45,7 +45,7 @@ export type Launched = {
 const inTemp = (what: string): string => mkdtempSync(join(tmpdir(), `cairn-${what}-`))
 
 /** A page that would be one too many is closed; the list of tabs shows it. */
-function keepTabsFew(context: BrowserContext): void {
+export function keepTabsFew(context: BrowserContext): void {
   context.on('page', page => {
     if (context.pages().length <= MOST_TABS) return
     page.close().catch(() => {

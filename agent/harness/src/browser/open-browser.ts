@@ -1,7 +1,8 @@
-/** Where the browsers of a worker come from: a Chromium in a box each. */
+/** Where the browsers of a worker come from: a Chromium in a box each, or a connection to one elsewhere. */
 import type { Config } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
-import { launchBrowser, type LaunchOptions } from './launch.ts'
+import { type Launched, launchBrowser, type LaunchOptions } from './launch.ts'
+import { connectBrowser } from './remote.ts'
 import type { BrowserSecrets } from './secrets.ts'
 import { openSessionBrowser, type SessionBrowser } from './session-browser.ts'
 
@@ -10,16 +11,20 @@ export type OpenBrowser = (
   asked: { id: string } & Pick<LaunchOptions, 'session_id' | 'egress' | 'storage'>,
 ) => Promise<SessionBrowser>
 
-export type BoxedBrowserParts = Pick<LaunchOptions, 'provider' | 'proxy' | 'program' | 'makeFolder'> & {
-  config: Pick<Config['browser'], 'memory_mb'>
-  secrets: BrowserSecrets
-  clock: Clock
-}
+type CommonParts = Pick<LaunchOptions, 'makeFolder'> & { secrets: BrowserSecrets; clock: Clock }
+export type BoxedBrowserParts = CommonParts &
+  Pick<LaunchOptions, 'provider' | 'proxy' | 'program'> & { config: Pick<Config['browser'], 'memory_mb'> }
 
-export const openBoxedBrowser =
-  ({ config, ...parts }: BoxedBrowserParts): OpenBrowser =>
+export const openBoxedBrowser = ({ config, ...parts }: BoxedBrowserParts): OpenBrowser =>
+  openWith(asked => launchBrowser({ ...parts, ...asked, memory_mb: config.memory_mb }), parts)
+
+export const openRemoteBrowser = ({ url, ...parts }: CommonParts & { url: string }): OpenBrowser =>
+  openWith(asked => connectBrowser({ ...parts, ...asked, url }), parts)
+
+const openWith =
+  (launch: (asked: Parameters<OpenBrowser>[0]) => Promise<Launched>, parts: CommonParts): OpenBrowser =>
   async asked => {
-    const launched = await launchBrowser({ ...parts, ...asked, memory_mb: config.memory_mb })
+    const launched = await launch(asked)
     try {
       return await openSessionBrowser(asked.id, asked.session_id, launched, parts)
     } catch (thrown) {

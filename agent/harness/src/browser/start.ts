@@ -12,7 +12,8 @@ import type { Quota } from '../tools/workspace-quota.ts'
 import { findChromium } from './chromium.ts'
 import { createStateKeeper } from './kept-state.ts'
 import { createLiveBrowsers, type LiveBrowsers } from './live-browsers.ts'
-import { openBoxedBrowser } from './open-browser.ts'
+import { openBoxedBrowser, type OpenBrowser, openRemoteBrowser } from './open-browser.ts'
+import { cdpHost } from './remote.ts'
 import { readSecrets } from './secrets.ts'
 import { createBrowsers } from './worker-browsers.ts'
 import { browserTools } from './tools.ts'
@@ -20,15 +21,22 @@ import { browserTools } from './tools.ts'
 const VERSION_MS = 10_000
 const run = promisify(execFile)
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 export type BrowserStanding =
-  { offered: true; program: string; version: string } | { offered: false; reason: string }
+  | { offered: true; provider: 'local'; program: string; version: string }
+  /** `version` names its host; the address itself may carry a key. */
+  | { offered: true; provider: 'cdp'; url: string; version: string }
+  | { offered: false; reason: string }
 
 /** What a worker started here would have; starts nothing but `chromium --version`. */
 export async function findBrowser(
   config: Config['browser'],
   { provider, standing }: Pick<Sandbox, 'provider' | 'standing'>,
+  env: Environment,
 ): Promise<BrowserStanding> {
   if (!config.enabled) return { offered: false, reason: 'browser.enabled is false' }
+  if (config.cdp !== null) return findRemote(config.cdp.url_env, env)
   if (provider === null) return { offered: false, reason: `there is no box for it. ${standing.summary}` }
   if (!provider.holdsBrowsers) return { offered: false, reason: `${provider.kind} cannot hold a browser` }
   const program = findChromium(config.executable)
@@ -39,15 +47,27 @@ export async function findBrowser(
     }
   try {
     const { stdout } = await run(program, ['--version'], { timeout: VERSION_MS })
-    return { offered: true, program, version: stdout.trim() }
+    return { offered: true, provider: 'local', program, version: stdout.trim() }
   } catch (thrown) {
     return { offered: false, reason: `${program} does not run: ${asError(thrown).message.split('\n')[0]}` }
   }
 }
 
+function findRemote(name: string, env: Environment): BrowserStanding {
+  const url = env[name]
+  if (url === undefined || url === '')
+    return { offered: false, reason: `browser.cdp: the environment variable ${name} is not set` }
+  if (!URL.canParse(url) || !/^(?:wss?|https?):$/.test(new URL(url).protocol))
+    return {
+      offered: false,
+      reason: `browser.cdp: ${name} has no address that begins with ws, wss, http or https`,
+    }
+  return { offered: true, provider: 'cdp', url, version: `remote, at ${cdpHost(url)}` }
+}
+
 export type BrowserParts = {
   config: Config['browser']
-  env: Readonly<Record<string, string | undefined>>
+  env: Environment
   sandbox: Sandbox
   store: LogStore
   dataDir: string
@@ -57,28 +77,21 @@ export type BrowserParts = {
   clock?: Clock
 }
 
-export type StartedBrowsers = { tools: readonly Tool[]; live: LiveBrowsers; stop(): Promise<void> }
+export type StartedBrowsers = { tools: readonly Tool[]; live: LiveBrowsers; count(): number; stop(): Promise<void> }
 
 /** Null where no browser is offered; the log says why. */
 export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowsers | null> {
   const { config, env, sandbox, store, dataDir, workerId, quota, log, clock = systemClock } = parts
-  const standing = await findBrowser(config, sandbox)
-  if (!standing.offered || sandbox.provider === null || sandbox.proxy === null) {
+  const standing = await findBrowser(config, sandbox, env)
+  const open = standing.offered ? openOf(standing, parts, clock) : null
+  if (!standing.offered || open === null) {
     const reason = standing.offered ? 'the boxes of this worker have no way to the network' : standing.reason
     log('info', `Browsers are not offered: ${reason}`)
     return null
   }
-  const open = openBoxedBrowser({
-    program: standing.program,
-    provider: sandbox.provider,
-    proxy: sandbox.proxy,
-    makeFolder: sandbox.makeFolder,
-    config,
-    secrets: readSecrets(config.secrets, env),
-    clock,
-  })
   const browsers = createBrowsers({
     open,
+    provider: standing.provider,
     version: standing.version,
     store,
     workerId,
@@ -92,9 +105,23 @@ export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowser
   return {
     tools: browserTools({ ...config, browsers, ...(quota === undefined ? {} : { quota }) }),
     live,
+    count: () => browsers.count(),
     async stop() {
       live.stop()
       await browsers.stop()
     },
   }
+}
+
+/** Null: a box here has no proxy, and a browser has no other way out. */
+function openOf(
+  standing: Extract<BrowserStanding, { offered: true }>,
+  { config, env, sandbox: { provider, proxy, makeFolder } }: BrowserParts,
+  clock: Clock,
+): OpenBrowser | null {
+  const secrets = readSecrets(config.secrets, env)
+  if (standing.provider === 'cdp')
+    return openRemoteBrowser({ url: standing.url, makeFolder, secrets, clock })
+  if (provider === null || proxy === null) return null
+  return openBoxedBrowser({ program: standing.program, provider, proxy, config, makeFolder, secrets, clock })
 }

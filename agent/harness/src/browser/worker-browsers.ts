@@ -54,6 +54,10 @@ class WorkerBrowsers implements Browsers {
     return this.#live.get(session_id)?.browser
   }
 
+  count(): number {
+    return this.#live.size
+  }
+
   use({ session_id, egress }: Parameters<Browsers['use']>[0]): Promise<Used> {
     return this.#inTurn(session_id, async () => {
       const { store, kept } = this.#options
@@ -113,8 +117,8 @@ class WorkerBrowsers implements Browsers {
       browser,
       events: () => {
         tells = this.#live.get(session_id) === held && held.toldAt === null && !held.wasRecorded
-        const { workerId, version, clock } = this.#options
-        return tells ? tellBeginning(held, { workerId, version, now: clock.now() }) : []
+        const { clock } = this.#options
+        return tells ? tellBeginning(held, this.#options, clock.now()) : []
       },
       note: isAgain ? { browser: 'The browser was restarted; forms are empty.' } : {},
       refused: async () => {

@@ -38,17 +38,25 @@ const homeOf = (dataDir: string, runId: string): string => join(dataDir, 'code',
 export function boxedAgents(options: BoxedAgentsOptions): CodingAgents & { close(): Promise<void> } {
   const { config, env, dataDir, sandbox } = options
   const transport = createTransport(proxySettings(env))
-  const reason = reasonOf(sandbox)
   return {
+    // Read each time: one may be installed meanwhile.
     get names() {
-      return reason === null ? namesOf(options) : []
+      return findCodingAgents(options).names
     },
-    reason,
+    reason: reasonOf(sandbox),
     modelOf: (agent, fallback) => config.code.agents[agent]?.model ?? fallback,
     start: asked => startBoxed(options, transport.fetch, asked),
     forget: runId => rm(homeOf(dataDir, runId), { recursive: true, force: true }),
     close: () => transport.close(),
   }
+}
+
+/** What a worker that is started here could run; starts nothing. */
+export function findCodingAgents(
+  options: Pick<BoxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>,
+): { names: readonly string[]; reason: string | null } {
+  const reason = reasonOf(options.sandbox)
+  return { names: reason === null ? namesOf(options) : [], reason }
 }
 
 function reasonOf({ provider, proxy }: Pick<Sandbox, 'provider' | 'proxy'>): string | null {
@@ -60,7 +68,7 @@ function reasonOf({ provider, proxy }: Pick<Sandbox, 'provider' | 'proxy'>): str
 }
 
 /** The default first. What is known and not installed is not there. */
-function namesOf({ config, dataDir }: BoxedAgentsOptions): string[] {
+function namesOf({ config, dataDir }: Pick<BoxedAgentsOptions, 'config' | 'dataDir'>): string[] {
   const { agents, default: first } = config.code
   const known = Object.entries(KNOWN_AGENTS).flatMap(([name, agent]) =>
     agent.package === null || existsSync(installedAt(dataDir, name)) ? [name] : [],

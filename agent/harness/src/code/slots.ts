@@ -6,6 +6,8 @@ export type Slots = {
    * Resolves with how to give the place back; null: none was free in time. Rejects when the signal aborts.
    */
   take(signal: AbortSignal): Promise<(() => void) | null>
+  /** How many have a place now. */
+  taken(): number
 }
 
 export function createSlots(clock: Clock, most: number, patienceMs: number): Slots {
@@ -19,6 +21,7 @@ export function createSlots(clock: Clock, most: number, patienceMs: number): Slo
   }
 
   return {
+    taken: () => most - free,
     async take(signal) {
       signal.throwIfAborted()
       if (free > 0) {

@@ -154,6 +154,7 @@ class ControlWorld {
         this.#fakes.push(fake)
         return fake
       },
+      provider: 'local',
       version: 'of a test',
       store,
       workerId: this.#newId(),

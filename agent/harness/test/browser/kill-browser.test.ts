@@ -61,6 +61,7 @@ function workers() {
         fakes.push(fake)
         return Promise.resolve(fake)
       },
+      provider: 'local',
       version: 'of a test',
       store,
       workerId: newId(),

@@ -11,7 +11,7 @@ import { createBrowsers } from '../../src/browser/worker-browsers.ts'
 import { findChromium } from '../../src/browser/chromium.ts'
 import { createStateKeeper } from '../../src/browser/kept-state.ts'
 import { createLiveBrowsers, type LiveBrowsers } from '../../src/browser/live-browsers.ts'
-import { openBoxedBrowser } from '../../src/browser/open-browser.ts'
+import { openBoxedBrowser, openRemoteBrowser } from '../../src/browser/open-browser.ts'
 import { browserTools } from '../../src/browser/tools.ts'
 import { systemClock } from '../../src/clock.ts'
 import { createPolicyProxy, type PolicyProxy } from '../../src/sandbox/policy-proxy.ts'
@@ -42,8 +42,19 @@ type Page = (request: IncomingMessage, response: ServerResponse) => void
 
 export const SECRETS = { crm: { value: 'crm-password-canary', origins: [] as string[] } }
 
+export function chromiumHere(): string {
+  const program = findChromium('chromium')
+  if (program === null) throw new Error('there is no Chromium: apt-get install chromium')
+  return program
+}
+
 /** `site.test` leads here and may be reached; `inside.test` leads here and may not. */
-export async function openStage(page: Page, config: Partial<BrowserConfig> = {}): Promise<BrowserStage> {
+export async function openStage(
+  page: Page,
+  config: Partial<BrowserConfig> = {},
+  /** The CDP address of a browser that is there already; absent: one in a box. */
+  remote?: string,
+): Promise<BrowserStage> {
   const seen: string[] = []
   const server: Server = createServer((request, response) => {
     seen.push(`${request.method} ${request.headers.host}${request.url}`)
@@ -69,21 +80,24 @@ export async function openStage(page: Page, config: Partial<BrowserConfig> = {})
   const { id: session_id } = await createSession({ store, now: Date.now, newId: randomUUID }, ['assistant'], {
     principal: alice,
   })
-  const program = findChromium('chromium')
-  if (program === null) throw new Error('there is no Chromium: apt-get install chromium')
   const clock = systemClock
   const log = () => {}
   const settings = BrowserConfig.parse(config)
-  const open = openBoxedBrowser({
-    provider: await boxed(),
-    proxy,
-    program,
-    config: settings,
-    secrets: new Map([['crm', { ...SECRETS.crm, origins: [site] }]]),
-    clock,
-  })
+  const secrets = new Map([['crm', { ...SECRETS.crm, origins: [site] }]])
+  const open =
+    remote === undefined
+      ? openBoxedBrowser({
+          provider: await boxed(),
+          proxy,
+          program: chromiumHere(),
+          config: settings,
+          secrets,
+          clock,
+        })
+      : openRemoteBrowser({ url: remote, secrets, clock })
   const browsers = createBrowsers({
     open,
+    provider: remote === undefined ? 'local' : 'cdp',
     version: 'Chromium',
     store,
     workerId: 'worker',

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
+import { BrowserLink } from '../browser/browser-link.tsx'
 import { ProposalButtons, proposedSkill, SkillText } from '../decisions/proposal.tsx'
 import { inboxQuery } from '../queries.ts'
 import { blockedTaskOf } from '../tasks/blocked-item.ts'
@@ -35,6 +36,7 @@ function ActionCard({ item }: { item: InboxItem }) {
       {item.body !== null && <p>{visibleText(item.body)}</p>}
       {skill !== null && <SkillText skill={skill} />}
       <div className="actions">
+        <BrowserLink item={item} />
         {skill === null ? (
           <Button
             className="button primary"

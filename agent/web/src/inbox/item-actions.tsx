@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
 import type { EventData, InboxItem } from '@cairn/protocol'
 import { client } from '../api.ts'
+import { BrowserLink } from '../browser/browser-link.tsx'
 import { QuestionForm } from '../chat/question-form.tsx'
 import type { GateArguments } from '../decisions/gate-arguments.tsx'
 import { ProposalButtons, proposedSkill } from '../decisions/proposal.tsx'
@@ -27,7 +28,10 @@ export function ItemActions({ item, shown }: { item: InboxItem; shown: GateArgum
     case 'action_required': {
       const task = blockedTaskOf(item)
       return task === null ? (
-        <DoneButton item={item} />
+        <>
+          <BrowserLink item={item} />
+          <DoneButton item={item} />
+        </>
       ) : (
         <AnswerTask sessionId={item.session_id} taskId={task} itemId={item.id} />
       )

@@ -1,0 +1,70 @@
+/** What a server started here, with this PATH, would say of its boxes and of what runs in them. */
+import { chooseSandbox, describeMcpBox, findBrowser, findCodingAgents, type Sandbox } from '@cairn/harness'
+import type { Config } from '@cairn/protocol'
+import { readConfig } from '../config/read-config.ts'
+import type { Finding } from './finding.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export async function checkBoxes(
+  env: Environment,
+  dataDir: string,
+): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(env).config
+  } catch {
+    // Said by the check of the configuration.
+    return []
+  }
+  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], claims: false })
+  return [
+    checkSandbox(sandbox),
+    await checkBrowser(config, sandbox, env),
+    checkCodingAgents(config, dataDir, sandbox),
+    ...checkMcpServers(config, sandbox),
+  ]
+}
+
+function checkSandbox({ standing: { terminal, network, summary } }: Sandbox): Finding {
+  const isSafe = terminal === 'boxed' && network !== 'open'
+  return { check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: summary }
+}
+
+/** Whether agents have a browser here, and if not, why. */
+async function checkBrowser({ browser }: Config, sandbox: Sandbox, env: Environment): Promise<Finding> {
+  const check = 'browser'
+  const standing = await findBrowser(browser, sandbox, env)
+  if (!standing.offered) return { check, verdict: 'warn', detail: `not offered: ${standing.reason}` }
+  return standing.provider === 'local'
+    ? { check, verdict: 'ok', detail: `${standing.version}, in a box (${standing.program})` }
+    : {
+        check,
+        verdict: 'warn',
+        detail: `${standing.version}: its pages reach what that network reaches; only names are judged`,
+      }
+}
+
+/** Which coding agents could be given a task here, and if none, why. */
+function checkCodingAgents(config: Config, dataDir: string, sandbox: Sandbox): Finding {
+  const check = 'coding agents'
+  const { names, reason } = findCodingAgents({ config, dataDir, sandbox })
+  if (reason !== null) return { check, verdict: 'warn', detail: `none can run: ${reason}` }
+  return names[0] === config.code.default
+    ? { check, verdict: 'ok', detail: `${names.join(', ')}, in a box` }
+    : {
+        check,
+        verdict: 'warn',
+        detail:
+          `${names.join(', ')}, in a box; code.default is ${config.code.default}, which is not there: ` +
+          `cairn code install ${config.code.default}, or name another`,
+      }
+}
+
+/** What each MCP server over stdio would run in. */
+const checkMcpServers = ({ mcp_servers }: Config, sandbox: Sandbox): Finding[] =>
+  Object.entries(mcp_servers).flatMap(([name, server]) => {
+    if ('url' in server) return []
+    const { isBoxed, summary } = describeMcpBox(server, sandbox)
+    return [{ check: `mcp ${name}`, verdict: isBoxed ? ('ok' as const) : ('warn' as const), detail: summary }]
+  })

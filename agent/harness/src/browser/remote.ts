@@ -1,0 +1,92 @@
+/**
+ * A browser elsewhere (`browser.cdp`): the operator's own, or one of a service that rents them, by its CDP
+ * address. Its traffic leaves from there, so only what Playwright lets us see is judged: the name in each
+ * request of a page and of a WebSocket. Not judged are the address that a name leads to, and the hops of a
+ * redirect.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { asError, type GovernanceConfig } from '@cairn/protocol'
+import type { BrowserContext } from 'playwright-core'
+import { urlProblem } from '../governance/egress.ts'
+import { keepTabsFew, type Launched, type LaunchOptions, VIEWPORT } from './launch.ts'
+import { INIT_SCRIPT } from './sensitive-fields.ts'
+
+const CONNECT_MS = 30_000
+const TOLD = 20
+
+type ConnectOptions = Pick<LaunchOptions, 'egress' | 'storage' | 'makeFolder'> & {
+  /** `ws:`, `wss:`, `http:` or `https:`; may carry a key, and is shown to nobody. */
+  url: string
+}
+
+/** What people are told of an address: without its path and its key. */
+export const cdpHost = (url: string): string => new URL(url).host
+
+export async function connectBrowser({
+  url,
+  egress,
+  storage,
+  makeFolder = what => mkdtempSync(join(tmpdir(), `cairn-${what}-`)),
+}: ConnectOptions): Promise<Launched> {
+  await using undo = new AsyncDisposableStack()
+  const folder = makeFolder('browser')
+  undo.defer(() => rmSync(folder, { recursive: true, force: true }))
+  for (const name of ['output', 'seen/uploads']) mkdirSync(join(folder, name), { recursive: true })
+  const { chromium } = await import('playwright-core')
+  const browser = await chromium.connectOverCDP(url, { timeout: CONNECT_MS }).catch((thrown: unknown) => {
+    const reason = asError(thrown).message.split('\n')[0]?.replaceAll(url, cdpHost(url))
+    throw new Error(`the remote browser at ${cdpHost(url)} was not reached: ${reason}`)
+  })
+  undo.defer(() => browser.close())
+  const context = await browser.newContext({
+    viewport: VIEWPORT,
+    // They would land on its disk, not on ours.
+    acceptDownloads: false,
+    // What a service worker asks for passes by the judge.
+    serviceWorkers: 'block',
+    ...(storage === undefined ? {} : { storageState: storage }),
+  })
+  const refusals = await judgeRequests(context, egress)
+  await context.addInitScript(INIT_SCRIPT)
+  keepTabsFew(context)
+  await context.newPage()
+  const parts = undo.move()
+  const close = async (): Promise<void> => {
+    await context.close().catch(() => {
+      // The connection is gone, and the context with it.
+    })
+    await parts.disposeAsync()
+  }
+  return { context, folder, refusals: () => refusals, kill: () => void close(), close }
+}
+
+/** The reasons of what was refused, each once, the latest last. */
+async function judgeRequests(
+  context: BrowserContext,
+  egress: GovernanceConfig['egress'],
+): Promise<readonly string[]> {
+  const told: string[] = []
+  const refuses = (text: string): boolean => {
+    const { protocol } = new URL(text)
+    // Made of what the page has already.
+    if (['data:', 'blob:', 'about:'].includes(protocol)) return false
+    const reason = urlProblem(text.replace(/^ws/, 'http'), egress)
+    if (reason !== null && !told.includes(reason)) told.push(reason)
+    told.splice(0, told.length - TOLD)
+    return reason !== null
+  }
+  await context.route(
+    () => true,
+    route => (refuses(route.request().url()) ? route.abort('blockedbyclient') : route.continue()),
+  )
+  await context.routeWebSocket(
+    () => true,
+    socket => {
+      if (refuses(socket.url())) void socket.close({ code: 1008, reason: 'refused by policy' })
+      else socket.connectToServer()
+    },
+  )
+  return told
+}

@@ -1,0 +1,121 @@
+/** A browser elsewhere, by its CDP address: the same tools, live view and control, and names that are judged. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectBrowser } from '../../src/browser/remote.ts'
+import { makeFolder } from '../tools/tool-context.ts'
+import { type BrowserStage, chromiumHere, openStage, SECRETS } from './stage.ts'
+
+let chromium: ChildProcess
+let stage: BrowserStage
+
+beforeAll(async () => {
+  const flags = [
+    '--headless',
+    '--no-sandbox',
+    '--remote-debugging-port=0',
+    `--user-data-dir=${makeFolder('remote')}`,
+    '--host-resolver-rules=MAP site.test 127.0.0.1, MAP denied.test 127.0.0.1',
+  ]
+  chromium = spawn(chromiumHere(), flags, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let address = ''
+  for await (const line of createInterface({ input: chromium.stderr! })) {
+    address = /^DevTools listening on (ws:.*)$/.exec(line)?.[1] ?? ''
+    if (address !== '') break
+  }
+  stage = await openStage(
+    (request, response) => {
+      response.setHeader('content-type', 'text/html')
+      response.end(
+        request.url === '/upload'
+          ? '<title>Up</title><input type=file id=f><p id=o></p><script>f.onchange=' +
+              'async () => { o.textContent = f.files[0].name + " " + await f.files[0].text() }</script>'
+          : '<title>Login</title><h1>Sign in</h1><label>Password <input type=password></label>',
+      )
+    },
+    {},
+    address,
+  )
+  stage.context.egress.deny.push('denied.test')
+})
+afterAll(async () => {
+  await stage[Symbol.asyncDispose]()
+  chromium.kill()
+  await once(chromium, 'exit')
+})
+
+const refOf = (page: unknown, name: string): string =>
+  new RegExp(`"${name}"[^\\n]*\\[ref=(\\w+)\\]`).exec(String(page))?.[1] ?? ''
+
+test('its tools are the same, and its beginning says where it is', async () => {
+  const { page } = await stage.call('browser_navigate', { url: stage.site })
+  expect(page).toContain('heading "Sign in"')
+  const { files } = await stage.call('browser_take_screenshot')
+  const [path = ''] = files as string[]
+  expect(readFileSync(join(stage.context.workspace, path)).subarray(1, 4).toString()).toBe('PNG')
+  expect((await stage.events()).find(({ type }) => type === 'browser.provisioned')?.data).toMatchObject({
+    provider: 'cdp',
+  })
+})
+
+/** Each is tried by the page; `PORT` is that of the test's server. */
+const ATTEMPTS = {
+  'this machine': `fetch('http://127.0.0.1:PORT/hit', { mode: 'no-cors' })`,
+  'an octal address': `fetch('http://0177.0.0.1:PORT/hit', { mode: 'no-cors' })`,
+  'a mapped address': `fetch('http://[::ffff:127.0.0.1]:PORT/hit', { mode: 'no-cors' })`,
+  'a host on the deny list': `fetch('http://denied.test:PORT/hit', { mode: 'no-cors' })`,
+  'a frame':
+    `new Promise(r => { const f = document.createElement('iframe'); f.onload = r; ` +
+    `f.src = 'http://127.0.0.1:PORT/hit'; document.body.append(f) })`,
+  'a WebSocket':
+    `new Promise(r => { const s = new WebSocket('ws://127.0.0.1:PORT/hit'); ` +
+    's.onopen = s.onerror = s.onclose = r })',
+} as const
+
+test.each(Object.entries(ATTEMPTS))('a page in it does not reach %s by name', async (_, attempt) => {
+  await stage.call('browser_navigate', { url: stage.site })
+  stage.seen.length = 0
+  const { port } = new URL(stage.site)
+  await stage.call('browser_evaluate', {
+    function: `async () => { await (${attempt.replace('PORT', port)}).catch(() => {}) }`,
+  })
+  expect(stage.seen.filter(line => line.includes('/hit'))).toEqual([])
+  const { network_refused } = await stage.call('browser_snapshot')
+  expect(network_refused).toContainEqual(expect.stringMatching(/not a public one|deny list/))
+})
+
+test('a file of the workspace goes up to it', async () => {
+  mkdirSync(join(stage.context.workspace, 'docs'))
+  writeFileSync(join(stage.context.workspace, 'docs', 'plan.txt'), 'the plan')
+  await stage.call('browser_navigate', { url: `${stage.site}/upload` })
+  const { page } = await stage.call('browser_snapshot')
+  await stage.call('browser_click', { target: refOf(page, 'Choose File') })
+  await stage.call('browser_file_upload', { paths: ['docs/plan.txt'] })
+  expect((await stage.call('browser_wait_for', { text: 'the plan' }))['error']).toBeUndefined()
+})
+
+test('a person drives it, and what is secret is hidden', async () => {
+  const { live, session_id } = stage
+  const alice = { id: 'user-alice', admin: false }
+  const { page } = await stage.call('browser_navigate', { url: stage.site })
+  await stage.call('browser_type', { target: refOf(page, 'Password'), text: '{{secret:crm}}' })
+  await live.acquire(session_id, alice, false, null)
+  expect(await stage.call('browser_snapshot')).toMatchObject({ code: 'browser_user_control' })
+  expect((await live.picture(session_id, alice.id))?.subarray(0, 2).toString('hex')).toBe('ffd8')
+  await live.release(session_id, alice)
+  const shown = await stage.call('browser_snapshot')
+  expect(shown['page']).toContain('[hidden]')
+  expect(JSON.stringify(shown) + (await stage.text())).not.toContain(SECRETS.crm.value)
+})
+
+test('one that goes away is told as crashed; a key in the address is told to nobody', async () => {
+  await stage.browsers.held(stage.session_id)?.launched.kill()
+  await expect.poll(async () => (await stage.events()).at(-1)?.data).toMatchObject({ reason: 'crashed' })
+  const { egress } = stage.context
+  const told = await connectBrowser({ url: 'ws://127.0.0.1:9/?token=the-key', egress }).catch(String)
+  expect(told).toContain('the remote browser at 127.0.0.1:9 was not reached')
+  expect(told).not.toContain('the-key')
+})
