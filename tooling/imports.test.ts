@@ -210,6 +210,7 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/browser/chromium.ts': 'whether Chromium is installed',
   'agent/harness/src/browser/files.ts': 'the private folder of a browser; the workspace by name',
   'agent/harness/src/browser/launch.ts': 'the private folder of a browser',
+  'agent/harness/src/browser/remote.ts': 'the private folder of a browser',
   'agent/harness/src/browser/session-browser.ts': 'what the package wrote into the private folder',
   'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
   'agent/harness/src/mcp/boxed.ts': 'folders of MCP servers in the data directory',

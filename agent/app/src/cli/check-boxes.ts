@@ -6,10 +6,7 @@ import type { Finding } from './finding.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export async function checkBoxes(
-  env: Environment,
-  dataDir: string,
-): Promise<Finding[]> {
+export async function checkBoxes(env: Environment, dataDir: string): Promise<Finding[]> {
   let config: Config
   try {
     config = readConfig(env).config

@@ -77,7 +77,12 @@ export type BrowserParts = {
   clock?: Clock
 }
 
-export type StartedBrowsers = { tools: readonly Tool[]; live: LiveBrowsers; count(): number; stop(): Promise<void> }
+export type StartedBrowsers = {
+  tools: readonly Tool[]
+  live: LiveBrowsers
+  count(): number
+  stop(): Promise<void>
+}
 
 /** Null where no browser is offered; the log says why. */
 export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowsers | null> {
@@ -120,8 +125,7 @@ function openOf(
   clock: Clock,
 ): OpenBrowser | null {
   const secrets = readSecrets(config.secrets, env)
-  if (standing.provider === 'cdp')
-    return openRemoteBrowser({ url: standing.url, makeFolder, secrets, clock })
+  if (standing.provider === 'cdp') return openRemoteBrowser({ url: standing.url, makeFolder, secrets, clock })
   if (provider === null || proxy === null) return null
   return openBoxedBrowser({ program: standing.program, provider, proxy, config, makeFolder, secrets, clock })
 }

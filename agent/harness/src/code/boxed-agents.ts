@@ -52,9 +52,10 @@ export function boxedAgents(options: BoxedAgentsOptions): CodingAgents & { close
 }
 
 /** What a worker that is started here could run; starts nothing. */
-export function findCodingAgents(
-  options: Pick<BoxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>,
-): { names: readonly string[]; reason: string | null } {
+export function findCodingAgents(options: Pick<BoxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>): {
+  names: readonly string[]
+  reason: string | null
+} {
   const reason = reasonOf(options.sandbox)
   return { names: reason === null ? namesOf(options) : [], reason }
 }

@@ -36,7 +36,8 @@ beforeAll(async () => {
     }
     if (path === '/later')
       return html(
-        `<title>Later</title><p style="height: 3000px"><button onclick="document.title = 'pressed'">Later</button>
+        `<title>Later</title><p style="height: 3000px">
+          <button onclick="document.title = 'pressed'">Later</button>
           <div id=cover style="position: fixed; inset: 0"></div>
           <script>looked = new Promise(r => addEventListener('scroll', () => r(), { once: true }))</script>`,
       )

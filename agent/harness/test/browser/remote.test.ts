@@ -1,4 +1,4 @@
-/** A browser elsewhere, by its CDP address: the same tools, live view and control, and names that are judged. */
+/** A browser elsewhere, by its CDP address: the same tools, live view and control; names are judged. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

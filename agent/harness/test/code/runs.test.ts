@@ -236,21 +236,23 @@ test.each([
   expect(of(events, 'code.run_result')[0]!.data.error).toMatch(error)
 })
 
-test.each(['npm warn deprecated', '{"jsonrpc": "2.0", "id": 3, "result": {"stopReason"', '[]', '{"level": 30}'])(
-  'an agent whose answer is the line %s is ended at once, and its result has the line',
-  async line => {
-    const { stage, coder } = await scene()
-    await using _ = stage
-    stage.start()
-    await stage.send(`/code say one \nmumble ${line}`)
-    await stage.next('session.complete')
-    const [result] = of(await stage.events(), 'code.run_result')
-    expect(result!.data.error).toBe(
-      `the agent wrote a line that is no message of ACP, and was ended: ${JSON.stringify(line)}`,
-    )
-    expect(coder.live()).toBe(0)
-  },
-)
+test.each([
+  'npm warn deprecated',
+  '{"jsonrpc": "2.0", "id": 3, "result": {"stopReason"',
+  '[]',
+  '{"level": 30}',
+])('an agent whose answer is the line %s is ended at once, and its result has the line', async line => {
+  const { stage, coder } = await scene()
+  await using _ = stage
+  stage.start()
+  await stage.send(`/code say one \nmumble ${line}`)
+  await stage.next('session.complete')
+  const [result] = of(await stage.events(), 'code.run_result')
+  expect(result!.data.error).toBe(
+    `the agent wrote a line that is no message of ACP, and was ended: ${JSON.stringify(line)}`,
+  )
+  expect(coder.live()).toBe(0)
+})
 
 test('what an agent writes before its first message is passed over', async () => {
   const { stage, coder } = await scene({}, scriptedAgent({ greeting: 'Welcome!\n\n[]\n' }))
