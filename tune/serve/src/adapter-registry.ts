@@ -22,7 +22,7 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
 
   async function read(name: string, path: string) {
     try {
-      return await readStoredAdapter(path)
+      return await readStoredAdapter(path, model.targets)
     } catch (error) {
       if (!(error instanceof InputError || error instanceof UnsupportedError)) throw error
       const isMissing = (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'

@@ -2,6 +2,8 @@
 import type { ChatMessage, ModelTokenizer } from '@cairn-tune/weights'
 import { InputError, parseExact } from '@cairn-tune/weights'
 import { badRequest } from './errors.ts'
+import { toHarmony } from './harmony/conversation.ts'
+import { FINAL, callStart, openedIn } from './harmony/markers.ts'
 import type { ChatRequest, RequestMessage } from './protocol.ts'
 
 export type ChatPrompt = {
@@ -14,6 +16,10 @@ export type ChatPrompt = {
   /** Whether the answer goes on with a text that is there. */
   isContinued: boolean
   hasTools: boolean
+  /** Whether the prefix begins a call that the request insists on. */
+  isForced: boolean
+  /** Of a model that answers in the harmony format: what the prompt has of the answer's first message. */
+  harmony: { opened: string } | undefined
 }
 
 function textOf(content: RequestMessage['content']): string | null {
@@ -55,13 +61,37 @@ const toMessage = ({ content, tool_calls: calls, ...rest }: RequestMessage): Cha
 })
 
 /** The start of the call that `tool_choice` insists on. */
-function forcedStart({ tool_choice: choice, tools }: PromptRequest): string {
-  if (choice === 'required') return '<tool_call>\n'
-  if (typeof choice !== 'object' || choice === null) return ''
-  const { name } = choice.function
-  if (!tools?.some(({ function: { name: known } }) => known === name))
+function forcedStart({ tool_choice: choice, tools }: PromptRequest, isHarmony: boolean): string {
+  const names = (tools ?? []).map(({ function: { name } }) => name)
+  const isNamed = typeof choice === 'object' && choice !== null
+  if (!isNamed && choice !== 'required') return ''
+  const name = isNamed ? choice.function.name : names[0]
+  if (name === undefined || !names.includes(name))
     throw badRequest(`tool_choice names ${JSON.stringify(name)}, which is none of the tools`, 'tool_choice')
-  return `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": `
+  if (isHarmony) {
+    if (!isNamed && names.length > 1)
+      throw badRequest(
+        'tool_choice "required" with several tools is not supported for a model of the harmony format, ' +
+          'which names the tool in the header of a message; name one with tool_choice',
+        'tool_choice',
+      )
+    return callStart(name)
+  }
+  return isNamed ? `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ` : '<tool_call>\n'
+}
+
+/** What an answer begins with that the request gives a form or a call. */
+function prefixOf(
+  request: PromptRequest,
+  { hasTools, isHarmony, goesOn }: { hasTools: boolean; isHarmony: boolean; goesOn: boolean },
+): { prefix: string; isForced: boolean } {
+  const forced = hasTools ? forcedStart(request, isHarmony) : ''
+  if (goesOn && forced !== '')
+    throw badRequest('tool_choice begins a call, and the last message cannot go on with it', 'tool_choice')
+  if (forced !== '') return { prefix: forced, isForced: true }
+  const { response_format: format, structured_outputs: asked } = request
+  const hasForm = (format && format.type !== 'text') || (asked !== null && asked !== undefined)
+  return { prefix: isHarmony && hasForm && !goesOn ? FINAL : '', isForced: false }
 }
 
 /** Whether what comes next is a thought: one was just begun, or the message that goes on has not ended it. */
@@ -78,6 +108,8 @@ export type PromptRequest = Pick<
   | 'add_generation_prompt'
   | 'continue_final_message'
   | 'add_special_tokens'
+  | 'response_format'
+  | 'structured_outputs'
 >
 
 /** Whether the last message goes on, or an answer begins; throws where both are asked for. */
@@ -98,6 +130,7 @@ function isContinued({ continue_final_message: goesOn, ...request }: PromptReque
 export function renderChat(
   tokenizer: Pick<ModelTokenizer, 'chat' | 'encode' | 'encodeDocument'>,
   request: PromptRequest,
+  isHarmony = false,
 ): ChatPrompt {
   if (!tokenizer.chat) throw badRequest('The model has no chat template; use /v1/completions.')
   const hasTools = (request.tools?.length ?? 0) > 0 && request.tool_choice !== 'none'
@@ -105,11 +138,10 @@ export function renderChat(
     throw badRequest('tool_choice needs tools', 'tool_choice')
   try {
     const goesOn = isContinued(request)
-    const prefix = hasTools ? forcedStart(request) : ''
-    if (goesOn && prefix !== '')
-      throw badRequest('tool_choice begins a call, and the last message cannot go on with it', 'tool_choice')
+    const { prefix, isForced } = prefixOf(request, { hasTools, isHarmony, goesOn })
+    const messages = isHarmony ? toHarmony(request.messages) : request.messages
     const text = tokenizer.chat.render(
-      { messages: request.messages.map(toMessage), ...(hasTools ? { tools: request.tools ?? [] } : {}) },
+      { messages: messages.map(toMessage), ...(hasTools ? { tools: request.tools ?? [] } : {}) },
       {
         addGenerationPrompt: !goesOn && request.add_generation_prompt !== false,
         continueFinalMessage: goesOn,
@@ -119,9 +151,11 @@ export function renderChat(
     return {
       ids: (request.add_special_tokens ? tokenizer.encodeDocument : tokenizer.encode)(text + prefix),
       prefix,
-      startsInReasoning: prefix === '' && isInThought(text, goesOn),
+      startsInReasoning: !isHarmony && prefix === '' && isInThought(text, goesOn),
       isContinued: goesOn,
       hasTools,
+      isForced,
+      harmony: isHarmony ? { opened: openedIn(text) } : undefined,
     }
   } catch (error) {
     if (error instanceof InputError) throw badRequest(error.message, 'messages')

@@ -4,6 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { createChatParser, type ChatEvent } from './chat-parser.ts'
+import { withMarkers } from './harmony/markers.ts'
+import { createHarmonyParser } from './harmony/parser.ts'
 import { renderChat } from './chat-prompt.ts'
 import { generateChoice, type ChoiceResult } from './choice.ts'
 import type { ReplyContext, Send } from './completions.ts'
@@ -96,12 +98,13 @@ export async function chat(
   send: Send,
 ): Promise<ChatCompletion> {
   checkRequest('/v1/chat/completions', request)
-  const rendered = renderChat(model.tokenizer, request)
+  const rendered = renderChat(model.tokenizer, request, model.harmony !== undefined)
   const prompt = { ...rendered, ids: truncatePrompt(rendered.ids, request, model) }
   const form = formOf(request, model, { request, prompt })
   const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined
   if (!request.logprobs && request.top_logprobs)
     throw badRequest('top_logprobs needs logprobs to be true', 'top_logprobs')
+  const reader = { ...model, tokenizer: model.harmony?.reader ?? model.tokenizer }
   const samplings = Array.from({ length: request.n ?? 1 }, (_, choice) =>
     toSampling(request, {
       model,
@@ -133,7 +136,8 @@ export async function chat(
     sampling: (typeof samplings)[number],
     index: number,
   ): Promise<ChoiceResult & { choice: ChatCompletion['choices'][number] }> => {
-    const parser = createChatParser(prompt)
+    const { harmony } = prompt
+    const parser = harmony ? createHarmonyParser({ ...prompt, ...harmony }) : createChatParser(prompt)
     const message = createMessage()
     let untold: TokenReport[] = []
     let named = 0
@@ -155,8 +159,8 @@ export async function chat(
     }
     if (request.stream)
       send({ ...chunk(index, { role: 'assistant', content: '' }), ...usage.now(), ...promptIds })
-    say(parser.push(prompt.prefix))
-    const result = await generateChoice(model, {
+    say(parser.push(harmony ? withMarkers(prompt.prefix) : prompt.prefix))
+    const result = await generateChoice(reader, {
       ids: prompt.ids,
       adapter,
       sampling,

@@ -84,7 +84,7 @@ function fromStructuredOutputs(
 }
 
 function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): Asked | undefined {
-  if (prompt.prefix === '') return undefined
+  if (!prompt.isForced) return undefined
   const functions = (request.tools ?? []).map(({ function: { name, parameters } }): Callable => ({
     name,
     parameters: (plainSchema(parameters) as Schema | null) ?? undefined,
@@ -94,6 +94,9 @@ function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): Asked | undef
     typeof choice === 'object' && choice
       ? functions.find(({ name }) => name === choice.function.name)
       : undefined
+  const [only] = functions
+  if (prompt.harmony && only)
+    return { source: { kind: 'call body', function: named ?? only, startsInThought: false }, param: 'tools' }
   return {
     source: named
       ? { kind: 'arguments', function: named, startsInThought: false }

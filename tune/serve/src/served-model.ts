@@ -26,6 +26,7 @@ import { BLOCK, createKvBlocks, type KvBlocks } from './engine/kv-blocks.ts'
 import { createScheduler, type Scheduler } from './engine/scheduler.ts'
 import type { ModelShape } from './engine/step-programs.ts'
 import { blockBytes, createStepper } from './engine/step.ts'
+import { harmonyOf, type Harmony } from './harmony/markers.ts'
 import { createForms, type Forms } from './grammar/forms.ts'
 import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
 
@@ -43,6 +44,8 @@ export type ServedModel = {
   /** Names that requests may call the base by; the first is what replies say. */
   readonly names: readonly string[]
   readonly tokenizer: ModelTokenizer
+  /** Of a model that answers in the harmony format. */
+  readonly harmony: Harmony | undefined
   readonly vocabSize: number
   readonly maxModelLen: number
   readonly endTokens: readonly number[]
@@ -197,16 +200,19 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
     const stepper = createStepper(engine, model, weights, stacks)
     await stepper.settled()
     const generator = createGenerator({ stepper, scheduler, blocks, stacks })
+    const harmony = harmonyOf(tokenizer)
     const ends = [
       ...config.eos_token_ids,
       ...[generation.eos_token_id ?? []].flat(),
       ...(tokenizer.eosTokenId === undefined ? [] : [tokenizer.eosTokenId]),
+      ...(harmony?.endTokens ?? []),
     ]
     const endTokens = [...new Set(ends)]
     return {
       directory,
       names: options.servedModelNames ?? [options.model],
       tokenizer,
+      harmony,
       vocabSize: config.vocab_size,
       maxModelLen,
       endTokens,

@@ -12,7 +12,7 @@ export type Tokenized = {
   token_strs: string[] | null
 }
 
-type Model = Pick<ServedModel, 'maxModelLen' | 'tokenizer' | 'vocabSize'>
+type Model = Pick<ServedModel, 'maxModelLen' | 'tokenizer' | 'harmony' | 'vocabSize'>
 
 export function tokenize(model: Model, request: TokenizeRequest): Tokenized {
   checkParameters('/tokenize', request)
@@ -25,11 +25,11 @@ export function tokenize(model: Model, request: TokenizeRequest): Tokenized {
   }
 }
 
-function idsOf({ tokenizer }: Model, request: TokenizeRequest): readonly number[] {
+function idsOf({ tokenizer, harmony }: Model, request: TokenizeRequest): readonly number[] {
   const { prompt, messages } = request
   if (messages) {
     if (typeof prompt === 'string') throw badRequest('give prompt or messages, not both', 'prompt')
-    return renderChat(tokenizer, { ...request, messages, tool_choice: null }).ids
+    return renderChat(tokenizer, { ...request, messages, tool_choice: null }, harmony !== undefined).ids
   }
   if (typeof prompt !== 'string') throw badRequest('expected prompt, a text, or messages', 'prompt')
   return (request.add_special_tokens === false ? tokenizer.encode : tokenizer.encodeDocument)(prompt)

@@ -2,74 +2,19 @@
  * Each family's greedy answers against those of transformers, alone and all at once, with an adapter of its
  * own.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FAMILY_NAMES, parseModelConfig, partsOf } from '@cairn-tune/models'
-import { byteLength, quantize, type Shape } from '@cairn-tune/ops'
 import { startServer, type RunningServer } from '@cairn-tune/serve'
 import type { Completion } from '@cairn-tune/serve/protocol'
 import { createRandom, mergeAdapter, writeAdapter } from '@cairn-tune/train'
-import { byteTokenizerFiles } from '@cairn-tune/train/byte-tokenizer'
-import {
-  decodeFloats,
-  encodeFloats,
-  linearsOf,
-  matricesOf,
-  mxfp4Tensors,
-  openSafetensors,
-  writeCheckpoint,
-  type Safetensors,
-  type TensorToWrite,
-} from '@cairn-tune/weights'
+import { linearsOf } from '@cairn-tune/weights'
+import { readGolden, writeGoldenModel } from './golden-model.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'cairn-families-'))
 afterAll(() => rmSync(directory, { recursive: true }))
-
-type Golden = { config: Record<string, unknown>; greedy: { prompts: number[][]; answers: number[][] } }
-const golden = new URL('../../models/test/golden/families/', import.meta.url)
-const readGolden = (name: string) =>
-  JSON.parse(readFileSync(new URL(`${name}.json`, golden), 'utf8')) as Golden
-
-/** A family's golden model as a directory, in f32, so that an adapter is merged into it without rounding. */
-async function writeGolden(name: string, model: string): Promise<void> {
-  const { config } = readGolden(name)
-  const file = await openSafetensors(fileURLToPath(new URL(`${name}.safetensors`, golden)))
-  const weights = partsOf(parseModelConfig('config.json', config)).weights
-  await mkdir(model)
-  await writeCheckpoint(
-    model,
-    weights.flatMap(weight => {
-      if (name === 'gpt_oss' && weight.shape.length === 3) return mxfp4Of(weight, file)
-      const matrices = matricesOf(weight)
-      return matrices.map(({ name: matrix, shape }, e) => ({
-        name: matrix,
-        dtype: 'F32' as const,
-        shape,
-        bytes: async () => {
-          const values = decodeFloats('BF16', await file.read(weight.name))
-          const size = values.length / matrices.length
-          return encodeFloats('F32', values.subarray(e * size, (e + 1) * size))
-        },
-      }))
-    }),
-  )
-  const files = { ...byteTokenizerFiles(), 'config.json': JSON.stringify(config) }
-  for (const [path, text] of Object.entries(files)) await writeFile(join(model, path), text)
-}
-
-/** Experts of gpt-oss as they are distributed; the golden numbers are those that MXFP4 holds. */
-function mxfp4Of({ name, shape }: { name: string; shape: Shape }, file: Safetensors): TensorToWrite[] {
-  const whole = async () => quantize(decodeFloats('BF16', await file.read(name)), 'mxfp4', shape)
-  return mxfp4Tensors(name, shape, new Uint8Array(byteLength('mxfp4', shape))).map((tensor, i) => ({
-    ...tensor,
-    dtype: 'U8',
-    bytes: async () => mxfp4Tensors(name, shape, await whole())[i]?.bytes ?? new Uint8Array(),
-  }))
-}
 
 async function writeRandomAdapter(path: string, config: Record<string, unknown>): Promise<void> {
   const { next } = createRandom(5)
@@ -133,7 +78,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
   ]
   let server: RunningServer
   beforeAll(async () => {
-    await writeGolden(name, model)
+    await writeGoldenModel(name, model)
     await writeRandomAdapter(adapter, config)
     server = await serve(model, adapter)
   })

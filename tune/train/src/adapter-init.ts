@@ -65,7 +65,8 @@ export async function readInitialAdapter(
 ): Promise<ReadonlyMap<string, Float32Array> | undefined> {
   const { init_adapter: path } = config
   if (path === undefined) return undefined
-  const adapter = await readAdapter(path)
+  const linears = trained.map(({ name }) => ({ name: name.replace(/\.lora_[AB]\.weight$/, '') }))
+  const adapter = await readAdapter(path, linears)
   const refuse = (why: string): never => {
     throw new InputError(`init_adapter ${path}: ${why}`)
   }

@@ -2,6 +2,7 @@
 import { partsOf, type ModelConfig } from '@cairn-tune/models'
 import { InputError, isOf } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
+import { checkFused } from './fused-layout.ts'
 import { isPreference } from './methods.ts'
 
 /** Refuses keys of an adapter that say nothing together. */
@@ -21,6 +22,7 @@ export function checkAdapterKeys(config: TrainConfig): void {
     isDora ? ['use_dora'] : [],
     rate > 0 ? ['lora_dropout'] : [],
     patterns,
+    config.adapter_layout === 'per-expert' ? [] : ['adapter_layout'],
   ].flat()
   if (!lora && alone[0] !== undefined)
     throw new InputError(`${alone[0]}: lora: false trains no adapter; merge one into the model first`)
@@ -43,6 +45,7 @@ export function checkModules(config: TrainConfig, model: ModelConfig): void {
   if (config.router_aux_loss_coef > 0 && !model.experts)
     throw new InputError(`router_aux_loss_coef: ${name} is a ${model.model_type} model and has no experts`)
   const { modules, projections } = partsOf(model)
+  if (config.adapter_layout === 'peft-fused') checkFused(config, model)
   const missing = wanted?.find(module => !modules.includes(module))
   if (missing !== undefined)
     throw new InputError(

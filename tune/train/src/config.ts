@@ -114,6 +114,12 @@ export const configSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('Adapter that training starts from; a new one by default.'),
+  adapter_layout: z
+    .enum(['per-expert', 'peft-fused'])
+    .default('per-expert')
+    .describe(
+      'How adapters of experts are written: a pair of matrices for each expert, or one for all as PEFT fuses them.',
+    ),
   lora_dropout: z
     .number()
     .min(0)

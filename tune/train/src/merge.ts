@@ -3,7 +3,7 @@
  */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MAGNITUDE, partsOf, readModelConfig } from '@cairn-tune/models'
+import { MAGNITUDE, partsOf, readModelConfig, type Projection } from '@cairn-tune/models'
 import {
   InputError,
   MODEL_TEXTS,
@@ -45,12 +45,13 @@ export async function mergeAdapter({
   adapter: string
   output: string
 }): Promise<void> {
-  const found = await readAdapter(adapter)
+  const { projections } = partsOf(await readModelConfig(base))
+  const found = await readAdapter(adapter, projections)
   const model = await openCheckpoint(base)
   try {
     const pairs = pairUp(found)
     for (const [name, pair] of pairs) checkFits(model, name, pair)
-    await checkExperts(base, adapter, found)
+    checkExperts(adapter, found, projections)
     await makeDirectory(output, 'output')
     if ((await readdir(output)).length > 0)
       throw new InputError(`${output}: is not empty; a merged model is written to a new directory`)
@@ -77,10 +78,11 @@ export async function copyCompanions(from: string, to: string): Promise<void> {
 }
 
 /** Refuses an adapter of fewer experts than the base has; of more is one that the base has no tensor for. */
-async function checkExperts(base: string, adapter: string, { tensors }: Adapter): Promise<void> {
-  const names = tensors.map(({ name }) => name)
-  if (!names.some(name => name.includes('.experts.'))) return
-  const missing = missingExperts(names, partsOf(await readModelConfig(base)).projections)
+function checkExperts(adapter: string, { tensors }: Adapter, projections: readonly Projection[]): void {
+  const missing = missingExperts(
+    tensors.map(({ name }) => name),
+    projections,
+  )
   if (missing !== undefined) throw new InputError(`${adapter}: ${missing}`)
 }
 

@@ -9,6 +9,7 @@ import { floatsOf } from '@cairn-tune/ops'
 import {
   InputError,
   encodeFloats,
+  fuseStacks,
   makeDirectories,
   makeDirectory,
   matricesOf,
@@ -18,10 +19,12 @@ import {
   writeCheckpoint,
   withPath,
   writeTextAtomically,
+  type AdapterStack,
   type AdapterTensor,
   type AdapterVector,
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
+import { fusedKeys } from './fused-layout.ts'
 import { lossChart, renderPng } from './loss-chart.ts'
 import { copyCompanions } from './merge.ts'
 import type { StepMetrics } from './metrics.ts'
@@ -165,8 +168,14 @@ export async function writeTrained({
   const values = async (name: string) => floatsOf(await read(name))
   if (!config.lora) return await writeModel(path, trained, values, modelDirectory)
   const tensors: (AdapterTensor | AdapterVector)[] = []
+  const stacks: AdapterStack[] = []
   for (const tensor of trained) {
     const all = await values(tensor.name)
+    const [experts = 0, rows = 0, columns = 0] = tensor.shape
+    if (tensor.shape.length === 3 && config.adapter_layout === 'peft-fused') {
+      stacks.push({ name: tensor.name, shape: [experts, rows, columns], values: all })
+      continue
+    }
     if (tensor.shape.length === 1) {
       tensors.push({ name: tensor.name, shape: [all.length], values: all })
       continue
@@ -180,21 +189,26 @@ export async function writeTrained({
         values: all.subarray(e * size, (e + 1) * size),
       })
   }
+  const linears = tensors.map(({ name }) => name.replace(/\.lora_.*$/, ''))
   await writeAdapter(
     path,
     {
       baseModel: config.model,
       lora_rank: config.lora_rank,
-      lora_expert_rank: config.lora_expert_rank,
       lora_alpha: config.lora_alpha,
       lora_dropout: config.lora_dropout,
       use_rslora: config.use_rslora,
       use_dora: config.use_dora,
-      rank_pattern: config.rank_pattern,
-      alpha_pattern: config.alpha_pattern,
-      lora_target_modules: modules,
+      ...(stacks.length > 0
+        ? fusedKeys(config, linears, stacks)
+        : {
+            lora_expert_rank: config.lora_expert_rank,
+            rank_pattern: config.rank_pattern,
+            alpha_pattern: config.alpha_pattern,
+            lora_target_modules: modules,
+          }),
     },
-    tensors,
+    [...tensors, ...fuseStacks(stacks)],
   )
   return path
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { FAMILIES } from '@cairn-tune/models'
+import { FAMILIES, partsOf, readModelConfig } from '@cairn-tune/models'
 import { mergeAdapter, readAdapter, writeModelOf, writeNewModel } from '@cairn-tune/train'
 import { createBench, losses, textsOf } from './run.ts'
 
@@ -64,6 +64,39 @@ test('experts get adapters of lora_expert_rank, and the file says so in patterns
     rank_pattern: { q_proj: 8 },
     alpha_pattern: { q_proj: 16 },
   })
+})
+
+test('written fused, an adapter is the same, and training goes on from either', async () => {
+  const half = { ...settings, lora_expert_rank: 2, max_steps: 2, lr_scheduler_type: 'constant' }
+  const runs = [await bench.run(half), await bench.run({ ...half, adapter_layout: 'peft-fused' })]
+  const { projections } = partsOf(await readModelConfig(model))
+  const [separate, fused] = await Promise.all(runs.map(({ output }) => readAdapter(output, projections)))
+  const byName = (adapter: typeof separate) =>
+    new Map(adapter?.tensors.map(({ name, shape, values }) => [name, { shape, values }]))
+  expect(byName(fused)).toEqual(byName(separate))
+  expect(fused?.scaleOf('model.layers.1.mlp.experts.3.up_proj')).toBe(2)
+  const config = JSON.parse(
+    readFileSync(join(runs[1]?.output ?? '', 'adapter_config.json'), 'utf8'),
+  ) as object
+  expect(config).toMatchObject({
+    r: 8,
+    target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'],
+    target_parameters: ['mlp.experts.gate_up_proj', 'mlp.experts.down_proj'],
+    rank_pattern: { 'mlp.experts.gate_up_proj': 4, 'mlp.experts.down_proj': 2 },
+    alpha_pattern: { 'mlp.experts.gate_up_proj': 8, 'mlp.experts.down_proj': 4 },
+  })
+  const on = await Promise.all(runs.map(({ output }) => bench.run({ ...half, init_adapter: output })))
+  expect(losses(on[1] as (typeof on)[0])).toEqual(losses(on[0] as (typeof on)[0]))
+})
+
+test('the fused layout is refused where it cannot say what is trained', async () => {
+  const fused = { ...settings, adapter_layout: 'peft-fused' }
+  await expect(bench.run({ ...fused, lora_target_modules: 'q_proj' })).rejects.toThrow(
+    /adapter_layout: peft-fused is of experts, and none of .* gets an adapter/,
+  )
+  await expect(bench.run({ ...fused, lora_target_modules: 'up_proj' })).rejects.toThrow(
+    'has gate_proj and up_proj in one parameter; name both or neither',
+  )
 })
 
 test.each(['f32', 'bf16'] as const)('in %s, threads and recomputation change no bit', async compute_dtype => {

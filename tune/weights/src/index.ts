@@ -17,6 +17,7 @@ export {
 export { openMapped } from './mapped-file.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
+export { EXPERT_PARAMETERS, fuseStacks, type AdapterStack } from './fused-experts.ts'
 export { linearsOf, matricesOf, missingExperts, storedName } from './experts.ts'
 export { InputError, UnsupportedError } from './errors.ts'
 export { WriteError, makeDirectories, makeDirectory, withPath } from './fs-errors.ts'
@@ -49,7 +50,7 @@ export {
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
 export { isFeedForward, isOf, ofPattern } from './rank-pattern.ts'
-export { type AdapterConfig } from './peft-config.ts'
+export { adapterBase, type AdapterConfig } from './peft-config.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
 export { ExactNumber, parseExact, pythonNumber } from './exact-json.ts'
 export {

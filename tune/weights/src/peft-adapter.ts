@@ -8,6 +8,7 @@ import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { isMissing, makeDirectories } from './fs-errors.ts'
 import { FLOAT_DTYPES, decodeFloats, encodeFloats, findNotFinite, type FloatDtype } from './float-values.ts'
+import { fusedParameter, parameterOf, partFused } from './fused-experts.ts'
 import {
   ADAPTER_CONFIG,
   ADAPTER_WEIGHTS,
@@ -104,9 +105,15 @@ function openWeights(path: string): number {
 /** Numbers that are decoded or checked before others get a turn: about a millisecond's work. */
 const NUMBERS_AT_ONCE = 500_000
 
-/** Reads an adapter of ours or of PEFT; every A must have its B, of the rank that the configuration names. */
-export async function readAdapter(directory: string): Promise<Adapter> {
-  const { tensors: stored, ...rest } = await readStoredAdapter(directory)
+/** Linears of the model that an adapter is for. */
+type Linears = readonly { name: string }[]
+
+/**
+ * Reads an adapter of ours or of PEFT; every A must have its B, of the rank that the configuration names.
+ * Matrices of experts that PEFT has fused are parted; a model's linears say whether gate and up are two.
+ */
+export async function readAdapter(directory: string, linears: Linears = []): Promise<Adapter> {
+  const { tensors: stored, ...rest } = await readStoredAdapter(directory, linears)
   const tensors: AdapterTensor[] = []
   let decoded = 0
   for (const { name, shape, dtype, bytes } of stored) {
@@ -120,12 +127,13 @@ export async function readAdapter(directory: string): Promise<Adapter> {
 }
 
 /** The same with every matrix as it lies in the file, for those who can use it so. */
-export async function readStoredAdapter(directory: string): Promise<StoredAdapter> {
+export async function readStoredAdapter(directory: string, linears: Linears = []): Promise<StoredAdapter> {
   const config = readAdapterConfig(join(directory, ADAPTER_CONFIG))
   const path = join(directory, ADAPTER_WEIGHTS)
   const file = await openSafetensors(path, openWhole)
   const { rankOf, scaleOf } = ranksOf(join(directory, ADAPTER_CONFIG), config)
   const tensors: StoredTensor[] = []
+  const fused: StoredTensor[] = []
   const magnitudes: AdapterVector[] = []
   const readFinite = async (name: string, dtype: FloatDtype) => {
     const bytes = await file.read(name)
@@ -152,10 +160,12 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
       continue
     }
     const rank = side === 'A' ? rows : columns
-    const wanted = rankOf(linear)
-    if (entry.shape.length !== 2 || rank !== wanted)
+    const parameter = fusedParameter(path, linear, config.target_parameters ?? [])
+    const wanted = rankOf(parameter ?? linear)
+    if (entry.shape.length !== 2 || (parameter === undefined ? rank !== wanted : rank % wanted !== 0))
       throw new InputError(
-        `${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ${wanted}`,
+        `${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ` +
+          `${wanted}${parameter === undefined ? '' : ' for each expert'}`,
       )
     const others = [`lora_${side === 'A' ? 'B' : 'A'}.weight`, 'lora_magnitude_vector']
     const missing = others
@@ -165,12 +175,15 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
     if (missing !== undefined)
       throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(missing)}`)
     const bytes = await readFinite(stored, dtype)
-    tensors.push({ name: stored.slice(PREFIX.length), shape: [rows, columns], dtype, bytes })
+    const shape = [rows, columns] as const
+    if (parameter === undefined) tensors.push({ name: stored.slice(PREFIX.length), shape, dtype, bytes })
+    else fused.push({ name: `${parameter}.lora_${side}.weight`, shape, dtype, bytes })
     checked += rows * columns
     if (checked < NUMBERS_AT_ONCE) continue
     checked = 0
     await setImmediate()
   }
+  await partAll(path, fused, { rankOf, linears, tensors })
   if (tensors.length === 0) throw new InputError(`${path}: has no tensors`)
   const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))
   return {
@@ -181,8 +194,38 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
     lora_target_modules: [...modules],
     use_rslora: config.use_rslora,
     use_dora: config.use_dora,
-    scaleOf,
+    scaleOf: linear => scaleOf(fused.length > 0 ? parameterOf(linear) : linear),
     tensors,
     magnitudes,
+  }
+}
+
+/** Adds the matrices of every expert to `tensors`. */
+async function partAll(
+  path: string,
+  fused: readonly StoredTensor[],
+  {
+    rankOf,
+    linears,
+    tensors,
+  }: { rankOf: (linear: string) => number; linears: Linears; tensors: StoredTensor[] },
+): Promise<void> {
+  const splitsGateUp = linears.some(({ name }) => name.endsWith('.experts.gate_proj'))
+  for (const a of fused) {
+    const parameter = a.name.replace(/\.lora_A\.weight$/, '')
+    if (parameter === a.name) continue
+    const b = fused.find(({ name }) => name === `${parameter}.lora_B.weight`)
+    if (b?.shape[1] !== a.shape[0])
+      throw new InputError(
+        `${path}: lora_A of ${parameter} is for ${a.shape[0]} rows of all experts, lora_B for ${b?.shape[1]}`,
+      )
+    let parted = 0
+    for (const pair of partFused({ parameter, rank: rankOf(parameter), a, b }, splitsGateUp)) {
+      tensors.push(...pair)
+      parted += pair.reduce((sum, { shape }) => sum + shape[0] * shape[1], 0)
+      if (parted < NUMBERS_AT_ONCE) continue
+      parted = 0
+      await setImmediate()
+    }
   }
 }

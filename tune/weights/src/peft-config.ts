@@ -1,5 +1,6 @@
 /** adapter_config.json: what of PEFT's settings is written, and what is understood. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
 import { InputError, UnsupportedError } from './errors.ts'
 import { rankKeys, type Ranks } from './rank-pattern.ts'
@@ -13,6 +14,8 @@ export type AdapterConfig = Ranks & {
   use_rslora?: boolean
   /** Whether rows of adapted weights have lengths of their own. */
   use_dora?: boolean
+  /** Parameters of experts whose matrices are fused (fused-experts.ts); experts are by themselves without. */
+  target_parameters?: readonly string[]
 }
 
 /** The names of an adapter's two files. */
@@ -35,6 +38,7 @@ export function adapterConfigText(config: AdapterConfig): string {
     ...rankKeys(config),
     revision: null,
     target_modules: config.lora_target_modules,
+    target_parameters: config.target_parameters ?? null,
     task_type: 'CAUSAL_LM',
     use_dora: config.use_dora ?? false,
     use_rslora: config.use_rslora ?? false,
@@ -42,7 +46,14 @@ export function adapterConfigText(config: AdapterConfig): string {
   return `${JSON.stringify(json, null, 2)}\n`
 }
 
-const pattern = z.record(z.string(), z.number().positive()).nullish()
+/** PEFT itself writes `.*\\.gate_up_proj` for the end of a name, of which it takes any. */
+const pattern = z
+  .record(z.string(), z.number().positive())
+  .nullish()
+  .transform(
+    found => found && Object.fromEntries(Object.entries(found).map(([name, value]) => [endOf(name), value])),
+  )
+const endOf = (name: string) => name.replace(/^\.\*\\\./, '')
 const off = z.literal([false, null]).optional()
 
 /** A setting that would change the numbers and is not understood, is refused. */
@@ -53,6 +64,7 @@ const configSchema = z.looseObject({
   lora_alpha: z.number().positive(),
   lora_dropout: z.number().default(0),
   target_modules: z.union([z.array(z.string()), z.string()]).nullish(),
+  target_parameters: z.array(z.string()).nullish(),
   bias: z.literal('none').default('none'),
   use_rslora: z.boolean().default(false),
   use_dora: z
@@ -87,3 +99,7 @@ export function readAdapterConfig(path: string): z.infer<typeof configSchema> {
   if (parsed.success) return parsed.data
   throw new UnsupportedError(`${path}: ${z.prettifyError(parsed.error)}`)
 }
+
+/** The base that an adapter names; empty where it names none. */
+export const adapterBase = (directory: string): string =>
+  readAdapterConfig(join(directory, ADAPTER_CONFIG)).base_model_name_or_path ?? ''

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { FAMILIES, partsOf, readModelConfig } from '@cairn-tune/models'
-import { readAdapter } from '@cairn-tune/train'
 import {
   GGUF_EXPORT_TYPES,
   UnsupportedError,
+  adapterBase,
   exportGgufAdapter,
   exportGgufModel,
   resolveRepo,
@@ -45,7 +45,7 @@ async function exportTo(
     return exportGgufModel(await describe(model), output, options.type ?? 'as-stored')
   }
   if (options.type !== undefined) throw new UsageError('--type is for models: an adapter is written in f32')
-  const base = options.base ?? (await readAdapter(given)).baseModel
+  const base = options.base ?? adapterBase(given)
   if (base === '') throw new UsageError(`${given} names no base model; give it with --base`)
   return exportGgufAdapter(await describe(await resolveRepo('model', base, hub)), given, output)
 }

@@ -1,5 +1,5 @@
-import { mergeAdapter, readAdapter } from '@cairn-tune/train'
-import { resolveRepo } from '@cairn-tune/weights'
+import { mergeAdapter } from '@cairn-tune/train'
+import { adapterBase, resolveRepo } from '@cairn-tune/weights'
 import { defineCommand } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
@@ -15,7 +15,7 @@ export const merge = defineCommand({
     if (positionals.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(positionals[0])}`)
     if (adapter === undefined || output === undefined)
       throw new UsageError(`merge expects --${adapter === undefined ? 'adapter' : 'output'}`)
-    const name = base ?? (await readAdapter(adapter)).baseModel
+    const name = base ?? adapterBase(adapter)
     if (name === '') throw new UsageError(`${adapter} names no base model; give it with --base`)
     const directory = await resolveRepo('model', name, { env: io.env, signal: io.signal })
     await mergeAdapter({ base: directory, adapter, output })

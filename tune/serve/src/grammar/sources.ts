@@ -33,6 +33,8 @@ export type FormSource = {
   | { kind: 'calls'; functions: readonly Callable[] }
   /** What follows the word "arguments": those of one function, and the end of its call. */
   | { kind: 'arguments'; function: Callable }
+  /** The arguments alone, with which the message of a call ends. */
+  | { kind: 'call body'; function: Callable }
 )
 
 const one = (of: Expression): Grammar => ({ root: 'root', rules: new Map([['root', of]]) })
@@ -89,6 +91,11 @@ function answerGrammar(source: FormSource): Grammar {
     case 'arguments': {
       const rules = new Map<string, Expression>()
       rules.set('root', sequence(argumentsOf(source.function, rules), callEnd))
+      return { root: 'root', rules }
+    }
+    case 'call body': {
+      const rules = new Map<string, Expression>()
+      rules.set('root', argumentsOf(source.function, rules))
       return { root: 'root', rules }
     }
     case 'calls': {

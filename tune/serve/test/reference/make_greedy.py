@@ -1,7 +1,9 @@
 """Greedy answers of transformers and PEFT in float32 to 200 prompts, base and adapters: python make_greedy.py
 DIR > greedy.json (DIR is made by write_models.ts)."""
 
-import json, random, sys
+import json
+import random
+import sys
 
 import torch
 from peft import PeftModel

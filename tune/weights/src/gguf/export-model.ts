@@ -196,7 +196,14 @@ export async function exportGgufAdapter(
 ): Promise<Exported> {
   const { config, model, weights } = given
   const { row, names } = namesOf(given)
-  const { tensors: found, scaleOf, magnitudes } = await readAdapter(directory)
+  const {
+    tensors: found,
+    scaleOf,
+    magnitudes,
+  } = await readAdapter(
+    directory,
+    weights.map(({ name }) => ({ name: name.replace(/\.weight$/, '') })),
+  )
   if (magnitudes.length > 0)
     throw new UnsupportedError(
       `${directory}: llama.cpp has no DoRA; merge the adapter and write the merged model`,

@@ -1,0 +1,54 @@
+/**
+ * The tokens that part an answer of gpt-oss into messages (the harmony format). While an answer is read they
+ * stand in its text as noncharacters of Unicode, which no text has: what a model spells with ordinary tokens
+ * is never taken for one of them.
+ */
+import type { ModelTokenizer } from '@cairn-tune/weights'
+
+export const MARKERS = {
+  '<|start|>': '\u{fdd4}',
+  '<|end|>': '\u{fdd5}',
+  '<|message|>': '\u{fdd6}',
+  '<|channel|>': '\u{fdd7}',
+  '<|constrain|>': '\u{fdd8}',
+  '<|return|>': '\u{fdd9}',
+  '<|call|>': '\u{fdda}',
+} as const
+
+type Marker = keyof typeof MARKERS
+const NAMES = Object.keys(MARKERS) as Marker[]
+/** Those that end an answer: it is whole, or a tool is called. */
+const ENDS = ['<|return|>', '<|call|>'] as const satisfies readonly Marker[]
+
+/** A prompt's text with the markers in it that its tokens will be. */
+export const withMarkers = (text: string): string =>
+  NAMES.reduce((marked, name) => marked.replaceAll(name, MARKERS[name]), text)
+
+/** How an answer to the reader begins, after `<|start|>assistant`, and a call of a tool. */
+export const FINAL = '<|channel|>final<|message|>'
+export const callStart = (name: string): string =>
+  `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>`
+
+/** What a prompt has of the message that the answer goes on with, after its role. */
+export function openedIn(prompt: string): string {
+  const header = '<|start|>assistant'
+  const at = prompt.lastIndexOf(header)
+  return at < 0 ? '' : withMarkers(prompt.slice(at + header.length))
+}
+
+export type Harmony = {
+  /** The model's tokenizer, by which an answer has markers where its tokens are. */
+  reader: ModelTokenizer
+  endTokens: readonly number[]
+}
+
+/** Undefined for a model that does not write the format: one of its tokens is missing. */
+export function harmonyOf(tokenizer: ModelTokenizer): Harmony | undefined {
+  const { pieceOf } = tokenizer
+  const ids = new Map(NAMES.map(name => [tokenizer.idOf(name), MARKERS[name]]))
+  if (!pieceOf || ids.has(undefined)) return undefined
+  return {
+    reader: { ...tokenizer, pieceOf: (id, options) => ids.get(id) ?? pieceOf(id, options) },
+    endTokens: ENDS.flatMap(name => tokenizer.idOf(name) ?? []),
+  }
+}
