@@ -132,9 +132,11 @@ test('calls of a request and their results reach the template, one call for each
   })
   const { token_strs: pieces } = (await response.json()) as { token_strs: string[] }
   const call = (name: string) =>
-    `<|start|>assistant<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>{"city": "Cluj"}<|call|>`
+    `<|start|>assistant<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>` +
+    '{"city": "Cluj"}<|call|>'
   expect(pieces.join('')).toBe(
     '<|start|>user<|message|>hi<|end|><|start|>assistant<|channel|>analysis<|message|>two<|end|>' +
-      `${call('f')}<|start|>tool<|message|>A<|end|>${call('g')}<|start|>tool<|message|>B<|end|><|start|>assistant`,
+      `${call('f')}<|start|>tool<|message|>A<|end|>` +
+      `${call('g')}<|start|>tool<|message|>B<|end|><|start|>assistant`,
   )
 })

@@ -118,7 +118,8 @@ export const configSchema = z.strictObject({
     .enum(['per-expert', 'peft-fused'])
     .default('per-expert')
     .describe(
-      'How adapters of experts are written: a pair of matrices for each expert, or one for all as PEFT fuses them.',
+      'How adapters of experts are written: a pair of matrices for each expert, or one for all as PEFT ' +
+        'fuses them.',
     ),
   lora_dropout: z
     .number()

@@ -42,11 +42,11 @@ export {
 } from './quantized.ts'
 export {
   GGUF_EXPORT_TYPES,
-  exportGgufAdapter,
   exportGgufModel,
   type GgufExportType,
   type ModelToExport,
 } from './gguf/export-model.ts'
+export { exportGgufAdapter } from './gguf/export-adapter.ts'
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
 export { isFeedForward, isOf, ofPattern } from './rank-pattern.ts'

@@ -1,6 +1,6 @@
 /**
- * A model or an adapter as a GGUF file, which llama.cpp and what is built on it run: names and rows by the
- * architecture's row, tokenizer and chat template included.
+ * A model as a GGUF file, which llama.cpp and what is built on it run: names and rows by the architecture's row,
+ * tokenizer and chat template included.
  */
 import { basename } from 'node:path'
 import { dequantize, type Shape } from '@cairn-tune/ops'
@@ -9,7 +9,6 @@ import type { Checkpoint } from '../checkpoint.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
 import { decodeFloats } from '../float-values.ts'
 import { readModelText } from '../model-texts.ts'
-import { readAdapter } from '../peft-adapter.ts'
 import { layoutOf, readWeight } from '../quantized.ts'
 import { readTokenizerTexts } from '../tokenizer.ts'
 import {
@@ -23,7 +22,7 @@ import { configMetadata, llama3RopeOf, type ConfigToWrite } from './config-metad
 import { ROPE_DIVISORS, ropeDivisors } from './rope-scaling.ts'
 import { GGUF_TYPES, encodeGguf, type WrittenType } from './tensor-types.ts'
 import { vocabularyMetadata, vocabularyOf } from './tokenizer-vocabulary.ts'
-import { f32, text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
+import { text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
 
 /** How matrices are stored; vectors are f32 in every file. */
 export const GGUF_EXPORT_TYPES = ['as-stored', 'bf16', 'f16', 'q8_0'] as const
@@ -45,7 +44,12 @@ export type Exported = { tensors: number; notes: string[] }
 
 type Names = ReadonlyMap<string, WeightName>
 
-function namesOf({ architecture, config, model }: Pick<ModelToExport, 'architecture' | 'config' | 'model'>) {
+/** The architecture that a model is written as, and what its weights are called there. */
+export function namesOf({
+  architecture,
+  config,
+  model,
+}: Pick<ModelToExport, 'architecture' | 'config' | 'model'>) {
   const row = ARCHITECTURES.find(({ name }) => name === architecture)
   if (!row)
     throw new UnsupportedError(
@@ -57,7 +61,7 @@ function namesOf({ architecture, config, model }: Pick<ModelToExport, 'architect
 }
 
 /** Heads that a weight's rows belong to where they are permuted. */
-const headsOf = (config: ConfigToWrite, { permuted }: WeightName) =>
+export const headsOf = (config: ConfigToWrite, { permuted }: WeightName) =>
   permuted && (permuted === 'queries' ? config.num_attention_heads : config.num_key_value_heads)
 
 /** Writes a model; weights are read, permuted and written one at a time. */
@@ -174,7 +178,7 @@ function encode(path: string, name: string, type: WrittenType, values: Float32Ar
 }
 
 /** What llama.cpp calls a file by the type of most of its matrices. */
-const FILE_TYPES = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 } as const
+export const FILE_TYPES = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 } as const
 
 function fileType(tensors: readonly GgufTensorToWrite[]): number {
   const sizes = new Map<WrittenType, number>()
@@ -184,69 +188,4 @@ function fileType(tensors: readonly GgufTensorToWrite[]): number {
   }
   const [most] = [...sizes].toSorted(([, a], [, b]) => b - a)
   return FILE_TYPES[most?.[0] ?? 'F32']
-}
-
-const DOWN = '.lora_A.weight'
-
-/** Writes an adapter for the model that `given` describes; its matrices stay f32. */
-export async function exportGgufAdapter(
-  given: Omit<ModelToExport, 'theta'>,
-  directory: string,
-  output: string,
-): Promise<Exported> {
-  const { config, model, weights } = given
-  const { row, names } = namesOf(given)
-  const {
-    tensors: found,
-    scaleOf,
-    magnitudes,
-  } = await readAdapter(
-    directory,
-    weights.map(({ name }) => ({ name: name.replace(/\.weight$/, '') })),
-  )
-  if (magnitudes.length > 0)
-    throw new UnsupportedError(
-      `${directory}: llama.cpp has no DoRA; merge the adapter and write the merged model`,
-    )
-  const shapes = new Map(weights.map(({ name, shape }) => [name, shape]))
-  const first = found.find(({ name }) => name.endsWith(DOWN))
-  const alpha = first ? scaleOf(first.name.slice(0, -DOWN.length)) * first.shape[0] : 1
-  const tensors = found.map(({ name, shape, values }): GgufTensorToWrite => {
-    const [, linear = '', side] = /^(.*)\.lora_([AB])\.weight$/.exec(name) ?? []
-    const weight = `${linear}.weight`
-    const base = shapes.get(weight)
-    const named = names.get(weight)
-    if (!base || !named)
-      throw new InputError(
-        `${directory}: ${JSON.stringify(name)} is for no weight of ${model}; the adapter belongs to ` +
-          'another model',
-      )
-    const rank = shape[side === 'A' ? 0 : 1]
-    const wanted = side === 'A' ? [rank, base[1] ?? 0] : [base[0] ?? 0, rank]
-    if (wanted.some((size, i) => size !== shape[i]))
-      throw new InputError(
-        `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), and ${model} needs ` +
-          `(${wanted.join(', ')}); the adapter belongs to another model`,
-      )
-    // llama.cpp multiplies by one alpha for all, and divides by the rank of each.
-    const factor = (scaleOf(linear) * rank) / alpha
-    const bytes = encodeGguf('F32', side === 'A' || factor === 1 ? values : values.map(v => v * factor))
-    const heads = side === 'B' ? headsOf(config, named) : undefined
-    return {
-      name: `${named.gguf}.lora_${side === 'A' ? 'a' : 'b'}`,
-      type: 'F32',
-      shape,
-      bytes: heads === undefined ? bytes : permuteRows(bytes, shape[0], heads, false),
-    }
-  })
-  const metadata = {
-    'general.architecture': text(row.name),
-    'general.type': text('adapter'),
-    'general.name': text(basename(directory)),
-    'general.file_type': u32(FILE_TYPES.F32),
-    'adapter.type': text('lora'),
-    'adapter.lora.alpha': f32(alpha),
-  }
-  await writeGguf(output, { metadata, tensors })
-  return { tensors: tensors.length, notes: [] }
 }

@@ -1,0 +1,73 @@
+/** An adapter as a GGUF file, which llama.cpp loads beside its base. */
+import { basename } from 'node:path'
+import { InputError, UnsupportedError } from '../errors.ts'
+import { readAdapter } from '../peft-adapter.ts'
+import { permuteRows } from './architectures.ts'
+import { FILE_TYPES, headsOf, namesOf, type Exported, type ModelToExport } from './export-model.ts'
+import { encodeGguf } from './tensor-types.ts'
+import { f32, text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
+
+const DOWN = '.lora_A.weight'
+
+/** Writes an adapter for the model that `given` describes; its matrices stay f32. */
+export async function exportGgufAdapter(
+  given: Omit<ModelToExport, 'theta'>,
+  directory: string,
+  output: string,
+): Promise<Exported> {
+  const { config, model, weights } = given
+  const { row, names } = namesOf(given)
+  const {
+    tensors: found,
+    scaleOf,
+    magnitudes,
+  } = await readAdapter(
+    directory,
+    weights.map(({ name }) => ({ name: name.replace(/\.weight$/, '') })),
+  )
+  if (magnitudes.length > 0)
+    throw new UnsupportedError(
+      `${directory}: llama.cpp has no DoRA; merge the adapter and write the merged model`,
+    )
+  const shapes = new Map(weights.map(({ name, shape }) => [name, shape]))
+  const first = found.find(({ name }) => name.endsWith(DOWN))
+  const alpha = first ? scaleOf(first.name.slice(0, -DOWN.length)) * first.shape[0] : 1
+  const tensors = found.map(({ name, shape, values }): GgufTensorToWrite => {
+    const [, linear = '', side] = /^(.*)\.lora_([AB])\.weight$/.exec(name) ?? []
+    const weight = `${linear}.weight`
+    const base = shapes.get(weight)
+    const named = names.get(weight)
+    if (!base || !named)
+      throw new InputError(
+        `${directory}: ${JSON.stringify(name)} is for no weight of ${model}; the adapter belongs to ` +
+          'another model',
+      )
+    const rank = shape[side === 'A' ? 0 : 1]
+    const wanted = side === 'A' ? [rank, base[1] ?? 0] : [base[0] ?? 0, rank]
+    if (wanted.some((size, i) => size !== shape[i]))
+      throw new InputError(
+        `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), and ${model} needs ` +
+          `(${wanted.join(', ')}); the adapter belongs to another model`,
+      )
+    // llama.cpp multiplies by one alpha for all, and divides by the rank of each.
+    const factor = (scaleOf(linear) * rank) / alpha
+    const bytes = encodeGguf('F32', side === 'A' || factor === 1 ? values : values.map(v => v * factor))
+    const heads = side === 'B' ? headsOf(config, named) : undefined
+    return {
+      name: `${named.gguf}.lora_${side === 'A' ? 'a' : 'b'}`,
+      type: 'F32',
+      shape,
+      bytes: heads === undefined ? bytes : permuteRows(bytes, shape[0], heads, false),
+    }
+  })
+  const metadata = {
+    'general.architecture': text(row.name),
+    'general.type': text('adapter'),
+    'general.name': text(basename(directory)),
+    'general.file_type': u32(FILE_TYPES.F32),
+    'adapter.type': text('lora'),
+    'adapter.lora.alpha': f32(alpha),
+  }
+  await writeGguf(output, { metadata, tensors })
+  return { tensors: tensors.length, notes: [] }
+}
