@@ -1,6 +1,6 @@
 /**
- * `node judge_harmony.ts DIR`: the conversations that judge_harmony.py wrote, rendered by the model's template
- * as the server does it, in text and in ids.
+ * The conversations that judge_harmony.py wrote, rendered by the model's template as the server does it, in
+ * text and in ids: `node judge_harmony.ts DIR`.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * A model as a GGUF file, which llama.cpp and what is built on it run: names and rows by the architecture's row,
- * tokenizer and chat template included.
+ * A model as a GGUF file, which llama.cpp and what is built on it run: names and rows by the
+ * architecture's row, tokenizer and chat template included.
  */
 import { basename } from 'node:path'
 import { dequantize, type Shape } from '@cairn-tune/ops'
