@@ -43,13 +43,14 @@ export function createForms(
     (trie ??= createTokenTrie(Array.from({ length: vocabSize }, (_, token) => bytesOf(token))))
 
   function maskOf(machine: Machine, state: State): Int32Array {
-    const known = masks.get(state)
+    const near = machine.within(state, tokens().longest)
+    const known = masks.get(near)
     if (known) return known
-    const mask = tokens().allowed(machine, state)
+    const mask = tokens().allowed(machine, near)
     // Where nothing can go on, a token is drawn all the same; `accept` refuses it.
     if (state.accepts || mask.every(word => word === 0)) for (const token of endTokens) allow(mask, token)
     if (masks.size * mask.byteLength > MOST_MASK_BYTES) masks = new Map()
-    masks.set(state, mask)
+    masks.set(near, mask)
     return mask
   }
 

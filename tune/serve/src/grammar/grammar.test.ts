@@ -105,6 +105,46 @@ test('a mask has the tokens whose bytes may come next, and no others', () => {
   expect([end.accepts, tokensOf(trie.allowed(machine, end))]).toEqual([true, []])
 })
 
+const COUNTED = [
+  '"[ab]{6,9}"',
+  '(a|bb){5,}c',
+  '(ab?){0,7}',
+  '((a|b){2,6}c){2,5}',
+  '(a?b?){4,8}c',
+  'é{6}a{4,6}',
+]
+test.each(COUNTED)('a mask is the same when counts beyond its longest token are left out: %s', source => {
+  const words = ['a', 'b', 'c', 'é', '"', 'ab', 'bb', 'bc', 'ca', 'aab', 'aab"', 'aaaa', 'bbbc', 'éa', 'éé']
+  const trie = createTokenTrie(words.map(word => new TextEncoder().encode(word)))
+  expect(trie.longest).toBe(4)
+  const machine = machineOf(regexExpression(source, characters))
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: words.length - 1 }), { maxLength: 12 }), drawn => {
+      let state = machine.start
+      for (const token of drawn) {
+        const near = machine.within(state, trie.longest)
+        const mask = trie.allowed(machine, state)
+        expect([near.accepts, trie.allowed(machine, near)]).toEqual([state.accepts, mask])
+        if (((mask[0] ?? 0) & (1 << token)) === 0) continue
+        for (const byte of trie.bytesOf(token) ?? []) state = machine.step(state, byte) ?? state
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('a long string of counted characters has few masks', () => {
+  const machine = machineOf(regexExpression('[a-z]{900,1000}', characters))
+  const near = new Set()
+  let state = machine.start
+  for (let i = 0; i < 1000; i++) {
+    near.add(machine.within(state, 4))
+    state = machine.step(state, 97) ?? state
+  }
+  // Far from both bounds, near the lower one, between them, near the upper one.
+  expect(near.size).toBeLessThan(12)
+})
+
 test('a text with many readings is followed, up to a limit', () => {
   const nested = createMachine(parseEbnf('root ::= "x" root "y" | "x" root "z" | "w"'))
   expect(acceptsText(nested, `${'x'.repeat(9)}w${'yz'.repeat(4)}y`)).toBe(true)

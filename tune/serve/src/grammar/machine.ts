@@ -7,6 +7,7 @@ import { spend } from './budget.ts'
 import { checkGrammar, MOST_WAYS } from './check.ts'
 import { GrammarError, rule, type Expression, type Grammar } from './expression.ts'
 
+type Repeat = Extract<Expression, { kind: 'repeat' }>
 type Stack = { readonly id: number; readonly head: Expression; readonly tail: Stack | undefined }
 
 export type State = {
@@ -22,6 +23,11 @@ export type Machine = {
   readonly start: State
   /** The state after a byte; undefined where the grammar does not have it. */
   step(state: State, byte: number): State | null
+  /**
+   * A state that goes on alike for so many bytes, and is the same for all that differ only in counts beyond
+   * them: whether 3,000 or 2,999 characters must still come says nothing about the next token.
+   */
+  within(state: State, bytes: number): State
 }
 
 /** Words of memory for states and stacks, roughly; beyond them all are made anew as they are reached. */
@@ -37,6 +43,8 @@ export function createMachine(given: Grammar): Machine {
   /** States by what they were made of: most bytes of a character lead to the same one. */
   const ways = new Map<string, State>()
   const residuals = new Map<Expression, Map<string, Expression>>()
+  /** Of one number of bytes. */
+  let [rounded, near, nearBytes] = [new Map<Stack, Stack>(), new WeakMap<State, State>(), 0]
   let nextStack = 1
   let words = 0
 
@@ -52,10 +60,7 @@ export function createMachine(given: Grammar): Machine {
     return stack
   }
 
-  /** What a repetition still is after one of its turns. */
-  function afterTurn(e: Extract<Expression, { kind: 'repeat' }>): Expression | undefined {
-    const [least, most] = [Math.max(0, e.least - 1), e.most - 1]
-    if (most === 0) return undefined
+  function counted(e: Repeat, least: number, most: number): Expression {
     if (least === e.least && most === e.most) return e
     const known = residuals.get(e.of) ?? new Map<string, Expression>()
     residuals.set(e.of, known)
@@ -63,6 +68,26 @@ export function createMachine(given: Grammar): Machine {
     const residual = known.get(key) ?? { ...e, least, most }
     known.set(key, residual)
     return residual
+  }
+
+  /** What a repetition still is after one of its turns. */
+  const afterTurn = (e: Repeat): Expression | undefined =>
+    e.most === 1 ? undefined : counted(e, Math.max(0, e.least - 1), e.most - 1)
+
+  /** A turn takes a byte at least, or may be left out: no text of these bytes sees the difference. */
+  const roundCounts = (e: Expression, bytes: number): Expression =>
+    e.kind === 'repeat' ? counted(e, Math.min(e.least, bytes), e.most > bytes ? Infinity : e.most) : e
+
+  function roundStack(given: Stack, bytes: number): Stack {
+    const above: Stack[] = []
+    let below: Stack | undefined = given
+    for (; below && !rounded.has(below); below = below.tail) above.push(below)
+    let made = below && rounded.get(below)
+    for (const stack of above.toReversed()) {
+      made = push(roundCounts(stack.head, bytes), made)
+      rounded.set(stack, made)
+    }
+    return made ?? given
   }
 
   /** Throws where there are too many ways to read the text. */
@@ -123,7 +148,7 @@ export function createMachine(given: Grammar): Machine {
       // States that are in use stay valid: they hold their stacks themselves, but no longer each other.
       for (const known of states.values()) known.next.length = 0
       start.next.length = 0
-      for (const kept of [states, ways, stacks, ids, residuals]) kept.clear()
+      for (const kept of [states, ways, stacks, ids, residuals, rounded]) kept.clear()
       words = 0
     }
     const tails = state.stacks.flatMap(({ head, tail }) =>
@@ -142,6 +167,15 @@ export function createMachine(given: Grammar): Machine {
     step(state, byte) {
       const known = state.next[byte]
       return known === undefined ? makeNext(state, byte) : known
+    },
+    within(state, bytes) {
+      if (bytes !== nearBytes) [rounded, near, nearBytes] = [new Map(), new WeakMap(), bytes]
+      const known = near.get(state)
+      if (known) return known
+      const stacks = state.stacks.map(stack => roundStack(stack, bytes))
+      const found = stateOf(state.accepts ? [...stacks, undefined] : stacks)
+      near.set(state, found)
+      return found
     },
   }
 }

@@ -7,6 +7,8 @@ import type { Machine, State } from './machine.ts'
 export type TokenTrie = {
   /** Bytes of a token; undefined for one that is no text. */
   bytesOf(token: number): Uint8Array | undefined
+  /** Bytes of the longest token. */
+  readonly longest: number
   /** A bit for each token of the vocabulary: whether its bytes may come next. */
   allowed(machine: Machine, state: State): Int32Array
 }
@@ -54,6 +56,7 @@ export function createTokenTrie(texts: readonly (Uint8Array | undefined)[]): Tok
 
   return {
     bytesOf: token => texts[token],
+    longest: depth.reduce((most, level) => Math.max(most, level + 1), 0),
     allowed(machine, state) {
       const mask = new Int32Array(words)
       const path: State[] = [state]
