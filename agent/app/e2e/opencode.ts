@@ -59,8 +59,12 @@ writeFileSync(
   }),
 )
 
-const cairn = (...args: string[]) =>
-  spawn(process.execPath, [MAIN, ...args], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] })
+const cairn = (more: NodeJS.ProcessEnv, ...args: string[]) =>
+  spawn(process.execPath, [MAIN, ...args], {
+    cwd: dir,
+    env: { ...more, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
 
 async function play(url: string): Promise<{ events: SessionEvent[]; session: string; asked: number }> {
   const client = createClient({ baseUrl: url, token: () => localToken(dataDir) })
@@ -85,14 +89,15 @@ async function play(url: string): Promise<{ events: SessionEvent[]; session: str
   return { events, session: id, asked }
 }
 
-const install = cairn('code', 'install', 'opencode')
+// npm finds its certificates and its proxy in the environment.
+const install = cairn(process.env, 'code', 'install', 'opencode')
 const began = performance.now()
 if (process.env['CAIRN_OPENCODE_DATA'] === undefined) {
   const [code] = (await once(install, 'exit')) as [number]
   if (code !== 0) process.exit(1)
   process.stdout.write(`installed in ${((performance.now() - began) / 1000).toFixed(1)} s\n`)
 } else install.kill()
-const server = cairn('serve', '--json')
+const server = cairn({}, 'serve', '--json')
 try {
   const [line] = (await once(createInterface({ input: server.stdout }), 'line')) as [string]
   const { events, session, asked } = await play((JSON.parse(line) as { url: string }).url)

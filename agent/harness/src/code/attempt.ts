@@ -22,7 +22,8 @@ import type { AgentProcess } from './agent-process.ts'
 import { limitFlood } from './flood.ts'
 import { readFrames } from './frames.ts'
 
-const GREETING_MS = 10_000
+/** A program of 200 MB that nobody ran since the machine started takes more than ten seconds on busy cores. */
+const GREETING_MS = 30_000
 const MAX_FRAME = 16 * 2 ** 20
 /** How long an agent that was told to stop may take, and then its processes that were told to end. */
 const CANCEL_MS = 5000
@@ -62,7 +63,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
   })
   let unread: string | null = null
   const giveUp = (reason: string): void => {
-    unread = reason
+    unread ??= reason
     void agent.close()
   }
   const frames = readFrames(limitFlood(agent.stdout, clock, giveUp), giveUp)

@@ -53,7 +53,9 @@ export function readFrames(from: Readable, onGarbage: (reason: string) => void):
       done(null, frames.length === 0 ? undefined : Buffer.concat(frames))
     },
     flush(done) {
-      done(null, judge(Buffer.concat(partial)) ?? undefined)
+      // A line that its death cut off says nothing: the death does.
+      const line = Buffer.concat(partial)
+      done(null, isFrame(line.toString('utf8')) ? line : undefined)
     },
   })
   from.on('error', thrown => readable.destroy(thrown))

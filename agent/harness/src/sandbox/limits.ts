@@ -20,6 +20,12 @@ const countsProcesses = (uid = process.getuid?.() ?? 0, kernel: string = release
   return uid !== 0 && (major > 5 || (major === 5 && minor >= 14))
 }
 
+/** Node 24 reserves 575 MB of data before its first line runs, and uses 43 of them. */
+const RESERVED_MB = 640
+
+/** What a process may reserve: in a small box more than all of them together may use, or no engine starts. */
+const dataMb = (memory_mb: number): number => Math.max(memory_mb, Math.min(memory_mb + RESERVED_MB, 1280))
+
 /**
  * The command line that runs `argv` within its limits. Memory is limited as data (RLIMIT_DATA): address space
  * would count what is only reserved, and engines of JavaScript, WebAssembly and Java reserve many gigabytes.
@@ -31,7 +37,7 @@ export function limited(
 ): readonly string[] {
   const limits = {
     c: 0,
-    d: memory_mb * 1024,
+    d: dataMb(memory_mb) * 1024,
     f: mayGrowFiles ? file_mb * 1024 : 0,
     n: open_files,
     ...(countsApart && countsProcesses() ? { u: pids } : {}),

@@ -1,6 +1,7 @@
 /** One command that wants all of the machine: processes, memory, disk. Limits are small here, to be quick. */
 import { statSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { SandboxConfig } from '@cairn/protocol'
 import { describe, expect, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
@@ -67,6 +68,23 @@ describe.each(kinds)('%s', (kind, sandbox) => {
     )
     expect(held('open files', Number(output) > 10 && Number(output) <= 100)).toBe(true)
   })
+})
+
+test('Node starts in a box whose processes together may use less than it reserves', async () => {
+  const node = process.execPath
+  const box = (await boxed({ memory_mb: 128 })).open({
+    id: 'small',
+    workspace: makeContext().workspace,
+    binds: [{ from: node, to: node, writable: false }],
+    env: {},
+    network: 'none',
+    mayGrowFiles: true,
+  })
+  const running = box.spawn([node, '-e', 'console.log("it runs")'])
+  const said = Promise.all([text(running.stdout), text(running.stderr)])
+  const { exitCode } = await running.exited
+  expect([exitCode, ...(await said)]).toEqual([0, 'it runs\n', ''])
+  await box.close()
 })
 
 test('memory that is used as a disk has its bounds in the box', async () => {
