@@ -38,7 +38,8 @@ const STATE_WORDS = 300
 export function createMachine(given: Grammar): Machine {
   const { root, rules } = checkGrammar(given)
   const ids = new Map<Expression, number>()
-  const stacks = new Map<string, Stack>()
+  /** By head and tail: a number is found sooner than a text. */
+  const stacks = new Map<number, Stack>()
   const states = new Map<string, State>()
   /** States by what they were made of: most bytes of a character lead to the same one. */
   const ways = new Map<string, State>()
@@ -51,7 +52,7 @@ export function createMachine(given: Grammar): Machine {
   function push(head: Expression, tail: Stack | undefined): Stack {
     const id = ids.get(head) ?? ids.size
     ids.set(head, id)
-    const key = `${id} ${tail?.id ?? 0}`
+    const key = (tail?.id ?? 0) * MOST_WORDS + id
     const known = stacks.get(key)
     if (known) return known
     const stack = { id: nextStack++, head, tail }
