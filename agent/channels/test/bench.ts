@@ -33,6 +33,7 @@ export type Bench = {
   users: { ann: string; bob: string; root: string }
   /** Of the secrets of connections that are made on the page. */
   sealing: Sealing
+  workspacesDir: string
 }
 
 type Settings = NonNullable<ConfigInput['channels']>[string]
@@ -79,6 +80,7 @@ export async function makeBench(
     callback,
     users,
     sealing,
+    workspacesDir: workspaces,
     advance: ms => void (passed += ms),
     async start(given = store) {
       const channels = await startChannels({

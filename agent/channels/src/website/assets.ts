@@ -2,7 +2,15 @@
 import { readFileSync } from 'node:fs'
 
 const TYPES = { js: 'text/javascript', css: 'text/css', html: 'text/html' } as const
-const FILES = ['widget.js', 'frame.js', 'service.js', 'markdown.js', 'words.js', 'frame.css'] as const
+const FILES = [
+  'widget.js',
+  'frame.js',
+  'attach.js',
+  'service.js',
+  'markdown.js',
+  'words.js',
+  'frame.css',
+] as const
 
 const read = (name: string): string => readFileSync(new URL(`./static/${name}`, import.meta.url), 'utf8')
 const texts = new Map<string, string>(FILES.map(name => [name, read(name)]))

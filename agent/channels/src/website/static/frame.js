@@ -1,4 +1,5 @@
 // The chat in the frame: draws the records of the stream, sends what is typed.
+import { createAttaching } from './attach.js'
 import { element, markdown } from './markdown.js'
 import { createService } from './service.js'
 import { wordsOf } from './words.js'
@@ -20,6 +21,23 @@ send.textContent = words.send
 stop.textContent = words.stop
 $('accept').textContent = words.accept
 
+/** The field, and what stands beside it. */
+const letWrite = may => {
+  text.disabled = send.disabled = $('attach').disabled = !may
+}
+const attaching = createAttaching({
+  button: $('attach'),
+  input: $('file'),
+  list: $('files'),
+  words,
+  async send(file) {
+    let sent = null
+    await trying(async () => {
+      sent = await service.upload(file)
+    })
+    return sent
+  },
+})
 let following = new AbortController()
 /** The answer that is being written. */
 let pending = null
@@ -78,7 +96,8 @@ function writing(content, reset) {
 
 const DRAW = {
   'disclosure.presented': () => told !== null && add('note', told),
-  'user.message': ({ content }) => add('mine', content, words.you),
+  'user.message': ({ content, attachments = [] }) =>
+    add('mine', [content, ...attachments.map(file => `+ ${file.filename}`)].join('\n').trim(), words.you),
   'llm.delta': ({ content, reset }) => writing(content, reset),
   'llm.response': ({ message }) => {
     settle()
@@ -186,6 +205,7 @@ async function begin() {
   const { signal } = following
   pending = null
   asked.clear()
+  attaching.clear()
   log.replaceChildren()
   const begun = await trying(async () => {
     const { disclosure, require_confirm, confirmed } = await service.begin({
@@ -197,7 +217,7 @@ async function begin() {
     // Once accepted, it stands in the conversation, where it is the first thing.
     $('banner').hidden = told === null || confirmed
     const mayWrite = !require_confirm || confirmed
-    text.disabled = send.disabled = !mayWrite
+    letWrite(mayWrite)
     if (mayWrite) text.focus()
     else $('accept').focus()
   })
@@ -214,13 +234,17 @@ async function begin() {
 $('composer').addEventListener('submit', async event => {
   event.preventDefault()
   const content = text.value.trim()
-  if (content === '') return
+  const uploads = attaching.ids()
+  if (content === '' && uploads.length === 0) return
   send.disabled = true
+  // What is typed until the answer comes is the next message.
+  text.value = ''
   const isSent = await trying(() =>
-    /^\/(stop|cancel)$/i.test(content) ? service.stop() : service.say(content, crypto.randomUUID()),
+    /^\/(stop|cancel)$/i.test(content) ? service.stop() : service.say(content, uploads, crypto.randomUUID()),
   )
   send.disabled = false
-  if (isSent) text.value = ''
+  if (isSent) attaching.clear()
+  else text.value = [content, text.value].filter(part => part !== '').join('\n')
   text.focus()
 })
 text.addEventListener('keydown', event => {
@@ -234,7 +258,7 @@ $('accept').addEventListener('click', () =>
   trying(async () => {
     await service.confirm()
     $('banner').hidden = true
-    text.disabled = send.disabled = false
+    letWrite(true)
     text.focus()
   }),
 )

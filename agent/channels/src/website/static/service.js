@@ -5,7 +5,7 @@ export function createService(key) {
   let session = null
   let token = null
 
-  const call = async (path, { method = 'POST', body, headers = {}, signal } = {}) => {
+  const call = async (path, { method = 'POST', body, file, headers = {}, signal } = {}) => {
     const response = await fetch(`/v1/website/${path}`, {
       method,
       credentials: 'same-origin',
@@ -16,6 +16,7 @@ export function createService(key) {
         ...(token === null ? {} : { authorization: `Visitor ${token}` }),
         ...headers,
       },
+      ...(file === undefined ? {} : { body: file }),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     if (response.ok) return response
@@ -42,7 +43,9 @@ export function createService(key) {
       else await known.body.cancel()
       return session
     },
-    say: (content, id) => call(at('messages'), { body: { content }, headers: { 'idempotency-key': id } }),
+    say: (content, uploads, id) =>
+      call(at('messages'), { body: { content, uploads }, headers: { 'idempotency-key': id } }),
+    upload: async file => (await call(at(`uploads?name=${encodeURIComponent(file.name)}`), { file })).json(),
     answer: (callId, responses) =>
       call(at(`questions/${encodeURIComponent(callId)}/respond`), { body: { responses } }),
     stop: () => call(at('stop')),
