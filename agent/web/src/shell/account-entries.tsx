@@ -1,7 +1,7 @@
 /** The open menu of the account, and what it asks. Apart from its button: the first page has no menu open. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type RefObject, Suspense, lazy, useState } from 'react'
+import { type RefObject, useState } from 'react'
 import { client } from '../api.ts'
 import { canNotify } from '../inbox/notices.ts'
 import { toggleNotices } from '../inbox/toggle-notices.ts'
@@ -11,8 +11,8 @@ import { forgetLogs } from '../session/kept-logs.ts'
 import MenuPopover, { type MenuEntry } from '../ui/menu-popover.tsx'
 import { say } from '../ui/toasts.tsx'
 import { PasswordDialog } from '../password/password-dialog.tsx'
+import { LinkedAccountsDialog } from './linked-accounts-dialog.tsx'
 
-const LinkedAccountsDialog = lazy(() => import('./linked-accounts-dialog.tsx'))
 const ADMINISTRATION: MenuEntry = { id: 'admin', text: 'Administration', testId: 'open-admin' }
 const NOTICES: MenuEntry = { id: 'notices', text: 'Notifications on or off' }
 const ENTRIES: readonly MenuEntry[] = [
@@ -45,12 +45,7 @@ export default function AccountEntries({ button, onDone }: Props) {
       say(isOn ? 'This browser tells you what waits.' : 'Notifications are off in this browser.'),
   })
   if (asking === 'password') return <PasswordDialog onDone={onDone} />
-  if (asking === 'links')
-    return (
-      <Suspense fallback={null}>
-        <LinkedAccountsDialog onDone={onDone} />
-      </Suspense>
-    )
+  if (asking === 'links') return <LinkedAccountsDialog onDone={onDone} />
   const choose = (id: string) => {
     if (id === 'password' || id === 'links') return setAsking(id)
     onDone()

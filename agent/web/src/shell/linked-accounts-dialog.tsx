@@ -1,5 +1,6 @@
 /** The accounts of messaging channels that speak for the person who looks, and a code for another one. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { Button, Heading } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
@@ -7,9 +8,9 @@ import { ModalDialog } from '../ui/modal.tsx'
 
 const LINKS = ['channel-links']
 
-// React.lazy takes a default export only.
-export default function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
+export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
   const queries = useQueryClient()
+  const another = useRef<HTMLButtonElement>(null)
   const links = useQuery({
     queryKey: LINKS,
     queryFn: async ({ signal }) => (await client.call('listChannelLinks', { signal })).links,
@@ -22,7 +23,11 @@ export default function LinkedAccountsDialog({ onDone }: { onDone: () => void })
       await client.call('deleteChannelLink', { params: { link_id } })
     },
     meta: { showsError: true },
-    onSettled: () => queries.invalidateQueries({ queryKey: LINKS }),
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: LINKS })
+      // The button that had the focus is gone with its account.
+      another.current?.focus()
+    },
   })
   const failure = links.error ?? make.error ?? end.error
   return (
@@ -63,6 +68,7 @@ export default function LinkedAccountsDialog({ onDone }: { onDone: () => void })
           Close
         </Button>
         <Button
+          ref={another}
           className="button primary"
           isDisabled={make.isPending}
           onPress={() => make.mutate()}

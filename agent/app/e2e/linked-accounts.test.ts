@@ -1,0 +1,81 @@
+/** Somebody links an account of a messaging platform on the page, speaks through it, and unlinks it again. */
+import { startCallback } from '@cairn/channels/test/callback'
+import { SECRET, signed } from '@cairn/channels/test/signed'
+import { expect, onTestFinished, test } from 'vitest'
+import { createLooks } from './axe-look.ts'
+import { openBrowser, openPage } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { PATIENCE_MS } from './session.ts'
+
+const POLL = { timeout: PATIENCE_MS }
+const scenario = { rules: [{ when: { user: '^(.*)$' }, answer: { text: 'echo {{user.1}}' } }] }
+
+test(
+  'a code from the page links an account, whose messages are the person’s own until it is unlinked',
+  { timeout: 2 * PATIENCE_MS },
+  async () => {
+    const callback = await startCallback(SECRET)
+    onTestFinished(callback.close)
+    const hook = { platform: 'webhook', secret_env: 'HOOK', callback_url: callback.url, access: 'linked' }
+    const place = makePlace({ scenario, config: { agents: { greeter: {} }, channels: { hook } } })
+    place.env['HOOK'] = SECRET
+    const server = await startServer(place)
+    const { client } = server
+    const path = (await client.call('listChannels', {})).channels[0]?.webhook_path ?? 'none'
+    const send = async (text: string): Promise<void> => {
+      const { headers, raw } = signed({ text })
+      const { status } = await fetch(server.url + path, { method: 'POST', headers, body: Buffer.from(raw) })
+      expect(status).toBe(200)
+    }
+    const last = (): string | undefined => callback.seen().at(-1)?.text
+
+    const { page, troubles } = await openPage(await openBrowser())
+    await page.goto(server.loginUrl)
+    await page.waitForURL('**/sessions')
+    await page.getByTestId('account').first().click()
+    await page.getByTestId('open-links').click()
+    const dialog = page.getByRole('dialog', { name: 'Linked accounts' })
+    await dialog.getByText('None is linked.').waitFor()
+
+    // By keyboard: the code, and what is sent to the agent with it.
+    await page.getByTestId('make-link-code').focus()
+    await page.keyboard.press('Enter')
+    const told = await page.getByTestId('link-code').locator('code').textContent()
+    expect(told).toMatch(/^\/link [A-Z2-9]{4}-[A-Z2-9]{4}$/)
+    await send('hello')
+    await expect.poll(last, POLL).toContain('I only talk with people I know.')
+    await send(told ?? '')
+    await expect.poll(last, POLL).toContain('This account is linked to')
+    const linked = page.getByTestId('linked-accounts').getByRole('listitem')
+    await expect.poll(() => linked.allTextContents(), POLL).toEqual([expect.stringContaining('webhook')])
+    const { look, found } = createLooks(page, server.url)
+    await look('linked accounts, with one and a code')
+    expect(found, found.join('\n')).toEqual([])
+    await send('hello')
+    await expect.poll(last, POLL).toBe('echo hello')
+    const { sessions } = await client.call('listSessions', {})
+    expect(sessions).toMatchObject([{ channel: 'webhook', created_by: (await client.call('me', {})).id }])
+
+    // The code was good for one account.
+    await send(told ?? '')
+    await expect.poll(last, POLL).toContain('That code is not valid.')
+    await dialog.getByRole('button', { name: /^Unlink / }).click()
+    await dialog.getByText('None is linked.').waitFor()
+    const before = callback.seen().length
+    await send('hello again')
+    await send(told ?? '')
+    await expect.poll(last, POLL).toContain('That code is not valid.')
+    expect(
+      callback
+        .seen()
+        .slice(before)
+        .map(({ text }) => text),
+    ).not.toContain('echo hello again')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    // What lay below it can be reached again, for those who hear the page too.
+    await page.getByRole('main').first().waitFor()
+    expect(await page.locator('main:is([inert], [inert] *, [aria-hidden=true] *)').count()).toBe(0)
+    expect(troubles).toEqual([])
+  },
+)
