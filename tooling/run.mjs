@@ -129,6 +129,8 @@ const commands = {
   },
   /** By hand: needs `dovecot` in the path and a Python with aiosmtpd (CAIRN_JUDGE_PYTHON names it). */
   'judge:email': (...args) => run('agent/channels/test/email/judge.ts', ...args),
+  /** By hand: needs a Python with pywa (CAIRN_JUDGE_PYTHON names it). */
+  'judge:whatsapp': (...args) => run('agent/channels/test/whatsapp/judge.ts', ...args),
   /** The browser of a session: every death around a commit, and thousands of histories of who drives it. */
   'kills:browser': (...args) => {
     process.env.KILLS = 'all'

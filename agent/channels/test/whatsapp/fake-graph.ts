@@ -63,9 +63,14 @@ export async function startFakeGraph() {
     if (typeof fault === 'object') return fail(fault.status, fault.code ?? 1)
     if (!isWindowOpen && body.type !== 'template') return fail(400, 131047)
     const id = `wamid.${++count}`
+    const person = body.to ?? String(body['recipient'])
     sent.push({ ...body, id })
     if (fault === 'drop') return void res.destroy()
-    reply(200, { messaging_product: 'whatsapp', contacts: [{ wa_id: body.to }], messages: [{ id }] })
+    reply(200, {
+      messaging_product: 'whatsapp',
+      contacts: [{ input: person, wa_id: person, user_id: idOf(person) }],
+      messages: [{ id }],
+    })
   }
 
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -103,21 +108,27 @@ const notification = (value: Json): Json => ({
     },
   ],
 })
+export const idOf = (from: string): string => `US.${from}`
 /** A message of a person, of whatever type. */
 export const incoming = (from: string, message: Json, id = `wamid.in${++ids}`): Json =>
   notification({
-    contacts: [{ profile: { name: 'Ann' }, wa_id: from }],
-    messages: [{ from, id, timestamp: String(Math.floor(Date.now() / 1000)), ...message }],
+    // Each person has an id that only this business knows, beside their number or in its place.
+    contacts: [{ profile: { name: 'Ann' }, wa_id: from, user_id: idOf(from) }],
+    messages: [
+      { from, from_user_id: idOf(from), id, timestamp: String(Math.floor(Date.now() / 1000)), ...message },
+    ],
   })
 export const textFrom = (from: string, body: string): Json => incoming(from, { type: 'text', text: { body } })
 export const statusOf = ({ id, to, biz_opaque_callback_data }: Sent, status: string, code?: number): Json =>
   notification({
+    contacts: [{ wa_id: to, user_id: idOf(to) }],
     statuses: [
       {
         id,
         status,
         timestamp: String(Math.floor(Date.now() / 1000)),
         recipient_id: to,
+        recipient_user_id: idOf(to),
         biz_opaque_callback_data,
         ...(code === undefined ? {} : { errors: [{ code, title: 'Re-engagement message' }] }),
       },
