@@ -12,12 +12,12 @@ const OTHER = 'https://other.example'
 
 async function startSite(settings = {}) {
   const site = {
-    platform: 'website',
+    platform: 'website' as const,
     origins: [SITE],
-    access: 'open',
+    access: 'open' as const,
     agent: 'greeter',
     ...settings,
-  } as const
+  }
   const config = { disclosure: { level: 'basic', operator: 'Example Ltd' } } as const
   const bench = await makeBench('sqlite', {}, config, { only: { site } })
   const channels = await bench.start()
