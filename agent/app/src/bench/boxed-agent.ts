@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { client, methods, ndJsonStream } from '@agentclientprotocol/sdk'
 import { boxedAgents, chooseSandbox } from '@cairn/harness'
-import { Config } from '@cairn/protocol'
+import { Config, GovernanceConfig } from '@cairn/protocol'
 import { ownProgram } from '../serve/start-worker.ts'
 import type { Reading } from './table.ts'
 
@@ -39,7 +39,7 @@ export async function benchBoxedAgent(parent: string = tmpdir()): Promise<Readin
         model: 'bench/model',
         workspace,
         ask: [],
-        egress: config.agents['assistant']!.governance.egress,
+        egress: GovernanceConfig.parse({}).egress,
       })
       const connection = client({ name: 'bench' }).connect(
         ndJsonStream(
