@@ -13,6 +13,7 @@ import type { CodeRun as Row, Draft, RowChange } from '@cairn/log'
 import { asError, type EventData } from '@cairn/protocol'
 import { closeGates, codeRunProgress, findLiveRun } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
+import { touchedFiles } from '@cairn/workspace'
 import type { AgentSetup } from '../agent.ts'
 import type { Claimed } from '../turn/capability.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
@@ -35,6 +36,8 @@ export type Driven =
   | { how: 'draining' }
 
 const MOST_ATTEMPTS = 2
+/** So many changed files are named. */
+const MOST_FILES = 50
 const UNKNOWN = 'The run was interrupted and its outcome is unknown.'
 /** Tools of the built-in agent that change something. */
 const ASKING_TOOLS = ['write_file', 'edit_file', 'terminal']
@@ -122,6 +125,7 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedA
     message: mask(progress.finalMessage()),
     used: started.used(),
   })
+  const touched = () => touchedFiles(workspace, Date.parse(run.started_at), MOST_FILES)
   try {
     const end = await runAttempt({
       clock,
@@ -139,7 +143,7 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedA
       onUpdate: progress.take,
       onPermission: decisions.ask,
     })
-    return await endRun(deps, run, row, { end, ...(await said()) })
+    return await endRun(deps, run, row, { end, files: await touched(), ...(await said()) })
   } catch (thrown) {
     lease.signal.throwIfAborted()
     const why: unknown = control.signal.reason
@@ -148,7 +152,8 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedA
       await log.append(before, { rows: [{ do: 'code.move', run_id, state: 'parked' }] })
       return { how: why instanceof Parking ? 'parked' : 'draining' }
     }
-    return await endRun(deps, run, row, { error: asError(why ?? thrown).message, ...(await said()) })
+    const error = asError(why ?? thrown).message
+    return await endRun(deps, run, row, { error, files: await touched(), ...(await said()) })
   } finally {
     cancelLimit()
     silence()
@@ -187,13 +192,20 @@ function errorOf(end: Ended): string | null {
   }
 }
 
-type Ending = { end?: Ended; error?: string; before?: Draft[]; message?: string; used?: Used | null }
+type Ending = {
+  end?: Ended
+  error?: string
+  files?: string[]
+  before?: Draft[]
+  message?: string
+  used?: Used | null
+}
 
 async function endRun(
   { worker, claimed }: DriveDeps,
   run: CodeRun,
   row: Row,
-  { end, error, before = [], message = '', used = null }: Ending,
+  { end, error, files = [], before = [], message = '', used = null }: Ending,
 ): Promise<Driven> {
   const { run_id, agent, tool_call_id } = run
   return {
@@ -209,6 +221,7 @@ async function endRun(
       ...sumOf(row, used),
       ...(end?.how === 'answered' ? { stop_reason: end.response.stopReason } : {}),
       ...usageOf(used),
+      ...(files.length === 0 ? {} : { files_changed: files }),
       duration_seconds: Math.max(0, (worker.clock.now() - Date.parse(run.started_at)) / 1000),
     },
   }

@@ -1,4 +1,6 @@
 /** Runs of a coding agent from their command or call to their one result. */
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pauseSession, respondInbox, resumeSession, stopSession } from '@cairn/sessions'
 import type { SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
@@ -252,6 +254,23 @@ test.each([
     `the agent wrote a line that is no message of ACP, and was ended: ${JSON.stringify(line)}`,
   )
   expect(coder.live()).toBe(0)
+})
+
+test('the result names the files that changed since the run began, and not those of before', async () => {
+  const { stage, coder } = await scene()
+  await using _ = stage
+  const folder = join(stage.dir, 'workspaces', stage.session_id)
+  mkdirSync(join(folder, 'src', '.git'), { recursive: true })
+  for (const path of ['old.txt', 'src/kept.txt', 'src/again.txt']) writeFileSync(join(folder, path), 'before')
+  const began = statSync(join(folder, 'src/again.txt')).ctimeMs
+  await expect.poll(() => Date.now()).toBeGreaterThan(began + 10)
+  stage.start()
+  await stage.send('/code write new.txt\nwrite src/again.txt\nwrite src/.git/index\nsay done')
+  await stage.next('session.complete')
+  const events = await stage.events()
+  sound(events, coder)
+  expect(of(events, 'code.run_result')[0]!.data.files_changed).toEqual(['new.txt', 'src/again.txt'])
+  expect(of(events, 'llm.response')[0]!.data.message.content).toContain('Files changed: new.txt')
 })
 
 test('what an agent writes before its first message is passed over', async () => {

@@ -8,6 +8,7 @@
  *   tool <title>           a call of a tool, begun and done
  *   plan <a>|<b>           its plan
  *   ask <kind> <input>     asks for a permission, and does it (`did <input>`) or not (`left <input>`)
+ *   write <path>           a file of the workspace
  *   hang                   until it is cancelled
  *   deaf                   until its process is ended
  *   die                    its process ends
@@ -15,6 +16,8 @@
  *   mumble <text>          a line that is no message, and no answer
  *   end <stop reason>
  */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import {
   agent,
@@ -160,6 +163,9 @@ export function scriptedAgent({
             did.push(`${outcome.optionId === 'no' ? 'left' : 'did'} ${input.join(' ')}`)
             break
           }
+          case 'write':
+            writeFileSync(join(workspace, rest), 'written')
+            break
           case 'hang':
             await cancelled
             return 'cancelled'
