@@ -1,7 +1,7 @@
 /** What the service is constructed with, and what its parts share. */
 import type { LogStore } from '@cairn/log'
 import type { AnswerOf, Config } from '@cairn/protocol'
-import type { ConnectionDeps } from '@cairn/sessions'
+import type { ConnectionDeps, NoticeDeps } from '@cairn/sessions'
 import type { Registry } from 'prom-client'
 import type { Authenticator } from './auth/authenticate.ts'
 import type { SigningKey } from './auth/signing-key.ts'
@@ -56,6 +56,8 @@ export type ApiDeps = {
   probesOnly?: boolean
   /** What connections to channels are made with; absent: nobody makes any here. */
   connections?: Pick<ConnectionDeps, 'sealing' | 'urlProblem'>
+  /** What notices of people are sealed and judged with; absent: nobody chooses any here. */
+  notices?: Pick<NoticeDeps, 'sealing' | 'urlProblem'>
   /** Paths of others on this server. */
   mounts?: readonly Mount[]
   /** Folder of the built web UI. */

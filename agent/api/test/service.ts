@@ -59,7 +59,7 @@ export async function startService({
   config?: ConfigInput
   /** URL of a place for the store; absent: SQLite in the folder. */ postgres?: string
 } & Partial<
-  Pick<ApiDeps, 'tuning' | 'webRoot' | 'demo' | 'metrics' | 'harnessStats' | 'connections'>
+  Pick<ApiDeps, 'tuning' | 'webRoot' | 'demo' | 'metrics' | 'harnessStats' | 'connections' | 'notices'>
 > = {}): Promise<Service> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-api-'))
   // The clock of the service stands still unless a test moves it.

@@ -33,6 +33,7 @@ import { type Database, openStore, secretsOfDatabase } from './local/open-store.
 import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
 import { beginChannels } from './serve/begin-channels.ts'
+import { beginNotices } from './serve/begin-notices.ts'
 import { connectionPolicy } from './serve/connection-policy.ts'
 import { readVersion } from './version.ts'
 import { type StartedWorker, startWorker } from './serve/start-worker.ts'
@@ -98,6 +99,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const policy = connectionPolicy(config, env, dataDir)
   const mounts = await beginChannels({ ...options, ...policy, learnSecrets }, store, admin, report, parts)
+  const notices = beginNotices({ ...options, sealing: policy.sealing, redact }, store, admin, report, parts)
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
   let worker: StartedWorker | null = null
   const api = await createApi({
@@ -115,6 +117,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     metrics,
     mounts,
     connections: policy,
+    notices,
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
     browsers: () => worker?.browsers?.live ?? null,
     harnessStats: () => statsOf(worker, sandbox),
@@ -207,9 +210,9 @@ async function findSandbox(
   return sandbox
 }
 
-/** What MCP servers, channels and browsers are given that must reach no event and no log line. */
+/** What MCP servers, channels, browsers and notices are given that must reach no event and no log line. */
 function secretsOfConfig(
-  { mcp_servers, channels, browser }: EffectiveConfig['config'],
+  { mcp_servers, channels, browser, notices }: EffectiveConfig['config'],
   env: ServiceOptions['env'],
 ): string[] {
   const names = Object.values(mcp_servers).flatMap(server =>
@@ -219,6 +222,7 @@ function secretsOfConfig(
   )
   names.push(...Object.values(browser.secrets).map(({ value_env }) => value_env))
   if (browser.cdp !== null) names.push(browser.cdp.url_env)
+  if (notices.mail?.smtp.password_env !== undefined) names.push(notices.mail.smtp.password_env)
   return [...names.flatMap(name => env[name] ?? []), ...secretsOf(channels, env)]
 }
 

@@ -32,6 +32,15 @@ export type {
 export * from './channels.ts'
 export * from './channels-beside.ts'
 export * from './search/search-store.ts'
+export {
+  NOTICES,
+  type FreshNotice,
+  type Notice,
+  type NoticeSettings,
+  type NoticeSettled,
+  type NoticeStore,
+  type NoticeWay,
+} from './notices.ts'
 export { noticesOf } from './channel-store.ts'
 export {
   type FailedAttempt,

@@ -4,6 +4,7 @@ import { type BrowserStore, createBrowserStore } from './browsers.ts'
 import { CHANNEL_READS, CHANNEL_SQL, type ChannelStatement } from './channel-sql.ts'
 import { createChannelStore } from './channel-store.ts'
 import type { ChannelStore } from './channels.ts'
+import { createNoticeStore, type NoticeStore } from './notices.ts'
 import type { Db, Statement } from './sqlite-adapter.ts'
 import type { Request } from './writer-messages.ts'
 
@@ -27,12 +28,16 @@ function asking(db: Db, write: (request: Request) => Promise<unknown>): AskChann
       : ((await write({ do: 'channel', name, values })) as Record<string, unknown>[])
 }
 
-/** Channels and browsers, whose statements are asked for by name. */
+/** Channels, browsers and notices, whose statements are asked for by name. */
 export function createNamedStores(
   db: Db,
   now: () => number,
   write: (request: Request) => Promise<unknown>,
-): { channels: ChannelStore; browsers: BrowserStore } {
+): { channels: ChannelStore; browsers: BrowserStore; notices: NoticeStore } {
   const ask = asking(db, write)
-  return { channels: createChannelStore(ask, now), browsers: createBrowserStore(ask, now) }
+  return {
+    channels: createChannelStore(ask, now),
+    browsers: createBrowserStore(ask, now),
+    notices: createNoticeStore(ask, now),
+  }
 }

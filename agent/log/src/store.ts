@@ -23,6 +23,7 @@ import type { BrowserStore } from './browsers.ts'
 import type { ChannelStore } from './channels.ts'
 import type { ClaimRules } from './fair-claims.ts'
 import type { CoordinationStore } from './links.ts'
+import type { NoticeStore } from './notices.ts'
 import type { SearchStore } from './search/search-store.ts'
 import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
 
@@ -175,4 +176,5 @@ export interface LogStore {
   readonly channels: ChannelStore
   readonly search: SearchStore
   readonly browsers: BrowserStore
+  readonly notices: NoticeStore
 }

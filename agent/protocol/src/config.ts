@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { ChannelConfig, DisclosureConfig } from './channel-config.ts'
+import { noticesConfig } from './notices-config.ts'
 import { ResearchLevels } from './research.ts'
 
 const name = z
@@ -409,6 +410,7 @@ export const Config = z.strictObject({
     .describe('under which people reach the web UI: links in mails and notices begin with it'),
   disclosure: DisclosureConfig.prefault({}),
   channels: z.record(name, ChannelConfig).default({}).describe('messaging channels, by a name of yours'),
+  notices: noticesConfig(EgressConfig.prefault({}).describe('where webhooks of people may go')).prefault({}),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
   workspaces: z
     .string()

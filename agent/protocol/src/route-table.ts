@@ -108,6 +108,14 @@ const ROUTE_TABLE: Readonly<Record<RouteName, string>> = {
   dropDelivery: 'POST /admin/channels/{channel_id}/deliveries/{delivery_id}/drop user silent',
   listSenders: 'GET /admin/channels/{channel_id}/senders user',
   judgeSender: 'POST /admin/channels/{channel_id}/senders/{sender}/verdict user silent',
+  getNotices: 'GET /notices user',
+  chooseNotices: 'PATCH /notices user',
+  setNoticeWebhook: 'POST /notices/webhook user',
+  endNoticeWebhook: 'DELETE /notices/webhook user silent',
+  setNoticeMail: 'POST /notices/mail user',
+  confirmNoticeMail: 'POST /notices/mail/confirm user',
+  endNoticeMail: 'DELETE /notices/mail user silent',
+  testNotice: 'POST /notices/test user',
 }
 
 export type RouteLine = Pick<Route, 'path' | 'alias'> & { method: string; answers: boolean }

@@ -13,6 +13,7 @@ import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
 import { ADMIN_ROUTES } from './admin-routes.ts'
 import { BROWSER_ROUTES } from './browser-routes.ts'
 import { CHANNEL_ROUTES } from './channel-routes.ts'
+import { NOTICE_ROUTES } from './notice-routes.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
 import { SESSION_STATUSES } from './session-words.ts'
 import { SHARE_ROUTES } from './share-routes.ts'
@@ -723,6 +724,7 @@ export const ROUTES = {
   ...SCHEDULE_ROUTES,
   ...BROWSER_ROUTES,
   ...CHANNEL_ROUTES,
+  ...NOTICE_ROUTES,
 } as const satisfies Record<string, Route>
 
 export type RouteName = keyof typeof ROUTES

@@ -135,6 +135,18 @@ export { researchProblem, researchSettings } from './research-settings.ts'
 export { viewResearch } from './view-research.ts'
 export { researchConverged, researchDefined, researchHarvested } from './research-events.ts'
 export { findMission, shownMission, viewMission } from './view-mission.ts'
+export {
+  chooseNotices,
+  confirmNoticeMail,
+  isAsked,
+  type NoticeDeps,
+  openNoticeCode,
+  openNoticeSecret,
+  setNoticeMail,
+  setNoticeWebhook,
+  testNotice,
+  viewNotices,
+} from './notices.ts'
 export { readFolded } from './read-folded.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'

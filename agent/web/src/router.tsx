@@ -99,6 +99,11 @@ const inbox = createRoute({
   path: '/inbox',
   component: lazyRouteComponent(() => import('./inbox/inbox-page.tsx'), 'InboxPage'),
 })
+const notices = createRoute({
+  getParentRoute: () => shell,
+  path: '/notices',
+  component: lazyRouteComponent(() => import('./notices/notices-page.tsx'), 'NoticesPage'),
+})
 const missions = createRoute({
   getParentRoute: () => shell,
   path: '/missions',
@@ -160,6 +165,7 @@ const tree = root.addChildren([
     sessions,
     session.addChildren([chat, workers, browser, events]),
     inbox,
+    notices,
     missions,
     mission,
     schedules,

@@ -23,6 +23,7 @@ import { getBoard } from './board.ts'
 import * as browser from './browser.ts'
 import * as connections from './channel-connections.ts'
 import * as channels from './channels.ts'
+import * as notices from './notices.ts'
 import * as schedules from './schedules.ts'
 import * as shares from './shares.ts'
 import * as search from './search.ts'
@@ -104,4 +105,5 @@ export const HANDLERS: Handlers = {
   ...usage,
   ...channels,
   ...connections,
+  ...notices,
 }

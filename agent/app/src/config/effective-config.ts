@@ -115,12 +115,18 @@ function checkNames(config: Config): string[] {
 
 /** What used to open the inside must not stop doing so in silence. */
 function checkEgress(config: Config): string[] {
-  return Object.entries(config.agents).flatMap(([name, { governance }]) =>
-    governance.egress.allow
+  const lists = [
+    ...Object.entries(config.agents).map(
+      ([name, { governance }]) => [`agents.${name}.governance.egress`, governance.egress] as const,
+    ),
+    ['notices.egress', config.notices.egress] as const,
+  ]
+  return lists.flatMap(([path, { allow }]) =>
+    allow
       .filter(isInternalHost)
       .map(
         host =>
-          `agents.${name}.governance.egress.allow: "${host}" is an internal address; allow opens names ` +
+          `${path}.allow: "${host}" is an internal address; allow opens names ` +
           'only, write it under egress.internal',
       ),
   )
@@ -150,6 +156,8 @@ function checkEnvironment(
     if (provider !== undefined && 'api_key_env' in provider && provider.api_key_env !== undefined)
       require(`models.providers.${name}.api_key_env`, provider.api_key_env)
   }
+  const mail = config.notices.mail?.smtp.password_env
+  if (mail !== undefined) require('notices.mail.smtp.password_env', mail)
   for (const [name, server] of Object.entries(config.mcp_servers)) {
     if ('url' in server)
       for (const [header, variable] of Object.entries(server.headers_env))

@@ -1,6 +1,5 @@
 /** Mail: a mailbox or a webhook in, SMTP out. docs/channels/email.md says what an operator does. */
-import { AppError, type ImapServer, type SmtpServer } from '@cairn/protocol'
-import { createTransport } from 'nodemailer'
+import { AppError, type ImapServer } from '@cairn/protocol'
 import { Webhook as Signatures, WebhookVerificationError } from 'standardwebhooks'
 import { type Adapter, type Call, type FileRef, type Inbound, type Part, SendFailed } from '../adapter.ts'
 import { composeMail } from './compose.ts'
@@ -17,10 +16,9 @@ import {
 import { bytesOf, join, type MailTarget, parseMail, readMail, type Self, targetFor } from './parse.ts'
 import { isAddress } from './people.ts'
 import { createTokens } from './reply-token.ts'
+import { openTransport, type Smtp } from './transport.ts'
 
 const HOUR_MS = 60 * 60_000
-const CONNECT_MS = 15_000
-const ANSWER_MS = 60_000
 
 export type EmailOptions = {
   connectionId: string
@@ -30,7 +28,7 @@ export type EmailOptions = {
   /** Null: mails come over the webhook. */
   imap: (ImapServer & { password: string }) | null
   webhookSecret: string | null
-  smtp: SmtpServer & { password: string | null }
+  smtp: Smtp
   authservId: string | null
   tokens: { address: string; secret: string } | null
   perSecond: number
@@ -44,7 +42,7 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     options.tokens === null ? null : createTokens(options.tokens.address, options.tokens.secret, connectionId)
   const self: Self = { address, authservId, tokens }
   const mailbox: MailboxOptions | null = imap === null ? null : { ...imap, now }
-  const transport = createTransport(transportOptions(options.smtp))
+  const transport = openTransport(options.smtp)
   const sender = {
     name,
     address,
@@ -100,18 +98,6 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     }
   }
 }
-
-const transportOptions = ({ host, port, security, user, password }: EmailOptions['smtp']) => ({
-  host,
-  port: port ?? (security === 'tls' ? 465 : 587),
-  secure: security === 'tls',
-  requireTLS: security === 'starttls',
-  ignoreTLS: security === 'none',
-  ...(user === undefined || password === null ? {} : { auth: { user, pass: password } }),
-  connectionTimeout: CONNECT_MS,
-  greetingTimeout: CONNECT_MS,
-  socketTimeout: ANSWER_MS,
-})
 
 const parseFetched = ({ raw, at, place, tooLarge }: Fetched, self: Self): Promise<Inbound> =>
   parseMail(

@@ -18,7 +18,9 @@ export const resolveBySystem: ResolveHost = host =>
   )
 
 /** A rule of egress, not a failure of the network, is why there is no connection. */
-export class RefusedAddress extends Error {}
+export class RefusedAddress extends Error {
+  override readonly name = 'RefusedAddress'
+}
 
 /** The addresses a connection to `host` may use; rejects when one of them must not be reached. */
 async function judgedAddresses(

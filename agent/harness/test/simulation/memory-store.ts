@@ -302,6 +302,9 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       getUser: () => read(() => null),
       getServiceAccount: () => read(() => null),
     },
+    get notices() {
+      return never('notices')()
+    },
     get search() {
       return never('search')()
     },

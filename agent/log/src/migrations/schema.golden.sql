@@ -293,6 +293,36 @@ CREATE TABLE missions (
   ended_at INTEGER                     -- NULL while it is not over
 ) STRICT;
 
+CREATE TABLE notice_settings (
+  user_id TEXT PRIMARY KEY,
+  org_id TEXT NOT NULL,
+  scope TEXT NOT NULL,                 -- own, org
+  kinds TEXT NOT NULL,                 -- JSON
+  after_ms INTEGER NOT NULL,
+  webhook_url TEXT,
+  webhook_secret TEXT,                 -- encrypted
+  webhook_since INTEGER,
+  mail_address TEXT,
+  mail_since INTEGER,                  -- NULL until the address is confirmed
+  mail_code TEXT,                      -- encrypted
+  mail_code_until INTEGER,
+  mail_tries INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE notices (
+  id TEXT PRIMARY KEY,
+  user_id TEXT NOT NULL,
+  way TEXT NOT NULL,                   -- webhook, mail
+  about TEXT NOT NULL,                 -- an inbox item, or what a person asked for
+  state TEXT NOT NULL,                 -- due, sending, sent, dead, withdrawn
+  attempts INTEGER NOT NULL DEFAULT 0,
+  next_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  error TEXT,
+  UNIQUE (user_id, way, about)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE organisations (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -491,6 +521,8 @@ CREATE INDEX inbox_by_org ON inbox_items (org_id, seq);
 
 CREATE INDEX inbox_by_session ON inbox_items (session_id, seq);
 
+CREATE INDEX inbox_open_by_org ON inbox_items (org_id, created_at) WHERE status = 'pending';
+
 CREATE INDEX inbox_pending ON inbox_items (session_key) WHERE status = 'pending';
 
 CREATE INDEX links_by_parent ON links (parent_id, opened_at);
@@ -504,6 +536,12 @@ CREATE INDEX missions_of_creator ON missions (org_id, created_by, key);
 CREATE INDEX missions_of_org ON missions (org_id, key);
 
 CREATE UNIQUE INDEX missions_under_way ON missions (session_id) WHERE ended_at IS NULL;
+
+CREATE INDEX notice_settings_by_org ON notice_settings (org_id);
+
+CREATE INDEX notices_by_user ON notices (user_id, created_at);
+
+CREATE INDEX notices_due ON notices (next_at) WHERE state IN ('due', 'sending');
 
 CREATE INDEX schedules_by_org ON schedules (org_id, created_at);
 

@@ -4,19 +4,24 @@ import { CHANNEL_READS } from '../channel-sql.ts'
 import { type BrowserStore, createBrowserStore } from '../browsers.ts'
 import { channelStatement, createChannelStore } from '../channel-store.ts'
 import type { ChannelStore } from '../channels.ts'
+import { createNoticeStore, type NoticeStore } from '../notices.ts'
 import type { Database } from './connections.ts'
 
-/** Channels and browsers, whose statements are asked for by name. */
+/** Channels, browsers and notices, whose statements are asked for by name. */
 export function createNamedStores(
   db: Database,
   now: () => number,
   readOnly: boolean,
-): { channels: ChannelStore; browsers: BrowserStore } {
+): { channels: ChannelStore; browsers: BrowserStore; notices: NoticeStore } {
   const ask: AskChannel = (name, values) => {
     const repeatable = CHANNEL_READS.has(name)
     return readOnly && !repeatable
       ? Promise.reject(new Error('[postgres store] it was opened for reading only'))
       : db.query(channelStatement(name), values, { repeatable })
   }
-  return { channels: createChannelStore(ask, now), browsers: createBrowserStore(ask, now) }
+  return {
+    channels: createChannelStore(ask, now),
+    browsers: createBrowserStore(ask, now),
+    notices: createNoticeStore(ask, now),
+  }
 }

@@ -6,7 +6,7 @@ import type { AnswerOf, BodyOf } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { accountsQuery } from './admin-queries.ts'
-import { ShownOnce } from './shown-once.tsx'
+import { ShownOnce } from '../ui/shown-once.tsx'
 
 type Account = AnswerOf<'listServiceAccounts'>['service_accounts'][number]
 

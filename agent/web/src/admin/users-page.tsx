@@ -7,7 +7,7 @@ import { client, describeError } from '../api.ts'
 import { meQuery } from '../queries.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { usersQuery } from './admin-queries.ts'
-import { ShownOnce } from './shown-once.tsx'
+import { ShownOnce } from '../ui/shown-once.tsx'
 
 type User = AnswerOf<'listUsers'>['users'][number]
 type Link = { email: string; url: string }

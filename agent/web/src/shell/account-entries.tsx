@@ -3,19 +3,16 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type RefObject, useState } from 'react'
 import { client } from '../api.ts'
-import { canNotify } from '../inbox/notices.ts'
-import { toggleNotices } from '../inbox/toggle-notices.ts'
 import { noteIn } from '../login/was-in.ts'
 import { aboutQuery, meQuery } from '../queries.ts'
 import { forgetLogs } from '../session/kept-logs.ts'
 import MenuPopover, { type MenuEntry } from '../ui/menu-popover.tsx'
-import { say } from '../ui/toasts.tsx'
 import { PasswordDialog } from '../password/password-dialog.tsx'
 import { LinkedAccountsDialog } from './linked-accounts-dialog.tsx'
 
 const ADMINISTRATION: MenuEntry = { id: 'admin', text: 'Administration', testId: 'open-admin' }
-const NOTICES: MenuEntry = { id: 'notices', text: 'Notifications on or off' }
 const ENTRIES: readonly MenuEntry[] = [
+  { id: 'notices', text: 'Notices …', testId: 'open-notices' },
   { id: 'links', text: 'Linked accounts …', testId: 'open-links' },
   { id: 'password', text: 'Set a password …' },
   { id: 'logout', text: 'Log out', testId: 'logout' },
@@ -39,19 +36,13 @@ export default function AccountEntries({ button, onDone }: Props) {
       queries.clear()
     },
   })
-  const notify = useMutation({
-    mutationFn: toggleNotices,
-    onSuccess: isOn =>
-      say(isOn ? 'This browser tells you what waits.' : 'Notifications are off in this browser.'),
-  })
   if (asking === 'password') return <PasswordDialog onDone={onDone} />
   if (asking === 'links') return <LinkedAccountsDialog onDone={onDone} />
   const choose = (id: string) => {
     if (id === 'password' || id === 'links') return setAsking(id)
     onDone()
     if (id === 'logout') logout.mutate()
-    else if (id === 'admin') void navigate({ to: '/admin' })
-    else notify.mutate()
+    else void navigate({ to: id === 'admin' ? '/admin' : '/notices' })
   }
   const head = (
     <>
@@ -63,11 +54,7 @@ export default function AccountEntries({ button, onDone }: Props) {
       <p className="account-name faint">{about?.sandbox.summary}</p>
     </>
   )
-  const entries = [
-    ...(me?.admin === true ? [ADMINISTRATION] : []),
-    ...(canNotify() ? [NOTICES] : []),
-    ...ENTRIES,
-  ]
+  const entries = [...(me?.admin === true ? [ADMINISTRATION] : []), ...ENTRIES]
   return (
     <MenuPopover
       menu={{ label: 'Account', entries, head, onChoose: choose }}

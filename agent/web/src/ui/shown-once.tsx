@@ -1,8 +1,9 @@
 /** A secret that the server told once and does not know any more: to be copied now. */
 import { Button } from 'react-aria-components'
-import { CheckIcon } from '../ui/icons.tsx'
-import { CopyIcon } from '../ui/page-icons.tsx'
+import { CheckIcon } from './icons.tsx'
+import { CopyIcon } from './page-icons.tsx'
 import { useState } from 'react'
+import './shown-once.css'
 
 export function ShownOnce({ what, secret, onDone }: { what: string; secret: string; onDone: () => void }) {
   const [isCopied, setCopied] = useState(false)
@@ -11,7 +12,7 @@ export function ShownOnce({ what, secret, onDone }: { what: string; secret: stri
     setCopied(true)
   }
   return (
-    <div className="admin-once" role="status" data-testid="shown-once">
+    <div className="shown-once" role="status" data-testid="shown-once">
       <p>{what} It is shown this once.</p>
       <code className="mono">{secret}</code>
       <div className="actions">

@@ -1,0 +1,54 @@
+/** Starts what tells people of their inbox, and says what their settings are sealed and judged with. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { openWays, startInboxNotices } from '@cairn/channels'
+import { hostOf, isNamedInternal, urlProblem } from '@cairn/harness/egress'
+import { guardedFetch } from '@cairn/harness/guarded-fetch'
+import type { LogStore, Redact, UserRow } from '@cairn/log'
+import type { NoticeDeps, Sealing } from '@cairn/sessions'
+import type { ServiceOptions } from '../main.ts'
+
+type Given = Pick<ServiceOptions, 'role' | 'config' | 'env'> & { sealing: Sealing; redact: Redact }
+type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
+
+export function beginNotices(
+  { role, config: { notices, public_url }, env, sealing, redact }: Given,
+  store: LogStore,
+  admin: UserRow,
+  report: Report,
+  parts: AsyncDisposableStack,
+): Pick<NoticeDeps, 'sealing' | 'urlProblem'> {
+  const { egress, mail } = notices
+  const mailing =
+    mail === undefined
+      ? null
+      : {
+          ...mail,
+          smtp: { ...mail.smtp, password: env[mail.smtp.password_env ?? ''] ?? null },
+        }
+  if (role !== 'worker') {
+    const running = startInboxNotices({
+      store,
+      ways: openWays(guardedFetch(egress), mailing, Date.now),
+      sealing,
+      redact,
+      publicUrl: public_url ?? null,
+      org_id: admin.org_id,
+      holder: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
+      newId: randomUUID,
+      now: Date.now,
+      random: Math.random,
+      report,
+    })
+    parts.defer(() => running.stop())
+  }
+  return {
+    sealing,
+    urlProblem(url) {
+      const { protocol } = new URL(url)
+      if (protocol !== 'https:' && !isNamedInternal(hostOf(new URL(url)), egress))
+        return 'must be an https URL, or of a host that notices.egress.internal names'
+      return urlProblem(url, egress)
+    },
+  }
+}

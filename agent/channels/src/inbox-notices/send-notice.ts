@@ -1,0 +1,149 @@
+/**
+ * One notice: whether it is still due, the one call, and what becomes of it. Its row is on disk before the
+ * call and settled after it, so one that is found `sending` was left by a process that died: it is sent again
+ * under the same id.
+ */
+import type { LogStore, Notice, NoticeSettings, NoticeWay, Redact } from '@cairn/log'
+import {
+  isAsked,
+  mayAccess,
+  openNoticeCode,
+  openNoticeSecret,
+  type Sealing,
+  shownItem,
+} from '@cairn/sessions'
+import { SendFailed } from '../adapter.ts'
+import { codeLetter, dataOf, type Letter, letterOf, type NoticeBody, testLetter } from './text.ts'
+import type { Ways } from './ways.ts'
+
+export type NoticeDeps = {
+  store: Pick<LogStore, 'notices' | 'channels' | 'getInboxItem' | 'accounts'>
+  ways: Ways
+  sealing: Sealing
+  redact: Redact
+  publicUrl: string | null
+  /** Epoch milliseconds. */
+  now: () => number
+  /** In [0, 1): jitter. */
+  random: () => number
+  report: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
+}
+
+/** `docs/notices.md` promises both. */
+export const MOST_ATTEMPTS = 8
+const MOST_AN_HOUR = 30
+const HOUR_MS = 60 * 60_000
+const FIRST_MS = 10_000
+const LONGEST_MS = 2 * HOUR_MS
+
+/** Before the next attempt: 10 s, 30 s, 90 s, … up to two hours, a quarter more or less. */
+export const noticeBackoffMs = (attempts: number, random: number): number =>
+  Math.round(Math.min(LONGEST_MS, FIRST_MS * 3 ** (attempts - 1)) * (0.75 + random / 2))
+
+/** What is sent, once everything has been looked up; or why nothing is. */
+type Ready = { send: () => Promise<void> } | { withdrawn: string } | { dead: string }
+
+export async function sendNotice(deps: NoticeDeps, notice: Notice, epoch: number): Promise<void> {
+  const { store, now, random, report } = deps
+  const { notices } = store
+  const settle = (settled: Parameters<typeof notices.settle>[1]) => notices.settle(notice.id, settled, epoch)
+  const ready = await prepare(deps, notice)
+  if ('withdrawn' in ready) return void (await settle({ state: 'withdrawn', error: ready.withdrawn }))
+  if ('dead' in ready) return void (await settle({ state: 'dead', error: ready.dead }))
+  // A process that died with each attempt made them all the same.
+  if (notice.attempts >= MOST_ATTEMPTS)
+    return void (await settle({
+      state: 'dead',
+      error: notice.error ?? 'it is not known whether it was taken',
+    }))
+  const { count, oldest } = await notices.sent(notice.user_id, notice.way, HOUR_MS)
+  if (count >= MOST_AN_HOUR)
+    return void (await settle({
+      state: 'due',
+      next_at: (oldest ?? now()) + HOUR_MS,
+      error: `${MOST_AN_HOUR} went out within the hour`,
+    }))
+  if (!(await notices.begin(notice, epoch))) return
+  try {
+    await ready.send()
+  } catch (thrown) {
+    if (!(thrown instanceof SendFailed)) throw thrown
+    const attempts = notice.attempts + 1
+    const isOver = attempts >= MOST_ATTEMPTS || thrown.failure === 'permanent' || thrown.failure === 'gone'
+    report('warn', 'a notice was not delivered', {
+      notice: notice.id,
+      way: notice.way,
+      error: thrown.message,
+    })
+    await settle({
+      state: isOver ? 'dead' : 'due',
+      next_at: now() + (thrown.afterMs ?? noticeBackoffMs(attempts, random())),
+      error: thrown.message,
+    })
+    return
+  }
+  await settle({ state: 'sent' })
+}
+
+async function prepare(deps: NoticeDeps, notice: Notice): Promise<Ready> {
+  const { store } = deps
+  const settings = await store.notices.settings(notice.user_id)
+  const user = await store.accounts.getUser(notice.user_id)
+  if (settings === null || user === null || user.disabled_at !== null)
+    return { withdrawn: 'the account is gone' }
+  if (notice.about.startsWith('code:')) return prepareCode(deps, notice, settings)
+  if (!isOn(settings, notice.way)) return { withdrawn: `the ${notice.way} was turned off` }
+  if (isAsked(notice.about))
+    return address(deps, notice, settings, {
+      body: { type: 'notice.test', timestamp: new Date(notice.created_at).toISOString(), data: {} },
+      letter: testLetter,
+    })
+  const item = await store.getInboxItem(notice.about)
+  const { id, org_id, admin, name, email } = user
+  // Who may not see it any more is told nothing of it.
+  if (item === null || !mayAccess({ kind: 'user', id, org_id, admin, name, email }, item))
+    return { withdrawn: 'the item is not theirs' }
+  if (item.status !== 'pending') return { withdrawn: 'answered before it was sent' }
+  // A rule that is newer than the log finds what was stored before it.
+  const data = JSON.parse(deps.redact(JSON.stringify(dataOf(shownItem(item), deps.publicUrl)))) as ReturnType<
+    typeof dataOf
+  >
+  return address(deps, notice, settings, {
+    body: { type: 'inbox.item_raised', timestamp: item.created_at, data },
+    letter: letterOf(data, deps.publicUrl),
+  })
+}
+
+const isOn = ({ webhook_since, mail_since }: NoticeSettings, way: NoticeWay): boolean =>
+  (way === 'webhook' ? webhook_since : mail_since) !== null
+
+function prepareCode(
+  { ways: { mail }, sealing }: NoticeDeps,
+  { id }: Notice,
+  settings: NoticeSettings,
+): Ready {
+  const code = openNoticeCode(sealing, settings)
+  const to = settings.mail_address
+  if (code === null || to === null) return { withdrawn: 'another code was asked for, or none is' }
+  return mail === null ? NO_MAIL : { send: () => mail(id, to, codeLetter(code)) }
+}
+
+const NO_MAIL: Ready = { dead: 'this server sends no mails any more' }
+
+function address(
+  { ways, sealing }: NoticeDeps,
+  { id, way }: Notice,
+  settings: NoticeSettings,
+  { body, letter }: { body: NoticeBody; letter: Letter },
+): Ready {
+  if (way === 'mail') {
+    const { mail } = ways
+    const to = settings.mail_address
+    return mail === null || to === null ? NO_MAIL : { send: () => mail(id, to, letter) }
+  }
+  const secret = openNoticeSecret(sealing, settings)
+  const url = settings.webhook_url
+  if (secret === null || url === null)
+    return { dead: 'its secret was sealed with another key (CAIRN_SECRETS_KEY): set the webhook anew' }
+  return { send: () => ways.call(id, { url, secret }, body) }
+}

@@ -1,0 +1,83 @@
+/**
+ * Tells people what waits in their inbox. What is due is derived: an open item, a person who wants to be told
+ * of its kind, and no notice of it yet. So nothing is lost with a process, and nothing is planned twice. Of
+ * several processes the one with the lease sends.
+ */
+import { type LogStore, NOTICES } from '@cairn/log'
+import { createSideBySide } from '../side-by-side.ts'
+import { type NoticeDeps, sendNotice } from './send-notice.ts'
+
+const LOOK_MS = 2_000
+const TTL_MS = 60_000
+const AT_ONCE = 100
+const KEEP_MS = 30 * 24 * 60 * 60_000
+const PRUNE_EVERY_MS = 60 * 60_000
+
+export type InboxNoticesOptions = NoticeDeps & {
+  store: NoticeDeps['store'] & Pick<LogStore, 'watchInbox'>
+  /** Whose items are heard of at once; those of others by the next look. */
+  org_id: string
+  holder: string
+  newId: () => string
+  /** How often what nobody told is looked for; tests shorten it. */
+  lookMs?: number
+}
+
+export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promise<void> } {
+  const { store, holder, newId, report, lookMs = LOOK_MS } = options
+  const { notices, channels } = store
+  const onError = (error: unknown): void =>
+    report('error', 'notices could not be sent', { error: String(error) })
+  /** One of a person and way at a time. */
+  const sending = createSideBySide(onError)
+  const acquire = (): Promise<number | null> => channels.acquire(NOTICES, 'deliver', holder, TTL_MS)
+  let pruneAt = 0
+  let isStopped = false
+  let looking: Promise<void> = Promise.resolve()
+  let isAsked = false
+
+  async function lookOnce(): Promise<void> {
+    const fresh = await notices.fresh(AT_ONCE)
+    const due = await notices.due(AT_ONCE)
+    // Without anything to do nobody takes the lease: it would be a write.
+    if (isStopped || (fresh.length === 0 && due.length === 0)) return
+    if ((await acquire()) === null) return
+    for (const { item_id, user_id, way, due_at } of fresh)
+      await notices.plan({ id: newId(), user_id, way, about: item_id, next_at: due_at })
+    for (const notice of fresh.length === 0 ? due : await notices.due(AT_ONCE))
+      sending.begin(`${notice.user_id} ${notice.way}`, async () => {
+        const epoch = await acquire()
+        if (epoch === null || isStopped) return
+        await sendNotice(options, notice, epoch)
+        look()
+      })
+    if (performance.now() < pruneAt) return
+    pruneAt = performance.now() + PRUNE_EVERY_MS
+    await notices.prune(KEEP_MS)
+  }
+  /** Looks that are asked for while one runs are one. */
+  function look(): void {
+    if (isAsked || isStopped) return
+    isAsked = true
+    looking = looking
+      .then(() => {
+        isAsked = false
+        return lookOnce()
+      })
+      .catch(onError)
+  }
+  const unwatch = store.watchInbox(options.org_id, look)
+  const timer = setInterval(look, lookMs)
+  timer.unref()
+  look()
+  return {
+    async stop() {
+      isStopped = true
+      unwatch()
+      clearInterval(timer)
+      await looking
+      await sending.idle()
+      await channels.release(NOTICES, 'deliver', holder).catch(onError)
+    },
+  }
+}

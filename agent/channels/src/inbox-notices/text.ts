@@ -1,0 +1,72 @@
+/** What a notice says: no more of an item than the list of the inbox shows its person at a glance. */
+import { clip, type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
+
+/** What a webhook is told; `docs/notices.md` promises these keys. */
+export type NoticeBody = {
+  type: 'inbox.item_raised' | 'notice.test'
+  timestamp: string
+  data: NoticeData | Record<string, never>
+}
+export type NoticeData = {
+  item_id: string
+  kind: InboxKind
+  title: string
+  agent: string
+  session_id: string
+  session_title: string | null
+  /** Null: the configuration has no `public_url`. */
+  url: string | null
+}
+
+const MOST = 300
+const shown = (text: string): string => clip(visibleText(text), MOST)
+
+export const dataOf = (item: InboxItem, publicUrl: string | null): NoticeData => ({
+  item_id: item.id,
+  kind: item.kind,
+  title: shown(item.title),
+  agent: shown(item.agent),
+  session_id: item.session_id,
+  session_title: item.session_title === null ? null : shown(item.session_title),
+  url: publicUrl === null ? null : `${publicUrl}/sessions/${encodeURIComponent(item.session_id)}`,
+})
+
+const WORDS: Record<InboxKind, string> = {
+  input_required: 'Question',
+  action_required: 'Action',
+  governance_gate: 'Approval',
+  task_complete: 'Finished',
+  progress_checkin: 'Progress',
+}
+
+export type Letter = { subject: string; text: string }
+
+export function letterOf(data: NoticeData, publicUrl: string | null): Letter {
+  const session = data.session_title ?? 'an untitled session'
+  const settings = publicUrl === null ? 'on the page Notices' : `at ${publicUrl}/notices`
+  return {
+    subject: `${WORDS[data.kind]}: ${oneLine(data.title)}`,
+    text: [
+      `${data.agent} in “${session}”:`,
+      data.title,
+      ...(data.url === null ? [] : [data.url]),
+      `You asked to be told what waits in your inbox; change that ${settings}.`,
+    ].join('\n\n'),
+  }
+}
+
+const oneLine = (text: string): string => clip(text.replaceAll(/\s+/g, ' '), 120)
+
+export const testLetter: Letter = {
+  subject: 'A test of your notices',
+  text: 'This is how you are told what waits in your inbox.',
+}
+
+export const codeLetter = (code: string): Letter => ({
+  subject: `${code} is your code for notices`,
+  text: [
+    `Somebody wants notices of their inbox sent to this address. If it was you, enter the code ${code} on the ` +
+      'page Notices within one hour.',
+    'If it was not, do nothing: no other mail comes.',
+  ].join('\n\n'),
+})

@@ -1,0 +1,83 @@
+/** The two ways out: a signed call to a person's webhook, a mail to their address. */
+import { Webhook } from 'standardwebhooks'
+import { SendFailed } from '../adapter.ts'
+import { sendFailed } from '../email/failures.ts'
+import { openTransport, type Smtp } from '../email/transport.ts'
+import { lostCall } from '../lost-call.ts'
+import { retryAfterMs } from '../retry-after.ts'
+import type { Send } from '../send-request.ts'
+import type { Letter, NoticeBody } from './text.ts'
+
+/** So long one attempt may take: well within the lease. */
+const ATTEMPT_MS = 20_000
+
+export type Ways = {
+  /** `id` is the same at every attempt. Both throw SendFailed. */
+  call(id: string, to: { url: string; secret: string }, body: NoticeBody): Promise<void>
+  /** Null: this server sends no mails. */
+  mail: ((id: string, address: string, letter: Letter) => Promise<void>) | null
+}
+
+export type Mailing = { smtp: Smtp; from: string; name: string }
+
+export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number): Ways => ({
+  async call(id, { url, secret }, body) {
+    const text = JSON.stringify(body)
+    const at = new Date(now())
+    const answer = await fetch(url, {
+      method: 'POST',
+      // Another address would be another's: nobody judged it.
+      redirect: 'manual',
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-signature': new Webhook(secret).sign(id, at, text),
+      },
+      body: text,
+      signal: AbortSignal.timeout(ATTEMPT_MS),
+    }).catch((thrown: unknown) => Promise.reject(refusedOrLost(thrown)))
+    await answer.body?.cancel()
+    if (answer.status >= 200 && answer.status < 300) return
+    const said = `the webhook answered ${answer.status}`
+    const afterMs = retryAfterMs(answer.headers.get('retry-after') ?? '', now())
+    throw new SendFailed(
+      answer.status === 410 ? 'gone' : 'transient',
+      said,
+      afterMs === null ? {} : { afterMs },
+    )
+  },
+  mail: mailing === null ? null : mailFrom(mailing),
+})
+
+/** What the rules of egress refuse is refused at every attempt; fetch rejects without a cause for it. */
+function refusedOrLost(thrown: unknown): SendFailed {
+  const cause = thrown instanceof Error ? thrown.cause : undefined
+  if (thrown instanceof TypeError && cause === undefined)
+    return new SendFailed('permanent', thrown.message, { cause: thrown })
+  if (cause instanceof Error && cause.name === 'RefusedAddress')
+    return new SendFailed('permanent', 'the webhook leads to an address inside, which is not called', {
+      cause: thrown,
+    })
+  return lostCall('the webhook', thrown)
+}
+
+function mailFrom({ smtp, from, name }: Mailing): NonNullable<Ways['mail']> {
+  const transport = openTransport(smtp)
+  return async (id, to, { subject, text }) => {
+    await transport
+      .sendMail({
+        messageId: `<${id}.notice@${from.slice(from.lastIndexOf('@') + 1)}>`,
+        from: { name, address: from },
+        to: { name: '', address: to },
+        subject,
+        text,
+        headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+        // Neither a path nor an address in a text is ever read.
+        disableFileAccess: true,
+        disableUrlAccess: true,
+        signal: AbortSignal.timeout(ATTEMPT_MS),
+      })
+      .catch((thrown: unknown) => Promise.reject(sendFailed(thrown)))
+  }
+}

@@ -1,0 +1,215 @@
+/** What waits in the inbox is told to a person by webhook and mail. docs/notices.md makes these promises. */
+import { confirmNoticeMail, setNoticeMail, setNoticeWebhook, testNotice } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { MOST_ATTEMPTS, noticeBackoffMs } from '../../src/inbox-notices/send-notice.ts'
+import { makeStage } from './stage.ts'
+
+type Stage = Awaited<ReturnType<typeof makeStage>>
+const calls = ({ hook }: Stage) => hook.calls.length
+/** Enough for the longest wait between two attempts. */
+const WAIT_MS = 3 * 60 * 60_000
+
+test('an open item is told to a webhook once, signed, with no more than the list of the inbox shows', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.start()
+  const item_id = await stage.raise('Turn \u202Ethe key')
+  await expect.poll(stage.recent).toEqual([{ state: 'sent', attempts: 1, error: null }])
+  const id = (await stage.view()).recent[0]?.id
+  const { created_at } = (await stage.store.getInboxItem(item_id))!
+  expect(stage.hook.calls).toEqual([
+    {
+      id,
+      status: 204,
+      body: {
+        type: 'inbox.item_raised',
+        timestamp: created_at,
+        data: {
+          item_id,
+          kind: 'action_required',
+          title: 'Turn \\u{202E}the key',
+          agent: 'assistant',
+          session_id: stage.sessionId,
+          session_title: 'Tidy the shed',
+          url: `https://cairn.example.org/sessions/${stage.sessionId}`,
+        },
+      },
+    },
+  ])
+})
+
+test('a secret in a title that was stored before its rule was known is not told', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  await stage.raise(`Use AKIA${'IOSFODNN7EXAMPLX'}`)
+  stage.start()
+  await expect.poll(() => calls(stage)).toBe(1)
+  expect(JSON.stringify(stage.hook.calls)).not.toContain('IOSFODNN7EXAMPLX')
+})
+
+test('what is not taken is sent again under the same id, and given up after eight attempts, visibly', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.hook.replyAlways(503)
+  stage.start()
+  await stage.raise()
+  for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts++) {
+    await expect
+      .poll(stage.recent)
+      .toMatchObject([{ state: attempts < MOST_ATTEMPTS ? 'due' : 'dead', attempts }])
+    stage.advance(WAIT_MS)
+  }
+  expect(await stage.recent()).toEqual([{ state: 'dead', attempts: 8, error: 'the webhook answered 503' }])
+  // A later notice is not held up, and nothing more comes of the dead one.
+  stage.hook.replyAlways(200)
+  await stage.raise('Another')
+  await expect.poll(() => calls(stage)).toBe(MOST_ATTEMPTS + 1)
+  expect(new Set(stage.hook.calls.slice(0, MOST_ATTEMPTS).map(({ id }) => id)).size).toBe(1)
+})
+
+test('the waits between attempts grow threefold to two hours; a webhook that is gone is not called again', async () => {
+  expect([1, 2, 3, 4, 7, 8].map(attempts => noticeBackoffMs(attempts, 0.5) / 1000)).toEqual([
+    10, 30, 90, 270, 7200, 7200,
+  ])
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.hook.reply(410)
+  stage.start()
+  await stage.raise()
+  await expect.poll(stage.recent).toEqual([{ state: 'dead', attempts: 1, error: 'the webhook answered 410' }])
+})
+
+test('a redirect is not followed: nobody judged where it leads', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.hook.reply(302)
+  stage.start()
+  await stage.raise()
+  await expect.poll(stage.recent).toMatchObject([{ error: 'the webhook answered 302' }])
+  expect(calls(stage)).toBe(1)
+})
+
+test('what is answered before it was sent, or between two attempts, is withdrawn', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.hook.replyAlways(500)
+  stage.start()
+  const id = await stage.raise()
+  await expect.poll(stage.recent).toMatchObject([{ state: 'due', attempts: 1 }])
+  await stage.answer(id)
+  stage.advance(WAIT_MS)
+  await expect
+    .poll(stage.recent)
+    .toEqual([{ state: 'withdrawn', attempts: 1, error: 'answered before it was sent' }])
+  expect(calls(stage)).toBe(1)
+})
+
+test('who turns the webhook off is not told what was planned', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.hook.reply(500)
+  stage.start()
+  await stage.raise()
+  await expect.poll(stage.recent).toMatchObject([{ state: 'due', attempts: 1 }])
+  await stage.store.notices.setWebhook('ann', null)
+  stage.advance(WAIT_MS)
+  await expect.poll(stage.recent).toMatchObject([{ state: 'withdrawn' }])
+  expect(calls(stage)).toBe(1)
+})
+
+test('killed between the call and its record, the next process sends it again under the same id, once', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  const dead = Promise.withResolvers<never>()
+  const notices = { ...stage.store.notices, settle: () => dead.promise }
+  const killed = stage.start(
+    new Proxy(stage.store, {
+      get: (of, name) => (name === 'notices' ? notices : (Reflect.get(of, name, of) as unknown)),
+    }),
+  )
+  await stage.raise()
+  await expect.poll(() => calls(stage)).toBe(1)
+  // Its lease ends, and it says nothing more.
+  stage.advance(61_000)
+  stage.start()
+  await expect.poll(stage.recent).toMatchObject([{ state: 'sent', attempts: 2 }])
+  expect(new Set(stage.hook.calls.map(({ id }) => id)).size).toBe(1)
+  expect(calls(stage)).toBe(2)
+  dead.reject(new Error('gone'))
+  await killed.stop()
+})
+
+test('two processes send each notice once', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.start()
+  stage.start()
+  const titles = Array.from({ length: 10 }, (_, n) => `item ${n}`)
+  for (const title of titles) await stage.raise(title)
+  await expect
+    .poll(async () => (await stage.recent()).filter(({ state }) => state === 'sent'))
+    .toHaveLength(10)
+  const told = stage.hook.calls.map(({ body }) => (body as { data: { title: string } }).data.title)
+  expect(told.toSorted()).toEqual(titles.toSorted())
+})
+
+test('thirty notices go out within an hour, and the others later', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.start()
+  for (let n = 0; n < 32; n++) await stage.raise(`item ${n}`)
+  await expect.poll(() => calls(stage)).toBe(30)
+  await expect
+    .poll(async () => (await stage.recent()).filter(({ error }) => error !== null))
+    .toMatchObject(Array(2).fill({ state: 'due', error: '30 went out within the hour' }))
+  stage.advance(WAIT_MS)
+  await expect.poll(() => calls(stage)).toBe(32)
+})
+
+test('mail goes to an address once its code came back, and names what waits, with a link', async () => {
+  const stage = await makeStage()
+  stage.start()
+  await stage.raise('before')
+  await setNoticeMail(stage.deps, stage.ann, 'ann@home.example')
+  await expect.poll(() => stage.post.got).toHaveLength(1)
+  const code = /code (\d{8})/.exec(stage.post.got[0]?.text ?? '')?.[1] ?? ''
+  await expect(confirmNoticeMail(stage.deps, stage.ann, '00000000')).rejects.toThrow('not the code')
+  await stage.raise('unconfirmed')
+  await confirmNoticeMail(stage.deps, stage.ann, code)
+  stage.advance(1)
+  await stage.raise('Turn the key')
+  await expect.poll(() => stage.post.got).toHaveLength(2)
+  const { subject, text, recipients, headers, messageId } = stage.post.got[1]!
+  expect(subject).toBe('Action: Turn the key')
+  expect(recipients).toEqual(['ann@home.example'])
+  expect(text).toContain('assistant in “Tidy the shed”:')
+  expect(text).toContain(`https://cairn.example.org/sessions/${stage.sessionId}`)
+  expect(text).not.toContain('hunter2')
+  expect(headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
+  const sent = (await stage.view()).recent.find(({ item_id }) => item_id !== null)
+  expect(messageId).toBe(`<${sent?.id}.notice@example.org>`)
+})
+
+test('a mail that is refused for good is dead, one that is refused for now comes later', async () => {
+  const stage = await makeStage()
+  await setNoticeMail(stage.deps, stage.ann, 'ann@home.example')
+  stage.post.fail({ code: 451, message: 'later' }, { code: 550, message: 'no such user' })
+  stage.start()
+  await expect.poll(stage.recent).toMatchObject([{ state: 'due', attempts: 1 }])
+  stage.advance(WAIT_MS)
+  await expect.poll(stage.recent).toMatchObject([{ state: 'dead', attempts: 2 }])
+  expect(stage.post.got).toEqual([])
+})
+
+test('what an address inside would be told is dead at once; the person reads why', async () => {
+  const stage = await makeStage()
+  await setNoticeWebhook(stage.deps, stage.ann, 'https://inside.example')
+  const refused = Object.assign(new Error('leads to 10.0.0.1'), { name: 'RefusedAddress' })
+  stage.start(stage.store, () => Promise.reject(new TypeError('fetch failed', { cause: refused })))
+  await testNotice(stage.deps, stage.ann, 'webhook')
+  await expect
+    .poll(stage.recent)
+    .toEqual([
+      { state: 'dead', attempts: 1, error: 'the webhook leads to an address inside, which is not called' },
+    ])
+})

@@ -1,0 +1,119 @@
+/** A store with a person who wants to be told, a webhook and a mail server of theirs, and items of the inbox. */
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createRedactor, type LogStore, openSqliteStore } from '@cairn/log'
+import { INBOX_KINDS, type Principal } from '@cairn/protocol'
+import {
+  chooseNotices,
+  createSealing,
+  createSession,
+  type NoticeDeps,
+  raiseAction,
+  setNoticeWebhook,
+  viewNotices,
+} from '@cairn/sessions'
+import { onTestFinished } from 'vitest'
+import { startInboxNotices } from '../../src/inbox-notices/start.ts'
+import { openWays } from '../../src/inbox-notices/ways.ts'
+import type { Send } from '../../src/send-request.ts'
+import { startFakePost } from '../email/fake-post.ts'
+import { startHook } from './hook.ts'
+
+export async function makeStage() {
+  const dir = await mkdtemp(join(tmpdir(), 'cairn-notices-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  let passed = 0
+  const now = (): number => Date.now() + passed
+  const store = await openSqliteStore({ dir: join(dir, 'store'), now })
+  onTestFinished(() => store.close())
+  const hook = await startHook()
+  onTestFinished(hook.close)
+  const post = await startFakePost()
+  onTestFinished(post.close)
+  const admin = await store.accounts.ensureFirstAdmin(
+    { id: 'org_1', name: 'Org' },
+    { id: 'ann', email: 'ann@example.org', name: 'Ann' },
+  )
+  const ann: Principal = { ...admin, kind: 'user' }
+  const sealing = createSealing({ file: join(dir, 'secrets.key') })
+  const deps: NoticeDeps = {
+    store,
+    newId: randomUUID,
+    sealing,
+    offers: { webhook: true, mail: true },
+    urlProblem: () => null,
+  }
+  await chooseNotices(deps, ann, { kinds: [...INBOX_KINDS], after_s: 0 })
+  const session = await createSession({ store, now, newId: randomUUID }, ['assistant'], {
+    title: 'Tidy the shed',
+    principal: ann,
+  })
+  let running = 0
+  return {
+    store,
+    hook,
+    post,
+    deps,
+    ann,
+    advance: (ms: number) => void (passed += ms),
+    /** Ann's webhook is called from now on. */
+    setHook: async () => hook.trust(await setNoticeWebhook(deps, ann, hook.url)),
+    /** An action that only she can do; the id of its item. */
+    async raise(title = 'Turn the key', more = {}): Promise<string> {
+      const { draft, item_id } = raiseAction(
+        { newId: randomUUID },
+        {
+          title,
+          instructions: 'Twice, with password hunter2-instructions.',
+          context: 'c',
+          action_type: 'other',
+          target: null,
+          reason: 'r',
+          ...more,
+        },
+      )
+      await store.commit({ session_id: session.id, events: [draft] })
+      return item_id
+    },
+    answer: async (id: string) =>
+      void (await store.commit({
+        session_id: session.id,
+        events: [],
+        rows: [{ do: 'inbox.answer', id, decision: 'completed', status: 'responded' }],
+      })),
+    sessionId: session.id,
+    /** A process that sends; `given` in place of the true store, `fetch` of the true network. */
+    start(given: LogStore = store, call: Send = fetch) {
+      const sender = startInboxNotices({
+        store: given,
+        ways: openWays(
+          call,
+          {
+            smtp: { host: '127.0.0.1', port: post.port, security: 'none', password: null },
+            from: 'cairn@example.org',
+            name: 'Cairn',
+          },
+          // Whoever verifies a signature has the true time.
+          Date.now,
+        ),
+        sealing,
+        redact: createRedactor([]),
+        publicUrl: 'https://cairn.example.org',
+        org_id: 'org_1',
+        holder: `process ${++running}`,
+        newId: randomUUID,
+        now,
+        random: () => 0.5,
+        lookMs: 20,
+        report: () => undefined,
+      })
+      onTestFinished(() => sender.stop())
+      return sender
+    },
+    view: () => viewNotices(deps, ann),
+    recent: async () =>
+      (await viewNotices(deps, ann)).recent.map(({ state, attempts, error }) => ({ state, attempts, error })),
+  }
+}

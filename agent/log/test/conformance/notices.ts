@@ -1,0 +1,206 @@
+/** Notices of the inbox: what is due is derived from open items, planned once, and moved by one lease alone. */
+import { expect, test } from 'vitest'
+import { type LogStore, type NewInboxItem, NOTICES, type NoticeWay, withRows } from '@cairn/log'
+import type { Bench } from './bench.ts'
+import { newSession, say } from './fixture.ts'
+
+const ORG = 'org_1'
+const KINDS = JSON.stringify(['input_required', 'governance_gate'])
+const MINUTE = 60_000
+
+type Chosen = { scope?: 'own' | 'org'; kinds?: string; after_ms?: number }
+
+export function defineNotices({ open, sql }: Bench): void {
+  async function begin() {
+    const opened = await open()
+    const { accounts } = opened.store
+    await accounts.ensureFirstAdmin(
+      { id: ORG, name: 'Org' },
+      { id: 'root', email: 'root@example.org', name: 'Root' },
+    )
+    await sql(opened.place, "INSERT INTO organisations (id, name, created_at) VALUES ('org_2', 'Other', 0)")
+    const rest = { password_hash: null, admin: false }
+    for (const [id, org_id] of [
+      ['ann', ORG],
+      ['bob', ORG],
+      ['eve', 'org_2'],
+    ] as const)
+      await accounts.createUser({ ...rest, id, org_id, email: `${id}@example.org`, name: id })
+    await opened.store.createSession(newSession('s', { org_id: ORG, created_by: 'ann' }))
+    return opened
+  }
+  const choose = (
+    { notices }: LogStore,
+    user_id: string,
+    { scope = 'own', kinds = KINDS, after_ms = 0 }: Chosen = {},
+  ) => notices.putChoice({ user_id, org_id: user_id === 'eve' ? 'org_2' : ORG, scope, kinds, after_ms })
+  const hook = ({ notices }: LogStore, user_id: string) =>
+    notices.setWebhook(user_id, { url: 'https://example.org/hook', secret: 'sealed' })
+  const raise = (store: LogStore, id: string, more: Partial<NewInboxItem> = {}) =>
+    store.commit({
+      session_id: 's',
+      events: [
+        withRows(say('raise'), {
+          do: 'inbox.open',
+          item: {
+            id,
+            kind: 'governance_gate',
+            title: 'Run terminal?',
+            body: null,
+            payload: {},
+            expires_at: null,
+            tool_call_id: null,
+            ...more,
+          },
+        }),
+      ],
+    })
+  const answer = (store: LogStore, id: string) =>
+    store.commit({
+      session_id: 's',
+      events: [],
+      rows: [{ do: 'inbox.answer', id, decision: 'approve', status: 'responded' }],
+    })
+  const freshOf = async ({ notices }: LogStore) =>
+    (await notices.fresh(10)).map(({ item_id, user_id, way }) => `${item_id} ${user_id} ${way}`)
+  const plan = ({ notices }: LogStore, about: string, id = about, way: NoticeWay = 'webhook') =>
+    notices.plan({ id, user_id: 'ann', way, about, next_at: 0 })
+  const lease = async ({ channels }: LogStore, holder = 'one') =>
+    (await channels.acquire(NOTICES, 'deliver', holder, MINUTE)) ?? 0
+
+  test('nobody is told of anything until they ask for it, and then of what is raised from then on', async () => {
+    const { store, clock } = await begin()
+    expect(await store.notices.settings('ann')).toBeNull()
+    await raise(store, 'before')
+    await choose(store, 'ann')
+    expect(await freshOf(store), 'by no way').toEqual([])
+    clock.advance(1)
+    await hook(store, 'ann')
+    await raise(store, 'gate')
+    await raise(store, 'news', { kind: 'task_complete' })
+    expect(await freshOf(store), 'of the kinds that were chosen').toEqual(['gate ann webhook'])
+    await choose(store, 'ann', { kinds: '[]' })
+    expect(await freshOf(store)).toEqual([])
+    expect(await store.notices.settings('ann'), 'the way stays').toMatchObject({
+      kinds: '[]',
+      webhook_url: 'https://example.org/hook',
+      webhook_since: clock.now(),
+    })
+  })
+
+  test('what is open is told to its owner and to administrators who ask; to nobody of another organisation', async () => {
+    const { store } = await begin()
+    for (const user of ['root', 'ann', 'bob', 'eve']) {
+      await choose(store, user, { scope: 'org' })
+      await hook(store, user)
+    }
+    await raise(store, 'gate')
+    expect((await freshOf(store)).toSorted()).toEqual(['gate ann webhook', 'gate root webhook'])
+    await choose(store, 'root', { scope: 'own' })
+    expect(await freshOf(store)).toEqual(['gate ann webhook'])
+    await store.accounts.disableUser('ann', 1)
+    expect(await freshOf(store)).toEqual([])
+  })
+
+  test('an item that was answered or is over is not due; the time is that of the item and the wish', async () => {
+    const { store, clock } = await begin()
+    await choose(store, 'ann', { after_ms: MINUTE })
+    await hook(store, 'ann')
+    const at = clock.now()
+    await raise(store, 'one')
+    await raise(store, 'two', { expires_at: at + 5 })
+    await answer(store, 'one')
+    clock.advance(5)
+    expect(await freshOf(store)).toEqual([])
+    await raise(store, 'three')
+    expect(await store.notices.fresh(10)).toEqual([
+      { item_id: 'three', user_id: 'ann', way: 'webhook', due_at: at + 5 + MINUTE },
+    ])
+  })
+
+  test('an item is planned once for a person and way, whoever plans it', async () => {
+    const { store } = await begin()
+    await choose(store, 'ann')
+    await hook(store, 'ann')
+    await raise(store, 'gate')
+    await plan(store, 'gate', 'first')
+    await plan(store, 'gate', 'second')
+    expect(await freshOf(store)).toEqual([])
+    expect((await store.notices.due(10)).map(({ id, state, attempts }) => [id, state, attempts])).toEqual([
+      ['first', 'due', 0],
+    ])
+  })
+
+  test('only the holder of the lease begins and settles; what is settled is over', async () => {
+    const { store, clock } = await begin()
+    const { notices } = store
+    await plan(store, 'gate')
+    const old = await lease(store)
+    expect(await lease(store, 'two'), 'one holder at a time').toBe(0)
+    clock.advance(MINUTE + 1)
+    const epoch = await lease(store, 'two')
+    const begin = (attempts: number, by = epoch) => notices.begin({ id: 'gate', attempts }, by)
+    expect(await begin(0, old)).toBe(false)
+    expect(await begin(0)).toBe(true)
+    expect(await begin(0), 'as it was before').toBe(false)
+    expect(await notices.settle('gate', { state: 'sent' }, old)).toBe(false)
+    expect(await notices.due(10), 'found so by a later holder').toMatchObject([
+      { state: 'sending', attempts: 1 },
+    ])
+    const next_at = clock.now() + 10
+    expect(await notices.settle('gate', { state: 'due', next_at, error: 'no' }, epoch)).toBe(true)
+    expect(await notices.due(10)).toEqual([])
+    clock.advance(10)
+    expect(await begin(1)).toBe(true)
+    expect(await notices.settle('gate', { state: 'sent' }, epoch)).toBe(true)
+    expect(await begin(2)).toBe(false)
+    expect(await notices.list('ann', 10)).toMatchObject([{ state: 'sent', attempts: 2, error: null }])
+    expect(await notices.sent('ann', 'webhook', 1000)).toEqual({ count: 1, oldest: clock.now() })
+    expect(await notices.sent('ann', 'mail', 1000)).toMatchObject({ count: 0 })
+  })
+
+  test('an address tells nothing before it is confirmed, and its code bears so many tries for so long', async () => {
+    const { store, clock } = await begin()
+    const { notices } = store
+    await choose(store, 'ann')
+    await notices.setMail('ann', { address: 'ann@example.org', code: 'sealed', ttl_ms: 1000 })
+    await raise(store, 'early')
+    expect(await freshOf(store)).toEqual([])
+    expect(await notices.tryMailCode('bob', 2)).toBeNull()
+    expect([await notices.tryMailCode('ann', 2), await notices.tryMailCode('ann', 2)]).toEqual([
+      'sealed',
+      'sealed',
+    ])
+    expect(await notices.tryMailCode('ann', 2), 'tried too often').toBeNull()
+    await notices.setMail('ann', { address: 'ann@example.org', code: 'another', ttl_ms: 1000 })
+    expect(await notices.confirmMail('ann', 'sealed')).toBe(false)
+    clock.advance(1000)
+    expect(await notices.tryMailCode('ann', 2), 'too late').toBeNull()
+    await notices.setMail('ann', { address: 'ann@example.org', code: 'third', ttl_ms: 1000 })
+    expect(await notices.tryMailCode('ann', 2)).toBe('third')
+    expect(await notices.confirmMail('ann', 'third')).toBe(true)
+    expect(await notices.tryMailCode('ann', 2), 'confirmed').toBeNull()
+    clock.advance(1)
+    await raise(store, 'late')
+    expect(await freshOf(store)).toEqual(['late ann mail'])
+    await notices.setMail('ann', null)
+    expect(await freshOf(store)).toEqual([])
+  })
+
+  test('what is over is pruned, but not while its item is open: nobody is told twice', async () => {
+    const { store, clock } = await begin()
+    await choose(store, 'ann')
+    await hook(store, 'ann')
+    await raise(store, 'gate')
+    await plan(store, 'gate')
+    const epoch = await lease(store)
+    await store.notices.begin({ id: 'gate', attempts: 0 }, epoch)
+    await store.notices.settle('gate', { state: 'sent' }, epoch)
+    clock.advance(MINUTE)
+    await store.notices.prune(MINUTE)
+    expect(await freshOf(store)).toEqual([])
+    await answer(store, 'gate')
+    await store.notices.prune(MINUTE)
+    expect(await store.notices.list('ann', 10)).toEqual([])
+  })
+}

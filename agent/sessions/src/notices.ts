@@ -1,0 +1,169 @@
+/** How a person is told what waits in their inbox: their choice, a webhook with a secret, an address of theirs. */
+import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import { NOTICES, type Notice, type NoticeSettings, type NoticeStore, type NoticeWay } from '@cairn/log'
+import { AppError, type AnswerOf, type BodyOf, type InboxKind, type Principal } from '@cairn/protocol'
+import type { Deps } from './deps.ts'
+import type { Sealing } from './sealing.ts'
+
+export type NoticeDeps = Pick<Deps, 'newId'> & {
+  store: { notices: NoticeStore }
+  sealing: Sealing
+  /** What this server sends. */
+  offers: Readonly<Record<NoticeWay, boolean>>
+  /** Why a webhook may not go to this URL; null: it may. */
+  urlProblem: (url: string) => string | null
+}
+type Choice = Pick<AnswerOf<'getNotices'>, 'kinds' | 'scope' | 'after_s'>
+type Person = Pick<Principal, 'id' | 'org_id'>
+
+const NONE: Choice = { kinds: [], scope: 'own', after_s: 30 }
+const SECRET_BYTES = 32
+const CODE_TTL_MS = 60 * 60_000
+const CODE_TRIES = 5
+const RECENT = 20
+
+/** What its sealed texts are about: those of another person open nothing. */
+const aboutSecret = (userId: string): string => `${NOTICES} secret of ${userId}`
+const aboutCode = (userId: string): string => `${NOTICES} code for ${userId}`
+
+const choiceOf = (settings: NoticeSettings | null): Choice =>
+  settings === null
+    ? NONE
+    : {
+        kinds: JSON.parse(settings.kinds) as InboxKind[],
+        scope: settings.scope,
+        after_s: settings.after_ms / 1000,
+      }
+
+export async function chooseNotices(
+  { store: { notices } }: Pick<NoticeDeps, 'store'>,
+  { id: user_id, org_id }: Person,
+  wish: BodyOf<'chooseNotices'>,
+): Promise<void> {
+  const before = choiceOf(await notices.settings(user_id))
+  const { kinds = before.kinds, scope = before.scope, after_s = before.after_s } = wish
+  await notices.putChoice({
+    user_id,
+    org_id,
+    scope,
+    kinds: JSON.stringify([...new Set(kinds)]),
+    after_ms: after_s * 1000,
+  })
+}
+
+/** The new secret. */
+export async function setNoticeWebhook(deps: NoticeDeps, person: Person, url: string): Promise<string> {
+  refuseUnoffered(deps, 'webhook')
+  const problem = deps.urlProblem(url)
+  if (problem !== null)
+    throw new AppError('invalid_body', `url: ${problem}`, {
+      extra: { errors: [{ path: 'url', message: problem }] },
+    })
+  const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
+  await chooseNotices(deps, person, {})
+  await deps.store.notices.setWebhook(person.id, {
+    url,
+    secret: deps.sealing.seal(aboutSecret(person.id), secret),
+  })
+  return secret
+}
+
+/** A code goes to the address first: nobody has mails sent to a stranger. */
+export async function setNoticeMail(deps: NoticeDeps, person: Person, address: string): Promise<void> {
+  refuseUnoffered(deps, 'mail')
+  const code = String(randomInt(10 ** 8)).padStart(8, '0')
+  await chooseNotices(deps, person, {})
+  await deps.store.notices.setMail(person.id, {
+    address,
+    code: deps.sealing.seal(aboutCode(person.id), code),
+    ttl_ms: CODE_TTL_MS,
+  })
+  await planAsked(deps, person, 'mail', 'code')
+}
+
+export async function confirmNoticeMail(
+  { store: { notices }, sealing }: NoticeDeps,
+  { id }: Person,
+  given: string,
+): Promise<void> {
+  const sealed = await notices.tryMailCode(id, CODE_TRIES)
+  const code = sealed === null ? null : sealing.open(aboutCode(id), sealed)
+  const isIt =
+    code !== null &&
+    given.length === code.length &&
+    timingSafeEqual(Buffer.from(given.padEnd(20)), Buffer.from(code.padEnd(20)))
+  if (sealed === null || !isIt || !(await notices.confirmMail(id, sealed)))
+    throw new AppError(
+      'wrong_state',
+      'That is not the code, or its time or its five tries are over: have another one sent.',
+    )
+}
+
+/** A notice that is about nothing, to see whether it comes. */
+export async function testNotice(deps: NoticeDeps, person: Person, way: NoticeWay): Promise<void> {
+  refuseUnoffered(deps, way)
+  const settings = await deps.store.notices.settings(person.id)
+  if ((way === 'webhook' ? settings?.webhook_since : settings?.mail_since) == null)
+    throw new AppError(
+      'wrong_state',
+      way === 'webhook' ? 'You have no webhook yet.' : 'You have no confirmed address yet.',
+    )
+  await planAsked(deps, person, way, 'test')
+}
+
+const planAsked = (
+  { store: { notices }, newId }: NoticeDeps,
+  { id: user_id }: Person,
+  way: NoticeWay,
+  what: 'test' | 'code',
+): Promise<void> => notices.plan({ id: newId(), user_id, way, about: `${what}:${newId()}`, next_at: 0 })
+
+function refuseUnoffered({ offers }: NoticeDeps, way: NoticeWay): void {
+  if (!offers[way])
+    throw new AppError(
+      'wrong_state',
+      way === 'mail'
+        ? 'This server sends no mails: notices.mail of its configuration names no mail server.'
+        : 'This server calls no webhooks of people: notices.webhook of its configuration is false.',
+    )
+}
+
+/** What of the settings is sealed, for whoever sends; null: sealed with another key. */
+export const openNoticeSecret = (sealing: Sealing, { user_id, webhook_secret }: NoticeSettings) =>
+  webhook_secret === null ? null : sealing.open(aboutSecret(user_id), webhook_secret)
+export const openNoticeCode = (sealing: Sealing, { user_id, mail_code }: NoticeSettings) =>
+  mail_code === null ? null : sealing.open(aboutCode(user_id), mail_code)
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+const shownNotice = ({ id, way, about, state, attempts, error, created_at, next_at }: Notice) => ({
+  id,
+  way,
+  item_id: isAsked(about) ? null : about,
+  state,
+  attempts,
+  error,
+  created_at: iso(created_at),
+  next_at: state === 'due' ? iso(Math.max(next_at, created_at)) : null,
+})
+
+/** Whether a notice is one that a person asked for: about no item. */
+export const isAsked = (about: string): boolean => /^(?:test|code):/.test(about)
+
+/** As its person sees it: no secret, no code. */
+export async function viewNotices(
+  { store: { notices }, offers }: Pick<NoticeDeps, 'store' | 'offers'>,
+  { id }: Person,
+): Promise<AnswerOf<'getNotices'>> {
+  const settings = await notices.settings(id)
+  return {
+    ...choiceOf(settings),
+    webhook: settings?.webhook_url == null ? null : { url: settings.webhook_url },
+    mail:
+      settings?.mail_address == null
+        ? null
+        : { address: settings.mail_address, confirmed: settings.mail_since !== null },
+    offers,
+    recent: (await notices.list(id, RECENT)).map(shownNotice),
+  }
+}

@@ -1,0 +1,93 @@
+/** An address of the person: nothing but a code goes there until the code has come back. */
+import { type ReactNode, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { visibleText } from '@cairn/protocol'
+import { client, describeError } from '../api.ts'
+import type { Settings } from './choose-kinds.tsx'
+import { useNoticeChange } from './notice-queries.ts'
+import { TestButton } from './test-button.tsx'
+
+export function MailSection({ settings: { mail, offers } }: { settings: Settings }) {
+  const set = useNoticeChange((address: string) => client.call('setNoticeMail', { body: { address } }))
+  const confirm = useNoticeChange((code: string) => client.call('confirmNoticeMail', { body: { code } }))
+  const end = useNoticeChange((_: void) => client.call('endNoticeMail'))
+  const failure = set.error ?? confirm.error ?? end.error
+  return (
+    <section className="notices-part" aria-labelledby="notices-mail">
+      <h2 id="notices-mail">Mail</h2>
+      {mail === null ? (
+        <p className="muted">
+          {offers.mail
+            ? 'Off.'
+            : 'This server sends no mails: whoever runs it names a mail server in cairn.yaml.'}
+        </p>
+      ) : (
+        <p data-testid="mail-address">
+          <span className="mono notices-to">{visibleText(mail.address)}</span>
+          {!mail.confirmed && ' waits for its code.'}
+        </p>
+      )}
+      {mail === null && offers.mail && (
+        <OneField
+          label="Address"
+          type="email"
+          submit="Send a code there"
+          onSubmit={set.mutate}
+          id="mail-set"
+        />
+      )}
+      {mail?.confirmed === false && (
+        <OneField label="The code" type="text" submit="Confirm" onSubmit={confirm.mutate} id="mail-code" />
+      )}
+      {mail !== null && (
+        <div className="notices-buttons">
+          {mail.confirmed && <TestButton way="mail" />}
+          <Button className="button danger" isDisabled={end.isPending} onPress={() => end.mutate()}>
+            Turn off
+          </Button>
+        </div>
+      )}
+      {failure && (
+        <p className="inline-error" role="alert">
+          {describeError(failure)}
+        </p>
+      )}
+    </section>
+  )
+}
+
+type FieldProps = {
+  id: string
+  label: string
+  type: 'email' | 'text'
+  submit: ReactNode
+  onSubmit: (text: string) => void
+}
+function OneField({ id, label, type, submit, onSubmit }: FieldProps) {
+  const [text, setText] = useState('')
+  return (
+    <form
+      className="notices-form"
+      onSubmit={event => {
+        event.preventDefault()
+        onSubmit(text.trim())
+      }}
+    >
+      <label className="notices-field">
+        {label}
+        <input
+          className="input"
+          type={type}
+          required
+          autoComplete={type === 'email' ? 'email' : 'one-time-code'}
+          data-testid={id}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+      </label>
+      <Button type="submit" className="button primary" data-testid={`${id}-submit`}>
+        {submit}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,19 @@
+/** Sends a notice that is about nothing; the list below says what became of it. */
+import { Button } from 'react-aria-components'
+import { client } from '../api.ts'
+import { sayError } from '../ui/toasts.tsx'
+import { useNoticeChange } from './notice-queries.ts'
+
+export function TestButton({ way }: { way: 'webhook' | 'mail' }) {
+  const test = useNoticeChange((_: void) => client.call('testNotice', { body: { way } }))
+  return (
+    <Button
+      className="button"
+      isDisabled={test.isPending}
+      data-testid={`test-${way}`}
+      onPress={() => test.mutate(undefined, { onError: sayError })}
+    >
+      Send a test
+    </Button>
+  )
+}

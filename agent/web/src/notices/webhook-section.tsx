@@ -1,0 +1,80 @@
+/** A webhook of the person: its address, and its secret, shown once. */
+import { useState } from 'react'
+import { Button } from 'react-aria-components'
+import { visibleText } from '@cairn/protocol'
+import { ShownOnce } from '../ui/shown-once.tsx'
+import { client, describeError } from '../api.ts'
+import type { Settings } from './choose-kinds.tsx'
+import { useNoticeChange } from './notice-queries.ts'
+import { TestButton } from './test-button.tsx'
+
+export function WebhookSection({ settings: { webhook, offers } }: { settings: Settings }) {
+  const [url, setUrl] = useState('')
+  const set = useNoticeChange((url: string) =>
+    client.call('setNoticeWebhook', { body: { url }, idempotencyKey: crypto.randomUUID() }),
+  )
+  const end = useNoticeChange((_: void) => client.call('endNoticeWebhook'))
+  const failure = set.error ?? end.error
+  return (
+    <section className="notices-part" aria-labelledby="notices-webhook">
+      <h2 id="notices-webhook">Webhook</h2>
+      {set.data ? (
+        <ShownOnce
+          what="The secret of the webhook: calls are signed with it, as Standard Webhooks say."
+          secret={set.data.secret}
+          onDone={set.reset}
+        />
+      ) : webhook !== null ? (
+        <p className="mono notices-to" data-testid="webhook-url">
+          {visibleText(webhook.url)}
+        </p>
+      ) : (
+        <p className="muted">{offers.webhook ? 'Off.' : 'This server calls no webhooks of people.'}</p>
+      )}
+      {webhook !== null ? (
+        <div className="notices-buttons">
+          <TestButton way="webhook" />
+          <Button className="button danger" isDisabled={end.isPending} onPress={() => end.mutate()}>
+            Turn off
+          </Button>
+        </div>
+      ) : (
+        offers.webhook && (
+          <form
+            className="notices-form"
+            onSubmit={event => {
+              event.preventDefault()
+              set.mutate(url.trim())
+            }}
+          >
+            <label className="notices-field">
+              Address
+              <input
+                className="input"
+                type="url"
+                required
+                placeholder="https://example.org/cairn"
+                data-testid="webhook-address"
+                value={url}
+                onChange={({ target }) => setUrl(target.value)}
+              />
+            </label>
+            <Button
+              type="submit"
+              className="button primary"
+              isDisabled={set.isPending}
+              data-testid="webhook-set"
+            >
+              Turn on
+            </Button>
+          </form>
+        )
+      )}
+      {failure && (
+        <p className="inline-error" role="alert">
+          {describeError(failure)}
+        </p>
+      )}
+    </section>
+  )
+}
