@@ -37,11 +37,11 @@ export type Call = <N extends CallableRoute>(
 
 type Values = Record<string, string | number | undefined>
 /** Path and query of a request below the base URL. */
-export function pathOf(
+export async function pathOf(
   name: RouteName,
   options: { params?: Values | undefined; query?: Values | undefined; api?: boolean | undefined },
-): string {
-  const route = routeLine(name)
+): Promise<string> {
+  const route = await routeLine(name)
   if (options.api && !route.alias)
     throw new Error(`[${name}] is not served below /v1/api: it takes a user's token only`)
   const path = route.path.replace(/\{(\w+)\}/g, (_, key: string) => {
@@ -80,12 +80,12 @@ export function callWith(
 ): Call {
   return async <N extends CallableRoute>(name: N, ...[given]: [options?: unknown]): Promise<AnswerOf<N>> => {
     const options = (given ?? {}) as LooseOptions
-    const route = routeLine(name)
+    const route = await routeLine(name)
     const headers: Record<string, string> = { accept: 'application/json, application/problem+json' }
     if (options.body !== undefined) headers['content-type'] = 'application/json'
     if (options.idempotencyKey !== undefined) headers['idempotency-key'] = options.idempotencyKey
     const response = await send(
-      baseUrl + pathOf(name, { ...options, api: options.api ?? (apiByDefault && route.alias) }),
+      baseUrl + (await pathOf(name, { ...options, api: options.api ?? (apiByDefault && route.alias) })),
       {
         method: route.method,
         headers,

@@ -25,8 +25,8 @@ const changesOf =
       ...tuning,
       signal: options.signal ?? new AbortController().signal,
       onState: options.onState ?? (() => {}),
-      open: signal =>
-        send(baseUrl + pathOf(route, { api: options.api ?? apiByDefault }), {
+      open: async signal =>
+        send(baseUrl + (await pathOf(route, { api: options.api ?? apiByDefault })), {
           headers: { accept: 'text/event-stream' },
           cache: 'no-store',
           signal,

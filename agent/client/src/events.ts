@@ -36,12 +36,16 @@ export function eventsWith(
       ...tuning,
       signal: options.signal ?? new AbortController().signal,
       onState: options.onState ?? (() => {}),
-      open: signal =>
-        send(baseUrl + pathOf('streamEvents', { params: { id: sessionId }, query: { after: cursor }, api }), {
-          headers: { accept: 'text/event-stream' },
-          cache: 'no-store',
-          signal,
-        }),
+      open: async signal =>
+        send(
+          baseUrl +
+            (await pathOf('streamEvents', { params: { id: sessionId }, query: { after: cursor }, api })),
+          {
+            headers: { accept: 'text/event-stream' },
+            cache: 'no-store',
+            signal,
+          },
+        ),
       accept: frame => {
         const event = readEvent(frame, sessionId)
         // Ids only grow; a gap is a pruned llm.delta and no loss, anything at or before the cursor was handed

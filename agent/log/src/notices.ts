@@ -36,7 +36,7 @@ export type NoticeSettings = {
  * withdrawn  what it is about was answered, or the person wants it no more
  * dead       tried as often as it may be
  */
-export type NoticeState = 'due' | 'sending' | 'sent' | 'dead' | 'withdrawn'
+type NoticeState = 'due' | 'sending' | 'sent' | 'dead' | 'withdrawn'
 export type Notice = {
   /** The key of every attempt. */
   id: string

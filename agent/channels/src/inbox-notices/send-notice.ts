@@ -67,18 +67,20 @@ export async function sendNotice(deps: NoticeDeps, notice: Notice, epoch: number
   try {
     await ready.send()
   } catch (thrown) {
-    if (!(thrown instanceof SendFailed)) throw thrown
+    // Whatever it was, it was an attempt: the next one has its time.
+    const { failure, message, afterMs } =
+      thrown instanceof SendFailed ? thrown : new SendFailed('unknown', 'the attempt failed in this service')
     const attempts = notice.attempts + 1
-    const isOver = attempts >= MOST_ATTEMPTS || thrown.failure === 'permanent' || thrown.failure === 'gone'
+    const isOver = attempts >= MOST_ATTEMPTS || failure === 'permanent' || failure === 'gone'
     report('warn', 'a notice was not delivered', {
       notice: notice.id,
       way: notice.way,
-      error: thrown.message,
+      error: thrown instanceof SendFailed ? message : String(thrown),
     })
     await settle({
       state: isOver ? 'dead' : 'due',
-      next_at: now() + (thrown.afterMs ?? noticeBackoffMs(attempts, random())),
-      error: thrown.message,
+      next_at: now() + (afterMs ?? noticeBackoffMs(attempts, random())),
+      error: message,
     })
     return
   }

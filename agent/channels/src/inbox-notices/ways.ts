@@ -37,7 +37,8 @@ export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number
       body: text,
       signal: AbortSignal.timeout(ATTEMPT_MS),
     }).catch((thrown: unknown) => Promise.reject(refusedOrLost(thrown)))
-    await answer.body?.cancel()
+    // What it says beside its status nobody reads, nor whether its end comes.
+    void answer.body?.cancel().catch(() => undefined)
     if (answer.status >= 200 && answer.status < 300) return
     const said = `the webhook answered ${answer.status}`
     const afterMs = retryAfterMs(answer.headers.get('retry-after') ?? '', now())

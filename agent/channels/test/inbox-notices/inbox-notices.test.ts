@@ -213,3 +213,13 @@ test('what an address inside would be told is dead at once; the person reads why
       { state: 'dead', attempts: 1, error: 'the webhook leads to an address inside, which is not called' },
     ])
 })
+
+test('an attempt that fails in this service is one too: the next has its time', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.start(stage.store, () => Promise.resolve(null as never))
+  await stage.raise()
+  await expect
+    .poll(stage.recent)
+    .toEqual([{ state: 'due', attempts: 1, error: 'the attempt failed in this service' }])
+})

@@ -1,11 +1,13 @@
 /** Of which items a person is told, of whose sessions, and after what time. */
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { AnswerOf, BodyOf, InboxKind } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { meQuery } from '../queries.ts'
 import { useNoticeChange } from './notice-queries.ts'
 
 export type Settings = AnswerOf<'getNotices'>
+type Wish = BodyOf<'chooseNotices'>
 
 const KINDS: Record<InboxKind, string> = {
   input_required: 'Questions',
@@ -21,9 +23,17 @@ const AFTER: Readonly<Record<number, string>> = {
   1800: 'after half an hour',
 }
 
-export function ChooseKinds({ settings: { kinds, scope, after_s } }: { settings: Settings }) {
+export function ChooseKinds({ settings }: { settings: Settings }) {
   const { data: me } = useQuery(meQuery)
-  const choose = useNoticeChange((body: BodyOf<'chooseNotices'>) => client.call('chooseNotices', { body }))
+  const change = useNoticeChange((body: Wish) => client.call('chooseNotices', { body }))
+  // What was chosen shows at once, until the server has it.
+  const [wish, setWish] = useState<Wish>({})
+  const choose = (more: Wish) => {
+    const wanted = { ...wish, ...more }
+    setWish(wanted)
+    change.mutate(wanted, { onSettled: () => setWish({}) })
+  }
+  const { kinds = settings.kinds, scope = settings.scope, after_s = settings.after_s } = wish
   return (
     <section className="notices-part" aria-labelledby="notices-kinds">
       <h2 id="notices-kinds">By webhook and mail, of</h2>
@@ -36,7 +46,7 @@ export function ChooseKinds({ settings: { kinds, scope, after_s } }: { settings:
                 data-testid={`notices-${kind}`}
                 checked={kinds.includes(kind)}
                 onChange={({ target }) =>
-                  choose.mutate({
+                  choose({
                     kinds: target.checked ? [...kinds, kind] : kinds.filter(each => each !== kind),
                   })
                 }
@@ -51,7 +61,7 @@ export function ChooseKinds({ settings: { kinds, scope, after_s } }: { settings:
         <select
           className="input"
           value={after_s}
-          onChange={({ target }) => choose.mutate({ after_s: Number(target.value) })}
+          onChange={({ target }) => choose({ after_s: Number(target.value) })}
         >
           {Object.entries({ ...AFTER, ...(after_s in AFTER ? {} : { [after_s]: `after ${after_s} s` }) }).map(
             ([seconds, words]) => (
@@ -67,14 +77,14 @@ export function ChooseKinds({ settings: { kinds, scope, after_s } }: { settings:
           <input
             type="checkbox"
             checked={scope === 'org'}
-            onChange={({ target }) => choose.mutate({ scope: target.checked ? 'org' : 'own' })}
+            onChange={({ target }) => choose({ scope: target.checked ? 'org' : 'own' })}
           />
           Of every session of the organisation, not only mine
         </label>
       )}
-      {choose.error && (
+      {change.error && (
         <p className="inline-error" role="alert">
-          {describeError(choose.error)}
+          {describeError(change.error)}
         </p>
       )}
     </section>

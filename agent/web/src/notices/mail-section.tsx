@@ -10,7 +10,7 @@ import { TestButton } from './test-button.tsx'
 export function MailSection({ settings: { mail, offers } }: { settings: Settings }) {
   const set = useNoticeChange((address: string) => client.call('setNoticeMail', { body: { address } }))
   const confirm = useNoticeChange((code: string) => client.call('confirmNoticeMail', { body: { code } }))
-  const end = useNoticeChange((_: void) => client.call('endNoticeMail'))
+  const end = useNoticeChange(() => client.call('endNoticeMail'))
   const failure = set.error ?? confirm.error ?? end.error
   return (
     <section className="notices-part" aria-labelledby="notices-mail">

@@ -18,20 +18,22 @@ export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
     <section className="notices-part" aria-labelledby="notices-recent">
       <h2 id="notices-recent">The newest</h2>
       {notices.length === 0 && <p className="muted">None went out yet.</p>}
-      <ul className="notices-recent" role="status" aria-label="The newest notices">
-        {notices.map(({ id, way, item_id, state, attempts, error, created_at }) => (
-          <li key={id} data-testid="notice" data-state={state}>
-            <span className={`badge${state === 'dead' ? ' waiting' : ''}`}>{STATES[state]}</span>
-            <span>
-              {way}
-              {item_id === null && ', asked for here'}
-              {attempts > 0 && `, ${plural(attempts, 'attempt')}`}
-              {error !== null && `: ${visibleText(error)}`}
-            </span>
-            <TimeOf at={created_at} />
-          </li>
-        ))}
-      </ul>
+      <div className="notices-recent" role="status" aria-label="The newest notices">
+        <ul>
+          {notices.map(({ id, way, item_id, state, attempts, error, created_at }) => (
+            <li key={id} data-testid="notice" data-state={state}>
+              <span className={`badge${state === 'dead' ? ' waiting' : ''}`}>{STATES[state]}</span>
+              <span>
+                {way}
+                {item_id === null && ', asked for here'}
+                {attempts > 0 && `, ${plural(attempts, 'attempt')}`}
+                {error !== null && `: ${visibleText(error)}`}
+              </span>
+              <TimeOf at={created_at} />
+            </li>
+          ))}
+        </ul>
+      </div>
     </section>
   )
 }

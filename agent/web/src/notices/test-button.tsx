@@ -5,7 +5,7 @@ import { sayError } from '../ui/toasts.tsx'
 import { useNoticeChange } from './notice-queries.ts'
 
 export function TestButton({ way }: { way: 'webhook' | 'mail' }) {
-  const test = useNoticeChange((_: void) => client.call('testNotice', { body: { way } }))
+  const test = useNoticeChange(() => client.call('testNotice', { body: { way } }))
   return (
     <Button
       className="button"

@@ -13,7 +13,7 @@ export function WebhookSection({ settings: { webhook, offers } }: { settings: Se
   const set = useNoticeChange((url: string) =>
     client.call('setNoticeWebhook', { body: { url }, idempotencyKey: crypto.randomUUID() }),
   )
-  const end = useNoticeChange((_: void) => client.call('endNoticeWebhook'))
+  const end = useNoticeChange(() => client.call('endNoticeWebhook'))
   const failure = set.error ?? end.error
   return (
     <section className="notices-part" aria-labelledby="notices-webhook">
