@@ -103,7 +103,8 @@ export async function confirmNoticeMail(
 export async function testNotice(deps: NoticeDeps, person: Person, way: NoticeWay): Promise<void> {
   refuseUnoffered(deps, way)
   const settings = await deps.store.notices.settings(person.id)
-  if ((way === 'webhook' ? settings?.webhook_since : settings?.mail_since) == null)
+  const since = (way === 'webhook' ? settings?.webhook_since : settings?.mail_since) ?? null
+  if (since === null)
     throw new AppError(
       'wrong_state',
       way === 'webhook' ? 'You have no webhook yet.' : 'You have no confirmed address yet.',
@@ -156,13 +157,12 @@ export async function viewNotices(
   { id }: Person,
 ): Promise<AnswerOf<'getNotices'>> {
   const settings = await notices.settings(id)
+  const url = settings?.webhook_url ?? null
+  const address = settings?.mail_address ?? null
   return {
     ...choiceOf(settings),
-    webhook: settings?.webhook_url == null ? null : { url: settings.webhook_url },
-    mail:
-      settings?.mail_address == null
-        ? null
-        : { address: settings.mail_address, confirmed: settings.mail_since !== null },
+    webhook: url === null ? null : { url },
+    mail: address === null ? null : { address, confirmed: (settings?.mail_since ?? null) !== null },
     offers,
     recent: (await notices.list(id, RECENT)).map(shownNotice),
   }
