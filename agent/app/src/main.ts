@@ -85,7 +85,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const secrets = [...models.secrets, ...secretsOfConfig(config, env), ...secretsOfDatabase(database)]
   const { redact, learnSecrets } = redactAsKnown(secrets)
   const log = options.createLog(redact)
-
   const report = reportTo(log)
   const opened = await openStore(database, dataDir, { redact, report, workspacesDir })
   parts.defer(() => opened.close())
@@ -99,7 +98,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const policy = connectionPolicy(config, env, dataDir)
   const mounts = await beginChannels({ ...options, ...policy, learnSecrets }, store, admin, report, parts)
-  const notices = beginNotices({ ...options, sealing: policy.sealing, redact }, store, admin, report, parts)
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
   let worker: StartedWorker | null = null
   const api = await createApi({
@@ -117,7 +115,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     metrics,
     mounts,
     connections: policy,
-    notices,
+    notices: beginNotices({ ...options, sealing: policy.sealing, redact }, store, admin, report, parts),
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
     browsers: () => worker?.browsers?.live ?? null,
     harnessStats: () => statsOf(worker, sandbox),

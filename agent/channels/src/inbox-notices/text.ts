@@ -65,8 +65,8 @@ export const testLetter: Letter = {
 export const codeLetter = (code: string): Letter => ({
   subject: `${code} is your code for notices`,
   text: [
-    `Somebody wants notices of their inbox sent to this address. If it was you, enter the code ${code} on the ` +
-      'page Notices within one hour.',
+    `Somebody wants notices of their inbox sent to this address. If it was you, enter the code ` +
+      `${code} on the page Notices within one hour.`,
     'If it was not, do nothing: no other mail comes.',
   ].join('\n\n'),
 })
