@@ -109,7 +109,7 @@ test('an address is confirmed by the code that went there: five tries, one hour'
   const { service, sealing, id, ann } = await begin()
   await using _ = service
   const codeNow = async () => {
-      return openNoticeCode(sealing, (await service.store.notices.settings(id))!) ?? ''
+    return openNoticeCode(sealing, (await service.store.notices.settings(id))!) ?? ''
   }
   const ask = () => ann('POST', '/mail', { address: 'Ann@Example.org' })
   const set = await ask()
