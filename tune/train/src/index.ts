@@ -51,7 +51,7 @@ export { learningRateAt, type Schedule } from './schedule.ts'
 export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './data/load-dataset.ts'
 export { tokenizeCached } from './data/token-cache.ts'
 export { mergeAdapter } from './merge.ts'
-export { configJsonOfShape, configOfShape, writeModelOf, writeNewModel } from './new-model.ts'
+export { STORED_NVFP4, configJsonOfShape, configOfShape, writeModelOf, writeNewModel } from './new-model.ts'
 export { SHAPES, type ShapeName } from './shapes.ts'
 export {
   MATMULS,

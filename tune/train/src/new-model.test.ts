@@ -1,11 +1,12 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { partsOf, readModelConfig } from '@cairn-tune/models'
-import { decodeFloats, loadTokenizer, openCheckpoint } from '@cairn-tune/weights'
+import { FAMILIES, partsOf, readModelConfig } from '@cairn-tune/models'
+import { dequantize } from '@cairn-tune/ops'
+import { decodeFloats, loadTokenizer, openCheckpoint, readWeight } from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BYTE_VOCABULARY } from './byte-tokenizer.ts'
-import { configOfShape, writeNewModel } from './new-model.ts'
+import { STORED_NVFP4, configOfShape, writeModelOf, writeNewModel } from './new-model.ts'
 import { SHAPES, type ShapeName } from './shapes.ts'
 
 let directory: string
@@ -139,4 +140,41 @@ test('published shapes have the published numbers of parameters', () => {
   })
   expect(parameters('small')).toBeGreaterThan(3e6)
   expect(parameters('small')).toBeLessThan(6e6)
+})
+
+test('projections may be stored in NVFP4, and experts of gpt-oss are in MXFP4: random codes of the spread', async () => {
+  const spreads: Record<string, number> = {}
+  const sizes = {
+    hidden_size: 64,
+    intermediate_size: 64,
+    vocab_size: 320,
+    num_hidden_layers: 1,
+    head_dim: 32,
+  }
+  const heads = { num_attention_heads: 2, num_key_value_heads: 1, initializer_range: 0.02 }
+  for (const [name, keys, weight] of [
+    ['nvfp4', { model_type: 'qwen3', ...STORED_NVFP4 }, 'model.layers.0.mlp.up_proj.weight'],
+    [
+      'mxfp4',
+      {
+        ...FAMILIES.gpt_oss.defaults,
+        model_type: 'gpt_oss',
+        num_local_experts: 3,
+        quantization_config: { quant_method: 'mxfp4' },
+      },
+      'model.layers.0.mlp.experts.gate_up_proj.weight',
+    ],
+  ] as const) {
+    const path = join(directory, name)
+    await writeModelOf(path, { ...keys, ...sizes, ...heads }, 1)
+    const checkpoint = await openCheckpoint(path)
+    const { dtype, shape, buffer } = await readWeight(checkpoint, weight)
+    expect(dtype).toBe(name)
+    const values = dequantize(buffer, dtype, shape)
+    spreads[name] = Math.sqrt(values.reduce((sum, x) => sum + x * x, 0) / values.length)
+    await checkpoint.close()
+  }
+  expect(spreads['nvfp4']).toBeCloseTo(0.02, 3)
+  // MXFP4 has powers of two alone as scales.
+  expect(spreads['mxfp4']).toBeCloseTo(0.0229, 3)
 })

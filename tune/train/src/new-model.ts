@@ -4,7 +4,6 @@
  */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { quantize } from '@cairn-tune/ops'
 import {
   configJsonText,
   parseModelConfig,
@@ -17,12 +16,12 @@ import {
   encodeFloats,
   makeDirectory,
   matricesOf,
-  mxfp4Tensors,
   writeCheckpoint,
   type TensorToWrite,
 } from '@cairn-tune/weights'
 import { BYTE_VOCABULARY, END_OF_TEXT, END_OF_TURN, byteTokenizerFiles } from './byte-tokenizer.ts'
 import { createRandom } from './random.ts'
+import { mxfp4Codes, nvfp4Codes } from './random-codes.ts'
 import { SHAPES, cutTo, type ShapeName } from './shapes.ts'
 
 /**
@@ -54,8 +53,16 @@ export const writeNewModel = (
   shape: ShapeName,
   seed: number,
   layers?: number,
+  over: Readonly<Record<string, unknown>> = {},
 ): Promise<void> =>
-  writeModelOf(directory, configJsonOfShape(shape, layers === undefined ? {} : cutTo(shape, layers)), seed)
+  writeModelOf(
+    directory,
+    configJsonOfShape(shape, { ...(layers === undefined ? {} : cutTo(shape, layers)), ...over }),
+    seed,
+  )
+
+/** Keys of config.json with which a new model's projections are stored in NVFP4. */
+export const STORED_NVFP4 = { quantization_config: { quant_method: 'modelopt', quant_algo: 'NVFP4' } }
 
 /** The same for any config.json. */
 export async function writeModelOf(
@@ -71,16 +78,20 @@ export async function writeModelOf(
   await makeDirectory(directory, 'new model')
   if ((await readdir(directory)).length > 0)
     throw new InputError(`${directory}: is not empty; a new model is written to a new directory`)
-  const tensors = partsOf(config).weights.flatMap(weight =>
-    config.quantization === 'mxfp4' && weight.shape.length === 3
-      ? mxfp4Of(weight, initial(weight.name, weight.shape, seed, config))
-      : matricesOf(weight).map(({ name, shape: sizes }): TensorToWrite => ({
-          name,
-          dtype: 'BF16',
-          shape: sizes,
-          bytes: () => encodeFloats('BF16', initial(name, sizes, seed, config)),
-        })),
-  )
+  const { weights, projectionOf } = partsOf(config)
+  const coded = { seed, spread: config.initializer_range }
+  const tensors = weights.flatMap((weight): TensorToWrite[] => {
+    if (config.quantization === 'mxfp4' && weight.shape.length === 3)
+      return mxfp4Codes({ ...weight, ...coded })
+    if (config.quantization === 'nvfp4' && projectionOf.has(weight.name))
+      return matricesOf(weight).flatMap(matrix => nvfp4Codes({ ...matrix, ...coded }))
+    return matricesOf(weight).map(({ name, shape }) => ({
+      name,
+      dtype: 'BF16',
+      shape,
+      bytes: () => encodeFloats('BF16', initial(name, shape, seed, config)),
+    }))
+  })
   await writeCheckpoint(directory, tensors)
   for (const [name, text] of Object.entries({
     ...byteTokenizerFiles(),
@@ -88,16 +99,6 @@ export async function writeModelOf(
   }))
     await writeFile(join(directory, name), text)
 }
-
-const mxfp4Of = (
-  { name, shape }: { name: string; shape: readonly number[] },
-  values: Float32Array,
-): TensorToWrite[] =>
-  mxfp4Tensors(name, shape, quantize(values, 'mxfp4', shape)).map(({ bytes, ...tensor }) => ({
-    ...tensor,
-    dtype: 'U8',
-    bytes: () => bytes,
-  }))
 
 function initial(
   name: string,

@@ -150,9 +150,10 @@ async function loadOne(
   { engine, convert, copies = false, target }: Way,
 ): Promise<DeviceBuffer> {
   const stored = await readWeight(checkpoint, name)
-  if (stored.dtype === 'mxfp4')
-    for (const copied of Object.values(mxfp4Names(name)))
-      await forgetPages(await checkpoint.readStored(copied))
+  // Codes and scales were copied to where their dtype has them.
+  if (!FLOATS.includes(stored.dtype))
+    for (const copied of [name, `${name}_scale`, ...Object.values(mxfp4Names(name))])
+      if (checkpoint.tensors.has(copied)) await forgetPages(await checkpoint.readStored(copied))
   if (!FLOATS.includes(stored.dtype)) {
     const [got, wanted] = [typeText(stored), typeText({ dtype, shape })]
     if (got !== wanted)

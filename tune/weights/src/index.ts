@@ -31,7 +31,7 @@ export {
 } from './safetensors-header.ts'
 export { writeCheckpoint, writeSafetensors, type TensorToWrite } from './safetensors-writer.ts'
 export { writeAll, writeAtomically, writeTextAtomically } from './atomic-file.ts'
-export { mxfp4Tensors } from './mxfp4-experts.ts'
+export { mxfp4Names, mxfp4Tensors } from './mxfp4-experts.ts'
 export { detectQuantization } from './quantization-config.ts'
 export {
   QUANTIZED_LAYOUTS,

@@ -4,13 +4,23 @@
  */
 
 /** Layer weight as config.json's world names it → as GGUF does, both without `.weight` and `.bias`. */
-const LLAMA_LAYER = {
+const ATTENTION = {
   input_layernorm: 'attn_norm',
   'self_attn.q_proj': 'attn_q',
   'self_attn.k_proj': 'attn_k',
   'self_attn.v_proj': 'attn_v',
   'self_attn.o_proj': 'attn_output',
   post_attention_layernorm: 'ffn_norm',
+} as const
+const HEAD_NORMS = { 'self_attn.q_norm': 'attn_q_norm', 'self_attn.k_norm': 'attn_k_norm' } as const
+const EXPERTS = {
+  'mlp.gate': 'ffn_gate_inp',
+  'mlp.experts.gate_proj': 'ffn_gate_exps',
+  'mlp.experts.up_proj': 'ffn_up_exps',
+  'mlp.experts.down_proj': 'ffn_down_exps',
+} as const
+const LLAMA_LAYER = {
+  ...ATTENTION,
   'mlp.gate_proj': 'ffn_gate',
   'mlp.up_proj': 'ffn_up',
   'mlp.down_proj': 'ffn_down',
@@ -26,6 +36,8 @@ export type Architecture = {
   /** `architectures` of config.json. */
   className: string
   layer: Readonly<Record<string, string>>
+  /** Whether its feed-forward parts are experts, each projection of all of them one tensor. */
+  hasExperts?: boolean
   /** Linears of a layer that have a bias. */
   biased?: readonly string[]
   /**
@@ -54,9 +66,19 @@ export const ARCHITECTURES: readonly Architecture[] = [
     name: 'qwen3',
     modelType: 'qwen3',
     className: 'Qwen3ForCausalLM',
-    layer: { ...LLAMA_LAYER, 'self_attn.q_norm': 'attn_q_norm', 'self_attn.k_norm': 'attn_k_norm' },
+    layer: { ...LLAMA_LAYER, ...HEAD_NORMS },
+  },
+  {
+    name: 'qwen3moe',
+    modelType: 'qwen3_moe',
+    className: 'Qwen3MoeForCausalLM',
+    layer: { ...ATTENTION, ...HEAD_NORMS, ...EXPERTS },
+    hasExperts: true,
   },
 ]
+
+/** The router, which files have in f32 whatever the other matrices are. */
+export const isRouter = (name: string): boolean => name.endsWith('.mlp.gate.weight')
 
 export const ARCHITECTURE_NAMES: readonly string[] = ARCHITECTURES.map(({ name }) => name)
 

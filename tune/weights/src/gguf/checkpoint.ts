@@ -5,12 +5,13 @@
  */
 import type { Checkpoint } from '../checkpoint.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
+import { matricesOf } from '../experts.ts'
 import type { SafetensorsDtype, TensorEntry } from '../safetensors-header.ts'
 import { permuteRows, weightNames, type WeightName } from './architectures.ts'
 import { architectureOf, layersOf } from './config.ts'
 import { openGguf, type GgufFile, type GgufTensor } from './gguf-file.ts'
 import { ROPE_DIVISORS } from './rope-scaling.ts'
-import { decodeGguf, type GgufType } from './tensor-types.ts'
+import { decodeGguf, storedBytes, type GgufType } from './tensor-types.ts'
 
 /** Types that are used in place. */
 const PLAIN = ['F32', 'BF16', 'F16'] as const satisfies readonly (GgufType & SafetensorsDtype)[]
@@ -30,7 +31,19 @@ export async function openGgufCheckpoint(path: string): Promise<Checkpoint> {
   }
 }
 
+/** A tensor, or one expert's matrix in it. */
 type Weight = { tensor: GgufTensor; heads: number | undefined }
+
+/** The matrices of a tensor of all experts, by the names of a checkpoint; any other tensor by itself. */
+function matricesIn(tensor: GgufTensor, name: string): { tensor: GgufTensor; name: string }[] {
+  const { type, shape, start } = tensor
+  if (shape.length !== 3) return [{ tensor, name }]
+  const size = storedBytes(type, (shape[1] ?? 0) * (shape[2] ?? 0))
+  return matricesOf({ name, shape }).map((matrix, e) => ({
+    name: matrix.name,
+    tensor: { ...tensor, shape: [...matrix.shape], start: start + e * size, end: start + (e + 1) * size },
+  }))
+}
 
 function checkpointOf(file: GgufFile): Checkpoint {
   const { path, metadata } = file
@@ -49,7 +62,8 @@ function checkpointOf(file: GgufFile): Checkpoint {
         `${path}: tensor ${JSON.stringify(tensor.name)} is none of a ${row.name} model of ${layers} ` +
           'layers, as it is read here',
       )
-    weights.set(names.name, { tensor, heads: headsOf(path, tensor, names, heads) })
+    for (const matrix of matricesIn(tensor, names.name))
+      weights.set(matrix.name, { tensor: matrix.tensor, heads: headsOf(path, tensor, names, heads) })
   }
   const weightOf = (name: string): Weight => {
     const weight = weights.get(name)

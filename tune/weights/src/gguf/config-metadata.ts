@@ -16,6 +16,22 @@ export type ConfigToWrite = {
   head_dim: number
   rms_norm_eps: number
   max_position_embeddings: number
+  /** How many there are, how many a token has, and the size of one. */
+  experts: { count: number; top: number; size: number; over_all: boolean } | undefined
+}
+
+function expertKeys({ experts }: ConfigToWrite): Record<string, MetadataValue> {
+  if (!experts) return {}
+  if (experts.over_all)
+    throw new UnsupportedError(
+      'norm_topk_prob: false cannot be said in a GGUF file: llama.cpp divides the weights of a token’s ' +
+        'experts by their sum',
+    )
+  return {
+    expert_count: u32(experts.count),
+    expert_used_count: u32(experts.top),
+    expert_feed_forward_length: u32(experts.size),
+  }
 }
 
 export function configMetadata(
@@ -36,6 +52,7 @@ export function configMetadata(
     'attention.layer_norm_rms_epsilon': f32(config.rms_norm_eps),
     'rope.dimension_count': u32(config.head_dim),
     'rope.freq_base': f32(theta),
+    ...expertKeys(config),
   }
   return {
     'general.architecture': text(row.name),

@@ -21,6 +21,9 @@ const KEYS = [
   'rope.freq_base',
 ]
 
+/** Those of an architecture with experts. */
+const EXPERT_KEYS = ['expert_count', 'expert_used_count', 'expert_feed_forward_length']
+
 /** The row of a file's architecture; a key of it that nobody reads is refused, unless it says nothing. */
 export function architectureOf({ path, metadata }: GgufFile): Architecture {
   const kind = metadata.text('general.type') ?? 'model'
@@ -33,8 +36,9 @@ export function architectureOf({ path, metadata }: GgufFile): Architecture {
       `${path}: general.architecture ${JSON.stringify(name)} is not supported; supported: ` +
         `${ARCHITECTURE_NAMES.join(', ')}`,
     )
+  const known = [...KEYS, ...(row.hasExperts ? EXPERT_KEYS : [])]
   for (const key of metadata.keys()) {
-    if (!key.startsWith(`${name}.`) || KEYS.includes(key.slice(name.length + 1))) continue
+    if (!key.startsWith(`${name}.`) || known.includes(key.slice(name.length + 1))) continue
     if (!metadata.isNeutral(key))
       throw new UnsupportedError(
         `${path}: ${key} is not read for models of this architecture, and may change what they say`,
@@ -97,6 +101,15 @@ export async function configOf(file: GgufFile): Promise<Record<string, unknown>>
     rope_theta: theta,
     ...(scaling ? { rope_scaling: scaling } : {}),
     tie_word_embeddings: !tensors.has('output.weight'),
+    ...(row.hasExperts
+      ? {
+          num_experts: whole('expert_count'),
+          num_experts_per_tok: whole('expert_used_count'),
+          moe_intermediate_size: whole('expert_feed_forward_length'),
+          // llama.cpp divides the weights of a token's experts by their sum.
+          norm_topk_prob: true,
+        }
+      : {}),
     torch_dtype: 'bfloat16',
     ...(start === undefined ? {} : { bos_token_id: start }),
     ...(ends.length === 0 ? {} : { eos_token_id: ends.length === 1 ? ends[0] : ends }),

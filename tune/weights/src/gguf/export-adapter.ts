@@ -1,6 +1,7 @@
 /** An adapter as a GGUF file, which llama.cpp loads beside its base. */
 import { basename } from 'node:path'
 import { InputError, UnsupportedError } from '../errors.ts'
+import { matricesOf, missingExperts } from '../experts.ts'
 import { readAdapter } from '../peft-adapter.ts'
 import { permuteRows } from './architectures.ts'
 import { FILE_TYPES, headsOf, namesOf, type Exported, type ModelToExport } from './export-model.ts'
@@ -8,6 +9,28 @@ import { encodeGguf } from './tensor-types.ts'
 import { f32, text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
 
 const DOWN = '.lora_A.weight'
+const EXPERT = /\.experts\.(\d+)\./
+
+/** A matrix under the name of its tensor, which for experts has those of all. */
+type Matrix = { name: string; expert: string | undefined; shape: readonly number[]; bytes: Uint8Array }
+
+/** Tensors of a file: matrices by themselves, those of experts one after the other. */
+function stacked(matrices: readonly Matrix[]): GgufTensorToWrite[] {
+  const byName = Map.groupBy(matrices, ({ name }) => name)
+  return [...byName].map(([name, group]) => {
+    const inOrder = group.toSorted((a, b) => Number(a.expert) - Number(b.expert))
+    const [first] = inOrder
+    const shape = first?.shape ?? []
+    return first?.expert === undefined
+      ? { name, type: 'F32', shape, bytes: first?.bytes ?? new Uint8Array() }
+      : {
+          name,
+          type: 'F32',
+          shape: [inOrder.length, ...shape],
+          bytes: Buffer.concat(inOrder.map(({ bytes }) => bytes)),
+        }
+  })
+}
 
 /** Writes an adapter for the model that `given` describes; its matrices stay f32. */
 export async function exportGgufAdapter(
@@ -29,14 +52,22 @@ export async function exportGgufAdapter(
     throw new UnsupportedError(
       `${directory}: llama.cpp has no DoRA; merge the adapter and write the merged model`,
     )
-  const shapes = new Map(weights.map(({ name, shape }) => [name, shape]))
+  const shapes = new Map(weights.flatMap(matricesOf).map(({ name, shape }) => [name, shape]))
   const first = found.find(({ name }) => name.endsWith(DOWN))
   const alpha = first ? scaleOf(first.name.slice(0, -DOWN.length)) * first.shape[0] : 1
-  const tensors = found.map(({ name, shape, values }): GgufTensorToWrite => {
+  const wrong = missingExperts(
+    found.map(({ name }) => name),
+    weights.map(({ name, shape: [count, ...rest] }) => ({
+      name: name.replace(/\.weight$/, ''),
+      experts: rest.length === 2 ? count : undefined,
+    })),
+  )
+  if (wrong !== undefined) throw new InputError(`${directory}: ${wrong}`)
+  const matrices = found.map(({ name, shape, values }): Matrix => {
     const [, linear = '', side] = /^(.*)\.lora_([AB])\.weight$/.exec(name) ?? []
     const weight = `${linear}.weight`
     const base = shapes.get(weight)
-    const named = names.get(weight)
+    const named = names.get(weight.replace(EXPERT, '.experts.'))
     if (!base || !named)
       throw new InputError(
         `${directory}: ${JSON.stringify(name)} is for no weight of ${model}; the adapter belongs to ` +
@@ -55,11 +86,12 @@ export async function exportGgufAdapter(
     const heads = side === 'B' ? headsOf(config, named) : undefined
     return {
       name: `${named.gguf}.lora_${side === 'A' ? 'a' : 'b'}`,
-      type: 'F32',
+      expert: EXPERT.exec(weight)?.[1],
       shape,
       bytes: heads === undefined ? bytes : permuteRows(bytes, shape[0], heads, false),
     }
   })
+  const tensors = stacked(matrices)
   const metadata = {
     'general.architecture': text(row.name),
     'general.type': text('adapter'),

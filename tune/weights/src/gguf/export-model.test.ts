@@ -42,6 +42,7 @@ async function describeGolden(architecture: 'llama' | 'qwen3'): Promise<ModelToE
     rms_norm_eps: isLlama ? 1e-5 : 1e-6,
     max_position_embeddings: 256,
     eos_token_ids: isLlama ? [2, 0] : [2],
+    experts: undefined,
   }
   return { model, config, architecture, theta: isLlama ? 500_000 : 1e6, weights }
 }

@@ -7,6 +7,7 @@ import { dequantize, type Shape } from '@cairn-tune/ops'
 import { openMappedCheckpoint } from '../base-weights.ts'
 import type { Checkpoint } from '../checkpoint.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
+import { matricesOf, storedName } from '../experts.ts'
 import { decodeFloats } from '../float-values.ts'
 import { readModelText } from '../model-texts.ts'
 import { layoutOf, readWeight } from '../quantized.ts'
@@ -14,6 +15,7 @@ import { readTokenizerTexts } from '../tokenizer.ts'
 import {
   ARCHITECTURES,
   ARCHITECTURE_NAMES,
+  isRouter,
   permuteRows,
   weightNames,
   type WeightName,
@@ -83,14 +85,15 @@ export async function exportGgufModel(
       const found = names.get(name)
       if (!found)
         throw new UnsupportedError(`${model}: ${JSON.stringify(name)} has no name in GGUF’s ${row.name}`)
-      const kind = shape.length === 1 ? 'F32' : writtenType(checkpoint, name, shape, type, noted)
+      const kind =
+        shape.length === 1 || isRouter(name) ? 'F32' : writtenType(checkpoint, name, shape, type, noted)
       const heads = headsOf(config, found)
       return {
         name: found.gguf,
         type: kind,
         shape,
         bytes: async () => {
-          const bytes = encode(checkpoint.pathOf(name), name, kind, await valuesOf(checkpoint, name))
+          const bytes = await bytesOf(checkpoint, { name, shape }, kind)
           return heads === undefined ? bytes : permuteRows(bytes, shape[0] ?? 0, heads, false)
         },
       }
@@ -148,15 +151,29 @@ function writtenType(
       return 'BF16'
     }
     case 'as-stored': {
-      const layout = layoutOf(checkpoint, name) ?? checkpoint.tensors.get(name)?.decodedFrom
+      const entry = checkpoint.tensors.get(storedName(checkpoint, name))
+      const layout = layoutOf(checkpoint, storedName(checkpoint, name)) ?? entry?.decodedFrom
       if (layout !== undefined) {
         note(`stored as ${layout} are decoded and written as BF16: that type is not written`)
         return 'BF16'
       }
-      const dtype = checkpoint.tensors.get(name)?.dtype
+      const dtype = entry?.dtype
       return dtype === 'F32' || dtype === 'F16' ? dtype : 'BF16'
     }
   }
+}
+
+/** A weight as a type has it; of experts one matrix after the other. */
+async function bytesOf(
+  checkpoint: Checkpoint,
+  weight: { name: string; shape: Shape },
+  type: WrittenType,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for (const { name } of matricesOf(weight))
+    parts.push(encode(checkpoint.pathOf(name), name, type, await valuesOf(checkpoint, name)))
+  const [only] = parts
+  return only && parts.length === 1 ? only : Buffer.concat(parts)
 }
 
 /** A weight's numbers, whatever it is stored as. */

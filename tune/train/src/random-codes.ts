@@ -1,0 +1,74 @@
+/**
+ * Weights of new models that are stored in four bits: random codes under one scale, drawn as they are stored,
+ * so that a model of any size is written as fast as the disk takes it.
+ */
+import { createCipheriv, createHash } from 'node:crypto'
+import { MXFP4_BLOCK, NVFP4_BLOCK } from '@cairn-tune/ops'
+import { InputError, mxfp4Names, type TensorToWrite } from '@cairn-tune/weights'
+
+/** Root of the mean square of E2M1's sixteen numbers: 0, ½, 1, 1½, 2, 3, 4, 6 of either sign. */
+const RMS = Math.sqrt((0.25 + 1 + 2.25 + 4 + 9 + 16 + 36) / 8)
+/** E8M0's code of 1, and E4M3's. */
+const [E8M0_ONE, E4M3_ONE] = [127, 0x38]
+
+/** Bytes that look random, of a seed and a name: those of a cipher's key stream. */
+function randomBytes(seed: number, name: string, count: number): Uint8Array {
+  const key = createHash('sha256').update(`${seed} ${name}`).digest().subarray(0, 16)
+  return createCipheriv('aes-128-ctr', key, Buffer.alloc(16)).update(new Uint8Array(count))
+}
+
+type Codes = { name: string; shape: readonly number[]; seed: number; spread: number }
+
+const sizeOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1)
+
+/** All experts of a projection as gpt-oss has them. */
+export function mxfp4Codes({ name, shape, seed, spread }: Codes): TensorToWrite[] {
+  const [experts = 0, rows = 0, columns = 0] = shape
+  const names = mxfp4Names(name)
+  const scales = [experts, rows, columns / MXFP4_BLOCK]
+  const scale = E8M0_ONE + Math.round(Math.log2(spread / RMS))
+  return [
+    {
+      name: names.blocks,
+      dtype: 'U8',
+      shape: [...scales, MXFP4_BLOCK / 2],
+      bytes: () => randomBytes(seed, name, sizeOf(shape) / 2),
+    },
+    {
+      name: names.scales,
+      dtype: 'U8',
+      shape: scales,
+      bytes: () => new Uint8Array(sizeOf(scales)).fill(scale),
+    },
+  ]
+}
+
+/** A matrix as ModelOpt's NVFP4 has it. */
+export function nvfp4Codes({ name, shape, seed, spread }: Codes): TensorToWrite[] {
+  const [rows = 0, columns = 0] = shape
+  if (columns % NVFP4_BLOCK !== 0)
+    throw new InputError(
+      `${name}: rows of ${columns} numbers are no blocks of ${NVFP4_BLOCK}, as nvfp4 has them`,
+    )
+  const scales = [rows, columns / NVFP4_BLOCK]
+  return [
+    {
+      name,
+      dtype: 'U8',
+      shape: [rows, columns / 2],
+      bytes: () => randomBytes(seed, name, sizeOf(shape) / 2),
+    },
+    {
+      name: `${name}_scale`,
+      dtype: 'F8_E4M3',
+      shape: scales,
+      bytes: () => new Uint8Array(sizeOf(scales)).fill(E4M3_ONE),
+    },
+    {
+      name: `${name}_scale_2`,
+      dtype: 'F32',
+      shape: [],
+      bytes: () => new Uint8Array(Float32Array.of(spread / RMS).buffer),
+    },
+  ]
+}
