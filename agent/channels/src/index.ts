@@ -10,6 +10,7 @@
  *             waits in the inbox, told to a person
  */
 export { checkChannels } from './check-channels.ts'
+export { followPageSecrets } from './page-secrets.ts'
 export { secretsOf } from './platforms.ts'
 export { startInboxNotices } from './inbox-notices/start.ts'
 export { openWays } from './inbox-notices/ways.ts'

@@ -6,7 +6,7 @@ import type { ChannelDeps, Connection } from './deps.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { createPace } from './pace.ts'
 import type { Send } from './send-request.ts'
-import { createAdapter, type Env, secretsOf, sharedSecretOf } from './platforms.ts'
+import { createAdapter, type Env, sharedSecretOf } from './platforms.ts'
 
 export type Opening = ChannelDeps & {
   config: Config
@@ -34,7 +34,6 @@ export async function openConnection(
   const { id, name } = row
   try {
     const { settings, env } = given(opening, row)
-    if (row.origin === 'page') opening.learnSecrets(secretsOf(settings, env))
     const fingerprint = fingerprintOf(id, settings, env)
     // Refused before, and nobody has changed anything or asked for another try.
     if (row.state === 'broken' && row.refused_sha256 === fingerprint) return null

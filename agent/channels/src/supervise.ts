@@ -5,6 +5,7 @@
 import type { ChannelConnection } from '@cairn/log'
 import type { Connection } from './deps.ts'
 import { type Opened, openConnection, type Opening } from './open-connection.ts'
+import { createPageSecrets } from './page-secrets.ts'
 import { runConnection, type Running } from './run-connection.ts'
 
 const LOOK_MS = 1_000
@@ -24,6 +25,7 @@ export async function supervise(opening: Opening, org_id: string): Promise<Super
   const live = new Map<string, Live & Opened & { revision: number }>()
   /** Nobody tries a revision twice that could not be opened. */
   const failed = new Map<string, number>()
+  const learnSecrets = createPageSecrets(opening)
   let looking: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -39,6 +41,7 @@ export async function supervise(opening: Opening, org_id: string): Promise<Super
 
   async function lookOnce(): Promise<void> {
     const rows = new Map((await channels.standingConnections(org_id)).map(row => [row.id, row]))
+    learnSecrets(rows.values())
     for (const [id, { revision }] of live) {
       const row = rows.get(id)
       if (row === undefined || !runs(row) || row.revision !== revision) await end(id)

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Mount } from '@cairn/api'
-import { type ChannelsOptions, startChannels, wait } from '@cairn/channels'
+import { type ChannelsOptions, followPageSecrets, startChannels, wait } from '@cairn/channels'
 import type { LogStore, UserRow } from '@cairn/log'
 import { DEFAULT_AGENT } from '@cairn/sessions'
 import type { ServiceOptions } from '../main.ts'
@@ -23,7 +23,12 @@ export async function beginChannels(
   report: ChannelsOptions['report'],
   parts: AsyncDisposableStack,
 ): Promise<Mount[]> {
-  if (role === 'worker') return []
+  if (role === 'worker') {
+    // What its turns write must hold no secret of a channel either.
+    const { org_id } = admin
+    parts.defer(await followPageSecrets({ store, sealing, learnSecrets, report, org_id }))
+    return []
+  }
   const channels = await startChannels({
     store,
     config,

@@ -1,0 +1,62 @@
+/**
+ * Secrets of connections that were made on the page reach no event and no line of the log, of a process that
+ * runs none of these connections too: the model may be told one, and a tool may print it.
+ */
+import type { ChannelConnection } from '@cairn/log'
+import { asError } from '@cairn/protocol'
+import { openConnectionSettings } from '@cairn/sessions'
+import type { Opening } from './open-connection.ts'
+import { secretsOf } from './platforms.ts'
+
+const LOOK_MS = 1_000
+
+export type PageSecrets = Pick<Opening, 'sealing' | 'learnSecrets' | 'report'>
+
+/** Also of those that are disabled: what was known once is known to people. */
+export function createPageSecrets({ sealing, learnSecrets, report }: PageSecrets) {
+  /** As they are sealed. */
+  const known = new Map<string, string | null>()
+  return (rows: Iterable<ChannelConnection>): void => {
+    for (const row of rows) {
+      const { id, name, origin, sealed_secrets } = row
+      if (origin !== 'page' || known.get(id) === sealed_secrets) continue
+      known.set(id, sealed_secrets)
+      try {
+        const { settings, env } = openConnectionSettings(sealing, row)
+        learnSecrets(secretsOf(settings, env))
+      } catch (thrown) {
+        const { message: error } = asError(thrown)
+        report('warn', `what is secret of the channel ${name} is not known here: ${error}`)
+      }
+    }
+  }
+}
+
+/** For a process that runs no connection. What is there when it begins is known when this resolves. */
+export async function followPageSecrets(
+  options: PageSecrets & Pick<Opening, 'store'> & { org_id: string },
+): Promise<() => Promise<void>> {
+  const { store, org_id, report } = options
+  const learn = createPageSecrets(options)
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+  const look = async (): Promise<void> => learn(await store.channels.standingConnections(org_id))
+  let looking = look()
+  const later = (): void => {
+    timer = setTimeout(() => {
+      looking = look()
+        .catch((error: unknown) =>
+          report('error', 'the channels could not be looked at', { error: String(error) }),
+        )
+        .then(() => (isStopped ? undefined : later()))
+    }, LOOK_MS)
+    timer.unref()
+  }
+  await looking
+  later()
+  return async () => {
+    isStopped = true
+    clearTimeout(timer)
+    await looking
+  }
+}

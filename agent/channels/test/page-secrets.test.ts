@@ -1,0 +1,47 @@
+/** Secrets of the page are known to a process that runs no connection: its turns write none into a log. */
+import { randomUUID } from 'node:crypto'
+import { followPageSecrets } from '@cairn/channels'
+import { changeConnection, createConnection, createSealing } from '@cairn/sessions'
+import { expect, onTestFinished, test } from 'vitest'
+import { KINDS, makeBench, ORG } from './bench.ts'
+
+const whsec = (byte: number): string => `whsec_${Buffer.alloc(32, byte).toString('base64')}`
+const SOON = { timeout: 10_000 }
+
+test.each(KINDS)('on %s a worker knows the secrets of the page, old ones and new ones', async kind => {
+  const { store, sealing, users, callback } = await makeBench(kind, {}, {}, { only: {} })
+  const deps = { store, newId: randomUUID, sealing, agents: ['greeter'], urlProblem: () => null }
+  const settings = { platform: 'webhook', callback_url: callback.url, access: 'open', agent: 'greeter' }
+  const make = (name: string, secret: string) =>
+    createConnection(deps, { org_id: ORG, id: users.root }, { name, settings, secrets: { secret } })
+  const follow = async (own = sealing) => {
+    const known: string[] = []
+    const told: string[] = []
+    const stop = await followPageSecrets({
+      store,
+      sealing: own,
+      org_id: ORG,
+      learnSecrets: more => void known.push(...more),
+      report: (_level, line) => void told.push(line),
+    })
+    onTestFinished(stop)
+    return { known, told }
+  }
+  const first = await make('one', whsec(1))
+  await store.channels.disableConnection(first)
+  const { known, told } = await follow()
+  expect(known).toEqual([whsec(1)])
+  const second = await make('two', whsec(2))
+  await expect.poll(() => known, SOON).toEqual([whsec(1), whsec(2)])
+  const row = await store.channels.getConnection(second)
+  await changeConnection(deps, row!, { secrets: { secret: whsec(3) } })
+  await expect.poll(() => known, SOON).toEqual([whsec(1), whsec(2), whsec(3)])
+  expect(told).toEqual([])
+
+  const other = await follow(createSealing({ file: `${process.cwd()}/none`, key: 'A'.repeat(43) + '=' }))
+  expect(other.known).toEqual([])
+  expect(other.told).toEqual([
+    expect.stringMatching(/the channel one is not known here: .*sealed with another key/),
+    expect.stringContaining('the channel two is not known here'),
+  ])
+})
