@@ -54,7 +54,8 @@ export function holdLease(holding: Holding, pass: (epoch: number) => Promise<voi
           if (epoch === null) onLapse?.()
           renewAt = performance.now() + RENEW_MS
         }
-        if (epoch !== null) await pass(epoch)
+        // Whoever is told to stop while it takes the lease begins nothing.
+        if (epoch !== null && !signal.aborted) await pass(epoch)
       } catch (error) {
         epoch = null
         onError(error)

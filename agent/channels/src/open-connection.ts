@@ -32,6 +32,7 @@ export async function openConnection(
   const { store, report } = opening
   const { channels } = store
   const { id, name } = row
+  let opened: Opened
   try {
     const { settings, env } = given(opening, row)
     const fingerprint = fingerprintOf(id, settings, env)
@@ -41,17 +42,18 @@ export async function openConnection(
     const twin = twinOf(opening, row, shared, others)
     if (twin !== undefined)
       throw new Error(`its secret is also that of the channel ${twin}: each needs its own`)
-    const connection = ready(opening, row, settings, env, fingerprint)
-    // What asks its platform itself is live when the platform has answered.
-    const { consume } = connection.adapter
-    await channels.setConnection(id, consume === undefined ? 'live' : 'connecting', null)
-    return { connection, shared }
+    opened = { connection: ready(opening, row, settings, env, fingerprint), shared }
   } catch (thrown) {
     const { message } = asError(thrown)
     report('error', `the channel ${name} does not work: ${message}`)
     if (await isNobodys(opening, id)) await channels.setConnection(id, 'broken', message)
     return null
   }
+  // A store that fails here says nothing of the connection: it rejects, and the next look tries again.
+  // What asks its platform itself is live when the platform has answered.
+  const { consume } = opened.connection.adapter
+  await channels.setConnection(id, consume === undefined ? 'live' : 'connecting', null)
+  return opened
 }
 
 /** Of two in cairn.yaml neither runs; one of the page does not run beside what runs already. */

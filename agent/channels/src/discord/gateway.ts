@@ -10,6 +10,7 @@ import {
   type APIUser,
   ApplicationCommandOptionType,
   ChannelType,
+  GatewayDispatchEvents,
   type GatewayDispatchPayload,
   GatewayIntentBits,
   Routes,
@@ -69,8 +70,9 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
   let me = ''
   let taking = Promise.resolve()
   manager.on(WebSocketShardEvents.Dispatch, payload => {
-    // In their order; what fails here was not confirmed, and comes again.
-    taking = taking.then(() => take(payload)).catch((error: unknown) => ended.reject(error))
+    // In their order. What fails was not confirmed: nothing after it is taken, so that it comes again.
+    taking = taking.then(() => take(payload))
+    taking.catch((error: unknown) => ended.reject(error))
   })
   manager.on(WebSocketShardEvents.Closed, code => {
     const failure = closedForGood(code)
@@ -89,7 +91,9 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
     const isThread = channel === null ? false : THREADS.includes(channel.type ?? (await kindOf(channel.id)))
     const inbound = channel === null ? null : parseDispatch(payload, { ...options, me, isThread })
     const heard = session === null ? null : { ...session, sequence: payload.s }
-    if (inbound !== null) await sink([inbound], heard === null ? undefined : JSON.stringify(heard))
+    // The session from its beginning: what is said before anybody was heard comes to whoever takes over, too.
+    if (inbound === null && payload.t !== GatewayDispatchEvents.Ready) return
+    await sink(inbound === null ? [] : [inbound], heard === null ? undefined : JSON.stringify(heard))
   }
 
   try {
@@ -105,7 +109,8 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
     // With this code Discord keeps the session for whoever goes on.
     await manager.destroy({ code: CloseCodes.Resuming, reason: 'going on elsewhere' })
     manager.removeAllListeners()
-    await taking
+    // A failure of it has ended this, and is told.
+    await taking.catch(() => undefined)
   }
 }
 

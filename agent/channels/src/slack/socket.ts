@@ -41,9 +41,11 @@ export async function consumeSocket(
     // It may reject before anybody waits for it; whoever does is told.
     ended.promise.catch(() => undefined)
     client.on('disconnected', () => ended.resolve('closed'))
+    let taking = Promise.resolve()
     client.on('slack_event', (envelope: Envelope) => {
-      // What fails here is not acknowledged, and comes again.
-      take(envelope).catch((error: unknown) => ended.reject(error))
+      // In their order. What fails is not acknowledged, nor what follows it: they come again.
+      taking = taking.then(() => take(envelope))
+      taking.catch((error: unknown) => ended.reject(error))
     })
     const stop = (): void => ended.resolve('closed')
     signal.addEventListener('abort', stop, { once: true })
@@ -57,6 +59,8 @@ export async function consumeSocket(
       signal.removeEventListener('abort', stop)
       await client.disconnect()
       client.removeAllListeners()
+      // A failure of it has ended this, and is told.
+      await taking.catch(() => undefined)
     }
   }
 
