@@ -11,8 +11,12 @@ const wish = (name: string) => ({
   settings: { platform: 'webhook', callback_url: 'https://example.org/cairn' },
   secrets: { secret: SECRET },
 })
+const named = {
+  hook: { platform: 'webhook', secret_env: 'HOOK', callback_url: 'https://example.org/cairn' },
+} as const
 async function start() {
   const service = await startService({
+    config: { channels: named },
     connections: {
       sealing: createSealing({
         file: join('none', 'secrets.key'),
@@ -105,4 +109,22 @@ test('what cannot work is refused with what would be right, and cairn.yaml is ch
     const { json } = await act(method, '/hook', body)
     expect([json.code, json.detail]).toEqual(['wrong_state', expect.stringContaining('change it there')])
   }
+})
+
+test('what cairn.yaml names no more says so, runs nowhere and can be deleted', async () => {
+  const { service, act } = await start()
+  await using _service = service
+  const { org_id } = service.admin
+  for (const name of ['hook', 'old']) {
+    const row = { id: name, org_id, name, platform: 'webhook', service_account_id: 'a' }
+    await service.store.channels.putConnection(row)
+    await service.store.channels.setConnection(name, 'live', null)
+  }
+  expect((await act('GET', '')).json.channels).toMatchObject([
+    { name: 'hook', removed: false, state: 'live' },
+    { name: 'old', removed: true, state: 'disabled' },
+  ])
+  expect((await act('PATCH', '/old', {})).json.code).toBe('wrong_state')
+  expect((await act('DELETE', '/old')).status).toBe(204)
+  expect((await act('GET', '')).json.channels).toMatchObject([{ name: 'hook' }])
 })

@@ -55,6 +55,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
     if (!prune.isDue()) return
     await channels.pruneInbound(KEEP_MS)
     await channels.pruneDeliveries(connection.id, KEEP_MS)
+    await channels.pruneVisitors(connection.id)
   })
   const prune = every(PRUNE_EVERY_MS)
 

@@ -50,8 +50,8 @@ export interface ConnectionStore {
     revision: number,
     changed: Pick<NewConnection, 'settings' | 'sealed_secrets'>,
   ): Promise<boolean>
-  /** Only one of the page, with all that was kept of it but its sessions. */
-  deleteConnection(id: string): Promise<boolean>
+  /** With all that was kept of it but its sessions. False: there is none, or somebody else says what it is. */
+  deleteConnection(id: string, origin: ChannelConnection['origin']): Promise<boolean>
   /** Also for one that is enabled: whoever runs it begins anew. */
   enableConnection(id: string): Promise<void>
   disableConnection(id: string): Promise<void>
@@ -89,8 +89,8 @@ export const createConnectionStore = (
     did('createConnection', id, org_id, name, platform, service_account_id, settings, sealed_secrets, now()),
   changeConnection: (id, revision, { settings, sealed_secrets }) =>
     did('changeConnection', id, revision, settings, sealed_secrets),
-  async deleteConnection(id) {
-    if (!(await did('deleteConnection', id))) return false
+  async deleteConnection(id, origin) {
+    if (!(await did('deleteConnection', id, origin))) return false
     for (const statement of ITS_ROWS) await act(statement, id)
     return true
   },

@@ -187,6 +187,7 @@ export const CHANNEL_SQL = {
     'VALUES ($1, $2, $3, $4, $5) ON CONFLICT (token_sha256) DO NOTHING',
   visitor:
     'SELECT * FROM channel_visitors WHERE connection_id = $1 AND token_sha256 = $2 AND expires_at > $3',
+  pruneVisitors: 'DELETE FROM channel_visitors WHERE connection_id = $1 AND expires_at <= $2',
 
   acquire:
     'INSERT INTO channel_leases (connection_id, role, holder, epoch, held_until) ' +

@@ -174,6 +174,7 @@ const leaving = (
   putVisitor: ({ token_sha256, connection_id, subject, name, expires_at }) =>
     act('putVisitor', token_sha256, connection_id, subject, name, expires_at),
   visitor: (connectionId, tokenSha256) => one('visitor', connectionId, tokenSha256, now()),
+  pruneVisitors: connectionId => act('pruneVisitors', connectionId, now()),
 
   async acquire(connectionId, role, holder, ttlMs) {
     const [row] = await ask('acquire', [connectionId, role, holder, now(), now() + ttlMs])

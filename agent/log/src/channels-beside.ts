@@ -14,6 +14,8 @@ export interface VisitorStore {
   putVisitor(visitor: ChannelVisitor): Promise<void>
   /** Null: nobody of this connection has that token, or its time is over. */
   visitor(connectionId: string, tokenSha256: string): Promise<ChannelVisitor | null>
+  /** Those whose time is over. */
+  pruneVisitors(connectionId: string): Promise<void>
 }
 
 /** no_window: it was taken, and then not shown, since the person must write first. */

@@ -17,7 +17,7 @@ export const CONNECTION_SQL = {
     "state = CASE WHEN state = 'disabled' THEN state ELSE 'connecting' END, last_error = NULL, " +
     "last_error_at = NULL, refused_sha256 = NULL WHERE id = $1 AND revision = $2 AND origin = 'page' " +
     'RETURNING id',
-  deleteConnection: "DELETE FROM channel_connections WHERE id = $1 AND origin = 'page' RETURNING id",
+  deleteConnection: 'DELETE FROM channel_connections WHERE id = $1 AND origin = $2 RETURNING id',
   deleteItsDeliveries: 'DELETE FROM channel_deliveries WHERE connection_id = $1',
   deleteItsInbound: 'DELETE FROM channel_inbound WHERE connection_id = $1',
   deleteItsSenders: 'DELETE FROM channel_senders WHERE connection_id = $1',

@@ -28,6 +28,9 @@ const ChannelView = z
     waiting_since: timestamp.nullable().describe('of the oldest event that nobody has taken up'),
     webhook_path: z.string(),
     origin: z.enum(['config', 'page']).describe('whether cairn.yaml or an administrator made it'),
+    removed: z
+      .boolean()
+      .describe('cairn.yaml made it and names it no more: nothing runs it, and it may be deleted'),
     state_since: timestamp,
   })
   .meta({ id: 'Channel' })

@@ -54,12 +54,14 @@ export async function changeConnection(
     throw new AppError('wrong_state', 'The channel has changed meanwhile: load it anew.')
 }
 
+/** `isRemoved`: cairn.yaml names it no more. */
 export async function deleteConnection(
   { store }: Pick<Deps, 'store'>,
   connection: ChannelConnection,
+  { isRemoved = false } = {},
 ): Promise<void> {
-  refuseConfigured(connection)
-  await store.channels.deleteConnection(connection.id)
+  if (!isRemoved) refuseConfigured(connection)
+  await store.channels.deleteConnection(connection.id, connection.origin)
 }
 
 /** What a page shows: every setting, and of the secrets which there are. Empty for one of cairn.yaml. */

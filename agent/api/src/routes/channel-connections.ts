@@ -19,8 +19,15 @@ const isoOrNull = (at: number | null): string | null => (at === null ? null : is
 
 type Shown = AnswerOf<'listChannels'>['channels'][number]
 
-async function shown({ store }: Services, connection: ChannelConnection): Promise<Shown> {
-  const { id, name, platform, state, state_since, last_error, last_error_at, origin } = connection
+/** Its row stays when cairn.yaml names it no more: what it said last is not true any longer. */
+const isRemoved = ({ config }: Services, { origin, name }: ChannelConnection): boolean =>
+  origin === 'config' && !Object.hasOwn(config.channels, name)
+
+async function shown(services: Services, connection: ChannelConnection): Promise<Shown> {
+  const { store } = services
+  const { id, name, platform, state_since, last_error, last_error_at, origin } = connection
+  const removed = isRemoved(services, connection)
+  const state = removed ? 'disabled' : connection.state
   const { dead, last_in, last_out, waiting_since } = await store.channels.connectionFigures(id)
   return {
     id,
@@ -36,6 +43,7 @@ async function shown({ store }: Services, connection: ChannelConnection): Promis
     waiting_since: isoOrNull(waiting_since),
     webhook_path: `/v1/channels/${id}/webhook`,
     origin,
+    removed,
   }
 }
 const detailed = async (
@@ -79,7 +87,8 @@ export const changeChannel: Handler<'changeChannel'> = async ({ services, princi
 }
 
 export const deleteChannel: Handler<'deleteChannel'> = async ({ services, principal, params }) => {
-  await deleteConnection(services, await findConnection(services, principal, params.channel_id))
+  const connection = await findConnection(services, principal, params.channel_id)
+  await deleteConnection(services, connection, { isRemoved: isRemoved(services, connection) })
   return undefined
 }
 

@@ -185,6 +185,30 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.dueNotices('hook', 10)).toEqual([])
   })
 
+  test('a visitor whose time is over is deleted, those of other connections and of later are not', async () => {
+    const { store, clock } = await open()
+    const { channels } = store
+    const put = (token_sha256: string, connection_id: string, ms: number) =>
+      channels.putVisitor({
+        token_sha256,
+        connection_id,
+        subject: null,
+        name: null,
+        expires_at: clock.now() + ms,
+      })
+    await put('short', 'hook', 1000)
+    await put('long', 'hook', 5000)
+    await put('short elsewhere', 'other', 1000)
+    clock.advance(2000)
+    await channels.pruneVisitors('hook')
+    // One that is there keeps its time.
+    await put('short', 'hook', 9000)
+    await put('short elsewhere', 'other', 9000)
+    expect(await channels.visitor('hook', 'short')).not.toBeNull()
+    expect(await channels.visitor('hook', 'long')).not.toBeNull()
+    expect(await channels.visitor('other', 'short elsewhere')).toBeNull()
+  })
+
   test('a pairing code links one account once, and one code of a user is open', async () => {
     const { store, clock } = await open()
     const { channels } = store

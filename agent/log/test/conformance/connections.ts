@@ -93,9 +93,9 @@ export function defineConnections({ open }: Bench): void {
       await channels.planNotice({ ...body, session_id: noticesOf(id), event_id: 1, part: 0, key: `k ${id}` })
     }
     await channels.putConnection(named('file'))
-    expect(await channels.deleteConnection('file')).toBe(false)
-    expect(await channels.deleteConnection('hook')).toBe(true)
-    expect(await channels.deleteConnection('hook')).toBe(false)
+    expect(await channels.deleteConnection('file', 'page')).toBe(false)
+    expect(await channels.deleteConnection('hook', 'page')).toBe(true)
+    expect(await channels.deleteConnection('hook', 'page')).toBe(false)
     const left = async (id: string) => [
       (await channels.nextInbound(id, 10)).length,
       (await channels.listSenders(id, 10)).length,

@@ -15,7 +15,7 @@ import { TestMessage } from './test-message.tsx'
 type Section = 'edit' | 'test' | 'dead' | 'senders'
 
 export function ChannelCard({ channel }: { channel: Channel }) {
-  const { id, name, platform, state, origin, last_error, dead_letters } = channel
+  const { id, name, platform, state, origin, removed, last_error, dead_letters } = channel
   const [open, setOpen] = useState<Section | null>(null)
   const act = useAct(id)
   const fix = fixOf(channel)
@@ -59,10 +59,10 @@ export function ChannelCard({ channel }: { channel: Channel }) {
         {opener('senders', 'Senders')}
         {opener('dead', dead_letters === 0 ? 'Dead letters' : `Dead letters (${dead_letters})`)}
         {origin === 'page' && opener('edit', 'Settings')}
-        {state === 'disabled' && action('enableChannel', 'Enable')}
+        {state === 'disabled' && !removed && action('enableChannel', 'Enable')}
         {state === 'broken' && action('enableChannel', 'Try anew')}
         {state !== 'disabled' && action('disableChannel', 'Disable')}
-        {origin === 'page' && state === 'disabled' && action('deleteChannel', 'Delete')}
+        {(origin === 'page' || removed) && state === 'disabled' && action('deleteChannel', 'Delete')}
       </div>
       {open === 'test' && <TestMessage channel={channel} />}
       {open === 'senders' && <Senders id={id} />}
@@ -88,7 +88,7 @@ function useAct(id: string) {
 function Facts({ channel }: { channel: Channel }) {
   const now = useNow(10_000)
   const ago = (at: string | null): string => (at === null ? 'never' : formatAgo(at, now))
-  const { state_since, last_in_at, last_out_at, waiting_since, webhook_path, origin } = channel
+  const { state_since, last_in_at, last_out_at, waiting_since, webhook_path, origin, removed } = channel
   const facts: [string, ReactNode][] = [
     ['Since', ago(state_since)],
     ['Last message in', ago(last_in_at)],
@@ -96,7 +96,10 @@ function Facts({ channel }: { channel: Channel }) {
     ...(waiting_since === null
       ? []
       : [['Waits to be taken up since', ago(waiting_since)] as [string, string]]),
-    ['Made', origin === 'page' ? 'on this page' : 'in cairn.yaml'],
+    [
+      'Made',
+      origin === 'page' ? 'on this page' : removed ? 'in cairn.yaml, and removed there' : 'in cairn.yaml',
+    ],
     ['Webhook path', <code key="path">{webhook_path}</code>],
   ]
   return (

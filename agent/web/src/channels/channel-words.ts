@@ -54,7 +54,9 @@ const STATES: Record<string, string> = {
 export const stateName = (state: string): string => STATES[state] ?? state
 
 /** What somebody may do about the state of a connection; null: nothing is wrong. */
-export function fixOf({ state, origin, last_error }: Channel): string | null {
+export function fixOf({ state, origin, removed, last_error }: Channel): string | null {
+  if (removed)
+    return 'cairn.yaml names it no more. Nothing comes in or goes out; delete it, or name it again.'
   switch (state) {
     case 'broken':
       return origin === 'page'
