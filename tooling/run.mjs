@@ -96,6 +96,7 @@ const commands = {
       'agent/harness/test/turn/kill-on-postgres.test.ts',
       'agent/harness/test/coordination/kill-families.test.ts',
       'agent/harness/test/golden/golden.test.ts',
+      'agent/channels/test/proofs/kills.test.ts',
       ...args,
     )
     const crashes = await run(
@@ -126,6 +127,11 @@ const commands = {
   'kills:code': (...args) => {
     process.env.KILLS = 'all'
     return run(vitest, 'run', '--project', 'unit', 'agent/harness/test/code/kill-code.test.ts', ...args)
+  },
+  /** Every platform of the channels, every write, both stores. `npm test` runs a sample. */
+  'kills:channels': (...args) => {
+    process.env.KILLS = 'all'
+    return run(vitest, 'run', '--project', 'unit', 'agent/channels/test/proofs/kills.test.ts', ...args)
   },
   /** By hand: needs `dovecot` in the path and a Python with aiosmtpd (CAIRN_JUDGE_PYTHON names it). */
   'judge:email': (...args) => run('agent/channels/test/email/judge.ts', ...args),

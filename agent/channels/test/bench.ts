@@ -15,10 +15,13 @@ import { startEcho } from './worker.ts'
 
 export const ORG = 'org_1'
 
-const putAway: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const each of putAway.splice(0).toReversed()) await each()
-})
+/** What is closed when a test is over, or before: a test may have several benches side by side. */
+export type Away = (() => Promise<unknown>)[]
+export async function putAway(away: Away): Promise<void> {
+  for (const each of away.splice(0).toReversed()) await each()
+}
+const atEnd: Away = []
+afterEach(() => putAway(atEnd))
 
 export type Kind = 'sqlite' | 'postgres'
 export const KINDS = ['sqlite', 'postgres'] as const
@@ -34,6 +37,8 @@ export type Bench = {
   /** Of the secrets of connections that are made on the page. */
   sealing: Sealing
   workspacesDir: string
+  /** What the processes had to say. */
+  lines: string[]
 }
 
 type Settings = NonNullable<ConfigInput['channels']>[string]
@@ -43,22 +48,25 @@ type Beside = {
   /** In place of the webhook. */
   only?: Record<string, Settings>
   env?: Record<string, string>
+  /** In place of the end of the test. */
+  away?: Away
+  lines?: string[]
 }
 export async function makeBench(
   kind: Kind,
   settings: Partial<Settings> = {},
   config: ConfigInput = {},
-  { echo = true, only, env = {} }: Beside = {},
+  { echo = true, only, env = {}, away = atEnd, lines = [] }: Beside = {},
 ): Promise<Bench> {
   let passed = 0
   const now = (): number => Date.now() + passed
-  const store = await openStore(kind, now)
-  putAway.push(() => store.close())
-  if (echo) putAway.push(startEcho(store))
+  const store = await openStore(kind, now, away)
+  away.push(() => store.close())
+  if (echo) away.push(startEcho(store))
   const callback = await startCallback(SECRET)
-  putAway.push(callback.close)
+  away.push(callback.close)
   const users = await addUsers(store)
-  const workspaces = await makeDir()
+  const workspaces = await makeDir(away)
   const sealing = createSealing({ file: join(workspaces, 'secrets.key') })
   const parsed = Config.parse({
     agents: { greeter: {} },
@@ -81,6 +89,7 @@ export async function makeBench(
     users,
     sealing,
     workspacesDir: workspaces,
+    lines,
     advance: ms => void (passed += ms),
     async start(given = store) {
       const channels = await startChannels({
@@ -100,26 +109,26 @@ export async function makeBench(
         sealing,
         guardedFetch: () => fetch,
         learnSecrets: () => undefined,
-        report: () => undefined,
+        report: (level, line, fields) => void lines.push(JSON.stringify([level, line, fields])),
       })
-      putAway.push(channels.stop)
+      away.push(channels.stop)
       return channels
     },
   }
 }
 
-async function openStore(kind: Kind, now: () => number): Promise<LogStore> {
+async function openStore(kind: Kind, now: () => number, away: Away): Promise<LogStore> {
   if (kind === 'postgres') {
     const { place, remove } = await makePostgresPlace()
-    putAway.push(remove)
+    away.push(remove)
     return openPostgresStore({ url: place, now })
   }
-  return openSqliteStore({ dir: await makeDir(), now })
+  return openSqliteStore({ dir: await makeDir(away), now })
 }
 
-async function makeDir(): Promise<string> {
+async function makeDir(away: Away): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-channels-'))
-  putAway.push(() => rm(dir, { recursive: true, force: true }))
+  away.push(() => rm(dir, { recursive: true, force: true }))
   return dir
 }
 

@@ -1,54 +1,66 @@
-/** A store whose process dies at its n-th write: before the write, or after it and before its answer. */
+/**
+ * A store whose process dies at one of its writes: before the write, or after it and before its answer. Or
+ * the write fails once and the process lives.
+ */
 import type { LogStore } from '@cairn/log'
 
-export type Death = { at: number; when: 'before' | 'after' }
+/** The `nth` write of that name. */
+export type Death = { call: string; nth: number; when: 'before' | 'after' | 'fails' }
 
 class Dead extends Error {
   override readonly name = 'Dead'
 }
 
-/** `calls` counts; with `death` null nobody dies. */
+/** Looks are no boundaries; leases and what is pruned come with time and not with a message. */
+const WRITES =
+  /^(?:add|create|ensure|receive|drop|retry|see|tell|countWrong|use|openConv|advance|postpone|begin|settle|plan|put|set|save|close|commit|movePart|releaseHeld|retarget|recover|refuse|endRedo)/
+/** What is given back at once, also by a process that is dead. */
+const WATCHES = /^watch/
+
+/** `calls`: the names of its writes, in order. With `death` null nobody dies. */
 export function mortalStore(store: LogStore, death: Death | null) {
-  let calls = 0
-  let isDead = false
-  const { promise: died, resolve: die } = Promise.withResolvers<void>()
-  const guarded =
-    (target: object, method: (...args: unknown[]) => unknown) =>
-    async (...args: unknown[]): Promise<unknown> => {
-      if (isDead) throw new Dead()
-      calls += 1
-      const isLast = death !== null && calls === death.at
-      if (isLast && death.when === 'before') {
-        isDead = true
-        die()
-        throw new Dead()
-      }
-      const answer = await method.apply(target, args)
-      if (isLast) {
-        isDead = true
-        die()
-        throw new Dead()
-      }
-      return answer
-    }
-  /** Looks at what there is are no boundaries; leases come with time and not with the message. */
-  const isWrite = (name: string): boolean =>
-    /^(?:receive|drop|retry|see|tell|openConv|advance|postpone|begin|settle|plan|put|close|commit|createSession)/.test(
-      name,
-    )
+  const calls: string[] = []
+  let state: 'lives' | 'dead' = 'lives'
+  let isReached = false
+  const die = (): Promise<never> => {
+    state = 'dead'
+    return Promise.reject(new Dead())
+  }
+  type Method = (...args: unknown[]) => unknown
+  async function write(of: object, name: string, method: Method, args: unknown[]): Promise<unknown> {
+    calls.push(name)
+    const nth = calls.filter(call => call === name).length
+    const isHere = death?.call === name && death.nth === nth
+    if (!isHere) return method.apply(of, args)
+    isReached = true
+    if (death.when === 'fails') throw new Error('the store failed once')
+    if (death.when === 'before') return die()
+    await method.apply(of, args)
+    return die()
+  }
   const wrap = <T extends object>(target: T): T =>
     new Proxy(target, {
       get(of, name, receiver) {
         const value: unknown = Reflect.get(of, name, receiver)
-        if (name === 'channels') return wrap(value as object)
+        if (name === 'channels' || name === 'accounts') return wrap(value as object)
         if (typeof value !== 'function') return value
-        const method = value as (...args: unknown[]) => unknown
-        if (isWrite(String(name))) return guarded(of, method)
+        const method = value as Method
         return (...args: unknown[]) => {
-          if (isDead && !/^(?:watch|release)/.test(String(name))) throw new Dead()
-          return method.apply(of, args)
+          if (WATCHES.test(String(name))) return method.apply(of, args)
+          if (state === 'dead') return Promise.reject(new Dead())
+          return WRITES.test(String(name)) ? write(of, String(name), method, args) : method.apply(of, args)
         }
       },
     })
-  return { store: wrap(store), calls: () => calls, died }
+  return { store: wrap(store), calls, isDead: () => state === 'dead', isReached: () => isReached }
+}
+
+/** Every fault at every write of a life without any. */
+export function deathsOf(calls: readonly string[]): Death[] {
+  const counts = new Map<string, number>()
+  return calls.flatMap(call => {
+    const nth = (counts.get(call) ?? 0) + 1
+    counts.set(call, nth)
+    return (['before', 'after', 'fails'] as const).map(when => ({ call, nth, when }))
+  })
 }

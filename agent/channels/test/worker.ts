@@ -25,7 +25,8 @@ export function startEcho(store: LogStore) {
       session_id: session.id,
       fence,
       events: texts.map(text => response(`echo: ${text}`)),
-      cursor: 'self',
+      // What came after the read is for the next look.
+      cursor: fresh.at(-1)?.id ?? session.wake_id,
       release_lease: true,
     })
   }

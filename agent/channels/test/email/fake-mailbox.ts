@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
 export const USER = 'a@example.org'
-export const PASSWORD = 'secret'
+export const PASSWORD = 'canary-of-a-password-that-no-log-may-hold'
 
 type Mail = { uid: number; raw: Buffer; flags: Set<string>; at: Date }
 export type FakeMailbox = {

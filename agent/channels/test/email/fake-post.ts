@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
+import { PASSWORD } from './fake-mailbox.ts'
 
 export type Got = Email & { raw: string; recipients: string[] }
 /** `drop`: the mail is taken, and the connection ends before its answer. */
@@ -26,7 +27,7 @@ export async function startFakePost(): Promise<FakePost> {
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     onAuth: ({ username, password }, _session, done) =>
-      password === 'secret' ? done(null, { user: username ?? '' }) : done(new Error('wrong')),
+      password === PASSWORD ? done(null, { user: username ?? '' }) : done(new Error('wrong')),
     onData(stream, { envelope }, done) {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))

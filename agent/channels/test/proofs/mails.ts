@@ -1,0 +1,38 @@
+/** Mails of one thread, and the parts in what is sent back: the disclosure is the beginning of the first. */
+import type { Fault, Got } from '../email/fake-post.ts'
+import type { Written } from '../email/person.ts'
+import type { Shown } from './stage.ts'
+
+let threads = 0
+/** What a person writes, each in answer to their own first mail. */
+export function thread(): (text: string) => Written {
+  const name = `${process.pid}.${++threads}`
+  const root = `<root.${name}@example.com>`
+  let count = 0
+  return text => {
+    count += 1
+    if (count === 1) return { text, id: root }
+    const headers = [`In-Reply-To: ${root}`, `References: ${root}`]
+    return { text, id: `<m${count}.${name}@example.com>`, headers }
+  }
+}
+
+export const shownMails = (got: readonly Got[]): Shown[] =>
+  got.flatMap(({ text = '', messageId = null }) => {
+    const lines = text.split('\n').filter(line => line.trim() !== '')
+    const [first = ''] = lines
+    // Before the text stands its subject, which is that of all of them.
+    const shown = { text: `echo: ${lines.at(-1)?.replace(/^echo: /, '')}`, key: messageId }
+    return first.includes('an AI system') ? [{ text: first, key: `${messageId}/disclosure` }, shown] : [shown]
+  })
+
+/** All that people and programs can read of the mails: as they are encoded, a line may be cut anywhere. */
+export const heardMails = (got: readonly Got[]): string =>
+  JSON.stringify(got.map(({ headers, text, html, recipients }) => ({ headers, text, html, recipients })))
+
+export const REFUSED_MAILS: Fault[] = [
+  { code: 535, message: '5.7.8 wrong' },
+  { code: 451, message: '4.3.0 later' },
+  'drop',
+  { code: 550, message: '5.1.1 nobody' },
+]
