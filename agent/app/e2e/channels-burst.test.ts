@@ -1,0 +1,145 @@
+/**
+ * Fifty messages of ten people on each platform that brings them again, to a real server that is killed among
+ * them: the next one answers all of them, and each is in a log once.
+ */
+import { startCallback } from '@cairn/channels/test/callback'
+import { startFakeDiscord, TOKEN as DISCORD_TOKEN } from '@cairn/channels/test/fake-discord'
+import { PASSWORD, startFakeMailbox, USER } from '@cairn/channels/test/fake-mailbox'
+import { startFakePost } from '@cairn/channels/test/fake-post'
+import { startFakeTelegram, TOKEN as TELEGRAM_TOKEN } from '@cairn/channels/test/fake-telegram'
+import { ADDRESS, SERVER, writeMail } from '@cairn/channels/test/person'
+import { SECRET, signed } from '@cairn/channels/test/signed'
+import { expect, onTestFinished, test } from 'vitest'
+import { makePlace, type Server, startServer } from './server.ts'
+import { PATIENCE_MS, readLog } from './session.ts'
+
+const SCENARIO = { rules: [{ when: { user: '(\\S+)\\s*$' }, answer: { text: 'echo {{user.1}}' } }] }
+const POLL = { timeout: PATIENCE_MS }
+const PEOPLE = 10
+const EACH = 5
+/** The first of every person while the server is there, and the rest when it is not. */
+const texts = Array.from({ length: EACH }, (_, at) =>
+  Array.from({ length: PEOPLE }, (__, who) => ({ who: who + 1, text: `p${who + 1}-${at + 1}` })),
+)
+const ALL = texts.flat().map(({ text }) => text)
+
+async function startPlatforms() {
+  const callback = await startCallback(SECRET)
+  const telegram = await startFakeTelegram()
+  const discord = await startFakeDiscord()
+  const mailbox = await startFakeMailbox()
+  const post = await startFakePost()
+  for (const { close } of [callback, telegram, discord, mailbox, post]) onTestFinished(close)
+  const login = { host: '127.0.0.1', security: 'none', user: USER, password_env: 'MAIL' }
+  const open = { access: 'open', agent: 'greeter' }
+  const channels = {
+    dc: { platform: 'discord', token_env: 'DC', api_url: discord.url, ...open },
+    hook: { platform: 'webhook', secret_env: 'HOOK', callback_url: callback.url, ...open },
+    mail: {
+      platform: 'email',
+      address: ADDRESS,
+      authserv_id: SERVER,
+      imap: { ...login, port: mailbox.port },
+      smtp: { ...login, port: post.port },
+      per_second: 1000,
+      per_hour: 1000,
+      ...open,
+    },
+    tg: { platform: 'telegram', token_env: 'TG', api_root: telegram.url, ...open },
+  }
+  const env = { DC: DISCORD_TOKEN, HOOK: SECRET, MAIL: PASSWORD, TG: TELEGRAM_TOKEN }
+  /** What the webhook's caller has not been told is taken. */
+  let waiting: { text: string; who: number }[] = []
+  return {
+    channels,
+    env,
+    say(who: number, text: string): void {
+      const id = 1000 + who
+      discord.say(text, {
+        channel_id: String(id),
+        author: { id: String(id), username: `p${who}`, discriminator: '0', global_name: null, avatar: null },
+      })
+      telegram.say(text, {
+        chat: { id, type: 'private', first_name: `P${who}` },
+        from: { id, is_bot: false, first_name: `P${who}` },
+      })
+      mailbox.put(writeMail({ from: `P${who} <p${who}@example.com>`, text }))
+      waiting.push({ text, who })
+    },
+    async bring({ url }: Server, path: string): Promise<void> {
+      const left: typeof waiting = []
+      for (const each of waiting) {
+        const { headers, raw } = signed({
+          text: each.text,
+          id: `msg-${each.text}`,
+          user: `U${each.who}`,
+          conversation: `C${each.who}`,
+        })
+        const status = await fetch(url + path, { method: 'POST', headers, body: Buffer.from(raw) }).then(
+          answer => answer.status,
+          () => 0,
+        )
+        if (status !== 200) left.push(each)
+      }
+      waiting = left
+    },
+    answers: (): Record<string, string[]> => ({
+      dc: discord.messages.map(({ content }) => content),
+      hook: callback.seen().map(({ text }) => text),
+      mail: [...new Map(post.got.map(({ messageId, text = '' }) => [messageId, text.trim()])).values()],
+      tg: telegram.messages.map(({ text }) => text),
+    }),
+  }
+}
+
+test(
+  'fifty messages on each platform to a server that is killed among them are all answered by the next one',
+  { timeout: 4 * PATIENCE_MS },
+  async () => {
+    const platforms = await startPlatforms()
+    const { channels, env, say, bring, answers } = platforms
+    const place = makePlace({ scenario: SCENARIO, config: { agents: { greeter: {} }, channels } })
+    Object.assign(place.env, env)
+    const first = await startServer(place)
+    const states = async ({ client }: Server) =>
+      (await client.call('listChannels', {})).channels.map(({ state }) => state)
+    await expect.poll(() => states(first), POLL).toEqual(['live', 'live', 'live', 'live'])
+    const path = (await first.client.call('listChannels', {})).channels[1]?.webhook_path ?? 'none'
+    const [early = [], ...late] = texts
+    for (const { who, text } of early) say(who, text)
+    await bring(first, path)
+    // Among them: some are answered by now, some are rows, and some nobody has heard.
+    await expect.poll(() => Object.values(answers()).flat().length, POLL).toBeGreaterThan(3)
+    await first.kill()
+    for (const { who, text } of late.flat()) say(who, text)
+    await bring(first, path)
+
+    const second = await startServer(place)
+    await bring(second, path)
+    const wanted = ALL.map(text => `echo ${text}`).toSorted()
+    for (const name of Object.keys(channels))
+      await expect
+        .poll(() => [...new Set(answers()[name])].toSorted(), { timeout: 2 * PATIENCE_MS })
+        .toEqual(wanted)
+
+    const { sessions } = await second.client.call('listSessions', { query: { limit: 200 } })
+    const said: Record<string, string[]> = {}
+    for (const { id, channel } of sessions)
+      for (const event of await readLog(second.client, id))
+        if (event.type === 'user.message')
+          (said[channel ?? ''] ??= []).push(event.data.content.split('\n').at(-1) ?? '')
+    for (const platform of ['discord', 'webhook', 'email', 'telegram'])
+      expect([platform, said[platform]?.toSorted()]).toEqual([platform, ALL.toSorted()])
+    // Each person's in their order; a mail begins a conversation of its own.
+    for (const name of ['dc', 'hook', 'tg'])
+      for (let who = 1; who <= PEOPLE; who++) {
+        const theirs = [...new Set(answers()[name])].filter(text => text.startsWith(`echo p${who}-`))
+        expect(theirs).toEqual(Array.from({ length: EACH }, (_, at) => `echo p${who}-${at + 1}`))
+      }
+    // Where a platform heeds a key nothing is there twice, whatever the kill has cut.
+    const count = ({ length }: readonly string[]): number => length
+    const { dc = [], hook = [], mail = [], tg = [] } = answers()
+    expect([count(dc), count(hook), count(mail)]).toEqual([50, 50, 50])
+    console.log(`[burst] 200 messages answered; ${count(tg) - 50} answers are on Telegram twice`)
+  },
+)
