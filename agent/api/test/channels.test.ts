@@ -26,7 +26,9 @@ test('a user gets a code, sees their own links and ends them; those of others do
 })
 
 test('an administrator sees the connections and dead letters of their own organisation only', async () => {
-  await using service = await startService()
+  const callback_url = 'https://example.org/cairn'
+  const hook = { platform: 'webhook', secret_env: 'HOOK', callback_url } as const
+  await using service = await startService({ config: { channels: { hook } } })
   const { channels } = service.store
   const { org_id } = service.admin
   const connection = { id: 'hook', org_id, name: 'hook', platform: 'webhook', service_account_id: 'a' }
