@@ -1,7 +1,7 @@
 /** Every page against all rules of axe-core: three widths, light and dark. */
 import { expect, test } from 'vitest'
 import { createLooks } from './axe-look.ts'
-import { openBrowser, openPage, takePictures } from './browser.ts'
+import { openBrowser, openPage, PHONE, takePictures } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
 import { isType, newSession, runTurn, say, waitFor } from './session.ts'
 
@@ -32,9 +32,9 @@ test('axe finds no violation on any page, at three widths, in light and in dark'
   await look('workers')
   await load('/inbox', '[data-testid="inbox-item"]')
   await look('inbox')
-  await load('/missions', 'main')
+  await load('/missions', 'main h1')
   await look('missions')
-  await load('/schedules', 'main')
+  await load('/schedules', 'main h1')
   await look('schedules')
   await server.client.call('createChannel', {
     body: {
@@ -48,9 +48,22 @@ test('axe finds no violation on any page, at three widths, in light and in dark'
   await page.getByTestId('channel-form').locator('summary').click()
   await page.getByTestId('channel-test').click()
   await look('channels with a form')
-  await load('/docs', 'main')
+  await load('/docs', 'main h1')
   await look('docs')
   expect(found, found.join('\n')).toEqual([])
+})
+
+test('the list is the main part of its page at every width, before any script has heard of the width', async () => {
+  const server = await startServer(makePlace())
+  const { page } = await openPage(await openBrowser())
+  await page.addInitScript('MediaQueryList.prototype.addEventListener = () => {}')
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  const main = page.getByRole('main', { name: 'Sessions and inbox' })
+  await main.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor()
+  await page.setViewportSize(PHONE)
+  await main.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor()
+  expect(await page.getByRole('main').count()).toBe(1)
 })
 
 const call = (name: string, args: object) => ({ tool_calls: [{ name, arguments: args }] })

@@ -18,6 +18,10 @@ async function violationsOf(page: Page): Promise<string[]> {
   )
 }
 
+/** Scripts hear of a new width or scheme with the next frame; what they draw for it stands in the one after. */
+const untilDrawn = (page: Page): Promise<void> =>
+  page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
+
 /** What it finds at each width and in each scheme; the page is left wide and light. */
 export async function lookWithAxe(page: Page, name: string): Promise<string[]> {
   // The policy of the site lets no script in but its own; axe comes in by the debugger.
@@ -27,6 +31,7 @@ export async function lookWithAxe(page: Page, name: string): Promise<string[]> {
     await page.setViewportSize(viewport)
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await untilDrawn(page)
       for (const violation of await violationsOf(page))
         found.push(`${name} ${size} ${colorScheme}: ${violation}`)
     }

@@ -53,7 +53,7 @@ export function SessionList() {
   const count = countFilters(filters)
   const [isNarrowing, setNarrowing] = useState(false)
   return (
-    <section className="sessions" aria-label="Sessions">
+    <section className="sessions" id="sessions" aria-label="Sessions">
       <div className="sessions-find">
         <div className="search">
           <SearchIcon />

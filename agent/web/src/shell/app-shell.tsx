@@ -1,4 +1,8 @@
-/** The frame of every page: the sessions at the left, the page at the right; on a phone one of the two. */
+/**
+ * The frame of every page: the sessions at the left, the page at the right; on a phone one of the two. At the
+ * address of the list, the list is what the page is about, at every width: the landmarks follow the address
+ * alone, so that they are right in the same moment as it.
+ */
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useInboxCount, useInboxLive } from '../inbox/inbox-live.ts'
@@ -11,7 +15,6 @@ import { CairnMark, ClockIcon, InboxIcon, MissionIcon } from '../ui/icons.tsx'
 import { usePalette } from './use-palette.tsx'
 import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
-import { useMediaQuery } from '../ui/use-media-query.ts'
 import './app-shell.css'
 
 export function AppShell() {
@@ -22,24 +25,24 @@ export function AppShell() {
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: about } = useQuery(aboutQuery)
   const isList = path.replace(/\/$/, '') === '/sessions'
-  const isPhone = useMediaQuery('(max-width: 760px)')
-  // On a phone the list is the page.
-  const Side = isList && isPhone ? 'main' : 'aside'
+  // A role and no other element: the list keeps its place and its search when a session is opened.
+  const side = isList ? 'main' : 'complementary'
+  const Page = isList ? 'aside' : 'main'
   return (
     <div className="shell" data-page={isList ? 'list' : 'detail'}>
-      <a className="skip" href="#page">
-        Skip to the page
+      <a className="skip" href={isList ? '#sessions' : '#page'}>
+        Skip to the {isList ? 'sessions' : 'page'}
       </a>
-      <Side className="sidebar" aria-label="Sessions and inbox">
-        {Side === 'main' && <h1 className="visually-hidden">Sessions</h1>}
-        <header className="sidebar-head">
+      <div className="sidebar" role={side} aria-label="Sessions and inbox">
+        {isList && <h1 className="visually-hidden">Sessions</h1>}
+        <div className="sidebar-head">
           <Link to="/sessions" className="brand" aria-label="Cairn, sessions">
             <CairnMark />
             <span>Cairn</span>
           </Link>
           <ThemeToggle />
           <AccountMenu />
-        </header>
+        </div>
         <Nav />
         <SessionList />
         {about?.demo && (
@@ -49,10 +52,10 @@ export function AppShell() {
           </p>
         )}
         <SandboxNote />
-      </Side>
-      <main className="page" id="page">
+      </div>
+      <Page className="page" id="page">
         <Outlet />
-      </main>
+      </Page>
       {palette}
     </div>
   )
