@@ -125,6 +125,7 @@ test('axe finds no violation beside the chat, in panels and in dialogs', async (
     await page.getByRole('menuitem', { name: entry }).click()
     await page.getByRole('dialog').waitFor()
     await look(`dialog: ${entry}`)
+    expect(await page.getByRole('dialog').count(), `${entry} is still asked after all widths`).toBe(1)
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   }

@@ -1,6 +1,7 @@
 /** A page as it is against all rules of axe-core: three widths, light and dark. */
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { DESKTOP, PHONE } from './browser.ts'
 
 const SIZES = { desktop: DESKTOP, laptop: { width: 1280, height: 720 }, phone: PHONE }
@@ -18,9 +19,18 @@ async function violationsOf(page: Page): Promise<string[]> {
   )
 }
 
-/** Scripts hear of a new width or scheme with the next frame; what they draw for it stands in the one after. */
-const untilDrawn = (page: Page): Promise<void> =>
-  page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
+/**
+ * Scripts hear of a new width or scheme with the next frame; what they draw for it stands in the one after.
+ *
+ * A dialog is opaque later still where React Aria expects a keyboard on the screen. A window that became
+ * lower soon after a field had the focus, as that of the look before, makes it expect one for the next
+ * dialog; until it has seen that none comes, nobody sees the dialog, and axe neither it nor the page under it.
+ */
+async function untilDrawn(page: Page): Promise<void> {
+  await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
+  const HIDDEN = `[...document.querySelectorAll('.modal')].filter(modal => getComputedStyle(modal).opacity === '0')`
+  await expect.poll(() => page.evaluate(`${HIDDEN}.length`)).toBe(0)
+}
 
 /** What it finds at each width and in each scheme; the page is left wide and light. */
 export async function lookWithAxe(page: Page, name: string): Promise<string[]> {

@@ -97,7 +97,7 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   expect(await by(page, 'budget-bars').textContent()).toMatch(/of 400k tokens.*of 60 minutes/)
   // The graph, whose nodes lead to their workers, and the same as a table.
   const nodes = by(page, 'task-graph').locator('.task-node')
-  expect(await nodes.count()).toBe(3)
+  await expect.poll(() => nodes.count(), POLL).toBe(3)
   await by(page, 'task-graph')
     .getByRole('link', { name: /^Find the ford\s*done$/ })
     .waitFor()

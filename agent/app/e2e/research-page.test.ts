@@ -121,12 +121,13 @@ test('research is followed through its branches, scores, levels, sources and rep
   await expect.poll(() => by(page, 'mission-status').textContent(), POLL).toBe('Satisfied')
   const branchOf = (key: string) => by(page, 'branch', `[data-key="${key}"]`)
   await branchOf('1.1').waitFor()
-  expect(await by(page, 'research-standing').textContent()).toMatch(
-    /3 of 24 branches.*Best 82 of 100.*2 in a row/,
-  )
+  // Of what is over, all is asked for once more; until that has come the page shows what was before.
+  await expect
+    .poll(() => by(page, 'research-standing').textContent(), POLL)
+    .toMatch(/3 of 24 branches.*Best 82 of 100.*2 in a row/)
   expect(await branchOf('1').locator('.branch-line').first().textContent()).toMatch(/82.*improves/)
   expect(await branchOf('1').locator(branchOf('1.1')).count()).toBe(1)
-  expect(await by(page, 'branch-tree').getByText('Adds little').count()).toBe(1)
+  await expect.poll(() => by(page, 'branch-tree').getByText('Adds little').count(), POLL).toBe(1)
   await branchOf('1').getByText('What it found').first().focus()
   await page.keyboard.press('Enter')
   await branchOf('1').getByText('It says where, with a source.').waitFor()

@@ -116,6 +116,11 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
   await by(page, 'feedback-send').click()
   await by(page, 'feedback-down', '[aria-pressed="true"]').click()
   await by(page, 'feedback-down', '[aria-pressed="false"]').waitFor()
+  // Toasts would lie over what is drawn.
+  await page.evaluate(
+    `document.querySelectorAll('[data-testid="toast"] button').forEach(close => close.click())`,
+  )
+  await expect.poll(() => by(page, 'toast').count()).toBe(0)
   await takePictures(page, 'answer')
 
   // The rail: what changed, the files, where the time went; a press leads to the event.
@@ -171,10 +176,7 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   expect(await composer.inputValue()).toBe('/compress ')
   await composer.fill('')
 
-  const png = Buffer.from(
-    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-    'base64',
-  )
+  const png = await page.screenshot({ clip: { x: 0, y: 0, width: 240, height: 120 } })
   await by(page, 'attach-input').setInputFiles([
     { name: 'dot.png', mimeType: 'image/png', buffer: png },
     { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes') },

@@ -5,8 +5,9 @@ import { type AnswerOf, USAGE_GROUPS, type UsageGroup } from '@cairn/protocol'
 import { describeError } from '../api.ts'
 import { ChartArtifact } from '../artifacts/chart-artifact.tsx'
 import { formatCount, formatSpent, formatTokens } from '../format.ts'
+import { useNow } from '../ui/use-now.ts'
 import { accountsQuery, usageQuery, usersQuery } from './admin-queries.ts'
-import { totals, usageChart } from './usage-sums.ts'
+import { daysUntil, totals, usageChart } from './usage-sums.ts'
 
 const GROUPS: Record<UsageGroup, string> = { agent: 'Agent', user: 'Person or account', model: 'Model' }
 const RANGES = [7, 30, 90] as const
@@ -17,6 +18,7 @@ export function UsagePage() {
   const [what, setWhat] = useState<'cost' | 'tokens'>('tokens')
   const { data: rows = [], error, isPending } = useQuery(usageQuery(by, days))
   const nameOf = useNames(by)
+  const now = useNow(60_000)
   return (
     <div className="admin-section">
       <header>
@@ -46,7 +48,7 @@ export function UsagePage() {
         <div className="admin-chart">
           <ChartArtifact
             name={`${what === 'cost' ? 'Cost in USD' : 'Tokens'} a day, by ${GROUPS[by].toLowerCase()}`}
-            chart={usageChart(rows, what, nameOf)}
+            chart={usageChart(rows, what, nameOf, daysUntil(now, days))}
           />
         </div>
       )}

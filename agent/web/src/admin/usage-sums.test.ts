@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { totals, usageChart } from './usage-sums.ts'
+import { daysUntil, totals, usageChart } from './usage-sums.ts'
 
 const row = (day: string, name: string, cost_usd: number): AnswerOf<'usage'>['rows'][number] => ({
   day,
@@ -23,9 +23,13 @@ test('sums are over all days, the dearest first', () => {
 test('the chart has every day once, and no more names than can be told apart', () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
   const rows = names.map((name, at) => row(at % 2 === 0 ? '2026-11-22' : '2026-11-21', name, 7 - at))
-  const chart = usageChart(rows, 'cost', name => name.toUpperCase())
-  expect(chart.labels).toEqual(['2026-11-21', '2026-11-22'])
+  const chart = usageChart(rows, 'cost', name => name.toUpperCase(), ['2026-11-22', '2026-11-23'])
+  expect(chart.labels).toEqual(['2026-11-21', '2026-11-22', '2026-11-23'])
   expect(chart.datasets.map(({ label }) => label)).toEqual(['A', 'B', 'C', 'D', 'E', 'others'])
-  expect(chart.datasets.at(-1)?.data).toEqual([2, 1])
-  expect(usageChart(rows, 'tokens', name => name).datasets[0]?.data).toEqual([0, 15])
+  expect(chart.datasets.at(-1)?.data).toEqual([2, 1, 0])
+  expect(usageChart(rows, 'tokens', name => name, []).datasets[0]?.data).toEqual([0, 15])
+})
+
+test('a range has every day of it once, over the end of a month too', () => {
+  expect(daysUntil(Date.parse('2026-03-01T23:59:00Z'), 2)).toEqual(['2026-02-27', '2026-02-28', '2026-03-01'])
 })

@@ -22,13 +22,22 @@ const tokens = ({ input_tokens, output_tokens }: Omit<Row, 'day'>): number => in
 /** More colours nobody tells apart; the rest is one. */
 const MOST = 6
 
-/** A bar for each day and name; days without use have none. */
+const DAY_MS = 86_400_000
+
+/** The days that a range is asked for, in UTC as the sums are: so many before today, and today. */
+export const daysUntil = (now: number, count: number): string[] =>
+  Array.from({ length: count + 1 }, (_, at) =>
+    new Date(now - (count - at) * DAY_MS).toISOString().slice(0, 10),
+  )
+
+/** A bar for each day and name; days without use keep their place, so that the width is the time. */
 export function usageChart(
   rows: readonly Row[],
   what: 'cost' | 'tokens',
   nameOf: (name: string) => string,
+  days: readonly string[],
 ): Chart {
-  const labels = [...new Set(rows.map(({ day }) => day))].toSorted()
+  const labels = [...new Set([...days, ...rows.map(({ day }) => day)])].toSorted()
   const names = totals(rows).map(({ name }) => name)
   const shown = names.slice(0, names.length > MOST ? MOST - 1 : MOST)
   const valueOf = (row: Row): number => (what === 'cost' ? row.cost_usd : tokens(row))
