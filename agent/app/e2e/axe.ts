@@ -24,12 +24,12 @@ async function violationsOf(page: Page): Promise<string[]> {
  *
  * A dialog is opaque later still where React Aria expects a keyboard on the screen. A window that became
  * lower soon after a field had the focus, as that of the look before, makes it expect one for the next
- * dialog; until it has seen that none comes, nobody sees the dialog, and axe neither it nor the page under it.
+ * dialog; until it has seen that none comes, neither a person nor axe sees the dialog or the page under it.
  */
 async function untilDrawn(page: Page): Promise<void> {
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
-  const HIDDEN = `[...document.querySelectorAll('.modal')].filter(modal => getComputedStyle(modal).opacity === '0')`
-  await expect.poll(() => page.evaluate(`${HIDDEN}.length`)).toBe(0)
+  const opacities = `[...document.querySelectorAll('.modal')].map(modal => getComputedStyle(modal).opacity)`
+  await expect.poll(() => page.evaluate<string[]>(opacities)).not.toContain('0')
 }
 
 /** What it finds at each width and in each scheme; the page is left wide and light. */

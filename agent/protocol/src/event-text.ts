@@ -9,8 +9,9 @@ type Usage = Priced & { input_tokens?: number | undefined; output_tokens?: numbe
 export const join = (...parts: (string | null | undefined | false)[]): string =>
   parts.filter(Boolean).join(' · ')
 export const quote = (text: string, max = 120): string => `“${oneLine(text, max)}”`
+/** A sum of nothing says no price: calls without a known rate are in it too, and its turn says "unpriced". */
 const price = (d: Priced): string | false | undefined =>
-  d.cost_usd === undefined ? d.cost_unpriced_model && 'unpriced' : formatCost(d.cost_usd)
+  d.cost_usd ? formatCost(d.cost_usd) : d.cost_unpriced_model && 'unpriced'
 export const usageText = (d: Usage): string =>
   join(
     d.input_tokens !== undefined && `${formatTokens(d.input_tokens)} in`,

@@ -19,6 +19,15 @@ test.each(tables)('%s has a one-line summary with its %s', (type, _which, full) 
   expect(line.length).toBeLessThan(400)
 })
 
+test('a sum of calls without a rate is nowhere called free', () => {
+  const data = { ...sampleData('turn.summary', true), cost_usd: 0 }
+  const line = summarize({ ...eventAt(1, 'turn.summary'), data } as SessionEvent)
+  expect(line).toContain('in')
+  expect(line).not.toContain('$')
+  const priced = summarize({ ...eventAt(1, 'turn.summary'), data: { ...data, cost_usd: 2 } } as SessionEvent)
+  expect(priced).toContain('$2')
+})
+
 test('a payload that does not fit its type falls back to its JSON', () => {
   const event = { ...eventAt(1, 'tool.call'), data: { name: 7 } } as unknown as SessionEvent
   expect(summarize(event)).toBe('{"name":7}')
