@@ -3,7 +3,6 @@ import { basename, join } from 'node:path'
 import { FAMILIES, partsOf, readModelConfig } from '@cairn-tune/models'
 import {
   GGUF_EXPORT_TYPES,
-  UnsupportedError,
   adapterBase,
   exportGgufAdapter,
   exportGgufModel,
@@ -23,13 +22,7 @@ const exists = (path: string) =>
 async function describe(model: string): Promise<ModelToExport> {
   const config = await readModelConfig(model)
   const { architecture } = FAMILIES[config.model_type].gguf
-  const window = config.layers.find(({ window: keys }) => keys > 0)?.window
-  if (window !== undefined && window < config.max_position_embeddings)
-    throw new UnsupportedError(
-      `${model}: layers that see ${window} tokens cannot be written to a GGUF file of ${architecture}, ` +
-        'whose layers see all',
-    )
-  return { model, config, architecture, theta: config.ropes[0]?.theta ?? 0, weights: partsOf(config).weights }
+  return { model, config, architecture, weights: partsOf(config).weights }
 }
 
 async function exportTo(

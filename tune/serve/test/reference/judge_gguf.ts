@@ -1,18 +1,21 @@
 /**
  * llama.cpp beside `serve` on exported files: node judge_gguf.ts INSTALL [MODEL [ADAPTER]], where INSTALL is
- * a
- * directory with node-llama-cpp in its node_modules (npm install --ignore-scripts node-llama-cpp; its
- * packages
- * bring llama.cpp built). Without MODEL a random one and two adapters for it are made. The model is written
- * anew in f32, exported, merged with the adapter and exported, and the adapter is exported; of each file
- * llama.cpp continues the prompts greedily, and `serve` in f32 does the same. A MODEL is asked twenty texts,
- * and their ids are compared too; where it is a GGUF file, llama.cpp runs that as well.
+ * a directory with node-llama-cpp in its node_modules (npm install --ignore-scripts node-llama-cpp; its
+ * packages bring llama.cpp built). Without MODEL a random one and two adapters for it are made. The model is
+ * written anew in f32 (what is in MXFP4 stays), exported, merged with the adapter and exported, and the
+ * adapter is exported; of each file llama.cpp continues the prompts greedily, and `serve` in f32 does the
+ * same. A MODEL is asked twenty texts, and their ids are compared too; where it is a GGUF file, llama.cpp
+ * runs that as well.
+ *
+ * Where two continuations part, each side must have the other's token less than TIE behind its own; then
+ * both go on from llama.cpp's token. Exit code 1 where they part otherwise.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readModelConfig } from '@cairn-tune/models'
 import { startServer } from '@cairn-tune/serve'
 import { copyCompanions, mergeAdapter } from '@cairn-tune/train/merge'
 import {
@@ -25,8 +28,8 @@ import {
 } from '@cairn-tune/weights'
 import { isGgufPath } from '@cairn-tune/weights/gguf/gguf-file'
 import { ADAPTERS, writeRandomAdapter, writeRandomModel } from '../random-model.ts'
+import { TOKENS, compare, type Answers, type Ask } from './judge_ties.ts'
 
-const TOKENS = 32
 const QUESTIONS = [
   'What is the capital of France?',
   'Write a short poem about the sea.',
@@ -52,6 +55,8 @@ const BEGINNINGS = [
   'Dear Sir or Madam,\n\nI am writing to',
 ]
 const PROMPTS = 20
+/** llama.cpp multiplies what is stored in blocks by activations that it has rounded to 8 bits. */
+const ROUNDED = 0.1
 
 const [install, given, givenAdapter] = process.argv.slice(2)
 if (!install) throw new Error('usage: judge_gguf.ts DIRECTORY_WITH_NODE_LLAMA_CPP [MODEL [ADAPTER]]')
@@ -69,9 +74,12 @@ async function writeF32(from: string, to: string): Promise<void> {
     to,
     [...checkpoint.tensors.values()].map(({ name, dtype, shape }) => ({
       name,
-      dtype: 'F32',
+      dtype: dtype === 'U8' ? dtype : 'F32',
       shape,
-      bytes: async () => encodeFloats('F32', decodeFloats(dtype as 'BF16', await checkpoint.read(name))),
+      bytes: async () => {
+        const stored = await checkpoint.read(name)
+        return dtype === 'U8' ? stored : encodeFloats('F32', decodeFloats(dtype as 'BF16', stored))
+      },
     })),
   )
   await checkpoint.close()
@@ -87,8 +95,6 @@ const textsFor = (tokenizer: ModelTokenizer): string[] => [
   ),
   ...BEGINNINGS,
 ]
-
-type Answers = { tokens: number[]; logprob: number }[]
 
 /** What `serve` answers over HTTP, for the base or an adapter. */
 async function ours(model: string, adapter: string | undefined, prompts: number[][]): Promise<Answers> {
@@ -112,16 +118,22 @@ async function ours(model: string, adapter: string | undefined, prompts: number[
         max_tokens: TOKENS,
         temperature: 0,
         ignore_eos: true,
-        logprobs: 0,
+        logprobs: 20,
         return_token_ids: true,
+        return_tokens_as_token_ids: true,
       }),
     })
     const body = (await response.json()) as {
-      choices: { index: number; token_ids: number[]; logprobs: { token_logprobs: number[] } }[]
+      choices: { index: number; token_ids: number[]; logprobs: { top_logprobs: Record<string, number>[] } }[]
     }
     return body.choices
       .toSorted((a, b) => a.index - b.index)
-      .map(({ token_ids, logprobs }) => ({ tokens: token_ids, logprob: logprobs.token_logprobs[0] ?? NaN }))
+      .map(({ token_ids, logprobs }) => ({
+        tokens: token_ids,
+        likeliest: Object.entries(logprobs.top_logprobs[0] ?? {})
+          .map(([id, logprob]) => ({ id: Number(id.replace('token_id:', '')), logprob }))
+          .toSorted((a, b) => b.logprob - a.logprob),
+      }))
   } finally {
     await server.close()
   }
@@ -142,20 +154,6 @@ const theirs = (
     }).toString(),
   ) as { answers: Answers; ids: number[][] }
 
-function compare(name: string, a: Answers, b: Answers): void {
-  const whole = a.filter(({ tokens }, i) => tokens.join() === b[i]?.tokens.join()).length
-  const worst = Math.max(...a.map(({ logprob }, i) => Math.abs(logprob - (b[i]?.logprob ?? NaN))))
-  console.log(
-    `${name}: ${whole} of ${a.length} continuations of ${TOKENS} tokens alike; first log-probabilities ` +
-      `apart by at most ${worst.toExponential(1)}`,
-  )
-  for (const [i, { tokens }] of a.entries()) {
-    const other = b[i]?.tokens ?? []
-    const first = tokens.findIndex((token, j) => token !== other[j])
-    if (first >= 0) console.log(`  prompt ${i}: apart from token ${first + 1} on`)
-  }
-}
-
 try {
   if (!given) await writeRandomModel(at('random'))
   const source = given ?? at('random')
@@ -168,30 +166,42 @@ try {
     }
   await writeF32(source, at('model'))
   const tokenizer = await loadTokenizer(source)
+  // gpt-oss: its adapters are not merged.
+  const isMxfp4 = (await readModelConfig(source)).quantization === 'mxfp4'
   const asked = given ? textsFor(tokenizer) : []
   const prompts = given
     ? asked.map(text => tokenizer.encode(text))
     : Array.from({ length: PROMPTS }, (_, s) =>
         Array.from({ length: 1 + ((s * 7) % 40) }, (__, i) => 3 + ((s * 7919 + i * 104_729) % 256)),
       )
-  run('export', at('model'), '--format', 'gguf', '--output', at('model.gguf'))
-  const own = await ours(at('model'), undefined, prompts)
-  const { answers, ids } = theirs(at('model.gguf'), undefined, prompts, asked)
+  run('export', at('model'), '--format', 'gguf', '--type', 'f32', '--output', at('model.gguf'))
+  if (isMxfp4) run('export', at('model'), '--format', 'gguf', '--output', at('stored.gguf'))
+  const here = (model: string, adapter?: string): Ask => {
+    return texts => ours(model, adapter, texts)
+  }
+  const there = (gguf: string, adapter?: string): Ask => {
+    return texts => theirs(gguf, adapter, texts).answers
+  }
   if (given) {
+    const { ids } = theirs(at('model.gguf'), undefined, [], asked)
     const alike = ids.filter((list, i) => list.join() === prompts[i]?.join()).length
     console.log(`${alike} of ${asked.length} prompts have the same ids`)
   }
-  compare('model, its numbers in f32', own, answers)
-  if (given && isGgufPath(given)) compare('the file as it is', own, theirs(given, undefined, prompts).answers)
+  await compare('model, its numbers in f32', prompts, [here(at('model')), there(at('model.gguf'))])
+  if (isMxfp4)
+    await compare('model as stored', prompts, [here(at('model')), there(at('stored.gguf'))], ROUNDED)
+  if (given && isGgufPath(given))
+    await compare('the file as it is', prompts, [here(at('model')), there(given)], ROUNDED)
   for (const [name, adapter] of adapters) {
+    run('export', adapter, '--base', at('model'), '--format', 'gguf', '--output', at(`${name}-lora.gguf`))
+    await compare(`${name}, base + adapter`, prompts, [
+      here(at('model'), adapter),
+      there(at('model.gguf'), at(`${name}-lora.gguf`)),
+    ])
+    if (isMxfp4) continue
     await mergeAdapter({ base: at('model'), adapter, output: at(`${name}-merged`) })
     run('export', at(`${name}-merged`), '--format', 'gguf', '--output', at(`${name}-merged.gguf`))
-    run('export', adapter, '--base', at('model'), '--format', 'gguf', '--output', at(`${name}-lora.gguf`))
-    const adapted = await ours(at('model'), adapter, prompts)
-    const withAdapter = theirs(at('model.gguf'), at(`${name}-lora.gguf`), prompts)
-    compare(`${name}, base + adapter`, adapted, withAdapter.answers)
-    const merged = await ours(at(`${name}-merged`), undefined, prompts)
-    compare(`${name}, merged`, merged, theirs(at(`${name}-merged.gguf`), undefined, prompts).answers)
+    await compare(`${name}, merged`, prompts, [here(at(`${name}-merged`)), there(at(`${name}-merged.gguf`))])
   }
 } finally {
   await rm(directory, { recursive: true })

@@ -1,5 +1,5 @@
-// llama.cpp's side of judge_gguf.ts: greedy continuations of prompts of token ids, and the log-probability of
-// the first, and ids of texts. node judge_llama.mjs INSTALL MODEL.gguf [ADAPTER.gguf] < {"prompts",
+// llama.cpp's side of judge_gguf.ts: greedy continuations of prompts of token ids, the likeliest first
+// tokens with their log-probabilities, and ids of texts. node judge_llama.mjs INSTALL MODEL.gguf [ADAPTER.gguf] < {"prompts",
 // "tokens", "texts"}
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -35,13 +35,17 @@ for (const prompt of prompts) {
       ],
     ])
   ).filter(Boolean)
-  const [[token, probability]] = [...first.next.probabilities].toSorted(([, a], [, b]) => b - a)
+  const likeliest = [...first.next.probabilities]
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, 40)
+    .map(([id, probability]) => ({ id, logprob: Math.log(probability) }))
+  const token = likeliest[0].id
   const tokens = [token]
   for await (const next of sequence.evaluate([token], { temperature: 0, yieldEogToken: true })) {
     tokens.push(next)
     if (tokens.length >= count) break
   }
-  answers.push({ tokens: tokens.slice(0, count), logprob: Math.log(probability) })
+  answers.push({ tokens: tokens.slice(0, count), likeliest })
 }
 const ids = texts.map(text => model.tokenize(text, true))
 process.stdout.write(JSON.stringify({ answers, ids }), () => process.exit(0))

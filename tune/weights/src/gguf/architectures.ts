@@ -2,6 +2,7 @@
  * Model families as GGUF has them: a row says which model_type of config.json an architecture is, and how it
  * calls each weight. What no row names is refused, never guessed.
  */
+import { GPT_OSS_KEYS, QWEN_EXPERT_KEYS, type OwnKeys } from './own-keys.ts'
 
 /** Layer weight as config.json's world names it → as GGUF does, both without `.weight` and `.bias`. */
 const ATTENTION = {
@@ -19,6 +20,14 @@ const EXPERTS = {
   'mlp.experts.up_proj': 'ffn_up_exps',
   'mlp.experts.down_proj': 'ffn_down_exps',
 } as const
+const GPT_OSS_LAYER = {
+  ...ATTENTION,
+  post_attention_layernorm: 'post_attention_norm',
+  'mlp.router': 'ffn_gate_inp',
+  'mlp.experts.down_proj': 'ffn_down_exps',
+} as const
+/** Linears of its attention, all with a bias. */
+const PROJECTIONS = ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj', 'self_attn.o_proj'] as const
 const LLAMA_LAYER = {
   ...ATTENTION,
   'mlp.gate_proj': 'ffn_gate',
@@ -36,8 +45,12 @@ export type Architecture = {
   /** `architectures` of config.json. */
   className: string
   layer: Readonly<Record<string, string>>
-  /** Whether its feed-forward parts are experts, each projection of all of them one tensor. */
-  hasExperts?: boolean
+  /** Weights of a layer whose names in config.json's world are whole, without `.weight` behind them. */
+  whole?: Readonly<Record<string, string>>
+  /** Such weights whose even rows are one tensor of a file, and whose odd rows another. */
+  alternating?: Readonly<Record<string, readonly [even: string, odd: string]>>
+  /** Keys beside those that every architecture has. */
+  own?: OwnKeys
   /** Linears of a layer that have a bias. */
   biased?: readonly string[]
   /**
@@ -73,12 +86,25 @@ export const ARCHITECTURES: readonly Architecture[] = [
     modelType: 'qwen3_moe',
     className: 'Qwen3MoeForCausalLM',
     layer: { ...ATTENTION, ...HEAD_NORMS, ...EXPERTS },
-    hasExperts: true,
+    own: QWEN_EXPERT_KEYS,
+  },
+  {
+    name: 'gpt-oss',
+    modelType: 'gpt_oss',
+    className: 'GptOssForCausalLM',
+    layer: GPT_OSS_LAYER,
+    biased: [...PROJECTIONS, 'mlp.router'],
+    whole: { 'self_attn.sinks': 'attn_sinks.weight', 'mlp.experts.down_proj_bias': 'ffn_down_exps.bias' },
+    alternating: {
+      'mlp.experts.gate_up_proj.weight': ['ffn_gate_exps.weight', 'ffn_up_exps.weight'],
+      'mlp.experts.gate_up_proj_bias': ['ffn_gate_exps.bias', 'ffn_up_exps.bias'],
+    },
+    own: GPT_OSS_KEYS,
   },
 ]
 
-/** The router, which files have in f32 whatever the other matrices are. */
-export const isRouter = (name: string): boolean => name.endsWith('.mlp.gate.weight')
+/** What files have in f32 whatever the matrices are: the router, and biases of experts. */
+export const isAlwaysF32 = (name: string): boolean => /\.mlp\.(gate|router)\.weight$|_bias$/.test(name)
 
 export const ARCHITECTURE_NAMES: readonly string[] = ARCHITECTURES.map(({ name }) => name)
 
@@ -89,23 +115,36 @@ const OUTSIDE_LAYERS = {
 } as const
 
 /**
- * A weight in both worlds; `permuted` says whose heads its rows belong to where they are permuted to pairs.
+ * A weight in both worlds; `permuted` says whose heads its rows belong to where they are permuted to pairs,
+ * `rows` which half of the weight's rows the tensor has where it has every other one.
  */
-export type WeightName = { name: string; gguf: string; permuted?: 'queries' | 'keys' }
+export type WeightName = {
+  name: string
+  gguf: string
+  permuted?: 'queries' | 'keys'
+  rows?: 'even' | 'odd'
+}
 
-/** Every weight that a model of so many layers may have, outside ones first. */
+/** Every weight that a model of so many layers may have, outside ones first, by tensors of a file. */
 export function weightNames(row: Architecture, layers: number): WeightName[] {
   const outside = Object.entries(OUTSIDE_LAYERS).map(([name, gguf]) => ({ name, gguf }))
   const parts = Object.entries(row.layer).flatMap(([part, gguf]) => [
     [`${part}.weight`, `${gguf}.weight`] as const,
     ...(row.biased?.includes(part) ? [[`${part}.bias`, `${gguf}.bias`] as const] : []),
   ])
-  const inside = Array.from({ length: layers }, (_, l) =>
-    parts.map(([part, gguf]) => ({
-      name: `model.layers.${l}.${part}`,
-      gguf: `blk.${l}.${gguf}`,
-      ...permutedOf(row, part),
+  const inLayer: WeightName[] = [
+    ...[...parts, ...Object.entries(row.whole ?? {})].map(([name, gguf]) => ({
+      name,
+      gguf,
+      ...permutedOf(row, name),
     })),
+    ...Object.entries(row.alternating ?? {}).flatMap(([name, [even, odd]]) => [
+      { name, gguf: even, rows: 'even' as const },
+      { name, gguf: odd, rows: 'odd' as const },
+    ]),
+  ]
+  const inside = Array.from({ length: layers }, (_, l) =>
+    inLayer.map(one => ({ ...one, name: `model.layers.${l}.${one.name}`, gguf: `blk.${l}.${one.gguf}` })),
   )
   return [...outside, ...inside.flat()]
 }

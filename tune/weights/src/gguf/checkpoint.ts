@@ -9,6 +9,7 @@ import { matricesOf } from '../experts.ts'
 import type { SafetensorsDtype, TensorEntry } from '../safetensors-header.ts'
 import { permuteRows, weightNames, type WeightName } from './architectures.ts'
 import { architectureOf, layersOf } from './config.ts'
+import { distributed, isOfExperts, type Stack } from './distributed-experts.ts'
 import { openGguf, type GgufFile, type GgufTensor } from './gguf-file.ts'
 import { ROPE_DIVISORS } from './rope-scaling.ts'
 import { decodeGguf, storedBytes, type GgufType } from './tensor-types.ts'
@@ -31,8 +32,13 @@ export async function openGgufCheckpoint(path: string): Promise<Checkpoint> {
   }
 }
 
-/** A tensor, or one expert's matrix in it. */
-type Weight = { tensor: GgufTensor; heads: number | undefined }
+/** A weight, by the entry that a checkpoint of safetensors would have of it. */
+type Weight = {
+  entry: TensorEntry
+  /** What it is made of; its pages are given back when it has been read. */
+  stored: GgufTensor
+  read: () => Promise<Uint8Array>
+}
 
 /** The matrices of a tensor of all experts, by the names of a checkpoint; any other tensor by itself. */
 function matricesIn(tensor: GgufTensor, name: string): { tensor: GgufTensor; name: string }[] {
@@ -54,6 +60,8 @@ function checkpointOf(file: GgufFile): Checkpoint {
   const heads = { queries, keys: whole('attention.head_count_kv') ?? queries }
   const byGguf = new Map(weightNames(row, layers).map(names => [names.gguf, names]))
   const weights = new Map<string, Weight>()
+  const add = (weight: Weight) => weights.set(weight.entry.name, weight)
+  const stacks = new Map<string, Stack>()
   for (const tensor of file.tensors.values()) {
     if (tensor.name === ROPE_DIVISORS) continue
     const names = byGguf.get(tensor.name)
@@ -62,35 +70,56 @@ function checkpointOf(file: GgufFile): Checkpoint {
         `${path}: tensor ${JSON.stringify(tensor.name)} is none of a ${row.name} model of ${layers} ` +
           'layers, as it is read here',
       )
-    for (const matrix of matricesIn(tensor, names.name))
-      weights.set(matrix.name, { tensor: matrix.tensor, heads: headsOf(path, tensor, names, heads) })
+    if (row.alternating && isOfExperts(names.name)) {
+      stacks.set(names.name, { ...stacks.get(names.name), [names.rows ?? 'all']: tensor })
+      continue
+    }
+    const permuted = headsOf(path, tensor, names, heads)
+    for (const matrix of matricesIn(tensor, names.name)) add(weightOfTensor(file, matrix, permuted))
   }
+  for (const [name, stack] of stacks) for (const weight of distributed(file, name, stack)) add(weight)
   const weightOf = (name: string): Weight => {
     const weight = weights.get(name)
     if (!weight) throw new InputError(`${path}: has no tensor ${JSON.stringify(name)}`)
     return weight
   }
-  const read = async (name: string) => {
-    const { tensor, heads: permuted } = weightOf(name)
-    const stored = await file.read(tensor)
-    const bytes = permuted === undefined ? stored : permuteRows(stored, tensor.shape[0] ?? 0, permuted, true)
-    if (plainOf(tensor.type)) return bytes
-    const { buffer, byteOffset, byteLength } = decodeGguf(tensor.type, bytes)
-    return new Uint8Array(buffer, byteOffset, byteLength)
-  }
+  const read = (name: string) => weightOf(name).read()
   return {
     directory: path,
-    tensors: new Map([...weights].map(([name, { tensor }]) => [name, entryOf(name, tensor)])),
+    tensors: new Map([...weights].map(([name, { entry }]) => [name, entry])),
     pathOf: () => path,
     read,
     readRows: async (name, start, end) => {
       const bytes = await read(name)
-      const size = bytes.byteLength / (weightOf(name).tensor.shape[0] ?? 1)
+      const size = bytes.byteLength / (weightOf(name).entry.shape[0] ?? 1)
       return bytes.subarray(start * size, end * size)
     },
-    readStored: name => file.read(weightOf(name).tensor),
+    readStored: name => file.read(weightOf(name).stored),
     close: file.close,
   }
+}
+
+/** A tensor, or one expert's matrix in it. */
+function weightOfTensor(
+  file: GgufFile,
+  { tensor, name }: { tensor: GgufTensor; name: string },
+  permuted: number | undefined,
+): Weight {
+  return {
+    entry: entryOf(name, tensor),
+    stored: tensor,
+    async read() {
+      const stored = await file.read(tensor)
+      const bytes =
+        permuted === undefined ? stored : permuteRows(stored, tensor.shape[0] ?? 0, permuted, true)
+      return plainOf(tensor.type) ? bytes : decoded(tensor.type, bytes)
+    },
+  }
+}
+
+function decoded(type: GgufType, stored: Uint8Array): Uint8Array {
+  const { buffer, byteOffset, byteLength } = decodeGguf(type, stored)
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }
 
 /** Heads whose rows are to be permuted. */

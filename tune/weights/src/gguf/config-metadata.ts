@@ -1,44 +1,11 @@
 /** A model's configuration as keys of a GGUF file. */
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { Architecture } from './architectures.ts'
+import type { ConfigToWrite } from './config-to-write.ts'
 import type { Llama3Rope } from './rope-scaling.ts'
 import { f32, text, u32, type MetadataValue } from './writer.ts'
 
-/** What a configuration must say to be written, by the names of config.json, defaults filled in. */
-export type ConfigToWrite = {
-  model_type: string
-  vocab_size: number
-  hidden_size: number
-  intermediate_size: number
-  num_hidden_layers: number
-  num_attention_heads: number
-  num_key_value_heads: number
-  head_dim: number
-  rms_norm_eps: number
-  max_position_embeddings: number
-  /** How many there are, how many a token has, and the size of one. */
-  experts: { count: number; top: number; size: number; over_all: boolean } | undefined
-}
-
-function expertKeys({ experts }: ConfigToWrite): Record<string, MetadataValue> {
-  if (!experts) return {}
-  if (experts.over_all)
-    throw new UnsupportedError(
-      'norm_topk_prob: false cannot be said in a GGUF file: llama.cpp divides the weights of a token’s ' +
-        'experts by their sum',
-    )
-  return {
-    expert_count: u32(experts.count),
-    expert_used_count: u32(experts.top),
-    expert_feed_forward_length: u32(experts.size),
-  }
-}
-
-export function configMetadata(
-  row: Architecture,
-  config: ConfigToWrite,
-  theta: number,
-): Record<string, MetadataValue> {
+export function configMetadata(row: Architecture, config: ConfigToWrite): Record<string, MetadataValue> {
   const keys = {
     vocab_size: u32(config.vocab_size),
     context_length: u32(config.max_position_embeddings),
@@ -51,8 +18,8 @@ export function configMetadata(
     'attention.value_length': u32(config.head_dim),
     'attention.layer_norm_rms_epsilon': f32(config.rms_norm_eps),
     'rope.dimension_count': u32(config.head_dim),
-    'rope.freq_base': f32(theta),
-    ...expertKeys(config),
+    'rope.freq_base': f32(config.ropes[0]?.theta ?? 0),
+    ...row.own?.write(config),
   }
   return {
     'general.architecture': text(row.name),

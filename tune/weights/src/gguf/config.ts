@@ -21,9 +21,6 @@ const KEYS = [
   'rope.freq_base',
 ]
 
-/** Those of an architecture with experts. */
-const EXPERT_KEYS = ['expert_count', 'expert_used_count', 'expert_feed_forward_length']
-
 /** The row of a file's architecture; a key of it that nobody reads is refused, unless it says nothing. */
 export function architectureOf({ path, metadata }: GgufFile): Architecture {
   const kind = metadata.text('general.type') ?? 'model'
@@ -36,7 +33,7 @@ export function architectureOf({ path, metadata }: GgufFile): Architecture {
       `${path}: general.architecture ${JSON.stringify(name)} is not supported; supported: ` +
         `${ARCHITECTURE_NAMES.join(', ')}`,
     )
-  const known = [...KEYS, ...(row.hasExperts ? EXPERT_KEYS : [])]
+  const known = [...KEYS, ...(row.own?.keys ?? [])]
   for (const key of metadata.keys()) {
     if (!key.startsWith(`${name}.`) || known.includes(key.slice(name.length + 1))) continue
     if (!metadata.isNeutral(key))
@@ -101,15 +98,7 @@ export async function configOf(file: GgufFile): Promise<Record<string, unknown>>
     rope_theta: theta,
     ...(scaling ? { rope_scaling: scaling } : {}),
     tie_word_embeddings: !tensors.has('output.weight'),
-    ...(row.hasExperts
-      ? {
-          num_experts: whole('expert_count'),
-          num_experts_per_tok: whole('expert_used_count'),
-          moe_intermediate_size: whole('expert_feed_forward_length'),
-          // llama.cpp divides the weights of a token's experts by their sum.
-          norm_topk_prob: true,
-        }
-      : {}),
+    ...row.own?.read(file, key),
     torch_dtype: 'bfloat16',
     ...(start === undefined ? {} : { bos_token_id: start }),
     ...(ends.length === 0 ? {} : { eos_token_id: ends.length === 1 ? ends[0] : ends }),

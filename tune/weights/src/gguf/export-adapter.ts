@@ -5,6 +5,7 @@ import { matricesOf, missingExperts } from '../experts.ts'
 import { readAdapter } from '../peft-adapter.ts'
 import { permuteRows } from './architectures.ts'
 import { FILE_TYPES, headsOf, namesOf, type Exported, type ModelToExport } from './export-model.ts'
+import { everyOther } from './mxfp4-stacks.ts'
 import { encodeGguf } from './tensor-types.ts'
 import { f32, text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
 
@@ -34,7 +35,7 @@ function stacked(matrices: readonly Matrix[]): GgufTensorToWrite[] {
 
 /** Writes an adapter for the model that `given` describes; its matrices stay f32. */
 export async function exportGgufAdapter(
-  given: Omit<ModelToExport, 'theta'>,
+  given: ModelToExport,
   directory: string,
   output: string,
 ): Promise<Exported> {
@@ -63,7 +64,7 @@ export async function exportGgufAdapter(
     })),
   )
   if (wrong !== undefined) throw new InputError(`${directory}: ${wrong}`)
-  const matrices = found.map(({ name, shape, values }): Matrix => {
+  const matrices = found.flatMap(({ name, shape, values }): Matrix[] => {
     const [, linear = '', side] = /^(.*)\.lora_([AB])\.weight$/.exec(name) ?? []
     const weight = `${linear}.weight`
     const base = shapes.get(weight)
@@ -83,13 +84,19 @@ export async function exportGgufAdapter(
     // llama.cpp multiplies by one alpha for all, and divides by the rank of each.
     const factor = (scaleOf(linear) * rank) / alpha
     const bytes = encodeGguf('F32', side === 'A' || factor === 1 ? values : values.map(v => v * factor))
-    const heads = side === 'B' ? headsOf(config, named) : undefined
-    return {
-      name: `${named.gguf}.lora_${side === 'A' ? 'a' : 'b'}`,
-      expert: EXPERT.exec(weight)?.[1],
-      shape,
-      bytes: heads === undefined ? bytes : permuteRows(bytes, shape[0], heads, false),
-    }
+    return named.map(one => {
+      const tensor = {
+        name: `${one.gguf}.lora_${side === 'A' ? 'a' : 'b'}`,
+        expert: EXPERT.exec(weight)?.[1],
+        shape,
+        bytes,
+      }
+      if (side === 'A') return tensor
+      if (one.rows)
+        return { ...tensor, shape: [shape[0] / 2, rank], bytes: everyOther(bytes, shape[0], one.rows) }
+      const heads = headsOf(config, one)
+      return heads === undefined ? tensor : { ...tensor, bytes: permuteRows(bytes, shape[0], heads, false) }
+    })
   })
   const tensors = stacked(matrices)
   const metadata = {

@@ -43,8 +43,10 @@ async function describeGolden(architecture: 'llama' | 'qwen3'): Promise<ModelToE
     max_position_embeddings: 256,
     eos_token_ids: isLlama ? [2, 0] : [2],
     experts: undefined,
+    layers: [],
+    ropes: [{ theta: isLlama ? 500_000 : 1e6, scaling: undefined, attention_factor: 1 }],
   }
-  return { model, config, architecture, theta: isLlama ? 500_000 : 1e6, weights }
+  return { model, config, architecture, weights }
 }
 
 const same = async (a: GgufFile, b: GgufFile, name: string) =>

@@ -10,24 +10,27 @@ import { InputError, UnsupportedError } from '../errors.ts'
 import { matricesOf, storedName } from '../experts.ts'
 import { decodeFloats } from '../float-values.ts'
 import { readModelText } from '../model-texts.ts'
+import { mxfp4Names } from '../mxfp4-experts.ts'
 import { layoutOf, readWeight } from '../quantized.ts'
 import { readTokenizerTexts } from '../tokenizer.ts'
 import {
   ARCHITECTURES,
   ARCHITECTURE_NAMES,
-  isRouter,
+  isAlwaysF32,
   permuteRows,
   weightNames,
   type WeightName,
 } from './architectures.ts'
-import { configMetadata, llama3RopeOf, type ConfigToWrite } from './config-metadata.ts'
+import { configMetadata, llama3RopeOf } from './config-metadata.ts'
+import type { ConfigToWrite } from './config-to-write.ts'
+import { blocksOf, everyOther } from './mxfp4-stacks.ts'
 import { ROPE_DIVISORS, ropeDivisors } from './rope-scaling.ts'
-import { GGUF_TYPES, encodeGguf, type WrittenType } from './tensor-types.ts'
+import { GGUF_TYPES, encodeGguf, type EncodedType, type WrittenType } from './tensor-types.ts'
 import { vocabularyMetadata, vocabularyOf } from './tokenizer-vocabulary.ts'
 import { text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
 
 /** How matrices are stored; vectors are f32 in every file. */
-export const GGUF_EXPORT_TYPES = ['as-stored', 'bf16', 'f16', 'q8_0'] as const
+export const GGUF_EXPORT_TYPES = ['as-stored', 'f32', 'bf16', 'f16', 'q8_0'] as const
 export type GgufExportType = (typeof GGUF_EXPORT_TYPES)[number]
 
 export type ModelToExport = {
@@ -36,7 +39,6 @@ export type ModelToExport = {
   config: ConfigToWrite & { eos_token_ids: readonly number[] }
   /** general.architecture of the model's family. */
   architecture: string
-  theta: number
   /** Every weight, by the names of config.json's world. */
   weights: readonly { name: string; shape: Shape }[]
 }
@@ -44,7 +46,8 @@ export type ModelToExport = {
 /** What was written that is not what the type asked for: a line for each kind. */
 export type Exported = { tensors: number; notes: string[] }
 
-type Names = ReadonlyMap<string, WeightName>
+/** The tensors of a file that have a weight's numbers: one, or two with every other row. */
+type Names = ReadonlyMap<string, readonly WeightName[]>
 
 /** The architecture that a model is written as, and what its weights are called there. */
 export function namesOf({
@@ -58,7 +61,13 @@ export function namesOf({
       `${model}: a ${config.model_type} model cannot be written to a GGUF file yet; architectures ` +
         `written: ${ARCHITECTURE_NAMES.join(', ')}`,
     )
-  const names: Names = new Map(weightNames(row, config.num_hidden_layers).map(one => [one.name, one]))
+  const seen = config.layers.find(({ window }) => window > 0)?.window
+  if (seen !== undefined && !row.own?.placesTokens && seen < config.max_position_embeddings)
+    throw new UnsupportedError(
+      `${model}: layers that see ${seen} tokens cannot be written to a GGUF file of ${architecture}, ` +
+        'whose layers see all',
+    )
+  const names: Names = Map.groupBy(weightNames(row, config.num_hidden_layers), ({ name }) => name)
   return { row, names }
 }
 
@@ -72,41 +81,44 @@ export async function exportGgufModel(
   output: string,
   type: GgufExportType,
 ): Promise<Exported> {
-  const { model, config, theta, weights } = given
+  const { model, config, weights } = given
   const { row, names } = namesOf(given)
   const json = JSON.parse((await readModelText(model, 'config.json')) ?? '{}') as Record<string, unknown>
-  const rope = llama3RopeOf(model, json)
+  const rope = row.own?.placesTokens ? undefined : llama3RopeOf(model, json)
   const tokenizer = await readTokenizerTexts(model)
   const vocabulary = vocabularyOf(tokenizer, config.vocab_size, await endsOf(model, config.eos_token_ids))
   const checkpoint = await openMappedCheckpoint(model)
   try {
     const noted = new Map<string, number>()
-    const tensors = weights.map(({ name, shape }): GgufTensorToWrite => {
+    const tensors = weights.flatMap(({ name, shape }): GgufTensorToWrite[] => {
       const found = names.get(name)
       if (!found)
         throw new UnsupportedError(`${model}: ${JSON.stringify(name)} has no name in GGUF’s ${row.name}`)
       const kind =
-        shape.length === 1 || isRouter(name) ? 'F32' : writtenType(checkpoint, name, shape, type, noted)
-      const heads = headsOf(config, found)
-      return {
-        name: found.gguf,
-        type: kind,
-        shape,
-        bytes: async () => {
-          const bytes = await bytesOf(checkpoint, { name, shape }, kind)
-          return heads === undefined ? bytes : permuteRows(bytes, shape[0] ?? 0, heads, false)
-        },
-      }
+        shape.length === 1 || isAlwaysF32(name) ? 'F32' : writtenType(checkpoint, name, shape, type, noted)
+      return found.map(one => {
+        const heads = headsOf(config, one)
+        return {
+          name: one.gguf,
+          type: kind,
+          shape: one.rows ? halved(shape) : shape,
+          bytes: async () => {
+            const bytes = await bytesOf(checkpoint, { name, shape }, kind)
+            if (one.rows) return everyOther(bytes, rowsOf(shape), one.rows)
+            return heads === undefined ? bytes : permuteRows(bytes, shape[0] ?? 0, heads, false)
+          },
+        }
+      })
     })
     if (rope)
       tensors.push({
         name: ROPE_DIVISORS,
         type: 'F32',
         shape: [config.head_dim / 2],
-        bytes: encodeGguf('F32', ropeDivisors(rope, config.head_dim, theta)),
+        bytes: encodeGguf('F32', ropeDivisors(rope, config.head_dim, config.ropes[0]?.theta ?? 0)),
       })
     const metadata = {
-      ...configMetadata(row, config, theta),
+      ...configMetadata(row, config),
       'general.type': text('model'),
       'general.name': text(basename(model, '.gguf')),
       'general.file_type': u32(fileType(tensors)),
@@ -122,6 +134,10 @@ export async function exportGgufModel(
     await checkpoint.close()
   }
 }
+
+/** Rows of all experts together; a bias has one number for each. */
+const rowsOf = (shape: Shape) => (shape[0] ?? 0) * (shape[1] ?? 0)
+const halved = ([experts = 0, rows = 0, ...rest]: Shape) => [experts, rows / 2, ...rest]
 
 /** End tokens of config.json, then those that only generation_config.json names. */
 async function endsOf(model: string, ends: readonly number[]): Promise<number[]> {
@@ -141,6 +157,8 @@ function writtenType(
 ): WrittenType {
   const note = (why: string) => void noted.set(why, (noted.get(why) ?? 0) + 1)
   switch (type) {
+    case 'f32':
+      return 'F32'
     case 'bf16':
       return 'BF16'
     case 'f16':
@@ -153,6 +171,7 @@ function writtenType(
     case 'as-stored': {
       const entry = checkpoint.tensors.get(storedName(checkpoint, name))
       const layout = layoutOf(checkpoint, storedName(checkpoint, name)) ?? entry?.decodedFrom
+      if (layout === 'mxfp4') return 'MXFP4'
       if (layout !== undefined) {
         note(`stored as ${layout} are decoded and written as BF16: that type is not written`)
         return 'BF16'
@@ -169,9 +188,14 @@ async function bytesOf(
   weight: { name: string; shape: Shape },
   type: WrittenType,
 ): Promise<Uint8Array> {
+  if (type === 'MXFP4') {
+    const { blocks, scales } = mxfp4Names(weight.name)
+    return blocksOf(await checkpoint.read(blocks), await checkpoint.read(scales))
+  }
   const parts: Uint8Array[] = []
-  for (const { name } of matricesOf(weight))
-    parts.push(encode(checkpoint.pathOf(name), name, type, await valuesOf(checkpoint, name)))
+  const isWhole = storedName(checkpoint, weight.name) === weight.name
+  for (const { name } of isWhole ? [weight] : matricesOf(weight))
+    parts.push(encode(checkpoint, name, type, await valuesOf(checkpoint, name)))
   const [only] = parts
   return only && parts.length === 1 ? only : Buffer.concat(parts)
 }
@@ -185,17 +209,17 @@ async function valuesOf(checkpoint: Checkpoint, name: string): Promise<Float32Ar
 
 const LARGEST_F16 = 65504
 
-function encode(path: string, name: string, type: WrittenType, values: Float32Array): Uint8Array {
+function encode(checkpoint: Checkpoint, name: string, type: EncodedType, values: Float32Array): Uint8Array {
   if ((type === 'F16' || type === 'Q8_0') && values.some(value => Math.abs(value) > LARGEST_F16))
     throw new InputError(
-      `${path}: tensor ${JSON.stringify(name)} has numbers beyond ${LARGEST_F16}, the largest of ` +
+      `${checkpoint.directory}: tensor ${JSON.stringify(name)} has numbers beyond ${LARGEST_F16}, the largest of ` +
         `${type === 'F16' ? 'f16' : "Q8_0's scales"}; write bf16`,
     )
   return encodeGguf(type, values)
 }
 
 /** What llama.cpp calls a file by the type of most of its matrices. */
-export const FILE_TYPES = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 } as const
+export const FILE_TYPES = { F32: 0, F16: 1, Q8_0: 7, BF16: 32, MXFP4: 38 } as const
 
 function fileType(tensors: readonly GgufTensorToWrite[]): number {
   const sizes = new Map<WrittenType, number>()

@@ -93,9 +93,10 @@ export const storedBytes = (type: GgufType, elements: number): number =>
 export const decodeGguf = (type: GgufType, stored: Uint8Array): Float32Array =>
   GGUF_TYPES[type].decode(stored)
 
-/** Types that are written. */
-export type WrittenType = 'F32' | 'F16' | 'BF16' | 'Q8_0'
+/** Types that numbers are written in; MXFP4 is only copied. */
+export type EncodedType = 'F32' | 'F16' | 'BF16' | 'Q8_0'
+export type WrittenType = EncodedType | 'MXFP4'
 
 /** Numbers as stored rows of a type; for Q8_0 a whole number of blocks. */
-export const encodeGguf = (type: WrittenType, values: Float32Array): Uint8Array =>
+export const encodeGguf = (type: EncodedType, values: Float32Array): Uint8Array =>
   type === 'Q8_0' ? encodeQ8_0(values) : encodeFloats(type, values)

@@ -1,0 +1,161 @@
+/** gpt-oss as a GGUF file: experts stay in MXFP4 to the last bit, and what no key could say is refused. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { FAMILIES, readModelConfig } from '@cairn-tune/models'
+import { startServer } from '@cairn-tune/serve'
+import { readConfig, train, writeModelOf } from '@cairn-tune/train'
+import { decodeFloats, openMappedCheckpoint, readAdapter } from '@cairn-tune/weights'
+import { openGguf } from '@cairn-tune/weights/gguf/gguf-file'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exportRun } from '../src/commands/export.ts'
+
+let directory: string
+const at = (name: string) => join(directory, name)
+const keysOf = (over: Readonly<Record<string, unknown>> = {}) => ({
+  ...FAMILIES.gpt_oss.defaults,
+  model_type: 'gpt_oss' as const,
+  vocab_size: 320,
+  hidden_size: 64,
+  intermediate_size: 32,
+  num_hidden_layers: 2,
+  head_dim: 16,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  num_local_experts: 6,
+  num_experts_per_tok: 2,
+  sliding_window: 8,
+  max_position_embeddings: 256,
+  rope_scaling: {
+    rope_type: 'yarn',
+    factor: 4,
+    beta_fast: 32,
+    beta_slow: 1,
+    truncate: false,
+    original_max_position_embeddings: 64,
+  },
+  initializer_range: 0.2,
+  quantization_config: { quant_method: 'mxfp4' },
+  ...over,
+})
+const exportTo = (output: string, ...args: string[]) =>
+  exportRun.run([...args, '--format', 'gguf', '--output', at(output)], {
+    env: { HF_HUB_OFFLINE: '1' },
+    out: () => undefined,
+    note: () => undefined,
+    terminal: undefined,
+    signal: new AbortController().signal,
+  })
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'cairn-gguf-oss-'))
+  await writeModelOf(at('oss'), keysOf(), 1)
+  await exportTo('oss.gguf', at('oss'))
+})
+afterAll(() => rm(directory, { recursive: true }))
+
+test('gates and ups are parted, and come back with every code, scale and key', async () => {
+  const file = await openGguf(at('oss.gguf'))
+  expect(file.tensors.get('blk.1.ffn_up_exps.weight')).toMatchObject({ type: 'MXFP4', shape: [6, 32, 64] })
+  expect(file.tensors.get('blk.1.ffn_gate_exps.bias')).toMatchObject({ type: 'F32', shape: [6, 32] })
+  expect(file.tensors.get('blk.1.ffn_gate_inp.weight')).toMatchObject({ type: 'F32', shape: [6, 64] })
+  await file.close()
+  const [own, from] = [await openMappedCheckpoint(at('oss.gguf')), await openMappedCheckpoint(at('oss'))]
+  expect([...own.tensors.keys()].toSorted()).toEqual([...from.tensors.keys()].toSorted())
+  for (const [name, { dtype, shape }] of from.tensors) {
+    const found = own.tensors.get(name)
+    expect(found?.shape, name).toEqual(shape)
+    if (found?.dtype === dtype) expect(await own.read(name), name).toEqual(await from.read(name))
+    else {
+      const expected = decodeFloats(dtype as 'BF16', await from.read(name))
+      expect(decodeFloats(found?.dtype as 'F32', await own.read(name)), name).toEqual(expected)
+    }
+  }
+  expect(await readModelConfig(at('oss.gguf'))).toEqual({
+    ...(await readModelConfig(at('oss'))),
+    initializer_range: 0.02,
+    eos_token_ids: [2],
+    pad_token_id: 0,
+  })
+})
+
+async function answer(model: string): Promise<unknown> {
+  const server = await startServer({
+    model,
+    servedModelNames: ['m'],
+    port: 0,
+    threads: 1,
+    dtype: 'f32',
+    kvCacheBytes: 2 ** 22,
+    maxModelLen: 64,
+  })
+  try {
+    const response = await fetch(`${server.url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', prompt: 'one and', max_tokens: 12, temperature: 0, logprobs: 1 }),
+    })
+    return ((await response.json()) as { choices: unknown }).choices
+  } finally {
+    await server.close()
+  }
+}
+
+test('it serves the same answers, to the last bit of their log-probabilities', async () => {
+  expect(await answer(at('oss.gguf'))).toEqual(await answer(at('oss')))
+})
+
+test('it trains, and its adapter is exported as stacks of gates and of ups', async () => {
+  await writeFile(at('data.jsonl'), '{"text": "one and one is two"}\n'.repeat(8))
+  const settings = {
+    model: at('oss.gguf'),
+    dataset: at('data.jsonl'),
+    output_dir: at('run'),
+    recipe: 'qfp4',
+    max_seq_length: 32,
+    max_steps: 1,
+    lora_rank: 4,
+    learning_rate: 1e-2,
+  }
+  const flags = Object.entries(settings).map(([key, value]) => `--${key}=${value}`)
+  await train(readConfig({ flags }), { threads: 1 })
+  await exportTo('adapter.gguf', at('run/adapter'))
+  const file = await openGguf(at('adapter.gguf'))
+  const rows = async (part: string) => {
+    const tensor = file.tensors.get(`blk.0.ffn_${part}_exps.weight.lora_b`)
+    expect(tensor?.shape).toEqual([6, 32, 4])
+    return decodeFloats('F32', await file.read(tensor!))
+  }
+  const { tensors } = await readAdapter(at('run/adapter'))
+  const fifth = tensors.find(
+    ({ name }) => name === 'model.layers.0.mlp.experts.5.gate_up_proj.lora_B.weight',
+  )?.values
+  const [gates, ups] = [await rows('gate'), await rows('up')]
+  for (let row = 0; row < 32; row++) {
+    const place = (5 * 32 + row) * 4
+    expect(gates.subarray(place, place + 4)).toEqual(fifth?.subarray(8 * row, 8 * row + 4))
+    expect(ups.subarray(place, place + 4)).toEqual(fifth?.subarray(8 * row + 4, 8 * row + 8))
+  }
+  await file.close()
+})
+
+test.each([
+  [
+    'windows of all layers',
+    { layer_types: ['sliding_attention', 'sliding_attention'] },
+    'layer 1 is otherwise here',
+  ],
+  ['no windows', { sliding_window: null }, 'layer 0 is otherwise here'],
+  ['another clamp', { swiglu_limit: 5 }, 'swiglu_alpha 1.702 and swiglu_limit 5 cannot be said'],
+  ['another scaling', { rope_scaling: { rope_type: 'linear', factor: 2 } }, 'positions scaled as "linear"'],
+])('%s: refused by name', async (name, over, message) => {
+  await writeModelOf(at(name), keysOf(over), 1)
+  await expect(exportTo(`${name}.gguf`, at(name))).rejects.toThrow(message)
+})
+
+test('experts of another type are refused by name', async () => {
+  await exportTo('q8.gguf', at('oss'), '--type', 'q8_0')
+  await expect(openMappedCheckpoint(at('q8.gguf'))).rejects.toThrow(
+    /tensor "blk\.0\.ffn_(down|gate|up)_exps\.weight" is Q8_0; of gpt-oss it is read in MXFP4/,
+  )
+})

@@ -1,0 +1,31 @@
+/** What a configuration must say to be written as a GGUF file, by the names of config.json, defaults filled in. */
+export type ConfigToWrite = {
+  model_type: string
+  vocab_size: number
+  hidden_size: number
+  intermediate_size: number
+  num_hidden_layers: number
+  num_attention_heads: number
+  num_key_value_heads: number
+  head_dim: number
+  rms_norm_eps: number
+  max_position_embeddings: number
+  /** How many there are, how many a token has, the size of one, and what limits its gates and ups. */
+  experts:
+    | {
+        count: number
+        top: number
+        size: number
+        over_all: boolean
+        clamp: { alpha: number; limit: number } | undefined
+      }
+    | undefined
+  /** Keys that a query of each layer sees; 0 is all. */
+  layers: readonly { window: number }[]
+  /** How positions turn: the first is that of every layer where there is but one. */
+  ropes: readonly {
+    theta: number
+    scaling: { type: string; factor?: number; fast?: number; slow?: number; original?: number } | undefined
+    attention_factor: number
+  }[]
+}

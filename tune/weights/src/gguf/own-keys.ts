@@ -1,0 +1,151 @@
+/** Keys of a GGUF file that one architecture has beside those of all, and what config.json says in their place. */
+import { UnsupportedError } from '../errors.ts'
+import type { ConfigToWrite } from './config-to-write.ts'
+import type { GgufFile } from './gguf-file.ts'
+import { f32, text, u32, type MetadataValue } from './writer.ts'
+
+export type OwnKeys = {
+  /** Without the architecture before them. */
+  keys: readonly string[]
+  /** What config.json says, of a file whose keys `key` names whole. */
+  read: (file: GgufFile, key: (name: string) => string) => Record<string, unknown>
+  write: (config: ConfigToWrite) => Record<string, MetadataValue>
+  /** Its windows and scaled positions are among these keys; otherwise it has neither. */
+  placesTokens?: true
+}
+
+const EXPERT_KEYS = ['expert_count', 'expert_used_count', 'expert_feed_forward_length'] as const
+
+function readExperts({ metadata }: GgufFile, key: (name: string) => string) {
+  const whole = (name: string) => metadata.needs(key(name), metadata.whole(key(name)))
+  const [count, top, size] = [
+    whole('expert_count'),
+    whole('expert_used_count'),
+    whole('expert_feed_forward_length'),
+  ]
+  return { count, top, size }
+}
+
+const expertKeys = ({ experts }: ConfigToWrite): Record<string, MetadataValue> => ({
+  expert_count: u32(experts?.count ?? 0),
+  expert_used_count: u32(experts?.top ?? 0),
+  expert_feed_forward_length: u32(experts?.size ?? 0),
+})
+
+export const QWEN_EXPERT_KEYS: OwnKeys = {
+  keys: EXPERT_KEYS,
+  read(file, key) {
+    const { count, top, size } = readExperts(file, key)
+    return {
+      num_experts: count,
+      num_experts_per_tok: top,
+      moe_intermediate_size: size,
+      // llama.cpp divides the weights of a token's experts by their sum.
+      norm_topk_prob: true,
+    }
+  },
+  write(config) {
+    if (config.experts?.over_all)
+      throw new UnsupportedError(
+        'norm_topk_prob: false cannot be said in a GGUF file: llama.cpp divides the weights of a token’s ' +
+          'experts by their sum',
+      )
+    return expertKeys(config)
+  },
+}
+
+/** What llama.cpp takes for every gpt-oss, and files do not say. */
+const CLAMP = { alpha: 1.702, limit: 7 }
+const YARN = 'rope.scaling'
+
+export const GPT_OSS_KEYS: OwnKeys = {
+  keys: [
+    ...EXPERT_KEYS,
+    'attention.sliding_window',
+    ...['type', 'factor', 'original_context_length', 'yarn_beta_fast', 'yarn_beta_slow'].map(
+      name => `${YARN}.${name}`,
+    ),
+  ],
+  placesTokens: true,
+  read(file, key) {
+    const { count, top, size } = readExperts(file, key)
+    const { metadata } = file
+    return {
+      num_local_experts: count,
+      num_experts_per_tok: top,
+      intermediate_size: size,
+      sliding_window: metadata.needs(
+        key('attention.sliding_window'),
+        metadata.whole(key('attention.sliding_window')),
+      ),
+      attention_bias: true,
+      rope_scaling: readYarn(file, key),
+      quantization_config: { quant_method: 'mxfp4' },
+    }
+  },
+  write(config) {
+    refuseOtherwise(config)
+    return {
+      ...expertKeys(config),
+      'attention.sliding_window': u32(config.layers[0]?.window ?? 0),
+      ...writeYarn(config),
+    }
+  },
+}
+
+/** As published models have them: bounds of the ramp are not rounded, which no key of a file says. */
+function readYarn({ path, metadata }: GgufFile, key: (name: string) => string): Record<string, unknown> {
+  const type = metadata.text(key(`${YARN}.type`)) ?? 'none'
+  if (type === 'none') return { rope_type: 'default' }
+  if (type !== 'yarn')
+    throw new UnsupportedError(
+      `${path}: ${key(`${YARN}.type`)} ${JSON.stringify(type)} is not supported; "yarn" and "none" are`,
+    )
+  const needed = (name: string) => {
+    const whole = key(`${YARN}.${name}`)
+    return metadata.needs(whole, metadata.number(whole))
+  }
+  return {
+    rope_type: 'yarn',
+    factor: needed('factor'),
+    original_max_position_embeddings: needed('original_context_length'),
+    beta_fast: metadata.number(key(`${YARN}.yarn_beta_fast`)) ?? 32,
+    beta_slow: metadata.number(key(`${YARN}.yarn_beta_slow`)) ?? 1,
+    truncate: false,
+  }
+}
+
+function writeYarn({ ropes: [rope] }: ConfigToWrite): Record<string, MetadataValue> {
+  const { scaling, attention_factor: grown } = rope ?? {}
+  if (!scaling) return {}
+  const { type, factor = 1, fast = 32, slow = 1, original = 0 } = scaling
+  if (type !== 'yarn' || Math.abs((grown ?? 1) - (0.1 * Math.log(factor) + 1)) > 1e-6)
+    throw new UnsupportedError(
+      `positions scaled as ${JSON.stringify(type)} with an attention factor of ${grown} are not written to ` +
+        'a GGUF file of gpt-oss; "yarn" with its own factor is',
+    )
+  return {
+    [`${YARN}.type`]: text('yarn'),
+    [`${YARN}.factor`]: f32(factor),
+    [`${YARN}.original_context_length`]: u32(original),
+    [`${YARN}.yarn_beta_fast`]: f32(fast),
+    [`${YARN}.yarn_beta_slow`]: f32(slow),
+  }
+}
+
+/** What llama.cpp holds fixed for the architecture. */
+function refuseOtherwise({ layers, experts }: ConfigToWrite): void {
+  const window = layers[0]?.window ?? 0
+  const wrong = layers.findIndex((layer, i) => layer.window !== (i % 2 === 0 ? window : 0))
+  if (wrong >= 0 || window === 0)
+    throw new UnsupportedError(
+      'a GGUF file of gpt-oss has windows in every other layer, the first among them; layer ' +
+        `${Math.max(wrong, 0)} is otherwise here`,
+    )
+  const { alpha, limit } = experts?.clamp ?? {}
+  if (alpha !== CLAMP.alpha || limit !== CLAMP.limit)
+    throw new UnsupportedError(
+      `swiglu_alpha ${alpha} and swiglu_limit ${limit} cannot be said in a GGUF file: llama.cpp takes ` +
+        `${CLAMP.alpha} and ${CLAMP.limit} for every gpt-oss`,
+    )
+}
