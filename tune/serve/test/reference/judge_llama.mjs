@@ -1,5 +1,6 @@
 // llama.cpp's side of judge_gguf.ts: greedy continuations of prompts of token ids, the likeliest first
-// tokens with their log-probabilities, and ids of texts. node judge_llama.mjs INSTALL MODEL.gguf [ADAPTER.gguf] < {"prompts",
+// tokens with their log-probabilities, and ids of texts. node judge_llama.mjs INSTALL
+// MODEL.gguf [ADAPTER.gguf] < {"prompts",
 // "tokens", "texts"}
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -11,7 +11,7 @@ type Answer = Answers[number]
 /** One of the two sides. */
 export type Ask = (prompts: number[][]) => Answers | Promise<Answers>
 
-/** How much likelier its own choice is to a side than a token; not a number where it is none of the likeliest. */
+/** How much likelier a side's own choice is to it than a token; NaN where that is none of the likeliest. */
 const behind = ({ likeliest }: Answer, token: number | undefined) =>
   (likeliest[0]?.logprob ?? NaN) - (likeliest.find(({ id }) => id === token)?.logprob ?? NaN)
 
@@ -33,8 +33,8 @@ async function followTies(
     if (!a || !b) throw new Error('an engine gave no answer')
     const gaps = [behind(a, b.tokens[0]), behind(b, a.tokens[0])] as const
     console.log(
-      `  token ${done.length + 1}: ${a.tokens[0]} here, ${b.tokens[0]} there; the other side’s token is less ` +
-        `likely by ${gaps[0].toExponential(1)} here, ${gaps[1].toExponential(1)} there`,
+      `  token ${done.length + 1}: ${a.tokens[0]} here, ${b.tokens[0]} there; the other side’s token is ` +
+        `less likely by ${gaps[0].toExponential(1)} here, ${gaps[1].toExponential(1)} there`,
     )
     if (!gaps.every(gap => gap < tie)) return undefined
     ties++
@@ -45,7 +45,7 @@ async function followTies(
   }
 }
 
-/** Prints how many continuations are the same, and sets the exit code where they part otherwise than at a tie. */
+/** Prints how many continuations are the same; the exit code is 1 where some part otherwise than at a tie. */
 export async function compare(
   name: string,
   prompts: number[][],

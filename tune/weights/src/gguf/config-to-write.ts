@@ -1,4 +1,4 @@
-/** What a configuration must say to be written as a GGUF file, by the names of config.json, defaults filled in. */
+/** What a configuration must say to be written, by the names of config.json, defaults filled in. */
 export type ConfigToWrite = {
   model_type: string
   vocab_size: number

@@ -20,7 +20,7 @@ export function distributed(file: GgufFile, name: string, { all, even, odd }: St
   const second = all ? undefined : odd
   if (!first || (!all && !second))
     throw new InputError(
-      `${file.path}: has ${JSON.stringify((even ?? odd)?.name)} and not the tensor that holds the other rows ` +
+      `${file.path}: has ${JSON.stringify((even ?? odd)?.name)} and not the tensor with the other rows ` +
         `of ${JSON.stringify(name)}`,
     )
   const wanted = name.endsWith('_bias') ? 'F32' : 'MXFP4'

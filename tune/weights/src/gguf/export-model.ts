@@ -212,8 +212,8 @@ const LARGEST_F16 = 65504
 function encode(checkpoint: Checkpoint, name: string, type: EncodedType, values: Float32Array): Uint8Array {
   if ((type === 'F16' || type === 'Q8_0') && values.some(value => Math.abs(value) > LARGEST_F16))
     throw new InputError(
-      `${checkpoint.directory}: tensor ${JSON.stringify(name)} has numbers beyond ${LARGEST_F16}, the largest of ` +
-        `${type === 'F16' ? 'f16' : "Q8_0's scales"}; write bf16`,
+      `${checkpoint.directory}: tensor ${JSON.stringify(name)} has numbers beyond ` +
+        `${LARGEST_F16}, the largest of ${type === 'F16' ? 'f16' : "Q8_0's scales"}; write bf16`,
     )
   return encodeGguf(type, values)
 }

@@ -1,4 +1,4 @@
-/** Keys of a GGUF file that one architecture has beside those of all, and what config.json says in their place. */
+/** Keys of a GGUF file that only one architecture has, and what config.json says in their place. */
 import { UnsupportedError } from '../errors.ts'
 import type { ConfigToWrite } from './config-to-write.ts'
 import type { GgufFile } from './gguf-file.ts'
