@@ -45,7 +45,7 @@ export const NOTICE_SQL = {
   beginNotice:
     "UPDATE notices SET state = 'sending', attempts = attempts + 1, updated_at = $4 WHERE id = $1 AND " +
     // As it was read: what was tried meanwhile waits for its next time.
-    'attempts = $5 AND ' +
+    'attempts = $5 AND next_at <= $4 AND ' +
     `state IN ('due', 'sending') AND ${FENCED} RETURNING id`,
   settleNotice:
     'UPDATE notices SET state = $4, next_at = $5, error = $6, updated_at = $7 WHERE id = $1 AND ' +

@@ -77,7 +77,7 @@ export type NoticeStore = {
   /** The same person, way and item once. */
   plan(notice: Pick<Notice, 'id' | 'user_id' | 'way' | 'about' | 'next_at'>): Promise<void>
   due(limit: number): Promise<Notice[]>
-  /** Before the call. False: it was tried since it was read, it is settled, or the lease is another's. */
+  /** Before the call. False: it was tried since it was read, its time is later, or the lease is another's. */
   begin(notice: Pick<Notice, 'id' | 'attempts'>, epoch: number): Promise<boolean>
   settle(id: string, settled: NoticeSettled, epoch: number): Promise<boolean>
   /** How many were sent within the time, and when the first of them. */

@@ -175,6 +175,7 @@ test('mail goes to an address once its code came back, and names what waits, wit
   const code = /code (\d{8})/.exec(stage.post.got[0]?.text ?? '')?.[1] ?? ''
   await expect(confirmNoticeMail(stage.deps, stage.ann, '00000000')).rejects.toThrow('not the code')
   await stage.raise('unconfirmed')
+  stage.advance(1)
   await confirmNoticeMail(stage.deps, stage.ann, code)
   stage.advance(1)
   await stage.raise('Turn the key')

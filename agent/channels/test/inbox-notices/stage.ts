@@ -24,8 +24,9 @@ import { startHook } from './hook.ts'
 export async function makeStage() {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-notices-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
-  let passed = 0
-  const now = (): number => Date.now() + passed
+  // It stands still until a test moves it: a second attempt is made when the test says so.
+  let time = Date.now()
+  const now = (): number => time
   const store = await openSqliteStore({ dir: join(dir, 'store'), now })
   onTestFinished(() => store.close())
   const hook = await startHook()
@@ -57,11 +58,13 @@ export async function makeStage() {
     post,
     deps,
     ann,
-    advance: (ms: number) => void (passed += ms),
+    advance: (ms: number) => void (time += ms),
     /** Ann's webhook is called from now on. */
     setHook: async () => hook.trust(await setNoticeWebhook(deps, ann, hook.url)),
     /** An action that only she can do; the id of its item. */
     async raise(title = 'Turn the key', more = {}): Promise<string> {
+      // Each is newer than the one before it.
+      time += 1
       const { draft, item_id } = raiseAction(
         { newId: randomUUID },
         {

@@ -43,6 +43,8 @@ export type Facts = {
   model: string
   system: string
   user: string
+  /** All user messages since the last answer, a line each. */
+  said: string
   /** User messages so far. */
   turn: number
   /** Answers since the last user message. */
@@ -66,6 +68,7 @@ export function factsOf(request: ChatRequest): Facts {
     if (answered) answered.result = textOf(message.content)
   }
   const users = messages.filter(message => message.role === 'user')
+  const unanswered = messages.slice(messages.findLastIndex(message => message.role === 'assistant') + 1)
   const since = messages.slice(messages.findLastIndex(message => message.role === 'user') + 1)
   const answers = since.filter(message => message.role === 'assistant')
   const tail = messages.slice(messages.findLastIndex(message => message.role !== 'tool') + 1)
@@ -77,6 +80,7 @@ export function factsOf(request: ChatRequest): Facts {
       .map(message => textOf(message.content))
       .join('\n\n'),
     user: textOf(users.at(-1)?.content),
+    said: unanswered.flatMap(({ role, content }) => (role === 'user' ? [textOf(content)] : [])).join('\n'),
     turn: users.length,
     step: answers.length,
     toolCalls: answers.reduce((sum, message) => sum + (message.tool_calls?.length ?? 0), 0),

@@ -3,7 +3,7 @@ import type { Facts } from './scripted-match.ts'
 
 const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g
 /** `root.path.to.value:60`, the number cutting what is longer. */
-const FORM = /^(user|result|result_of|tools|model|turn|step)((?:\.[^.:]+)*)(?::(\d+))?$/
+const FORM = /^(user|said|result|result_of|tools|model|turn|step)((?:\.[^.:]+)*)(?::(\d+))?$/
 const ROOTS_WITH_PATH = new Set(['user', 'result', 'result_of'])
 
 /** Placeholders of a text that mean nothing. */
@@ -17,9 +17,10 @@ export function unknownPlaceholders(text: string): string[] {
 }
 
 /**
- * Data with every text filled in. `{{user}}` is the last user message and `{{user.1}}` the first group of the
- * rule's pattern; `{{result.path}}` reads the last tool result as JSON, `{{result_of.tool.path}}` that of the
- * named tool. What is not there is empty; what a path finds loses its trailing line ends.
+ * Data with every text filled in. `{{user}}` is the last user message and `{{user.1}}` the first
+ * group of the rule's pattern, `{{said}}` all user messages since the last answer, a line each;
+ * `{{result.path}}` reads the last tool result as JSON, `{{result_of.tool.path}}` that of the named
+ * tool. What is not there is empty; what a path finds loses its trailing line ends.
  */
 export function fill(data: unknown, facts: Facts, groups: readonly string[]): unknown {
   if (typeof data === 'string') return fillText(data, facts, groups)
@@ -44,6 +45,8 @@ function valueOf(root: string, path: readonly string[], facts: Facts, groups: re
   switch (root) {
     case 'user':
       return path.length === 0 ? facts.user : (groups[Number(path[0])] ?? '')
+    case 'said':
+      return facts.said
     case 'result':
       return within(facts.results.at(-1)?.content ?? '', path)
     case 'result_of':

@@ -38,6 +38,19 @@ async function answers(scenario: ScenarioInput, ...requests: ModelRequest[]) {
 const texts = async (scenario: ScenarioInput, ...requests: ModelRequest[]) =>
   (await answers(scenario, ...requests)).map(got => got.message.content ?? got.category)
 
+test('what was said since the last answer is there as a whole', async () => {
+  const rules: ScenarioInput['rules'] = [{ answer: { text: '{{said}} / {{user}}' } }]
+  const found = called('get', 'c1', {}, 'found')
+  expect(
+    await texts(
+      { rules },
+      ask('one'),
+      ask('', { messages: [user('one'), ...found, user('two'), user('three')] }),
+      ask('', { messages: [user('one'), ...found] }),
+    ),
+  ).toEqual(['one / one', 'two\nthree / three', ' / one'])
+})
+
 test('the first rule that fits answers, with what the message and the results hold', async () => {
   const rules: ScenarioInput['rules'] = [
     { when: { user: 'my name is (\\w+)' }, answer: { text: 'Hello {{user.1}}, turn {{turn}}.' } },

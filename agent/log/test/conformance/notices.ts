@@ -150,6 +150,7 @@ export function defineNotices({ open, sql }: Bench): void {
     const next_at = clock.now() + 10
     expect(await notices.settle('gate', { state: 'due', next_at, error: 'no' }, epoch)).toBe(true)
     expect(await notices.due(10)).toEqual([])
+    expect(await beginAs(1), 'read while it was tried: it has its time by now').toBe(false)
     clock.advance(10)
     expect(await beginAs(1)).toBe(true)
     expect(await notices.settle('gate', { state: 'sent' }, epoch)).toBe(true)
