@@ -1,5 +1,5 @@
 /** Everything a person may get wrong: the exit code, and a message that names it and what would be right. */
-import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDirectory, run } from './program.ts'
 
@@ -55,6 +55,19 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     2,
     /unknown recipe "bnb"\nusage: .*qbnb/,
   ],
+  [
+    'conversations, and a tokenizer without a template',
+    () => {
+      writeFileSync(
+        path('chats.jsonl'),
+        '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n',
+      )
+      const plain = changed('plain', 'chat_template.jinja', file => rmSync(file))
+      return train({ model: plain, dataset: path('chats.jsonl') })
+    },
+    2,
+    /chats\.jsonl:1: the model has no chat template \(chat_template\.jinja, or chat_template in tokenizer_con/,
+  ],
   ['an export without a format', () => run(['export', model]), 2, /export expects --format gguf/],
   [
     'an export in another format',
@@ -66,7 +79,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'an export of another type',
     () => run(['export', model, '--format', 'gguf', '--type', 'q4_0']),
     2,
-    /--type must be as-stored, bf16, f16, q8_0, got "q4_0"/,
+    /--type must be as-stored, f32, bf16, f16, q8_0, got "q4_0"/,
   ],
   [
     'an export over a file that is there',

@@ -20,11 +20,12 @@ import { OutOfMemoryError } from './errors.ts'
 import { bytesText } from './memory-budget.ts'
 import { hasReference } from './methods.ts'
 import { recordAnswers, recordEvaluation, recordMicroStep, type MicroStep } from './record-step.ts'
+import { residentBytes } from './resident-weights.ts'
 import { momentsOf, recordNorm, recordUpdate } from './record-update.ts'
 
 /** All in bytes. */
 export type MemoryEstimate = {
-  /** The base as it is stored. */
+  /** The base as it is stored, as far as it is read. */
   weights: number
   /** What is trained, in f32. */
   trained: number
@@ -66,6 +67,8 @@ export type PlanOptions = {
   boundaries: number
   budgetBytes: number
   processBytes: number
+  /** Tokens that the data has; undefined before it is read. */
+  tokenIds?: ReadonlySet<number> | undefined
 }
 
 /**
@@ -80,6 +83,7 @@ export function planRun({
   boundaries,
   budgetBytes,
   processBytes,
+  tokenIds,
 }: PlanOptions): Planned {
   const stored = (name: string) => plainDtype(checkpoint, name)
   const micro = recordMicroStep(model, config, boundaries, stored)
@@ -92,7 +96,7 @@ export function planRun({
   const others = [evaluation, scoring, reference].filter(one => one !== undefined)
   const trained = micro.trained.reduce((sum, { shape }) => sum + countElements(shape) * 4, 0)
   const fixed = {
-    weights: micro.base.reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
+    weights: residentBytes(micro.base, { checkpoint, model, tokenIds }),
     trained,
     gradients: trained,
     optimizer: micro.trained

@@ -82,7 +82,7 @@ export async function prepareRun(
   }
   try {
     const budgetBytes = memoryBudget(config.memory_limit)
-    const plan = (boundaries: number) =>
+    const plan = (boundaries: number, tokenIds?: ReadonlySet<number>) =>
       planRun({
         engine,
         checkpoint,
@@ -91,9 +91,10 @@ export async function prepareRun(
         boundaries,
         budgetBytes,
         processBytes: process.memoryUsage.rss() + NODE_GROWTH,
+        tokenIds,
       })
     checkBase(checkpoint, plan(rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1).micro.base)
-    const { batches, evaluation, units, mostBoundaries, dataset } = await readData(
+    const { batches, evaluation, units, mostBoundaries, tokenIds, dataset } = await readData(
       config,
       modelDirectory,
       model,
@@ -116,7 +117,7 @@ export async function prepareRun(
       evaluation,
       units,
       dataset,
-      planned: plan(mostBoundaries),
+      planned: plan(mostBoundaries, tokenIds),
       budgetBytes,
       [Symbol.asyncDispose]: close,
     }

@@ -10,7 +10,7 @@ import { evaluationBatches, splitDocuments } from './data/evaluation-batches.ts'
 import { loadDataset, type DatasetOptions } from './data/load-dataset.ts'
 import { isPreference } from './methods.ts'
 import { readPreferences } from './read-preferences.ts'
-import { hashOf, type Hub, type RunData, type Source } from './run-data.ts'
+import { hashOf, idsOf, type Hub, type RunData, type Source } from './run-data.ts'
 import { checkSkipped, summarise } from './data/skips.ts'
 import { cacheRoot, tokenizeCached } from './data/token-cache.ts'
 
@@ -58,6 +58,7 @@ export async function readExamplesOf(source: Source, options: BatchOptions): Pro
     evaluation: evaluated,
     units: [],
     mostBoundaries: Math.max(batches.mostBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
+    tokenIds: idsOf([...training, ...evaluation], options.padTokenId),
     dataset: {
       ...read.record,
       documents: training.length,

@@ -10,7 +10,7 @@ import { PREFERENCE_SHAPES } from './data/preference-examples.ts'
 import { checkSkipped, summarise } from './data/skips.ts'
 import { longestSequence, mismatch, tokenizePreferences } from './data/tokenize-preferences.ts'
 import type { Preference } from './methods.ts'
-import { hashOf, type RunData, type Source } from './run-data.ts'
+import { hashOf, idsOf, type RunData, type Source } from './run-data.ts'
 
 type PreferenceSource = Omit<Source, 'config'> & { config: TrainConfig & { method: Preference } }
 
@@ -32,6 +32,10 @@ export async function readPreferences(source: PreferenceSource, options: BatchOp
     evaluation: evaluated,
     units: [...training, ...evaluation],
     mostBoundaries: Math.max(batches.mostBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
+    tokenIds: idsOf(
+      [...training, ...evaluation].flatMap(unit => unit.sequences),
+      options.padTokenId,
+    ),
     dataset: {
       ...read.record,
       documents: sequences.length,

@@ -32,10 +32,19 @@ export type RunData = {
   units: readonly Unit[]
   /** No micro-batch has more of them. */
   mostBoundaries: number
+  /** Every token that is read, padding too. */
+  tokenIds: ReadonlySet<number>
   dataset: DataRecord
 }
 
 export type Source = { config: TrainConfig; directory: string; tokenizer: ModelTokenizer; hub: Hub }
+
+/** Every token of some documents, and what rows are filled up with. */
+export function idsOf(documents: readonly Pick<Document, 'tokens'>[], padding: number): Set<number> {
+  const ids = new Set([padding])
+  for (const { tokens } of documents) for (const id of tokens) ids.add(id)
+  return ids
+}
 
 /** Hash of what the model is taught, in order. */
 export function hashOf(documents: readonly Document[]): string {

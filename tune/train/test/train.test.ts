@@ -1,7 +1,14 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { DivergedError, OutOfMemoryError, estimate, mergeAdapter, readAdapter } from '@cairn-tune/train'
+import {
+  DivergedError,
+  OutOfMemoryError,
+  estimate,
+  mergeAdapter,
+  readAdapter,
+  writeNewModel,
+} from '@cairn-tune/train'
 import { createBench, losses, textsOf } from './run.ts'
 
 const bench = await createBench()
@@ -137,6 +144,19 @@ test('a tighter limit recomputes more, and estimate says so without running', as
   )
   const recomputed = await estimate(bench.config({ ...settings, recompute: 'all' }))
   expect(recomputed.memory.arena).toBeLessThan(roomy.memory.arena)
+})
+
+test('embeddings that are read from the file count as far as the data has their tokens', async () => {
+  const weightsOf = async (name: string, keys: Record<string, unknown>) => {
+    const model = join(bench.directory, name)
+    await writeNewModel(model, 'tiny', 1, undefined, { vocab_size: 40_000, ...keys })
+    return (await estimate(bench.config({ ...settings, model }))).memory.weights
+  }
+  const tied = await weightsOf('tied', { tie_word_embeddings: true })
+  const untied = await weightsOf('untied', { tie_word_embeddings: false })
+  // Bytes are tokens: all of them are in one or two of the 64 KiB that the system maps at once.
+  expect(untied - tied).toBeGreaterThan(0)
+  expect(untied - tied).toBeLessThanOrEqual(4 * 64 * 1024)
 })
 
 test('checkpoints are kept as many as asked for, the newest', async () => {
