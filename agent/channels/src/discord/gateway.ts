@@ -81,9 +81,6 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
   // The close that follows says what it means.
   manager.on(WebSocketShardEvents.Error, () => undefined)
   manager.on(WebSocketShardEvents.SocketError, () => undefined)
-  const isLive = (): void => void live().catch((error: unknown) => ended.reject(error))
-  manager.on(WebSocketShardEvents.Ready, isLive)
-  manager.on(WebSocketShardEvents.Resumed, isLive)
 
   async function take(payload: GatewayDispatchPayload): Promise<void> {
     if (signal.aborted) return
@@ -92,8 +89,11 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
     const inbound = channel === null ? null : parseDispatch(payload, { ...options, me, isThread })
     const heard = session === null ? null : { ...session, sequence: payload.s }
     // The session from its beginning: what is said before anybody was heard comes to whoever takes over, too.
-    if (inbound === null && payload.t !== GatewayDispatchEvents.Ready) return
+    const begins = payload.t === GatewayDispatchEvents.Ready || payload.t === GatewayDispatchEvents.Resumed
+    if (inbound === null && !begins) return
     await sink(inbound === null ? [] : [inbound], heard === null ? undefined : JSON.stringify(heard))
+    // Only now: what is said to a connection that is live comes to whoever goes on after a death.
+    if (begins) await live()
   }
 
   try {

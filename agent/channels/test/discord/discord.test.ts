@@ -1,4 +1,4 @@
-/** Discord as our fake plays it, which discord.js's own Client judges: what people see, and what becomes of faults. */
+/** Discord as our fake plays it, which discord.js judges: what people see, and what becomes of faults. */
 import { writer } from '@cairn/protocol'
 import { Client, GatewayIntentBits } from 'discord.js'
 import { expect, onTestFinished, test } from 'vitest'
@@ -57,6 +57,26 @@ test.each(KINDS)(
     expect(JSON.stringify(await stateOf(bench))).not.toContain(TOKEN)
   },
 )
+
+test('it is live once its session is on disk: from then on nothing that is said is lost', async () => {
+  const bench = await makeDiscord()
+  const { channels } = bench.store
+  const cursors: unknown[] = []
+  const watched: typeof channels = {
+    ...channels,
+    async setConnection(id, state, error) {
+      if (state === 'live') cursors.push((await channels.getConnection(id))?.poll_cursor)
+      await channels.setConnection(id, state, error)
+    },
+  }
+  await bench.start(
+    new Proxy(bench.store, {
+      get: (of, name) => (name === 'channels' ? watched : (Reflect.get(of, name, of) as unknown)),
+    }),
+  )
+  await isLive(bench)
+  expect(cursors).toEqual([expect.stringContaining('session-1')])
+})
 
 test('discord.js’s own Client logs in to the fake, hears, answers with buttons and is pressed', async () => {
   const discord = await startFakeDiscord()
