@@ -128,6 +128,26 @@ const commands = {
     process.env.KILLS = 'all'
     return run(vitest, 'run', '--project', 'unit', 'agent/harness/test/code/kill-code.test.ts', ...args)
   },
+  /**
+   * By hand: needs podman. The tests of boxes over containers, then what only containers must keep; with a
+   * second runtime (`npm run judge:containers -- runsc`) the attacks on it.
+   */
+  async 'judge:containers'(runtime) {
+    process.env.CAIRN_TEST_BOXES = runtime === undefined ? 'container' : `container:${runtime}`
+    const attacks = ['box', 'policy-proxy'].map(name => `agent/harness/test/security/${name}.test.ts`)
+    const others = [
+      ...attacks,
+      ...['resources', 'leftovers'].map(n => `agent/harness/test/security/${n}.test.ts`),
+      'agent/harness/src/tools/terminal.test.ts',
+    ]
+    const tests =
+      runtime === undefined
+        ? [...others, 'agent/harness/test/mcp/boxed.test.ts']
+        : // gVisor's own network does not have the machine's sockets.
+          [...attacks, '-t', '^(?!network: open)']
+    const judged = await run('agent/harness/test/sandbox/judge-containers.ts', 'judge', runtime ?? '')
+    return judged || run(vitest, 'run', '--project', 'unit', ...tests)
+  },
   /** Every platform of the channels, every write, both stores. `npm test` runs a sample. */
   'kills:channels': (...args) => {
     process.env.KILLS = 'all'

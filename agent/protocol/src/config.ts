@@ -268,6 +268,22 @@ export const SandboxConfig = z
       .describe(
         'unboxed: commands have the rights of this server; boxed: without a box there is no terminal',
       ),
+    provider: z
+      .enum(['bubblewrap', 'container'])
+      .default('bubblewrap')
+      .describe('what makes the boxes; container: podman, without a browser'),
+    runtime: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('of containers, a name that podman knows or a path: runsc is gVisor; null: its own choice'),
+    image: z
+      .string()
+      .regex(/^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$/, 'must name an image by its digest: name@sha256:…')
+      .nullable()
+      .default(null)
+      .describe('of containers, with bash, perl and coreutils; null: the programs of this machine'),
     network: z
       .enum(['none', 'proxy', 'open'])
       .default('proxy')
@@ -292,6 +308,10 @@ export const SandboxConfig = z
     path: ['network'],
     error:
       'must be open where sandbox.terminal is unboxed, for such a command has the network of this machine',
+  })
+  .refine(({ provider, runtime, image }) => provider === 'container' || (runtime ?? image) === null, {
+    path: ['provider'],
+    error: 'must be container where sandbox.runtime or sandbox.image is set',
   })
   .describe('what the commands of the terminal run in')
 export type SandboxConfig = z.infer<typeof SandboxConfig>

@@ -14,12 +14,14 @@ import {
   type Harness,
   mcpBoxes,
   readSkills,
+  homesIn,
   removeRetired,
   type Sandbox,
   startBrowsers,
   type StartedBrowsers,
   startHarness,
   startMcpServers,
+  sweepHomes,
 } from '@cairn/harness'
 import type { Redact } from '@cairn/log'
 import { makeSessionFolder } from '@cairn/workspace'
@@ -89,6 +91,7 @@ export async function startWorker(
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const codingAgents = boxedAgents({ config, env, dataDir, sandbox, scriptedUrls, program: ownProgram() })
   parts.defer(() => codingAgents.close())
+  await sweepHomes({ dataDir, runs: store.coordination, log: logAt })
   const harness = startHarness({
     codingAgents,
     store,
@@ -114,7 +117,7 @@ export async function startWorker(
   parts.defer(
     removeRetired({
       store,
-      places: [workspacesDir, join(dataDir, 'checkpoints')],
+      places: [workspacesDir, join(dataDir, 'checkpoints'), homesIn(dataDir)],
       isHeld: harness.holds,
       log: logAt,
     }),

@@ -56,5 +56,5 @@ export type CodingAgents = {
   modelOf(agent: string, fallback: string): string
   start(options: AgentStart): Promise<StartedAgent>
   /** What a run kept between its processes is removed. */
-  forget(runId: string): Promise<void>
+  forget(run: { session_id: string; run_id: string }): Promise<void>
 }

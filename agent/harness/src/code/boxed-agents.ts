@@ -17,6 +17,7 @@ import { COMMAND_PATH } from '../sandbox/program.ts'
 import type { AgentStart, CodingAgents, StartedAgent } from './agent-process.ts'
 import { createBroker } from './broker.ts'
 import { KNOWN_AGENTS, type KnownAgent, type Launch, type Model } from './known-agents.ts'
+import { homeOf } from './sweep-homes.ts'
 
 export type BoxedAgentsOptions = {
   config: Config
@@ -33,7 +34,6 @@ const HOME = '/home/agent'
 const INSTALLED = '/opt/agent'
 
 export const installedAt = (dataDir: string, name: string): string => join(dataDir, 'agents', name)
-const homeOf = (dataDir: string, runId: string): string => join(dataDir, 'code', runId)
 
 export function boxedAgents(options: BoxedAgentsOptions): CodingAgents & { close(): Promise<void> } {
   const { config, env, dataDir, sandbox } = options
@@ -46,7 +46,8 @@ export function boxedAgents(options: BoxedAgentsOptions): CodingAgents & { close
     reason: reasonOf(sandbox),
     modelOf: (agent, fallback) => config.code.agents[agent]?.model ?? fallback,
     start: asked => startBoxed(options, transport.fetch, asked),
-    forget: runId => rm(homeOf(dataDir, runId), { recursive: true, force: true }),
+    forget: ({ session_id, run_id }) =>
+      rm(homeOf(dataDir, session_id, run_id), { recursive: true, force: true }),
     close: () => transport.close(),
   }
 }
@@ -110,7 +111,7 @@ async function startBoxed(
     ask: asked.ask,
   }
   const { launch, binds } = launchOf(options, asked.agent, model)
-  const home = homeOf(dataDir, asked.run_id)
+  const home = homeOf(dataDir, asked.session_id, asked.run_id)
   await writeHome(home, launch.files)
   const id = boxId(asked.session_id, 'code')
   const door = await proxy.open({ id, egress: asked.egress, origin: broker.handle })

@@ -43,7 +43,7 @@ export function codeRuns(worker: Worker, claimed: Claimed): Capability<Due> {
       return { next: 'look' }
     },
     setUp: setup => Promise.resolve(mayCall && tool === 'ask' ? withApproval(setup) : setup),
-    afterTurn: ({ log }) => forgetEnded(worker, log.position().code),
+    afterTurn: ({ log }) => forgetEnded(worker, claimed.session.id, log.position().code),
     tools: setup => (mayCall ? [codeTool({ worker, claimed, setup, agents: coding.agents })] : []),
   }
 }
@@ -87,10 +87,14 @@ function parkedResult({ log }: TurnContext, { run, tool_call_id }: Extract<Due, 
  * What runs kept between their processes goes when their results are on disk, and not before: a worker that
  * dies in between goes on with it. Never rejects.
  */
-function forgetEnded({ coding, log }: Worker, runs: readonly CodeRun[]): Promise<void> | null {
+function forgetEnded(
+  { coding, log }: Worker,
+  session_id: string,
+  runs: readonly CodeRun[],
+): Promise<void> | null {
   const ended = coding === null ? [] : runs.filter(run => !isLive(run))
   if (coding === null || ended.length === 0) return null
-  return Promise.all(ended.map(({ run_id }) => coding.agents.forget(run_id))).then(
+  return Promise.all(ended.map(({ run_id }) => coding.agents.forget({ session_id, run_id }))).then(
     () => undefined,
     (thrown: unknown) =>
       log('warn', 'what a coding agent kept could not be removed', { error: asError(thrown).message }),
@@ -111,7 +115,8 @@ async function inPlace(
   const driving = drive({ worker, claimed, setup, agents }, run).finally(leave)
   const whenStopped = async (): Promise<void> => {
     const row = await findLiveRun(worker.store, claimed.session.id)
-    if (row?.run_id !== run.run_id) await agents.forget(run.run_id)
+    if (row?.run_id !== run.run_id)
+      await agents.forget({ session_id: claimed.session.id, run_id: run.run_id })
   }
   worker.keepInBackground(
     driving

@@ -5,44 +5,7 @@ import { RESERVED_DIR } from '@cairn/workspace'
 import type { BoxSpec } from './box.ts'
 import { PROXY_IN_BOX } from './forwarder.ts'
 import { SERVICE_VARIABLE } from './service-folder.ts'
-
-/**
- * Programs, libraries, and the few files of /etc that programs need to run at all. Passwords and keys are not
- * among them: a service that runs as root would read them even in the box.
- */
-const READ_ONLY = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/etc/alternatives',
-  '/etc/ca-certificates',
-  '/etc/ca-certificates.conf',
-  '/etc/crypto-policies',
-  '/etc/fonts',
-  '/etc/group',
-  '/etc/hosts',
-  '/etc/ld.so.cache',
-  '/etc/ld.so.conf',
-  '/etc/ld.so.conf.d',
-  '/etc/localtime',
-  '/etc/mime.types',
-  '/etc/nsswitch.conf',
-  '/etc/passwd',
-  '/etc/pki/ca-trust',
-  '/etc/pki/tls/cert.pem',
-  '/etc/pki/tls/certs',
-  '/etc/pki/tls/openssl.cnf',
-  '/etc/protocols',
-  '/etc/resolv.conf',
-  '/etc/services',
-  '/etc/ssl/cert.pem',
-  '/etc/ssl/certs',
-  '/etc/ssl/openssl.cnf',
-  '/etc/timezone',
-]
+import { isBelow, READ_ONLY, SHM_MB } from './system-files.ts'
 
 /** What an installed bwrap can do; older ones know less. */
 export type Features = {
@@ -58,9 +21,6 @@ export type BoxView = Pick<BoxSpec, 'workspace' | 'network' | 'binds' | 'nests'>
   /** Folders nothing in a box may see even where a system folder holds them: the data directory, the home. */
   hidden?: readonly string[]
 }
-
-const isBelow = (folder: string, path: string) => path.startsWith(folder + '/')
-const SHM_MB = 64
 
 /** What of /proc changes the machine rather than a process. */
 const SETTINGS = ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/acpi', '/proc/scsi']

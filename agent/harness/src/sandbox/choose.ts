@@ -9,6 +9,7 @@ import type { Config, SandboxConfig } from '@cairn/protocol'
 import type { Box, SandboxProvider } from './box.ts'
 import { type Bubblewrap, bubblewrapHolder, findBubblewrap } from './bubblewrap.ts'
 import { type CgroupHome, claimHome } from './cgroup.ts'
+import { findContainers } from './choose-container.ts'
 import { hasForwarder } from './forwarder.ts'
 import { openBox } from './open-box.ts'
 import { createPolicyProxy, type PolicyProxy } from './policy-proxy.ts'
@@ -78,6 +79,7 @@ type Chosen = Omit<Sandbox, 'makeFolder' | 'close'>
 async function choose(options: SandboxOptions, folder: ServiceFolder | null): Promise<Chosen> {
   const { config, path } = options
   if (config.terminal === 'unboxed') return chooseUnboxed(options, folder)
+  if (config.provider === 'container') return chooseContainer(options, folder)
   const found = await findBubblewrap(path)
   if ('reason' in found) return notOffered(found.reason)
   if (config.network !== 'open' && !found.cutsNetwork)
@@ -87,13 +89,13 @@ async function choose(options: SandboxOptions, folder: ServiceFolder | null): Pr
   return chooseBox(found, options, folder)
 }
 
-const notOffered = (reason: string): Chosen => ({
+const notOffered = (reason: string, instead = INSTEAD): Chosen => ({
   provider: null,
   proxy: null,
   standing: {
     terminal: 'not_offered',
     network: null,
-    summary: `The terminal is not offered: ${reason}. ${INSTEAD}`,
+    summary: `The terminal is not offered: ${reason}. ${instead}`,
   },
 })
 
@@ -138,10 +140,7 @@ function chooseBox(
       list: () => Promise.resolve([...open.keys()]),
       remove: async id => open.get(id)?.close(),
     },
-    proxy:
-      hasProxies && folder !== null
-        ? createPolicyProxy({ ports: config.ports, folder: folder.make('p') })
-        : null,
+    proxy: hasProxies ? proxyIn(folder, config) : null,
     standing: {
       terminal: 'boxed',
       network,
@@ -151,6 +150,30 @@ function chooseBox(
     },
   }
 }
+
+async function chooseContainer(
+  { config, path, hidden = [] }: SandboxOptions,
+  folder: ServiceFolder | null,
+): Promise<Chosen> {
+  const found = await findContainers({ config, path, hidden: [...hidden, homedir()], folder })
+  if ('reason' in found)
+    return notOffered(found.reason, 'docs/sandbox.md says what sandbox.provider: container needs.')
+  const runtime = config.runtime === null ? '' : `, runtime ${config.runtime}`
+  return {
+    provider: found,
+    proxy: proxyIn(folder, config),
+    standing: {
+      terminal: 'boxed',
+      network: config.network,
+      summary:
+        `Commands run in a container (podman${runtime}) ${NETWORK[config.network]}. ` +
+        "The kernel limits each command's memory, pids, cpu as a whole.",
+    },
+  }
+}
+
+const proxyIn = (folder: ServiceFolder | null, { ports }: SandboxConfig): PolicyProxy | null =>
+  folder === null ? null : createPolicyProxy({ ports, folder: folder.make('p') })
 
 async function chooseUnboxed(
   { config, path }: SandboxOptions,

@@ -57,7 +57,7 @@ export async function reapDeadServices(parent = tmpdir()): Promise<Reaped> {
   const reaped = { folders: 0, processes: 0 }
   for (const name of readdirSync(parent).filter(each => each.startsWith(PREFIX))) {
     const path = join(parent, name)
-    if (!isOurs(path) || !(await isDead(join(path, ALIVE)))) continue
+    if (!isOurs(path) || !(await isDeadService(path))) continue
     for (const left of startedBy(path)) {
       signalExactly(left, 'SIGKILL')
       reaped.processes += 1
@@ -80,7 +80,9 @@ function isOurs(path: string): boolean {
   }
 }
 
-/** True only where the kernel says that nobody listens on a socket that is there. */
+/** True only where the kernel says that nobody listens on the socket that is there. */
+export const isDeadService = (folder: string): Promise<boolean> => isDead(join(folder, ALIVE))
+
 const isDead = (socket: string): Promise<boolean> =>
   new Promise(resolve => {
     const connection = connect(socket, () => {

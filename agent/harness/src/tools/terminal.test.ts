@@ -98,7 +98,7 @@ describe.each(kinds)('%s', (_, sandbox) => {
     )
     expect(result).toMatchObject({
       exit_code: 9,
-      output: expect.stringMatching(/^begun\n[^]*tidied\n$/) as string,
+      output: expect.stringMatching(/^begun\n[^]*tidied\n/) as string,
     })
   })
 

@@ -15,13 +15,17 @@ type MakeHolder = (workspace: string) => Holder
 type Settings = Partial<SandboxConfig>
 const path = process.env['PATH']
 
-/** The box as the service has it. A machine without bubblewrap fails here, and says why. */
+/** `npm run judge:containers` runs the tests of boxes over these: `container`, `container:runsc`. */
+const [kind = 'bubblewrap', runtime] = (process.env['CAIRN_TEST_BOXES'] ?? 'bubblewrap').split(':')
+export const ofTheRun = { provider: kind, runtime: runtime ?? null }
+
+/** The box as the service has it. A machine without one fails here, and says why. */
 export async function boxed(
   settings: Settings = {},
   hidden: readonly string[] = [],
 ): Promise<SandboxProvider> {
   const { provider, standing } = await chooseSandbox({
-    config: Schema.parse(settings),
+    config: Schema.parse({ ...ofTheRun, ...settings }),
     path,
     hidden,
     claims: false,

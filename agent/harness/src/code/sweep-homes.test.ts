@@ -1,0 +1,50 @@
+/** Which folders of coding agents go when a worker starts. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LogStore } from '@cairn/log'
+import { expect, onTestFinished, test } from 'vitest'
+import { homeOf, homesIn, sweepHomes } from './sweep-homes.ts'
+
+type Runs = Awaited<ReturnType<LogStore['coordination']['codeRuns']>>
+/** By session, its runs and their states. */
+const readsOf = (states: Record<string, Record<string, string>>) => ({
+  codeRuns: (session_id: string) =>
+    session_id === 'broken'
+      ? Promise.reject(new Error('the log does not answer'))
+      : Promise.resolve(
+          Object.entries(states[session_id] ?? {}).map(([run_id, state]) => ({ run_id, state })) as Runs,
+        ),
+})
+
+function makeHomes(runs: readonly (readonly [string, string])[]): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'cairn-homes-'))
+  onTestFinished(() => rmSync(dataDir, { recursive: true }))
+  for (const [session_id, run_id] of runs)
+    mkdirSync(join(homeOf(dataDir, session_id, run_id), 'kept'), { recursive: true })
+  return dataDir
+}
+
+test('what runs left that are over, or that the log does not have, goes; the others keep theirs', async () => {
+  const dataDir = makeHomes([
+    ['s1', 'done'],
+    ['s1', 'running'],
+    ['s1', 'parked'],
+    ['s2', 'unknown'],
+  ])
+  mkdirSync(join(homesIn(dataDir), 'not-ours'))
+  const runs = readsOf({ s1: { done: 'done', running: 'running', parked: 'parked' } })
+  expect(await sweepHomes({ dataDir, runs, log: () => {} })).toBe(2)
+  expect(readdirSync(homesIn(dataDir)).toSorted()).toEqual(['not-ours', 's1.parked', 's1.running'])
+})
+
+test('a log that does not answer costs nothing but a line; no folder at all is nothing to do', async () => {
+  const dataDir = makeHomes([
+    ['broken', 'run'],
+    ['s1', 'gone'],
+  ])
+  const lines: string[] = []
+  expect(await sweepHomes({ dataDir, runs: readsOf({}), log: level => lines.push(level) })).toBe(1)
+  expect([lines, readdirSync(homesIn(dataDir))]).toEqual([['warn'], ['broken.run']])
+  expect(await sweepHomes({ dataDir: join(dataDir, 'none'), runs: readsOf({}), log: () => {} })).toBe(0)
+})

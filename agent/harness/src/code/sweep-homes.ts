@@ -1,0 +1,39 @@
+/**
+ * What a run of a coding agent keeps between its processes lies in a folder of its session and its run, and
+ * goes when the run is over. A worker that dies in between leaves it; each worker that starts removes those
+ * of runs that are done, or that the log does not have. A folder never comes before its run.
+ */
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { LogStore } from '@cairn/log'
+import { asError } from '@cairn/protocol'
+import type { Log } from '../log.ts'
+
+/** Of one session; one that is not done is among the newest. */
+const LOOKED_AT = 20
+
+type HomesOf = { dataDir: string; runs: Pick<LogStore['coordination'], 'codeRuns'>; log: Log }
+
+export const homesIn = (dataDir: string): string => join(dataDir, 'code')
+export const homeOf = (dataDir: string, session_id: string, run_id: string): string =>
+  join(homesIn(dataDir), `${session_id}.${run_id}`)
+
+/** How many were removed. Never rejects. */
+export async function sweepHomes({ dataDir, runs, log }: HomesOf): Promise<number> {
+  let removed = 0
+  const names = await readdir(homesIn(dataDir)).catch(() => [])
+  for (const name of names) {
+    const [session_id = '', run_id] = name.split('.')
+    // Not one of ours.
+    if (run_id === undefined) continue
+    try {
+      const known = await runs.codeRuns(session_id, LOOKED_AT)
+      if (known.some(run => run.run_id === run_id && run.state !== 'done')) continue
+      await rm(join(homesIn(dataDir), name), { recursive: true, force: true })
+      removed += 1
+    } catch (thrown) {
+      log('warn', 'what a coding agent left could not be removed', { run_id, error: asError(thrown).message })
+    }
+  }
+  return removed
+}

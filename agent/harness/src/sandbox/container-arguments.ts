@@ -1,0 +1,125 @@
+/** What podman is told of a container: what is seen in it, what may be written, what it may use. */
+import { existsSync, lstatSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { RESERVED_DIR } from '@cairn/workspace'
+import type { Bind, BoxLimits, BoxSpec } from './box.ts'
+import { LEASH_IN_BOX } from './container-init.ts'
+import { PROXY_IN_BOX } from './forwarder.ts'
+import { isBelow, READ_ONLY, SHM_MB } from './system-files.ts'
+
+/** By these a container is found again. */
+export const LABELS = { box: 'cairn.box', service: 'cairn.service', machine: 'cairn.machine' } as const
+
+export type ContainerKind = {
+  /** A name of podman's or a path; null: podman's own choice. */
+  runtime: string | null
+  /** For the runtime. */
+  flags: readonly string[]
+  /** An image by its digest, or a folder that is empty: it then shows the programs of this machine. */
+  root: { image: string } | { folder: string }
+  /** The file with the system calls that are allowed (container-seccomp.ts). */
+  seccomp: string
+}
+
+export type ContainerView = Pick<BoxSpec, 'id' | 'workspace' | 'network' | 'binds'> & {
+  kind: ContainerKind
+  name: string
+  /** The socket that init connects to (container-init.ts). */
+  leash: string
+  limits: BoxLimits
+  hidden: readonly string[]
+  labels: Readonly<Record<string, string>>
+  /** Of the service. */
+  uid: number
+  hasStdin: boolean
+}
+
+export const isGvisor = (runtime: string | null): boolean =>
+  runtime !== null && basename(runtime).startsWith('runsc')
+
+/** gVisor counts its own threads with those of the box. */
+const GVISOR_THREADS = 256
+
+/** Of the user; those of the box are fewer (--pids-limit). */
+const MOST_PROCESSES = 4096
+
+/** Nobody's: root of the container, for runtimes need one. No process of a box becomes it. */
+const NOBODYS_ID = 0x70000000
+
+/** podman reads a mount as a line of CSV. */
+const field = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+const mount = ({ from, to, writable }: Bind): string[] => [
+  '--mount',
+  [
+    'type=bind',
+    field(`source=${from}`),
+    field(`target=${to}`),
+    ...(writable ? [] : ['readonly']),
+    'bind-propagation=rprivate',
+  ].join(','),
+]
+const readOnly = (path: string, to = path): string[] => mount({ from: path, to, writable: false })
+
+/** The user of the service is 1000 in the container, so that files of the workspace are its own. */
+const users = (uid: number): string[] =>
+  uid === 0
+    ? ['--uidmap', '--gidmap'].flatMap(flag => [flag, `0:${NOBODYS_ID}:1`, flag, '1000:0:1'])
+    : ['--userns', 'keep-id:uid=1000,gid=1000']
+
+/** gVisor has a network and a kernel of its own. */
+const gvisorFlags = (runtime: string | null, network: BoxSpec['network']): string[] =>
+  isGvisor(runtime) ? [`network=${network === 'open' ? 'host' : 'none'}`, 'oci-seccomp'] : []
+
+/** The arguments of podman, before the command. */
+export function containerArguments(view: ContainerView): string[] {
+  const { kind, id, name, workspace, network, binds = [], limits, hidden, labels, uid, leash } = view
+  const saved = join(workspace, RESERVED_DIR)
+  const isSystem = 'folder' in kind.root
+  // Never through a link: it would be followed out here and show what it leads to.
+  const hasSaved = lstatSync(saved, { throwIfNoEntry: false })?.isDirectory() === true
+  const flags = [...kind.flags, ...gvisorFlags(kind.runtime, network)]
+  const pids = limits.pids + (isGvisor(kind.runtime) ? GVISOR_THREADS : 0)
+  return [
+    ...(kind.runtime === null ? [] : ['--runtime', kind.runtime]),
+    ...flags.flatMap(flag => ['--runtime-flag', flag]),
+    'run',
+    '--rm',
+    '--name',
+    name,
+    ...Object.entries({ ...labels, [LABELS.box]: id }).flatMap(([key, to]) => ['--label', `${key}=${to}`]),
+    '--pull=never',
+    '--log-driver=none',
+    ...(view.hasStdin ? ['--interactive'] : []),
+    `--network=${network === 'open' ? 'host' : 'none'}`,
+    '--no-hosts',
+    '--hostname=cairn',
+    '--cap-drop=ALL',
+    '--security-opt=no-new-privileges',
+    `--security-opt=seccomp=${kind.seccomp}`,
+    '--security-opt=proc-opts=ro,nosuid,nodev,noexec',
+    '--user=1000:1000',
+    ...users(uid),
+    '--read-only',
+    '--read-only-tmpfs=false',
+    `--tmpfs=/tmp:rw,nosuid,nodev,mode=1777,size=${limits.tmp_mb}m,notmpcopyup`,
+    `--shm-size=${SHM_MB}m`,
+    `--memory=${limits.memory_mb}m`,
+    `--memory-swap=${limits.memory_mb}m`,
+    `--pids-limit=${pids}`,
+    `--cpus=${limits.cpus}`,
+    // Its own defaults are more than a service may have.
+    `--ulimit=nofile=${limits.open_files}:${limits.open_files}`,
+    `--ulimit=nproc=${MOST_PROCESSES}:${MOST_PROCESSES}`,
+    ...(isSystem ? READ_ONLY.filter(path => existsSync(path)).flatMap(path => readOnly(path)) : []),
+    ...(isSystem ? hidden.filter(path => READ_ONLY.some(folder => isBelow(folder, path))) : []).flatMap(
+      path => ['--tmpfs', `${path}:ro,size=1m,notmpcopyup`],
+    ),
+    ...mount({ from: workspace, to: workspace, writable: true }),
+    ...(hasSaved ? readOnly(saved) : []),
+    ...binds.flatMap(mount),
+    ...readOnly(leash, LEASH_IN_BOX),
+    ...(typeof network === 'object' ? readOnly(network.socket, PROXY_IN_BOX) : []),
+    `--workdir=${workspace}`,
+    ...('folder' in kind.root ? ['--rootfs', kind.root.folder] : ['--entrypoint=', kind.root.image]),
+  ]
+}

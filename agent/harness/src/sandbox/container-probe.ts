@@ -1,0 +1,26 @@
+/** What a container says of itself, and whether that is what it should be: never a weaker box. */
+import type { BoxLimits } from './box.ts'
+
+/** A line for each: the user, the capabilities, the interfaces, and what bounds its memory. */
+export const PROBE = [
+  'echo "uid $(id -u)"',
+  'grep -E "^(CapEff|CapBnd|NoNewPrivs):" /proc/self/status',
+  'echo "interfaces $(tail -n +3 /proc/net/dev | cut -d: -f1 | xargs)"',
+  'cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null | sed "s/^/memory /"',
+  'sed -n "s/^MemTotal: *\\([0-9]*\\) kB/memory \\1000/p" /proc/meminfo',
+  'touch /made 2>/dev/null && echo made',
+].join('\n')
+
+/** The first thing that is not as it should be, for people; null: all is. */
+export function judgeProbe(said: string, { memory_mb }: Pick<BoxLimits, 'memory_mb'>): string | null {
+  const valueOf = (name: RegExp): string | undefined => name.exec(said)?.[1]?.trim()
+  const memory = [...said.matchAll(/^memory (\d+)$/gm)].map(([, bytes]) => Number(bytes))
+  if (valueOf(/^uid (\d+)$/m) !== '1000') return 'its commands do not run as the user that they should'
+  for (const set of ['CapEff', 'CapBnd'])
+    if (!/^0+$/.test(valueOf(new RegExp(`^${set}:(.*)$`, 'm')) ?? '')) return `it keeps capabilities (${set})`
+  if (valueOf(/^NoNewPrivs:(.*)$/m) === '0') return 'its commands may gain rights'
+  if (!/^(?:lo)?$/.test(valueOf(/^interfaces(.*)$/m) ?? '?')) return 'it has a network'
+  if (/^made$/m.test(said)) return 'its root can be written'
+  // What is told in thousands is a little less than in 1024s.
+  return Math.min(...memory) <= memory_mb * 2 ** 20 ? null : 'its memory is not limited'
+}

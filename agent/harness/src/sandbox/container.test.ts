@@ -1,0 +1,167 @@
+/** What podman is told and what is made of its answers; containers themselves: npm run judge:containers. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SandboxConfig } from '@cairn/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { containerArguments, type ContainerView } from './container-arguments.ts'
+import { engineEnvironment, readContainers } from './container-engine.ts'
+import { environmentMessage, readOutcome } from './container-init.ts'
+import { judgeProbe } from './container-probe.ts'
+import { narrowedProfile } from './container-seccomp.ts'
+
+function makeWorkspace(): string {
+  const workspace = mkdtempSync(join(tmpdir(), 'cairn-container-'))
+  onTestFinished(() => rmSync(workspace, { recursive: true }))
+  return workspace
+}
+
+const argumentsOf = (view: Partial<ContainerView> = {}): string[] =>
+  containerArguments({
+    id: 'cairn-s1-terminal',
+    workspace: makeWorkspace(),
+    network: 'none',
+    kind: { runtime: null, flags: [], root: { folder: '/tmp/root' }, seccomp: '/tmp/seccomp.json' },
+    name: 'cairn-1',
+    leash: '/tmp/leash',
+    limits: SandboxConfig.parse({ memory_mb: 128, pids: 60 }),
+    hidden: [],
+    labels: { 'cairn.service': '/tmp/service' },
+    uid: 0,
+    hasStdin: false,
+    ...view,
+  })
+
+test('a container has no network, no rights, no more than its limits, and our labels', () => {
+  const said = argumentsOf()
+  expect(said).toEqual(
+    expect.arrayContaining([
+      '--network=none',
+      '--cap-drop=ALL',
+      '--security-opt=no-new-privileges',
+      '--security-opt=seccomp=/tmp/seccomp.json',
+      '--read-only',
+      '--user=1000:1000',
+      '--memory=128m',
+      '--memory-swap=128m',
+      '--pids-limit=60',
+      'cairn.service=/tmp/service',
+      'cairn.box=cairn-s1-terminal',
+    ]),
+  )
+  expect(said).not.toContain('--interactive')
+  expect(said.slice(-2)).toEqual(['--rootfs', '/tmp/root'])
+  expect(said.join(' ')).not.toMatch(/--privileged|cap-add|--env/)
+})
+
+test('the user of the service is 1000 in it, whoever that is', () => {
+  expect(argumentsOf().join(' ')).toContain('--uidmap 0:1879048192:1 --uidmap 1000:0:1')
+  expect(argumentsOf({ uid: 1001 }).join(' ')).toContain('--userns keep-id:uid=1000,gid=1000')
+})
+
+test('an image brings its own programs; a folder shows those of the machine, less what is hidden', () => {
+  const image = `registry.example.org/box@sha256:${'a'.repeat(64)}`
+  const kind = { runtime: null, flags: [], root: { image }, seccomp: '/tmp/s' }
+  const withImage = argumentsOf({ kind, hidden: ['/usr/secret'] })
+  expect(withImage.at(-1)).toBe(image)
+  expect(withImage.join(' ')).not.toMatch(/source=\/usr|\/usr\/secret/)
+  const shown = argumentsOf({ hidden: ['/usr/secret', '/home/me'] }).join(' ')
+  expect(shown).toContain('type=bind,source=/usr,target=/usr,readonly')
+  expect(shown).toContain('--tmpfs /usr/secret:ro')
+  expect(shown).not.toContain('/home/me')
+})
+
+test('a path with a comma or a quote is one field of a mount', () => {
+  const said = argumentsOf({ binds: [{ from: '/a,readonly', to: '/b"', writable: true }] })
+  expect(said).toContain('type=bind,"source=/a,readonly","target=/b""",bind-propagation=rprivate')
+})
+
+test('what Cairn keeps in a workspace is read-only, and a link there is not followed', () => {
+  const workspace = makeWorkspace()
+  mkdirSync(join(workspace, '.cairn'))
+  expect(argumentsOf({ workspace }).join(' ')).toContain(`target=${workspace}/.cairn,readonly`)
+  const linked = makeWorkspace()
+  symlinkSync('/etc', join(linked, '.cairn'))
+  expect(argumentsOf({ workspace: linked }).join(' ')).not.toContain('.cairn,')
+})
+
+test('gVisor has no network of its own unless the policy opens it, and its threads beside the processes', () => {
+  const kind = { runtime: '/usr/bin/runsc', flags: ['host-uds=open'], root: { folder: '/r' }, seccomp: '/s' }
+  const closed = argumentsOf({ kind }).join(' ')
+  expect(closed).toContain(
+    '--runtime /usr/bin/runsc --runtime-flag host-uds=open --runtime-flag network=none',
+  )
+  expect(closed).toContain('--pids-limit=316')
+  expect(argumentsOf({ kind, network: 'open' }).join(' ')).toContain('--runtime-flag network=host')
+})
+
+test('podman is given its own variables and no secret of the service', () => {
+  expect(engineEnvironment({ PATH: '/bin', XDG_RUNTIME_DIR: '/run/1', ANTHROPIC_API_KEY: 'key' })).toEqual({
+    PATH: '/bin',
+    XDG_RUNTIME_DIR: '/run/1',
+  })
+})
+
+test('the environment goes over the leash, each variable ended by a null byte', () => {
+  expect(environmentMessage({ A: '1=2\n', EMPTY: '' })).toMatch(/^PATH=[^\0]+\0A=1=2\n\0EMPTY=\0\0$/)
+  expect(environmentMessage({ 'B=C': 'x', D: 'with\0null' })).not.toMatch(/B=C|with/)
+})
+
+test('init tells how the command ended; silence is no outcome', () => {
+  expect(readOutcome('3\n')).toEqual({ exitCode: 3, usedTooMuchMemory: false })
+  expect(readOutcome('137 memory\n')).toEqual({ exitCode: 137, usedTooMuchMemory: true })
+  expect(['', '3', 'memory\n'].map(readOutcome)).toEqual([null, null, null])
+})
+
+test('containers are told by their labels', () => {
+  const json = '[{"Id":"a","Labels":{"cairn.box":"x"}},{"Id":"b","Labels":null}]'
+  expect(readContainers(json)).toEqual([
+    { id: 'a', labels: { 'cairn.box': 'x' } },
+    { id: 'b', labels: {} },
+  ])
+})
+
+const GOOD = [
+  'uid 1000',
+  'CapEff:\t0000000000000000',
+  'CapBnd:\t0000000000000000',
+  'NoNewPrivs:\t1',
+  'interfaces lo',
+  'memory 134217728',
+].join('\n')
+test.each([
+  [GOOD, null],
+  [GOOD.replace('uid 1000', 'uid 0'), /user/],
+  [GOOD.replace('CapEff:\t0', 'CapEff:\t1'), /capabilities \(CapEff\)/],
+  [GOOD.replace('NoNewPrivs:\t1', 'NoNewPrivs:\t0'), /rights/],
+  [GOOD.replace('lo', 'lo eth0'), /network/],
+  [`${GOOD}\nmade`, /root/],
+  [GOOD.replace('134217728', '9223372036854771712'), /memory/],
+  ['', /user/],
+] as const)('a container that is weaker than it should be is none: %#', (said, problem) => {
+  const found = judgeProbe(said, { memory_mb: 128 })
+  if (problem === null) expect(found).toBeNull()
+  else expect(found).toMatch(problem)
+})
+
+test('a container may not make namespaces, mount or reach into another process', () => {
+  const json = JSON.stringify({
+    defaultAction: 'SCMP_ACT_ERRNO',
+    syscalls: [
+      { names: ['read', 'clone', 'clone3', 'unshare', 'mount', 'ptrace'], action: 'SCMP_ACT_ALLOW' },
+      { names: ['bpf', 'setns'], action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
+    ],
+  })
+  expect(JSON.parse(narrowedProfile(json))).toEqual({
+    defaultAction: 'SCMP_ACT_ERRNO',
+    syscalls: [
+      { names: ['read'], action: 'SCMP_ACT_ALLOW' },
+      { names: ['bpf', 'setns'], action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
+      {
+        names: ['clone'],
+        action: 'SCMP_ACT_ALLOW',
+        args: [{ index: 0, value: 0x7e020000, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
+      },
+    ],
+  })
+})
