@@ -215,6 +215,12 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
   'agent/harness/src/mcp/boxed.ts': 'folders of MCP servers in the data directory',
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
+  'agent/harness/src/code/sweep-homes.ts': 'homes of runs, in the data directory',
+  'agent/harness/src/sandbox/choose-container.ts': 'temporary folders of the service; podman’s seccomp list',
+  'agent/harness/src/sandbox/container-arguments.ts':
+    'only asks whether system files and the saved folder are',
+  'agent/harness/src/sandbox/container-engine.ts': 'only asks whether a folder of a service is there',
+  'agent/harness/src/sandbox/container-leash.ts': 'sockets in the temporary folder of the service',
   'agent/harness/src/sandbox/bubblewrap.ts':
     'settings of the kernel, and whether there is a folder for bubblewrap to cover, before it runs',
   'agent/harness/src/sandbox/bubblewrap-arguments.ts':

@@ -6,7 +6,8 @@ export const PROBE = [
   'echo "uid $(id -u)"',
   'grep -E "^(CapEff|CapBnd|NoNewPrivs):" /proc/self/status',
   'echo "interfaces $(tail -n +3 /proc/net/dev | cut -d: -f1 | xargs)"',
-  'cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null | sed "s/^/memory /"',
+  'cd /sys/fs/cgroup 2>/dev/null',
+  'cat memory.max memory/memory.limit_in_bytes 2>/dev/null | sed "s/^/memory /"',
   'sed -n "s/^MemTotal: *\\([0-9]*\\) kB/memory \\1000/p" /proc/meminfo',
   'touch /made 2>/dev/null && echo made',
 ].join('\n')

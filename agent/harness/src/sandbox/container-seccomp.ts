@@ -9,11 +9,27 @@ const Rule = z.looseObject({ names: z.array(z.string()), action: z.string() })
 const Profile = z.looseObject({ syscalls: z.array(Rule) })
 
 const REFUSED: ReadonlySet<string> = new Set([
-  ...['unshare', 'setns', 'clone3'],
-  ...['mount', 'umount', 'umount2', 'pivot_root', 'mount_setattr', 'move_mount', 'open_tree'],
-  ...['fsopen', 'fsconfig', 'fsmount', 'fspick'],
-  ...['keyctl', 'add_key', 'request_key'],
-  ...['ptrace', 'process_vm_readv', 'process_vm_writev', 'pidfd_getfd'],
+  'unshare',
+  'setns',
+  'clone3',
+  'mount',
+  'umount',
+  'umount2',
+  'pivot_root',
+  'mount_setattr',
+  'move_mount',
+  'open_tree',
+  'fsopen',
+  'fsconfig',
+  'fsmount',
+  'fspick',
+  'keyctl',
+  'add_key',
+  'request_key',
+  'ptrace',
+  'process_vm_readv',
+  'process_vm_writev',
+  'pidfd_getfd',
 ])
 
 /** The flags of clone(2) that ask for a namespace. A new process asks for none. */
