@@ -75,5 +75,26 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   await page.getByTestId('event-detail').waitFor()
   await page.keyboard.press('Escape')
   await page.getByTestId('event-detail').waitFor({ state: 'detached' })
+
+  // Notices: from the menu of the account; each choice has a name, and what goes out is told as it happens.
+  await page.goto(`${server.url}/sessions`)
+  await tabTo(page, 'button', /^Account/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('menuitem', { name: 'Notices' }).waitFor()
+  for (let presses = 0; presses < 10; presses++) {
+    if ((await page.getByRole('menuitem', { name: 'Notices' }).and(page.locator(':focus')).count()) > 0) break
+    await page.keyboard.press('ArrowDown')
+  }
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Notices' }).waitFor()
+  const questions = page.getByRole('checkbox', { name: /^Questions/ })
+  await questions.waitFor()
+  for (let presses = 0; presses < 200; presses++) {
+    if ((await questions.and(page.locator(':focus')).count()) > 0) break
+    await page.keyboard.press('Tab')
+  }
+  await page.keyboard.press('Space')
+  await expect.poll(() => questions.isChecked()).toBe(true)
+  await page.getByRole('status', { name: 'The newest notices' }).waitFor({ state: 'attached' })
   expect(troubles).toEqual([])
 })

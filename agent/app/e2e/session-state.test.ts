@@ -27,6 +27,10 @@ const place = (): Place =>
   makePlace({
     scenario: {
       rules: [
+        {
+          when: { schema: 'outcome_verdict' },
+          answer: { json: { result: 'blocked', explanation: 'Only you have the key.', feedback: '' } },
+        },
         { when: { user: '^ask' }, steps: [{ tool_calls: [question] }, { text: 'So be it.' }] },
         { when: { user: '^act' }, steps: [{ tool_calls: [action] }, { text: 'Thank you.' }] },
         {
@@ -110,11 +114,18 @@ test('record, list, head, title and commands tell one state, in every state', as
     ['write it', 'needs_approval', 6],
     ['act on it', 'needs_action', 6],
     ['break it', 'failed', 1],
+    ['/goal ship it', 'needs_action', 6],
   ] as const) {
     const end = await sent(text)
     expect([end.code, end.told]).toEqual([code, state])
     await expectState(world, end.id, state)
   }
+
+  // What a blocked goal waits for is said in the inbox, in the words of its verdict.
+  await page.goto(`${server.url}/inbox`)
+  const blocked = by(page, 'inbox-item').filter({ hasText: 'Goal blocked: ship it' })
+  await blocked.getByText('Only you have the key.').waitFor()
+  expect((await cairn(at, ['inbox'])).stdout).toContain('Goal blocked: ship it')
 
   const held = await newSession(server.client)
   const after = await say(server.client, held, 'wait for it')

@@ -17,7 +17,7 @@ export const typesWith = <F extends keyof EventFacts>(fact: F, value?: EventFact
 
 /**
  * Actions that a person is asked for beside the turns of the session: none waits for them. A blocked task
- * suspends its own worker alone.
+ * suspends its own worker alone, and a goal is blocked when its turn is over.
  */
-const BESIDE_TURNS: readonly unknown[] = ['task_blocked', 'schedule_paused']
+const BESIDE_TURNS: readonly unknown[] = ['task_blocked', 'schedule_paused', 'goal_blocked']
 export const isBesideTurns = (action_type: unknown): boolean => BESIDE_TURNS.includes(action_type)

@@ -67,10 +67,11 @@ export {
   type GoalInput,
 } from './goals.ts'
 export { acknowledgeInbox, GRANT_TTL_MS, readInbox, respondInbox, type InboxAnswer } from './inbox.ts'
-export { findOpenGate, openCheckIns } from './open-items.ts'
+export { findOpenGate, openBlockedGoals, openCheckIns } from './open-items.ts'
 export {
   raiseAction,
   raiseGate,
+  raiseGoalBlocked,
   raiseProgress,
   raiseQuestion,
   raiseReviewEnd,

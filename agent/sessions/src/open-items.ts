@@ -1,6 +1,7 @@
 /** Items of a session that wait for somebody. */
 import type { SessionRow } from '@cairn/log'
-import type { EventData } from '@cairn/protocol'
+import type { EventData, InboxItem, InboxKind } from '@cairn/protocol'
+import { GOAL_BLOCKED } from '@cairn/state'
 import type { Deps } from './deps.ts'
 
 /** The call whose undecided item covers a call of that tool with those arguments, or null. */
@@ -33,17 +34,17 @@ export async function findOpenGate(
   return null
 }
 
+type Of = Pick<SessionRow, 'id' | 'org_id'>
+
+const pending = async (store: Deps['store'], { id, org_id }: Of, kind: InboxKind): Promise<InboxItem[]> =>
+  (await store.listInbox({ org_id, session_id: id, kind: [kind], status: ['pending'], limit: 100 })).items
+
 /** Check-ins of a session that nobody has acknowledged; the next one makes them old news. */
-export async function openCheckIns(
-  store: Deps['store'],
-  { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>,
-): Promise<string[]> {
-  const { items } = await store.listInbox({
-    org_id,
-    session_id: id,
-    kind: ['progress_checkin'],
-    status: ['pending'],
-    limit: 100,
-  })
-  return items.map(item => item.id)
-}
+export const openCheckIns = async (store: Deps['store'], session: Of): Promise<string[]> =>
+  (await pending(store, session, 'progress_checkin')).map(item => item.id)
+
+/** What blocked goals of a session wait for; the next turn makes it old news. */
+export const openBlockedGoals = async (store: Deps['store'], session: Of): Promise<string[]> =>
+  (await pending(store, session, 'action_required'))
+    .filter(({ payload }) => payload['action_type'] === GOAL_BLOCKED)
+    .map(item => item.id)

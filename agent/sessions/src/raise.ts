@@ -12,7 +12,7 @@ import {
   type SkillProposal,
   writer,
 } from '@cairn/protocol'
-import { type BlockedTask, TASK_BLOCKED } from '@cairn/state'
+import { type BlockedTask, GOAL_BLOCKED, type Goal, TASK_BLOCKED } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { SKILL_PROPOSAL } from './proposals.ts'
 
@@ -109,6 +109,25 @@ export const raiseTaskBlocked = (ids: Ids, { task_id, reason, block_call_id }: B
     },
     { title: `A task waits for an answer: ${reason}`, body: reason, tool_call_id: block_call_id },
   )
+
+/** A goal that only somebody else can bring further: what is in the way, in the words of its verdict. */
+export function raiseGoalBlocked(ids: Ids, { outcome_id, description, verdicts }: Goal): Raised {
+  const title = `Goal blocked: ${description}`
+  const reason = verdicts.at(-1)?.explanation ?? ''
+  return raise(
+    ids,
+    'inbox.action_required',
+    {
+      title: clip(title, TITLE_MAX),
+      instructions: reason,
+      context: 'Done, with a note if you like, has the agent go on; the goal is over until it is set again.',
+      action_type: GOAL_BLOCKED,
+      target: outcome_id,
+      reason: description,
+    },
+    { title, body: reason },
+  )
+}
 
 export const raiseTaskComplete = (ids: Ids, data: EventData<'inbox.task_complete'>): Raised =>
   raise(ids, 'inbox.task_complete', data, {

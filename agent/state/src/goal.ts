@@ -57,6 +57,9 @@ export type Goal = {
 }
 export type GoalState = Goal | null
 
+/** `action_type` of the inbox item that tells a person what a blocked goal waits for. */
+export const GOAL_BLOCKED = 'goal_blocked'
+
 export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
   if (event.type === 'user.define_outcome' || event.type === 'outcome.defined') {
     const { outcome_id, description, rubric, max_iterations } = event.data

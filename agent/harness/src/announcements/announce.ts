@@ -4,8 +4,14 @@
  */
 import { CommitRefused, type Draft, type RowChange } from '@cairn/log'
 import { clip, type AgentConfig } from '@cairn/protocol'
-import { openCheckIns, raiseProgress, raiseTaskComplete } from '@cairn/sessions'
-import type { Progress } from '@cairn/state'
+import {
+  openBlockedGoals,
+  openCheckIns,
+  raiseGoalBlocked,
+  raiseProgress,
+  raiseTaskComplete,
+} from '@cairn/sessions'
+import type { Goal, Progress } from '@cairn/state'
 import { recapTurn } from '../recap.ts'
 import type { Ending } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
@@ -76,15 +82,25 @@ function describeProgress({ log }: TurnContext): string {
   )
 }
 
-/** Goes behind the session.complete of work that took long; nothing for what was short. */
+/**
+ * Goes behind the session.complete of work that took long, and of a goal that was not reached; nothing for
+ * what was short. What a blocked goal waits for is an action, so the session says that it needs one.
+ */
 export async function announceEnd(turn: TurnContext, reason: FinishReason): Promise<Ending> {
   const { log, setup, clock } = turn
   const { progress, goal, conversation, turn: at } = log.position()
   const session = log.session()
   if (progress.started_at === null || session.parent_id !== null) return {}
-  const stale = progress.told > 0 ? await endCheckIns(turn) : []
+  const stale = [
+    ...(progress.told > 0 ? await endCheckIns(turn) : []),
+    ...(session.waiting_on === 'action' ? superseded(await openBlockedGoals(turn.store, session)) : []),
+  ]
+  const ended = endedGoal(turn)
+  const asks = ended?.status === 'blocked' ? [raiseGoalBlocked(turn, ended).draft] : []
   const duration_seconds = elapsed(progress.started_at, clock.now())
-  if (duration_seconds * 1000 < setup.agent.inbox.task_complete_minutes * MINUTE) return { rows: stale }
+  const isShort = duration_seconds * 1000 < setup.agent.inbox.task_complete_minutes * MINUTE
+  const isTold = ended !== null && (ended.status === 'failed' || ended.status === 'max_iterations_reached')
+  if (isShort && !isTold) return { after: asks, rows: stale }
   const answer =
     conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message.content.trim() ?? ''
   const result = goal !== null && goal.verdicts.length > 0 && goal.status !== 'active' ? goal.status : reason
@@ -94,15 +110,21 @@ export async function announceEnd(turn: TurnContext, reason: FinishReason): Prom
     duration_seconds,
     session_title: session.title,
   })
-  return { after: [raised.draft], rows: stale }
+  return { after: [...asks, raised.draft], rows: stale }
+}
+
+/** The goal that came to its end by the verdict on this turn; null where none did. */
+function endedGoal({ log }: TurnContext): Goal | null {
+  const { goal, grading, conversation } = log.position()
+  const isOver = goal !== null && goal.status !== 'active' && goal.status !== 'paused'
+  const answer = conversation.entries.findLast(entry => entry.message.role === 'assistant')
+  return isOver && grading.last?.response_id === answer?.event_id ? goal : null
 }
 
 const endCheckIns = async ({ store, log }: TurnContext): Promise<RowChange[]> =>
-  (await openCheckIns(store, log.session())).map(id => ({
-    do: 'inbox.answer',
-    id,
-    decision: 'superseded',
-    status: 'expired',
-  }))
+  superseded(await openCheckIns(store, log.session()))
+
+const superseded = (ids: readonly string[]): RowChange[] =>
+  ids.map(id => ({ do: 'inbox.answer', id, decision: 'superseded', status: 'expired' }))
 
 const elapsed = (from: string, now: number): number => Math.max(0, (now - Date.parse(from)) / 1000)

@@ -223,3 +223,62 @@ test('a pause while an action waits: resumed, the turn still waits for it', asyn
   expect((await stage.events()).filter(event => event.type === 'llm.request')).toHaveLength(1)
   expect(await stage.session()).toMatchObject({ status: 'active', waiting_on: 'action', lease: null })
 })
+
+const verdict = (result: string, explanation: string) => ({
+  when: { schema: 'outcome_verdict' },
+  answer: { json: { result, explanation, feedback: '' } },
+})
+
+test('a blocked goal asks for an action that says what it waits for, and the next turn makes that old news', async () => {
+  await using stage = await setStage({
+    scenario: { rules: [verdict('blocked', 'Only you have the key.'), { answer: say('tried') }] },
+  })
+  const harness = stage.start()
+  await stage.send('/goal ship it')
+  await stage.next('inbox.action_required')
+  await harness.idle()
+  expect(await itemsOf(stage)).toMatchObject([
+    {
+      kind: 'action_required',
+      status: 'pending',
+      title: 'Goal blocked: ship it',
+      body: 'Only you have the key.',
+      payload: { action_type: 'goal_blocked' },
+    },
+  ])
+  expect(await stage.session()).toMatchObject({ status: 'completed', state: 'needs_action' })
+
+  await stage.send('never mind')
+  await stage.next('session.complete', 2)
+  await harness.idle()
+  expect(await itemsOf(stage)).toMatchObject([{ status: 'expired', decision: 'superseded' }])
+  expect(await stage.session()).toMatchObject({ status: 'completed', state: 'done' })
+  expect(checkHistory(await stage.events(), { settled: true })).toEqual([])
+})
+
+test('what a blocked goal waited for is done: the agent is told, and goes on', async () => {
+  await using stage = await setStage({
+    scenario: { rules: [verdict('blocked', 'Only you have the key.'), { answer: say('tried') }] },
+  })
+  const harness = stage.start()
+  await stage.send('/goal ship it')
+  await stage.next('inbox.action_required')
+  await harness.idle()
+  const [item] = await itemsOf(stage)
+  await respondInbox(stage.deps, item!.id, { completed: true, note: 'It is in the drawer.' }, alice)
+  await stage.next('session.complete', 2)
+  await harness.idle()
+  expect(JSON.stringify(stage.server.requests.at(-1))).toContain('It is in the drawer.')
+  expect(await stage.session()).toMatchObject({ state: 'done' })
+})
+
+test('a goal that was not reached is told at once, however short the work was', async () => {
+  await using stage = await setStage({
+    scenario: { rules: [verdict('failed', 'It cannot be reached.'), { answer: say('tried') }] },
+  })
+  const harness = stage.start()
+  await stage.send('/goal ship it')
+  await stage.next('inbox.task_complete')
+  await harness.idle()
+  expect(await itemsOf(stage)).toMatchObject([{ kind: 'task_complete', payload: { outcome: 'failed' } }])
+})

@@ -327,7 +327,8 @@ test('a budget that is used up between two calls of a turn ends turn and goal be
   ])
   expect(stage.server.requests).toHaveLength(1)
   expect(stage.ran).toEqual(['note:0'])
-  expect(events.at(-1)?.data).toMatchObject({ reason: 'budget_exhausted' })
+  expect(events.at(-2)?.data).toMatchObject({ reason: 'budget_exhausted' })
+  expect(events.at(-1)).toMatchObject({ type: 'inbox.task_complete', data: { outcome: 'failed' } })
 })
 
 test('an evaluator that fails gives no verdict: the session fails, and the retry grades the same turn', async () => {

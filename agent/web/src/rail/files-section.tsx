@@ -5,7 +5,7 @@ import { describeError } from '../api.ts'
 import { CodeBlock } from '../code/code-block.tsx'
 import { languageOfFile } from '../code/language.ts'
 import { formatSize } from '../format.ts'
-import { fileQuery, treeQuery } from '../queries.ts'
+import { fileQuery, sessionQuery, treeQuery } from '../queries.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { BackIcon, ChevronIcon, FileIcon, TailIcon } from '../ui/page-icons.tsx'
 import { type Folder, folderOf } from './file-tree.ts'
@@ -22,7 +22,10 @@ export function FilesSection({ sessionId, revision }: Props) {
 
 /** `revision` changes when a tool has run: then the tree is read again. */
 function Tree({ sessionId, revision, onOpen }: Props & { onOpen: (path: string) => void }) {
+  const { data: session } = useQuery(sessionQuery(sessionId))
   const { data, error } = useQuery(treeQuery(sessionId, revision))
+  if (session?.status === 'archived')
+    return <p className="rail-empty muted">The files went with the session when it was archived.</p>
   if (error) return <p className="inline-error">{describeError(error)}</p>
   if (data === undefined) return <p className="faint">Loading …</p>
   if (data.entries.length === 0) return <p className="rail-empty muted">The workspace is empty.</p>
