@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 // The code under test needs node:sqlite and runs .ts files as child processes with this very Node.
@@ -8,6 +9,13 @@ if (Number.parseInt(process.versions.node, 10) < 24) throw new Error('Run the te
  * or busy with other things.
  */
 const PATIENCE_MS = 120_000
+
+const E2E = '{agent/app,tune/cli,tooling}/e2e/**/*.test.ts'
+/** The end-to-end tests that open a browser page. */
+const PAGES = globSync(E2E).filter(file => readFileSync(file, 'utf8').includes(" from './browser.ts'"))
+
+/** Only .ci/run sets it, and tells every test that needed it (docs/testing.md). */
+const retry = Number(process.env['E2E_RETRY'] ?? 0)
 
 export default defineConfig({
   test: {
@@ -37,14 +45,24 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'e2e',
-          include: ['{agent/app,tune/cli,tooling}/e2e/**/*.test.ts'],
+          include: [E2E],
+          exclude: [...configDefaults.exclude, ...PAGES],
           testTimeout: 3 * PATIENCE_MS,
-          // Only .ci/run sets it, and tells every test that needed it (docs/testing.md).
-          retry: Number(process.env['E2E_RETRY'] ?? 0),
+          retry,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'pages',
+          include: PAGES,
+          testTimeout: 3 * PATIENCE_MS,
+          retry,
           // A browser and a server already fill the machine; two of each make the timings a lottery.
           maxWorkers: 1,
           fileParallelism: false,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

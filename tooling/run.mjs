@@ -60,7 +60,7 @@ const commands = {
   },
   async e2e(...args) {
     await ensureWebBuilt()
-    return run(vitest, 'run', '--project', 'e2e', ...args)
+    return run(vitest, 'run', '--project', 'e2e', '--project', 'pages', ...args)
   },
   check: () =>
     runAll({
