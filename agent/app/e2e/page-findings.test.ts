@@ -1,0 +1,99 @@
+/** What the first look at the page found (docs/testing.md), where no other test has it. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { DESKTOP, openBrowser, openPage, PHONE } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { newSession, runTurn } from './session.ts'
+
+const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
+const call = (name: string, args: object) => ({ tool_calls: [{ name, arguments: args }] })
+const scenario = {
+  pace_ms: 0,
+  rules: [
+    {
+      when: { user: '^work' },
+      steps: [
+        call('terminal', { command: 'echo planted' }),
+        call('create_artifact', {
+          name: 'Beans',
+          spec: { kind: 'table', columns: ['Bean', 'Rows'], rows: [['red', 3]] },
+        }),
+        { text: 'Done.' },
+      ],
+    },
+    { answer: { text: 'Very well.' } },
+  ],
+}
+
+test('the place is kept, fingers find what they press, artifacts are had in full, themes keep their signs', async () => {
+  const server = await startServer(makePlace({ scenario }))
+  const { client } = server
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+
+  // 23: older messages are put above, and what was read stays where it was.
+  const long = await newSession(client)
+  for (let n = 0; n < 45; n++) await runTurn(client, long, `message ${n}`)
+  await page.goto(`${server.url}/sessions/${long}`)
+  await by(page, 'answer').last().waitFor()
+  const older = page.locator('button.earlier')
+  await older.scrollIntoViewIfNeeded()
+  const first = by(page, 'chat-content').locator('.user').first()
+  const text = (await first.textContent()) ?? ''
+  const same = by(page, 'chat-content').locator('.user').filter({ hasText: text }).first()
+  const before = (await same.boundingBox())!.y
+  await older.click()
+  await expect.poll(() => by(page, 'chat-content').locator('.user').count()).toBe(45)
+  await expect.poll(async () => Math.abs((await same.boundingBox())!.y - before)).toBeLessThan(4)
+
+  // 29: on a phone a call says what it does, and nothing is too small to be pressed.
+  const id = await newSession(client)
+  await runTurn(client, id, 'work')
+  await page.setViewportSize(PHONE)
+  await page.goto(`${server.url}/sessions/${id}`)
+  const terminal = by(page, 'tool-card', '[data-tool="terminal"]')
+  await terminal.getByText('echo planted').first().waitFor()
+  const small = `[...document.querySelectorAll('button, a.button, summary, [role="tab"]')]
+    .map(each => [each.getAttribute('aria-label') ?? each.textContent, each.getBoundingClientRect()])
+    .filter(([, { width, height }]) => width > 1 && (width < 24 || height < 24)).map(([name]) => name)`
+  expect(await page.evaluate<string[]>(small)).toEqual([])
+  await page.setViewportSize(DESKTOP)
+
+  // 31: an artifact is listed, read as source and in full, and its rows are had as CSV.
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.goto(`${server.url}/sessions/${id}?rail=artifacts`)
+  const rail = by(page, 'rail')
+  await rail.getByText('Beans').first().waitFor()
+  await rail.locator('[data-testid="copy-csv"]').click()
+  await expect
+    .poll(() => page.evaluate<string>('navigator.clipboard.readText()'))
+    .toMatch(/^Bean,Rows\r?\nred,3/)
+  await rail.locator('[data-testid="artifact-source"]').click()
+  await rail.locator('[data-testid="code-block"]').waitFor()
+  await rail.locator('[data-testid="artifact-full"]').click()
+  await page.getByRole('dialog').getByText('red').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+  // 35: days stand above the sessions of each; what is archived is found and brought back.
+  await page.goto(`${server.url}/sessions`)
+  await page.getByText('Today', { exact: true }).waitFor()
+  await client.call('archiveSession', { params: { id } })
+  await page.goto(`${server.url}/sessions/${id}?rail=files`)
+  await rail.getByText('The files went with the session').waitFor()
+  await by(page, 'restore').click()
+  await by(page, 'composer').waitFor()
+
+  // 37: where a theme takes colours away, borders say what they said.
+  await page.emulateMedia({ forcedColors: 'active' })
+  const signs = (selector: string) =>
+    page.evaluate<string>(
+      `(({ borderTopStyle, borderBottomStyle, outlineStyle }) =>
+        [borderTopStyle, borderBottomStyle, outlineStyle].join())(getComputedStyle(document.querySelector('${selector}')))`,
+    )
+  expect(await signs('.session-link .dot')).toContain('solid')
+  expect(await signs('.session-item[data-open]')).toContain('solid')
+  expect(await signs('.tab[aria-selected="true"]')).toContain('solid')
+  expect(troubles).toEqual([])
+})
