@@ -25,7 +25,7 @@ const scenario = {
   ],
 }
 
-test('the place is kept, fingers find what they press, artifacts are had in full, themes keep their signs', async () => {
+test('the place is kept, buttons have their size, artifacts are had in full, themes keep signs', async () => {
   const server = await startServer(makePlace({ scenario }))
   const { client } = server
   const { page, troubles } = await openPage(await openBrowser())
@@ -90,7 +90,8 @@ test('the place is kept, fingers find what they press, artifacts are had in full
   const signs = (selector: string) =>
     page.evaluate<string>(
       `(({ borderTopStyle, borderBottomStyle, outlineStyle }) =>
-        [borderTopStyle, borderBottomStyle, outlineStyle].join())(getComputedStyle(document.querySelector('${selector}')))`,
+        [borderTopStyle, borderBottomStyle, outlineStyle].join())(
+        getComputedStyle(document.querySelector('${selector}')))`,
     )
   expect(await signs('.session-link .dot')).toContain('solid')
   expect(await signs('.session-item[data-open]')).toContain('solid')
