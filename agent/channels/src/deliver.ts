@@ -48,7 +48,8 @@ export async function deliverConversation(
       await channels.advance(session_id, id, fence)
       through = id
     }
-    if (events.length < AT_ONCE) break
+    // A short page may end before `last_id`: other answers of the store can be newer (LogStore.read).
+    if (events.length === 0) break
   }
   if (running === 1) return progress.show(delivering, conversation, through)
   await endProgress(delivering, conversation, progress)

@@ -39,6 +39,15 @@ test.each(KINDS)('on %s a message makes a session, goes on with it, and is answe
   expect(new Set(callback.taken.map(({ key }) => key)).size).toBe(2)
 })
 
+test('a page that ends before what the row tells of is no end: nothing of it is passed over', async () => {
+  const { store, callback, start } = await makeBench('sqlite')
+  const read: LogStore['read'] = async (...asked) => (await store.read(...asked)).slice(0, 1)
+  const channels = await start({ ...store, read })
+  await say(channels, { text: 'one' })
+  await say(channels, { text: 'two' })
+  await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: one', 'echo: two'])
+})
+
 test('what the callback does not take is sent again under the same key, until it does', async () => {
   const { callback, start } = await makeBench('sqlite')
   const channels = await start()

@@ -82,7 +82,10 @@ export interface LogStore {
   markRead(itemId: string): Promise<InboxItem | null>
 
   // -- reading
-  /** Events after the cursor, in order, at most `limit`; with `types` only those. */
+  /**
+   * Events after the cursor, in order, at most `limit`; with `types` only those. Only an empty page is as new
+   * as what the store has told before: one with fewer than `limit` may come from memory, a commit behind it.
+   */
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]>
   /**
    * The ids that the log has lost around a cursor: above `after_id`, up to `last_id`, the cursor among them.

@@ -97,7 +97,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const reads = createReads(db, reader, now)
   const search = createSearch({
     db,
-    logs: { ...reads, read: watchers.read },
+    // Not from memory, which may be a commit behind the row that says how far to index.
+    logs: { ...reads, read: reader.read },
     watch: watchers.watchOwn,
     now,
     report,
