@@ -3,9 +3,8 @@
  * that has not ended is paused, waits for a person, or waits for children of its own; a call that waits for
  * children has one that is open; and a person was asked about a task that is blocked. Part of `checkFamily`.
  */
-import type { SessionEvent } from '@cairn/protocol'
+import { isBesideTurns, type SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'
-import { GOAL_BLOCKED } from './goal.ts'
 import { BLOCK_TOOL, TASK_BLOCKED } from './tasks.ts'
 
 type Log = readonly SessionEvent[]
@@ -104,12 +103,9 @@ function look(own: Standing, event: SessionEvent): void {
     case 'inbox.governance_gate':
       own.asked.add(event.data.tool_call_id)
       return
-    case 'inbox.action_required': {
-      const { action_type, proposal } = event.data
-      const isBeside = action_type === TASK_BLOCKED || action_type === GOAL_BLOCKED
-      if (!isBeside && proposal === undefined) own.asked.add(ACTION)
+    case 'inbox.action_required':
+      if (event.data.proposal === undefined && !isBesideTurns(event.data.action_type)) own.asked.add(ACTION)
       return
-    }
     case 'ask_user_question.response':
       own.asked.delete(event.data.tool_call_id)
       return

@@ -1,17 +1,12 @@
 /** A model with experts as a GGUF file: the same model, and an adapter of its experts as stacks. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
-import { startServer } from '@cairn-tune/serve'
-import { readConfig, train, writeModelOf } from '@cairn-tune/train'
+import { writeModelOf } from '@cairn-tune/train'
 import { decodeFloats, openMappedCheckpoint, readAdapter } from '@cairn-tune/weights'
 import { openGguf } from '@cairn-tune/weights/gguf/gguf-file'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exportRun } from '../src/commands/export.ts'
+import { makeStage } from './gguf-stage.ts'
 
-let directory: string
-const at = (name: string) => join(directory, name)
+const { at, exportTo, trainOn, answer, remove } = await makeStage('gguf-experts')
 const keysOf = (over: Readonly<Record<string, unknown>> = {}) => ({
   ...FAMILIES.qwen3_moe.defaults,
   model_type: 'qwen3_moe' as const,
@@ -29,21 +24,11 @@ const keysOf = (over: Readonly<Record<string, unknown>> = {}) => ({
   initializer_range: 0.2,
   ...over,
 })
-const exportTo = (output: string, ...args: string[]) =>
-  exportRun.run([...args, '--format', 'gguf', '--output', at(output)], {
-    env: { HF_HUB_OFFLINE: '1' },
-    out: () => undefined,
-    note: () => undefined,
-    terminal: undefined,
-    signal: new AbortController().signal,
-  })
-
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'cairn-gguf-experts-'))
   await writeModelOf(at('moe'), keysOf(), 1)
   await exportTo('moe.gguf', at('moe'))
 })
-afterAll(() => rm(directory, { recursive: true }))
+afterAll(remove)
 
 test('its experts are one tensor, which is read as a matrix for each, bit for bit', async () => {
   const file = await openGguf(at('moe.gguf'))
@@ -62,55 +47,22 @@ test('its experts are one tensor, which is read as a matrix for each, bit for bi
   expect(config.layers).toEqual(expected.layers)
 })
 
-async function answer(model: string): Promise<unknown> {
-  const server = await startServer({
-    model,
-    servedModelNames: ['m'],
-    port: 0,
-    threads: 1,
-    dtype: 'f32',
-    kvCacheBytes: 2 ** 22,
-    maxModelLen: 64,
-  })
-  try {
-    const response = await fetch(`${server.url}/v1/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'm', prompt: 'one and', max_tokens: 12, temperature: 0, logprobs: 1 }),
-    })
-    return ((await response.json()) as { choices: unknown }).choices
-  } finally {
-    await server.close()
-  }
-}
-
 test('it serves the same answers, to the last bit of their log-probabilities', async () => {
-  const expected = await answer(at('moe'))
-  expect(await answer(at('moe.gguf'))).toEqual(expected)
+  const expected = await answer('moe')
+  expect(await answer('moe.gguf')).toEqual(expected)
   await exportTo('q8.gguf', at('moe'), '--type', 'q8_0')
-  expect(await answer(at('q8.gguf'))).not.toEqual(expected)
+  expect(await answer('q8.gguf')).not.toEqual(expected)
 })
 
 test('an adapter of experts is exported as stacks, in the order of the experts', async () => {
-  await writeFile(at('data.jsonl'), '{"text": "one and one is two"}\n'.repeat(8))
-  const settings = {
-    model: at('moe'),
-    dataset: at('data.jsonl'),
-    output_dir: at('run'),
-    max_seq_length: 32,
-    max_steps: 1,
-    lora_rank: 4,
-    learning_rate: 1e-2,
-  }
-  const flags = Object.entries(settings).map(([key, value]) => `--${key}=${value}`)
-  await train(readConfig({ flags }), { threads: 1 })
-  await exportTo('adapter.gguf', at('run/adapter'))
+  const adapter = await trainOn('moe')
+  await exportTo('adapter.gguf', adapter)
   const file = await openGguf(at('adapter.gguf'))
   const stack = file.tensors.get('blk.0.ffn_down_exps.weight.lora_a')
   expect(stack?.shape).toEqual([12, 4, 32])
   expect(file.tensors.get('blk.0.ffn_down_exps.weight.lora_b')?.shape).toEqual([12, 64, 4])
   expect(file.tensors.get('blk.0.attn_q.weight.lora_a')?.shape).toEqual([4, 64])
-  const { tensors } = await readAdapter(at('run/adapter'))
+  const { tensors } = await readAdapter(adapter)
   const tenth = tensors.find(({ name }) => name === 'model.layers.0.mlp.experts.10.down_proj.lora_A.weight')
   const stacked = decodeFloats('F32', await file.read(stack!))
   expect(stacked.subarray(10 * 4 * 32, 11 * 4 * 32)).toEqual(tenth?.values)

@@ -1,17 +1,12 @@
 /** gpt-oss as a GGUF file: experts stay in MXFP4 to the last bit, and what no key could say is refused. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
-import { startServer } from '@cairn-tune/serve'
-import { readConfig, train, writeModelOf } from '@cairn-tune/train'
+import { writeModelOf } from '@cairn-tune/train'
 import { decodeFloats, openMappedCheckpoint, readAdapter } from '@cairn-tune/weights'
 import { openGguf } from '@cairn-tune/weights/gguf/gguf-file'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exportRun } from '../src/commands/export.ts'
+import { makeStage } from './gguf-stage.ts'
 
-let directory: string
-const at = (name: string) => join(directory, name)
+const { at, exportTo, trainOn, answer, remove } = await makeStage('gguf-oss')
 const keysOf = (over: Readonly<Record<string, unknown>> = {}) => ({
   ...FAMILIES.gpt_oss.defaults,
   model_type: 'gpt_oss' as const,
@@ -38,21 +33,11 @@ const keysOf = (over: Readonly<Record<string, unknown>> = {}) => ({
   quantization_config: { quant_method: 'mxfp4' },
   ...over,
 })
-const exportTo = (output: string, ...args: string[]) =>
-  exportRun.run([...args, '--format', 'gguf', '--output', at(output)], {
-    env: { HF_HUB_OFFLINE: '1' },
-    out: () => undefined,
-    note: () => undefined,
-    terminal: undefined,
-    signal: new AbortController().signal,
-  })
-
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'cairn-gguf-oss-'))
   await writeModelOf(at('oss'), keysOf(), 1)
   await exportTo('oss.gguf', at('oss'))
 })
-afterAll(() => rm(directory, { recursive: true }))
+afterAll(remove)
 
 test('gates and ups are parted, and come back with every code, scale and key', async () => {
   const file = await openGguf(at('oss.gguf'))
@@ -79,54 +64,20 @@ test('gates and ups are parted, and come back with every code, scale and key', a
   })
 })
 
-async function answer(model: string): Promise<unknown> {
-  const server = await startServer({
-    model,
-    servedModelNames: ['m'],
-    port: 0,
-    threads: 1,
-    dtype: 'f32',
-    kvCacheBytes: 2 ** 22,
-    maxModelLen: 64,
-  })
-  try {
-    const response = await fetch(`${server.url}/v1/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'm', prompt: 'one and', max_tokens: 12, temperature: 0, logprobs: 1 }),
-    })
-    return ((await response.json()) as { choices: unknown }).choices
-  } finally {
-    await server.close()
-  }
-}
-
 test('it serves the same answers, to the last bit of their log-probabilities', async () => {
-  expect(await answer(at('oss.gguf'))).toEqual(await answer(at('oss')))
+  expect(await answer('oss.gguf')).toEqual(await answer('oss'))
 })
 
 test('it trains, and its adapter is exported as stacks of gates and of ups', async () => {
-  await writeFile(at('data.jsonl'), '{"text": "one and one is two"}\n'.repeat(8))
-  const settings = {
-    model: at('oss.gguf'),
-    dataset: at('data.jsonl'),
-    output_dir: at('run'),
-    recipe: 'qfp4',
-    max_seq_length: 32,
-    max_steps: 1,
-    lora_rank: 4,
-    learning_rate: 1e-2,
-  }
-  const flags = Object.entries(settings).map(([key, value]) => `--${key}=${value}`)
-  await train(readConfig({ flags }), { threads: 1 })
-  await exportTo('adapter.gguf', at('run/adapter'))
+  const adapter = await trainOn('oss.gguf', { recipe: 'qfp4' })
+  await exportTo('adapter.gguf', adapter)
   const file = await openGguf(at('adapter.gguf'))
   const rows = async (part: string) => {
     const tensor = file.tensors.get(`blk.0.ffn_${part}_exps.weight.lora_b`)
     expect(tensor?.shape).toEqual([6, 32, 4])
     return decodeFloats('F32', await file.read(tensor!))
   }
-  const { tensors } = await readAdapter(at('run/adapter'))
+  const { tensors } = await readAdapter(adapter)
   const fifth = tensors.find(
     ({ name }) => name === 'model.layers.0.mlp.experts.5.gate_up_proj.lora_B.weight',
   )?.values

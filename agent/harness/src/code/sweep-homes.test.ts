@@ -1,5 +1,5 @@
 /** Which folders of coding agents go when a worker starts. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LogStore } from '@cairn/log'
@@ -46,5 +46,10 @@ test('a log that does not answer costs nothing but a line; no folder at all is n
   const lines: string[] = []
   expect(await sweepHomes({ dataDir, runs: readsOf({}), log: level => lines.push(level) })).toBe(1)
   expect([lines, readdirSync(homesIn(dataDir))]).toEqual([['warn'], ['broken.run']])
-  expect(await sweepHomes({ dataDir: join(dataDir, 'none'), runs: readsOf({}), log: () => {} })).toBe(0)
+  const sweep = (dataDir: string) =>
+    sweepHomes({ dataDir, runs: readsOf({}), log: (_, message) => lines.push(message) })
+  expect([await sweep(join(dataDir, 'none')), lines]).toEqual([0, ['warn']])
+  writeFileSync(join(dataDir, 'code', 'code'), 'a file where the folder of the runs should be')
+  expect(await sweep(join(dataDir, 'code'))).toBe(0)
+  expect(lines).toEqual(['warn', 'what coding agents left could not be listed'])
 })

@@ -21,7 +21,7 @@ export const homeOf = (dataDir: string, session_id: string, run_id: string): str
 /** How many were removed. Never rejects. */
 export async function sweepHomes({ dataDir, runs, log }: HomesOf): Promise<number> {
   let removed = 0
-  const names = await readdir(homesIn(dataDir)).catch(() => [])
+  const names = await listHomes(homesIn(dataDir), log)
   for (const name of names) {
     const [session_id = '', run_id] = name.split('.')
     // Not one of ours.
@@ -36,4 +36,16 @@ export async function sweepHomes({ dataDir, runs, log }: HomesOf): Promise<numbe
     }
   }
   return removed
+}
+
+/** None where nothing has run yet. */
+async function listHomes(folder: string, log: Log): Promise<string[]> {
+  try {
+    return await readdir(folder)
+  } catch (thrown) {
+    const error = asError(thrown)
+    if (!('code' in error && error.code === 'ENOENT'))
+      log('warn', 'what coding agents left could not be listed', { error: error.message })
+    return []
+  }
 }

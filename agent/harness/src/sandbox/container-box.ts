@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
+import { asError } from '@cairn/protocol'
 import type { Box, BoxLimits, BoxProcess, BoxSpec, Exit, SpawnOptions } from './box.ts'
 import { type ContainerKind, containerArguments } from './container-arguments.ts'
 import { type Engine, removeContainer } from './container-engine.ts'
@@ -38,7 +39,8 @@ class ContainerBox implements Box {
   /** podman, which waits for the container and removes it. */
   #client: ProcessId | null = null
   #overran: string | null = null
-  #removing: Promise<void> | null = null
+  /** Why it could not be removed; null: it is gone. */
+  #removing: Promise<Error | null> | null = null
   #closing: Promise<void> | null = null
 
   constructor(spec: BoxSpec, parts: ContainerParts) {
@@ -110,9 +112,8 @@ class ContainerBox implements Box {
   kill(): void {
     this.#leash?.cut()
     if (this.#client === null || this.#removing !== null) return
-    this.#removing = this.#remove(this.#client)
-    // Told by `close`, which everybody calls.
-    this.#removing.catch(() => undefined)
+    // A failure is told by `close`, which everybody calls.
+    this.#removing = this.#remove(this.#client).then(() => null, asError)
   }
 
   close(): Promise<void> {
@@ -128,18 +129,23 @@ class ContainerBox implements Box {
       this.#leash?.outcome() !== null
     if (endedByItself) this.#leash?.cut()
     else this.kill()
-    await this.#removing
+    const failure = await this.#removing
+    if (failure !== null) throw failure
   }
 
   /** Until podman is over, which may be about to begin the container, and once more after that. */
   async #remove(client: ProcessId): Promise<void> {
-    const { engine } = this.#parts
     const deadline = performance.now() + PATIENCE_MS
-    while (isRunning(client)) {
-      if (performance.now() > deadline) signalGroup(client.pid, 'SIGKILL')
-      // In the middle of its beginning it cannot be removed; the last attempt tells.
-      await removeContainer(engine, this.#name).catch(() => undefined)
+    for (;;) {
+      const isOver = !isRunning(client)
+      if (!isOver && performance.now() > deadline) signalGroup(client.pid, 'SIGKILL')
+      try {
+        await removeContainer(this.#parts.engine, this.#name)
+      } catch (thrown) {
+        // In the middle of its beginning it cannot be removed: the attempt after podman's end tells.
+        if (isOver) throw thrown
+      }
+      if (isOver) return
     }
-    await removeContainer(engine, this.#name)
   }
 }

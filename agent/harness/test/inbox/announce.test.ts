@@ -1,4 +1,5 @@
 /** What an agent tells of itself, and what it asks to be done (contract 14.11; docs/inbox.md). */
+import type { EventType } from '@cairn/protocol'
 import { acknowledgeInbox, pauseSession, respondInbox, resumeSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -224,19 +225,26 @@ test('a pause while an action waits: resumed, the turn still waits for it', asyn
   expect(await stage.session()).toMatchObject({ status: 'active', waiting_on: 'action', lease: null })
 })
 
-const verdict = (result: string, explanation: string) => ({
-  when: { schema: 'outcome_verdict' },
-  answer: { json: { result, explanation, feedback: '' } },
+/** Every turn says the same, and its goal gets this verdict. */
+const judgedAs = (result: string, explanation: string) => ({
+  scenario: {
+    rules: [
+      { when: { schema: 'outcome_verdict' }, answer: { json: { result, explanation, feedback: '' } } },
+      { answer: say('tried') },
+    ],
+  },
 })
-
-test('a blocked goal asks for an action that says what it waits for, and the next turn makes that old news', async () => {
-  await using stage = await setStage({
-    scenario: { rules: [verdict('blocked', 'Only you have the key.'), { answer: say('tried') }] },
-  })
+async function pursue(stage: Stage, told: EventType) {
   const harness = stage.start()
   await stage.send('/goal ship it')
-  await stage.next('inbox.action_required')
+  await stage.next(told)
   await harness.idle()
+  return harness
+}
+
+test('a blocked goal asks for an action that says what it waits for, and the next turn makes that old news', async () => {
+  await using stage = await setStage(judgedAs('blocked', 'Only you have the key.'))
+  const harness = await pursue(stage, 'inbox.action_required')
   expect(await itemsOf(stage)).toMatchObject([
     {
       kind: 'action_required',
@@ -257,13 +265,8 @@ test('a blocked goal asks for an action that says what it waits for, and the nex
 })
 
 test('what a blocked goal waited for is done: the agent is told, and goes on', async () => {
-  await using stage = await setStage({
-    scenario: { rules: [verdict('blocked', 'Only you have the key.'), { answer: say('tried') }] },
-  })
-  const harness = stage.start()
-  await stage.send('/goal ship it')
-  await stage.next('inbox.action_required')
-  await harness.idle()
+  await using stage = await setStage(judgedAs('blocked', 'Only you have the key.'))
+  const harness = await pursue(stage, 'inbox.action_required')
   const [item] = await itemsOf(stage)
   await respondInbox(stage.deps, item!.id, { completed: true, note: 'It is in the drawer.' }, alice)
   await stage.next('session.complete', 2)
@@ -273,12 +276,7 @@ test('what a blocked goal waited for is done: the agent is told, and goes on', a
 })
 
 test('a goal that was not reached is told at once, however short the work was', async () => {
-  await using stage = await setStage({
-    scenario: { rules: [verdict('failed', 'It cannot be reached.'), { answer: say('tried') }] },
-  })
-  const harness = stage.start()
-  await stage.send('/goal ship it')
-  await stage.next('inbox.task_complete')
-  await harness.idle()
+  await using stage = await setStage(judgedAs('failed', 'It cannot be reached.'))
+  await pursue(stage, 'inbox.task_complete')
   expect(await itemsOf(stage)).toMatchObject([{ kind: 'task_complete', payload: { outcome: 'failed' } }])
 })
