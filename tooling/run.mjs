@@ -2,7 +2,7 @@
 // pinned one is installed. Each command does its own set-up: clone, `npm start`, nothing in between.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { printAttackTable } from './attack-table.mjs'
 import { ensureInstalled } from './install.mjs'
@@ -129,8 +129,8 @@ const commands = {
     return run(vitest, 'run', '--project', 'unit', 'agent/harness/test/code/kill-code.test.ts', ...args)
   },
   /**
-   * By hand: needs podman. The tests of boxes over containers, then what only containers must keep; with a
-   * second runtime (`npm run judge:containers -- runsc`) the attacks on it.
+   * By hand: needs podman. What only containers must keep, then the tests of boxes over containers, with
+   * podman's runtime or another (`npm run judge:containers -- runc`); with gVisor (`-- runsc`) the attacks.
    */
   async 'judge:containers'(runtime) {
     process.env.CAIRN_TEST_BOXES = runtime === undefined ? 'container' : `container:${runtime}`
@@ -141,7 +141,7 @@ const commands = {
       'agent/harness/src/tools/terminal.test.ts',
     ]
     const tests =
-      runtime === undefined
+      runtime === undefined || !basename(runtime).startsWith('runsc')
         ? [...others, 'agent/harness/test/mcp/boxed.test.ts']
         : // gVisor's own network does not have the machine's sockets.
           [...attacks, '-t', '^(?!network: open)']

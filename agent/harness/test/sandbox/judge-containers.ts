@@ -63,9 +63,13 @@ const JUDGED: Readonly<Record<string, () => Promise<string>>> = {
     const service = spawn(process.execPath, [process.argv[1] ?? '', 'service', runtime], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    for await (const line of createInterface({ input: service.stdout })) if (line === 'ready') break
+    const exited = once(service, 'exit')
+    let isReady = false
+    for await (const line of createInterface({ input: service.stdout }))
+      if ((isReady = line === 'ready')) break
     service.kill('SIGKILL')
-    await once(service, 'exit')
+    await exited
+    if (!isReady) return 'not begun: its container said nothing'
     const alone = await secondsUntil(() => listed('cairn-judge-killed') === '')
     await (await choose()).close()
     const left = listed('cairn-judge-killed')
