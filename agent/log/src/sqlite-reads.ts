@@ -24,8 +24,11 @@ export const createReads = (
   | 'leaseOf'
   | 'findRetired'
 > => ({
-  read: async (sessionId, after, limit, types) =>
-    read(sessionId, after, limit, types) ?? reader.read(sessionId, after, limit, types),
+  async read(sessionId, after, limit, types) {
+    const newest = read(sessionId, after, limit, types)
+    // An end of the log is asked of the disk: what was committed is there before the writer's answer is here.
+    return newest !== null && newest.length > 0 ? newest : reader.read(sessionId, after, limit, types)
+  },
   readSnapshot: async (sessionId, version) => reader.readSnapshot(sessionId, version),
   lostAt: async (sessionId, cursor) => reader.lostAt(sessionId, cursor),
   getSession: async id => reader.getSession(id, now()),

@@ -1,0 +1,28 @@
+/** What the writer has on disk, before its answer has come to this thread. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqliteStore } from '@cairn/log'
+import { expect, test } from 'vitest'
+import { newSession, say } from './conformance/fixture.ts'
+
+test('an end of the log is as new as the row that tells how far it goes', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'cairn-log-'))
+  const store = await openSqliteStore({ dir })
+  const session = await store.createSession(newSession('s'))
+  // Watched: its newest events are in memory.
+  const unwatch = store.watch('s', () => undefined)
+  await store.commit({ session_id: 's', events: [say('one')] })
+  const told = session.last_event_id + 1
+  const landing = store.commit({ session_id: 's', events: [say('two')] })
+  await new Promise(setImmediate)
+  // The writer has it now. Only promises are awaited, so its answer cannot come in before the row is seen.
+  for (let looks = 0; looks < 1_000_000; looks += 1)
+    if ((await store.getSession('s'))?.last_event_id !== told) break
+  expect((await store.read('s', told, 10)).map(({ id }) => id)).toEqual([told + 1])
+  expect((await store.read('s', told, 10, ['user.message'])).map(({ id }) => id)).toEqual([told + 1])
+  await landing
+  unwatch()
+  await store.close()
+  await rm(dir, { recursive: true, force: true })
+})
