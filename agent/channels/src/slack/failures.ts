@@ -9,6 +9,7 @@ import {
   WebAPIRequestError,
 } from '@slack/web-api'
 import { type Failure, SendFailed } from '../adapter.ts'
+import { failureOfStatus } from '../answered-status.ts'
 import { lostCall } from '../lost-call.ts'
 
 const OF_ERROR: Readonly<Record<string, Failure>> = {
@@ -46,8 +47,7 @@ export function failureOf(thrown: unknown): SendFailed {
   }
   if (thrown instanceof WebAPIHTTPError) {
     const { statusCode } = thrown
-    const failure = statusCode === 503 ? 'transient' : statusCode >= 500 ? 'unknown' : 'permanent'
-    return new SendFailed(failure, `Slack answered ${statusCode}`)
+    return new SendFailed(failureOfStatus(statusCode), `Slack answered ${statusCode}`)
   }
   return lostCall('Slack', thrown instanceof WebAPIRequestError ? thrown.original : thrown)
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { failureOfStatus } from '../answered-status.ts'
 import { lostCall } from '../lost-call.ts'
 import { retryAfterMs } from '../retry-after.ts'
 import type { Answer, Send } from '../send-request.ts'
@@ -123,6 +124,5 @@ function judge({ status, headers }: Pick<Answer, 'status' | 'headers'>): void {
     const afterMs = retryAfterMs(headers.get('retry-after') ?? '', Date.now())
     throw new SendFailed('rate_limited', said, afterMs === null ? {} : { afterMs })
   }
-  if (status === 503) throw new SendFailed('transient', said)
-  throw new SendFailed(status >= 500 || status === 408 ? 'unknown' : 'permanent', said)
+  throw new SendFailed(failureOfStatus(status), said)
 }

@@ -3,6 +3,7 @@
  * https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes
  */
 import { type Failure, SendFailed } from '../adapter.ts'
+import { failureOfStatus } from '../answered-status.ts'
 import { retryAfterMs } from '../retry-after.ts'
 
 /** More than 24 hours since the person has written. */
@@ -44,6 +45,5 @@ export function failureOf(status: number, code: number | null, headers: Headers,
 function byStatus(status: number): Failure {
   if (status === 401 || status === 403) return 'unauthorized'
   if (status === 429) return 'rate_limited'
-  if (status === 503) return 'transient'
-  return status >= 500 ? 'unknown' : 'permanent'
+  return failureOfStatus(status)
 }
