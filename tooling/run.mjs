@@ -123,6 +123,12 @@ const commands = {
       ...args,
     )
   },
+  /** A session walks at random through its states in a real browser, 100 steps. `npm test` takes a few. */
+  async walks(...args) {
+    await ensureWebBuilt()
+    process.env.WALK_STEPS ??= '100'
+    return run(vitest, 'run', '--project', 'pages', 'agent/app/e2e/state-walks.test.ts', ...args)
+  },
   /** A run of a coding agent killed around every commit. `npm test` runs a sample. */
   'kills:code': (...args) => {
     process.env.KILLS = 'all'

@@ -4,97 +4,17 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SessionState } from '@cairn/protocol'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { type Place, type Server, cairn, makePlace, startServer } from './server.ts'
-import { PATIENCE_MS, newSession, say, waitFor } from './session.ts'
+import { cairn, startServer } from './server.ts'
+import { newSession, say, waitFor } from './session.ts'
+import { expectState, placeOfStates } from './told-state.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
-const POLL = { timeout: PATIENCE_MS }
-const call = (name: string, args: object) => ({ name, arguments: args })
-const action = call('request_user_action', {
-  title: 'Log in to the bank',
-  instructions: 'Open the page and log in.',
-  reason: 'Only you have the second factor.',
-})
-const question = call('ask_user_question', {
-  questions: [{ prompt: 'Which colour?', choices: [{ label: 'red' }, { label: 'blue' }] }],
-})
-
-const place = (): Place =>
-  makePlace({
-    scenario: {
-      rules: [
-        {
-          when: { schema: 'outcome_verdict' },
-          answer: { json: { result: 'blocked', explanation: 'Only you have the key.', feedback: '' } },
-        },
-        { when: { user: '^ask' }, steps: [{ tool_calls: [question] }, { text: 'So be it.' }] },
-        { when: { user: '^act' }, steps: [{ tool_calls: [action] }, { text: 'Thank you.' }] },
-        {
-          when: { user: '^write' },
-          steps: [
-            { tool_calls: [call('write_file', { path: 'a.txt', content: 'a' })] },
-            { text: 'It waits for you.' },
-          ],
-        },
-        {
-          when: { user: '^wait' },
-          steps: [
-            { tool_calls: [call('terminal', { command: 'until [ -e go ]; do sleep 0.05; done' })] },
-            { text: 'Gone.' },
-          ],
-        },
-        { when: { user: '^break' }, answer: { error: { status: 400, message: 'no such thing' } } },
-        { answer: { text: 'Done.' } },
-      ],
-    },
-    config: { agents: { assistant: { governance: { require_approval: ['write_file'] } } } },
-  })
-
-const WORDS: Record<SessionState, string> = {
-  idle: 'Idle',
-  running: 'Running',
-  needs_answer: 'Needs an answer',
-  needs_approval: 'Needs approval',
-  needs_action: 'Needs an action',
-  paused: 'Paused',
-  failed: 'Failed',
-  done: 'Done',
-}
-const MARKS: Partial<Record<SessionState, string>> = {
-  running: 'Running · ',
-  needs_answer: 'Question · ',
-  needs_approval: 'Approval · ',
-  needs_action: 'Action · ',
-  paused: 'Paused · ',
-  failed: 'Failed · ',
-}
-
-/** Everything that tells the state tells this one. */
-async function expectState(
-  { place, server, page }: { place: Place; server: Server; page: Page },
-  id: string,
-  state: SessionState,
-): Promise<void> {
-  await page.goto(`${server.url}/sessions/${id}`)
-  const head = by(page, 'session-state')
-  await expect.poll(() => head.getAttribute('data-state'), POLL).toBe(state)
-  expect(await head.textContent()).toBe(WORDS[state])
-  const row = by(page, 'session-item', `[data-session-id="${id}"]`).locator('.dot')
-  expect(await row.getAttribute('aria-label'), 'the list says what the head says').toBe(WORDS[state])
-  // The count of what waits stands before it.
-  const title = (await page.title()).replace(/^\(\d+\) /, '')
-  expect(title).toMatch(new RegExp(`^${MARKS[state] ?? '(?!Running|Question|Approval)'}`))
-  expect((await server.client.call('getSession', { params: { id } })).state).toBe(state)
-  const listed = JSON.parse((await cairn(place, ['sessions', id, '--json'])).stdout) as { state: string }[]
-  expect(listed.map(one => one.state)).toEqual([state])
-}
 
 test('record, list, head, title and commands tell one state, in every state', async () => {
-  const at = place()
+  const at = placeOfStates()
   const server = await startServer(at)
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
@@ -151,7 +71,7 @@ test('record, list, head, title and commands tell one state, in every state', as
 })
 
 test('a session that is resumed with nothing to do does not run for ever', async () => {
-  const at = place()
+  const at = placeOfStates()
   const server = await startServer(at)
   const { page } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
@@ -168,7 +88,7 @@ test('a session that is resumed with nothing to do does not run for ever', async
 })
 
 test('a call that is held is neither a failure nor the end: the turn says held, the session needs approval', async () => {
-  const at = place()
+  const at = placeOfStates()
   const server = await startServer(at)
   const { page } = await openPage(await openBrowser())
   const { stdout } = await cairn(at, ['send', '--json', 'write it'])
