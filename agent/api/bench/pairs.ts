@@ -3,6 +3,7 @@
  * Both services are up at once, each under load for a moment in turn, so that whatever else the machine does
  * falls on both. A row is the median over the rounds of the quotient of two neighbours, this tree by the
  * other one, and the middle half of those quotients: what lies within it is no difference.
+ * `--indexed`: this tree's service indexes what is said for the search, the other one does not.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,18 +21,20 @@ const { values } = parseArgs({
   options: {
     against: { type: 'string' },
     rounds: { type: 'string', default: '40' },
+    indexed: { type: 'boolean', default: false },
     only: { type: 'string', default: 'appends,deliveries,replay' },
   },
 })
 if (values.against === undefined) throw new Error('--against DIR: the tree to compare with')
 const rounds = Number(values.rounds)
 const only = values.only.split(',')
-const BURST_MS = 500
+/** With the index, long enough that it works beside the appends. */
+const BURST_MS = values.indexed ? 2000 : 500
 const READERS = 1000
 const REPLAYED = 20_000
 const TEXT = 'x'.repeat(400)
 
-type Service = Ready & { cpu(): Promise<number>; stop(): void }
+type Service = Ready & { cpu(asked?: 'cpu' | 'drain'): Promise<number>; stop(): void }
 /** Microseconds of the HTTP thread for one thing done, and how many were done a second. */
 type Sample = { cpu: number; perSecond: number | null }
 
@@ -45,8 +48,8 @@ async function startService(start: Start): Promise<Service> {
   const [ready] = (await once(child, 'message', { signal })) as [Ready]
   return {
     ...ready,
-    async cpu() {
-      child.send('cpu')
+    async cpu(asked = 'cpu') {
+      child.send(asked)
       const [{ user, system }] = (await once(child, 'message', { signal })) as [NodeJS.CpuUsage]
       return user + system
     },
@@ -61,7 +64,10 @@ async function append(load: Load, service: Service, clients: number): Promise<Sa
     { do: 'append', port, token, sessions, clients, durationMs: BURST_MS, content: TEXT },
     'appended',
   )
-  return { cpu: ((await service.cpu()) - before) / count, perSecond: (count * 1000) / ms }
+  const cpu = ((await service.cpu()) - before) / count
+  // What is left to index must not fall on the neighbour.
+  await service.cpu('drain')
+  return { cpu, perSecond: (count * 1000) / ms }
 }
 
 const PACE = { events: 25, perSecond: 50 }
@@ -126,7 +132,14 @@ const dir = await mkdtemp(join(tmpdir(), 'cairn-pairs-'))
 const load = startLoad()
 const trees = [fileURLToPath(new URL('../../..', import.meta.url)), resolve(values.against)]
 const [ours, theirs] = await Promise.all(
-  trees.map((tree, at) => startService({ tree, dir: join(dir, String(at)), events: REPLAYED })),
+  trees.map((tree, at) =>
+    startService({
+      tree,
+      dir: join(dir, String(at)),
+      events: REPLAYED,
+      indexed: values.indexed && at === 0,
+    }),
+  ),
 )
 if (ours === undefined || theirs === undefined) throw new Error('[bench] two trees make two services')
 const services = [ours, theirs] as const

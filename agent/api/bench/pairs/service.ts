@@ -1,7 +1,7 @@
 /**
  * The service of one tree, in a process of its own: argv[2] is a Start. Its modules are loaded by path, so
- * that two trees of different dates can be measured by one driver. It answers every message with what its
- * HTTP thread has used.
+ * that two trees of different dates can be measured by one driver. It answers a message with what its
+ * HTTP thread has used; to `drain`, after everything that was committed is in the search's index.
  */
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,12 +10,13 @@ import type * as Protocol from '@cairn/protocol'
 import type * as Api from '../../src/index.ts'
 import { openService } from '../open-service.ts'
 
-export type Start = { tree: string; dir: string; events: number }
+/** `indexed`: the search follows the log, as in a service. */
+export type Start = { tree: string; dir: string; events: number; indexed: boolean }
 /** `long` holds `events` messages, `watched` is empty. */
 export type Ready = { port: number; token: string; sessions: string[]; long: string; watched: string }
 
 const SESSIONS = 64
-const { tree, dir, events } = JSON.parse(process.argv[2] ?? '{}') as Start
+const { tree, dir, events, indexed } = JSON.parse(process.argv[2] ?? '{}') as Start
 const load = <T>(path: string): Promise<T> =>
   import(pathToFileURL(join(resolve(tree), 'agent', path)).href) as Promise<T>
 const { openSqliteStore } = await load<typeof Log>('log/src/index.ts')
@@ -29,6 +30,10 @@ const sessions = await Promise.all(Array.from({ length: SESSIONS }, newSession))
 const [long, watched] = [await newSession(), await newSession()]
 await commitMessages(store, long, events, 'x'.repeat(400))
 
-process.on('message', () => process.send?.(process.threadCpuUsage()))
+if (indexed) store.search.follow()
+process.on('message', async asked => {
+  if (asked === 'drain' && indexed) await store.search.catchUp()
+  process.send?.(process.threadCpuUsage())
+})
 process.on('disconnect', () => process.exit(0))
 process.send?.({ port, token, sessions, long, watched } satisfies Ready)
