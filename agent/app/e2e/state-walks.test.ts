@@ -15,14 +15,14 @@ import { expectState, placeOfStates, type World } from './told-state.ts'
 const STEPS = Number(process.env['WALK_STEPS'] ?? 8)
 const SEED = Number(process.env['WALK_SEED'] ?? Date.now() % 2 ** 31)
 
-type Walker = World & { id: string; step: number }
+type Walker = World & { id: string }
 /** What somebody does, and the state that it must lead to. */
 type Move = { to: SessionState; take(walker: Walker): Promise<void> }
 
 const saying = (text: string, to: SessionState): Move => ({
   to,
-  async take({ server, id, step }) {
-    const after = await say(server.client, id, `${text}, for the ${step}. time`)
+  async take({ server, id }) {
+    const after = await say(server.client, id, text)
     if (to === 'running') await waitFor(server.client, id, after, ({ type }) => type === 'tool.call')
   },
 })
@@ -111,12 +111,11 @@ test(
     const { page, troubles } = await openPage(await openBrowser())
     await page.goto(server.loginUrl)
     await page.waitForURL('**/sessions')
-    const walker = { place, server, page, id: await newSession(server.client), step: 0 }
+    const walker = { place, server, page, id: await newSession(server.client) }
     let state: SessionState = 'idle'
     for (let step = 0; step < STEPS; step += 1) {
       const moves: readonly Move[] = MOVES[state]
       const { to, take } = moves[Math.floor(random() * moves.length)]!
-      walker.step = step
       await take(walker)
       await expect
         .poll(() => stateOf(walker), { timeout: PATIENCE_MS, message: `step ${step}, after ${state}` })

@@ -3,12 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@cairn/log'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { newSession, say } from './conformance/fixture.ts'
 
 test('an end of the log is as new as the row that tells how far it goes', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-log-'))
   const store = await openSqliteStore({ dir })
+  onTestFinished(async () => {
+    await store.close()
+    await rm(dir, { recursive: true, force: true })
+  })
   const session = await store.createSession(newSession('s'))
   // Watched: its newest events are in memory.
   const unwatch = store.watch('s', () => undefined)
@@ -23,6 +27,4 @@ test('an end of the log is as new as the row that tells how far it goes', async 
   expect((await store.read('s', told, 10, ['user.message'])).map(({ id }) => id)).toEqual([told + 1])
   await landing
   unwatch()
-  await store.close()
-  await rm(dir, { recursive: true, force: true })
 })
