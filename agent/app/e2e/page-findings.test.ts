@@ -54,6 +54,7 @@ test('the place is kept, buttons have their size, artifacts are had in full, the
   await page.goto(`${server.url}/sessions/${id}`)
   const terminal = by(page, 'tool-card', '[data-tool="terminal"]')
   await terminal.getByText('echo planted').first().waitFor()
+  await page.getByRole('button', { name: 'Bean' }).first().waitFor()
   const small = `[...document.querySelectorAll('button, a.button, summary, [role="tab"]')]
     .map(each => [each.getAttribute('aria-label') ?? each.textContent, each.getBoundingClientRect()])
     .filter(([, { width, height }]) => width > 1 && (width < 24 || height < 24)).map(([name]) => name)`

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest'
 import { failureOf as failureOfSlack } from '../src/slack/failures.ts'
 import { failureOf as failureOfWhatsapp } from '../src/whatsapp/failures.ts'
 
-const slack = (status: number): string =>
-  failureOfSlack(new WebAPIHTTPError(status, 'refused', {})).failure
+const slack = (status: number): string => failureOfSlack(new WebAPIHTTPError(status, 'refused', {})).failure
 const whatsapp = (status: number): string => failureOfWhatsapp(status, null, new Headers(), 0).failure
 
 test.each([
