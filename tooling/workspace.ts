@@ -6,7 +6,12 @@ import { parseSync } from 'vite'
 
 export const root = resolve(fileURLToPath(new URL('..', import.meta.url)))
 
-export type Import = { specifier: string; isType: boolean }
+export type Import = {
+  specifier: string
+  isType: boolean
+  /** Loaded when that line is reached, and not with the module. */
+  isDynamic?: true
+}
 
 export type SourceFile = { path: string; pkg: string; text: string; isTest: boolean }
 
@@ -65,15 +70,16 @@ export function readImports({ path, text }: Pick<SourceFile, 'path' | 'text'>): 
     specifier: statement.moduleRequest.value,
     isType: /^import\s+type\b(?!\s*(?:,|from\b))/.test(text.slice(statement.start, statement.end)),
   }))
+  // Of what is exported by its name after an import, the statement is that import.
   const exports = module.staticExports.flatMap(statement => {
     const specifier = statement.entries.find(entry => entry.moduleRequest)?.moduleRequest?.value
     return specifier
-      ? [{ specifier, isType: /^export\s+type\b/.test(text.slice(statement.start, statement.end)) }]
+      ? [{ specifier, isType: /^(?:ex|im)port\s+type\b/.test(text.slice(statement.start, statement.end)) }]
       : []
   })
   const dynamic = module.dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {
     const literal = /^(['"`])([^'"`$]+)\1$/.exec(text.slice(start, end))
-    return literal?.[2] ? [{ specifier: literal[2], isType: false }] : []
+    return literal?.[2] ? [{ specifier: literal[2], isType: false, isDynamic: true as const }] : []
   })
   return [...imports, ...exports, ...dynamic]
 }

@@ -21,7 +21,7 @@ export const checkChannels = (
             other !== name && shared !== '' && sharedSecretOf(channels[other] ?? settings, env) === shared,
         )
         if (twin !== undefined) throw new Error(`it shares its account or secret with the channel ${twin}`)
-        const adapter = createAdapter(settings, { id: name, env, now, fetch })
+        const adapter = await createAdapter(settings, { id: name, env, now, fetch })
         await adapter.check?.(AbortSignal.timeout(CHECK_MS))
         return { name, problem: null, isTried: adapter.check !== undefined }
       } catch (thrown) {

@@ -42,7 +42,7 @@ export async function openConnection(
     const twin = twinOf(opening, row, shared, others)
     if (twin !== undefined)
       throw new Error(`its secret is also that of the channel ${twin}: each needs its own`)
-    opened = { connection: ready(opening, row, settings, env, fingerprint), shared }
+    opened = { connection: await ready(opening, row, settings, env, fingerprint), shared }
   } catch (thrown) {
     const { message } = asError(thrown)
     report('error', `the channel ${name} does not work: ${message}`)
@@ -80,20 +80,20 @@ function given(
   return { settings, env }
 }
 
-/** Throws, in words for the operator. */
-function ready(
+/** Rejects, in words for the operator. */
+async function ready(
   opening: Opening,
   { id, org_id, name, platform, service_account_id, origin }: ChannelConnection,
   settings: ChannelConfig,
   env: Env,
   fingerprint: string,
-): Connection {
+): Promise<Connection> {
   const { config, agents, now } = opening
   const { agent = DEFAULT_AGENT } = settings
   if (!agents.includes(agent))
     throw new Error(`no agent is named ${JSON.stringify(agent)}; there are ${agents.join(', ')}`)
   const send = origin === 'page' ? opening.guardedFetch(agent) : fetch
-  const adapter = createAdapter(settings, { id, env, now, fetch: send })
+  const adapter = await createAdapter(settings, { id, env, now, fetch: send })
   return {
     id,
     org_id,

@@ -1,14 +1,9 @@
 /** The platforms that are built, by the name that the configuration gives them. */
 import type { ChannelConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
-import { createEmailAdapter } from './email/adapter.ts'
 import type { Send } from './send-request.ts'
-import { createDiscordAdapter } from './discord/adapter.ts'
-import { createSlackAdapter } from './slack/adapter.ts'
-import { createTelegramAdapter } from './telegram/adapter.ts'
 import { createWebhookAdapter } from './webhook/adapter.ts'
 import { createWebsiteAdapter } from './website/adapter.ts'
-import { createWhatsAppAdapter } from './whatsapp/adapter.ts'
 
 /** Where the secrets of a connection are, by the names that its settings say. */
 export type Env = Readonly<Record<string, string | undefined>>
@@ -22,7 +17,8 @@ type Making = {
 type Platform = ChannelConfig['platform']
 type ConfigOf<P extends Platform> = Extract<ChannelConfig, { platform: P }>
 
-const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adapter } = {
+/** What a platform's own libraries need, some 10 MB in all, is loaded with the first connection to it. */
+const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adapter | Promise<Adapter> } = {
   webhook: ({ secret_env, callback_url }, { id, env, fetch }) =>
     createWebhookAdapter({
       fetch,
@@ -30,8 +26,9 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
       secret: secretOf(env, secret_env),
       callbackUrl: callback_url,
     }),
-  slack: (settings, { id, env, now }) =>
-    createSlackAdapter({
+  slack: async (settings, { id, env, now }) => {
+    const { createSlackAdapter } = await import('./slack/adapter.ts')
+    return createSlackAdapter({
       ...settings,
       connectionId: id,
       botToken: secretOf(env, settings.bot_token_env),
@@ -39,12 +36,14 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
       appToken: settings.mode === 'socket' ? secretOf(env, settings.app_token_env ?? '') : null,
       apiUrl: settings.api_url,
       now,
-    }),
-  whatsapp: (
+    })
+  },
+  whatsapp: async (
     { phone_number_id, token_env, app_secret_env, verify_token_env, template, api_url },
     { env, now },
-  ) =>
-    createWhatsAppAdapter({
+  ) => {
+    const { createWhatsAppAdapter } = await import('./whatsapp/adapter.ts')
+    return createWhatsAppAdapter({
       phoneNumberId: phone_number_id,
       token: secretOf(env, token_env),
       appSecret: secretOf(env, app_secret_env),
@@ -52,23 +51,27 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
       template: template ?? null,
       apiUrl: api_url,
       now,
-    }),
-  discord: ({ token_env, groups, reply_in, api_url }, { env }) =>
-    createDiscordAdapter({
+    })
+  },
+  discord: async ({ token_env, groups, reply_in, api_url }, { env }) => {
+    const { createDiscordAdapter } = await import('./discord/adapter.ts')
+    return createDiscordAdapter({
       token: secretOf(env, token_env),
       groups,
       reply_in,
       apiUrl: api_url.replace(/\/$/, ''),
-    }),
+    })
+  },
   website: ({ identity_secret_env }, { id, env }) => {
     if (identity_secret_env !== undefined) secretOf(env, identity_secret_env)
     return createWebsiteAdapter(id)
   },
-  email: (
+  email: async (
     { address, agent = 'Cairn', imap, smtp, webhook_secret_env, reply_address, token_secret_env, ...rest },
     { id, env, now },
-  ) =>
-    createEmailAdapter({
+  ) => {
+    const { createEmailAdapter } = await import('./email/adapter.ts')
+    return createEmailAdapter({
       connectionId: id,
       address,
       name: agent,
@@ -86,9 +89,14 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
       perSecond: rest.per_second,
       perHour: rest.per_hour,
       now,
-    }),
-  telegram: ({ token_env, groups, api_root, mode, public_url, webhook_secret_env = '' }, { id, env }) =>
-    createTelegramAdapter({
+    })
+  },
+  telegram: async (
+    { token_env, groups, api_root, mode, public_url, webhook_secret_env = '' },
+    { id, env },
+  ) => {
+    const { createTelegramAdapter } = await import('./telegram/adapter.ts')
+    return createTelegramAdapter({
       token: secretOf(env, token_env),
       groups,
       apiRoot: api_root,
@@ -99,12 +107,16 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
               url: `${public_url}/v1/channels/${id}/webhook`,
               secret: secretOf(env, webhook_secret_env),
             },
-    }),
+    })
+  },
 }
 
-/** Throws, in words for the operator, where the configuration cannot work. */
-export const createAdapter = (settings: ChannelConfig, making: Making): Adapter =>
-  (MAKERS[settings.platform] as (settings: ChannelConfig, making: Making) => Adapter)(settings, making)
+/** Rejects, in words for the operator, where the configuration cannot work. */
+export const createAdapter = async (settings: ChannelConfig, making: Making): Promise<Adapter> =>
+  (MAKERS[settings.platform] as (settings: ChannelConfig, making: Making) => Adapter | Promise<Adapter>)(
+    settings,
+    making,
+  )
 
 function secretOf(env: Env, name: string): string {
   const secret = env[name]

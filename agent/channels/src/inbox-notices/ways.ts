@@ -2,7 +2,7 @@
 import { Webhook } from 'standardwebhooks'
 import { SendFailed } from '../adapter.ts'
 import { sendFailed } from '../email/failures.ts'
-import { openTransport, type Smtp } from '../email/transport.ts'
+import type { Smtp } from '../email/transport.ts'
 import { lostCall } from '../lost-call.ts'
 import { retryAfterMs } from '../retry-after.ts'
 import type { Send } from '../send-request.ts'
@@ -64,8 +64,12 @@ function refusedOrLost(thrown: unknown): SendFailed {
 }
 
 function mailFrom({ smtp, from, name }: Mailing): NonNullable<Ways['mail']> {
-  const transport = openTransport(smtp)
+  let opened: ReturnType<typeof open> | null = null
+  /** With the first mail: many servers never send one. */
+  const open = async () => (await import('../email/transport.ts')).openTransport(smtp)
   return async (id, to, { subject, text }) => {
+    opened ??= open()
+    const transport = await opened
     await transport
       .sendMail({
         messageId: `<${id}.notice@${from.slice(from.lastIndexOf('@') + 1)}>`,

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import { type Launched, launchBrowser, type LaunchOptions } from './launch.ts'
 import { connectBrowser } from './remote.ts'
 import type { BrowserSecrets } from './secrets.ts'
-import { openSessionBrowser, type SessionBrowser } from './session-browser.ts'
+import type { SessionBrowser } from './session-browser.ts'
 
 /** `id` is the browser's. Rejects with a sentence where none could be started. */
 export type OpenBrowser = (
@@ -26,6 +26,8 @@ const openWith =
   async asked => {
     const launched = await launch(asked)
     try {
+      // With the first browser: what drives it is an MCP server, whose SDK occupies some 5 MB.
+      const { openSessionBrowser } = await import('./session-browser.ts')
       return await openSessionBrowser(asked.id, asked.session_id, launched, parts)
     } catch (thrown) {
       await launched.close()

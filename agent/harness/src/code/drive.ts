@@ -19,7 +19,7 @@ import type { Claimed } from '../turn/capability.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 import type { Worker } from '../worker.ts'
 import type { CodingAgents, StartedAgent, Used } from './agent-process.ts'
-import { type Ended, runAttempt } from './attempt.ts'
+import type { Ended } from './attempt.ts'
 import { createDecisions } from './decisions.ts'
 import { judgesCode } from './permissions.ts'
 import { createProgress, type Piece } from './progress.ts'
@@ -127,6 +127,7 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedA
   })
   const touched = () => touchedFiles(workspace, Date.parse(run.started_at), MOST_FILES)
   try {
+    const { runAttempt } = await import('./attempt.ts')
     const end = await runAttempt({
       clock,
       process: started,

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path'
 import type { Bind, BoxNetwork, SandboxProvider } from '../sandbox/box.ts'
 import type { Sandbox } from '../sandbox/choose.ts'
 import { COMMAND_PATH, findProgram } from '../sandbox/program.ts'
-import { BoxedTransport } from './boxed-transport.ts'
-import { LeftOut, type McpBoxes, type StdioServerConfig } from './transport.ts'
+import { LeftOut } from './left-out.ts'
+import type { McpBoxes, StdioServerConfig } from './transport.ts'
 
 export type McpBoxesOptions = {
   sandbox: Pick<Sandbox, 'provider' | 'proxy' | 'standing'>
@@ -33,6 +33,7 @@ export const mcpBoxes =
     if (program === null) throw new LeftOut(`there is no program ${config.command} in PATH`)
     const home = join(dataDir, 'mcp', name)
     mkdirSync(home, { recursive: true, mode: 0o700 })
+    const { BoxedTransport } = await import('./boxed-transport.ts')
     await using undo = new AsyncDisposableStack()
     const id = `cairn-mcp-${name}`
     const network = networkOf(config, place.provider)

@@ -19,7 +19,8 @@ import { rootCause } from '../tools/root-cause.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import { isBroken, request } from './request.ts'
 import { listTools, type McpSession, openSession } from './session.ts'
-import { type Environment, LeftOut, type McpBoxes } from './transport.ts'
+import { LeftOut } from './left-out.ts'
+import type { Environment, McpBoxes } from './transport.ts'
 import { wrapTool } from './wrap-tool.ts'
 
 const RECONNECT = { baseMs: 1000, maxMs: 60_000 }

@@ -3,11 +3,9 @@ import { StdioClientTransport, DEFAULT_INHERITED_ENV_VARS } from '@modelcontextp
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { McpServerConfig } from '@cairn/protocol'
+import { LeftOut } from './left-out.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
-
-/** What its configuration asks for is not there: no retry can help. */
-export class LeftOut extends Error {}
 
 function readVariables(env: Environment, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(

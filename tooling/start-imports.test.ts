@@ -1,0 +1,60 @@
+/**
+ * What a service loads before anybody uses it is paid by every service: in its start, and in its memory. So
+ * the SDKs of vendors, platforms and protocols are loaded with their first use, and this list is all that is
+ * there from the beginning.
+ */
+import { readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { packageOf, readImports, resolveRelative, root } from './workspace.ts'
+
+const AT_THE_START = [
+  'croner',
+  'jose',
+  'node-diff3',
+  'prom-client',
+  'standardwebhooks',
+  'undici',
+  'ws',
+  'yaml',
+  'zod',
+]
+
+type Exports = Record<string, string>
+
+/** The source of a module of ours, by the name that others import it by. */
+function sourceOf(specifier: string): string {
+  const folder = `agent/${packageOf(specifier).replace('@cairn/', '')}`
+  const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
+    exports: Exports
+  }
+  const name = `.${specifier.slice(packageOf(specifier).length)}`
+  const path = manifest.exports[name]
+  if (path === undefined) throw new Error(`${folder}/package.json exports no ${name}`)
+  return join(folder, path)
+}
+
+function packagesOf(entry: string): string[] {
+  const seen = new Set<string>()
+  const packages = new Set<string>()
+  const walk = (path: string): void => {
+    if (seen.has(path)) return
+    seen.add(path)
+    for (const { specifier, isType, isDynamic } of readImports({
+      path,
+      text: readFileSync(join(root, path), 'utf8'),
+    })) {
+      if (isType || isDynamic || isBuiltin(specifier)) continue
+      if (specifier.startsWith('.')) walk(resolveRelative(path, specifier))
+      else if (specifier.startsWith('@cairn/')) walk(sourceOf(specifier))
+      else packages.add(packageOf(specifier))
+    }
+  }
+  walk(entry)
+  return [...packages].toSorted()
+}
+
+test('a service that nobody uses has loaded these packages, and no SDK', () => {
+  expect(packagesOf('agent/app/src/main.ts')).toEqual(AT_THE_START)
+})
