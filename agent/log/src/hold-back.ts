@@ -9,8 +9,9 @@
  */
 import { CONTEXT_BEGUN, CONTEXT_RUNS, LONGEST_BEGUN } from './redact/in-context.ts'
 import { createKeyBlocks, KEY_BLOCK_BEGUN } from './redact/key-blocks.ts'
-import { TOKEN_BEGUN, TOKEN_RUNS } from './redact/prefixed-tokens.ts'
+import { TOKEN_BEGUN } from './redact/prefixed-tokens.ts'
 import { compileRun, type RunRule } from './redact/runs.ts'
+import { TokenRuns } from './redact/token-runs.ts'
 import { encodeInJson } from './redact.ts'
 
 const BEGUN = [[TOKEN_BEGUN, ''] as const, [KEY_BLOCK_BEGUN, ''] as const, ...CONTEXT_BEGUN].map(
@@ -21,7 +22,7 @@ const BEGUN = [[TOKEN_BEGUN, ''] as const, [KEY_BLOCK_BEGUN, ''] as const, ...CO
  * one of the secret after it.
  */
 const BACKSLASHES: RunRule = { head: String.raw`\\`, body: String.raw`\\`, longest: 1 }
-const RUNS = [...TOKEN_RUNS, ...CONTEXT_RUNS, BACKSLASHES].map(compileRun)
+const RUNS = [...CONTEXT_RUNS, BACKSLASHES].map(compileRun)
 
 /** Twice the largest block of a key. No text waits longer, whatever it may become. */
 const MOST_HELD = 65_536
@@ -46,7 +47,7 @@ export type HeldText = {
 export function createHoldBack(known: readonly string[] = []): () => HeldText {
   const values = [...new Set(known.flatMap(value => [value, encodeInJson(value)]))]
   return () => {
-    const growing = [createKeyBlocks(), ...RUNS.map(createRun => createRun())]
+    const growing = [createKeyBlocks(), new TokenRuns(), ...RUNS.map(createRun => createRun())]
     let held = ''
     /** What was handed out, in characters: where `held` begins. Positions count from there on, and from 0. */
     let base = 0
