@@ -67,15 +67,21 @@ export function meterStream(site: CallSite): (bytes: Uint8Array) => void {
   let lineIsEmpty = true
   return bytes => {
     total += bytes.length
-    for (let at = 0; at < bytes.length; at++) {
-      const byte = bytes[at] ?? 0
-      event += 1
-      if (byte === CR || (byte === LF && last !== CR)) {
-        if (lineIsEmpty) event = 0
-        lineIsEmpty = true
-      } else if (byte !== LF) lineIsEmpty = false
-      last = byte
-    }
+    // Most pieces are events, whole: what came before the blank line at the end of a piece does not matter.
+    if (bytes.at(-1) === LF && bytes.at(-2) === LF) {
+      event = 0
+      last = LF
+      lineIsEmpty = true
+    } else
+      for (let at = 0; at < bytes.length; at++) {
+        const byte = bytes[at] ?? 0
+        event += 1
+        if (byte === CR || (byte === LF && last !== CR)) {
+          if (lineIsEmpty) event = 0
+          lineIsEmpty = true
+        } else if (byte !== LF) lineIsEmpty = false
+        last = byte
+      }
     if (event > MAX_EVENT_BYTES)
       throw tooMuch(site, `an event of the answer is longer than ${MAX_EVENT_BYTES / MIB} MiB`)
     if (total > MAX_STREAM_BYTES)

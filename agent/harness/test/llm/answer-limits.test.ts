@@ -200,6 +200,31 @@ test('a stream of nothing but empty events ends at its maximum; any line ending 
   }
 })
 
+test.each<[said: string, left: number]>([
+  ['data: a', 7],
+  ['data: a\n', 8],
+  ['data: a\n\n', 0],
+  ['data: a\r\n\n', 0],
+  ['data: a\n\r\n', 1],
+  ['data: a\r\n\r\n', 1],
+  ['data: a\r\r', 0],
+  ['data: a\n\ndata: b\n', 8],
+  ['data: a\n\n\n', 0],
+])('after %j in one piece or in many an event may have the rest of its bytes', (said, left) => {
+  const site = { provider: 'p', model: 'm', secrets: [], now: Date.now }
+  const bytes = new TextEncoder().encode(said)
+  for (const pieces of [
+    [bytes],
+    [...bytes].map(byte => Uint8Array.of(byte)),
+    [bytes.subarray(0, -1), bytes.subarray(-1)],
+  ]) {
+    const count = meterStream(site)
+    for (const piece of pieces) count(piece)
+    count(new Uint8Array(MAX_EVENT_BYTES - left).fill(120))
+    expect(() => count(Uint8Array.of(120))).toThrow(/an event of the answer is longer than 8 MiB/)
+  }
+})
+
 test('counts of tokens that are none, and reasons of any length, make no answer unfit for the log', async () => {
   for (const wrong of [-5, 1.5, 1e308]) {
     const stream = `data: ${JSON.stringify({
