@@ -1,10 +1,11 @@
 /**
- * How requests leave for a model server. Undici's own fetch, because Node's built-in one gives up after 300 s
+ * How requests leave for a model server. By undici, because Node's built-in fetch gives up after 300 s
  * without a byte and a reasoning model may be silent for longer: how long to wait is the turn's decision
  * (contract 7.10).
  */
-import { EnvHttpProxyAgent, fetch as undiciFetch } from 'undici'
+import { EnvHttpProxyAgent } from 'undici'
 import { MAX_REFUSAL_BYTES } from './answer-limits.ts'
+import { createPlainFetch } from './plain-fetch.ts'
 
 export type Fetch = typeof globalThis.fetch
 export type Transport = { fetch: Fetch; close(): Promise<void> }
@@ -39,11 +40,7 @@ export function createTransport(proxy: ProxySettings = {}): Transport {
     // A socket a call, so that aborting one closes it and no stalled neighbour holds it up.
     allowH2: false,
   })
-  const send = undiciFetch as unknown as (input: unknown, init: object) => Promise<Response>
-  return {
-    fetch: (input, init) => send(input, { ...init, dispatcher }),
-    close: () => dispatcher.destroy(),
-  }
+  return { fetch: createPlainFetch(dispatcher), close: () => dispatcher.destroy() }
 }
 
 /** Of a refusal only its beginning is read. */
