@@ -1,4 +1,5 @@
 /** Contract 4.19: each person chooses how they are told, for themselves, and nobody else sees it. */
+import { NOTICES } from '@cairn/log'
 import { createSealing, openNoticeCode, openNoticeSecret } from '@cairn/sessions'
 import { join } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -65,6 +66,22 @@ test('everything is off until a person chooses; another person, an administrator
     kinds: ['governance_gate'],
     webhook: { url: 'https://example.org/hook' },
   })
+})
+
+test('what was given up is sent again for its person alone, under its id', async () => {
+  const { service, ann, as } = await begin()
+  await using _ = service
+  const { notices, channels } = service.store
+  await ann('POST', '/webhook', { url: 'https://example.org/hook' })
+  const { id } = (await ann('POST', '/test', { way: 'webhook' })).json.recent[0]
+  const resend = (call = ann) => call('POST', `/${id}/resend`)
+  expect((await resend()).status, 'it waits anyway').toBe(404)
+  const epoch = (await channels.acquire(NOTICES, 'deliver', 'test', 60_000)) ?? 0
+  await notices.begin({ id, attempts: 0 }, epoch)
+  await notices.settle(id, { state: 'dead', error: 'the webhook answered 410' }, epoch)
+  for (const token of [service.adminToken, (await service.addUser()).token])
+    expect((await resend(as(token))).json.code).toBe('not_found')
+  expect((await resend()).json.recent).toMatchObject([{ id, state: 'due', attempts: 0, error: null }])
 })
 
 test('a service account has no notices', async () => {

@@ -78,6 +78,16 @@ test('a person turns the webhook on, reads its secret once, and is called, also 
     session_title: 'ask me',
     url: `https://cairn.example.org/sessions/${id}`,
   })
+
+  // What was given up is sent again where it is shown.
+  hook.reply(410)
+  await page.goto(`${again.url}/notices`)
+  await page.getByTestId('test-webhook').click()
+  await page.locator('[data-testid="notice"][data-state="dead"]').waitFor()
+  await look('notices with one given up')
+  await page.getByTestId('resend-notice').click()
+  await expect.poll(isSent, { timeout: PATIENCE_MS }).toBe('sent')
+  await page.locator('[data-testid="notice"][data-state="dead"]').waitFor({ state: 'detached' })
   expect(found, found.join('\n')).toEqual([])
   expect(troubles.filter(text => !/ERR_CONNECTION|Failed to load|503/.test(text))).toEqual([])
 })

@@ -50,6 +50,10 @@ export const NOTICE_SQL = {
   settleNotice:
     'UPDATE notices SET state = $4, next_at = $5, error = $6, updated_at = $7 WHERE id = $1 AND ' +
     `state IN ('due', 'sending') AND ${FENCED} RETURNING id`,
+  // From its first attempt again, under the same id.
+  redoNotice:
+    "UPDATE notices SET state = 'due', attempts = 0, next_at = $3, error = NULL, updated_at = $3 WHERE " +
+    "id = $1 AND user_id = $2 AND state = 'dead' RETURNING id",
   sentNotices:
     'SELECT count(*) AS count, min(updated_at) AS oldest FROM notices WHERE user_id = $1 AND way = $2 AND ' +
     "state = 'sent' AND updated_at > $3",

@@ -80,6 +80,8 @@ export type NoticeStore = {
   /** Before the call. False: it was tried since it was read, its time is later, or the lease is another's. */
   begin(notice: Pick<Notice, 'id' | 'attempts'>, epoch: number): Promise<boolean>
   settle(id: string, settled: NoticeSettled, epoch: number): Promise<boolean>
+  /** One that was given up is due again, from its first attempt. False: the person has no such notice. */
+  redo(id: string, userId: string): Promise<boolean>
   /** How many were sent within the time, and when the first of them. */
   sent(userId: string, way: NoticeWay, withinMs: number): Promise<{ count: number; oldest: number | null }>
   /** Newest first. */
@@ -125,6 +127,7 @@ export function createNoticeStore(ask: Ask, now: () => number): NoticeStore {
     begin: ({ id, attempts }, epoch) => did('beginNotice', id, NOTICES, epoch, now(), attempts),
     settle: (id, { state, next_at, error }, epoch) =>
       did('settleNotice', id, NOTICES, epoch, state, next_at ?? now(), error ?? null, now()),
+    redo: (id, userId) => did('redoNotice', id, userId, now()),
     async sent(userId, way, withinMs) {
       const row = await one<{ count: number; oldest: number | null }>(
         'sentNotices',

@@ -112,4 +112,12 @@ export const NOTICE_ROUTES = {
     status: 202,
     answer: NoticeSettingsView,
   },
+  resendNotice: {
+    ...route,
+    method: 'POST',
+    path: '/notices/{notice_id}/resend',
+    summary: 'Send a notice that was given up again, under the same id',
+    status: 202,
+    answer: NoticeSettingsView,
+  },
 } as const satisfies Record<string, Route>

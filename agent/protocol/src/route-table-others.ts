@@ -104,4 +104,5 @@ export const OTHERS = {
   confirmNoticeMail: 'POST /notices/mail/confirm user',
   endNoticeMail: 'DELETE /notices/mail user silent',
   testNotice: 'POST /notices/test user',
+  resendNotice: 'POST /notices/{notice_id}/resend user',
 } as const satisfies Partial<Record<RouteName, string>>

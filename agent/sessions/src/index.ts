@@ -143,6 +143,7 @@ export {
   type NoticeDeps,
   openNoticeCode,
   openNoticeSecret,
+  resendNotice,
   setNoticeMail,
   setNoticeWebhook,
   testNotice,

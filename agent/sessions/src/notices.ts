@@ -112,6 +112,12 @@ export async function testNotice(deps: NoticeDeps, person: Person, way: NoticeWa
   await planAsked(deps, person, way, 'test')
 }
 
+/** One that was given up is tried from its first attempt again; who took it before knows it by its id. */
+export async function resendNotice(deps: NoticeDeps, { id: userId }: Person, id: string): Promise<void> {
+  if (!(await deps.store.notices.redo(id, userId)))
+    throw new AppError('not_found', 'You have no notice of that id that was given up.')
+}
+
 const planAsked = (
   { store: { notices }, newId }: NoticeDeps,
   { id: user_id }: Person,

@@ -3,6 +3,7 @@ import {
   chooseNotices as choose,
   confirmNoticeMail as confirm,
   type NoticeDeps,
+  resendNotice as resend,
   setNoticeMail as setMail,
   setNoticeWebhook as setWebhook,
   testNotice as test,
@@ -63,5 +64,11 @@ export const endNoticeMail: Handler<'endNoticeMail'> = async ({ services, princi
 export const testNotice: Handler<'testNotice'> = async ({ services, principal, body }) => {
   const deps = depsOf(services)
   await test(deps, principal, body.way)
+  return viewNotices(deps, principal)
+}
+
+export const resendNotice: Handler<'resendNotice'> = async ({ services, principal, params }) => {
+  const deps = depsOf(services)
+  await resend(deps, principal, params.notice_id)
   return viewNotices(deps, principal)
 }

@@ -3,16 +3,21 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { openWays, startInboxNotices } from '@cairn/channels'
 import { hostOf, isNamedInternal, urlProblem } from '@cairn/harness/egress'
-import { guardedFetch } from '@cairn/harness/guarded-fetch'
+import { guardedFetch, type ResolveHost } from '@cairn/harness/guarded-fetch'
 import type { LogStore, Redact, UserRow } from '@cairn/log'
 import type { NoticeDeps, Sealing } from '@cairn/sessions'
 import type { ServiceOptions } from '../main.ts'
 
-type Given = Pick<ServiceOptions, 'role' | 'config' | 'env'> & { sealing: Sealing; redact: Redact }
+type Given = Pick<ServiceOptions, 'role' | 'config' | 'env'> & {
+  sealing: Sealing
+  redact: Redact
+  /** Where names lead; by default the system says. */
+  resolveHost?: ResolveHost
+}
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 
 export function beginNotices(
-  { role, config: { notices, public_url }, env, sealing, redact }: Given,
+  { role, config: { notices, public_url }, env, sealing, redact, resolveHost }: Given,
   store: LogStore,
   admin: UserRow,
   report: Report,
@@ -29,7 +34,7 @@ export function beginNotices(
   if (role !== 'worker') {
     const running = startInboxNotices({
       store,
-      ways: openWays(guardedFetch(egress), mailing, Date.now),
+      ways: openWays(guardedFetch(egress, resolveHost), mailing, Date.now),
       sealing,
       redact,
       publicUrl: public_url ?? null,

@@ -1,5 +1,5 @@
 /** What waits in the inbox is told to a person by webhook and mail. docs/notices.md makes these promises. */
-import { confirmNoticeMail, setNoticeMail, setNoticeWebhook, testNotice } from '@cairn/sessions'
+import { confirmNoticeMail, resendNotice, setNoticeMail, setNoticeWebhook, testNotice } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { MOST_ATTEMPTS, noticeBackoffMs } from '../../src/inbox-notices/send-notice.ts'
 import { makeStage } from './stage.ts'
@@ -77,6 +77,25 @@ test('the waits between attempts grow threefold to two hours; a webhook that is 
   stage.start()
   await stage.raise()
   await expect.poll(stage.recent).toEqual([{ state: 'dead', attempts: 1, error: 'the webhook answered 410' }])
+})
+
+test('what was given up is sent again when its person asks, unless it was answered meanwhile', async () => {
+  const stage = await makeStage()
+  await stage.setHook()
+  stage.hook.reply(410, 204, 410)
+  stage.start()
+  await stage.raise()
+  await expect.poll(stage.recent).toMatchObject([{ state: 'dead', attempts: 1 }])
+  const { id } = (await stage.view()).recent[0]!
+  await resendNotice(stage.deps, stage.ann, id)
+  await expect.poll(stage.recent).toEqual([{ state: 'sent', attempts: 1, error: null }])
+  expect(stage.hook.calls.map(call => call.id)).toEqual([id, id])
+  const second = await stage.raise('Another')
+  await expect.poll(stage.recent).toMatchObject([{ state: 'dead' }, { state: 'sent' }])
+  await stage.answer(second)
+  await resendNotice(stage.deps, stage.ann, (await stage.view()).recent[0]!.id)
+  await expect.poll(stage.recent).toMatchObject([{ state: 'withdrawn' }, { state: 'sent' }])
+  expect(calls(stage)).toBe(3)
 })
 
 test('a redirect is not followed: nobody judged where it leads', async () => {

@@ -160,6 +160,24 @@ export function defineNotices({ open, sql }: Bench): void {
     expect(await notices.sent('ann', 'mail', 1000)).toMatchObject({ count: 0 })
   })
 
+  test('what was given up is due again for its person, from the first attempt under the same id', async () => {
+    const { store, clock } = await begin()
+    const { notices } = store
+    await plan(store, 'gate')
+    expect(await notices.redo('gate', 'ann'), 'it waits anyway').toBe(false)
+    const epoch = await lease(store)
+    await notices.begin({ id: 'gate', attempts: 0 }, epoch)
+    await notices.settle('gate', { state: 'dead', error: 'no' }, epoch)
+    clock.advance(10)
+    expect(await notices.redo('gate', 'root'), 'of another').toBe(false)
+    expect(await notices.due(10)).toEqual([])
+    expect(await notices.redo('gate', 'ann')).toBe(true)
+    expect(await notices.due(10)).toMatchObject([
+      { id: 'gate', state: 'due', attempts: 0, error: null, next_at: clock.now() },
+    ])
+    expect(await notices.begin({ id: 'gate', attempts: 0 }, epoch)).toBe(true)
+  })
+
   test('an address tells nothing before it is confirmed, and its code bears so many tries for so long', async () => {
     const { store, clock } = await begin()
     const { notices } = store

@@ -1,8 +1,12 @@
-/** The newest notices, and what became of each: one that was given up says why. */
+/** The newest notices, and what became of each: one that was given up says why, and is sent again. */
+import { Button } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
+import { client } from '../api.ts'
 import { plural } from '../format.ts'
+import { sayError } from '../ui/toasts.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { Settings } from './choose-kinds.tsx'
+import { useNoticeChange } from './notice-queries.ts'
 
 type Notice = Settings['recent'][number]
 const STATES: Record<Notice['state'], string> = {
@@ -14,6 +18,9 @@ const STATES: Record<Notice['state'], string> = {
 }
 
 export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
+  const resend = useNoticeChange((notice_id: string) =>
+    client.call('resendNotice', { params: { notice_id } }),
+  )
   return (
     <section className="notices-part" aria-labelledby="notices-recent">
       <h2 id="notices-recent">The newest</h2>
@@ -29,6 +36,16 @@ export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
                 {attempts > 0 && `, ${plural(attempts, 'attempt')}`}
                 {error !== null && `: ${visibleText(error)}`}
               </span>
+              {state === 'dead' && (
+                <Button
+                  className="button small"
+                  data-testid="resend-notice"
+                  isDisabled={resend.isPending}
+                  onPress={() => resend.mutate(id, { onError: sayError })}
+                >
+                  Send again
+                </Button>
+              )}
               <TimeOf at={created_at} />
             </li>
           ))}
