@@ -1,5 +1,5 @@
 /** How times and sums read everywhere in the UI. Pure: the clock is an argument. */
-import { formatDuration } from '@cairn/protocol'
+import { formatDuration, plural } from '@cairn/protocol'
 
 export {
   formatCost,
@@ -15,6 +15,17 @@ export {
 /** Difference to the event before, signed: "+0", "+12 ms", "+1.4 s". */
 export const formatDelta = (ms: number): string =>
   ms === 0 ? '+0' : ms < 0 ? `−${formatDuration(-ms)}` : `+${formatDuration(ms)}`
+
+/** "every minute", "every 5 minutes", "every hour", "every 90 seconds". */
+export function formatEvery(seconds: number): string {
+  const [unit, name] = UNITS.find(([unit]) => seconds % unit === 0) ?? [1, 'second']
+  return seconds === unit ? `every ${name}` : `every ${plural(seconds / unit, name)}`
+}
+const UNITS = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+] as const
 
 /** "14:03:07.120" in the reader's time zone. */
 export function formatClock(iso: string): string {

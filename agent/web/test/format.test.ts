@@ -3,6 +3,7 @@ import {
   formatCost,
   formatDelta,
   formatDuration,
+  formatEvery,
   formatSize,
   formatSpent,
   formatTokens,
@@ -53,6 +54,17 @@ test.each([
   [2048, '2 KB'],
   [1_572_864, '1.5 MB'],
 ])('%d bytes read %s', (n, text) => expect(formatSize(n)).toBe(text))
+
+test('a time between runs is said in the largest unit that holds it whole', () => {
+  expect([60, 300, 3600, 86_400, 172_800, 90].map(formatEvery)).toEqual([
+    'every minute',
+    'every 5 minutes',
+    'every hour',
+    'every day',
+    'every 2 days',
+    'every 90 seconds',
+  ])
+})
 
 test('relative times grow coarser with distance', () => {
   const now = Date.parse('2026-11-21T12:00:00Z')

@@ -37,6 +37,8 @@ Chart.register(
 )
 
 type ChartSpec = Extract<ArtifactBody, { kind: 'chart' }>['chart']
+/** So many things have a name each below a chart. */
+const MOST_NAMES = 20
 const HUES = [165, 252, 45, 300, 210, 340, 130, 22, 277, 62]
 
 export function ChartArtifact({ name, chart }: { name: string; chart: ChartSpec }) {
@@ -85,6 +87,8 @@ function draw(canvas: HTMLCanvasElement, chart: ChartSpec, isDark: boolean, isSt
   const line = isDark ? 'oklch(0.295 0.007 90)' : 'oklch(0.912 0.005 95)'
   const isRound = chart.type === 'pie' || chart.type === 'doughnut'
   const scale = { ticks: { color: ink }, grid: { color: line }, border: { color: line } }
+  // So many labels are steps of one thing, days say: some are left out, and none is turned.
+  const steps = chart.labels.length > MOST_NAMES ? { maxRotation: 0, autoSkipPadding: 16 } : {}
   return new Chart(canvas, {
     type: chart.type,
     data: {
@@ -113,7 +117,12 @@ function draw(canvas: HTMLCanvasElement, chart: ChartSpec, isDark: boolean, isSt
       maintainAspectRatio: false,
       font: { family: 'system-ui, sans-serif', size: 11 },
       ...(isStill ? { animation: false as const } : { animation: { duration: 250 } }),
-      scales: isRound ? {} : { x: scale, y: { ...scale, beginAtZero: chart.type === 'bar' } },
+      scales: isRound
+        ? {}
+        : {
+            x: { ...scale, ticks: { ...scale.ticks, ...steps } },
+            y: { ...scale, beginAtZero: chart.type === 'bar' },
+          },
       plugins: {
         legend: {
           display: isRound || chart.datasets.length > 1,

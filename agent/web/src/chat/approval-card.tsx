@@ -5,6 +5,7 @@ import { ApiError } from '@cairn/client/unchecked'
 import { type BodyOf, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { GateArgumentsView, useGateArguments } from '../decisions/gate-arguments.tsx'
+import { whyAsked } from '../decisions/why-asked.ts'
 import { inboxQuery } from '../queries.ts'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
@@ -90,10 +91,6 @@ const Why = ({ item }: { item: ItemOf<'approval'> }) => (
         <TimeOf at={item.decided_at ?? item.created_at} />.{' '}
       </>
     )}
-    {isGeneric(item) ? 'The policy asks for a person here.' : visibleText(item.deny_reason)}{' '}
-    <span className="faint">({visibleText(item.policy_id)})</span>
+    {visibleText(whyAsked(item.deny_reason))} <span className="faint">({visibleText(item.policy_id)})</span>
   </p>
 )
-
-const isGeneric = ({ deny_reason }: ItemOf<'approval'>): boolean =>
-  /^tool '[^']*' requires human approval/.test(deny_reason)

@@ -23,12 +23,12 @@ type Props = {
 
 export function ChatTab({ log, session, onEvent, onPlan }: Props) {
   const { view } = log
-  const { scroller, content, isAtEnd, onScroll, toEnd, keepPlace } = useStickToEnd(log.id)
+  const { scroller, content, isAtEnd, listeners, toEnd, keepPlace } = useStickToEnd(log.id)
   return (
     <div className="chat">
       <Cards sessionId={log.id} session={session} view={view} onEvent={onEvent} />
       <div className="chat-main">
-        <div className="chat-scroll" ref={scroller} onScroll={onScroll}>
+        <div className="chat-scroll" ref={scroller} {...listeners}>
           <Conversation
             log={log}
             session={session}

@@ -10,7 +10,19 @@ import { EditMessage } from './edit-message.tsx'
 /** What the server says, in words for people. */
 const SYNTHETIC: Readonly<Record<string, string>> = {
   governance_decision: 'The agent was told of your decision',
+  action_completed: 'The agent was told that it is done',
+  task_unblocked: 'The agent was told of your answer',
+  task_cancelled: 'The agent was told that the task is cancelled',
+  outcome_kickoff: 'The agent was given its goal',
   outcome_continuation: 'The agent goes on towards its goal',
+  outcome_resumed: 'The agent takes up its goal again',
+  mission_kickoff: 'The agent was given its mission',
+  mission_continuation: 'The agent goes on with its mission',
+  mission_resumed: 'The agent takes up its mission again',
+  mission_deadline: 'The agent was told that the time of its mission is up',
+  worker_goal: 'The worker was given its goal',
+  worker_message: 'The worker was told more by its agent',
+  loop_run: 'The schedule began this run',
 }
 
 type Props = { sessionId: string; item: ItemOf<'user'> }

@@ -1,7 +1,6 @@
 /**
  * The arguments that an approval covers, in the form of their tool: a command as a command, an edit as a
- * diff.
- * Each key is shown, whole: what the form does not show stands below it as JSON.
+ * diff, what has no form of its own as a list. Each key is shown, whole, and what is no text as JSON.
  */
 import type { ReactNode } from 'react'
 import { CodeBlock } from '../code/code-block.tsx'
@@ -9,6 +8,7 @@ import { DiffView } from '../code/diff-view.tsx'
 import { languageOfFile } from '../code/language.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { Command } from '../tools/command-view.tsx'
+import './gate-view.css'
 
 type Arguments = Readonly<Record<string, unknown>>
 type Form = { takes: readonly string[]; draw: (texts: readonly string[]) => ReactNode }
@@ -43,21 +43,41 @@ const Path = ({ path }: { path: string }) => (
   </p>
 )
 
-/** Null where the tool has no form, or the arguments are not the texts that it takes. */
 export function gateForm(tool: unknown, args: Arguments): ReactNode {
   const form = typeof tool === 'string' && Object.hasOwn(FORMS, tool) ? FORMS[tool] : undefined
-  if (form === undefined) return null
-  const texts = form.takes.map(key => args[key])
-  if (!texts.every(text => typeof text === 'string')) return null
+  const texts = form?.takes.map(key => args[key]) ?? []
+  if (form === undefined || !texts.every(text => typeof text === 'string')) return <Fields args={args} />
   const rest = Object.entries(args).filter(([key]) => !form.takes.includes(key))
   return (
     <>
       {form.draw(texts)}
-      {rest.length > 0 && (
-        <pre className="excerpt exact">
-          <ExactText text={JSON.stringify(Object.fromEntries(rest), null, 2)} />
-        </pre>
-      )}
+      {rest.length > 0 && <Fields args={Object.fromEntries(rest)} />}
     </>
   )
 }
+
+/** A text that can be taken for nothing else; others stand between quotation marks. */
+function isPlain(value: unknown): value is string {
+  if (typeof value !== 'string' || value === '' || value.trim() !== value) return false
+  try {
+    JSON.parse(value)
+    return false
+  } catch {
+    return true
+  }
+}
+
+const Fields = ({ args }: { args: Arguments }) => (
+  <dl className="gate-fields excerpt exact" data-whole>
+    {Object.entries(args).map(([key, value]) => (
+      <div key={key}>
+        <dt>
+          <ExactText text={key} />
+        </dt>
+        <dd>
+          <ExactText text={isPlain(value) ? value : JSON.stringify(value, null, 2)} />
+        </dd>
+      </div>
+    ))}
+  </dl>
+)

@@ -25,7 +25,7 @@ import {
   kindOfKey,
 } from './event-index.ts'
 import { EventRow, GapRow, TurnRow, rowId } from './event-row.tsx'
-import { useScrollIntent } from './use-scroll-intent.ts'
+import { useScrollIntent } from '../ui/use-scroll-intent.ts'
 
 export type GridHandle = {
   focus(): void

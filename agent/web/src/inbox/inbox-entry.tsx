@@ -5,6 +5,7 @@ import { type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { GateArgumentsView, useGateArguments } from '../decisions/gate-arguments.tsx'
 import { proposedSkill, SkillText } from '../decisions/proposal.tsx'
+import { whyAsked } from '../decisions/why-asked.ts'
 import { formatAgo } from '../ui/use-now.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import { needsAnswer } from '../queries.ts'
@@ -27,7 +28,7 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
   const { deny_reason: reason } = item.payload
   const shown = useGateArguments(item.payload)
   // The body of a gate is its arguments, which are shown below as they are.
-  const text = item.kind === 'governance_gate' && typeof reason === 'string' ? reason : item.body
+  const text = item.kind === 'governance_gate' && typeof reason === 'string' ? whyAsked(reason) : item.body
   // The title of a blocked task has its whole reason, unless that is long.
   const isSaid = task !== null && text !== null && item.title.endsWith(text)
   return (

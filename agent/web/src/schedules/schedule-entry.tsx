@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { type ScheduleRunView, type ScheduleView, visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
-import { formatDuration, oneLine, plural } from '../format.ts'
+import { formatEvery, oneLine, plural } from '../format.ts'
 import { sessionTitleQuery } from '../queries.ts'
 import { scheduleRunsQuery } from './schedule-queries.ts'
 
@@ -83,7 +83,7 @@ const timesOf = ({ cron, every_s, at, timezone }: ScheduleView): string =>
   cron !== null
     ? `${cron} (${timezone})`
     : every_s !== null
-      ? `every ${formatDuration(every_s * 1000)}`
+      ? formatEvery(every_s)
       : `once, ${shownTime(at ?? '')}`
 
 function Runs({ id }: { id: string }) {

@@ -33,11 +33,29 @@ test('a call says what it is about: a command, a path, a pattern, an address', (
   ).toEqual({ verb: 'Plan', object: 'Build', note: '1 of 2 done' })
 })
 
+test('work that others do says who does it, and when', () => {
+  expect(line('delegate_task', { tasks: [{ goal: 'Count' }, { goal: 'List' }] })).toEqual({
+    verb: 'Delegate',
+    object: 'Count · List',
+    note: '2 workers',
+  })
+  expect(line('schedule_create', { name: 'A loop', prompt: 'Say it', every_s: 60, max_runs: 2 })).toEqual({
+    verb: 'Schedule',
+    object: 'A loop',
+    note: 'every minute',
+  })
+  expect(line('schedule_create', { prompt: 'Say it', cron: '0 9 * * *' })).toEqual({
+    verb: 'Schedule',
+    object: 'Say it',
+    note: '0 9 * * *',
+  })
+})
+
 test('an unknown tool, and arguments that are no object, are shown as they came', () => {
   expect(line('mcp__hotel__book', { room: 'sea', nights: 2 })).toEqual({
     verb: 'mcp__hotel__book',
-    object: 'sea 2',
+    object: 'room: sea nights: 2',
   })
   expect(line('terminal', 'not json')).toEqual({ verb: 'terminal', object: 'not json' })
-  expect(line('terminal', '[1,2]').object).toBe('1 2')
+  expect(line('terminal', '[1,2]').object).toBe('[1,2]')
 })

@@ -1,6 +1,6 @@
-/** The closed card of a call: what it is about in a few words. A row a tool; others say their arguments. */
-import { formatCount, oneLine, plural } from '../format.ts'
-import { listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
+/** The closed card of a call: what it is about in a few words. A row a tool; others name their arguments. */
+import { formatCount, formatEvery, oneLine, plural } from '../format.ts'
+import { type Arguments, listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
 
 const LONGEST = 140
 
@@ -59,6 +59,21 @@ const LINES: Readonly<Record<string, Say>> = {
       ...(status !== null && { note: String(status) }),
     }
   },
+  delegate_task: ({ args }) => {
+    const goals = listOf(args, 'tasks').map(task => textOf(task as Arguments, 'goal') ?? '')
+    return { verb: 'Delegate', object: goals.join(' · '), note: plural(goals.length, 'worker') }
+  },
+  spawn_worker: ({ args }) => ({ verb: 'Start a worker', object: textOf(args, 'goal') ?? '' }),
+  begin_mission: ({ args }) => ({ verb: 'Mission', object: textOf(args, 'description') ?? '' }),
+  schedule_create: ({ args }) => {
+    const every = numberOf(args, 'every_s')
+    const when = textOf(args, 'cron') ?? textOf(args, 'at')
+    return {
+      verb: 'Schedule',
+      object: textOf(args, 'name') ?? textOf(args, 'prompt') ?? '',
+      ...(every !== null ? { note: formatEvery(every) } : when !== null && { note: when }),
+    }
+  },
   create_artifact: ({ args }) => ({ verb: 'Show', object: textOf(args, 'name') ?? '' }),
   todo: ({ args }) => {
     const todos = listOf(args, 'todos') as { status?: unknown; content?: unknown }[]
@@ -81,7 +96,8 @@ export function toolLine(call: ToolCall): ToolLine {
 /** The first few arguments. */
 function excerpt(args: unknown): string {
   if (typeof args !== 'object' || args === null) return String(args)
-  return Object.values(args)
-    .map(value => (typeof value === 'string' ? value : JSON.stringify(value)))
+  if (Array.isArray(args)) return JSON.stringify(args)
+  return Object.entries(args)
+    .map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('  ')
 }

@@ -1,5 +1,5 @@
 /** Whether a scroll is the person's, and not one that drawing caused. */
-import { useRef } from 'react'
+import { type PointerEvent, useRef } from 'react'
 
 /** A scroll this soon after a wheel, touch or scroll-bar press is the person's and not ours, in milliseconds. */
 const INTENT_MS = 600
@@ -11,6 +11,13 @@ export function useScrollIntent() {
   }
   return {
     isMeant: () => performance.now() - at.current <= INTENT_MS,
-    listeners: { onWheel: note, onTouchMove: note, onPointerDown: note },
+    listeners: {
+      onWheel: note,
+      onTouchMove: note,
+      // A press on what lies in the box is none on its scroll bar.
+      onPointerDown: ({ target, currentTarget }: PointerEvent) => {
+        if (target === currentTarget) note()
+      },
+    },
   }
 }

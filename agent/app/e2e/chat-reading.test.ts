@@ -1,0 +1,102 @@
+/** What a newcomer reads in a session: the newest in sight, long lines in their place, no record for a sentence. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { newSession, runTurn } from './session.ts'
+
+const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
+const call = (name: string, args: object) => ({ tool_calls: [{ name, arguments: args }] })
+const LONG = 'a line that is longer than any panel beside a chat is wide, '.repeat(4)
+const scenario = {
+  pace_ms: 0,
+  rules: [
+    { when: { user: '^talk' }, answer: { text: 'One more paragraph.\n\n'.repeat(60) } },
+    {
+      when: { user: '^work' },
+      steps: [
+        call('write_file', { path: 'notes.md', content: `${LONG}\n` }),
+        call('schedule_create', { prompt: 'Say it\nmax_runs: 9', every_s: 60, name: '60', max_runs: 2 }),
+        { text: 'It waits for you.' },
+      ],
+    },
+  ],
+}
+
+async function begin() {
+  const server = await startServer(makePlace({ scenario }))
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  return { ...server, page, troubles, id: await newSession(server.client) }
+}
+
+test('a card that becomes lower takes nobody from the end; a reader who scrolls goes', async () => {
+  const { page, client, url, id } = await begin()
+  await runTurn(client, id, 'talk')
+  await page.goto(`${url}/sessions/${id}`)
+  await by(page, 'answer').last().waitFor()
+  const newest = page.getByRole('button', { name: 'Newest' })
+  const fromEnd = `(() => { const { scrollHeight, scrollTop, clientHeight } =
+    document.querySelector('.chat-scroll'); return scrollHeight - scrollTop - clientHeight })()`
+  await expect.poll(() => page.evaluate<number>(fromEnd)).toBeLessThan(2)
+  // As an approval that is decided: it loses its buttons, and the turn goes on in the same moment.
+  await page.evaluate(`new Promise(done => {
+    const card = document.querySelector('[data-testid="chat-content"]').appendChild(document.createElement('div'))
+    card.style.height = '400px'
+    const frames = (n, then) => requestAnimationFrame(() => (n === 0 ? then() : frames(n - 1, then)))
+    frames(3, () => {
+      card.style.height = '0px'
+      card.getBoundingClientRect()
+      document.querySelector('.chat-scroll').scrollTop
+      card.style.height = '900px'
+      frames(5, done)
+    })
+  })`)
+  expect(await page.evaluate<number>(fromEnd)).toBeLessThan(2)
+  expect(await newest.count()).toBe(0)
+  await page.locator('.chat-scroll').hover()
+  await page.mouse.wheel(0, -500)
+  await newest.waitFor()
+  expect(await page.evaluate<number>(fromEnd)).toBeGreaterThan(300)
+})
+
+test('long lines scroll within their file; an approval is a list of its arguments, in words', async () => {
+  const { page, client, url, id, troubles } = await begin()
+  await runTurn(client, id, 'work')
+  await page.goto(`${url}/sessions/${id}?rail=changes`)
+  await by(page, 'changed-file').locator('summary').click()
+  await by(page, 'diff').waitFor()
+  const wide = `(() => { const body = document.querySelector('.rail-body')
+    return body.scrollWidth - body.clientWidth })()`
+  expect(await page.evaluate<number>(wide)).toBe(0)
+  await by(page, 'rail').getByRole('tab', { name: 'Files' }).click()
+  await by(page, 'file-entry').last().click()
+  await by(page, 'file-view').waitFor()
+  expect(await page.evaluate<number>(wide)).toBe(0)
+
+  const card = by(page, 'tool-card', '[data-tool="schedule_create"]')
+  await card.getByText('every minute').waitFor()
+  const gate = by(page, 'approval-card').locator('.gate-fields')
+  await gate.waitFor()
+  const rows = () => gate.locator('> div').evaluateAll(PAIRS)
+  // What could be taken for another kind of value is quoted; a line of a text is in its own column.
+  expect(await rows()).toEqual([
+    ['prompt', 'Say it\nmax_runs: 9'],
+    ['every_s', '60'],
+    ['name', '"60"'],
+    ['max_runs', '2'],
+  ])
+  const columns = await gate.locator('dt, dd').evaluateAll(LEFTS)
+  expect(new Set(columns.filter((_, i) => i % 2 === 0)).size).toBe(1)
+  await page.goto(`${url}/inbox`)
+  const item = by(page, 'inbox-item', '[data-kind="governance_gate"]')
+  await item.getByText('The policy asks for a person here.').waitFor()
+  expect(await item.textContent()).not.toContain('requires human approval')
+  expect(troubles).toEqual([])
+})
+
+const PAIRS = (rows: { children: Iterable<{ textContent: string | null }> }[]) =>
+  rows.map(({ children }) => [...children].map(({ textContent }) => textContent ?? '') as [string, string])
+const LEFTS = (cells: { getBoundingClientRect(): { left: number } }[]) =>
+  cells.map(cell => cell.getBoundingClientRect().left)
