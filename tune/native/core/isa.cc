@@ -1,5 +1,11 @@
 #include "isa.h"
 
+#if defined(CAIRN_HAS_amx)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace cairn {
 
 #if defined(CAIRN_HAS_portable)
@@ -33,6 +39,23 @@ extern const ScratchOf* const kScratchTable;
 double peak(Arithmetic);
 }  // namespace avx512bf16
 #endif
+#if defined(CAIRN_HAS_amx)
+namespace amx {
+extern const Kernel* const kTable;
+extern const ScratchOf* const kScratchTable;
+double peak(Arithmetic);
+}  // namespace amx
+
+// Whether this processor has the matrix unit for bf16 and the system lets this process have its registers: a
+// process must ask, for it makes what is saved of each thread eight kilobytes larger.
+static bool may_use_tiles() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & kBf16) || !(d & kTile)) return false;
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+#endif
 
 std::vector<Isa> supported_isas() {
   std::vector<Isa> isas;
@@ -50,8 +73,12 @@ std::vector<Isa> supported_isas() {
                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (has_avx2) isas.push_back({"avx2", avx2::kTable, avx2::kScratchTable, avx2::peak});
   if (has_avx512) isas.push_back({"avx512", avx512::kTable, avx512::kScratchTable, avx512::peak});
-  if (has_avx512 && __builtin_cpu_supports("avx512bf16"))
+  const bool has_bf16 = has_avx512 && __builtin_cpu_supports("avx512bf16");
+  if (has_bf16)
     isas.push_back({"avx512bf16", avx512bf16::kTable, avx512bf16::kScratchTable, avx512bf16::peak});
+#endif
+#if defined(CAIRN_HAS_amx)
+  if (has_bf16 && may_use_tiles()) isas.push_back({"amx", amx::kTable, amx::kScratchTable, amx::peak});
 #endif
   return isas;
 }

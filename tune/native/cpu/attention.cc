@@ -93,7 +93,7 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
     }
     const int64_t n = word_count(s.words, count);
     if (!s.pairs)
-      pack<MR>(s.words, {plain(grid, Dtype::f32, kKeys), true}, 0, rows, 0, count, weights, n * MR);
+      pack_strips(s.words, {plain(grid, Dtype::f32, kKeys), true}, 0, rows, 0, count, weights, n * MR);
     multiply_down(s, rows, values + j * s.key_words * s.padded, n, [&](int64_t i) -> Strip {
       const Left left = s.pairs ? Left{weights + i * s.key_words, s.key_words} : Left{weights + i * n, 0};
       return {left, 0, word_count(s.words, visible(row0 + i + MR - 1, key0, count)), sums + i * s.padded};
@@ -130,6 +130,7 @@ void attention(Call& call) {
     pack_down(s, head_of(v, head, s.width), row, rows, packed_values + task * value_size);
   });
   parallel(call, s.heads * query_tiles, [&](int64_t task, int thread) {
+    const Tiles registers;
     // Last tiles of a document see the most keys; they go first.
     const int64_t head = task % s.heads, tile = query_tiles - 1 - task / s.heads,
                   kv = head * s.kv_heads / s.heads;

@@ -57,9 +57,10 @@ void add_down(const Shape& s, const HeadScratch& scratch, const float* grid, con
   const int64_t n = word_count(s.words, rows);
   const Stored stored = s.pairs ? plain(reinterpret_cast<const char*>(grid16), Dtype::bf16, kKeys)
                                 : plain(reinterpret_cast<const char*>(grid), Dtype::f32, kKeys);
-  pack<MR>(s.words, {stored, false}, 0, keys, 0, rows, scratch.weights, n * MR);
+  // Weights beyond the last key are zero, and strips are whole.
+  pack_strips(s.words, {stored, false}, 0, ceil_div(keys, MR) * MR, 0, rows, scratch.weights, n * MR);
   multiply_down(s, keys, right, n, [&](int64_t c) -> Strip {
-    const int64_t first = max64(0, key0 + c - row0), from = s.pairs ? first / 2 : first;
+    const int64_t first = max64(0, key0 + c - row0), from = first_word(s.words, first);
     return {{scratch.weights + c * n + from * MR, 0}, from, n, sums + c * s.padded};
   });
 }
@@ -103,7 +104,7 @@ void backward_tile(
       row0, rows, key0, keys, scratch.dk + key0 * s.padded);
   const int64_t n = word_count(s.words, keys);
   if (!s.pairs)
-    pack<MR>(
+    pack_strips(
         s.words, {plain(scratch.dgrid, Dtype::f32, kKeys), true}, 0, rows, 0, keys, scratch.weights, n * MR);
   multiply_down(s, rows, scratch.keys_down + j * s.key_words * s.padded, n, [&](int64_t r) -> Strip {
     const Left left = s.pairs
@@ -137,6 +138,7 @@ void attention_grad(Call& call) {
       attrs.window, {kQueries, kKeys});
   const int64_t group = s.heads / s.kv_heads;
   parallel(call, s.kv_heads * s.documents, [&](int64_t task, int thread) {
+    const Tiles registers;
     const int64_t kv = task % s.kv_heads, document = task / s.kv_heads, start = s.ends[document],
                   length = s.length(document);
     if (length == 0) return;

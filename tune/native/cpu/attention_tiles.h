@@ -3,7 +3,7 @@
 #pragma once
 #include <stdexcept>
 
-#include "micro.h"
+#include "pack_left.h"
 
 namespace cairn::CAIRN_ISA {
 
@@ -83,7 +83,7 @@ HeadRows head_of(const Tensor& t, int64_t head, int64_t width) { return {&t, t.d
 
 // Rows as the left operand, k along the head.
 void pack_left(const Shape& s, const HeadRows& h, int64_t row, int64_t rows, uint32_t* to) {
-  pack<MR>(s.words, {h.stored(), true}, row, rows, 0, s.width, to, s.width_words * MR);
+  pack_strips(s.words, {h.stored(), true}, row, rows, 0, s.width, to, s.width_words * MR);
 }
 
 // Rows as the right operand, k along the head: panels of NR rows.
@@ -117,6 +117,12 @@ inline int64_t hidden(int64_t window, int64_t row, int64_t key0, int64_t keys) {
 // The first key that queries from `row` on see.
 inline int64_t first_key(int64_t window, int64_t row) { return window ? max64(0, row - window + 1) : 0; }
 
+// The word of k that a run may begin with so that number `first` is in it.
+inline int64_t first_word(Words words, int64_t first) {
+  const int64_t word = words == Words::pairs ? first / 2 : first;
+  return kHasTiles && words == Words::pairs ? word / kTileWords * kTileWords : word;
+}
+
 // MR rows as the left operand: packed, or words in place, in rows of `lda`.
 struct Left {
   const uint32_t* at;
@@ -144,7 +150,7 @@ inline void multiply_down(const Sizes& s, int64_t rows, const uint32_t* right, i
         run_micro_in_place(int(nv), strip.to - strip.from, strip.left.at, strip.left.lda, b, stride,
             strip.sums + column, s.padded, true);
       else
-        run_micro(s.pairs, int(nv), strip.to - strip.from, strip.left.at, b, stride, strip.sums + column,
+        run_micro(s.pairs, rows - i, int(nv), strip.to - strip.from, strip.left.at, b, stride, strip.sums + column,
             s.padded, true);
     }
   }
@@ -156,7 +162,7 @@ inline void scores(const Sizes& s, const uint32_t* left, int64_t row, int64_t ro
     int64_t key0, int64_t keys, float* tile) {
   for (int64_t panel = 0; panel * NR < keys; panel++)
     for (int64_t i = max64(0, key0 + panel * NR - row) / MR * MR; i < rows; i += MR)
-      run_micro(s.pairs, kVectors, s.width_words, left + i * s.width_words,
+      run_micro(s.pairs, rows - i, kVectors, s.width_words, left + i * s.width_words,
           right + panel * NR * s.width_words, NR, tile + i * s.tile.keys + panel * NR, s.tile.keys, false);
 }
 

@@ -1,6 +1,6 @@
 // From sums to the result of a product: alpha, bias, what is added, one rounding.
 #pragma once
-#include "micro.h"
+#include "pack_left.h"
 
 namespace cairn {
 namespace {

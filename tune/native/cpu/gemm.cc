@@ -36,7 +36,7 @@ struct WordSpan {
 inline bool is_words(const Pair& pair) {
   const Stored& s = pair.a.stored;
   return pair.a.k_in_row && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none &&
-         pair.k % 2 == 0 && s.columns % 2 == 0;
+         pair.k == word_count(Words::pairs, pair.k) * 2 && s.columns % 2 == 0;
 }
 
 // Sizes that the loops follow.
@@ -70,12 +70,16 @@ struct Loops {
     for (int64_t i = 0; i < slices; i++) most = max64(most, slice(i).count());
     return most;
   }
+  // Blocks begin at whole tiles.
+  static int64_t block_start(int64_t count, int64_t block, int64_t blocks) {
+    return block < blocks ? count * block / blocks / kTileWords * kTileWords : count;
+  }
   static int64_t blocks(int64_t count) { return max64(1, (count + kBlockWords / 2) / kBlockWords); }
 };
 
-template <int width>
-inline void pack_span(Words words, const Gemm& g, bool is_a, int64_t row0, int64_t rows, WordSpan span,
-    uint32_t* panels, int64_t stride) {
+// pack(operand, k0, k, where) for the part of a span that each pair has.
+template <class Pack>
+inline void pack_span(Words words, const Gemm& g, bool is_a, WordSpan span, Pack pack) {
   const int64_t per = words == Words::pairs ? 2 : 1;
   int64_t start = 0;
   for (const Pair& pair : g.pair) {
@@ -83,19 +87,27 @@ inline void pack_span(Words words, const Gemm& g, bool is_a, int64_t row0, int64
                   to = min64(span.last + span.tail, start + count);
     if (from < to) {
       const int64_t k0 = (from - start) * per;
-      pack<width>(words, is_a ? pair.a : pair.b, row0, rows, k0, min64(pair.k, (to - start) * per) - k0,
-          panels + (from - span.first) * width, stride);
+      pack(is_a ? pair.a : pair.b, k0, min64(pair.k, (to - start) * per) - k0, from - span.first);
     }
     start += count;
   }
 }
 
+inline void pack_a(Words words, const Gemm& g, int64_t row, int64_t rows, WordSpan span, uint32_t* strips) {
+  pack_span(words, g, true, span, [&](const Operand& o, int64_t k0, int64_t k, int64_t at) {
+    pack_strips(words, o, row, rows, k0, k, strips + at * MR, span.count() * MR);
+  });
+}
+
 // The last panel of b may be narrower; it is packed at its own width.
 inline void pack_b(
     Words words, const Gemm& g, int64_t column, int64_t columns, int nv, WordSpan span, uint32_t* panel) {
-  if (nv == 3) pack_span<3 * VL>(words, g, false, column, columns, span, panel, 0);
-  else if (nv == 2) pack_span<2 * VL>(words, g, false, column, columns, span, panel, 0);
-  else pack_span<VL>(words, g, false, column, columns, span, panel, 0);
+  pack_span(words, g, false, span, [&](const Operand& o, int64_t k0, int64_t k, int64_t at) {
+    uint32_t* to = panel + at * nv * VL;
+    if (nv == 3) pack<3 * VL>(words, o, column, columns, k0, k, to, 0);
+    else if (nv == 2) pack<2 * VL>(words, o, column, columns, k0, k, to, 0);
+    else pack<VL>(words, o, column, columns, k0, k, to, 0);
+  });
 }
 
 // Rows of the result are on their way while their sums are made.
@@ -134,7 +146,8 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
     const uint32_t* b = r.b + (panel - r.panel0) * NR * count;
     float* sums = r.sums ? r.sums + (panel - r.panel0) * r.sums_stride : tile;
     for (int64_t block = 0; block < blocks; block++) {
-      const int64_t from = head * block / blocks, to = head * (block + 1) / blocks;
+      const int64_t from = Loops::block_start(head, block, blocks),
+                    to = Loops::block_start(head, block + 1, blocks);
       const bool is_end = r.is_last && block + 1 == blocks;
       // What comes next of b moves nearer while this block is worked on, a share of it with each run of the
       // micro-kernel.
@@ -148,7 +161,7 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
         if (is_end) prefetch_rows(g, r.m0 + i, rows, column);
         const bool add = block > 0 || !r.is_first;
         if (r.a)
-          run_micro(pairs, nv, to - from, r.a + (i - r.first) * count + from * MR, b + from * width, width,
+          run_micro(pairs, rows, nv, to - from, r.a + (i - r.first) * count + from * MR, b + from * width, width,
               strip, NR, add);
         else
           run_in_place(g.pair[0], r.m0 + i, r.span.first + from, nv, to - from, b + from * width, strip, add);
@@ -157,7 +170,7 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
           for (int64_t j = 0; j < MR * NR; j += VL) store(strip + j, load(strip + j) * g.scale);
         if (r.span.tail > 0) {
           if (r.a)
-            run_micro(pairs, nv, r.span.tail, r.a + (i - r.first) * count + head * MR, b + head * width,
+            run_micro(pairs, rows, nv, r.span.tail, r.a + (i - r.first) * count + head * MR, b + head * width,
                 width, strip, NR, true);
           else run_in_place(g.pair[1], r.m0 + i, 0, nv, r.span.tail, b + head * width, strip, true);
         }
@@ -226,7 +239,7 @@ void gemm(const Call& call, const Gemm& g) {
       uint32_t* b = static_cast<uint32_t*>(shared_scratch(call.scratch, kGemmB, b_bytes(panels, count)));
       if (a)
         parallel_spans(call, rows, 64, [&](int64_t first, int64_t last, int) {
-          pack_span<MR>(words, g, true, m0 + first, last - first, span, a + first * count, count * MR);
+          pack_a(words, g, m0 + first, last - first, span, a + first * count);
         });
       for (int64_t panel0 = 0; panel0 < panels; panel0 += kBlockPanels) {
         const int64_t panel1 = min64(panels, panel0 + kBlockPanels), width = panel1 - panel0;
@@ -236,6 +249,7 @@ void gemm(const Call& call, const Gemm& g) {
         });
         const int64_t groups = groups_of(width, chunks, thread_count(call.pool));
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
+          const Tiles tiles;
           const int64_t chunk = task / groups, group = task % groups, from = width * group / groups,
                         to = width * (group + 1) / groups;
           float* tile =
@@ -249,7 +263,7 @@ void gemm(const Call& call, const Gemm& g) {
           if (loops.packs_in_task) {
             uint32_t* own = static_cast<uint32_t*>(
                 thread_scratch(call.scratch, thread, kGemmA, a_bytes(min64(rows, kChunkRows), count)));
-            pack_span<MR>(words, g, true, m0 + r.first, r.last - r.first, span, own, count * MR);
+            pack_a(words, g, m0 + r.first, r.last - r.first, span, own);
             r.a = own;
           }
           multiply_region(g, pairs, r, tile);

@@ -53,6 +53,7 @@ void gemm_many(const Call& call, const Product* products, int64_t count) {
   const int64_t panels = ceil_div(products[0].g.n, NR);
   const int64_t groups = min64(panels, max64(1, ceil_div(kTasksPerThread * thread_count(call.pool), blocks)));
   parallel(call, blocks * groups, [&](int64_t task, int thread) {
+    const Tiles tiles;
     const int64_t block = task / groups, group = task % groups;
     int64_t i = 0;
     for (int64_t last = count - 1; i < last;) {
@@ -68,8 +69,8 @@ void gemm_many(const Call& call, const Product* products, int64_t count) {
     uint32_t* a = static_cast<uint32_t*>(
         thread_scratch(call.scratch, thread, kGemmA, size_t(padded_rows(rows) * words_of(g)) * 4));
     uint32_t* a2 = a + padded_rows(rows) * first;
-    pack<MR>(words, g.pair[0].a, row, rows, 0, g.pair[0].k, a, first * MR);
-    if (second > 0) pack<MR>(words, g.pair[1].a, row, rows, 0, g.pair[1].k, a2, second * MR);
+    pack_strips(words, g.pair[0].a, row, rows, 0, g.pair[0].k, a, first * MR);
+    if (second > 0) pack_strips(words, g.pair[1].a, row, rows, 0, g.pair[1].k, a2, second * MR);
     uint32_t* b = static_cast<uint32_t*>(thread_scratch(call.scratch, thread, kGemmTile, tile_bytes(rows)));
     float* sums = reinterpret_cast<float*>(b + NR * kPanelStretch);
     for (int64_t panel = panels * group / groups; panel < panels * (group + 1) / groups; panel++)

@@ -33,7 +33,7 @@ constexpr int64_t kStepWords = 4;
 // Rows of a that pass by a panel before the next one comes, so that they stay in a nearer cache.
 constexpr int64_t kRowBlock = 256;
 
-// Rows of a as words, `stride` apart.
+// Rows of a as words, `stride` apart; for the matrix unit in strips, whose rows are `stride` words long.
 struct Left {
   const uint32_t* words;
   int64_t stride;
@@ -44,24 +44,27 @@ inline int64_t padded_words(const Gemm& g) { return ceil_div(max64(words_of(g), 
 // Whether the rows of a are words in place.
 inline bool in_place(const Gemm& g) {
   const Stored& s = g.pair[0].a.stored;
-  return words_for(g.arithmetic) == Words::pairs && s.dtype == Dtype::bf16 &&
+  return !kHasTiles && words_for(g.arithmetic) == Words::pairs && s.dtype == Dtype::bf16 &&
          s.rounding.format == Rounding::none && g.pair[0].k % 2 == 0 && s.columns % 2 == 0;
 }
-// Whether words of b can be transposed in registers.
+// Whether a is packed for the matrix unit.
+inline bool has_tiles(const Gemm& g) { return kHasTiles && words_for(g.arithmetic) == Words::pairs; }
+// Whether words of b can be transposed in registers and multiplied there.
 inline bool has_pairs(const Gemm& g) {
-  return words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16;
+  return !kHasTiles && words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16;
 }
 
-// Whether words of b are interleaved already.
+// Whether words of b are interleaved already, whole runs of them.
 inline bool has_vnni(const Gemm& g) {
   return kHasBf16Dot && words_for(g.arithmetic) == Words::pairs &&
-         g.pair[0].b.stored.dtype == Dtype::bf16_vnni;
+         g.pair[0].b.stored.dtype == Dtype::bf16_vnni && words_of(g) * 2 - g.pair[0].k < 2;
 }
 
-inline size_t a_bytes(const Gemm& g) { return in_place(g) ? 0 : size_t(g.m * padded_words(g)) * 4; }
-inline size_t own_bytes(const Gemm& g) { return size_t(NR * (kStretch + min64(g.m, kRowBlock))) * 4; }
+inline int64_t a_rows(const Gemm& g) { return has_tiles(g) ? padded_rows(g.m) : g.m; }
+inline size_t a_bytes(const Gemm& g) { return in_place(g) ? 0 : size_t(a_rows(g) * padded_words(g)) * 4; }
+inline size_t own_bytes(const Gemm& g) { return size_t(NR * (kStretch + min64(a_rows(g), kRowBlock))) * 4; }
 
-inline int64_t strips_of(int64_t rows) { return ceil_div(rows, int64_t(MR)); }
+inline int64_t strips_of(int64_t rows) { return ceil_div(rows, int64_t(kRegisterRows)); }
 
 // Bytes that a row of a matrix takes, of its numbers alone.
 inline int64_t row_bytes(const Stored& s) {
@@ -123,7 +126,7 @@ template <bool pairs, int nv, int R>
   next = ahead;
 }
 
-template <bool pairs, int nv, int R = MR>
+template <bool pairs, int nv, int R = kRegisterRows>
 inline void run_strip(int64_t rows, int64_t n, const uint32_t* a, int64_t lda, const Panel& b, float* c,
     bool add, Ahead& ahead) {
   if constexpr (R > 1)
@@ -137,6 +140,18 @@ template <bool pairs, int nv>
 void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n, const Panel& b, Ahead& ahead,
     float* sums) {
   const int64_t strips = strips_of(rows);
+#if defined(__AMX_BF16__)
+  if constexpr (pairs) {
+    for (int64_t i = 0; i < rows; i += MR)
+      run_tiles(rows - i, nv, n,
+          {a.row(row0 + i) + from * MR, kTileWords, MR * kTileWords, kTileRows * kTileWords},
+          {b.words, b.word, b.group}, sums + i * NR, NR, from > 0,
+          [&] {
+            for (int64_t word = 0; word < kTileWords; word += kStepWords) ahead.step();
+          });
+    return;
+  }
+#endif
   for (int64_t s = 0; s < strips; s++) {
     const int64_t first = rows * s / strips, last = rows * (s + 1) / strips;
     run_strip<pairs, nv>(
@@ -211,11 +226,22 @@ inline void row_to_words(const Stored& s, int64_t row, int64_t k, uint32_t* to) 
   }
 }
 
+Left left_tiles(const Call& call, const Gemm& g) {
+  const int64_t stride = words_of(g);
+  uint32_t* to = static_cast<uint32_t*>(shared_scratch(call.scratch, kGemmA, a_bytes(g)));
+  parallel_spans(call, g.m, 4 * MR, [&](int64_t first, int64_t last, int) {
+    pack_strips(Words::pairs, g.pair[0].a, first, last - first, 0, g.pair[0].k, to + first * stride,
+        stride * MR);
+  });
+  return {to, stride};
+}
+
 Left left_of(const Call& call, const Gemm& g) {
   const Stored& s = g.pair[0].a.stored;
   if (in_place(g)) return {reinterpret_cast<const uint32_t*>(s.part[0]), s.columns / 2};
   const Words words = words_for(g.arithmetic);
   const int64_t stride = padded_words(g);
+  if (has_tiles(g)) return left_tiles(call, g);
   uint32_t* to = static_cast<uint32_t*>(shared_scratch(call.scratch, kGemmA, a_bytes(g)));
   for (int64_t i = 0; i < g.m; i++) {
     if (words == Words::pairs) row_to_words<Words::pairs>(s, i, g.pair[0].k, to + i * stride);
@@ -228,7 +254,7 @@ Left left_of(const Call& call, const Gemm& g) {
 }  // namespace
 
 bool streams_nt(const Gemm& g) {
-  return (g.m <= kStreamNtRows || (has_vnni(g) && in_place(g))) && g.pair[1].k == 0 && !g.is_scaled &&
+  return (g.m <= kStreamNtRows || (has_vnni(g) && (in_place(g) || kHasTiles))) && g.pair[1].k == 0 && !g.is_scaled &&
          !g.is_transposed && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row;
 }
 
@@ -247,13 +273,15 @@ void gemm_stream_nt(const Call& call, const Gemm& g) {
   const int64_t per_task =
       max64(1, min64(kTaskPanels, panels / (kTasksPerThread * thread_count(call.pool)))) * NR;
   parallel(call, ceil_div(g.n, per_task), [&](int64_t task, int thread) {
+    const Tiles tiles;
     uint32_t* b = static_cast<uint32_t*>(thread_scratch(call.scratch, thread, kGemmTile, own_bytes(g)));
     float* sums = reinterpret_cast<float*>(b + NR * kStretch);
     const int64_t end = min64(g.n, (task + 1) * per_task);
     for (int64_t row0 = 0; row0 < g.m; row0 += kRowBlock) {
       const int64_t rows = min64(kRowBlock, g.m - row0),
+                    strips = has_tiles(g) ? ceil_div(rows, int64_t(MR)) : strips_of(rows),
                     steps = transposed ? ceil_div(words_of(g), VL)
-                                       : ceil_div(words_of(g), kStepWords) * strips_of(rows);
+                                       : ceil_div(words_of(g), kStepWords) * strips;
       for (int64_t column = task * per_task; column < end; column += unit) {
         const int64_t columns = min64(unit, end - column), next = column + columns;
         const Ahead ahead(stored, next, min64(unit, end - next), steps);

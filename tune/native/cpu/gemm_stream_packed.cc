@@ -31,8 +31,9 @@ void gemm_stream_packed_scratch(const Gemm& g, ScratchSizes& sizes) {
 void gemm_stream_packed(const Call& call, const Gemm& g) {
   if (g.m == 0 || g.n == 0) return;
   uint32_t* a = static_cast<uint32_t*>(shared_scratch(call.scratch, kGemmA, a_bytes(g)));
-  pack<MR>(words_for(g.arithmetic), g.pair[0].a, 0, g.m, 0, g.pair[0].k, a, words_of(g) * MR);
+  pack_strips(words_for(g.arithmetic), g.pair[0].a, 0, g.m, 0, g.pair[0].k, a, words_of(g) * MR);
   parallel(call, ceil_div(g.n, NR), [&](int64_t panel, int thread) {
+    const Tiles tiles;
     uint32_t* b = static_cast<uint32_t*>(thread_scratch(call.scratch, thread, kGemmTile, own_bytes(g)));
     float* sums = reinterpret_cast<float*>(b + NR * kPanelStretch);
     multiply_panel(g, {{a, nullptr}, 0, g.m}, panel * NR, b, sums, sums + padded_rows(g.m) * NR);

@@ -3,17 +3,19 @@
 // One step reads one word of each row of a, spreads it, and multiplies it with a row of b: 24 multiply-adds
 // for 11 loads with 32 registers.
 #pragma once
-#include "pack.h"
+#include "tiles.h"
 
 namespace cairn {
 namespace {
 
 #if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int MR = 8;  // 32 vector registers
+constexpr int kRegisterRows = 8;  // 32 vector registers
 #else
-constexpr int MR = 4;  // 16 vector registers
+constexpr int kRegisterRows = 4;  // 16 vector registers
 #endif
-constexpr int kVectors = 3;
+// Rows of a strip and vectors of columns of a panel: what the registers hold, or two tiles by two.
+constexpr int MR = kHasTiles ? 2 * kTileRows : kRegisterRows;
+constexpr int kVectors = kHasTiles ? 2 : 3;
 constexpr int NR = kVectors * VL;
 
 template <bool pairs>
@@ -25,53 +27,72 @@ inline vf multiply_add(vf sum, uint32_t a, vu b) {
   return fma(splat(float_of(a)), (vf)b, sum);
 }
 
-// c (MR, nv·VL) = or += a·bᵀ over n words; rows of c are ldc floats apart, words of b `stride` apart. a is
-// packed, or read in place: MR rows, `lda` words apart.
-template <bool pairs, int nv, bool lies>
+// c (R, nv·VL) = or += a·bᵀ over n words; rows of c are ldc floats apart, words of b `stride` apart. a is
+// packed in strips of `strip` rows, or, where that is 0, read in place: rows `lda` words apart.
+template <bool pairs, int nv, int strip, int R = kRegisterRows>
 [[gnu::noinline]] void micro(int64_t n, const uint32_t* __restrict a, int64_t lda,
     const uint32_t* __restrict b, int64_t stride, float* __restrict c, int64_t ldc, bool add) {
-  vf sum[MR][nv];
+  vf sum[R][nv];
 #pragma GCC unroll 8
-  for (int i = 0; i < MR; i++)
+  for (int i = 0; i < R; i++)
 #pragma GCC unroll 3
     for (int j = 0; j < nv; j++) sum[i][j] = add ? load(c + i * ldc + j * VL) : vf{};
-  const uint32_t* from[MR];
+  const uint32_t* from[R];
 #pragma GCC unroll 8
-  for (int i = 0; i < MR; i++) from[i] = a + (lies ? i * lda : i);
+  for (int i = 0; i < R; i++) from[i] = a + (strip ? i : i * lda);
   for (int64_t k = 0; k < n; k++, b += stride) {
     vu row[nv];
 #pragma GCC unroll 3
     for (int j = 0; j < nv; j++) row[j] = load_as<vu>(b + j * VL);
 #pragma GCC unroll 8
-    for (int i = 0; i < MR; i++)
+    for (int i = 0; i < R; i++)
 #pragma GCC unroll 3
       for (int j = 0; j < nv; j++)
-        sum[i][j] = multiply_add<pairs>(sum[i][j], lies ? from[i][k] : a[k * MR + i], row[j]);
+        sum[i][j] = multiply_add<pairs>(sum[i][j], strip ? a[k * strip + i] : from[i][k], row[j]);
   }
 #pragma GCC unroll 8
-  for (int i = 0; i < MR; i++)
+  for (int i = 0; i < R; i++)
 #pragma GCC unroll 3
     for (int j = 0; j < nv; j++) store(c + i * ldc + j * VL, sum[i][j]);
 }
 
-inline void run_micro(bool pairs, int nv, int64_t n, const uint32_t* a, const uint32_t* b, int64_t stride,
+// kRegisterRows rows of strips of as many, or of a strip of `strip`.
+template <int strip = kRegisterRows>
+inline void run_registers(bool pairs, int nv, int64_t n, const uint32_t* a, const uint32_t* b, int64_t stride,
     float* c, int64_t ldc, bool add) {
   if (pairs && kHasBf16Dot) {
-    if (nv == 3) return micro<kHasBf16Dot, 3, false>(n, a, 0, b, stride, c, ldc, add);
-    if (nv == 2) return micro<kHasBf16Dot, 2, false>(n, a, 0, b, stride, c, ldc, add);
-    return micro<kHasBf16Dot, 1, false>(n, a, 0, b, stride, c, ldc, add);
+    if (nv == 3) return micro<kHasBf16Dot, 3, strip>(n, a, 0, b, stride, c, ldc, add);
+    if (nv == 2) return micro<kHasBf16Dot, 2, strip>(n, a, 0, b, stride, c, ldc, add);
+    return micro<kHasBf16Dot, 1, strip>(n, a, 0, b, stride, c, ldc, add);
   }
-  if (nv == 3) return micro<false, 3, false>(n, a, 0, b, stride, c, ldc, add);
-  if (nv == 2) return micro<false, 2, false>(n, a, 0, b, stride, c, ldc, add);
-  return micro<false, 1, false>(n, a, 0, b, stride, c, ldc, add);
+  if (nv == 3) return micro<false, 3, strip>(n, a, 0, b, stride, c, ldc, add);
+  if (nv == 2) return micro<false, 2, strip>(n, a, 0, b, stride, c, ldc, add);
+  return micro<false, 1, strip>(n, a, 0, b, stride, c, ldc, add);
+}
+
+// A strip of which `rows` rows are wanted; more may be made.
+inline void run_micro(bool pairs, int64_t rows, int nv, int64_t n, const uint32_t* a, const uint32_t* b,
+    int64_t stride, float* c, int64_t ldc, bool add) {
+#if defined(__AMX_BF16__)
+  if (pairs)
+    return run_tiles(rows, nv, n, {a, kTileWords, MR * kTileWords, kTileRows * kTileWords}, {b, stride, VL},
+        c, ldc, add, [] {});
+#endif
+  for (int64_t i = 0; i < min64(rows, MR); i += kRegisterRows)
+    run_registers<MR>(pairs, nv, n, a + i, b, stride, c + i * ldc, ldc, add);
 }
 
 // The same with words of a in place, which only pairs of bf16 do.
 inline void run_micro_in_place(int nv, int64_t n, const uint32_t* a, int64_t lda, const uint32_t* b,
     int64_t stride, float* c, int64_t ldc, bool add) {
-  if (nv == 3) return micro<kHasBf16Dot, 3, true>(n, a, lda, b, stride, c, ldc, add);
-  if (nv == 2) return micro<kHasBf16Dot, 2, true>(n, a, lda, b, stride, c, ldc, add);
-  return micro<kHasBf16Dot, 1, true>(n, a, lda, b, stride, c, ldc, add);
+#if defined(__AMX_BF16__)
+  return run_tiles(
+      MR, nv, n, {a, lda, kTileWords, kTileRows * lda}, {b, stride, VL}, c, ldc, add, [] {});
+#else
+  if (nv == 3) return micro<kHasBf16Dot, 3, 0>(n, a, lda, b, stride, c, ldc, add);
+  if (nv == 2) return micro<kHasBf16Dot, 2, 0>(n, a, lda, b, stride, c, ldc, add);
+  return micro<kHasBf16Dot, 1, 0>(n, a, lda, b, stride, c, ldc, add);
+#endif
 }
 
 // Rows that packing of a writes for `rows`: it works in whole vectors, and panels must be whole too.

@@ -14,6 +14,13 @@ constexpr bool kHasBf16Dot = true;
 #else
 constexpr bool kHasBf16Dot = false;
 #endif
+#if defined(__AMX_BF16__)
+constexpr bool kHasTiles = true;
+#else
+constexpr bool kHasTiles = false;
+#endif
+// Words of k that a tile of the matrix unit has; runs of pairs are whole tiles where there is one.
+constexpr int64_t kTileWords = 16;
 
 // How words are made from numbers. Rounded: to bf16, but kept as f32 where there is no dot instruction.
 enum class Words { f32, rounded, pairs };
@@ -23,7 +30,13 @@ inline Words words_for(Arithmetic arithmetic) {
   return kHasBf16Dot ? Words::pairs : Words::rounded;
 }
 
-inline int64_t word_count(Words words, int64_t k) { return words == Words::pairs ? (k + 1) / 2 : k; }
+// Words that k numbers fill.
+inline int64_t full_words(Words words, int64_t k) { return words == Words::pairs ? (k + 1) / 2 : k; }
+// Words of a packed run of k numbers; those beyond the numbers are zero.
+inline int64_t word_count(Words words, int64_t k) {
+  if (kHasTiles && words == Words::pairs) return ceil_div(full_words(words, k), kTileWords) * kTileWords;
+  return full_words(words, k);
+}
 
 // k that are decoded at a time: VL rows of this many floats stay in the nearest cache.
 constexpr int64_t kDecodeSpan = 256;
@@ -97,6 +110,7 @@ inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, i
         if (i + 1 < k) put(all & 0xffff0000, i + 1);
       }
     }
+    for (int64_t at = full_words(words, k); at < word_count(words, k); at++) put(vu{}, at);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-constexpr int64_t BC = 2 * NR;    // keys in a tile
+constexpr int64_t BC = 6 * VL;    // keys in a tile
 constexpr int64_t kQueries = 64;  // rows of the left operand
 constexpr int64_t kSpanNumbers = 3;
 

@@ -9,7 +9,7 @@ namespace {
 // Queries that keep their sums in registers.
 constexpr int64_t kFewQueries = 8;
 // Sums that the registers hold beside what is multiplied; enough of them hide how long one addition takes.
-constexpr int kSums = MR == 8 ? 16 : 8;
+constexpr int kSums = kRegisterRows == 8 ? 16 : 8;
 constexpr Words kBf16Words = kHasBf16Dot ? Words::pairs : Words::rounded;
 
 // Heads that are no whole vectors are packed.

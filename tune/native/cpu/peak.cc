@@ -31,7 +31,7 @@ inline void keep(vu& value) {
 // Sums of 24 independent registers, fed from registers.
 template <bool pairs>
 [[gnu::noinline]] float spin(int64_t n, uint32_t word) {
-  constexpr int kSums = MR == 8 ? 24 : 12;
+  constexpr int kSums = kRegisterRows == 8 ? 24 : 12;
   // Different from the start, or the compiler would compute one for all.
   vf sum[kSums];
   for (int i = 0; i < kSums; i++) sum[i] = splat(float(i));
@@ -47,21 +47,42 @@ template <bool pairs>
   return sum_lanes(all);
 }
 
-}  // namespace
+#if defined(__AMX_BF16__)
+// Sums of four tiles, fed from registers.
+[[gnu::noinline]] void spin_tiles(int64_t n) {
+  const Tiles tiles;
+  for (int64_t i = 0; i < n; i++)
+    multiply_tiles<0, 4, 6>(), multiply_tiles<1, 4, 7>(), multiply_tiles<2, 5, 6>(),
+        multiply_tiles<3, 5, 7>();
+}
+constexpr double kTileFlops = 4.0 * 2 * kTileRows * kTileRows * 2 * kTileWords;
+#endif
 
-double peak(Arithmetic arithmetic) {
-  const bool pairs = arithmetic == Arithmetic::bf16 && kHasBf16Dot;
-  constexpr int kSums = MR == 8 ? 24 : 12;
-  const int64_t n = 400000;
+template <class Spin>
+double fastest(double flops, Spin spin) {
   double best = 1e30;
-  volatile float sink = 0;
   for (int repeat = 0; repeat < 5; repeat++) {
     const double start = now();
-    sink = sink + (pairs ? spin<kHasBf16Dot>(n, 0x3c003c00) : spin<false>(n, 0x3c000000));
+    spin();
     const double seconds = now() - start;
     if (seconds < best) best = seconds;
   }
-  return double(n) * kSums * VL * (pairs ? 4 : 2) / best;
+  return flops / best;
+}
+
+}  // namespace
+
+double peak(Arithmetic arithmetic) {
+#if defined(__AMX_BF16__)
+  if (arithmetic == Arithmetic::bf16) return fastest(100000 * kTileFlops, [] { spin_tiles(100000); });
+#endif
+  const bool pairs = arithmetic == Arithmetic::bf16 && kHasBf16Dot;
+  constexpr int kSums = kRegisterRows == 8 ? 24 : 12;
+  const int64_t n = 400000;
+  volatile float sink = 0;
+  return fastest(double(n) * kSums * VL * (pairs ? 4 : 2), [&] {
+    sink = sink + (pairs ? spin<kHasBf16Dot>(n, 0x3c003c00) : spin<false>(n, 0x3c000000));
+  });
 }
 
 }  // namespace cairn::CAIRN_ISA
