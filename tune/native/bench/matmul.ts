@@ -1,7 +1,7 @@
 /**
  * Matmul throughput at the shapes of Qwen3-0.6B, beside the ceiling of the same process: a loop of the same
  * instruction that never leaves the registers, timed right before each row. Arguments: threads (1), rows
- * (2048), repeats (15).
+ * (2048), repeats (15); the sixth, as of the step beside it, an instruction set (the fastest).
  */
 import {
   DTYPES,
@@ -15,7 +15,7 @@ import {
 } from '@cairn-tune/ops'
 import { createEngine, type DeviceBuffer, type Engine } from '@cairn-tune/native'
 
-const [threads = 1, T = 2048, repeats = 15] = process.argv.slice(2).map(Number)
+const [threads = 1, T = 2048, repeats = 15] = process.argv.slice(2, 5).map(Number)
 
 type Row = {
   name: string
@@ -157,7 +157,8 @@ async function measure(
   return { best: gigaflop / (seconds[0] ?? NaN), median: gigaflop / (seconds[repeats >> 1] ?? NaN) }
 }
 
-using engine = await createEngine({ threads, log: line => console.log(line) })
+const isa = process.argv[7]
+using engine = await createEngine({ threads, ...(isa && { isa }), log: line => console.log(line) })
 console.log(
   `${engine.isa}, ${threads} thread${threads === 1 ? '' : 's'}, ${T} rows, ${repeats} repeats; GF/s`,
 )

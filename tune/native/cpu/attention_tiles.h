@@ -150,8 +150,8 @@ inline void multiply_down(const Sizes& s, int64_t rows, const uint32_t* right, i
         run_micro_in_place(int(nv), strip.to - strip.from, strip.left.at, strip.left.lda, b, stride,
             strip.sums + column, s.padded, true);
       else
-        run_micro(s.pairs, rows - i, int(nv), strip.to - strip.from, strip.left.at, b, stride, strip.sums + column,
-            s.padded, true);
+        run_micro(s.pairs, rows - i, int(nv), strip.to - strip.from, strip.left.at, b, stride,
+            strip.sums + column, s.padded, true);
     }
   }
 }

@@ -161,8 +161,8 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
         if (is_end) prefetch_rows(g, r.m0 + i, rows, column);
         const bool add = block > 0 || !r.is_first;
         if (r.a)
-          run_micro(pairs, rows, nv, to - from, r.a + (i - r.first) * count + from * MR, b + from * width, width,
-              strip, NR, add);
+          run_micro(pairs, rows, nv, to - from, r.a + (i - r.first) * count + from * MR, b + from * width,
+              width, strip, NR, add);
         else
           run_in_place(g.pair[0], r.m0 + i, r.span.first + from, nv, to - from, b + from * width, strip, add);
         if (!is_end) continue;

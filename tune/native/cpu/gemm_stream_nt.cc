@@ -145,8 +145,7 @@ void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n,
     for (int64_t i = 0; i < rows; i += MR)
       run_tiles(rows - i, nv, n,
           {a.row(row0 + i) + from * MR, kTileWords, MR * kTileWords, kTileRows * kTileWords},
-          {b.words, b.word, b.group}, sums + i * NR, NR, from > 0,
-          [&] {
+          {b.words, b.word, b.group}, sums + i * NR, NR, from > 0, [&] {
             for (int64_t word = 0; word < kTileWords; word += kStepWords) ahead.step();
           });
     return;
@@ -230,8 +229,8 @@ Left left_tiles(const Call& call, const Gemm& g) {
   const int64_t stride = words_of(g);
   uint32_t* to = static_cast<uint32_t*>(shared_scratch(call.scratch, kGemmA, a_bytes(g)));
   parallel_spans(call, g.m, 4 * MR, [&](int64_t first, int64_t last, int) {
-    pack_strips(Words::pairs, g.pair[0].a, first, last - first, 0, g.pair[0].k, to + first * stride,
-        stride * MR);
+    pack_strips(
+        Words::pairs, g.pair[0].a, first, last - first, 0, g.pair[0].k, to + first * stride, stride * MR);
   });
   return {to, stride};
 }
@@ -254,8 +253,8 @@ Left left_of(const Call& call, const Gemm& g) {
 }  // namespace
 
 bool streams_nt(const Gemm& g) {
-  return (g.m <= kStreamNtRows || (has_vnni(g) && (in_place(g) || kHasTiles))) && g.pair[1].k == 0 && !g.is_scaled &&
-         !g.is_transposed && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row;
+  return (g.m <= kStreamNtRows || (has_vnni(g) && (in_place(g) || kHasTiles))) && g.pair[1].k == 0 &&
+         !g.is_scaled && !g.is_transposed && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row;
 }
 
 void gemm_stream_nt_scratch(const Gemm& g, ScratchSizes& sizes) {
@@ -280,8 +279,8 @@ void gemm_stream_nt(const Call& call, const Gemm& g) {
     for (int64_t row0 = 0; row0 < g.m; row0 += kRowBlock) {
       const int64_t rows = min64(kRowBlock, g.m - row0),
                     strips = has_tiles(g) ? ceil_div(rows, int64_t(MR)) : strips_of(rows),
-                    steps = transposed ? ceil_div(words_of(g), VL)
-                                       : ceil_div(words_of(g), kStepWords) * strips;
+                    steps =
+                        transposed ? ceil_div(words_of(g), VL) : ceil_div(words_of(g), kStepWords) * strips;
       for (int64_t column = task * per_task; column < end; column += unit) {
         const int64_t columns = min64(unit, end - column), next = column + columns;
         const Ahead ahead(stored, next, min64(unit, end - next), steps);

@@ -86,8 +86,7 @@ inline void run_micro(bool pairs, int64_t rows, int nv, int64_t n, const uint32_
 inline void run_micro_in_place(int nv, int64_t n, const uint32_t* a, int64_t lda, const uint32_t* b,
     int64_t stride, float* c, int64_t ldc, bool add) {
 #if defined(__AMX_BF16__)
-  return run_tiles(
-      MR, nv, n, {a, lda, kTileWords, kTileRows * lda}, {b, stride, VL}, c, ldc, add, [] {});
+  return run_tiles(MR, nv, n, {a, lda, kTileWords, kTileRows * lda}, {b, stride, VL}, c, ldc, add, [] {});
 #else
   if (nv == 3) return micro<kHasBf16Dot, 3, 0>(n, a, lda, b, stride, c, ldc, add);
   if (nv == 2) return micro<kHasBf16Dot, 2, 0>(n, a, lda, b, stride, c, ldc, add);

@@ -13,8 +13,8 @@ inline uint32_t* tile_row(uint32_t* strips, int64_t stride, int64_t row, int64_t
 }
 
 // Rows lie along k in memory: a copy, or a decoding, of each.
-inline void pack_tiles_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k,
-    uint32_t* strips, int64_t stride) {
+inline void pack_tiles_along(
+    const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* strips, int64_t stride) {
   const int64_t n = word_count(Words::pairs, k);
   const bool lies = s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none;
   alignas(64) uint32_t scratch[kDecodeSpan + 16];
@@ -35,8 +35,8 @@ inline void pack_tiles_along(const Stored& s, int64_t row0, int64_t rows, int64_
 }
 
 // k runs down the stored rows: squares of 16 words by 16 rows are transposed in registers.
-inline void pack_tiles_across(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k,
-    uint32_t* strips, int64_t stride) {
+inline void pack_tiles_across(
+    const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* strips, int64_t stride) {
   const int64_t n = word_count(Words::pairs, k);
   alignas(64) uint32_t words[kTileWords * kTileRows];
   for (int64_t row = 0; row < ceil_div(rows, MR) * MR; row += kTileRows) {

@@ -170,8 +170,8 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
     if (in != scratch + i * p.width) std::memcpy(scratch + i * p.width, in, size_t(p.width) * 4);
     start_row(p, call.in[paged_attention_in::sinks], kv, i, most[i], total[i]);
   }
-  pack<kRegisterRows>(
-      p.words, {plain(scratch, Dtype::f32, p.width), true}, 0, queries, 0, p.width, left, p.width_words * kRegisterRows);
+  pack<kRegisterRows>(p.words, {plain(scratch, Dtype::f32, p.width), true}, 0, queries, 0, p.width, left,
+      p.width_words * kRegisterRows);
   std::memset(sums, 0, size_t(kQueries * p.padded) * 4);
 
   const Tensor &k = *call.in[paged_attention_in::k], &v = *call.in[paged_attention_in::v];
@@ -182,18 +182,18 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
     for (int64_t panel = 0; panel * NR < count; panel++)
       for (int64_t i = 0; i < queries; i += kRegisterRows)
         run_registers(p.pairs(), int(ceil_div(min64(NR, count - panel * NR), VL)),
-            full_words(p.words, p.width),
-            left + i * p.width_words, keys + panel * NR * p.width_words, NR, grid + i * BC + panel * NR, BC,
-            false);
+            full_words(p.words, p.width), left + i * p.width_words, keys + panel * NR * p.width_words, NR,
+            grid + i * BC + panel * NR, BC, false);
     for (int64_t i = 0; i < queries; i++)
       weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count, most[i],
           total[i], sums + i * p.padded);
-    pack<kRegisterRows>(p.words, {plain(grid, Dtype::f32, BC), true}, 0, queries, 0, count, weights, n * kRegisterRows);
+    pack<kRegisterRows>(
+        p.words, {plain(grid, Dtype::f32, BC), true}, 0, queries, 0, count, weights, n * kRegisterRows);
     for (int64_t i = 0; i < queries; i += kRegisterRows)
       for (int64_t column = 0; column < p.width; column += NR) {
         const int64_t nv = min64(kVectors, ceil_div(p.width - column, VL));
-        run_registers(p.pairs(), int(nv), full_words(p.words, count), weights + i * n, values + column * n, nv * VL,
-            sums + i * p.padded + column, p.padded, true);
+        run_registers(p.pairs(), int(nv), full_words(p.words, count), weights + i * n, values + column * n,
+            nv * VL, sums + i * p.padded + column, p.padded, true);
       }
   }
   finish(p, *call.out[paged_attention_out::y], rows, kv, total, sums);

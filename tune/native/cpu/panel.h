@@ -53,7 +53,8 @@ inline void multiply_panel(
       const int64_t n = min64(kPanelStretch, count - from), k0 = from * per;
       pack_stretch(words, pair.b, column, columns, k0, min64(pair.k - k0, n * per), b);
       for (int64_t i = 0; i < a.rows; i += MR)
-        run_micro(pairs, a.rows - i, nv, n, a.words[p] + i * count + from * MR, b, nv * VL, sums + i * NR, NR, add);
+        run_micro(
+            pairs, a.rows - i, nv, n, a.words[p] + i * count + from * MR, b, nv * VL, sums + i * NR, NR, add);
     }
     if (p == 0 && g.is_scaled)
       for (int64_t i = 0; i < padded_rows(a.rows) * NR; i += VL) store(sums + i, load(sums + i) * g.scale);

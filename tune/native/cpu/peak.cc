@@ -80,9 +80,8 @@ double peak(Arithmetic arithmetic) {
   constexpr int kSums = kRegisterRows == 8 ? 24 : 12;
   const int64_t n = 400000;
   volatile float sink = 0;
-  return fastest(double(n) * kSums * VL * (pairs ? 4 : 2), [&] {
-    sink = sink + (pairs ? spin<kHasBf16Dot>(n, 0x3c003c00) : spin<false>(n, 0x3c000000));
-  });
+  return fastest(double(n) * kSums * VL * (pairs ? 4 : 2),
+      [&] { sink = sink + (pairs ? spin<kHasBf16Dot>(n, 0x3c003c00) : spin<false>(n, 0x3c000000)); });
 }
 
 }  // namespace cairn::CAIRN_ISA

@@ -138,9 +138,26 @@ function listUnits(isas: readonly Isa[], objects: string): Unit[] {
   ]
 }
 
+/** Instruction sets without the optional ones that the compiler does not know. */
+async function knownIsas(compiler: Compiler, isas: readonly Isa[], work: string): Promise<Isa[]> {
+  const empty = join(work, 'empty.cc')
+  writeFileSync(empty, '')
+  const known: Isa[] = []
+  for (const isa of isas) {
+    const isKnown =
+      !isa.isOptional ||
+      (await runCompiler(compiler, [...isa.flags, '-c', empty, '-o', join(work, 'empty.o')]).then(
+        () => true,
+        () => false, // What else is wrong with a compiler shows in the next files.
+      ))
+    if (isKnown) known.push(isa)
+  }
+  return known
+}
+
 async function compile(
   compiler: Compiler,
-  isas: readonly Isa[],
+  wanted: readonly Isa[],
   addon: string,
   log: (line: string) => void,
 ): Promise<void> {
@@ -151,6 +168,7 @@ async function compile(
     const includes = ['core', 'generated']
       .map(folder => `-I${join(root, folder)}`)
       .concat(`-I${join(headers, 'include')}`)
+    const isas = await knownIsas(compiler, wanted, work)
     const units = listUnits(isas, work)
     log(
       `Building the kernels with ${compiler.version}: ${units.length} files for ` +

@@ -3,7 +3,12 @@
  * addon loads, never at build time.
  */
 
-export type Isa = { name: string; flags: readonly string[] }
+export type Isa = {
+  name: string
+  flags: readonly string[]
+  /** Left out where the compiler does not know its flags. */
+  isOptional?: boolean
+}
 
 const avx2 = ['-mavx2', '-mfma', '-mf16c', '-mbmi', '-mbmi2', '-mlzcnt', '-mpopcnt']
 const avx512 = [...avx2, '-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', '-mprefer-vector-width=512']
@@ -15,9 +20,9 @@ const byArchitecture: Partial<Record<NodeJS.Architecture, readonly Isa[]>> = {
     { name: 'avx2', flags: avx2 },
     { name: 'avx512', flags: avx512 },
     { name: 'avx512bf16', flags: avx512bf16 },
-    // Only Linux hands out the tile registers.
+    // Only Linux hands out the tile registers; g++ knows them from version 11 on.
     ...(process.platform === 'linux'
-      ? [{ name: 'amx', flags: [...avx512bf16, '-mamx-tile', '-mamx-bf16'] }]
+      ? [{ name: 'amx', flags: [...avx512bf16, '-mamx-tile', '-mamx-bf16'], isOptional: true }]
       : []),
   ],
   // 64-bit ARM always has NEON, so its portable kernels are the NEON ones.

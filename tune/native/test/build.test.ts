@@ -52,6 +52,18 @@ test('a failed compilation shows what the compiler said and leaves nothing finis
   ).toEqual([])
 })
 
+test('an instruction set that the compiler does not know is left out, and the rest is built', async () => {
+  const refusing = fakeCompiler(`case "$*" in *-mamx-tile*) exit 1;; esac; ${writesItsOutput}`)
+  const said: string[] = []
+  const addon = await buildAddon({
+    cacheDir: join(folder, 'cache'),
+    compiler: refusing,
+    log: line => said.push(line),
+  })
+  expect(readFileSync(addon, 'utf8')).toBe('')
+  expect(said.join()).not.toContain('amx')
+})
+
 test('of two builders at once one compiles, the other says that it waits, and later calls find the result', async () => {
   const compiler = fakeCompiler(`sleep 0.1; ${writesItsOutput}`)
   await buildAddon({ cacheDir: join(folder, 'alone'), compiler })

@@ -1,15 +1,18 @@
 /**
  * The server's engine beside llama.cpp: same weights in bf16, same threads, same prompts, as many tokens,
  * greedy, both warm, alternately in one run; medians of the rounds and of their ratios. Arguments: MODEL GGUF
- * DIRECTORY, the last with node-llama-cpp in its node_modules; --threads N, --prompt N, --answer N,
+ * PEER, the last a directory with node-llama-cpp in its node_modules, or llama.cpp's own
+ * `llama-batched-bench`, which has no figures of processor time and of tokens; --threads N, --prompt N, --answer N,
  * --sequences 1,8,50, --rounds N, --flash (llama.cpp's flash attention), --json.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { loadServedModel } from '@cairn-tune/serve/served-model'
+import { runBatchedBench } from './batched-bench.ts'
 import { measure, median, promptsOf, type Speed } from './measure.ts'
 
 const { values, positionals } = parseArgs({
@@ -24,19 +27,45 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const [directory, gguf, install] = positionals
-if (!directory || !gguf || !install)
-  throw new Error('usage: against-llama.ts MODEL MODEL.gguf DIRECTORY_WITH_NODE_LLAMA_CPP')
+const [directory, gguf, peer] = positionals
+if (!directory || !gguf || !peer)
+  throw new Error(
+    'usage: against-llama.ts MODEL MODEL.gguf DIRECTORY_WITH_NODE_LLAMA_CPP|LLAMA_BATCHED_BENCH',
+  )
 const [threads, answerLength, rounds] = [Number(values.threads), Number(values.answer), Number(values.rounds)]
 
-const child = fork(fileURLToPath(new URL('llama-cpp.mjs', import.meta.url)), [
-  install,
-  gguf,
-  values.threads,
-  values.prompt,
-  values.answer,
-  values.flash ? 'flash' : 'plain',
-])
+type Peer = { ask(prompts: readonly (readonly number[])[]): Promise<Speed>; close(): void }
+
+/** llama.cpp in a process of its own that stays, through its Node binding. */
+async function startBinding(install: string, gguf: string): Promise<Peer> {
+  const child = fork(fileURLToPath(new URL('llama-cpp.mjs', import.meta.url)), [
+    install,
+    gguf,
+    values.threads,
+    values.prompt,
+    values.answer,
+    values.flash ? 'flash' : 'plain',
+  ])
+  await once(child, 'message')
+  return {
+    async ask(prompts) {
+      const reply = once(child, 'message')
+      child.send(prompts)
+      const [speed] = (await reply) as [Speed]
+      return speed
+    },
+    close: () => void child.kill(),
+  }
+}
+
+const shape = { threads, prompt: Number(values.prompt), answer: answerLength, flash: values.flash }
+const isProgram = statSync(peer).isFile()
+const llama: Peer = isProgram
+  ? {
+      ask: prompts => runBatchedBench({ program: peer, gguf, ...shape }, prompts.length),
+      close: () => undefined,
+    }
+  : await startBinding(peer, gguf)
 const model = await loadServedModel({
   model: directory,
   servedModelNames: ['base'],
@@ -47,15 +76,6 @@ const model = await loadServedModel({
   threads,
   log: line => console.error(line),
 })
-await once(child, 'message')
-
-async function ask(prompts: readonly (readonly number[])[]): Promise<Speed> {
-  const reply = once(child, 'message')
-  child.send(prompts)
-  const [speed] = (await reply) as [Speed]
-  return speed
-}
-
 type Pair = { ours: Speed; theirs: Speed }
 const counts = values.sequences.split(',').map(Number)
 const pairs = new Map<number, Pair[]>(counts.map(count => [count, []]))
@@ -64,14 +84,16 @@ for (let round = 0; round <= rounds; round++) {
   for (const count of counts) {
     const prompts = promptsOf(count, Number(values.prompt))
     const ours = await measure(model, prompts, answerLength)
-    const theirs = await ask(prompts)
+    const theirs = await llama.ask(prompts)
     if (round > 0) pairs.get(count)?.push({ ours, theirs })
   }
 }
-child.kill()
+llama.close()
 await model.close()
 
-const KINDS = ['prefill', 'decode', 'prefillCpu', 'decodeCpu'] as const
+const KINDS = isProgram
+  ? (['prefill', 'decode'] as const)
+  : (['prefill', 'decode', 'prefillCpu', 'decodeCpu'] as const)
 const rows = counts.flatMap(count =>
   KINDS.map(kind => {
     const all = pairs.get(count) ?? []
@@ -114,8 +136,9 @@ if (values.json) {
     decodeCpu: 'decode, tok a CPU second',
   }
   console.log(
-    `${threads} threads, prompts of ${values.prompt}, answers of ${answerLength}, ${rounds} rounds; ` +
-      `first tokens alike: ${agreed} of ${counts.reduce((a, b) => a + b, 0)}\n\n| sequences | | here | ` +
+    `${threads} threads, prompts of ${values.prompt}, answers of ${answerLength}, ${rounds} rounds` +
+      (isProgram ? '' : `; first tokens alike: ${agreed} of ${counts.reduce((a, b) => a + b, 0)}`) +
+      `\n\n| sequences | | here | ` +
       `llama.cpp | ratio |\n|---|---|---|---|---|`,
   )
   for (const { sequences, kind, ours = NaN, theirs = NaN, ratio } of rows)

@@ -49,6 +49,13 @@ const form = forms.of({
 const loose = forms.of({ kind: 'regex', startsInThought: false, pattern: '("[^"]*" ){1000,}' })
 console.log(`forms ready in ${Math.round(performance.now() - start)} ms`)
 
+/** The mean, and how far from it the true one may lie in 95 of 100 such samples, as of the normal law. */
+function interval(sample: readonly number[]): { mean: number; margin: number } {
+  const mean = sample.reduce((sum, one) => sum + one, 0) / sample.length
+  const squares = sample.reduce((sum, one) => sum + (one - mean) ** 2, 0)
+  return { mean, margin: 1.96 * Math.sqrt(squares / (sample.length - 1) / sample.length) }
+}
+
 const prompts = promptsOf(Number(values.sequences), 16)
 const speed = async (of: Form | undefined) => await measure(model, prompts, Number(values.answer), of)
 for (const [name, one] of [
@@ -64,6 +71,11 @@ for (const [name, one] of [
     cpuPairs.push(free.decodeCpu / formed.decodeCpu - 1)
     console.log(`${name}: free ${free.decode.toFixed(1)}, formed ${formed.decode.toFixed(1)} tokens/s`)
   }
+  const { mean, margin } = interval(pairs)
+  console.log(
+    `${name}: ${(100 * mean).toFixed(1)} ± ${(100 * margin).toFixed(1)} % more time a token ` +
+      '(mean, 95 % of chance)',
+  )
   console.log(
     `${name}: ${(100 * median(pairs)).toFixed(1)} % more time a token, ` +
       `${(100 * median(cpuPairs)).toFixed(1)} % more of the processors (medians of ${pairs.length} pairs)`,

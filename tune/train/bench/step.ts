@@ -3,7 +3,7 @@
  * arithmetic against the register peak, which is measured around each step, and the share of each op. Over
  * the wall clock, and over the processor time that the threads had, which tells nearly the same on a machine
  * that does other work too; figures are the best of the repeats. Arguments: threads (1), tokens (2048),
- * repeats (4), layers (4), recipes (all).
+ * repeats (4), layers (4), recipes (all), instruction set (the fastest).
  */
 import { createEngine, type Engine } from '@cairn-tune/native'
 import type { OpName } from '@cairn-tune/ops'
@@ -48,7 +48,8 @@ async function measure(engine: Engine, step: LoraStep, best: Best): Promise<void
 const [threads = 1, tokens = 2048, repeats = 4, layers = 4] = process.argv.slice(2, 6).map(Number)
 const recipes = RECIPES.filter(recipe => (process.argv[6] ?? RECIPES.join(',')).split(',').includes(recipe))
 
-using engine = await createEngine({ threads, log: line => console.log(line) })
+const isa = process.argv[7]
+using engine = await createEngine({ threads, ...(isa && { isa }), log: line => console.log(line) })
 const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(0)
 const bf16 = await prepareLoraStep(engine, { recipe: 'bf16', tokens, layers })
 const results = new Map<Recipe, Best>()
