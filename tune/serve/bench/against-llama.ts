@@ -2,8 +2,8 @@
  * The server's engine beside llama.cpp: same weights in bf16, same threads, same prompts, as many tokens,
  * greedy, both warm, alternately in one run; medians of the rounds and of their ratios. Arguments: MODEL GGUF
  * PEER, the last a directory with node-llama-cpp in its node_modules, or llama.cpp's own
- * `llama-batched-bench`, which has no figures of processor time and of tokens; --threads N, --prompt N, --answer N,
- * --sequences 1,8,50, --rounds N, --flash (llama.cpp's flash attention), --json.
+ * `llama-batched-bench`, which has no figures of processor time and of tokens; --threads N, --prompt N,
+ * --answer N, --sequences 1,8,50, --rounds N, --flash (llama.cpp's flash attention), --json.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
