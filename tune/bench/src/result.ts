@@ -70,3 +70,6 @@ export const resultSchema = z.object({
 })
 
 export type BenchmarkResult = z.infer<typeof resultSchema>
+
+/** Whether the base's weights came from the disk, layer by layer. */
+export const isStreamed = ({ config }: BenchmarkResult): boolean => config['offload'] === 'disk'

@@ -25,7 +25,7 @@ import {
   resolveRepo,
   writeTextAtomically,
 } from '@cairn-tune/weights'
-import { RESULT_FILE, SAMPLES, resultSchema, type BenchmarkResult } from './result.ts'
+import { RESULT_FILE, SAMPLES, isStreamed, resultSchema, type BenchmarkResult } from './result.ts'
 
 /** The spec's table; nothing here can be chosen. */
 export const FIXED = {
@@ -55,6 +55,7 @@ export type SftOptions = {
   skipFirst?: number | undefined
   skipLast?: number | undefined
   memory?: string | undefined
+  offload?: string | undefined
   threads?: number | undefined
   signal?: AbortSignal | undefined
   onNote?: (line: string) => void
@@ -108,7 +109,7 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
 }
 
 function flagsOf(
-  { model, recipe, samples, maxSteps, matmul, skipFirst, skipLast, memory, threads }: SftOptions,
+  { model, recipe, samples, maxSteps, matmul, skipFirst, skipLast, memory, offload, threads }: SftOptions,
   dataset: string,
   directory: string,
 ): string[] {
@@ -126,6 +127,7 @@ function flagsOf(
     skip_quant_first_layers: skipFirst,
     skip_quant_last_layers: skipLast,
     memory_limit: memory,
+    offload,
     threads,
   }
   return Object.entries(settings).flatMap(([key, value]) =>
@@ -194,17 +196,8 @@ function describe({ config, startedAt, outcome, run }: Described): BenchmarkResu
 }
 
 /** `Qwen/Qwen3-0.6B  BF16  0.3k tokens/s …`: what the benchmark prints. */
-export function resultRow({
-  model,
-  recipe,
-  matmul,
-  dataset,
-  samples,
-  is_short: isShort,
-  threads,
-  config,
-  outcome,
-}: BenchmarkResult): string {
+export function resultRow(result: BenchmarkResult): string {
+  const { model, recipe, matmul, dataset, samples, is_short: isShort, threads, config, outcome } = result
   const column = Object.entries(RECIPE_TABLE).find(([name]) => name === recipe)?.[1].column ?? recipe
   const skipped = [
     ['first', config['skip_quant_first_layers']],
@@ -231,7 +224,7 @@ export function resultRow({
   } = outcome
   const thousands = (rate: number) => `${(rate / 1000).toFixed(rate < 10_000 ? 3 : 1)}k`
   return (
-    `${name}  ${thousands(tps)} tokens/s  (p50 ${thousands(p50)}, without padding ` +
+    `${name}  ${thousands(tps)} tokens/s${isStreamed(result) ? ' streamed' : ''}  (p50 ${thousands(p50)}, without padding ` +
     `${thousands(real)}, trained ${thousands(trained)}; ${steps} steps, loss ${loss.toFixed(4)}, peak ` +
     `${bytesText(peak)}; ${where})`
   )

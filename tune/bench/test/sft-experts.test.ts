@@ -51,7 +51,11 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-const cell = async (model: string, recipe: 'bf16' | 'fp8' | 'qbnb' | 'qfp4', memory?: string) => {
+const cell = async (
+  model: string,
+  recipe: 'bf16' | 'fp8' | 'qbnb' | 'qfp4',
+  { memory, offload }: { memory?: string; offload?: string } = {},
+) => {
   const { result } = await benchmarkSft({
     model: join(directory, model),
     recipe,
@@ -61,6 +65,7 @@ const cell = async (model: string, recipe: 'bf16' | 'fp8' | 'qbnb' | 'qfp4', mem
     maxSteps: 1,
     threads: 1,
     memory,
+    offload,
   })
   if (!result) throw new Error('no result')
   return { status: result.outcome.status, row: resultRow(result) }
@@ -78,8 +83,14 @@ test.each(['bf16', 'fp8', 'qbnb'] as const)(
 test.each(['gpt-oss', 'qwen3-moe'])(
   '%s: what does not fit is OOM by the estimate, before it runs',
   async model => {
-    const { status, row } = await cell(model, 'qfp4', '100MiB')
+    const { status, row } = await cell(model, 'qfp4', { memory: '100MiB' })
     expect(status).toBe('oom')
     expect(row).toMatch(/ {2}OOM {2}needs .* of 100 MiB/)
   },
 )
+
+test.each(['gpt-oss', 'qwen3-moe'])('%s: a run whose base came from the disk says so', async model => {
+  const { status, row } = await cell(model, 'qfp4', { offload: 'disk' })
+  expect(status).toBe('ok')
+  expect(row).toMatch(/k tokens\/s streamed {2}\(p50/)
+})

@@ -1,5 +1,5 @@
 /** A golden model as a training program: its loss, hidden states and the gradient of all that is trained. */
-import { countElements, dequantize, quantize, type Shape } from '@cairn-tune/ops'
+import { countElements, dequantize, quantize, type Dtype, type Shape } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
 import {
   ONE,
@@ -30,9 +30,13 @@ export type GoldenModel = {
   tensors: Map<string, Float32Array>
   /**
    * Outputs by name in f32: `hidden`, `losses`, `<trained tensor>.grad`. Another config is tried on the same
-   * weights.
+   * weights, and `storedAs` stores some in fewer bits.
    */
-  run: (hasLora: boolean, config?: ModelConfig) => Promise<Map<string, Float32Array>>
+  run: (
+    hasLora: boolean,
+    config?: ModelConfig,
+    storedAs?: (name: string) => Dtype | undefined,
+  ) => Promise<Map<string, Float32Array>>
   /**
    * Weights that the forward pass asks for and the file does not have, or of another size; and the other way
    * round.
@@ -55,11 +59,15 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
     sums: [],
   })
 
-  function record(config: ModelConfig, hasLora: boolean): Program {
+  function record(
+    config: ModelConfig,
+    hasLora: boolean,
+    storedAs: (name: string) => Dtype | undefined,
+  ): Program {
     const g = createRecorder()
     const known = new Map<string, Tensor>()
     const weights = (name: string, shape: Shape) => {
-      const tensor = known.get(name) ?? g.input(name, 'f32', shape)
+      const tensor = known.get(name) ?? g.input(name, storedAs(name) ?? 'f32', shape)
       known.set(name, tensor)
       return tensor
     }
@@ -98,7 +106,7 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
   return {
     config: golden.config,
     tensors,
-    async run(hasLora, config = golden.config) {
+    async run(hasLora, config = golden.config, storedAs = () => undefined) {
       const data: Record<string, ArrayLike<number>> = {
         random: golden.random ?? [],
         counted: golden.ids.map(() => 1),
@@ -109,7 +117,7 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
         positions: packedPositions(cuSeqlens),
         ...ropeTables(config, longest),
       }
-      const program = record(config, hasLora)
+      const program = record(config, hasLora, storedAs)
       const prepared = prepare(engine, program, planMemory(program))
       const buffers: Record<string, Uint8Array> = Object.fromEntries(
         prepared.bindings.map(name => [name, new Uint8Array(prepared.bytesOf(name))]),

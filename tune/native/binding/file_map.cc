@@ -3,6 +3,7 @@
 #include "file_map.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -20,6 +21,22 @@ namespace {
   throw std::runtime_error(path + ": " + what + ": " + std::strerror(errno));
 }
 
+// Maps an open file, which is closed, and hands the mapping to JavaScript.
+napi_value map_open(napi_env env, const std::string& path, int file, size_t bytes, int kind) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind, file, 0);
+  const int error = errno;
+  close(file);
+  if (data == MAP_FAILED) {
+    errno = error;
+    fail(path, "cannot be mapped");
+  }
+  auto release = [](napi_env, void* mapped, void* size) { munmap(mapped, reinterpret_cast<size_t>(size)); };
+  napi_value buffer;
+  check(env,
+      napi_create_external_arraybuffer(env, data, bytes, release, reinterpret_cast<void*>(bytes), &buffer));
+  return buffer;
+}
+
 // mapFile(path): private pages, so that a write from JavaScript changes a copy and never the file.
 napi_value map_file(napi_env env, napi_callback_info info) {
   Args<1> args(env, info);
@@ -34,18 +51,32 @@ napi_value map_file(napi_env env, napi_callback_info info) {
     fail(path, "cannot be mapped");
   }
   const size_t bytes = size_t(status.st_size);
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-  const int error = errno;
-  close(file);
-  if (data == MAP_FAILED) {
+  return map_open(env, path, file, bytes, MAP_PRIVATE);
+}
+
+// mapSpool(directory, bytes): a file without a name, gone with its last view or with the process, and written
+// to by whoever writes to the view. Its room on the disk is taken at once: none could be asked for later, when
+// a page that finds no room ends the process.
+napi_value map_spool(napi_env env, napi_callback_info info) {
+  Args<2> args(env, info);
+  const std::string directory = string_of(env, args.value[0]);
+  const size_t bytes = size_t(number_of(env, args.value[1]));
+  std::string path = directory + "/.base-XXXXXX";
+  const int file = mkostemp(path.data(), O_CLOEXEC);
+  if (file < 0) fail(directory, "no file can be made in it");
+  unlink(path.c_str());
+#ifdef __linux__
+  errno = posix_fallocate(file, 0, off_t(bytes));
+#else
+  errno = ftruncate(file, off_t(bytes)) == 0 ? 0 : errno;
+#endif
+  if (errno != 0) {
+    const int error = errno;
+    close(file);
     errno = error;
-    fail(path, "cannot be mapped");
+    fail(directory, ("has no room for " + std::to_string(bytes) + " bytes of weights").c_str());
   }
-  auto release = [](napi_env, void* mapped, void* size) { munmap(mapped, reinterpret_cast<size_t>(size)); };
-  napi_value buffer;
-  check(env,
-      napi_create_external_arraybuffer(env, data, bytes, release, reinterpret_cast<void*>(bytes), &buffer));
-  return buffer;
+  return map_open(env, directory, file, bytes, MAP_SHARED);
 }
 
 // forgetPages(view): the whole pages inside leave this process; the next read brings them back from the file.
@@ -63,6 +94,7 @@ napi_value forget_pages(napi_env env, napi_callback_info info) {
 
 void export_file_map(napi_env env, napi_value exports) {
   export_function<map_file>(env, exports, "mapFile");
+  export_function<map_spool>(env, exports, "mapSpool");
   export_function<forget_pages>(env, exports, "forgetPages");
 }
 

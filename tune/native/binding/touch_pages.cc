@@ -1,8 +1,12 @@
 // Memory that the system gives by the page when it is first touched, touched ahead of those who would wait
-// for it.
+// for it: new memory, and the pages of a file that a layer will read next.
 #include "touch_pages.h"
 
+#include <cstdint>
 #include <memory>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "napi.h"
 
@@ -15,14 +19,30 @@ constexpr size_t kPage = 4096;
 
 struct Touching {
   Span<char> bytes;
+  bool reads;
   napi_ref view = nullptr;
   napi_ref callback = nullptr;
   napi_async_work work = nullptr;
 };
 
+// Reads the pages of a file in, all of them that the bytes are on.
+void read_pages(Span<char> bytes) {
+  const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), start = reinterpret_cast<uintptr_t>(bytes.data);
+  const uintptr_t first = start / page * page, last = (start + bytes.count + page - 1) / page * page;
+  if (first == last) return;
+#ifdef MADV_POPULATE_READ
+  if (madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_READ) == 0) return;
+#endif
+  // Before Linux 5.14: asked for ahead as one, then touched.
+  madvise(reinterpret_cast<void*>(first), last - first, MADV_WILLNEED);
+  for (size_t at = 0; at < bytes.count; at += kPage) (void)*static_cast<volatile char*>(bytes.data + at);
+}
+
 // On one of Node's own threads. An atomic change of nothing: a kernel may be writing beside it by now.
 void touch(napi_env, void* data) {
-  const Span<char> bytes = static_cast<Touching*>(data)->bytes;
+  const auto& touching = *static_cast<Touching*>(data);
+  const Span<char> bytes = touching.bytes;
+  if (touching.reads) return read_pages(bytes);
   for (size_t at = 0; at < bytes.count; at += kPage) __atomic_fetch_or(bytes.data + at, 0, __ATOMIC_RELAXED);
 }
 
@@ -37,11 +57,11 @@ void touched(napi_env env, napi_status, void* data) {
   napi_call_function(env, undefined, callback, 0, nullptr, nullptr);
 }
 
-// touchPages(view, done)
-napi_value touch_pages(napi_env env, napi_callback_info info) {
+napi_value start(napi_env env, napi_callback_info info, bool reads) {
   Args<2> args(env, info);
   auto touching = std::make_unique<Touching>();
   touching->bytes = bytes_of(env, args.value[0]);
+  touching->reads = reads;
   check(env, napi_create_reference(env, args.value[0], 1, &touching->view));
   check(env, napi_create_reference(env, args.value[1], 1, &touching->callback));
   check(env, napi_create_async_work(env, nullptr, make_string(env, "cairn touch"), touch, touched,
@@ -51,10 +71,17 @@ napi_value touch_pages(napi_env env, napi_callback_info info) {
   return make_undefined(env);
 }
 
+// touchPages(view, done)
+napi_value touch_pages(napi_env env, napi_callback_info info) { return start(env, info, false); }
+
+// readPages(view, done)
+napi_value read_file_pages(napi_env env, napi_callback_info info) { return start(env, info, true); }
+
 }  // namespace
 
 void export_touch_pages(napi_env env, napi_value exports) {
   export_function<touch_pages>(env, exports, "touchPages");
+  export_function<read_file_pages>(env, exports, "readPages");
 }
 
 }  // namespace cairn::binding

@@ -37,6 +37,12 @@ export type Engine = {
    * that memory itself, and not a copy.
    */
   adopt(host: ArrayBufferView): DeviceBuffer
+  /** `adopt` of a mapped file, whose pages may come and go: only such are for `readIn` and `letGo`. */
+  adoptFile(file: Uint8Array): DeviceBuffer
+  /** Reads the pages of a buffer of a file in, beside what runs. */
+  readIn(buffer: DeviceBuffer): Promise<void>
+  /** Gives them back; whoever reads them next has them read in again. No run may be writing them. */
+  letGo(buffer: DeviceBuffer): void
   /**
    * Puts host memory into a buffer from byte `at` on, or lets the caller write there: it is handed the memory
    * and must not keep it. No run may be using that part.
@@ -95,6 +101,8 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
 
 /** The memory behind each buffer, which lives as long as the buffer does. */
 const memories = new WeakMap<DeviceBuffer, Uint8Array>()
+/** Those that are of files. */
+const ofFiles = new WeakSet<DeviceBuffer>()
 
 function bufferOf(memory: Uint8Array): DeviceBuffer {
   const buffer = Object.freeze({ byteLength: memory.byteLength }) as DeviceBuffer
@@ -106,6 +114,12 @@ function memoryOf(buffer: DeviceBuffer): Uint8Array {
   const memory = memories.get(buffer)
   if (!memory) throw new TypeError('a buffer must come from allocate or adopt of an engine')
   return memory
+}
+
+/** Any other memory would lose what is in it with its pages. */
+function fileOf(buffer: DeviceBuffer): Uint8Array {
+  if (!ofFiles.has(buffer)) throw new TypeError('a buffer whose pages come and go must be of adoptFile')
+  return memoryOf(buffer)
 }
 
 /** Starts an engine: a thread that walks programs and a pool that computes. */
@@ -155,6 +169,13 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     compile: ({ code, attrs, places }) => addon.compile(code, attrs, places),
     allocate: bytes => bufferOf(new Uint8Array(addon.allocate(bytes))),
     adopt: host => bufferOf(bytesOf(host)),
+    adoptFile(file) {
+      const buffer = bufferOf(file)
+      ofFiles.add(buffer)
+      return buffer
+    },
+    readIn: buffer => new Promise(resolve => addon.readPages(fileOf(buffer), resolve)),
+    letGo: buffer => addon.forgetPages(fileOf(buffer)),
     write(buffer, source, at = 0) {
       const memory = memoryOf(buffer).subarray(at)
       if (typeof source === 'function') source(memory)

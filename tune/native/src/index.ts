@@ -8,4 +8,4 @@
  */
 export * from './engine.ts'
 export { loadAddon, type Addon } from './load.ts'
-export { forgetPages, mapFile } from './file-map.ts'
+export { forgetPages, mapFile, mapSpool } from './file-map.ts'

@@ -19,12 +19,19 @@ export type Addon = {
    */
   mapFile(path: string): ArrayBuffer
   /**
+   * A file of so many bytes in a directory, without a name there: it goes with the last view or the process.
+   * What is written to the view is in the file. Throws where the disk has no room for it.
+   */
+  mapSpool(directory: string, bytes: number): ArrayBuffer
+  /**
    * Gives the whole pages inside a view of a mapped file back to the system; they are read again where they
    * are touched again.
    */
   forgetPages(view: Uint8Array): void
   /** Has the pages of a view made real off this thread, without changing what is in them. */
   touchPages(view: Uint8Array, done: () => void): void
+  /** Reads the pages of a view of a mapped file in, off this thread. */
+  readPages(view: Uint8Array, done: () => void): void
   createEngine(threads: number, isa: string): Handle<'engine'>
   closeEngine(engine: Handle<'engine'>): void
   /** Bytes that an engine's kernels keep beside the tensors. */

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { forgetPages, loadAddon, mapFile } from '@cairn-tune/native'
+import { createEngine, forgetPages, loadAddon, mapFile, mapSpool } from '@cairn-tune/native'
 
 // On a fresh clone the kernels are compiled first.
 await loadAddon()
@@ -26,6 +26,47 @@ test('writing to a mapped file changes memory and not the file', async () => {
   mapped[0] = 0x7a
   expect(new TextDecoder().decode(mapped)).toBe('zbc')
   expect(readFileSync(path, 'utf8')).toBe('abc')
+})
+
+test('a spool has no name, and keeps what was written to it when its pages are given back', async () => {
+  const spool = await mapSpool(directory, 3 * 4096)
+  expect(readdirSync(directory).filter(name => name.startsWith('.base'))).toEqual([])
+  spool.fill(7)
+  await forgetPages(spool)
+  expect(spool.every(byte => byte === 7)).toBe(true)
+})
+
+test('a spool that the disk has no room for is an error with its bytes, before anything is written', async () => {
+  await expect(mapSpool(directory, 2 ** 52)).rejects.toThrow(
+    /has no room for 4503599627370496 bytes of weights/,
+  )
+  await expect(mapSpool(join(directory, 'none'), 4096)).rejects.toThrow(/none: no file can be made in it/)
+})
+
+// Linux tells what is in memory.
+test('pages of an adopted file are read in and let go', async () => {
+  const path = join(directory, 'pages')
+  const bytes = Uint8Array.from({ length: 64 * 4096 }, (_, i) => i % 251)
+  writeFileSync(path, bytes)
+  using engine = await createEngine({ threads: 1 })
+  const file = engine.adoptFile(await mapFile(path))
+  /** KiB of the file that are in memory. */
+  const resident = () => {
+    const maps = readFileSync('/proc/self/smaps', 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
+    return Number(/^Rss: +(\d+)/m.exec(maps.find(map => map.includes(path)) ?? '')?.[1])
+  }
+  engine.letGo(file)
+  expect(resident()).toBe(0)
+  await engine.readIn(file)
+  expect(resident()).toBe(256)
+  engine.letGo(file)
+  expect(resident()).toBe(0)
+  expect(await engine.read(file)).toEqual(bytes)
+})
+
+test('pages of memory that is of no file are never let go', async () => {
+  using engine = await createEngine({ threads: 1 })
+  expect(() => engine.letGo(engine.allocate(8192))).toThrow('must be of adoptFile')
 })
 
 test('a file that is missing or empty is an error with its path', async () => {

@@ -4,6 +4,7 @@
  * tensor   a value of a program, by id                  step     one op of a program
  * block    a span of steps that may be recomputed       arena    the memory of all tensors but bound ones
  * plan     offsets in the arena, found before a run     oracle   the same program in float64
+ * stage    a part of a program that is run by itself
  */
 export { ONE, type Gradient } from './flow.ts'
 export * from './differentiate.ts'
@@ -14,4 +15,5 @@ export * from './plan.ts'
 export * from './program.ts'
 export * from './recompute.ts'
 export * from './record.ts'
+export * from './stages.ts'
 export * from './text.ts'

@@ -12,8 +12,8 @@ export type Plan = {
   arenaBytes: number
 }
 
-/** Steps between which a tensor's memory is taken, both included. */
-type Life = { tensor: Tensor; bytes: number; from: number; to: number }
+/** Steps, or stages, between which a tensor's memory is taken, both included. */
+export type Life = { tensor: Tensor; bytes: number; from: number; to: number }
 
 /** Name of the buffer that an output of a program is written to. */
 export const outputBinding = (name: string) => `out:${name}`
@@ -80,7 +80,7 @@ function listLives(program: Program, rootOf: (tensor: Tensor) => Tensor): Life[]
 /**
  * Largest first, each at the lowest offset that is free for its whole life. Returns the end of the highest.
  */
-function place(lives: Life[], placements: Map<Tensor, Placement>): number {
+export function place(lives: Life[], placements: Map<Tensor, Placement>): number {
   const placed: (Life & { offset: number })[] = []
   let end = 0
   for (const life of lives.toSorted((a, b) => b.bytes - a.bytes || a.from - b.from)) {

@@ -5,6 +5,7 @@ import { dequantize, quantize } from '@cairn-tune/ops'
 import { createEngine } from '@cairn-tune/native'
 import {
   adoptAll,
+  cutIntoStages,
   interpret,
   outputBinding,
   planMemory,
@@ -62,6 +63,41 @@ test('gradients of the recorded program are the differences of its loss, in floa
       expect(grad[i], `${name}[${i}]`).toBeCloseTo(difference, 6)
     }
   }
+})
+
+test('a program in stages gives the bits of the whole', async () => {
+  // Without the gradients as outputs: some are read again, and a stage either hands over or carries on.
+  const { loss, ...grads } = program.outputs
+  const last = Object.keys(grads).filter(name =>
+    program.steps.every(step => !Object.values(step.inputs).includes(grads[name])),
+  )
+  const some = {
+    ...program,
+    outputs: Object.fromEntries(['loss', ...last].map(n => [n, program.outputs[n]!])),
+  }
+  const { stages, carriedBytes } = cutIntoStages(some, name => /^(\d)\./.exec(name)?.[1])
+  expect(loss).toBeDefined()
+  // Block 0, block 1 and the head, and back.
+  expect(stages.length).toBe(3)
+  const carried = new Uint8Array(carriedBytes)
+  const given = toyInputs(some)
+  const found: Record<string, Uint8Array> = {}
+  for (const { program: stage, carried: spans, reads } of stages) {
+    const prepared = prepare(engine, stage)
+    const buffers = Object.fromEntries(
+      prepared.bindings.map(name => {
+        const span = spans.get(name)
+        if (span) return [name, carried.subarray(span.from, span.to)]
+        const input = some.tensors.find(tensor => tensor.isInput && tensor.name === name)
+        expect(reads.has(name)).toBe(input !== undefined)
+        if (input) return [name, quantize(Float32Array.from(given[name]!), input.dtype, input.shape)]
+        return [name, (found[name] = new Uint8Array(prepared.bytesOf(name)))]
+      }),
+    )
+    await prepared.run(adoptAll(engine, buffers))
+  }
+  const whole = await runNative(some)
+  for (const name of Object.keys(some.outputs)) expect(found[outputBinding(name)]).toEqual(whole[name])
 })
 
 test('native kernels give the loss and every gradient of the oracle', async () => {

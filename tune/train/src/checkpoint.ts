@@ -65,6 +65,7 @@ const FREE: readonly (keyof TrainConfig)[] = [
   'resume',
   'overwrite',
   'recompute',
+  'offload',
   'memory_limit',
   'threads',
 ]

@@ -3,8 +3,8 @@
  * that only say how likely answers are. Nothing of it is there where examples are learned.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
-import { floatsOf } from '@cairn-tune/ops'
-import { adoptAll, outputBinding, type Buffers, type Prepared } from '@cairn-tune/program'
+import { byteLength, floatsOf } from '@cairn-tune/ops'
+import { adoptAll, outputBinding, type Buffers, type Prepared, type Program } from '@cairn-tune/program'
 import type { TrainConfig } from './config.ts'
 import type { Batch } from './data/batches.ts'
 import { EXTRAS, type ComparedBatch } from './data/comparisons.ts'
@@ -36,7 +36,8 @@ export type ComparingOptions = {
   config: TrainConfig
   /** Of the stepper's micro-batches. */
   boundaries: number
-  forward: Prepared
+  /** That of a step: its inputs say what of it is read. */
+  program: Program
   /** Says how likely answers are by what is trained so far (kto). */
   scoring: Prepared | undefined
   run: (prepared: Prepared, buffers: Buffers, signal?: AbortSignal) => Promise<void>
@@ -44,11 +45,12 @@ export type ComparingOptions = {
 }
 
 export function createComparing(options: ComparingOptions): Comparing {
-  const { engine, config, boundaries, forward, scoring, run, writeBatch } = options
+  const { engine, config, boundaries, program, scoring, run, writeBatch } = options
   const extras = new Map<string, DeviceBuffer>(
-    EXTRAS.flatMap(name =>
-      forward.bindings.includes(name) ? [[name, engine.allocate(forward.bytesOf(name))] as const] : [],
-    ),
+    EXTRAS.flatMap(name => {
+      const input = program.tensors.find(tensor => tensor.isInput && tensor.name === name)
+      return input ? [[name, engine.allocate(byteLength(input.dtype, input.shape))] as const] : []
+    }),
   )
   const scores = engine.allocate(boundaries * 4 + 4)
   const readScores = async (count: number) => floatsOf(await engine.read(scores, 0, count * 4)).slice()

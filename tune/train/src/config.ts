@@ -223,6 +223,13 @@ export const configSchema = z.strictObject({
     .enum(['auto', 'none', 'all'])
     .default('auto')
     .describe('Which activations are recomputed in the backward pass; auto: as few as memory_limit allows.'),
+  offload: z
+    .enum(['none', 'disk'])
+    .default('none')
+    .describe(
+      'disk leaves the frozen base on the disk: weights of one layer are read in while the layer before ' +
+        'runs, for all micro-batches of a step. For a base that does not fit; of method sft.',
+    ),
   memory_limit: z
     .string()
     .regex(/^\d+(?:\.\d+)?\s*[KMGT]?i?B$/, 'a size such as 12GiB')

@@ -20,6 +20,7 @@ import { OutOfMemoryError } from './errors.ts'
 import { bytesText } from './memory-budget.ts'
 import { hasReference } from './methods.ts'
 import { recordAnswers, recordEvaluation, recordMicroStep, type MicroStep } from './record-step.ts'
+import { planAllStreamed, spoolingBytes, streamedBytes, type StreamedPlans } from './plan-streamed.ts'
 import { residentBytes } from './resident-weights.ts'
 import { momentsOf, recordNorm, recordUpdate } from './record-update.ts'
 
@@ -55,6 +56,8 @@ export type Planned = {
   /** What the model says of answers that are not trained on (kto). */
   scoring: PlannedProgram | undefined
   /** Blocks that are recomputed, in words. */ recomputed: string
+  /** The same programs in stages, where the base is streamed. */
+  streamed: StreamedPlans | undefined
 }
 
 export type PlannedProgram = { program: Program; plan: Plan }
@@ -66,7 +69,8 @@ export type PlanOptions = {
   config: TrainConfig
   boundaries: number
   budgetBytes: number
-  processBytes: number
+  /** What Node takes now, and will grow by. */
+  processBytes: () => number
   /** Tokens that the data has; undefined before it is read. */
   tokenIds?: ReadonlySet<number> | undefined
 }
@@ -95,15 +99,21 @@ export function planRun({
     : undefined
   const others = [evaluation, scoring, reference].filter(one => one !== undefined)
   const trained = micro.trained.reduce((sum, { shape }) => sum + countElements(shape) * 4, 0)
+  const streamed = config.offload === 'disk' ? planAllStreamed(micro, evaluation?.program, config) : undefined
   const fixed = {
-    weights: residentBytes(micro.base, { checkpoint, model, tokenIds }),
+    weights: streamed
+      ? streamedBytes(streamed, micro.base, tokenIds)
+      : residentBytes(micro.base, { checkpoint, model, tokenIds }),
     trained,
     gradients: trained,
     optimizer: micro.trained
       .flatMap(tensor => momentsOf(tensor, config))
       .reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
-    loading: micro.base.reduce((most, weight) => Math.max(most, loadingBytes(checkpoint, weight)), 0),
-    process: processBytes,
+    loading: streamed
+      ? spoolingBytes(checkpoint, micro.base)
+      : micro.base.reduce((most, weight) => Math.max(most, loadingBytes(checkpoint, weight)), 0),
+    // A program in stages is many programs: what Node has for them counts.
+    process: processBytes(),
   }
   // What kernels need as scratch depend on shapes and not on what is recomputed.
   const scratch = Math.max(
@@ -116,17 +126,20 @@ export function planRun({
   )
   const withArena = (ofSteps: number): MemoryEstimate => {
     // One arena serves all programs, which never run at the same time.
-    const arena = Math.max(ofSteps, ...others.map(({ plan }) => plan.arenaBytes))
+    const arena = streamed
+      ? streamed.arenaBytes + streamed.carriedBytes
+      : Math.max(ofSteps, ...others.map(({ plan }) => plan.arenaBytes))
     const stepping = 2 * trained + fixed.optimizer + arena + scratch
-    return {
-      ...fixed,
-      arena,
-      scratch,
-      total: processBytes + fixed.weights + Math.max(stepping, fixed.loading),
-    }
+    // A streamed base is let go as it is loaded.
+    const total = streamed
+      ? fixed.process + Math.max(fixed.weights + stepping, fixed.loading + 2 * trained + fixed.optimizer)
+      : fixed.process + fixed.weights + Math.max(stepping, fixed.loading)
+    return { ...fixed, arena, scratch, total }
   }
-  const beside = processBytes + fixed.weights + 2 * trained + fixed.optimizer + scratch
-  const chosen = choosePlan(micro.program, config, budgetBytes - beside)
+  const beside = fixed.process + fixed.weights + 2 * trained + fixed.optimizer + scratch
+  const chosen = streamed
+    ? { ...streamed.whole, ...withPlan(streamed.whole.program), arenaBytes: streamed.arenaBytes }
+    : choosePlan(micro.program, config.recompute, budgetBytes - beside)
   const memory = withArena(chosen.arenaBytes)
   if (memory.total > budgetBytes || !('plan' in chosen)) {
     throw new OutOfMemoryError(
@@ -134,13 +147,14 @@ export function planRun({
         `${config.recompute === 'none' ? '' : 'even with everything recomputed '}` +
         `and may take ${bytesText(budgetBytes)}: ${memoryText(memory)}. ` +
         'Lower per_device_train_batch_size or max_seq_length, take a recipe with a quantised base, or a ' +
-        'smaller model.',
+        `smaller model${streamed || !config.lora ? '' : ', or leave the base on the disk with offload: disk'}.`,
       memory.total,
       budgetBytes,
     )
   }
   const { program, plan, policy } = chosen
-  return { micro, program, plan, memory, evaluation, reference, scoring, recomputed: policyText(policy) }
+  const recomputed = policyText(policy)
+  return { micro, program, plan, memory, evaluation, reference, scoring, recomputed, streamed }
 }
 
 /** Undefined where there is nothing to evaluate. */
@@ -158,7 +172,7 @@ type Chosen = { arenaBytes: number; program: Program; plan: Plan; policy: Policy
 
 function choosePlan(
   program: Program,
-  { recompute: mode }: TrainConfig,
+  mode: TrainConfig['recompute'],
   budgetBytes: number,
 ): Chosen | { arenaBytes: number } {
   if (mode === 'auto') {

@@ -90,7 +90,7 @@ export async function prepareRun(
         config,
         boundaries,
         budgetBytes,
-        processBytes: process.memoryUsage.rss() + NODE_GROWTH,
+        processBytes: () => process.memoryUsage.rss() + NODE_GROWTH,
         tokenIds,
       })
     checkBase(checkpoint, plan(rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1).micro.base)

@@ -59,6 +59,7 @@ const OF_METHODS: Readonly<Partial<Record<keyof TrainConfig, readonly Method[]>>
   train_on: ['sft'],
   router_aux_loss_coef: ['sft'],
   dataset_samples: ['sft'],
+  offload: ['sft'],
 }
 
 function checkMethod(config: TrainConfig, given: ReadonlySet<string>): void {
@@ -186,6 +187,12 @@ function checkTogether(config: TrainConfig): void {
   if (!lora && recipe !== 'bf16')
     throw new InputError(
       `lora: false trains the weights themselves, which recipe ${recipe} keeps frozen; use recipe: bf16`,
+    )
+  if (config.offload === 'disk' && !lora)
+    throw new InputError('offload: disk leaves the frozen base there, and lora: false trains all of it')
+  if (config.offload === 'disk' && config.recompute === 'none')
+    throw new InputError(
+      'offload: disk keeps what layers hand on and recomputes all else; leave recompute out',
     )
   if (config.lr_scheduler_type === 'constant' && (config.warmup_steps > 0 || config.warmup_ratio > 0))
     throw new InputError('lr_scheduler_type: constant has no warm-up; constant_with_warmup has one')

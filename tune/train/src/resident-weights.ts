@@ -18,20 +18,24 @@ export function residentBytes(base: readonly Weight[], { checkpoint, model, toke
   return base.reduce((sum, weight) => {
     const bytes = byteLength(weight.dtype, weight.shape)
     const isMapped = weight.name === EMBEDDINGS && loadingBytes(checkpoint, weight) === 0
-    if (!isMapped || !tokenIds || headName(model) === EMBEDDINGS) return sum + bytes
-    return sum + Math.min(bytes, pagesOf(tokenIds, bytes / (weight.shape[0] ?? 1)))
+    return sum + (isMapped && headName(model) !== EMBEDDINGS ? rowBytes(weight, tokenIds) : bytes)
   }, 0)
 }
 
+/** Bytes that are read of a mapped weight of which only rows of tokens are. */
+export function rowBytes(
+  { dtype, shape }: Pick<Weight, 'dtype' | 'shape'>,
+  tokenIds: ReadonlySet<number> | undefined,
+): number {
+  const bytes = byteLength(dtype, shape)
+  return tokenIds ? Math.min(bytes, pagesOf(tokenIds, bytes / (shape[0] ?? 1))) : bytes
+}
+
 /** Bytes around the rows of tokens; what a row shares with its neighbour counts once. */
-function pagesOf(ids: ReadonlySet<number>, rowBytes: number): number {
+function pagesOf(ids: ReadonlySet<number>, width: number): number {
   const pages = new Set<number>()
   for (const id of ids)
-    for (
-      let page = Math.floor((id * rowBytes) / READ_AROUND);
-      page * READ_AROUND < (id + 1) * rowBytes;
-      page++
-    )
+    for (let page = Math.floor((id * width) / READ_AROUND); page * READ_AROUND < (id + 1) * width; page++)
       pages.add(page)
   // The file does not begin a tensor where the system begins what it maps.
   return (pages.size + 1) * READ_AROUND

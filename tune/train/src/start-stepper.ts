@@ -29,7 +29,8 @@ export async function startStepper(
   { signal, onNote }: TrainOptions,
 ): Promise<Stepper> {
   const { micro } = planned
-  const base = await loadBase(engine, checkpoint, micro.base, { signal })
+  const spoolIn = config.offload === 'disk' ? config.output_dir : undefined
+  const base = await loadBase(engine, checkpoint, micro.base, { signal, spoolIn })
   const trained = micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0)
   onNote?.(
     `${micro.base.length} base weights, ${trained.toLocaleString('en')} numbers trained, ` +
@@ -59,7 +60,7 @@ type Fillable = Pick<PreparedRun, 'engine' | 'checkpoint'> & {
  */
 function fillAnew(
   run: Fillable,
-  { lora, seed }: TrainConfig,
+  { lora, seed, offload }: TrainConfig,
   initial: Start['initial'],
 ): (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void> {
   const { engine } = run
@@ -69,7 +70,7 @@ function fillAnew(
     const given = initial?.get(name)
     if (given) engine.write(buffer, given)
     else if (!lora) await load({ name, shape }, buffer)
-    else if (name.endsWith(MAGNITUDE)) await fillMagnitudes(run, name, buffer)
+    else if (name.endsWith(MAGNITUDE)) await fillMagnitudes(run, name, buffer, offload === 'disk')
     else engine.write(buffer, memory => fillAdapter(seed, { name, shape }, floatsOf(memory)))
   }
 }
@@ -79,6 +80,7 @@ async function fillMagnitudes(
   { engine, micro, base }: Fillable,
   name: string,
   buffer: DeviceBuffer,
+  isStreamed: boolean,
 ): Promise<void> {
   const weightName = `${name.slice(0, -MAGNITUDE.length)}.weight`
   const [stored, weight] = [micro.base.find(one => one.name === weightName), base.get(weightName)]
@@ -86,4 +88,5 @@ async function fillMagnitudes(
   const g = createRecorder()
   const y = g.row_norms({ weight: g.input('weight', stored.dtype, stored.shape) }, { alpha: 1 }).y
   await prepare(engine, g.finish({ y })).run({ weight, [outputBinding('y')]: buffer })
+  if (isStreamed) engine.letGo(weight)
 }

@@ -2,18 +2,20 @@
  * A training step on an engine: buffers of everything trained, and the programs of record-step.ts run over
  * them.
  */
-import type { DeviceBuffer, Engine } from '@cairn-tune/native'
-import { byteLength, countElements, floatsOf, type OpName } from '@cairn-tune/ops'
+import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
+import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
 import { ropeTables, type ModelConfig } from '@cairn-tune/models'
 import { adoptAll, outputBinding, prepare, type Buffers, type Prepared } from '@cairn-tune/program'
+import { createBatchBuffers, readNumber } from './batch-buffers.ts'
 import { createComparing } from './comparing.ts'
 import type { TrainConfig } from './config.ts'
-import { padCuSeqlens, type Batch } from './data/batches.ts'
+import type { Batch } from './data/batches.ts'
 import type { Document } from './data/documents.ts'
 import { DivergedError } from './errors.ts'
 import type { Planned, PlannedProgram } from './estimate.ts'
 import { noRewards, type RewardSums } from './rewards.ts'
-import { COUNTED, IS_REAL, RANDOM, gradientOf, type MicroStep } from './record-step.ts'
+import { createStreamedPasses, passOneByOne } from './passes.ts'
+import { gradientOf, type MicroStep } from './record-step.ts'
 import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
 /**
@@ -63,7 +65,7 @@ export type StepperOptions = {
   model: ModelConfig
   micro: MicroStep
   /** The plan that fits, for the program that it is of. */
-  planned: Pick<Planned, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring'>
+  planned: Pick<Planned, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring' | 'streamed'>
   /** The frozen weights by name. */
   base: ReadonlyMap<string, DeviceBuffer>
   /** Writes what training starts from into one tensor or state; all are zero before. */
@@ -90,74 +92,64 @@ export async function createStepper({
   )
 
   const programs = [planned, planned.evaluation, planned.reference, planned.scoring]
-  const arena = engine.allocate(Math.max(...programs.map(one => one?.plan.arenaBytes ?? 0)))
+  const streamed = planned.streamed
+  const arena = engine.allocate(
+    streamed ? streamed.arenaBytes : Math.max(...programs.map(one => one?.plan.arenaBytes ?? 0)),
+  )
   const ready = ({ program, plan }: PlannedProgram) => prepare(engine, program, plan, arena)
-  const [forward, norm, update] = [
-    ready(planned),
+  const [norm, update] = [
     prepare(engine, recordNorm(micro.trained, config)),
     prepare(engine, recordUpdate(micro, config)),
   ]
-  const evaluation = planned.evaluation && ready(planned.evaluation)
   const scoring = planned.scoring && ready(planned.scoring)
   const floats = (count: number) => engine.allocate(count * 4)
-  const [loss, factor, length, count] = [floats(1), floats(1), floats(1), floats(1)]
-  const [schedule, random] = [floats(2), engine.allocate(12)]
-  const rows = Object.fromEntries(
-    (['ids', 'targets', 'positions', IS_REAL] as const).map(name => [name, engine.allocate(micro.slots * 4)]),
-  )
-  const cuSeqlens = engine.allocate(micro.boundaries * 4)
-  const countedTokens = floats(1)
+  const [factor, length, count, schedule] = [floats(1), floats(1), floats(1), floats(2)]
+  const own = createBatchBuffers(engine, micro)
   const shared = {
     ...Object.fromEntries(base),
     ...Object.fromEntries(state),
     ...Object.fromEntries(gradients),
     ...adoptAll(engine, ropeTables(model, config.max_seq_length)),
-    ...rows,
-    cuSeqlens,
-    [RANDOM]: random,
-    [COUNTED]: countedTokens,
+    ...own.buffers,
   }
   const opSeconds = new Map<OpName, number>()
 
-  async function run(prepared: Prepared, buffers: Buffers, signal?: AbortSignal): Promise<void> {
-    const { seconds } = await prepared.run(
-      { ...shared, ...comparing.buffers, ...buffers },
-      signal ? { signal } : {},
-    )
+  const run = (prepared: Prepared, buffers: Buffers, signal?: AbortSignal): Promise<void> =>
+    runBound(prepared.bind({ ...shared, ...comparing.buffers, ...buffers }), signal)
+
+  async function runBound(bound: BoundRun, signal?: AbortSignal): Promise<void> {
+    const { seconds } = await bound(signal ? { signal } : {})
     for (const [op, spent] of seconds) opSeconds.set(op, (opSeconds.get(op) ?? 0) + spent)
   }
 
-  function writeBatch(batch: Batch): void {
-    const { tokens: ids, targets, positions, isReal } = batch
-    engine.write(countedTokens, Float32Array.of(batch.trainedTokens))
-    for (const [name, values] of Object.entries({ ids, targets, positions, [IS_REAL]: isReal })) {
-      const buffer = rows[name]
-      if (buffer) engine.write(buffer, values)
-    }
-    engine.write(cuSeqlens, padCuSeqlens(batch, micro.boundaries))
-    comparing.write(batch)
-  }
   const comparing = createComparing({
     engine,
     config,
     boundaries: micro.boundaries,
-    forward,
+    program: planned.program,
     scoring,
     run,
-    writeBatch,
+    writeBatch: batch => {
+      own.write(batch)
+      comparing.write(batch)
+    },
   })
+  const oneByOne = { own, comparing, run, seed: config.seed }
+  const passes = streamed
+    ? createStreamedPasses({ engine, config, micro, plans: streamed, arena, base, shared, run: runBound })
+    : {
+        step: passOneByOne(ready(planned), oneByOne),
+        evaluation: planned.evaluation && passOneByOne(ready(planned.evaluation), oneByOne),
+      }
 
   async function evaluate(
     batches: Iterable<Batch>,
     signal?: AbortSignal,
   ): Promise<{ loss: number; tokens: number }> {
-    if (!evaluation) throw new Error('[evaluate] nothing was planned to be evaluated')
+    if (!passes.evaluation) throw new Error('[evaluate] nothing was planned to be evaluated')
     let [sum, counted, tokens] = [0, 0, 0]
-    for (const batch of batches) {
-      await comparing.writeBaseline(batch, signal)
-      writeBatch(batch)
-      await run(evaluation, { [outputBinding('loss')]: loss }, signal)
-      sum += await readNumber(engine, loss)
+    for await (const { batch, loss } of passes.evaluation(batches, { signal })) {
+      sum += loss
       counted += batch.counted
       tokens += batch.trainedTokens
     }
@@ -184,13 +176,9 @@ export async function createStepper({
       slots: 0,
     }
     let counted = 0
-    let index = (number - 1) * config.gradient_accumulation_steps
-    for (const batch of window) {
-      const baseline = await comparing.writeBaseline(batch, signal)
-      writeBatch(batch)
-      engine.write(random, Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, index++))
-      await run(forward, { [outputBinding('loss')]: loss }, signal)
-      outcome.loss += await readNumber(engine, loss)
+    const first = (number - 1) * config.gradient_accumulation_steps
+    for await (const { batch, loss, baseline } of passes.step(window, { first, signal })) {
+      outcome.loss += loss
       if (rewards) await comparing.addRewards(rewards, batch, baseline)
       counted += batch.counted
       outcome.realTokens += batch.realTokens
@@ -222,11 +210,6 @@ export async function readState(engine: Engine, state: TrainState, name: string)
   const buffer = state.get(name)
   if (!buffer) throw new Error(`[readState] nothing is known of ${name}`)
   return await engine.read(buffer)
-}
-
-/** The first f32 of a buffer. */
-async function readNumber(engine: Engine, buffer: DeviceBuffer): Promise<number> {
-  return floatsOf(await engine.read(buffer, 0, 4))[0] ?? NaN
 }
 
 const diverged = (what: string, value: number, step: number, learningRate: number) =>

@@ -70,6 +70,8 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
         `the schedule is that of ${totalSteps} from here on`,
     )
   const initial = found ? undefined : await readInitialAdapter(config, run.planned.micro.trained)
+  // The file that a base is streamed from is made there.
+  if (config.offload === 'disk') await makeOutput(directory)
   const stepper = await startStepper(run, config, { found, initial }, options)
   await askReference({
     config,

@@ -76,6 +76,7 @@ async function runSteps(settings: object): Promise<Step[]> {
     planned: {
       ...planned(micro.program),
       evaluation: undefined,
+      streamed: undefined,
       reference: planned(recordAnswers(golden.config, config, 'base', boundaries, stored)),
       scoring: planned(recordAnswers(golden.config, config, 'adapted', boundaries, stored)),
     },

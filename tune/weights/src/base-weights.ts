@@ -5,8 +5,8 @@
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { forgetPages } from '@cairn-tune/native'
 import { FLOATS, byteLength, matrixStride, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
-import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
 import { openCheckpoint, type Checkpoint } from './checkpoint.ts'
+import { createConverter, type Convert } from './converter.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { matricesOf, storedName } from './experts.ts'
 import { openMapped } from './mapped-file.ts'
@@ -14,6 +14,7 @@ import { findNotFinite } from './float-values.ts'
 import { mxfp4Names } from './mxfp4-experts.ts'
 import { layoutOf, readWeight, type StoredWeight } from './quantized.ts'
 import { byteLengthOf } from './safetensors-header.ts'
+import { openSpool } from './spool.ts'
 
 /** A weight under the checkpoint's name, as the engine is to have it. */
 export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
@@ -99,6 +100,11 @@ export type Loading = {
    * system gives them. The file's pages are given back.
    */
   copies?: boolean
+  /**
+   * A directory for weights that cannot be used in place in the file: none is then in this process's own
+   * memory, and the pages of each may come and go. The pages of all are gone when they are loaded.
+   */
+  spoolIn?: string | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((done: number, of: number) => void) | undefined
 }
@@ -108,23 +114,44 @@ export async function loadBase(
   engine: Engine,
   checkpoint: Checkpoint,
   base: readonly BaseWeight[],
-  { copies = false, signal, onProgress }: Loading = {},
+  { copies = false, spoolIn, signal, onProgress }: Loading = {},
 ): Promise<Map<string, DeviceBuffer>> {
   checkBase(checkpoint, base)
   const convert = createConverter(engine)
   const buffers = new Map<string, DeviceBuffer>()
+  const spool =
+    spoolIn === undefined
+      ? undefined
+      : await openSpool(engine, spoolIn, convertedWeights(checkpoint, base), checkpoint)
   for (const weight of base) {
     signal?.throwIfAborted()
-    buffers.set(weight.name, await loadWhole(checkpoint, weight, { engine, convert, copies }))
+    const target = spool && !isInPlace(checkpoint, weight) ? spool.take(weight) : undefined
+    const way = { engine, convert, copies, inFile: spool !== undefined, ...(target ? { target } : {}) }
+    const buffer = await loadWhole(checkpoint, weight, way)
+    if (spool) engine.letGo(buffer)
+    buffers.set(weight.name, buffer)
     onProgress?.(buffers.size, base.length)
   }
   return buffers
 }
 
+/** Whether the file has a weight as the engine reads it: one matrix, or a vector, of its dtype. */
+export function isInPlace(checkpoint: Checkpoint, weight: BaseWeight): boolean {
+  const entry = checkpoint.tensors.get(weight.name)
+  if (!entry || entry.decodedFrom !== undefined || !FLOATS.includes(weight.dtype)) return false
+  return storedDtype(checkpoint, weight.name) === weight.dtype
+}
+
+/** The weights that are not. */
+export const convertedWeights = (checkpoint: Checkpoint, base: readonly BaseWeight[]): BaseWeight[] =>
+  base.filter(weight => !isInPlace(checkpoint, weight))
+
 type Way = {
   engine: Engine
   convert: Convert
   copies?: boolean
+  /** Whether what is used in place is to be a buffer of the file, whose pages come and go. */
+  inFile?: boolean
   /** Where the weight is to lie, if not where it comes to. */
   target?: DeviceBuffer
 }
@@ -147,7 +174,7 @@ async function loadWhole(checkpoint: Checkpoint, weight: BaseWeight, way: Way): 
 async function loadOne(
   checkpoint: Checkpoint,
   { name, dtype, shape }: BaseWeight,
-  { engine, convert, copies = false, target }: Way,
+  { engine, convert, copies = false, inFile = false, target }: Way,
 ): Promise<DeviceBuffer> {
   const stored = await readWeight(checkpoint, name)
   // Codes and scales were copied to where their dtype has them.
@@ -164,7 +191,8 @@ async function loadOne(
     engine.write(target, stored.buffer)
     return target
   }
-  if (stored.dtype === dtype && !target && !copies) return engine.adopt(stored.buffer)
+  if (stored.dtype === dtype && !target && !copies)
+    return inFile ? engine.adoptFile(stored.buffer) : engine.adopt(stored.buffer)
   if (isQuantised(dtype)) refuseNotFinite(checkpoint.pathOf(name), name, shape, stored)
   const converted = await convert(stored.buffer, stored.dtype, dtype, shape, target)
   // The file's own pages: what was decoded lies elsewhere.
@@ -192,37 +220,6 @@ function refuseNotFinite(
       `in row ${Math.floor(at / columns)}, column ${at % columns}; ` +
       'the file is damaged, or was saved by a run that diverged',
   )
-}
-
-type Convert = (
-  bytes: Uint8Array,
-  from: Dtype,
-  to: Dtype,
-  shape: Shape,
-  target?: DeviceBuffer,
-) => Promise<DeviceBuffer>
-
-/** Casts and quantises with the engine; weights of one shape share a program. */
-function createConverter(engine: Engine): Convert {
-  const programs = new Map<string, Prepared>()
-  function programFor(from: Dtype, to: Dtype, shape: Shape): Prepared {
-    const key = `${from} ${to} ${shape.join(' ')}`
-    const known = programs.get(key)
-    if (known) return known
-    const g = createRecorder()
-    const x = g.input('x', from, shape)
-    const { y } =
-      to === 'f32' || to === 'bf16' ? g.cast({ x }, { dtype: to }) : g.quantize({ x }, { dtype: to })
-    const made = prepare(engine, g.finish({ y }))
-    programs.set(key, made)
-    return made
-  }
-  return async (bytes, from, to, shape, target) => {
-    const y = target ?? engine.allocate(byteLength(to, shape))
-    if (from === to) engine.write(y, bytes)
-    else await programFor(from, to, shape).run({ x: engine.adopt(bytes), 'out:y': y })
-    return y
-  }
 }
 
 /** Writes a weight's values in f32, for what is trained in full. */

@@ -7,6 +7,7 @@
 export { openFileBytes, type ByteSource } from './byte-source.ts'
 export {
   checkBase,
+  convertedWeights,
   createF32Loader,
   loadBase,
   loadingBytes,
@@ -14,6 +15,7 @@ export {
   plainDtype,
   type BaseWeight,
 } from './base-weights.ts'
+export { spoolBytes } from './spool.ts'
 export { openMapped } from './mapped-file.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'

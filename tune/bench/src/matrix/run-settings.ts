@@ -8,7 +8,9 @@ export type RunSettings = {
   samples?: number | undefined
   maxSteps?: number | undefined
   threads?: number | undefined
-  /** Ours only. */ memory?: string | undefined
+  /** Ours only, as the next one is. */ memory?: string | undefined
+  /** `disk` where the base is streamed from there. */
+  offload?: string | undefined
 }
 
 /**
@@ -18,7 +20,7 @@ export const ROWS_TO_STDERR: StdioOptions = ['ignore', 2, 2]
 
 /** For the benchmark script, or for the baseline's. */
 export function flagsOf(
-  { samples, maxSteps, threads, memory }: RunSettings,
+  { samples, maxSteps, threads, memory, offload }: RunSettings,
   program: 'own' | 'baseline',
 ): string[] {
   const flags = {
@@ -26,6 +28,7 @@ export function flagsOf(
     '--max-steps': maxSteps,
     '--threads': threads,
     '--memory': program === 'own' ? memory : undefined,
+    '--offload': program === 'own' ? offload : undefined,
   }
   return Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
 }
@@ -37,6 +40,7 @@ export function isMeasuredWith({ program, samples, config }: BenchmarkResult, wa
     samples === (wanted.samples ?? SAMPLES) &&
     isSame('max_steps', wanted.maxSteps) &&
     isSame('threads', wanted.threads) &&
-    (program !== OWN_PROGRAM || isSame('memory_limit', wanted.memory))
+    (program !== OWN_PROGRAM ||
+      (isSame('memory_limit', wanted.memory) && (config['offload'] ?? 'none') === (wanted.offload ?? 'none')))
   )
 }

@@ -68,6 +68,14 @@ test('the throughput table has cells k, OOM, - and TODO, and a column for each b
   ])
 })
 
+test('a cell says where weights came from the disk, and the table what that means', () => {
+  const streamed = { ...result('cairn-tune', 'qfp8', 120), config: { offload: 'disk' } }
+  const { rows, notes } = throughputTable({ models, results: [...results, streamed] })
+  expect(rows[0]?.[6]).toBe('0.12k streamed')
+  expect(notes.join()).toMatch(/`streamed`: weights of the base came from the disk/)
+  expect(throughputTable({ models, results }).notes.join()).not.toMatch(/streamed/)
+})
+
 test('speed-ups are of unrounded figures against the NF4 run of the baseline', () => {
   // Rounded first, 3.01 / 1.00 would be 3.01x.
   const { columns, rows } = speedupTable({ models, results })

@@ -3,7 +3,7 @@
  * Markdown.
  */
 import { RECIPES, RECIPE_TABLE } from '@cairn-tune/train/recipes'
-import type { BenchmarkResult } from '../result.ts'
+import { isStreamed, type BenchmarkResult } from '../result.ts'
 
 /** `null` is a cell that was never run. */
 export type Cell = BenchmarkResult | null
@@ -34,7 +34,7 @@ export function formatCell(cell: Cell): string {
   if (cell === null) return UNMEASURED
   switch (cell.outcome.status) {
     case 'ok':
-      return formatThousands(cell.outcome.tokens_per_second)
+      return `${formatThousands(cell.outcome.tokens_per_second)}${isStreamed(cell) ? ' streamed' : ''}`
     case 'oom':
       return 'OOM'
     case 'unsupported':
@@ -86,6 +86,9 @@ export function throughputTable({ models, results }: Grid): Table {
     notes: [
       'All trained slots over the step time of the whole run. `OOM`: does not fit. `-`: not applicable ' +
         'here. `TODO`: not measured.',
+      ...(results.some(isStreamed)
+        ? ['`streamed`: weights of the base came from the disk, layer by layer.']
+        : []),
       ...(results.some(({ is_short }) => is_short)
         ? ['Short runs: fewer samples or steps than the whole benchmark.']
         : []),

@@ -28,7 +28,10 @@ export const benchMatrix = defineCommand({
         'already with the same settings is kept',
     ],
     ['  --recipes a,b', `of ${RECIPES.join(', ')}; all unless given`],
-    ['  --samples N --max-steps N --memory SIZE --threads N', 'as in bench sft, for every run'],
+    [
+      '  --samples N --max-steps N --memory SIZE --offload disk --threads N',
+      'as in bench sft, for every run; cells of runs whose base came from the disk say `streamed`',
+    ],
     [
       '  --baseline-python PATH',
       `also runs benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with that Python, on the same ` +
@@ -47,6 +50,7 @@ export const benchMatrix = defineCommand({
     samples: { type: 'string' },
     'max-steps': { type: 'string' },
     memory: { type: 'string' },
+    offload: { type: 'string' },
     threads: { type: 'string' },
     'baseline-python': { type: 'string' },
     baseline: { type: 'string' },
@@ -68,6 +72,7 @@ export const benchMatrix = defineCommand({
       maxSteps: wholeNumber('max-steps', values['max-steps'], 1),
       threads: wholeNumber('threads', values.threads, 1),
       memory: values.memory,
+      offload: values.offload,
     }
     const given = values.baseline === undefined ? [] : await readResults(values.baseline)
     const strangers = new Set(given.map(({ model }) => model).filter(model => !models.includes(model)))

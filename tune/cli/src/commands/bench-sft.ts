@@ -21,7 +21,7 @@ export const benchSft = defineCommand({
       'in place of OpenLLM-Ro/ro_gsm8k, or of the generated problems where the cache has no such',
     ],
     ['  --skip-quant-first-layers N --skip-quant-last-layers N', 'layers that stay bf16; the row says so'],
-    ['  --matmul bf16|fp8-hybrid --memory SIZE --threads N', 'as in train'],
+    ['  --matmul bf16|fp8-hybrid --memory SIZE --offload disk --threads N', 'as in train'],
   ],
   options: {
     samples: { type: 'string' },
@@ -31,6 +31,7 @@ export const benchSft = defineCommand({
     'skip-quant-first-layers': { type: 'string' },
     'skip-quant-last-layers': { type: 'string' },
     memory: { type: 'string' },
+    offload: { type: 'string' },
     threads: { type: 'string' },
   },
   async run({ values, positionals }, io) {
@@ -51,6 +52,7 @@ export const benchSft = defineCommand({
         skipFirst: wholeNumber('skip-quant-first-layers', values['skip-quant-first-layers']),
         skipLast: wholeNumber('skip-quant-last-layers', values['skip-quant-last-layers']),
         memory: values.memory,
+        offload: values.offload,
         threads: wholeNumber('threads', values.threads, 1),
         signal: io.signal,
         onNote: progress.note,

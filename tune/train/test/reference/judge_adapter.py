@@ -67,6 +67,24 @@ print(
     f"{(theirs - ours).abs().max():.2e}"
 )
 
+# A control: one number of one matrix off by .01 must show, in every kind of layer.
+for kind in ["self_attn.q_proj", "down_proj"]:
+    name = next(name for name in stored if kind in name and "lora_B" in name)
+    linear = name.removeprefix("base_model.model.").removesuffix(".lora_B.weight")
+    change = torch.zeros_like(stored[name])
+    change[0, 0] = 0.01
+    delta = (change.double() @ stored[name.replace("lora_B", "lora_A")].double() * scale).float()
+    with torch.no_grad():
+        if ".experts." in linear:
+            stem, expert, _ = linear.rsplit(".", 2)
+            weight = by_hand.get_parameter(f"{stem}.down_proj")[int(expert)]
+        else:
+            weight = by_hand.get_parameter(f"{linear}.weight")
+        weight += delta
+        moved = (model(ids).logits - by_hand(ids).logits).abs().max()
+        weight -= delta
+    print(f"control: {linear} off by .01 in one number of B: {moved:.1e}")
+
 peft = get_peft_model(
     AutoModelForCausalLM.from_config(config),
     LoraConfig(r=4, lora_alpha=8, target_modules=["o_proj", "down_proj"], task_type="CAUSAL_LM"),

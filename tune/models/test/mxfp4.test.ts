@@ -1,0 +1,32 @@
+/** gpt-oss on experts in MXFP4 is gpt-oss on the numbers that they decode to. */
+import { afterAll, expect, test } from 'vitest'
+import { dequantize, quantize } from '@cairn-tune/ops'
+import { partsOf } from '@cairn-tune/models'
+import { createEngine } from '@cairn-tune/native'
+import { readFamily } from './golden-file.ts'
+import { distance, openGolden } from './golden-model.ts'
+
+// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+const engine = await createEngine({ threads: 2 })
+afterAll(() => engine.close())
+
+test('losses and gradients of adapters on MXFP4 are those on its decoded numbers, within 1e-6', async () => {
+  const golden = openGolden(engine, readFamily('gpt_oss'), 'families/gpt_oss.safetensors')
+  const untouched = await golden.run(true)
+  const experts = partsOf(golden.config).weights.filter(
+    ({ name, shape }) => shape.length === 3 && name.endsWith('.weight'),
+  )
+  for (const { name, shape } of experts) {
+    const codes = quantize(golden.tensors.get(name) ?? new Float32Array(), 'mxfp4', shape)
+    golden.tensors.set(name, dequantize(codes, 'mxfp4', shape))
+  }
+  const names = new Set(experts.map(({ name }) => name))
+  const decoded = await golden.run(true)
+  const stored = await golden.run(true, undefined, name => (names.has(name) ? 'mxfp4' : undefined))
+  const apart = (other: typeof decoded) =>
+    Math.max(...[...decoded].map(([name, values]) => distance(other.get(name) ?? new Float32Array(), values)))
+  expect(names.size).toBe(4)
+  expect(apart(stored)).toBeLessThan(1e-6)
+  // The numbers are not those that were there before, so the comparison would see them.
+  expect(apart(untouched)).toBeGreaterThan(1e-2)
+})

@@ -1,0 +1,127 @@
+/**
+ * A program cut into stages that run one after the other, for whoever has something to do between them: where
+ * weights come from a disk, every micro-batch of a window passes a layer before the next one's weights are
+ * fetched. The steps are the same in the same order, so a program in stages gives the bits of the whole.
+ */
+import { PART_ALIGNMENT, alignUp, byteLength } from '@cairn-tune/ops'
+import { outputBinding, place, type Life } from './plan.ts'
+import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
+
+export type Stage = {
+  /**
+   * Its inputs are those of the whole that it reads, and what earlier stages carry to it; its outputs are
+   * those of the whole that it makes, and what it carries to later ones.
+   */
+  program: Program
+  /** Names of the whole's inputs that it reads. */
+  reads: ReadonlySet<string>
+  /** Where the buffer of a binding lies among what is carried; other bindings are as of the whole. */
+  carried: ReadonlyMap<string, Span>
+}
+
+/** Bytes [from, to). */
+export type Span = { from: number; to: number }
+
+export type Staged = {
+  stages: Stage[]
+  /** Size of what stages carry to one another, for each run that is under way at a time. */
+  carriedBytes: number
+}
+
+/**
+ * Cuts wherever steps go over from one group of inputs to another. `groupOf` gives an input's group by its
+ * name; steps that read none of any group belong to the stage at hand.
+ */
+export function cutIntoStages(program: Program, groupOf: (input: string) => string | undefined): Staged {
+  const runs = splitSteps(program.steps, groupOf)
+  const lives = carriedLives(runs)
+  const placements: Parameters<typeof place>[1] = new Map()
+  const carriedBytes = place([...lives.values()], placements)
+  const spanOf = (tensor: Tensor): Span | undefined => {
+    const placed = placements.get(tensor)
+    const bytes = byteLength(tensor.dtype, tensor.shape)
+    return placed && 'offset' in placed ? { from: placed.offset, to: placed.offset + bytes } : undefined
+  }
+  for (const [name, tensor] of Object.entries(program.outputs))
+    if (spanOf(tensor)) throw new Error(`output ${name} is read by a later stage than the one that makes it`)
+  return { stages: runs.map(steps => makeStage(program, steps, spanOf)), carriedBytes }
+}
+
+function splitSteps(steps: readonly Step[], groupOf: (input: string) => string | undefined): Step[][] {
+  const runs: Step[][] = []
+  let current: string | undefined
+  for (const step of steps) {
+    const names = inputTensors(step).filter(({ isInput }) => isInput)
+    const group = names.flatMap(({ name = '' }) => groupOf(name) ?? [])[0]
+    if (runs.length === 0 || (group !== undefined && current !== undefined && group !== current))
+      runs.push([])
+    current = group ?? current
+    runs.at(-1)?.push(step)
+  }
+  return runs
+}
+
+/** Tensors that a later stage reads than the one that makes them, with the stages that they live in. */
+function carriedLives(runs: readonly (readonly Step[])[]): Map<Tensor, Life> {
+  const made = new Map<Tensor, number>()
+  const lives = new Map<Tensor, Life>()
+  for (const [i, steps] of runs.entries())
+    for (const step of steps) {
+      for (const tensor of outputTensors(step)) made.set(tensor, i)
+      for (const tensor of inputTensors(step)) {
+        const from = made.get(tensor)
+        if (from === undefined || from === i) continue
+        const bytes = alignUp(byteLength(tensor.dtype, tensor.shape), PART_ALIGNMENT)
+        lives.set(tensor, { tensor, bytes, from, to: i })
+      }
+    }
+  return lives
+}
+
+function makeStage(
+  { outputs }: Program,
+  steps: readonly Step[],
+  spanOf: (tensor: Tensor) => Span | undefined,
+): Stage {
+  const tensors: Tensor[] = []
+  const own = new Map<Tensor, Tensor>()
+  const reads = new Set<string>()
+  const carried = new Map<string, Span>()
+  const made: Record<string, Tensor> = {}
+  const add = (tensor: Tensor, as: Pick<Tensor, 'name' | 'isInput'>): Tensor => {
+    const copy = { ...tensor, ...as, id: tensors.length }
+    tensors.push(copy)
+    own.set(tensor, copy)
+    return copy
+  }
+  const read = (tensor: Tensor): Tensor => {
+    const known = own.get(tensor)
+    if (known) return known
+    const span = spanOf(tensor)
+    const name = span ? carriedName(tensor) : (tensor.name ?? '')
+    if (span) carried.set(name, span)
+    else reads.add(name)
+    return add(tensor, { name, isInput: true })
+  }
+  const make = (tensor: Tensor): Tensor => {
+    const copy = add(tensor, { name: tensor.name, isInput: false })
+    const span = spanOf(tensor)
+    if (span) {
+      made[carriedName(tensor)] = copy
+      carried.set(outputBinding(carriedName(tensor)), span)
+    }
+    return copy
+  }
+  const mapped = steps.map(step => ({
+    ...step,
+    inputs: Object.fromEntries(Object.entries(step.inputs).map(([key, one]) => [key, one && read(one)])),
+    outputs: Object.fromEntries(Object.entries(step.outputs).map(([key, one]) => [key, make(one)])),
+  }))
+  for (const [name, tensor] of Object.entries(outputs)) {
+    const copy = own.get(tensor)
+    if (copy && !copy.isInput) made[name] = copy
+  }
+  return { program: { tensors, steps: mapped, outputs: made }, reads, carried }
+}
+
+const carriedName = (tensor: Tensor) => `carried:${tensor.id}`

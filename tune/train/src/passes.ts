@@ -1,0 +1,92 @@
+/**
+ * How the micro-batches of a step, or of an evaluation, go through its program: one after the other through
+ * all of it, or all of them through each of its stages where the base is streamed. The bits are the same:
+ * each gradient gets its parts in the order of micro-batches either way.
+ */
+import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
+import type { Buffers, Prepared } from '@cairn-tune/program'
+import { createBatchBuffers, type BatchBuffers } from './batch-buffers.ts'
+import type { Comparing } from './comparing.ts'
+import type { TrainConfig } from './config.ts'
+import type { Batch } from './data/batches.ts'
+import type { StreamedPlans } from './plan-streamed.ts'
+import type { MicroStep } from './record-step.ts'
+import { createStreamedRun, type StreamedRun } from './run-streamed.ts'
+
+/** A micro-batch that has run; `baseline` is what kto measures its answers by. */
+export type Passed = { batch: Batch; loss: number; baseline: number }
+
+/** `first` is the number of the first micro-batch, which random numbers of a step are drawn by. */
+export type Pass = (
+  window: Iterable<Batch>,
+  options: { first?: number; signal?: AbortSignal | undefined },
+) => AsyncGenerator<Passed>
+
+/** Runs a program on what all programs are lent and `buffers`. */
+export type RunProgram = (prepared: Prepared, buffers: Buffers, signal?: AbortSignal) => Promise<void>
+
+/** One after the other, each in the same buffers. */
+export const passOneByOne = (
+  prepared: Prepared,
+  { own, comparing, run, seed }: { own: BatchBuffers; comparing: Comparing; run: RunProgram; seed: number },
+): Pass =>
+  async function* (window, { first, signal }) {
+    let index = first
+    for (const batch of window) {
+      const baseline = await comparing.writeBaseline(batch, signal)
+      own.write(batch)
+      comparing.write(batch)
+      if (index !== undefined) own.writeRandom(seed, index++)
+      await run(prepared, {}, signal)
+      yield { batch, loss: await own.readLoss(), baseline }
+    }
+  }
+
+export type StreamedPasses = { step: Pass; evaluation: Pass | undefined }
+
+type StreamedOptions = {
+  engine: Engine
+  config: TrainConfig
+  micro: MicroStep
+  plans: StreamedPlans
+  arena: DeviceBuffer
+  base: ReadonlyMap<string, DeviceBuffer>
+  /** What all programs are lent. */
+  shared: Buffers
+  run: (bound: BoundRun, signal?: AbortSignal) => Promise<void>
+}
+
+/** A window at a time through each stage, each micro-batch in buffers of its own. */
+export function createStreamedPasses(options: StreamedOptions): StreamedPasses {
+  const { engine, config, micro, plans, ...rest } = options
+  const size = config.gradient_accumulation_steps
+  const own = Array.from({ length: size }, () => createBatchBuffers(engine, micro))
+  const carried = engine.allocate(plans.carriedBytes)
+  const pass = (streamed: StreamedRun): Pass =>
+    async function* (batches, { first, signal }) {
+      let index = first
+      for (const window of inWindows(batches, size)) {
+        for (const [i, batch] of window.entries()) {
+          own[i]?.write(batch)
+          if (index !== undefined) own[i]?.writeRandom(config.seed, index++)
+        }
+        await streamed.run(window.length, signal)
+        for (const [i, batch] of window.entries())
+          yield { batch, loss: (await own[i]?.readLoss()) ?? NaN, baseline: 0 }
+      }
+    }
+  const ready = (streamed: StreamedPlans['step']) =>
+    pass(createStreamedRun({ engine, streamed, carried, lent: own.map(({ buffers }) => buffers), ...rest }))
+  return { step: ready(plans.step), evaluation: plans.evaluation && ready(plans.evaluation) }
+}
+
+function* inWindows(batches: Iterable<Batch>, size: number): Generator<Batch[]> {
+  let window: Batch[] = []
+  for (const batch of batches) {
+    window.push(batch)
+    if (window.length < size) continue
+    yield window
+    window = []
+  }
+  if (window.length > 0) yield window
+}

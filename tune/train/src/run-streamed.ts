@@ -1,0 +1,86 @@
+/**
+ * Runs a program in stages over a window of micro-batches: all of them pass a layer while the next one's
+ * weights are read in, then its own are let go. A step so reads the weights twice, however many micro-batches
+ * it has.
+ */
+import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
+import { prepare, type Buffers, type Plan, type Program, type Span } from '@cairn-tune/program'
+import type { StreamedProgram } from './plan-streamed.ts'
+
+export type StreamedRun = {
+  /** Runs the program on so many of the micro-batches, the first ones, in their order. */
+  run(count: number, signal?: AbortSignal): Promise<void>
+}
+
+export type StreamedOptions = {
+  engine: Engine
+  streamed: StreamedProgram
+  /** Of at least the largest stage's bytes. */
+  arena: DeviceBuffer
+  /** For what stages carry: the bytes of one micro-batch, as many times as a window has. */
+  carried: DeviceBuffer
+  base: ReadonlyMap<string, DeviceBuffer>
+  /** What all programs are lent, and what each micro-batch of a window lends. */
+  shared: Buffers
+  lent: readonly Buffers[]
+  run: (bound: BoundRun, signal?: AbortSignal) => Promise<void>
+}
+
+export function createStreamedRun(options: StreamedOptions): StreamedRun {
+  const { engine, streamed, base, run } = options
+  const stages = streamed.stages.map(({ program, carried: spans }, i) => {
+    const { whole = [], rows = [] } = streamed.weights[i] ?? {}
+    const buffersOf = (names: readonly string[]) => names.flatMap(name => base.get(name) ?? [])
+    return {
+      bound: bindStage(options, { program, spans, plan: streamed.plans[i] }),
+      whole: buffersOf(whole),
+      all: buffersOf([...whole, ...rows]),
+    }
+  })
+
+  async function readIn(weights: readonly DeviceBuffer[]): Promise<void> {
+    for (const weight of weights) await engine.readIn(weight)
+  }
+
+  return {
+    async run(count, signal) {
+      await readIn(stages[0]?.whole ?? [])
+      for (const [i, { bound, all }] of stages.entries()) {
+        const next = stages[i + 1]
+        const reading = readIn(next?.whole ?? [])
+        let isWhole = false
+        try {
+          for (const one of bound.slice(0, count)) await run(one, signal)
+          isWhole = true
+        } finally {
+          await reading
+          // No more than this layer and the next are in memory, and none after a window that was cut short.
+          const kept = isWhole ? (next?.all ?? []) : []
+          for (const weight of [...all, ...(next?.all ?? [])])
+            if (!kept.includes(weight)) engine.letGo(weight)
+        }
+      }
+    },
+  }
+}
+
+type StageToBind = { program: Program; plan: Plan | undefined; spans: ReadonlyMap<string, Span> }
+
+/** A stage on the memory of each micro-batch. Bound once: thousands of buffers are not looked up every time. */
+function bindStage(
+  { engine, arena, carried, shared, lent, streamed }: StreamedOptions,
+  { program, plan, spans }: StageToBind,
+): BoundRun[] {
+  const prepared = prepare(engine, program, plan, arena)
+  return lent.map((own, index) => {
+    const start = index * streamed.carriedBytes
+    const buffers: Record<string, DeviceBuffer> = {}
+    for (const name of prepared.bindings) {
+      const span = spans.get(name)
+      const part = span && engine.part(carried, start + span.from, start + span.to)
+      const buffer = part ?? own[name] ?? shared[name]
+      if (buffer) buffers[name] = buffer
+    }
+    return prepared.bind(buffers)
+  })
+}

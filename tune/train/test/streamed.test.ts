@@ -1,0 +1,138 @@
+/** A base that stays on the disk: the bits of one in memory, and no more memory than its estimate says. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, test } from 'vitest'
+import { FAMILIES } from '@cairn-tune/models'
+import { parseBytes, writeModelOf, type MemoryEstimate, type TrainResult } from '@cairn-tune/train'
+import { createBench, losses, textsOf } from './run.ts'
+
+const bench = await createBench()
+afterAll(bench.remove)
+const shape = {
+  vocab_size: 320,
+  hidden_size: 64,
+  intermediate_size: 64,
+  num_hidden_layers: 3,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  initializer_range: 0.05,
+}
+const experts = join(bench.directory, 'experts')
+await writeModelOf(
+  experts,
+  {
+    ...FAMILIES.qwen3_moe.defaults,
+    ...shape,
+    model_type: 'qwen3_moe',
+    num_experts: 4,
+    num_experts_per_tok: 2,
+    moe_intermediate_size: 32,
+  },
+  1,
+)
+const settings = {
+  dataset: bench.writeTexts('texts', textsOf(40, 12)),
+  max_seq_length: 48,
+  per_device_train_batch_size: 1,
+  // Twelve rows of an epoch: the last window of the run is whole, that of an evaluation is not.
+  gradient_accumulation_steps: 4,
+  max_steps: 3,
+  learning_rate: 1e-2,
+  lora_rank: 4,
+  threads: 2,
+}
+const adapterOf = ({ output }: TrainResult) => readFileSync(join(output, 'adapter_model.safetensors'))
+
+test.each([
+  ['bf16', {}],
+  ['f32 weights from a bf16 file', { compute_dtype: 'f32' }],
+  ['fp8, whose scales have a history', { recipe: 'fp8' }],
+  ['fp4, whose gradients are rounded at random', { recipe: 'fp4' }],
+  ['qbnb', { recipe: 'qbnb' }],
+  ['dropout', { lora_dropout: 0.2 }],
+  ['DoRA', { use_dora: true }],
+  ['experts', { model: experts, recipe: 'qfp4' }],
+  ['experts that are kept busy alike', { model: experts, router_aux_loss_coef: 0.1 }],
+])('a base that is streamed gives the bits of one in memory: %s', async (_name, own) => {
+  const held = bench.writeTexts('held', textsOf(30, 6))
+  const all = { ...settings, ...own, eval_dataset: held, eval_steps: 2 }
+  const [whole, streamed] = [await bench.run(all), await bench.run({ ...all, offload: 'disk' })]
+  expect(losses(streamed)).toEqual(losses(whole))
+  expect(streamed.metrics.map(step => step.grad_norm)).toEqual(whole.metrics.map(step => step.grad_norm))
+  expect(streamed.evaluations.map(({ loss }) => loss)).toEqual(whole.evaluations.map(({ loss }) => loss))
+  expect(adapterOf(streamed).equals(adapterOf(whole))).toBe(true)
+})
+
+test('a run that was streamed goes on in memory, in the bits of one that never stopped', async () => {
+  const whole = await bench.run(settings)
+  const output_dir = join(bench.directory, 'half')
+  const stop = new AbortController()
+  const half = { ...settings, output_dir, offload: 'disk' }
+  await bench.run(half, { signal: stop.signal, onStep: ({ step }) => step === 1 && stop.abort() })
+  const rest = await bench.run({ ...settings, output_dir, resume: true })
+  expect(rest.metrics.map(({ step }) => step)).toEqual([2, 3])
+  expect(adapterOf(rest).equals(adapterOf(whole))).toBe(true)
+})
+
+test.each([
+  [{ method: 'orpo' }, 'offload: method orpo does not read it; sft does'],
+  [{ lora: false }, 'offload: disk leaves the frozen base there, and lora: false trains all of it'],
+  [{ recompute: 'none' }, 'offload: disk keeps what layers hand on and recomputes all else'],
+])('%j is refused with offload: disk', (keys, message) => {
+  expect(() => bench.config({ ...settings, ...keys, offload: 'disk' })).toThrow(message)
+})
+
+describe('a base larger than the budget', () => {
+  const large = join(bench.directory, 'large')
+  const child = fileURLToPath(new URL('../bench/memory.ts', import.meta.url))
+  const settingsOf = (own: Readonly<Record<string, string>>) =>
+    Object.entries({
+      dataset: settings.dataset,
+      max_seq_length: '48',
+      max_steps: '2',
+      gradient_accumulation_steps: '2',
+      lora_rank: '2',
+      threads: '2',
+      ...own,
+    }).map(([key, value]) => `--${key}=${value}`)
+
+  /** In a process of its own, whose peak is that of the run. */
+  function trainAlone(own: Readonly<Record<string, string>>): { estimated: MemoryEstimate; peak: number } {
+    const { stdout, stderr, status } = spawnSync(process.execPath, [child, large, ...settingsOf(own)], {
+      env: { ...process.env, CAIRN_MEMORY_CHILD: '1' },
+      encoding: 'utf8',
+    })
+    if (status !== 0) throw new Error(stderr)
+    return JSON.parse(stdout) as { estimated: MemoryEstimate; peak: number }
+  }
+
+  test.each(['bf16', 'qfp8'])(
+    'is trained within it from the disk, and refused otherwise: %s',
+    async recipe => {
+      // 16 layers of 13 MB in bf16, 6 MB in FP8.
+      if (recipe === 'bf16')
+        await writeModelOf(
+          large,
+          {
+            ...FAMILIES.qwen3.defaults,
+            ...shape,
+            model_type: 'qwen3',
+            hidden_size: 768,
+            intermediate_size: 2048,
+            num_hidden_layers: 16,
+            head_dim: 64,
+          },
+          1,
+        )
+      const limit = recipe === 'bf16' ? '280MiB' : '260MiB'
+      const common = { recipe, memory_limit: limit, output_dir: join(bench.directory, `large-${recipe}`) }
+      expect(() => trainAlone(common)).toThrow(/OOM: this run needs .* or leave the base on the disk with/)
+      const { estimated, peak } = trainAlone({ ...common, offload: 'disk', overwrite: 'true' })
+      expect(peak).toBeLessThan(parseBytes(limit))
+      expect(peak / estimated.total).toBeGreaterThan(0.9)
+      expect(peak / estimated.total).toBeLessThan(1.1)
+    },
+  )
+})
