@@ -224,8 +224,8 @@ export function resultRow(result: BenchmarkResult): string {
   } = outcome
   const thousands = (rate: number) => `${(rate / 1000).toFixed(rate < 10_000 ? 3 : 1)}k`
   return (
-    `${name}  ${thousands(tps)} tokens/s${isStreamed(result) ? ' streamed' : ''}  (p50 ${thousands(p50)}, without padding ` +
-    `${thousands(real)}, trained ${thousands(trained)}; ${steps} steps, loss ${loss.toFixed(4)}, peak ` +
-    `${bytesText(peak)}; ${where})`
+    `${name}  ${thousands(tps)} tokens/s${isStreamed(result) ? ' streamed' : ''}  ` +
+    `(p50 ${thousands(p50)}, without padding ${thousands(real)}, trained ${thousands(trained)}; ` +
+    `${steps} steps, loss ${loss.toFixed(4)}, peak ${bytesText(peak)}; ${where})`
   )
 }

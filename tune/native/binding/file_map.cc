@@ -55,8 +55,8 @@ napi_value map_file(napi_env env, napi_callback_info info) {
 }
 
 // mapSpool(directory, bytes): a file without a name, gone with its last view or with the process, and written
-// to by whoever writes to the view. Its room on the disk is taken at once: none could be asked for later, when
-// a page that finds no room ends the process.
+// to by whoever writes to the view. Its room on the disk is taken at once: later a page that finds none ends
+// the process.
 napi_value map_spool(napi_env env, napi_callback_info info) {
   Args<2> args(env, info);
   const std::string directory = string_of(env, args.value[0]);

@@ -15,5 +15,8 @@ export const mapFile = async (path: string): Promise<Uint8Array> =>
 export const mapSpool = async (directory: string, bytes: number): Promise<Uint8Array> =>
   new Uint8Array((await loadAddon()).mapSpool(directory, bytes))
 
-/** Gives the pages inside a view of a mapped file back to the system. What was written to them is lost, except in a spool. */
+/**
+ * Gives the pages inside a view of a mapped file back to the system. What was written to them is lost, except
+ * in a spool.
+ */
 export const forgetPages = async (view: Uint8Array): Promise<void> => (await loadAddon()).forgetPages(view)

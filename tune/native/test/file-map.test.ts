@@ -36,7 +36,7 @@ test('a spool has no name, and keeps what was written to it when its pages are g
   expect(spool.every(byte => byte === 7)).toBe(true)
 })
 
-test('a spool that the disk has no room for is an error with its bytes, before anything is written', async () => {
+test('a spool that the disk has no room for is an error before anything is written', async () => {
   await expect(mapSpool(directory, 2 ** 52)).rejects.toThrow(
     /has no room for 4503599627370496 bytes of weights/,
   )

@@ -72,7 +72,6 @@ for (const row of list) {
       one.best = Math.max(one.best, (2 * P * row.n * row.k) / seconds / peak)
     }
   const plain = runs[0]?.best ?? NaN
-  console.log(
-    `| ${row.name} | ${runs.map(({ best }) => `${best.toFixed(2)} | ${(best / plain).toFixed(2)}`).join(' | ')} |`,
-  )
+  const cells = runs.map(({ best }) => `${best.toFixed(2)} | ${(best / plain).toFixed(2)}`)
+  console.log(`| ${row.name} | ${cells.join(' | ')} |`)
 }

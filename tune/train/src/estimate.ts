@@ -147,7 +147,7 @@ export function planRun({
         `${config.recompute === 'none' ? '' : 'even with everything recomputed '}` +
         `and may take ${bytesText(budgetBytes)}: ${memoryText(memory)}. ` +
         'Lower per_device_train_batch_size or max_seq_length, take a recipe with a quantised base, or a ' +
-        `smaller model${streamed || !config.lora ? '' : ', or leave the base on the disk with offload: disk'}.`,
+        `smaller model${streamed || !config.lora ? '' : ', or leave the base on the disk: offload: disk'}.`,
       memory.total,
       budgetBytes,
     )

@@ -14,16 +14,16 @@ import type { MicroStep } from './record-step.ts'
 import { createStreamedRun, type StreamedRun } from './run-streamed.ts'
 
 /** A micro-batch that has run; `baseline` is what kto measures its answers by. */
-export type Passed = { batch: Batch; loss: number; baseline: number }
+type Passed = { batch: Batch; loss: number; baseline: number }
 
 /** `first` is the number of the first micro-batch, which random numbers of a step are drawn by. */
-export type Pass = (
+type Pass = (
   window: Iterable<Batch>,
   options: { first?: number; signal?: AbortSignal | undefined },
 ) => AsyncGenerator<Passed>
 
 /** Runs a program on what all programs are lent and `buffers`. */
-export type RunProgram = (prepared: Prepared, buffers: Buffers, signal?: AbortSignal) => Promise<void>
+type RunProgram = (prepared: Prepared, buffers: Buffers, signal?: AbortSignal) => Promise<void>
 
 /** One after the other, each in the same buffers. */
 export const passOneByOne = (
@@ -42,7 +42,7 @@ export const passOneByOne = (
     }
   }
 
-export type StreamedPasses = { step: Pass; evaluation: Pass | undefined }
+type StreamedPasses = { step: Pass; evaluation: Pass | undefined }
 
 type StreamedOptions = {
   engine: Engine

@@ -12,7 +12,7 @@ export type StreamedRun = {
   run(count: number, signal?: AbortSignal): Promise<void>
 }
 
-export type StreamedOptions = {
+type StreamedOptions = {
   engine: Engine
   streamed: StreamedProgram
   /** Of at least the largest stage's bytes. */
@@ -66,7 +66,7 @@ export function createStreamedRun(options: StreamedOptions): StreamedRun {
 
 type StageToBind = { program: Program; plan: Plan | undefined; spans: ReadonlyMap<string, Span> }
 
-/** A stage on the memory of each micro-batch. Bound once: thousands of buffers are not looked up every time. */
+/** A stage on the memory of each micro-batch, bound once and not looked up in every run. */
 function bindStage(
   { engine, arena, carried, shared, lent, streamed }: StreamedOptions,
   { program, plan, spans }: StageToBind,

@@ -1,4 +1,5 @@
 /** Adapters of experts of any rank, where experts have all tokens, none, or every token has all of them. */
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { FAMILIES } from '@cairn-tune/models'
@@ -36,6 +37,7 @@ async function writeExperts(name: string, count: number, top: number): Promise<s
 
 /** A model whose routers find all experts alike: ties go to the lower one, so all tokens go to the first. */
 async function silenceRouters(from: string, to: string): Promise<string> {
+  await mkdir(to)
   await copyCompanions(from, to)
   const checkpoint = await openCheckpoint(from)
   await writeCheckpoint(

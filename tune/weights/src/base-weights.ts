@@ -136,7 +136,7 @@ export async function loadBase(
 }
 
 /** Whether the file has a weight as the engine reads it: one matrix, or a vector, of its dtype. */
-export function isInPlace(checkpoint: Checkpoint, weight: BaseWeight): boolean {
+function isInPlace(checkpoint: Checkpoint, weight: BaseWeight): boolean {
   const entry = checkpoint.tensors.get(weight.name)
   if (!entry || entry.decodedFrom !== undefined || !FLOATS.includes(weight.dtype)) return false
   return storedDtype(checkpoint, weight.name) === weight.dtype

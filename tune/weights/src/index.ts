@@ -15,7 +15,6 @@ export {
   plainDtype,
   type BaseWeight,
 } from './base-weights.ts'
-export { spoolBytes } from './spool.ts'
 export { openMapped } from './mapped-file.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'

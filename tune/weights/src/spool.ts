@@ -12,7 +12,7 @@ import { InputError } from './errors.ts'
 /** A weight begins on a page of its own, so that its pages can go without its neighbours'. */
 const PAGE = 4096
 
-export type Spool = {
+type Spool = {
   /** Room for a weight, as a buffer whose pages may come and go. */
   take(weight: BaseWeight): DeviceBuffer
 }
@@ -20,7 +20,7 @@ export type Spool = {
 const pagesOf = ({ dtype, shape }: BaseWeight) => alignUp(byteLength(dtype, shape), PAGE)
 
 /** Bytes of the file that has those weights. */
-export const spoolBytes = (weights: readonly BaseWeight[]): number =>
+const spoolBytes = (weights: readonly BaseWeight[]): number =>
   weights.reduce((sum, weight) => sum + pagesOf(weight), 0)
 
 /**
