@@ -137,11 +137,11 @@ export function planRun({
     return { ...fixed, arena, scratch, total }
   }
   const beside = fixed.process + fixed.weights + 2 * trained + fixed.optimizer + scratch
-  const chosen = streamed
+  const chosen: Chosen | { arenaBytes: number } = streamed
     ? { ...streamed.whole, ...withPlan(streamed.whole.program), arenaBytes: streamed.arenaBytes }
     : choosePlan(micro.program, config.recompute, budgetBytes - beside)
   const memory = withArena(chosen.arenaBytes)
-  if (memory.total > budgetBytes || !('plan' in chosen)) {
+  if (memory.total > budgetBytes || !isPlanned(chosen)) {
     throw new OutOfMemoryError(
       `OOM: this run needs ${bytesText(memory.total)} ` +
         `${config.recompute === 'none' ? '' : 'even with everything recomputed '}` +
@@ -169,6 +169,8 @@ function planEvaluation(
 const withPlan = (program: Program): PlannedProgram => ({ program, plan: planMemory(program) })
 
 type Chosen = { arenaBytes: number; program: Program; plan: Plan; policy: Policy }
+
+const isPlanned = (chosen: Chosen | { arenaBytes: number }): chosen is Chosen => 'plan' in chosen
 
 function choosePlan(
   program: Program,
