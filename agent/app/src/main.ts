@@ -49,6 +49,8 @@ export type ServiceOptions = EffectiveConfig & {
   workspacesDir: string
   /** A folder there may be a link to one that a local client named: tools work in what it leads to. */
   linkedWorkspaces?: true
+  /** Of the commands that agents run, beside what all of them have. */
+  commandEnv?: Readonly<Record<string, string>>
   /** Null: the embedded store in the data directory. */
   database: Database | null
   role: Role
@@ -208,9 +210,9 @@ async function findSandbox(
   return sandbox
 }
 
-/** What MCP servers, channels, browsers and notices are given that must reach no event and no log line. */
+/** What MCP servers, channels, browsers, repositories and notices are given that must reach no event and no log line. */
 function secretsOfConfig(
-  { mcp_servers, channels, browser, notices }: EffectiveConfig['config'],
+  { mcp_servers, channels, browser, notices, code }: EffectiveConfig['config'],
   env: ServiceOptions['env'],
 ): string[] {
   const names = Object.values(mcp_servers).flatMap(server =>
@@ -219,6 +221,7 @@ function secretsOfConfig(
       : server.env.filter(name => /key|token|secret|password|credential/i.test(name)),
   )
   names.push(...Object.values(browser.secrets).map(({ value_env }) => value_env))
+  names.push(...Object.values(code.repos).flatMap(({ token_env }) => token_env ?? []))
   if (browser.cdp !== null) names.push(browser.cdp.url_env)
   if (notices.mail?.smtp.password_env !== undefined) names.push(notices.mail.smtp.password_env)
   return [...names.flatMap(name => env[name] ?? []), ...secretsOf(channels, env)]

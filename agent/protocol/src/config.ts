@@ -400,6 +400,24 @@ export const CodeConfig = z
       )
       .default({})
       .describe('agents beside the built-in one'),
+    repos: z
+      .record(
+        name,
+        z.strictObject({
+          url: z
+            .url({ protocol: /^https?$/ })
+            .refine(url => new URL(url).username === '', 'its token goes into token_env, not into the address')
+            .describe('of a git repository, over HTTP'),
+          token_env: envName.optional().describe('the variable that has its token; absent: it needs none'),
+          user: z.string().min(1).default('x-access-token').describe('that the token is the password of'),
+        }),
+      )
+      .default({})
+      .describe('repositories that a run can work in; their tokens stay outside its box'),
+    push: z
+      .enum(['ask', 'allow', 'off'])
+      .default('ask')
+      .describe('whether a run may push to its repository; ask: a person approves each push'),
   })
   .describe('coding agents that work in a box')
 export type CodeConfig = z.infer<typeof CodeConfig>

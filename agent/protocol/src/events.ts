@@ -1694,6 +1694,7 @@ export const EVENTS = {
         prompt: z.string(),
         source_event_id: eventId,
         tool_call_id: id.optional().describe('of run_coding_agent; none: a /code command began it'),
+        repo: z.string().optional().describe('of code.repos, that it works in'),
         branch: z.string().optional().describe('of the worktree that it works in, where it has one'),
       },
       worker: true,

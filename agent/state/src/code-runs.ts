@@ -27,6 +27,8 @@ export type CodeRun = {
   readonly source_event_id: EventId
   /** Of run_coding_agent; null: a command began it. */
   readonly tool_call_id: string | null
+  /** Of `code.repos`, in whose clone it works, on a branch of its own; null: in the workspace. */
+  readonly repo: { readonly name: string; readonly branch: string } | null
   /** RFC 3339. */
   readonly started_at: string
   /** The number of the next progress. */
@@ -98,6 +100,8 @@ const begun = ({ data, created_at }: EventOf<'code.run_started'>): CodeRun => ({
   prompt: data.prompt,
   source_event_id: data.source_event_id,
   tool_call_id: data.tool_call_id ?? null,
+  repo:
+    data.repo === undefined || data.branch === undefined ? null : { name: data.repo, branch: data.branch },
   started_at: created_at,
   next_seq: 0,
   gates: [],

@@ -24,6 +24,13 @@ export type BoxSettings = z.input<typeof BoxSettings>
 
 const TOOLS = ['read_file', 'list_files', 'search_files', 'write_file', 'edit_file', 'terminal', 'todo']
 
+/** What commands need to find the way out of the box, and the run's repository. The token is not among it. */
+const HANDED_ON = [
+  ...['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'].flatMap(name => [name, name.toUpperCase()]),
+  'GIT_CONFIG_GLOBAL',
+  'GIT_TERMINAL_PROMPT',
+]
+
 const SYSTEM =
   'You are a coding agent. You are given one task in the folder you work in: look at what is there, make ' +
   'the change, and check it by running what the project has for that. Keep to the task and to the style of ' +
@@ -54,4 +61,7 @@ export const openBoxPlace = (env: Environment): Promise<LocalPlace> =>
   openLocalPlace({
     env: { ...env, CAIRN_DATA: join(env['HOME'] ?? '/tmp', '.cairn-agent') },
     config: { config: boxConfig(env['CAIRN_BOX']), demo: false },
+    commandEnv: Object.fromEntries(
+      HANDED_ON.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const])),
+    ),
   })

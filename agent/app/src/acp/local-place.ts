@@ -27,9 +27,11 @@ export type LocalOptions = {
   env: Environment
   /** In place of cairn.yaml. */
   config?: EffectiveConfig
+  /** Of the commands it runs, beside what all of them have. */
+  commandEnv?: Readonly<Record<string, string>>
 }
 
-export async function openLocalPlace({ env, config }: LocalOptions): Promise<LocalPlace> {
+export async function openLocalPlace({ env, config, commandEnv }: LocalOptions): Promise<LocalPlace> {
   const { file, ...read } = config === undefined ? readConfig(env) : { ...config, file: null }
   const base = env['CAIRN_DATA'] || join(env['XDG_DATA_HOME'] || join(homedir(), '.local/share'), 'cairn/acp')
   const { service, dataDir } = await startOnFree(base, dataDir => ({
@@ -38,6 +40,7 @@ export async function openLocalPlace({ env, config }: LocalOptions): Promise<Loc
     dataDir,
     workspacesDir: defaultWorkspacesDir(dataDir),
     linkedWorkspaces: true,
+    ...(commandEnv === undefined ? {} : { commandEnv }),
     database: null,
     role: 'all',
     configDir: configDirOf(file),

@@ -40,6 +40,9 @@ export async function benchBoxedAgent(parent: string = tmpdir()): Promise<Readin
         workspace,
         ask: [],
         egress: GovernanceConfig.parse({}).egress,
+        repo: null,
+        onPush: () => Promise.resolve('cancelled'),
+        signal: new AbortController().signal,
       })
       const connection = client({ name: 'bench' }).connect(
         ndJsonStream(

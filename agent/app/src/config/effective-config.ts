@@ -158,6 +158,8 @@ function checkEnvironment(
   }
   const mail = config.notices.mail?.smtp.password_env
   if (mail !== undefined) require('notices.mail.smtp.password_env', mail)
+  for (const [name, { token_env }] of Object.entries(config.code.repos))
+    if (token_env !== undefined) require(`code.repos.${name}.token_env`, token_env)
   for (const [name, server] of Object.entries(config.mcp_servers)) {
     if ('url' in server)
       for (const [header, variable] of Object.entries(server.headers_env))

@@ -31,7 +31,7 @@ import type { Logger } from './logging.ts'
 
 type WorkerDeps = Pick<
   ServiceOptions,
-  'config' | 'demo' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir' | 'linkedWorkspaces'
+  'config' | 'demo' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir' | 'linkedWorkspaces' | 'commandEnv'
 > &
   Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
     log: Logger
@@ -54,6 +54,7 @@ export async function startWorker(
     workspacesDir,
     configDir,
     linkedWorkspaces,
+    commandEnv,
     store,
     models,
     secrets,
@@ -73,6 +74,7 @@ export async function startWorker(
     store,
     sandbox: sandbox.provider,
     proxy: sandbox.proxy,
+    ...(commandEnv === undefined ? {} : { commandEnv }),
     quota: createQuota(config.sandbox),
   })
   const workerId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`

@@ -4,6 +4,8 @@
  */
 import type { Readable, Writable } from 'node:stream'
 import type { GovernanceConfig } from '@cairn/protocol'
+import type { CodeRun } from '@cairn/state'
+import type { Push, PushVerdict } from './git-broker.ts'
 
 export type AgentProcess = {
   stdin: Writable
@@ -44,6 +46,12 @@ export type AgentStart = {
   /** Tools of the built-in agent that ask before each call. */
   ask: readonly string[]
   egress: GovernanceConfig['egress']
+  /** Of `code.repos`, to work in, on this branch of its clone; null: it works in the workspace. */
+  repo: CodeRun['repo']
+  /** Asked before anything is pushed to it. */
+  onPush(push: Push, gone: AbortSignal): Promise<PushVerdict>
+  /** Aborts where the run is to end before it has a process. */
+  signal: AbortSignal
 }
 
 /** The coding agents of a worker. */
@@ -52,6 +60,8 @@ export type CodingAgents = {
   names: readonly string[]
   /** Why none can run; null: they can. */
   reason: string | null
+  /** Repositories that a run can work in, by name. */
+  repos: readonly string[]
   /** Of `code.agents.<name>` or the session's model. */
   modelOf(agent: string, fallback: string): string
   start(options: AgentStart): Promise<StartedAgent>

@@ -4,20 +4,24 @@
  * the agent keeps its session there, and goes with the run.
  */
 import { existsSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '@cairn/protocol'
 import { contextWindowOf } from '../llm/catalog.ts'
 import { upstreamOf } from '../llm/registry.ts'
 import { createTransport, proxySettings } from '../llm/transport.ts'
-import { type Bind, boxId } from '../sandbox/box.ts'
+import { type Bind, type Box, boxId } from '../sandbox/box.ts'
 import type { Sandbox } from '../sandbox/choose.ts'
 import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
 import { COMMAND_PATH } from '../sandbox/program.ts'
 import type { AgentStart, CodingAgents, StartedAgent } from './agent-process.ts'
 import { createBroker } from './broker.ts'
+import { checkOut } from './checkout.ts'
+import { GIT_PREFIX } from './git-broker.ts'
 import { KNOWN_AGENTS, type KnownAgent, type Launch, type Model } from './known-agents.ts'
+import { openRunRepo } from './run-repo.ts'
 import { homeOf } from './sweep-homes.ts'
+import { writeHome } from './write-home.ts'
 
 export type BoxedAgentsOptions = {
   config: Config
@@ -32,6 +36,9 @@ export type BoxedAgentsOptions = {
 /** Where a box sees the run's home, and an agent that was installed. */
 const HOME = '/home/agent'
 const INSTALLED = '/opt/agent'
+const GIT_SETTINGS = '.gitconfig'
+/** By its path, for commands of an agent may have another home. Nobody is there to be asked for a password. */
+const GIT_ENV = { GIT_CONFIG_GLOBAL: `${HOME}/${GIT_SETTINGS}`, GIT_TERMINAL_PROMPT: '0' }
 
 export const installedAt = (dataDir: string, name: string): string => join(dataDir, 'agents', name)
 
@@ -44,6 +51,7 @@ export function boxedAgents(options: BoxedAgentsOptions): CodingAgents & { close
       return findCodingAgents(options).names
     },
     reason: reasonOf(sandbox),
+    repos: Object.keys(config.code.repos),
     modelOf: (agent, fallback) => config.code.agents[agent]?.model ?? fallback,
     start: asked => startBoxed(options, transport.fetch, asked),
     forget: ({ session_id, run_id }) =>
@@ -110,34 +118,49 @@ async function startBoxed(
     context_window: contextWindowOf(config.models.catalog[asked.model]),
     ask: asked.ask,
   }
+  const repo = openRunRepo({ config, env, fetch }, asked)
   const { launch, binds } = launchOf(options, asked.agent, model)
   const home = homeOf(dataDir, asked.session_id, asked.run_id)
-  await writeHome(home, launch.files)
-  const id = boxId(asked.session_id, 'code')
-  const door = await proxy.open({ id, egress: asked.egress, origin: broker.handle })
-  const opened = box.open({
-    id,
-    workspace: asked.workspace,
-    binds: [...binds, { from: home, to: HOME, writable: true }],
-    env: { PATH: pathOf(), HOME, LANG: 'C.UTF-8', TERM: 'dumb', ...launch.env },
-    network: { socket: door.socket },
-    mayGrowFiles: true,
+  await writeHome(home, {
+    ...launch.files,
+    ...(repo === null ? {} : { [GIT_SETTINGS]: repo.settings }),
   })
-  const close = async (): Promise<void> => {
-    broker.close()
-    await opened.close()
-    await door.close()
-  }
+  const id = boxId(asked.session_id, 'code')
+  const door = await proxy.open({
+    id,
+    egress: asked.egress,
+    origin: (request, response) =>
+      repo !== null && request.url?.startsWith(GIT_PREFIX) === true
+        ? repo.broker.handle(request, response)
+        : broker.handle(request, response),
+  })
+  const open = (env: Readonly<Record<string, string>>): Box =>
+    box.open({
+      id,
+      workspace: asked.workspace,
+      binds: [...binds, { from: home, to: HOME, writable: true }],
+      env: { PATH: pathOf(), HOME, LANG: 'C.UTF-8', TERM: 'dumb', ...GIT_ENV, ...env },
+      network: { socket: door.socket },
+      mayGrowFiles: true,
+    })
+  await using undo = new AsyncDisposableStack()
+  undo.defer(() => door.close())
+  undo.defer(() => broker.close())
+  undo.defer(() => repo?.broker.close())
+  if (repo !== null) await checkOut(open({}), repo.checkout, asked.signal)
+  const opened = open(launch.env)
+  undo.defer(() => opened.close())
   const running = opened.spawn(launch.argv, { stdin: 'pipe' })
   if (running.stdin === null) throw new Error('[code] the box gave no way to speak to the agent')
+  const parts = undo.move()
   return {
     stdin: running.stdin,
     stdout: running.stdout,
     stderr: running.stderr,
     exited: running.exited,
     terminate: () => opened.terminate(),
-    close,
-    cwd: asked.workspace,
+    close: () => parts.disposeAsync(),
+    cwd: repo?.cwd ?? asked.workspace,
     used: broker.used,
   }
 }
@@ -186,11 +209,3 @@ const usual = ({ kind, base_url, token, model }: Model): Record<string, string> 
   kind === 'anthropic'
     ? { ANTHROPIC_BASE_URL: base_url, ANTHROPIC_API_KEY: token, ANTHROPIC_MODEL: model }
     : { OPENAI_BASE_URL: base_url, OPENAI_API_KEY: token, OPENAI_MODEL: model }
-
-async function writeHome(home: string, files: Launch['files']): Promise<void> {
-  await mkdir(home, { recursive: true, mode: 0o700 })
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 })
-    await writeFile(join(home, path), text, { mode: 0o600 })
-  }
-}

@@ -17,6 +17,7 @@ import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Position } from '../turn/position.ts'
 import type { Worker } from '../worker.ts'
+import { repoOf } from './command.ts'
 import { drive, type DriveDeps, type Driven, type Result } from './drive.ts'
 
 const CODE_TOOL = 'run_coding_agent'
@@ -171,6 +172,7 @@ const Parameters = z.strictObject({
     .max(100_000)
     .describe('the task; the agent has not read this conversation'),
   agent: z.string().max(64).optional().describe('absent: the default one'),
+  repo: z.string().max(64).optional().describe('a repository to work in; absent: the workspace'),
 })
 
 function codeTool(deps: DriveDeps): Tool {
@@ -179,18 +181,20 @@ function codeTool(deps: DriveDeps): Tool {
     name: CODE_TOOL,
     description:
       'Give a coding task to a coding agent that works on it by itself in the workspace, and wait for what ' +
-      `it comes to. Agents: ${agents.names.join(', ')}. Say all it needs to know.`,
+      `it comes to. Agents: ${agents.names.join(', ')}. ` +
+      (agents.repos.length === 0 ? '' : `Repositories: ${agents.repos.join(', ')}. `) +
+      'Say all it needs to know.',
     parameters: Parameters,
     readOnly: false,
     // The run is known by its call: asked again, it is gone on with and not begun twice.
     idempotent: true,
     timeoutMs: () => Number.POSITIVE_INFINITY,
-    async run({ prompt, agent = agents.names[0]! }, { tool_call_id }) {
+    async run({ prompt, agent = agents.names[0]!, repo }, { tool_call_id }) {
       if (!agents.names.includes(agent))
         return {
           content: { error: `there is no coding agent ${agent}; there are ${agents.names.join(', ')}` },
         }
-      const run = await beginOfCall(deps, { prompt, agent, tool_call_id })
+      const run = await beginOfCall(deps, { prompt, agent, repo, tool_call_id })
       if ('error' in run) return { content: run }
       const driven = await inPlace(worker, { claimed, setup }, run)
       // Another worker, or this one after a decision, makes the call again.
@@ -201,7 +205,12 @@ function codeTool(deps: DriveDeps): Tool {
 
 async function beginOfCall(
   { claimed: { session, log }, setup, agents }: DriveDeps,
-  { prompt, agent, tool_call_id }: { prompt: string; agent: string; tool_call_id: string },
+  {
+    prompt,
+    agent,
+    repo,
+    tool_call_id,
+  }: { prompt: string; agent: string; repo: string | undefined; tool_call_id: string },
 ): Promise<CodeRun | { error: string }> {
   const known = (): CodeRun | undefined => log.position().code.find(run => run.tool_call_id === tool_call_id)
   const begun = known()
@@ -209,15 +218,19 @@ async function beginOfCall(
   const call = log.position().conversation.open.find(open => open.tool_call_id === tool_call_id)
   const source_event_id = call?.call_event_id ?? null
   if (source_event_id === null) throw new Error(`[${CODE_TOOL}] the call ${tool_call_id} is not in the log`)
+  const run_id = derivedId(session.id, source_event_id, 'code')
+  const place = repoOf({ agents }, repo, run_id)
+  if (typeof place === 'string') return { error: place }
   try {
     await log.append([
       codeRunStarted(session.id, {
-        run_id: derivedId(session.id, source_event_id, 'code'),
+        run_id,
         agent,
         provider: agents.modelOf(agent, setup.model),
         prompt,
         source_event_id,
         tool_call_id,
+        ...place,
       }),
     ])
   } catch (thrown) {

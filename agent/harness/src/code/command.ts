@@ -10,6 +10,7 @@ import {
   waitsForDecision,
 } from '@cairn/state'
 import type { TurnContext } from '../turn/context.ts'
+import { branchOf } from './checkout.ts'
 import type { Coding } from './coding.ts'
 
 /** The beginning of the run, before anything of it is started; or what there is to say instead. */
@@ -32,22 +33,37 @@ export function beginByCommand(
     case 'run': {
       if (coding === null || coding.agents.names.length === 0) return noAgents(coding)
       if (session.parent_id !== null) return 'A worker runs no coding agent: ask for it in the session above.'
-      if (command.repo !== undefined)
-        return 'There are no repositories yet: --repo is not taken. The agent works in the workspace.'
+      const run_id = derivedId(session.id, event_id, 'code')
+      const repo = repoOf(coding, command.repo, run_id)
+      if (typeof repo === 'string') return repo
       const running = liveRun(log.position().code)
       if (running !== null)
         return `One run at a time: ${running.agent} works on "${running.prompt.slice(0, 80)}". /stop ends it.`
       const { names } = coding.agents
       const { agent, task } = splitTask(command.text, names, names[0]!)
       return codeRunStarted(session.id, {
-        run_id: derivedId(session.id, event_id, 'code'),
+        run_id,
         agent,
         provider: command.model ?? coding.agents.modelOf(agent, setup.model),
         prompt: task,
         source_event_id: event_id,
+        ...repo,
       })
     }
   }
+}
+
+/** What the beginning of a run says of where it works; or why it cannot. */
+export function repoOf(
+  { agents }: Pick<Coding, 'agents'>,
+  name: string | undefined,
+  run_id: string,
+): { repo?: string; branch?: string } | string {
+  if (name === undefined) return {}
+  if (agents.repos.includes(name)) return { repo: name, branch: branchOf(run_id) }
+  return agents.repos.length === 0
+    ? 'There are no repositories: code.repos of the configuration names none.'
+    : `There is no repository ${name}; there are ${agents.repos.join(', ')}.`
 }
 
 const noAgents = (coding: Coding | null): string =>

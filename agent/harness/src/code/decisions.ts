@@ -9,12 +9,23 @@ import { createMutex } from '../mutex.ts'
 import type { Claimed } from '../turn/capability.ts'
 import type { SessionLog } from '../turn/session-log.ts'
 import type { Worker } from '../worker.ts'
-import { judge, type Judged, optionOf } from './permissions.ts'
+import type { Push, PushVerdict } from './git-broker.ts'
+import {
+  callOf,
+  callOfPush,
+  judge,
+  type Judged,
+  type JudgedCall,
+  optionOf,
+  withPushes,
+} from './permissions.ts'
 
 type Decision = 'approve' | 'reject' | null
 
 export type Decisions = {
   ask(request: RequestPermissionRequest): Promise<RequestPermissionResponse>
+  /** `gone` aborts when nobody waits for the answer any more. */
+  askPush(push: Push, gone: AbortSignal): Promise<PushVerdict>
   close(): void
 }
 
@@ -52,6 +63,7 @@ export function createDecisions(options: DecisionOptions): Decisions {
   const { worker, claimed, setup, run_id, workspace, signal, park, onFailure } = options
   const { store, clock, config, newId, redact } = worker
   const { session, log } = claimed
+  const policy = withPushes(setup.agent.governance, config.code.push)
   /** Null tells nothing: nobody has decided. */
   const waiting = new Map<string, (decision: Decision) => void>()
   // Looking and asking are one: of two calls alike, one asks.
@@ -64,7 +76,7 @@ export function createDecisions(options: DecisionOptions): Decisions {
   }
   const unwatch = store.watch(session.id, () => void look().catch(onFailure))
 
-  async function decisionOn(id: string): Promise<Decision> {
+  async function decisionOn(id: string, signal: AbortSignal): Promise<Decision> {
     const { promise, resolve } = Promise.withResolvers<Decision>()
     const stop = (): void => resolve(null)
     waiting.set(id, decision => decision !== null && resolve(decision))
@@ -73,6 +85,7 @@ export function createDecisions(options: DecisionOptions): Decisions {
       stop()
     })
     signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
     try {
       // It may have been decided since it was asked.
       await look()
@@ -84,12 +97,12 @@ export function createDecisions(options: DecisionOptions): Decisions {
     }
   }
 
-  const judged = ({ toolCall }: RequestPermissionRequest): Promise<Judged> =>
+  const judged = (call: JudgedCall): Promise<Judged> =>
     inTurn(() =>
       judge(
         {
           run_id,
-          policy: setup.agent.governance,
+          policy,
           workspace,
           now: clock.now,
           newId,
@@ -99,15 +112,15 @@ export function createDecisions(options: DecisionOptions): Decisions {
           findGate: (tool, hash) => findOpenGate(store, session, tool, hash),
           wasRejected: id => latestOf(log, run_id, id) === 'reject',
         },
-        toolCall,
+        call,
       ),
     )
 
-  async function answerTo(request: RequestPermissionRequest): Promise<'allow' | Decision> {
+  async function answerTo(call: JudgedCall, signal: AbortSignal): Promise<'allow' | Decision> {
     for (;;) {
-      const answer = await judged(request)
+      const answer = await judged(call)
       if (typeof answer === 'string') return answer
-      const decision = await decisionOn(answer.waits)
+      const decision = await decisionOn(answer.waits, signal)
       // An approval is a grant, which the next look consumes; not for a process that is to end. Where it was
       // spent in between, somebody is asked again.
       if (decision !== 'approve') return decision
@@ -118,11 +131,21 @@ export function createDecisions(options: DecisionOptions): Decisions {
   return {
     async ask(request) {
       try {
-        return responseTo(request, await answerTo(request))
+        return responseTo(request, await answerTo(callOf(request.toolCall), signal))
       } catch (thrown) {
         // The run cannot go on without its log; the agent is told before it is ended.
         onFailure(thrown)
         return CANCELLED
+      }
+    },
+    async askPush(push, gone) {
+      try {
+        const answer = await answerTo(callOfPush(push), AbortSignal.any([signal, gone]))
+        if (answer === null) return 'cancelled'
+        return answer === 'allow' ? 'allow' : 'reject'
+      } catch (thrown) {
+        onFailure(thrown)
+        return 'cancelled'
       }
     },
     close: unwatch,

@@ -18,7 +18,7 @@ import type { AgentSetup } from '../agent.ts'
 import type { Claimed } from '../turn/capability.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 import type { Worker } from '../worker.ts'
-import type { CodingAgents, StartedAgent, Used } from './agent-process.ts'
+import type { AgentStart, CodingAgents, StartedAgent, Used } from './agent-process.ts'
 import type { Ended } from './attempt.ts'
 import { createDecisions } from './decisions.ts'
 import { judgesCode } from './permissions.ts'
@@ -58,38 +58,32 @@ export async function drive(deps: DriveDeps, run: CodeRun): Promise<Driven> {
   if (attempts > MOST_ATTEMPTS) return endRun(deps, run, row, { error: UNKNOWN })
   if (isInterrupted || row.state === 'parked')
     await claimed.log.append([], { rows: [{ do: 'code.move', run_id, state: 'running', attempts }] })
-  try {
-    return await follow(deps, run, row, await startAgent(deps, run))
-  } catch (thrown) {
-    if (!(thrown instanceof NotStarted)) throw thrown
-    return endRun(deps, run, row, { error: thrown.message })
-  }
+  return follow(deps, run, row)
 }
 
-class NotStarted extends Error {
-  override readonly name = 'NotStarted'
-}
-
-async function startAgent({ claimed, setup, agents }: DriveDeps, run: CodeRun): Promise<StartedAgent> {
-  const { workspace } = await claimed.makeFolders()
+async function startAgent(
+  { claimed, setup, agents }: DriveDeps,
+  run: CodeRun,
+  given: Pick<AgentStart, 'workspace' | 'signal' | 'onPush'>,
+): Promise<StartedAgent> {
   try {
     return await agents.start({
+      ...given,
       run_id: run.run_id,
       session_id: claimed.session.id,
       agent: run.agent,
       model: run.provider,
-      workspace,
+      repo: run.repo,
       ask: judgesCode(setup.agent.governance) ? ASKING_TOOLS : [],
       egress: setup.agent.governance.egress,
     })
   } catch (thrown) {
-    throw new NotStarted(`The agent ${run.agent} could not be started: ${asError(thrown).message}`, {
-      cause: thrown,
-    })
+    const why = `The agent ${run.agent} could not be started: ${asError(thrown).message}`
+    throw new Error(why, { cause: thrown })
   }
 }
 
-async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedAgent): Promise<Driven> {
+async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> {
   const { worker, claimed, setup } = deps
   const { clock, config, shutdown } = worker
   const { lease, log } = claimed
@@ -99,7 +93,9 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedA
   const fail = (thrown: unknown): void => control.abort(asError(thrown))
   const { workspace } = await claimed.makeFolders()
   const { mask } = workspaceMask(workspace)
-  const write = createWriter(run, row, started, mask)
+  let started: StartedAgent | null = null
+  const used = (): Used | null => started?.used() ?? null
+  const write = createWriter(run, row, used, mask)
   const progress = createProgress({
     clock,
     holdBack: worker.holdBack,
@@ -123,11 +119,12 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedA
   const said = async () => ({
     before: write(await progress.finish()),
     message: mask(progress.finalMessage()),
-    used: started.used(),
+    used: used(),
   })
   const touched = () => touchedFiles(workspace, Date.parse(run.started_at), MOST_FILES)
   try {
     const { runAttempt } = await import('./attempt.ts')
+    started = await startAgent(deps, run, { workspace, signal, onPush: decisions.askPush })
     const end = await runAttempt({
       clock,
       process: started,
@@ -166,14 +163,14 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row, started: StartedA
 function createWriter(
   run: CodeRun,
   row: Row,
-  started: StartedAgent,
+  used: () => Used | null,
   mask: (text: string) => string,
 ): (pieces: readonly Piece[]) => Draft[] {
   let seq = run.next_seq
   const { run_id, agent } = run
   return pieces =>
     pieces.map(({ kind, chunk }) =>
-      codeRunProgress({ run_id, agent, chunk: mask(chunk), kind, seq: seq++ }, sumOf(row, started.used())),
+      codeRunProgress({ run_id, agent, chunk: mask(chunk), kind, seq: seq++ }, sumOf(row, used())),
     )
 }
 

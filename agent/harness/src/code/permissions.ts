@@ -5,16 +5,18 @@
  */
 import type { PermissionOption, RequestPermissionRequest, ToolKind } from '@agentclientprotocol/sdk'
 import { CommitRefused, type Draft, type Grant, type Redact, withRows } from '@cairn/log'
-import { clip, findPattern, type GovernanceConfig } from '@cairn/protocol'
+import { clip, type Config, findPattern, type GovernanceConfig } from '@cairn/protocol'
 import { raiseGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
 import { decideGate } from '../governance/decide.ts'
 import { policyAllowedGrant, policyDenied } from '../governance/events.ts'
 import { recordedArguments } from '../tools/arguments.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
+import type { Push } from './git-broker.ts'
 
 const KINDS: readonly ToolKind[] = ['execute', 'edit', 'delete', 'move', 'fetch', 'read', 'search', 'other']
 const EXCERPT_CHARS = 500
+const PUSH = 'code.push'
 
 /** The name under which governance knows it. */
 const judgedAs = (kind: ToolKind | null | undefined): string => `code.${kind ?? 'other'}`
@@ -62,13 +64,35 @@ export type JudgeDeps = {
   wasRejected(toolCallId: string): boolean
 }
 
+/** What is judged: `id` is its own within the run. */
+export type JudgedCall = { tool: string; args: Args; id: string }
+
+export const callOf = (toolCall: ToolCall): JudgedCall => ({
+  tool: judgedAs(toolCall.kind),
+  args: argumentsOf(toolCall),
+  id: toolCall.toolCallId,
+})
+
+/** The same push has the same id, in whichever process of the run. */
+export const callOfPush = (push: Push): JudgedCall => ({
+  tool: PUSH,
+  args: push,
+  id: `push-${argumentsHash(push).slice(0, 12)}`,
+})
+
+/** What is pushed leaves the box: unless the configuration says otherwise, a person approves it. */
+export function withPushes(policy: GovernanceConfig, push: Config['code']['push']): GovernanceConfig {
+  if (push === 'allow') return policy
+  const key = push === 'ask' ? 'require_approval' : 'denied_tools'
+  return { ...policy, [key]: [...policy[key], PUSH] }
+}
+
 /** `waits`: the id under which a person decides. */
-export async function judge(deps: JudgeDeps, toolCall: ToolCall): Promise<Judged> {
+export async function judge(deps: JudgeDeps, call: JudgedCall): Promise<Judged> {
   const { run_id, policy, now, workspace, redact } = deps
-  const tool = judgedAs(toolCall.kind)
-  const args = argumentsOf(toolCall)
+  const { tool, args } = call
   const hash = argumentsHash(args)
-  const tool_call_id = `${run_id}:${toolCall.toolCallId}`
+  const tool_call_id = `${run_id}:${call.id}`
   const grant = await deps.findGrant(tool, hash)
   const decision = decideGate({
     policy,
@@ -93,7 +117,7 @@ export async function judge(deps: JudgeDeps, toolCall: ToolCall): Promise<Judged
     } catch (thrown) {
       // Another call spent it, or it ran out, since the look: this one asks anew.
       if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
-      return judge({ ...deps, findGrant: () => Promise.resolve(null) }, toolCall)
+      return judge({ ...deps, findGrant: () => Promise.resolve(null) }, call)
     }
   }
   const denied = policyDenied(tool, decision, tool_call_id, now())

@@ -25,6 +25,8 @@ export type BuiltinOptions = {
   sandbox: SandboxProvider | null
   /** The way out of its boxes; absent: they have none. */
   proxy?: PolicyProxy | null
+  /** Of its commands, beside what all of them have. */
+  commandEnv?: Readonly<Record<string, string>>
   /** How much a workspace may hold; absent: anything. */
   quota?: Quota
   resolveHost?: ResolveHost
@@ -54,6 +56,7 @@ export const builtinTools = ({
   store,
   sandbox,
   proxy = null,
+  commandEnv = {},
   quota,
   resolveHost,
   newId = randomUUID,
@@ -62,7 +65,7 @@ export const builtinTools = ({
   ...[writeFileTool, editFileTool].map(tool => (quota === undefined ? tool : withinQuota(tool, quota))),
   listFilesTool,
   searchFilesTool(),
-  ...(sandbox === null ? [] : [terminalTool({ sandbox, proxy, ...(quota === undefined ? {} : { quota }) })]),
+  ...(sandbox === null ? [] : [terminalTool({ sandbox, proxy, env: commandEnv, ...(quota === undefined ? {} : { quota }) })]),
   todoTool,
   askUserQuestionTool,
   requestUserActionTool(newId),

@@ -25,6 +25,8 @@ const GRACE_MS = 2000
 const REST_MS = 2000
 
 export type TerminalOptions = {
+  /** Of each command, beside what all of them have. */
+  env?: Readonly<Record<string, string>>
   sandbox: SandboxProvider
   /** Where its boxes get their proxies; absent: they have none. */
   proxy?: PolicyProxy | null
@@ -123,7 +125,7 @@ export function terminalTool(options: TerminalOptions): Tool {
     async run({ command }, { session_id, tool_call_id, workspace, signal, timeoutMs, egress }) {
       // There before the first command runs, so that no command can put a link in its place.
       if (sandbox.kind !== 'unboxed') await keepPlaceOfResults(workspace)
-      const env = { PATH: COMMAND_PATH, HOME: workspace, LANG: 'C.UTF-8', TERM: 'dumb' }
+      const env = { PATH: COMMAND_PATH, HOME: workspace, LANG: 'C.UTF-8', TERM: 'dumb', ...options.env }
       const before = await quota?.measure(workspace)
       const isFull = before !== undefined && quota?.problem(before) !== null
       const watch = before === undefined ? undefined : await quota?.watch(workspace, before)

@@ -50,6 +50,7 @@ export type ScriptedOptions = {
   used?: Used
   resumes?: boolean
   names?: readonly string[]
+  repos?: readonly string[]
   /** What it writes before it speaks the protocol. */
   greeting?: string
 }
@@ -58,6 +59,7 @@ export function scriptedAgent({
   used = { input_tokens: 10, output_tokens: 5, cache_read_tokens: 0, cost_usd: 0.01, model: 'demo/model' },
   resumes = true,
   names = ['cairn', 'other'],
+  repos = [],
   greeting = '',
 }: ScriptedOptions = {}): ScriptedAgent {
   const disk = new Map<string, Kept>()
@@ -218,6 +220,7 @@ export function scriptedAgent({
   return {
     names,
     reason: null,
+    repos,
     modelOf: (_, fallback) => fallback,
     start,
     forget: () => Promise.resolve(),

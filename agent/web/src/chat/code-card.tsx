@@ -74,6 +74,11 @@ const Took = ({ run: { result } }: { run: CodeRun }) =>
 
 const Body = ({ run }: { run: CodeRun }) => (
   <div className="code-body">
+    {run.repo !== null && (
+      <p className="muted">
+        In repos/{run.repo.name}, on branch {run.repo.branch}
+      </p>
+    )}
     {run.plan !== null && (
       <>
         <p className="code-head">Plan</p>

@@ -1,0 +1,89 @@
+/**
+ * A run in a repository: cloned in the box, changed by the built-in agent, and pushed by it once a person has
+ * approved that very push. The token of the repository is nowhere but at its server.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkHistory } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { git, startGitServer } from '@cairn/harness/test/git-server'
+import { makePlace, startServer } from './server.ts'
+import { endsTurn, isType, newSession, readLog, say, waitFor } from './session.ts'
+
+// Put together at run time: this file is in the box of the built-in agent.
+const TOKEN = ['repository', 'token', 'canary', '7310'].join('-')
+const WORK =
+  'env > env.txt; curl -s http://elsewhere.example/ > way-out.txt; echo made > page.txt; git add page.txt; ' +
+  'git commit --quiet -m "a page"; git push origin HEAD > push.txt 2>&1; git log --format=%an%s -1'
+const scenario = {
+  pace_ms: 0,
+  rules: [
+    { when: { system: 'You name conversations' }, answer: { text: 'A page' } },
+    {
+      when: { system: 'You are a coding agent' },
+      steps: [{ tool_calls: [{ name: 'terminal', arguments: { command: WORK } }] }, { text: 'It is pushed.' }],
+    },
+    { answer: { text: 'Very well.' } },
+  ],
+}
+
+/** All that lies in a folder, links not followed. */
+const textsBelow = (folder: string): string =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map(path => join(folder, path))
+    .filter(path => existsSync(path) && statSync(path).isFile())
+    .map(path => readFileSync(path, 'latin1'))
+    .join('\n')
+
+test('a run clones its repository, pushes what a person approves, and never has the token', async () => {
+  const upstream = await startGitServer({ user: 'x-access-token', token: TOKEN })
+  const place = makePlace({
+    scenario,
+    config: {
+      code: { repos: { site: { url: upstream.url, token_env: 'SITE_TOKEN' } } },
+      agents: { assistant: { governance: { egress: { default: 'deny' } } } },
+    },
+  })
+  const server = await startServer({ ...place, env: { ...place.env, SITE_TOKEN: TOKEN } })
+  const { client } = server
+  const id = await newSession(client)
+  await say(client, id, '/code add a page --repo nowhere')
+  const refused = await waitFor(client, id, 0, isType('llm.response'))
+  expect(refused.data.message.content).toContain('There is no repository nowhere; there are site.')
+
+  const after = await say(client, id, '/code add a page --repo site')
+  const gate = await waitFor(client, id, after, isType('inbox.governance_gate'))
+  expect(gate.data.tool_name).toBe('code.push')
+  const branch = `cairn/${gate.data.run_id!.replaceAll('-', '').slice(0, 8)}`
+  const clone = join(place.workspaces, id, 'repos/site')
+  expect(gate.data.arguments).toEqual({
+    repo: 'site',
+    updates: [
+      { ref: `refs/heads/${branch}`, old: '0'.repeat(40), new: git(clone, 'rev-parse', 'HEAD') },
+    ],
+  })
+  expect(git(upstream.folder, 'branch', '--format=%(refname:short)')).toBe('main')
+  const { items } = await client.call('listInbox', { query: { status: 'pending' } })
+  const [item] = items.filter(({ kind }) => kind === 'governance_gate')
+  await client.call('respondInbox', { params: { item_id: item!.id }, body: { decision: 'approve' } })
+  const result = await waitFor(client, id, gate.id, isType('code.run_result'))
+  expect(result.data).toMatchObject({ error: null, final_message: 'It is pushed.' })
+  expect(git(upstream.folder, 'log', '--format=%an: %s', branch)).toBe('Cairn: a page\nTest: the first')
+
+  // The way out is the proxy, for what the agent's commands ask for too.
+  expect(readFileSync(join(clone, 'way-out.txt'), 'utf8')).toContain('elsewhere.example')
+  const events = await readLog(client, id)
+  expect(checkHistory(events)).toEqual([])
+  const written = [JSON.stringify(events), server.log(), textsBelow(place.dir)].join('\n')
+  expect(upstream.asked.some(({ isLoggedIn }) => isLoggedIn)).toBe(true)
+  for (const secret of [TOKEN, Buffer.from(`x-access-token:${TOKEN}`).toString('base64'), 'cairn_run_'])
+    expect(written.split(secret).length - 1).toBe(0)
+
+  // Once more: the clone is there, and the run has a branch of its own.
+  const again = await say(client, id, '/code and another --repo site')
+  const second = await waitFor(client, id, again, isType('inbox.governance_gate'))
+  expect(git(clone, 'log', '--format=%s', 'HEAD')).toBe('a page\nthe first')
+  await client.call('stopSession', { params: { id } })
+  await waitFor(client, id, second.id, endsTurn)
+  expect(git(upstream.folder, 'branch', '--format=%(refname:short)').split('\n')).toHaveLength(2)
+})

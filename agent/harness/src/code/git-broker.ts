@@ -1,0 +1,163 @@
+/**
+ * The other half of the broker: the one repository of a run, `/_cairn/git/<repo>/…` on its box's proxy, by
+ * git's smart HTTP. The token of the repository is added here and never enters the box. Whoever is in the box
+ * may read; a push is judged by what it would change, before any of it goes on.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Fetch } from '../llm/transport.ts'
+import type { OriginHandler } from '../sandbox/policy-proxy.ts'
+import { type PushHead, readPushHead, type RefUpdate, refusedPush, UnreadPush } from './push-request.ts'
+
+export type Push = { repo: string; updates: readonly RefUpdate[] }
+/** `cancelled`: whoever asks is about to be ended. */
+export type PushVerdict = 'allow' | 'reject' | 'cancelled'
+
+export type GitBrokerOptions = {
+  repo: string
+  /** Of the repository, without credentials. */
+  url: string
+  /** Null: it needs none. */
+  login: { user: string; token: string } | null
+  fetch: Fetch
+  /** `gone` aborts when the git that asks has ended. */
+  judge(push: Push, gone: AbortSignal): Promise<PushVerdict>
+}
+
+export type GitBroker = { handle: OriginHandler; close(): void }
+
+export const GIT_PREFIX = '/_cairn/git/'
+/** All that git calls: which refs there are, for reading or for writing; read; write. */
+const CALLS: ReadonlySet<string> = new Set([
+  'GET /info/refs?service=git-upload-pack',
+  'GET /info/refs?service=git-receive-pack',
+  'POST /git-upload-pack',
+  'POST /git-receive-pack',
+])
+const PASSED = ['content-type', 'content-encoding', 'accept', 'git-protocol', 'user-agent']
+/** Git sends what is longer in pieces, without its length. */
+const MAX_KNOWN_BODY = 64 * 2 ** 20
+
+export function createGitBroker(options: GitBrokerOptions): GitBroker {
+  const closed = new AbortController()
+  const below = `${GIT_PREFIX}${options.repo}`
+  return {
+    close: () => closed.abort(new Error('the run is over')),
+    handle(request, response) {
+      const url = request.url ?? ''
+      const call = url.startsWith(below) ? url.slice(below.length) : ''
+      if (!CALLS.has(`${request.method} ${call}`))
+        return answer(response, 404, `this run reaches the repository ${options.repo}, as git calls it`)
+      serve(request, response, call, options, closed.signal).catch((thrown: unknown) => {
+        if (response.headersSent) return void response.destroy()
+        if (thrown instanceof UnreadPush) answer(response, 400, `this push is not passed on: ${thrown.message}`)
+        else answer(response, 502, 'the server of the repository does not answer')
+      })
+    },
+  }
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(`${text}\n`)
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: string,
+  { repo, url, login, fetch, judge }: GitBrokerOptions,
+  closed: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort(new Error('git has gone')))
+  const signal = AbortSignal.any([closed, gone.signal])
+  const read = call === '/git-receive-pack' ? await readPush(request) : null
+  if (read !== null && read.head.updates.length > 0) {
+    const verdict = await judge({ repo, updates: read.head.updates }, signal)
+    if (verdict !== 'allow') return refuse(request, response, read.head, verdict)
+  }
+  const answered = await fetch(url.replace(/\/+$/, '') + call, {
+    method: request.method ?? 'GET',
+    headers: headersOf(request, login),
+    ...(request.method === 'POST' ? await bodyOf(request, read?.bytes) : {}),
+    signal,
+    // Where it leads may be another's, and the token is for this one.
+    redirect: 'manual',
+  })
+  const problem = problemOf(answered.status)
+  if (problem !== null) {
+    await answered.body?.cancel()
+    return answer(response, 502, problem)
+  }
+  const type = answered.headers.get('content-type') ?? 'application/octet-stream'
+  response.writeHead(answered.status, { 'content-type': type, 'cache-control': 'no-cache' })
+  if (answered.body === null) response.end()
+  else await pipeline(Readable.fromWeb(answered.body as never), response)
+}
+
+/** Git would ask a person for a password, or follow: neither helps in a box. */
+function problemOf(status: number): string | null {
+  if (status >= 300 && status < 400) return 'the repository has moved: code.repos needs its new address'
+  if (status === 401) return 'the server of the repository does not take the token of code.repos'
+  return null
+}
+
+type ReadPush = { head: PushHead; bytes: Buffer }
+
+/** Reads no further than it must; the pack stays in the request. */
+async function readPush(request: IncomingMessage): Promise<ReadPush> {
+  if (request.headers['content-encoding'] !== undefined) throw new UnreadPush('it is compressed')
+  let bytes = Buffer.alloc(0)
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    bytes = Buffer.concat([bytes, chunk as Buffer])
+    const head = readPushHead(bytes)
+    if (head !== null) return { head, bytes }
+  }
+  throw new UnreadPush('it ends in the middle')
+}
+
+function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  head: PushHead,
+  verdict: Exclude<PushVerdict, 'allow'>,
+): void {
+  const reason = verdict === 'reject' ? 'the policy or a person said no' : 'the run is being ended or parked'
+  const report = refusedPush(head, reason)
+  if (report === null) return answer(response, 403, reason)
+  // Git reads the answer when it has sent all.
+  request.resume()
+  response.writeHead(200, { 'content-type': 'application/x-git-receive-pack-result', connection: 'close' })
+  response.end(report)
+}
+
+/** Some servers take a request only with its length, so it is handed on where git said it. */
+async function bodyOf(
+  request: IncomingMessage,
+  begun: Buffer | undefined,
+): Promise<{ body: Uint8Array<ArrayBuffer> } | { body: ReadableStream<Uint8Array>; duplex: 'half' }> {
+  const pieces = piecesOf(request, begun)
+  const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
+  if (length > MAX_KNOWN_BODY)
+    return { body: Readable.toWeb(Readable.from(pieces)) as ReadableStream<Uint8Array>, duplex: 'half' }
+  return { body: new Uint8Array(Buffer.concat(await Array.fromAsync(pieces))) }
+}
+
+async function* piecesOf(request: IncomingMessage, begun: Buffer | undefined): AsyncGenerator<Buffer> {
+  if (begun !== undefined) yield begun
+  for await (const chunk of request) yield chunk as Buffer
+}
+
+function headersOf(request: IncomingMessage, login: GitBrokerOptions['login']): Record<string, string> {
+  const passed = PASSED.flatMap(name => {
+    const value = request.headers[name]
+    return typeof value === 'string' ? [[name, value] as const] : []
+  })
+  const auth =
+    login === null
+      ? {}
+      : { authorization: `Basic ${Buffer.from(`${login.user}:${login.token}`).toString('base64')}` }
+  return { ...Object.fromEntries(passed), ...auth, 'accept-encoding': 'identity' }
+}

@@ -1,0 +1,28 @@
+/**
+ * The files that a run finds in its home, written before each of its processes. What lies there was left by
+ * the process before, which may have put a link in the place of a folder or a file: nothing is written
+ * through one. Nothing runs in the home meanwhile.
+ */
+import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** `files`: texts by their paths below the home. */
+export async function writeHome(home: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  for (const [path, text] of Object.entries(files)) {
+    const names = path.split('/')
+    const file = names.pop() ?? ''
+    let folder = home
+    for (const name of names) {
+      folder = join(folder, name)
+      if (!(await lstatOf(folder))?.isDirectory()) {
+        await rm(folder, { force: true })
+        await mkdir(folder, { mode: 0o700 })
+      }
+    }
+    await rm(join(folder, file), { recursive: true, force: true })
+    await writeFile(join(folder, file), text, { mode: 0o600, flag: 'wx' })
+  }
+}
+
+const lstatOf = (path: string) => lstat(path).catch(() => null)
