@@ -45,8 +45,14 @@ async function checkBrowser({ browser }: Config, sandbox: Sandbox, env: Environm
 /** Which coding agents could be given a task here, and if none, why. */
 function checkCodingAgents(config: Config, dataDir: string, sandbox: Sandbox): Finding {
   const check = 'coding agents'
-  const { names, reason } = findCodingAgents({ config, dataDir, sandbox })
+  const { names, reason, hasGit } = findCodingAgents({ config, dataDir, sandbox })
   if (reason !== null) return { check, verdict: 'warn', detail: `none can run: ${reason}` }
+  if (!hasGit && Object.keys(config.code.repos).length > 0)
+    return {
+      check,
+      verdict: 'warn',
+      detail: `${names.join(', ')}, and none in a repository: git is not installed`,
+    }
   return names[0] === config.code.default
     ? { check, verdict: 'ok', detail: `${names.join(', ')}, in a box` }
     : {

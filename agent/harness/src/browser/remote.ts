@@ -1,8 +1,8 @@
 /**
  * A browser elsewhere (`browser.cdp`): the operator's own, or one of a service that rents them, by its CDP
- * address. Its traffic leaves from there, so only what Playwright lets us see is judged: the name in each
- * request of a page and of a WebSocket. Not judged are the address that a name leads to, and the hops of a
- * redirect.
+ * address. Its traffic leaves from there, so only what it lets us see is judged: the name in each request of
+ * a page, in each hop of a redirect and in each WebSocket of a frame. Not judged are the address that a name
+ * leads to, and WebSockets of workers.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { asError, type GovernanceConfig } from '@cairn/protocol'
 import type { BrowserContext } from 'playwright-core'
 import { urlProblem } from '../governance/egress.ts'
+import { openCdpRelay } from './cdp-relay.ts'
 import { keepTabsFew, type Launched, type LaunchOptions, VIEWPORT } from './launch.ts'
 import { INIT_SCRIPT } from './sensitive-fields.ts'
 
@@ -35,10 +36,14 @@ export async function connectBrowser({
   undo.defer(() => rmSync(folder, { recursive: true, force: true }))
   for (const name of ['output', 'seen/uploads']) mkdirSync(join(folder, name), { recursive: true })
   const { chromium } = await import('playwright-core')
-  const browser = await chromium.connectOverCDP(url, { timeout: CONNECT_MS }).catch((thrown: unknown) => {
+  const judge = createNameJudge(egress)
+  const unreached = (thrown: unknown): never => {
     const reason = asError(thrown).message.split('\n')[0]?.replaceAll(url, cdpHost(url))
     throw new Error(`the remote browser at ${cdpHost(url)} was not reached: ${reason}`)
-  })
+  }
+  const relay = await openCdpRelay({ url, refuses: judge.refuses, timeoutMs: CONNECT_MS }).catch(unreached)
+  undo.defer(() => relay.close())
+  const browser = await chromium.connectOverCDP(relay.url, { timeout: CONNECT_MS }).catch(unreached)
   undo.defer(() => browser.close())
   const context = await browser.newContext({
     viewport: VIEWPORT,
@@ -48,7 +53,7 @@ export async function connectBrowser({
     serviceWorkers: 'block',
     ...(storage === undefined ? {} : { storageState: storage }),
   })
-  const refusals = await judgeRequests(context, egress)
+  await judgeRequests(context, judge.refuses)
   await context.addInitScript(INIT_SCRIPT)
   keepTabsFew(context)
   await context.newPage()
@@ -59,24 +64,33 @@ export async function connectBrowser({
     })
     await parts.disposeAsync()
   }
-  return { context, folder, refusals: () => refusals, kill: () => void close(), close }
+  return { context, folder, refusals: () => judge.told, kill: () => void close(), close }
 }
 
-/** The reasons of what was refused, each once, the latest last. */
-async function judgeRequests(
-  context: BrowserContext,
-  egress: GovernanceConfig['egress'],
-): Promise<readonly string[]> {
+type NameJudge = {
+  refuses(url: string): boolean
+  /** The reasons of what was refused, each once, the latest last. */
+  told: readonly string[]
+}
+
+function createNameJudge(egress: GovernanceConfig['egress']): NameJudge {
   const told: string[] = []
-  const refuses = (text: string): boolean => {
-    const { protocol } = new URL(text)
-    // Made of what the page has already.
-    if (['data:', 'blob:', 'about:'].includes(protocol)) return false
-    const reason = urlProblem(text.replace(/^ws/, 'http'), egress)
-    if (reason !== null && !told.includes(reason)) told.push(reason)
-    told.splice(0, told.length - TOLD)
-    return reason !== null
+  return {
+    told,
+    refuses(text) {
+      const { protocol } = new URL(text)
+      // Made of what the page has already.
+      if (['data:', 'blob:', 'about:'].includes(protocol)) return false
+      const reason = urlProblem(text.replace(/^ws/, 'http'), egress)
+      if (reason !== null && !told.includes(reason)) told.push(reason)
+      told.splice(0, told.length - TOLD)
+      return reason !== null
+    },
   }
+}
+
+/** That requests are held back at all is Playwright's to ask for; the relay then sees each of them. */
+async function judgeRequests(context: BrowserContext, refuses: NameJudge['refuses']): Promise<void> {
   await context.route(
     () => true,
     route => (refuses(route.request().url()) ? route.abort('blockedbyclient') : route.continue()),
@@ -88,5 +102,4 @@ async function judgeRequests(
       else socket.connectToServer()
     },
   )
-  return told
 }

@@ -13,7 +13,7 @@ import { createTransport, proxySettings } from '../llm/transport.ts'
 import { type Bind, type Box, boxId } from '../sandbox/box.ts'
 import type { Sandbox } from '../sandbox/choose.ts'
 import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
-import { COMMAND_PATH } from '../sandbox/program.ts'
+import { COMMAND_PATH, findProgram } from '../sandbox/program.ts'
 import type { AgentStart, CodingAgents, StartedAgent } from './agent-process.ts'
 import { createBroker } from './broker.ts'
 import { checkOut } from './checkout.ts'
@@ -64,9 +64,12 @@ export function boxedAgents(options: BoxedAgentsOptions): CodingAgents & { close
 export function findCodingAgents(options: Pick<BoxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>): {
   names: readonly string[]
   reason: string | null
+  /** Where boxes look for it, which runs in a repository need. */
+  hasGit: boolean
 } {
   const reason = reasonOf(options.sandbox)
-  return { names: reason === null ? namesOf(options) : [], reason }
+  const hasGit = findProgram('git', COMMAND_PATH) !== null
+  return { names: reason === null ? namesOf(options) : [], reason, hasGit }
 }
 
 function reasonOf({ provider, proxy }: Pick<Sandbox, 'provider' | 'proxy'>): string | null {

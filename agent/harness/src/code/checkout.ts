@@ -60,7 +60,11 @@ git switch --quiet --no-track -c "$branch" origin/HEAD
 `
 
 /** Rejects with what git said. */
-export async function checkOut(box: Box, { repo, url, branch }: Checkout, signal: AbortSignal): Promise<void> {
+export async function checkOut(
+  box: Box,
+  { repo, url, branch }: Checkout,
+  signal: AbortSignal,
+): Promise<void> {
   const late = AbortSignal.timeout(CHECKOUT_MS)
   const ending = AbortSignal.any([signal, late])
   const running = box.spawn(['bash', '-c', SCRIPT, 'checkout', repo, url, branch])

@@ -36,6 +36,8 @@ const CALLS: ReadonlySet<string> = new Set([
   'POST /git-receive-pack',
 ])
 const PASSED = ['content-type', 'content-encoding', 'accept', 'git-protocol', 'user-agent']
+/** A push of nothing, with which git asks whether it may. */
+const NO_UPDATES = '0000'
 /** Git sends what is longer in pieces, without its length. */
 const MAX_KNOWN_BODY = 64 * 2 ** 20
 
@@ -51,7 +53,8 @@ export function createGitBroker(options: GitBrokerOptions): GitBroker {
         return answer(response, 404, `this run reaches the repository ${options.repo}, as git calls it`)
       serve(request, response, call, options, closed.signal).catch((thrown: unknown) => {
         if (response.headersSent) return void response.destroy()
-        if (thrown instanceof UnreadPush) answer(response, 400, `this push is not passed on: ${thrown.message}`)
+        if (thrown instanceof UnreadPush)
+          answer(response, 400, `this push is not passed on: ${thrown.message}`)
         else answer(response, 502, 'the server of the repository does not answer')
       })
     },
@@ -81,7 +84,7 @@ async function serve(
   const answered = await fetch(url.replace(/\/+$/, '') + call, {
     method: request.method ?? 'GET',
     headers: headersOf(request, login),
-    ...(request.method === 'POST' ? await bodyOf(request, read?.bytes) : {}),
+    ...(request.method === 'POST' ? await bodyOf(request, read) : {}),
     signal,
     // Where it leads may be another's, and the token is for this one.
     redirect: 'manual',
@@ -136,9 +139,11 @@ function refuse(
 /** Some servers take a request only with its length, so it is handed on where git said it. */
 async function bodyOf(
   request: IncomingMessage,
-  begun: Buffer | undefined,
+  push: ReadPush | null,
 ): Promise<{ body: Uint8Array<ArrayBuffer> } | { body: ReadableStream<Uint8Array>; duplex: 'half' }> {
-  const pieces = piecesOf(request, begun)
+  // Nothing was judged, so nothing that may lie behind it goes on.
+  if (push?.head.updates.length === 0) return { body: new Uint8Array(Buffer.from(NO_UPDATES)) }
+  const pieces = piecesOf(request, push?.bytes)
   const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
   if (length > MAX_KNOWN_BODY)
     return { body: Readable.toWeb(Readable.from(pieces)) as ReadableStream<Uint8Array>, duplex: 'half' }

@@ -32,6 +32,16 @@ const REFUSED: ReadonlySet<string> = new Set([
   'pidfd_getfd',
 ])
 
+/**
+ * gVisor looks rules up by names of its own, and this one differs from the kernel's. Without it select(2) is
+ * refused there, on which the forwarder waits.
+ */
+const GVISOR_NAMES: Readonly<Record<string, string>> = { pselect6: 'pselect' }
+const known = (name: string): string[] => {
+  const other = GVISOR_NAMES[name]
+  return other === undefined ? [name] : [name, other]
+}
+
 /** The flags of clone(2) that ask for a namespace. A new process asks for none. */
 const NEW_NAMESPACES = 0x7e020000
 const PLAIN_CLONE = {
@@ -48,7 +58,7 @@ export function narrowedProfile(json: string): string {
   const profile = Profile.parse(JSON.parse(json))
   const kept = profile.syscalls.map(rule =>
     rule.action === 'SCMP_ACT_ALLOW'
-      ? { ...rule, names: rule.names.filter(name => name !== 'clone' && !REFUSED.has(name)) }
+      ? { ...rule, names: rule.names.filter(name => name !== 'clone' && !REFUSED.has(name)).flatMap(known) }
       : rule,
   )
   return JSON.stringify({

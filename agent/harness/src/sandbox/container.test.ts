@@ -148,14 +148,18 @@ test('a container may not make namespaces, mount or reach into another process',
   const json = JSON.stringify({
     defaultAction: 'SCMP_ACT_ERRNO',
     syscalls: [
-      { names: ['read', 'clone', 'clone3', 'unshare', 'mount', 'ptrace'], action: 'SCMP_ACT_ALLOW' },
+      {
+        names: ['read', 'pselect6', 'clone', 'clone3', 'unshare', 'mount', 'ptrace'],
+        action: 'SCMP_ACT_ALLOW',
+      },
       { names: ['bpf', 'setns'], action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
     ],
   })
   expect(JSON.parse(narrowedProfile(json))).toEqual({
     defaultAction: 'SCMP_ACT_ERRNO',
     syscalls: [
-      { names: ['read'], action: 'SCMP_ACT_ALLOW' },
+      // gVisor's name for it beside the kernel's.
+      { names: ['read', 'pselect6', 'pselect'], action: 'SCMP_ACT_ALLOW' },
       { names: ['bpf', 'setns'], action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
       {
         names: ['clone'],

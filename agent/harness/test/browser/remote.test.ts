@@ -28,6 +28,11 @@ beforeAll(async () => {
   }
   stage = await openStage(
     (request, response) => {
+      const to = /^\/to\/(.*)$/.exec(request.url ?? '')?.[1]
+      if (to !== undefined) {
+        const headers = { location: decodeURIComponent(to), 'access-control-allow-origin': '*' }
+        return void response.writeHead(307, headers).end()
+      }
       response.setHeader('content-type', 'text/html')
       response.end(
         request.url === '/upload'
@@ -70,6 +75,21 @@ const ATTEMPTS = {
   'a frame':
     `new Promise(r => { const f = document.createElement('iframe'); f.onload = r; ` +
     `f.src = 'http://127.0.0.1:PORT/hit'; document.body.append(f) })`,
+  'a redirect': `fetch('/to/' + encodeURIComponent('http://127.0.0.1:PORT/hit'), { mode: 'no-cors' })`,
+  'a second redirect':
+    `fetch('/to/' + encodeURIComponent('/to/' + encodeURIComponent('http://denied.test:PORT/hit')), ` +
+    `{ mode: 'no-cors' })`,
+  'a redirect that keeps a body':
+    `fetch('/to/' + encodeURIComponent('http://127.0.0.1:PORT/hit'), ` +
+    `{ method: 'POST', body: 'x', mode: 'no-cors' })`,
+  'a frame that is redirected':
+    `new Promise(r => { const f = document.createElement('iframe'); f.onload = r; ` +
+    `f.src = '/to/' + encodeURIComponent('http://127.0.0.1:PORT/hit'); document.body.append(f) })`,
+  'a worker that is redirected':
+    `new Promise(r => { const w = new Worker(URL.createObjectURL(new Blob(["fetch('" + location.origin + ` +
+    `"/to/" + encodeURIComponent('http://127.0.0.1:PORT/hit') + "', { mode: 'no-cors' })` +
+    `.finally(() => postMessage(1))"]))); w.onmessage = r })`,
+  'a new page that is redirected': `new Promise(r => { open('/to/' + encodeURIComponent('http://127.0.0.1:PORT/hit')); setTimeout(r, 1500) })`,
   'a WebSocket':
     `new Promise(r => { const s = new WebSocket('ws://127.0.0.1:PORT/hit'); ` +
     's.onopen = s.onerror = s.onclose = r })',
@@ -80,7 +100,7 @@ test.each(Object.entries(ATTEMPTS))('a page in it does not reach %s by name', as
   stage.seen.length = 0
   const { port } = new URL(stage.site)
   await stage.call('browser_evaluate', {
-    function: `async () => { await (${attempt.replace('PORT', port)}).catch(() => {}) }`,
+    function: `async () => { await (${attempt.replaceAll('PORT', port)}).catch(() => {}) }`,
   })
   expect(stage.seen.filter(line => line.includes('/hit'))).toEqual([])
   const { network_refused } = await stage.call('browser_snapshot')

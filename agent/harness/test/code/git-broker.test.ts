@@ -88,16 +88,22 @@ test('a push that is too large for one piece is judged once, and arrives', async
   expect(git(server.folder, 'cat-file', '-s', 'cairn/1:large')).toBe(String(large.length))
 })
 
-test.each(['reject', 'cancelled'] as const)('a push that is answered %s changes nothing, and git says why', async verdict => {
-  const { server, pushes, clone, inBox } = await stage(verdict)
-  await inBox(clone, 'commit', '--allow-empty', '-m', 'no')
-  const push = inBox(clone, 'push', 'origin', 'cairn/1', 'cairn/1:main')
-  await expect(push).rejects.toThrow(/\[remote rejected\].*\((the policy or a person said no|the run is)/)
-  expect(pushes).toHaveLength(1)
-  expect(pushes[0]!.updates.map(({ ref }) => ref).toSorted()).toEqual(['refs/heads/cairn/1', 'refs/heads/main'])
-  expect(git(server.folder, 'log', '--all', '--format=%s')).toBe('the first')
-  expect(server.asked.map(({ line }) => line)).not.toContain('POST /site.git/git-receive-pack')
-})
+test.each(['reject', 'cancelled'] as const)(
+  'a push that is answered %s changes nothing, and git says why',
+  async verdict => {
+    const { server, pushes, clone, inBox } = await stage(verdict)
+    await inBox(clone, 'commit', '--allow-empty', '-m', 'no')
+    const push = inBox(clone, 'push', 'origin', 'cairn/1', 'cairn/1:main')
+    await expect(push).rejects.toThrow(/\[remote rejected\].*\((the policy or a person said no|the run is)/)
+    expect(pushes).toHaveLength(1)
+    expect(pushes[0]!.updates.map(({ ref }) => ref).toSorted()).toEqual([
+      'refs/heads/cairn/1',
+      'refs/heads/main',
+    ])
+    expect(git(server.folder, 'log', '--all', '--format=%s')).toBe('the first')
+    expect(server.asked.map(({ line }) => line)).not.toContain('POST /site.git/git-receive-pack')
+  },
+)
 
 test('a branch that is to be deleted is judged like any other update', async () => {
   const { server, pushes, clone, inBox } = await stage('reject')
@@ -126,6 +132,18 @@ test.each([
   answer.resume()
   expect(answer.statusCode).toBe(404)
   expect(server.asked).toEqual([])
+})
+
+test('behind a push of nothing, which nobody is asked about, nothing goes on', async () => {
+  const { server, pushes, origin } = await stage()
+  const old = git(server.folder, 'rev-parse', 'main')
+  const line = `${old} ${'0'.repeat(40)} refs/heads/main\0report-status`
+  const body = `0000${(line.length + 4).toString(16).padStart(4, '0')}${line}0000`
+  const headers = { 'content-type': 'application/x-git-receive-pack-request' }
+  const url = `${origin}/_cairn/git/site/git-receive-pack`
+  await (await fetch(url, { method: 'POST', body, headers })).text()
+  expect(server.bodies.at(-1)).toBe('0000')
+  expect(pushes).toEqual([])
 })
 
 test.each([

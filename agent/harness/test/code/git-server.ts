@@ -26,6 +26,8 @@ export type GitServer = {
   folder: string
   /** What it was asked: method, path, and whether the login was right. */
   asked: { line: string; isLoggedIn: boolean }[]
+  /** What those that it answered had as bodies, the first 100 bytes of each. */
+  bodies: string[]
   /** In place of its answers, while it is set. */
   answerWith: { status: number; headers: Record<string, string> } | null
 }
@@ -45,8 +47,15 @@ export async function startGitServer(login: { user: string; token: string }): Pr
     made.asked.push({ line: `${request.method} ${request.url}`, isLoggedIn })
     if (made.answerWith !== null) {
       response.writeHead(made.answerWith.status, made.answerWith.headers).end()
-    } else if (isLoggedIn) backend(root, request, response)
-    else response.writeHead(401, { 'www-authenticate': 'Basic' }).end()
+    } else if (isLoggedIn) {
+      const at = made.bodies.push('') - 1
+      request.on('data', (chunk: Buffer) => {
+        made.bodies[at] = (made.bodies[at] + chunk.toString('latin1')).slice(0, 100)
+      })
+      backend(root, request, response)
+    } else {
+      response.writeHead(401, { 'www-authenticate': 'Basic' }).end()
+    }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
@@ -55,7 +64,7 @@ export async function startGitServer(login: { user: string; token: string }): Pr
     rmSync(root, { recursive: true, force: true })
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/site.git`
-  const made: GitServer = { url, folder, asked: [], answerWith: null }
+  const made: GitServer = { url, folder, asked: [], bodies: [], answerWith: null }
   return made
 }
 
