@@ -3,11 +3,12 @@
  * over, types a secret, returns, and the same turn goes on in the same browser. The secret is nowhere.
  */
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import axe from 'axe-core'
+import { createScripted } from '@cairn/harness/internal/scripted'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
@@ -43,7 +44,7 @@ async function startSite(): Promise<string> {
   return `http://127.0.0.1:${(site.address() as AddressInfo).port}`
 }
 
-const call = (name: string, args: object) => ({ tool_calls: [{ name, arguments: args }] })
+const call = (name: string, args: Record<string, unknown>) => ({ tool_calls: [{ name, arguments: args }] })
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 
 /** Every file below a folder, as one text. */
@@ -54,6 +55,23 @@ const textBelow = (folder: string): string =>
       return statSync(path).isDirectory() ? textBelow(path) : readFileSync(path, 'latin1')
     })
     .join('\n')
+
+/**
+ * Whether a string on the heap of the process, after a collection, has it. V8 writes the snapshot when the
+ * signal comes, and closes the JSON last.
+ */
+async function heapHas(pid: number, folder: string, text: string): Promise<boolean> {
+  process.kill(pid, 'SIGUSR2')
+  const written = (): Buffer | null => {
+    const [name] = readdirSync(folder)
+    const bytes = name === undefined ? Buffer.alloc(0) : readFileSync(join(folder, name))
+    return bytes.subarray(-8).toString().trimEnd().endsWith(']}') ? bytes : null
+  }
+  await expect.poll(written, { ...POLL, interval: 500 }).not.toBeNull()
+  const has = written()!.includes(text)
+  for (const name of readdirSync(folder)) rmSync(join(folder, name))
+  return has
+}
 
 const findings = async (page: Page) => {
   await page.evaluate(axe.source)
@@ -87,8 +105,22 @@ test('a login: a person takes over, types a secret, returns; the turn goes on, t
     ],
   }
   const egress = { internal: ['127.0.0.1'] }
-  const place = makePlace({ scenario, config: { agents: { assistant: { governance: { egress } } } } })
-  const server = await startServer(place)
+  // A model server of the test's own: it keeps what it was sent.
+  const model = await createScripted(scenario, { record: 100 })
+  onTestFinished(() => model.close())
+  const place = makePlace({
+    config: {
+      models: {
+        default: 'test/scripted',
+        providers: { test: { kind: 'openai', base_url: model.server.url } },
+      },
+      agents: { assistant: { governance: { egress } } },
+    },
+  })
+  const dumps = join(place.dir, 'dumps')
+  mkdirSync(dumps)
+  const NODE_OPTIONS = `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${dumps}`
+  const server = await startServer({ ...place, env: { ...place.env, NODE_OPTIONS } })
   const { client } = server
   const id = await newSession(client)
   await say(client, id, 'log in')
@@ -138,5 +170,13 @@ test('a login: a person takes over, types a secret, returns; the turn goes on, t
   const exported = await cairn(place, ['export', id])
   for (const text of [JSON.stringify(log), exported.stdout, server.log(), textBelow(place.dataDir)])
     expect(text).not.toContain(SECRET)
+  // Nor in what the model was sent, before, meanwhile and after.
+  expect(model.server.requests.length).toBeGreaterThan(2)
+  expect(JSON.stringify(model.server.requests)).not.toContain(SECRET)
+  // While the browser lives the service knows it, to hide it; with the browser that ends.
+  expect(await heapHas(server.pid, dumps, SECRET)).toBe(true)
+  await client.call('destroyBrowser', { params: { id } })
+  await waitFor(client, id, done.id, isType('browser.destroyed'))
+  expect(await heapHas(server.pid, dumps, SECRET)).toBe(false)
   expect(troubles.filter(trouble => !/ERR_|Failed to (load|fetch)|404|WebSocket/.test(trouble))).toEqual([])
 })

@@ -21,7 +21,10 @@ const scenario = {
     { when: { system: 'You name conversations' }, answer: { text: 'A page' } },
     {
       when: { system: 'You are a coding agent' },
-      steps: [{ tool_calls: [{ name: 'terminal', arguments: { command: WORK } }] }, { text: 'It is pushed.' }],
+      steps: [
+        { tool_calls: [{ name: 'terminal', arguments: { command: WORK } }] },
+        { text: 'It is pushed.' },
+      ],
     },
     { answer: { text: 'Very well.' } },
   ],
@@ -58,9 +61,7 @@ test('a run clones its repository, pushes what a person approves, and never has 
   const clone = join(place.workspaces, id, 'repos/site')
   expect(gate.data.arguments).toEqual({
     repo: 'site',
-    updates: [
-      { ref: `refs/heads/${branch}`, old: '0'.repeat(40), new: git(clone, 'rev-parse', 'HEAD') },
-    ],
+    updates: [{ ref: `refs/heads/${branch}`, old: '0'.repeat(40), new: git(clone, 'rev-parse', 'HEAD') }],
   })
   expect(git(upstream.folder, 'branch', '--format=%(refname:short)')).toBe('main')
   const { items } = await client.call('listInbox', { query: { status: 'pending' } })

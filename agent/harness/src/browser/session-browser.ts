@@ -95,6 +95,8 @@ export async function openSessionBrowser(
     async close() {
       await client.close()
       await launched.close()
+      // A call that it ended may still say something of the page. Never rejects.
+      void gate.quiet().then(() => known.clear())
     },
   }
   return browser

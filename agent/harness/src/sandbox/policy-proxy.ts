@@ -176,6 +176,8 @@ async function openBoxProxy(
     })
   })
   server.maxConnections = MAX_CONNECTIONS
+  // A push may wait for a person with its body unread, and an upload may take long: not for 300 s only.
+  server.requestTimeout = 0
   server.on('connection', keep)
   server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => client.destroy())

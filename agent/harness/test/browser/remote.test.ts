@@ -1,6 +1,8 @@
 /** A browser elsewhere, by its CDP address: the same tools, live view and control; names are judged. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -129,6 +131,31 @@ test('a person drives it, and what is secret is hidden', async () => {
   const shown = await stage.call('browser_snapshot')
   expect(shown['page']).toContain('[hidden]')
   expect(JSON.stringify(shown) + (await stage.text())).not.toContain(SECRETS.crm.value)
+})
+
+test('an address that leads on to another one is not followed there, for it has a key', async () => {
+  const asked: string[] = []
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const location = `http://127.0.0.1:${port}/elsewhere`
+  server.on('request', ({ url = '' }, response) => {
+    asked.push(url)
+    response.writeHead(302, { location }).end()
+  })
+  server.on('upgrade', ({ url = '' }, socket) => {
+    asked.push(url)
+    socket.end(`HTTP/1.1 302 Found\r\nlocation: ${location.replace('http', 'ws')}\r\n\r\n`)
+  })
+  const { egress } = stage.context
+  for (const scheme of ['ws', 'http']) {
+    const told = await connectBrowser({ url: `${scheme}://127.0.0.1:${port}/?token=the-key`, egress }).catch(
+      String,
+    )
+    expect(told).toContain(`the remote browser at 127.0.0.1:${port} was not reached`)
+  }
+  expect(asked).toEqual(['/?token=the-key', '/json/version/?token=the-key'])
+  server.close()
 })
 
 test('one that goes away is told as crashed; a key in the address is told to nobody', async () => {

@@ -1,6 +1,7 @@
 /** What the agent changed in files, in the session or in one turn, by the checkpoints of its calls. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { visibleText } from '@cairn/protocol'
 import { describeError, isMissing } from '../api.ts'
 import { DiffView } from '../code/diff-view.tsx'
 import { plural } from '../format.ts'
@@ -8,7 +9,7 @@ import { checkpointQuery, fileQuery } from '../queries.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
-import { type ChangedFile, changedFiles } from './changes.ts'
+import { type ChangedFile, changedFiles, type RunChanges, runChanges } from './changes.ts'
 import { TurnPicker } from './turn-picker.tsx'
 
 type Props = { log: FollowedSession; onEvent: (id: number) => void }
@@ -23,11 +24,14 @@ export function ChangesSection({ log, onEvent }: Props) {
       ? { from: 0, through: Infinity }
       : { from: turn.startId, through: (next?.startId ?? Infinity) - 1 }
   const files = changedFiles(events, range)
+  const runs = runChanges(events, range)
   return (
     <>
       <TurnPicker turns={turns} value={turn?.number ?? null} whole="The whole session" onChange={setPicked} />
       {files.length === 0 ? (
-        <p className="rail-empty muted">No file was changed by write_file or edit_file.</p>
+        runs.length === 0 && (
+          <p className="rail-empty muted">No file was changed by write_file or edit_file.</p>
+        )
       ) : (
         <ul className="changes">
           {files.map(file => (
@@ -35,10 +39,42 @@ export function ChangesSection({ log, onEvent }: Props) {
           ))}
         </ul>
       )}
+      {runs.map(run => (
+        <Run key={run.run_id} run={run} onEvent={onEvent} />
+      ))}
       <p className="faint rail-note">
-        What commands of the terminal changed is not kept, and not shown here.
+        What commands of the terminal changed is not kept, and not shown here. Of runs of coding agents the
+        names are.
       </p>
     </>
+  )
+}
+
+function Run({
+  run: { agent, files, eventId },
+  onEvent,
+}: {
+  run: RunChanges
+  onEvent: (id: number) => void
+}) {
+  return (
+    <section data-testid="run-changes">
+      <p className="faint">
+        A run of {visibleText(agent)} made, wrote or moved {plural(files.length, 'file')} ·{' '}
+        <button type="button" className="json-link" onClick={() => onEvent(eventId)}>
+          event {eventId}
+        </button>
+      </p>
+      <ul className="changes">
+        {files.map(path => (
+          <li key={path}>
+            <code>
+              <ExactText text={path} />
+            </code>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { changedFiles } from './changes.ts'
+import { changedFiles, runChanges } from './changes.ts'
 
 const call = (id: number, path: string, hash?: string) =>
   ({
@@ -36,5 +36,18 @@ test('of a turn: from its first checkpoint to the next one after it', () => {
   ])
   expect(changedFiles(LOG, { from: 5, through: 6 })).toEqual([
     { path: 'a.txt', before: 'h5', after: 'h11', calls: 1, eventId: 5 },
+  ])
+})
+
+test('of runs of coding agents: the names that their results tell, in the range that they ended in', () => {
+  const ended = (id: number, files_changed?: string[]) =>
+    ({
+      id,
+      type: 'code.run_result',
+      data: { run_id: `r${id}`, agent: 'cairn', files_changed },
+    }) as unknown as SessionEvent
+  const log = [ended(4, ['src/a.ts']), ended(8), ended(12, ['b.ts'])]
+  expect(runChanges(log, { from: 0, through: 10 })).toEqual([
+    { run_id: 'r4', agent: 'cairn', files: ['src/a.ts'], eventId: 4 },
   ])
 })

@@ -34,6 +34,16 @@ export function changedFiles(events: readonly SessionEvent[], { from, through }:
   return [...files.values()]
 }
 
+export type RunChanges = { run_id: string; agent: string; files: readonly string[]; eventId: number }
+
+/** What runs of coding agents that ended in the range changed, by name: no checkpoint is made in a box. */
+export const runChanges = (events: readonly SessionEvent[], { from, through }: Range): RunChanges[] =>
+  events.flatMap(event => {
+    if (event.type !== 'code.run_result' || event.id < from || event.id > through) return []
+    const { run_id, agent, files_changed: files = [] } = event.data
+    return files.length === 0 ? [] : [{ run_id, agent, files, eventId: event.id }]
+  })
+
 function failedCalls(events: readonly SessionEvent[]): ReadonlySet<string> {
   const failed = new Set<string>()
   for (const event of events)
