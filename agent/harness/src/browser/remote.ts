@@ -10,7 +10,6 @@ import { join } from 'node:path'
 import { asError, type GovernanceConfig } from '@cairn/protocol'
 import type { BrowserContext } from 'playwright-core'
 import { urlProblem } from '../governance/egress.ts'
-import { openCdpRelay } from './cdp-relay.ts'
 import { keepTabsFew, type Launched, type LaunchOptions, VIEWPORT } from './launch.ts'
 import { INIT_SCRIPT } from './sensitive-fields.ts'
 
@@ -35,7 +34,10 @@ export async function connectBrowser({
   const folder = makeFolder('browser')
   undo.defer(() => rmSync(folder, { recursive: true, force: true }))
   for (const name of ['output', 'seen/uploads']) mkdirSync(join(folder, name), { recursive: true })
-  const { chromium } = await import('playwright-core')
+  const [{ chromium }, { openCdpRelay }] = await Promise.all([
+    import('playwright-core'),
+    import('./cdp-relay.ts'),
+  ])
   const judge = createNameJudge(egress)
   const unreached = (thrown: unknown): never => {
     const reason = asError(thrown).message.split('\n')[0]?.replaceAll(url, cdpHost(url))
