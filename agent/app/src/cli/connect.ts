@@ -18,17 +18,20 @@ export function connectWith(
   { env }: Pick<Io, 'env'>,
 ): { client: CairnClient; baseUrl: string; token: () => string | Promise<string> } {
   const dataDir = dataDirOf(env)
+  const named = values.url ?? env['CAIRN_URL']
   const baseUrl =
-    values.url ??
-    env['CAIRN_URL'] ??
+    named ??
     findServer(dataDir)?.url ??
     `http://${env['HOST'] || DEFAULT_HOST}:${env['PORT'] || DEFAULT_PORT}`
   const given = env['CAIRN_TOKEN']
   if (given) return { client: createClient({ baseUrl, token: given }), baseUrl, token: () => given }
   if (!hasLocalAdmin(dataDir)) {
+    const ways = `set CAIRN_TOKEN, or point CAIRN_DATA at the data directory of the server`
     throw new NotFoundError(
-      `There is no token for ${baseUrl}: set CAIRN_TOKEN, or point CAIRN_DATA at the data directory of ` +
-        `the server (${dataDir} has never been served).`,
+      named === undefined
+        ? `No server has run with the data directory ${dataDir}: start one with cairn serve. For one ` +
+            `elsewhere set CAIRN_URL, and ${ways}.`
+        : `There is no token for ${baseUrl}: ${ways} (${dataDir} has never been served).`,
     )
   }
   const token = (): Promise<string> => localToken(dataDir)

@@ -1,0 +1,47 @@
+/** What a newcomer types first, and what the command line says where there is nothing yet. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cairn, makePlace, startServer } from './server.ts'
+import { newSession } from './session.ts'
+
+test('where no server ever ran, a command says how one is started; with an address, which token it lacks', async () => {
+  const place = makePlace()
+  const alone = await cairn(place, ['sessions'])
+  expect([alone.code, alone.stdout]).toEqual([3, ''])
+  expect(alone.stderr).toContain(`No server has run with the data directory ${place.dataDir}`)
+  expect(alone.stderr).toContain('start one with cairn serve')
+  const named = await cairn(place, ['sessions', '--url', 'http://127.0.0.1:9'])
+  expect([named.code, named.stderr]).toEqual([3, expect.stringContaining('no token for http://127.0.0.1:9')])
+})
+
+test('the version is told; a commented cairn.yaml is written once, and read by the server', async () => {
+  const place = makePlace()
+  for (const flag of ['--version', '-v'])
+    expect(await cairn(place, [flag])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    })
+  const file = join(place.dir, 'new.yaml')
+  const env = { CAIRN_CONFIG: file }
+  expect(await cairn(place, ['init'], { env })).toMatchObject({ code: 0, stdout: `${file}\n` })
+  const text = readFileSync(file, 'utf8')
+  expect(text).toMatch(/^#/m)
+  const again = await cairn(place, ['init'], { env })
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`${file} is there already`)])
+  expect((await cairn(place, ['init', '--stdout'], { env })).stdout).toBe(text)
+  await startServer({ ...place, env: { ...place.env, ...env } })
+})
+
+test('an export to a file that is there says one sentence, and leaves the file', async () => {
+  const place = makePlace({ scenario: { rules: [{ answer: { text: 'ok' } }] } })
+  const { client } = await startServer(place)
+  const file = join(place.dir, 'log.jsonl')
+  writeFileSync(file, 'mine')
+  const { code, stderr } = await cairn(place, ['export', await newSession(client), '--out', file])
+  expect([code, stderr]).toEqual([2, `cairn: ${file} is there already: an export replaces no file\n`])
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+  const fresh = join(place.dir, 'fresh.jsonl')
+  expect((await cairn(place, ['export', await newSession(client), '--out', fresh])).code).toBe(0)
+  expect(existsSync(fresh)).toBe(true)
+})
