@@ -33,3 +33,42 @@ test('a chat as Markdown holds what was said and called, and no result closes it
   expect(text).toContain('### Tool terminal, done')
   expect(text).toContain('````\na fence:\n```ts\n1\n```\n````')
 })
+
+test('a fork keeps what was said before it, and a message the files that came with it', () => {
+  const text = chatMarkdown(
+    { id: 's', agent: 'assistant', title: 'Fork', created_at: at.created_at },
+    {
+      ...emptySessionView,
+      items: [
+        {
+          kind: 'history',
+          ...at,
+          forked_from: { session_id: 'origin', event_id: 7 },
+          messages: [
+            { role: 'user', content: 'Count them' },
+            {
+              role: 'assistant',
+              content: 'I count.',
+              tool_calls: [
+                {
+                  id: 'c',
+                  type: 'function',
+                  function: { name: 'terminal', arguments: '{"command":"wc -l a"}' },
+                },
+              ],
+            },
+            { role: 'tool', tool_call_id: 'c', content: '3 a' },
+          ],
+        },
+        {
+          ...said,
+          attachments: [{ filename: 'b.txt', path: 'uploads/b.txt', mime_type: 'text/plain', size: 1 }],
+        },
+      ],
+    },
+  )
+  expect(text).toContain('## You, earlier\n\nCount them\n\n## Answer, earlier\n\nI count.')
+  expect(text).toContain('### Tool terminal\n\n```\n{"command":"wc -l a"}\n```\n\n```\n3 a\n```')
+  expect(text).toContain('> So far it was said in session origin.')
+  expect(text).toContain('Attached: b.txt (uploads/b.txt)')
+})

@@ -1,6 +1,6 @@
 /** A chat as Markdown, for people to keep: what was said, asked and called. Pure. */
 import type { Session } from '@cairn/protocol'
-import type { ChatItem, SessionView } from '@cairn/state'
+import type { ChatItem, ConversationMessage, SessionView } from '@cairn/state'
 
 type Head = Pick<Session, 'id' | 'agent' | 'title' | 'created_at'>
 
@@ -13,16 +13,17 @@ export function chatMarkdown({ id, agent, title, created_at }: Head, { items }: 
 function partOf(item: ChatItem): string | null {
   switch (item.kind) {
     case 'user':
-      return item.synthetic === null ? `## You, ${item.created_at}\n\n${item.content}` : null
+      return item.synthetic === null
+        ? `## You, ${item.created_at}\n\n${[item.content, ...item.attachments.map(fileLine)].join('\n\n')}`
+        : null
+    case 'history':
+      return [...item.messages.map(earlierOf), endOf(item.forked_from)].join('\n\n')
     case 'answer':
       return item.content === '' ? null : `## Answer\n\n${item.content}`
-    case 'tool': {
-      const shown =
-        typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments, null, 2)
-      return `### Tool ${item.name}, ${item.status}\n\n${fenced(shown)}${
+    case 'tool':
+      return `### Tool ${item.name}, ${item.status}\n\n${fenced(argumentsOf(item.arguments))}${
         item.content === null ? '' : `\n\n${fenced(item.content)}`
       }`
-    }
     case 'question':
       return item.questions
         .map(({ prompt }) => {
@@ -41,6 +42,33 @@ function partOf(item: ChatItem): string | null {
       return null
   }
 }
+
+const argumentsOf = (args: unknown): string =>
+  typeof args === 'string' ? args : JSON.stringify(args, null, 2)
+
+const fileLine = ({ filename, path }: { filename: string; path: string }): string =>
+  `Attached: ${filename} (${path})`
+
+/** What a fork begins with. */
+function earlierOf(message: ConversationMessage): string {
+  switch (message.role) {
+    case 'user':
+      return `## You, earlier\n\n${message.content}`
+    case 'assistant': {
+      const calls = (message.tool_calls ?? []).map(
+        ({ function: call }) => `### Tool ${call.name}\n\n${fenced(argumentsOf(call.arguments))}`,
+      )
+      return [...(message.content === '' ? [] : [`## Answer, earlier\n\n${message.content}`]), ...calls].join(
+        '\n\n',
+      )
+    }
+    case 'tool':
+      return fenced(message.content)
+  }
+}
+
+const endOf = (from: { session_id: string; event_id: number } | null): string =>
+  `> So far it was said in ${from === null ? 'another session' : `session ${from.session_id}`}.`
 
 /** A fence that the text does not close. */
 function fenced(text: string): string {

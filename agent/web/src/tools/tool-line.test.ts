@@ -34,10 +34,15 @@ test('a call says what it is about: a command, a path, a pattern, an address', (
 })
 
 test('work that others do says who does it, and when', () => {
-  expect(line('delegate_task', { tasks: [{ goal: 'Count' }, { goal: 'List' }] })).toEqual({
+  expect(line('delegate_task', { goals: [{ goal: 'Count' }, { goal: 'List' }] })).toEqual({
     verb: 'Delegate',
     object: 'Count · List',
     note: '2 workers',
+  })
+  expect(line('delegate_task', { goal: 'Count' })).toEqual({
+    verb: 'Delegate',
+    object: 'Count',
+    note: '1 worker',
   })
   expect(line('schedule_create', { name: 'A loop', prompt: 'Say it', every_s: 60, max_runs: 2 })).toEqual({
     verb: 'Schedule',

@@ -60,7 +60,8 @@ const LINES: Readonly<Record<string, Say>> = {
     }
   },
   delegate_task: ({ args }) => {
-    const goals = listOf(args, 'tasks').map(task => textOf(task as Arguments, 'goal') ?? '')
+    const several = listOf(args, 'goals').map(each => textOf(each as Arguments, 'goal') ?? '')
+    const goals = several.length > 0 ? several : [textOf(args, 'goal') ?? '']
     return { verb: 'Delegate', object: goals.join(' · '), note: plural(goals.length, 'worker') }
   },
   spawn_worker: ({ args }) => ({ verb: 'Start a worker', object: textOf(args, 'goal') ?? '' }),
