@@ -1,0 +1,54 @@
+// What the driver's functions share: the last fault, the card's limits, modules, streams that capture.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../machine/block.h"
+#include "api.h"
+
+namespace emulator {
+
+struct Limits {
+  int major = 8, minor = 0;
+  int processors = 4;
+  u32 threads = 1024;
+  u32 shared = 48 * 1024, shared_opt_in = 163 * 1024;
+  static const Limits& get();
+};
+
+/// Remembers what went wrong, says it on stderr, and returns the code. A fault stays: like a card's context,
+/// every call after it fails.
+CUresult fail(CUresult code, const std::string& what);
+CUresult poison(CUresult code, const std::string& what);
+CUresult poisoned();
+
+/// An operation of a stream: runs now, or becomes a node of the graph that the stream captures.
+using Work = std::function<CUresult()>;
+CUresult submit(CUstream stream, Work work);
+
+}  // namespace emulator
+
+struct CUfunc_st {
+  CUmodule module;
+  emulator::Code code;
+  emulator::u32 shared_allowed = 48 * 1024;
+};
+struct CUmod_st {
+  emulator::Module ptx;
+  std::vector<std::pair<std::string, std::pair<CUdeviceptr, size_t>>> globals;
+  std::vector<std::unique_ptr<CUfunc_st>> functions;
+};
+struct CUstream_st {
+  std::unique_ptr<std::vector<emulator::Work>> capture;
+};
+struct CUevent_st {
+  double at_ms = -1;
+};
+struct CUgraph_st {
+  std::vector<emulator::Work> nodes;
+};
+struct CUgraphExec_st {
+  std::vector<emulator::Work> nodes;
+};

@@ -1,0 +1,67 @@
+// A block while it runs: its warps, barriers, shared memory and the record of who touched that last.
+#pragma once
+#include <atomic>
+#include <random>
+
+#include "machine.h"
+#include "memory.h"
+#include "shadow.h"
+
+namespace emulator {
+
+struct Settings {
+  bool copies_land_at_once = false;
+  bool shuffles_warps = false;
+  u64 seed = 0;
+  bool counts = false;
+  u64 instruction_limit = 1ull << 34;  // of a block: an endless loop ends as a fault
+  static const Settings& get();
+};
+
+struct Counts {
+  u64 warp_instructions = 0, mma = 0;
+  u64 shared_phases = 0, shared_passes = 0, ldmatrix_phases = 0, ldmatrix_passes = 0;
+  u64 global_bytes = 0, global_sectors = 0;
+  void add(const Counts& other);
+};
+
+struct Launch {
+  const Code* code;
+  std::array<u32, 3> grid, threads;
+  u32 dynamic_shared;
+  std::vector<std::byte> params;
+};
+
+struct Barrier {
+  Mask arrived = 0;  // a bit a warp
+  u32 threads = 0, expected = 0;
+};
+
+struct Block {
+  const Launch* launch = nullptr;
+  std::array<u32, 3> coordinates{};
+  std::vector<Warp> warps;
+  std::vector<std::byte> register_file, local_file;
+  std::byte* shared = nullptr;
+  u32 shared_bytes = 0;
+  std::vector<std::byte> shared_storage;
+  Shadow shadow;
+  std::array<Barrier, 16> barriers;
+  Counts counts;
+  Range range;   // the allocation that was asked for last
+  u32 tick = 0;  // rises where a warp waits for something other than a barrier and gets it
+
+  void run(const Launch& launch, std::array<u32, 3> coordinates);
+  /// A warp is at a barrier with `expected` threads, 0 for all of the block.
+  void arrive(Warp& warp, const Instruction& i, u32 barrier, u32 expected, bool waits);
+
+ private:
+  void prepare(const Launch& launch);
+  void start_warp(u32 index, u32 threads);
+  void complete(Barrier& barrier, u32 index);
+  [[noreturn]] void report_deadlock();
+};
+
+void run_grid(const Launch& launch, Counts& counts);
+
+}  // namespace emulator

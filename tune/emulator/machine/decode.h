@@ -1,0 +1,126 @@
+// From statements to instructions: slots of registers, constants, addresses of variables, targets of
+// branches. Called functions are put in at the place of their call.
+#pragma once
+#include <functional>
+#include <map>
+
+#include "machine.h"
+
+namespace emulator {
+
+/// Where a module's variables are: shared ones at their offset, all others at the host's address.
+struct Symbol {
+  Space space;
+  u64 at;
+};
+using Symbols = std::unordered_map<std::string, Symbol>;
+
+Code decode_kernel(const Module& module, const Function& kernel, const Symbols& symbols, u32 shared_from);
+
+class Decoder;
+/// Opcodes whose operands are all plain: destination first, a letter each: h, w, d for 16, 32, 64 bits, p for
+/// a predicate.
+struct Plain {
+  Handler run;
+  const char* operands;
+};
+using PlainTable = std::unordered_map<std::string, Plain>;
+void add_integer_ops(PlainTable& table);
+void add_float_ops(PlainTable& table);
+void add_half_ops(PlainTable& table);
+void add_logic_ops(PlainTable& table);
+
+/// Opcodes that are decoded by a function of their own, by their first part.
+using Decode = void (*)(Decoder&, const Statement&, Instruction&);
+using DecodeTable = std::unordered_map<std::string, Decode>;
+void add_compare_ops(DecodeTable& table);
+void add_convert_ops(DecodeTable& table);
+void add_memory_ops(DecodeTable& table);
+void add_atomic_ops(DecodeTable& table);
+void add_control_ops(DecodeTable& table);
+void add_warp_ops(DecodeTable& table);
+void add_matrix_ops(DecodeTable& table);
+void add_async_ops(DecodeTable& table);
+
+/// The parts of an opcode, taken one by one; what is left at the end is not known.
+class Parts {
+ public:
+  explicit Parts(const Statement& statement);
+  bool take(std::string_view part);
+  std::string take_one_of(std::initializer_list<const char*> parts);
+  /// The last part, as a type.
+  std::string take_type();
+  void expect_none() const;
+
+ private:
+  const Statement& statement_;
+  std::vector<std::string> left_;
+};
+
+struct TypeInfo {
+  char kind;  // u, s, f, b, p
+  u32 bytes;
+};
+TypeInfo read_type(const std::string& type, u32 line);
+
+class Decoder {
+ public:
+  Decoder(const Module& module, const Symbols& symbols) : module_(module), symbols_(symbols) {}
+  Code run(const Function& kernel, u32 shared_from);
+
+  /// Slot of a source: a register, or a constant that holds an immediate or an address.
+  u32 source(const Operand& operand, u32 bytes);
+  u32 destination(const Operand& operand, u32 bytes);
+  u32 predicate(const Operand& operand, Mask& flip);
+  u32 predicate_destination(int reg);
+  u32 register_bytes(const Operand& operand) const;
+  u32 constant(u64 bits, u32 bytes);
+  u32 special(const std::string& name);
+  /// Base and offset of an address; returns the space of the variable that it names, if it names one.
+  const Space* address(const Operand& operand, Instruction& i);
+  void list(const std::vector<u32>& slots, Instruction& i);
+  void branch_to(const std::string& label, Instruction& i);
+  void branch_table(const std::string& label, Instruction& i);
+  void call(const Statement& statement);
+  void leave(Instruction& i);
+  void emit(const Instruction& i, const std::string& name);
+  u32 line() const { return statement_->line; }
+  bool is_kernel_param(const Operand& operand) const;
+
+ private:
+  // A function at one place of a call: its registers and variables.
+  struct Instance {
+    const Function* function;
+    std::vector<u32> slots;
+    std::vector<Symbol> variables;
+    std::vector<u32> label_pcs;  // by statement
+    std::vector<std::pair<u32, std::pair<u32, u32>>> fixups;
+    std::vector<u32> returns;  // instructions that go to the end
+  };
+  struct Fixup {
+    bool is_list;
+    u32 at;
+    u32 statement;
+  };
+
+  void place_registers(Instance& instance);
+  void place_variables(Instance& instance);
+  void decode_body(Instance& instance);
+  void decode_statement(const Statement& statement);
+  void decode_plain(const Plain& plain, const Statement& statement, Instruction& i);
+  Symbol find_symbol(const Operand& operand) const;
+  u32 take_slot(u32 bytes);
+  u32 find_label(const std::string& label) const;
+
+  const Module& module_;
+  const Symbols& symbols_;
+  Code code_;
+  Instance* instance_ = nullptr;
+  const Statement* statement_ = nullptr;
+  std::vector<Fixup> fixups_;
+  std::map<std::pair<u64, u32>, u32> constants_;
+  std::vector<std::string> calls_;
+  u32 shared_at_ = 0;
+};
+
+}  // namespace emulator

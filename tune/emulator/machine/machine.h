@@ -1,0 +1,155 @@
+// The machine that runs decoded PTX: a warp is a file of registers of 32 lanes, a block is warps and shared
+// memory. A block runs on one thread of the host.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../ptx/syntax.h"
+
+namespace emulator {
+
+constexpr int kLanes = 32;
+using Mask = u32;
+constexpr Mask kAllLanes = 0xffffffff;
+constexpr u32 kNone = 0xffffffff;
+
+// Generic addresses: a space other than global is a window above every address of the host.
+constexpr u64 kSharedWindow = 1ull << 52, kLocalWindow = 1ull << 53, kParamWindow = 1ull << 54;
+constexpr u64 kWindowSize = 1ull << 32;
+
+struct Warp;
+struct Block;
+struct Instruction;
+using Handler = void (*)(Warp&, const Instruction&);
+
+/// One decoded instruction. Registers are byte offsets in a warp's register file; constants and special
+/// registers lie there too.
+struct Instruction {
+  Handler run = nullptr;
+  u32 to = kNone, a = kNone, b = kNone, c = kNone;
+  u32 guard = kNone;
+  Mask guard_flip = 0;
+  u32 target = kNone;           // of a branch
+  u32 list = 0, list_size = 0;  // in Code::lists: vectors, fragments, branch tables
+  i64 offset = 0;               // of an address
+  u64 detail = 0;               // what the handler defines
+  u32 line = 0;
+  bool is_wide_address = true;
+};
+
+struct Code {
+  std::string kernel;
+  std::vector<Instruction> instructions;
+  std::vector<u32> lists;
+  std::vector<std::string> names;    // opcodes, for reports
+  std::vector<std::byte> constants;  // the end of the register file, filled once a warp
+  u32 constants_at = 0;
+  u32 special_at[32];  // registers of %tid.x …, kNone where unused
+  u32 register_bytes = 0;
+  u32 local_bytes = 0;
+  u32 shared_bytes = 0;  // static
+  u32 max_threads = 0;
+  u32 param_bytes = 0;
+  std::vector<std::pair<u32, u32>> params;  // offset, size
+};
+
+enum Special {
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneId,
+  kWarpId,
+  kNwarpId,
+  kSmId,
+  kNsmId,
+  kLaneEq,
+  kLaneLt,
+  kLaneLe,
+  kLaneGt,
+  kLaneGe,
+  kDynamicShared,
+  kTotalShared,
+  kZero,
+  kOne,
+  kGridIdLow,
+  kSpecials
+};
+
+/// Lanes of a warp that are at the same place.
+struct Group {
+  u32 pc;
+  Mask lanes;
+  bool is_parked;  // at an instruction that waits for other lanes
+};
+
+enum class WarpState : u8 { ready, at_barrier, polling, done };
+
+struct AsyncCopy {
+  u32 lane, group, to, size;
+  std::array<std::byte, 16> bytes;
+};
+
+struct Warp {
+  Block* block = nullptr;
+  std::byte* registers = nullptr;
+  const Code* code = nullptr;
+  u32 index = 0;
+  Mask present = 0;  // lanes that have a thread
+  Mask exited = 0;
+  Mask active = 0;  // lanes of the group that runs
+  Mask mask = 0;    // those of them whose guard holds, for the instruction that runs
+  u32 pc = 0;       // of the next instruction while one runs
+  u32 merge_pc = kNone;
+  WarpState state = WarpState::ready;
+  std::vector<Group> waiting;
+  u32 barrier = 0;
+  const Instruction* barrier_instruction = nullptr;
+  Mask barrier_lanes = 0;
+  std::vector<AsyncCopy> copies;
+  std::array<u32, kLanes> committed{};
+  std::byte* local = nullptr;
+  Mask carries = 0;  // of add.cc and its kind
+  u64 executed = 0;
+
+  template <class T>
+  T* at(u32 offset) const {
+    return reinterpret_cast<T*>(registers + offset);
+  }
+  Mask& predicate(u32 offset) const { return *reinterpret_cast<Mask*>(registers + offset); }
+  u32 list(const Instruction& i, u32 index) const { return code->lists[i.list + index]; }
+  Mask alive() const { return present & ~exited; }
+
+  /// Splits the running group: `lanes` of it go to `target`, the others go on.
+  void branch(Mask lanes, u32 target);
+  /// Lanes of the running group end.
+  void exit(Mask lanes);
+  /// True when every lane of `wanted` runs this instruction. Otherwise the group waits for them, or it is a
+  /// fault that no lane can come any more.
+  bool gather(const Instruction& i, Mask wanted, const char* what);
+  /// Takes the group that is furthest behind.
+  void regroup();
+  void park();
+  void run();
+};
+
+/// Something a card would do wrong, silently or not.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+[[noreturn]] void fault(const Warp& warp, const Instruction& i, const std::string& what);
+std::string list_lanes(Mask lanes);
+
+}  // namespace emulator

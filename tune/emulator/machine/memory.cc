@@ -1,0 +1,72 @@
+#include "memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <mutex>
+
+namespace emulator {
+
+namespace {
+// A page without access before and after each allocation ends wild accesses of the host too.
+constexpr u64 kPage = 4096;
+u64 round_up(u64 bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+}  // namespace
+
+DeviceMemory& DeviceMemory::get() {
+  static DeviceMemory memory;
+  return memory;
+}
+
+DeviceMemory::DeviceMemory() {
+  const char* text = std::getenv("CAIRN_EMULATOR_MEMORY");
+  total_ = text ? std::strtoull(text, nullptr, 10) : 8ull << 30;
+}
+
+u64 DeviceMemory::allocate(u64 bytes) {
+  std::unique_lock lock(mutex_);
+  if (!bytes || used_ + bytes > total_) return 0;
+  void* mapped = mmap(
+      nullptr, round_up(bytes) + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return 0;
+  u64 at = reinterpret_cast<u64>(mapped) + kPage;
+  if (mprotect(reinterpret_cast<void*>(at), round_up(bytes), PROT_READ | PROT_WRITE)) {
+    munmap(mapped, round_up(bytes) + 2 * kPage);
+    return 0;
+  }
+  // Not a number in every format, and an index outside everything.
+  std::memset(reinterpret_cast<void*>(at), 0xff, bytes);
+  ranges_[at] = at + bytes;
+  used_ += bytes;
+  return at;
+}
+
+bool DeviceMemory::release(u64 at) {
+  std::unique_lock lock(mutex_);
+  auto found = ranges_.find(at);
+  if (found == ranges_.end()) return false;
+  u64 bytes = found->second - at;
+  ranges_.erase(found);
+  used_ -= bytes;
+  return munmap(reinterpret_cast<void*>(at - kPage), round_up(bytes) + 2 * kPage) == 0;
+}
+
+void DeviceMemory::add(u64 at, u64 bytes) {
+  std::unique_lock lock(mutex_);
+  ranges_[at] = at + bytes;
+}
+
+void DeviceMemory::remove(u64 at) {
+  std::unique_lock lock(mutex_);
+  ranges_.erase(at);
+}
+
+Range DeviceMemory::find(u64 at) const {
+  std::shared_lock lock(mutex_);
+  auto above = ranges_.upper_bound(at);
+  if (above == ranges_.begin()) return {};
+  --above;
+  return at < above->second ? Range{above->first, above->second} : Range{};
+}
+
+}  // namespace emulator

@@ -1,0 +1,36 @@
+// Allocations of device memory. A device address is the host's address of the same bytes.
+#pragma once
+#include <map>
+#include <shared_mutex>
+
+#include "machine.h"
+
+namespace emulator {
+
+struct Range {
+  u64 from = 0, to = 0;
+  bool contains(u64 at, u64 size) const { return at >= from && at + size <= to; }
+};
+
+class DeviceMemory {
+ public:
+  static DeviceMemory& get();
+  /// 0 where there is no room.
+  u64 allocate(u64 bytes);
+  bool release(u64 at);
+  /// Makes memory of others known: variables of a module, pinned memory of the host.
+  void add(u64 at, u64 bytes);
+  void remove(u64 at);
+  /// The allocation that holds an address; empty where there is none.
+  Range find(u64 at) const;
+  u64 total() const { return total_; }
+  u64 used() const { return used_; }
+
+ private:
+  DeviceMemory();
+  mutable std::shared_mutex mutex_;
+  std::map<u64, u64> ranges_;  // begin → end
+  u64 total_, used_ = 0;
+};
+
+}  // namespace emulator
