@@ -223,6 +223,8 @@ const commands = {
   // What a form costs a token, and whether random answers satisfy the schemas of the published suite.
   'bench:forms': (...args) => run('tune/serve/bench/form-cost.ts', ...args),
   'schemas:tune': (...args) => run('tune/serve/bench/schemas.ts', ...args),
+  /** A command with the emulated card as its CUDA driver. */
+  emulated: (...args) => runHere('tune/emulator/src/main.ts', args),
   // Tests of the ARM kernels in an emulator, on machines that are no ARM.
   neon: (...args) => run('tooling/neon/start.ts', ...args),
   typecheck,

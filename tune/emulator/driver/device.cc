@@ -1,4 +1,6 @@
 // Devices, contexts, names of errors.
+#include <dlfcn.h>
+
 #include <cstring>
 
 #include "../machine/memory.h"
@@ -179,4 +181,17 @@ CUDA_API CUresult cuGetErrorString(CUresult code, const char** text) {
   const Named* error = find_error(code);
   *text = error ? error->text : nullptr;
   return error ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// The newest form of a function is the one whose name ends in _v2, where there is one.
+CUDA_API CUresult cuGetProcAddress_v2(
+    const char* name, void** function, int /*version*/, unsigned long long /*flags*/, int* status) {
+  Dl_info here;
+  if (!dladdr(reinterpret_cast<void*>(cuInit), &here)) return CUDA_ERROR_UNKNOWN;
+  void* library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  *function = dlsym(library, (std::string(name) + "_v2").c_str());
+  if (!*function) *function = dlsym(library, name);
+  dlclose(library);
+  if (status) *status = *function ? 0 : 1;
+  return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

@@ -1,6 +1,7 @@
 // Modules of PTX text: variables get their memory, kernels are decoded, all when the module is loaded, so
 // that an unknown instruction is refused there.
 #include <cstring>
+#include <unordered_set>
 
 #include "../machine/decode.h"
 #include "../machine/memory.h"
@@ -10,13 +11,7 @@ using namespace emulator;
 
 namespace {
 
-void place_variables(CUmod_st& module, Symbols& symbols, u32& shared_bytes) {
-  for (const Variable& variable : module.ptx.variables) {
-    if (variable.space != Space::shared || variable.is_unsized) continue;
-    shared_bytes = (shared_bytes + variable.align - 1) / variable.align * variable.align;
-    symbols[variable.name] = {Space::shared, shared_bytes};
-    shared_bytes += u32(variable.size);
-  }
+void place_variables(CUmod_st& module, Symbols& symbols) {
   for (const Variable& variable : module.ptx.variables) {
     if (variable.space == Space::shared) continue;
     u64 at = DeviceMemory::get().allocate(std::max<u64>(variable.size, 1));
@@ -38,17 +33,43 @@ void place_variables(CUmod_st& module, Symbols& symbols, u32& shared_bytes) {
   }
 }
 
+void collect_names(const Operand& operand, std::unordered_set<std::string>& names) {
+  names.insert(operand.name);
+  for (const Operand& item : operand.items) collect_names(item, names);
+}
+
+// A kernel has the shared variables of the module that it names, or that some function names which it may
+// call.
+std::unordered_set<std::string> names_of(const Module& module, const Function& kernel) {
+  std::unordered_set<std::string> names;
+  for (const Function& function : module.functions) {
+    if (function.is_entry && &function != &kernel) continue;
+    for (const Statement& statement : function.body)
+      for (const Operand& operand : statement.operands) collect_names(operand, names);
+  }
+  return names;
+}
+
 // Dynamic shared memory begins where the static one of a kernel ends: its variables are placed for each
 // kernel.
-CUfunc_st* decode(CUmod_st& module, const Function& kernel, Symbols symbols, u32 shared_bytes) {
-  u32 end = shared_bytes, align = 16;
-  for (const Variable& variable : kernel.variables) {
-    if (variable.space != Space::shared) continue;
-    end = (end + variable.align - 1) / variable.align * variable.align + u32(variable.size);
+CUfunc_st* decode(CUmod_st& module, const Function& kernel, Symbols symbols) {
+  auto round_to = [](u32 at, u32 align) { return (at + align - 1) / align * align; };
+  std::unordered_set<std::string> names = names_of(module.ptx, kernel);
+  u32 shared_bytes = 0, align = 16;
+  for (const Variable& variable : module.ptx.variables) {
+    if (variable.space != Space::shared || !names.contains(variable.name)) continue;
+    if (variable.is_unsized) {
+      align = std::max(align, variable.align);
+      continue;
+    }
+    shared_bytes = round_to(shared_bytes, variable.align);
+    symbols[variable.name] = {Space::shared, shared_bytes};
+    shared_bytes += u32(variable.size);
   }
-  for (const Variable& variable : module.ptx.variables)
-    if (variable.space == Space::shared && variable.is_unsized) align = std::max(align, variable.align);
-  end = (end + align - 1) / align * align;
+  u32 end = shared_bytes;
+  for (const Variable& variable : kernel.variables)
+    if (variable.space == Space::shared) end = round_to(end, variable.align) + u32(variable.size);
+  end = round_to(end, align);
   for (const Variable& variable : module.ptx.variables)
     if (variable.space == Space::shared && variable.is_unsized) symbols[variable.name] = {Space::shared, end};
   auto function = std::make_unique<CUfunc_st>();
@@ -90,10 +111,9 @@ CUDA_API CUresult cuModuleLoadData(CUmodule* to, const void* image) {
     module->ptx = parse_ptx(static_cast<const char*>(image));
     check_target(module->ptx.target);
     Symbols symbols;
-    u32 shared_bytes = 0;
-    place_variables(*module, symbols, shared_bytes);
+    place_variables(*module, symbols);
     for (const Function& function : module->ptx.functions)
-      if (function.is_entry) decode(*module, function, symbols, shared_bytes);
+      if (function.is_entry) decode(*module, function, symbols);
   } catch (const Refusal& refusal) {
     release(*module);
     return fail(CUDA_ERROR_INVALID_PTX, refusal.what());
@@ -112,7 +132,6 @@ CUDA_API CUresult cuModuleLoadDataEx(
     if (options[k] == 5) buffer = static_cast<char*>(values[k]);
     if (options[k] == 6) size = reinterpret_cast<size_t>(values[k]);
   }
-  extern const char* cairnEmulatorMessage();
   if (code && buffer && size) {
     std::strncpy(buffer, cairnEmulatorMessage(), size - 1);
     buffer[size - 1] = 0;

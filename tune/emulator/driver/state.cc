@@ -65,7 +65,6 @@ CUresult submit(CUstream stream, Work work) {
 
 }  // namespace emulator
 
-/// The last refusal or fault, whole. Not of NVIDIA's interface.
 CUDA_API const char* cairnEmulatorMessage() { return emulator::last_message.c_str(); }
 /// A context that a fault has ended works again. Not of NVIDIA's interface: a card needs a new process.
 CUDA_API void cairnEmulatorClear() {

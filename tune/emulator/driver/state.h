@@ -52,3 +52,6 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   std::vector<emulator::Work> nodes;
 };
+
+/// The last refusal or fault, whole. Not of NVIDIA's interface.
+CUDA_API const char* cairnEmulatorMessage();

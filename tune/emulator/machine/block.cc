@@ -1,15 +1,15 @@
-// Runs a block: each warp until it waits, in turn, until all have ended. Blocks run on the threads of a pool.
+// Runs a block: each warp until it waits, in turn, until all have ended.
 #include "block.h"
 
 #include <algorithm>
-#include <exception>
-#include <mutex>
 #include <thread>
 
 #include "async.h"
 #include "memory.h"
 
 namespace emulator {
+
+constexpr u32 kMostPolls = 1 << 22;
 
 void Counts::add(const Counts& other) {
   auto* to = reinterpret_cast<u64*>(this);
@@ -175,7 +175,13 @@ void Block::run(const Launch& with, std::array<u32, 3> at) {
     }
     if (is_done) break;
     idle = moved ? 0 : idle + 1;
-    if (idle > 4) report_deadlock();
+    if (idle > 1) {
+      // Who polls may wait for a block on another thread; who is at a barrier waits for this one.
+      bool polls = std::any_of(
+          warps.begin(), warps.end(), [](const Warp& w) { return w.state == WarpState::polling; });
+      if (!polls || idle > kMostPolls) report_deadlock();
+      std::this_thread::yield();
+    }
     if (executed > settings.instruction_limit)
       for (Warp& warp : warps)
         if (warp.state != WarpState::done)
@@ -183,68 +189,6 @@ void Block::run(const Launch& with, std::array<u32, 3> at) {
               "the block does not end: " + std::to_string(executed) + " warp instructions");
   }
   counts.warp_instructions += executed;
-}
-
-namespace {
-
-class Pool {
- public:
-  static u32 size() {
-    static const u32 count = [] {
-      const char* text = std::getenv("CAIRN_EMULATOR_THREADS");
-      u32 asked = text ? u32(std::atoi(text)) : std::thread::hardware_concurrency();
-      return std::max(1u, asked);
-    }();
-    return count;
-  }
-};
-
-}  // namespace
-
-void run_grid(const Launch& launch, Counts& counts) {
-  u64 blocks = u64(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-  std::atomic<u64> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  u64 failed_block = ~0ull;
-  // Blocks live as long as their thread, so that their storage is kept from launch to launch.
-  auto work = [&](Block& block) {
-    block.counts = {};
-    for (u64 index; (index = next.fetch_add(1)) < blocks;) {
-      try {
-        block.run(launch, {u32(index % launch.grid[0]), u32(index / launch.grid[0] % launch.grid[1]),
-                              u32(index / launch.grid[0] / launch.grid[1])});
-      } catch (...) {
-        next = blocks;
-        std::lock_guard lock(mutex);
-        if (index < failed_block) failure = std::current_exception();
-        failed_block = std::min(failed_block, index);
-      }
-    }
-    std::lock_guard lock(mutex);
-    counts.add(block.counts);
-  };
-  static std::vector<std::unique_ptr<Block>> kept;
-  u32 threads = u32(std::min<u64>(Pool::size(), blocks));
-  while (kept.size() < threads) kept.push_back(std::make_unique<Block>());
-  std::vector<std::thread> others;
-  for (u32 i = 1; i < threads; ++i) others.emplace_back([&, i] { work(*kept[i]); });
-  work(*kept[0]);
-  for (std::thread& thread : others) thread.join();
-  if (failure) std::rethrow_exception(failure);
-}
-
-const Settings& Settings::get() {
-  static const Settings settings = [] {
-    Settings read;
-    auto text = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
-    read.copies_land_at_once = text("CAIRN_EMULATOR_COPIES") == "at-once";
-    read.shuffles_warps = !text("CAIRN_EMULATOR_SEED").empty();
-    read.seed = std::strtoull(text("CAIRN_EMULATOR_SEED").c_str(), nullptr, 10);
-    read.counts = !text("CAIRN_EMULATOR_COUNTS").empty();
-    return read;
-  }();
-  return settings;
 }
 
 }  // namespace emulator

@@ -1,7 +1,6 @@
 // From statements to instructions: slots of registers, constants, addresses of variables, targets of
 // branches. Called functions are put in at the place of their call.
 #pragma once
-#include <functional>
 #include <map>
 
 #include "machine.h"
@@ -16,6 +15,10 @@ struct Symbol {
 using Symbols = std::unordered_map<std::string, Symbol>;
 
 Code decode_kernel(const Module& module, const Function& kernel, const Symbols& symbols, u32 shared_from);
+
+/// A slot among the constants, moved when their place is known.
+constexpr u32 kConstantFlag = 0x80000000;
+inline u32 round_up(u32 value, u32 to) { return (value + to - 1) / to * to; }
 
 class Decoder;
 /// Opcodes whose operands are all plain: destination first, a letter each: h, w, d for 16, 32, 64 bits, p for
@@ -79,13 +82,13 @@ class Decoder {
   /// Base and offset of an address; returns the space of the variable that it names, if it names one.
   const Space* address(const Operand& operand, Instruction& i);
   void list(const std::vector<u32>& slots, Instruction& i);
-  void branch_to(const std::string& label, Instruction& i);
+  void branch_to(const std::string& label);
   void branch_table(const std::string& label, Instruction& i);
   void call(const Statement& statement);
-  void leave(Instruction& i);
+  /// The instruction that is decoded goes to the end of the function.
+  void leave();
   void emit(const Instruction& i, const std::string& name);
   u32 line() const { return statement_->line; }
-  bool is_kernel_param(const Operand& operand) const;
 
  private:
   // A function at one place of a call: its registers and variables.
@@ -94,7 +97,6 @@ class Decoder {
     std::vector<u32> slots;
     std::vector<Symbol> variables;
     std::vector<u32> label_pcs;  // by statement
-    std::vector<std::pair<u32, std::pair<u32, u32>>> fixups;
     std::vector<u32> returns;  // instructions that go to the end
   };
   struct Fixup {

@@ -61,12 +61,17 @@ void DeviceMemory::remove(u64 at) {
   ranges_.erase(at);
 }
 
-Range DeviceMemory::find(u64 at) const {
+Range DeviceMemory::before(u64 at) const {
   std::shared_lock lock(mutex_);
   auto above = ranges_.upper_bound(at);
   if (above == ranges_.begin()) return {};
   --above;
-  return at < above->second ? Range{above->first, above->second} : Range{};
+  return {above->first, above->second};
+}
+
+Range DeviceMemory::find(u64 at) const {
+  Range range = before(at);
+  return range.contains(at, 1) ? range : Range{};
 }
 
 }  // namespace emulator

@@ -23,6 +23,8 @@ class DeviceMemory {
   void remove(u64 at);
   /// The allocation that holds an address; empty where there is none.
   Range find(u64 at) const;
+  /// The last allocation that begins at or before an address.
+  Range before(u64 at) const;
   u64 total() const { return total_; }
   u64 used() const { return used_; }
 

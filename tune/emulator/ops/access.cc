@@ -42,9 +42,11 @@ void check_global(Warp& w, const Instruction& i, const Addresses& addresses, u32
     if (range.contains(at, size)) return;
     Range found = DeviceMemory::get().find(at);
     if (!found.contains(at, size)) {
+      Range before = DeviceMemory::get().before(at);
       std::string near;
-      if (found.to)
-        near = ", " + std::to_string(size - (found.to - at)) + " bytes beyond the end of its allocation";
+      if (before.to)
+        near =
+            ", " + std::to_string(at + size - before.to) + " bytes beyond the end of the allocation before";
       fault(w, i,
           "address outside every allocation: lane " + std::to_string(lane) + " asks for " +
               std::to_string(size) + " bytes at " + hex(at) + near);

@@ -36,6 +36,10 @@ void count_global(Counts& counts, Mask mask, const Addresses& addresses, u32 siz
 /// The window that a generic address of the warp lies in; a fault where lanes differ.
 Where find_window(const Warp& w, const Instruction& i, const Addresses& addresses);
 
+/// .global, .shared and so on of an opcode; generic where it names none.
+Where take_space(Parts& parts);
+void add_space_ops(DecodeTable& table);
+
 std::string hex(u64 value);
 
 }  // namespace emulator

@@ -65,7 +65,7 @@ void decode_bra(Decoder& decoder, const Statement& s, Instruction& i) {
   parts.take("uni");
   parts.expect_none();
   i.run = run_branch;
-  decoder.branch_to(s.operands.at(0).name, i);
+  decoder.branch_to(s.operands.at(0).name);
 }
 
 void decode_brx(Decoder& decoder, const Statement& s, Instruction& i) {
@@ -85,7 +85,7 @@ void decode_call(Decoder& decoder, const Statement& s, Instruction& i) {
 
 void decode_ret(Decoder& decoder, const Statement&, Instruction& i) {
   i.run = run_branch;
-  decoder.leave(i);
+  decoder.leave();
 }
 
 void decode_exit(Decoder&, const Statement&, Instruction& i) { i.run = run_exit; }

@@ -1,5 +1,7 @@
 #include "formats.h"
 
+#include <algorithm>
+
 namespace emulator {
 
 float decode_small(const SmallFormat& format, u32 code) {

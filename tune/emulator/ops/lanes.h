@@ -1,8 +1,10 @@
 // How a function of one lane becomes an instruction: a loop over 32 lanes that the compiler makes vectors of.
 // Lanes that do not take part keep their value.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "../machine/block.h"
 #include "../machine/decode.h"

@@ -49,8 +49,6 @@ struct ReadByte {
   }
 };
 
-using Row = float __attribute__((vector_size(32)));
-
 template <class Read>
 void read_matrix(const u32* slot, float* to, int stride) {
   constexpr int per_row = 16 / Read::bytes;
@@ -69,7 +67,7 @@ void run_mma(Warp& w, const Instruction& i) {
   constexpr int parts = Depth / per_register;
   ++w.block->counts.mma;
   alignas(64) float a[kRows][Depth], b[kColumns][Depth];
-  alignas(64) Row columns[Depth], sums[kRows];
+  alignas(64) float columns[Depth][kColumns], sums[kRows][kColumns];
   // list: D, A, B, C.
   constexpr u32 results = HalfResult ? 2 : 4;
   for (int part = 0; part < parts; ++part) {
@@ -89,14 +87,12 @@ void run_mma(Warp& w, const Instruction& i) {
         sums[row][n] = from_f16(u16(w.at<u32>(w.list(i, c_at + reg / 2))[lane] >> (16 *(reg % 2))));
       else sums[row][n] = w.at<float>(w.list(i, c_at + reg))[lane];
     }
-  for (int row = 0; row < kRows; ++row) {
-    Row sum = sums[row];
+  for (int row = 0; row < kRows; ++row)
     for (int k = 0; k < Depth; ++k) {
       float factor = a[row][k];
-      for (int n = 0; n < kColumns; ++n) sum[n] = std::fma(factor, columns[k][n], sum[n]);
+#pragma GCC unroll 8
+      for (int n = 0; n < kColumns; ++n) sums[row][n] = std::fma(factor, columns[k][n], sums[row][n]);
     }
-    sums[row] = sum;
-  }
   for (int row = 0; row < kRows; ++row)
     for (int n = 0; n < kColumns; ++n) {
       u32 lane = u32(row % 8 * 4 + n / 2), reg = u32(row / 8 * 2 + n % 2);

@@ -1,4 +1,4 @@
-// ld, st, cvta, isspacep.
+// ld and st.
 #include "access.h"
 
 namespace emulator {
@@ -158,14 +158,6 @@ Handler pick(Where where, TypeInfo type, u32 register_bytes, bool is_load) {
   }
 }
 
-Where take_space(Parts& parts) {
-  if (parts.take("global") || parts.take("const")) return Where::global;
-  if (parts.take("shared") || parts.take("shared::cta")) return Where::shared;
-  if (parts.take("local")) return Where::local;
-  if (parts.take("param") || parts.take("param::entry") || parts.take("param::func")) return Where::param;
-  return Where::generic;
-}
-
 void drop_hints(Parts& parts) {
   for (const char* hint :
       {"weak", "volatile", "relaxed", "acquire", "release", "mmio", "cta", "cluster", "gpu", "sys", "nc",
@@ -207,59 +199,12 @@ void decode_access(Decoder& decoder, const Statement& s, Instruction& i, bool is
 void decode_ld(Decoder& decoder, const Statement& s, Instruction& i) { decode_access(decoder, s, i, true); }
 void decode_st(Decoder& decoder, const Statement& s, Instruction& i) { decode_access(decoder, s, i, false); }
 
-// Adds or subtracts the begin of a window.
-template <class T>
-void run_cvta(Warp& w, const Instruction& i) {
-  const T* from = w.at<const T>(i.a);
-  each_lane(w.mask, [&](u32 lane) { w.at<T>(i.to)[lane] = T(from[lane] + i.detail); });
-}
-
-void decode_cvta(Decoder& decoder, const Statement& s, Instruction& i) {
-  Parts parts(s);
-  u32 bytes = read_type(parts.take_type(), s.line).bytes;
-  bool is_back = parts.take("to");
-  Where where = take_space(parts);
-  parts.expect_none();
-  u64 window = where == Where::shared  ? kSharedWindow
-               : where == Where::local ? kLocalWindow
-               : where == Where::param ? kParamWindow
-                                       : 0;
-  i.to = decoder.destination(s.operands.at(0), bytes);
-  i.a = decoder.source(s.operands.at(1), bytes);
-  i.detail = is_back ? 0 - window : window;
-  i.run = bytes == 8 ? Handler(run_cvta<u64>) : run_cvta<u32>;
-}
-
-void run_isspacep(Warp& w, const Instruction& i) {
-  const u64* at = w.at<const u64>(i.a);
-  Mask value = 0;
-  each_lane(w.mask, [&](u32 lane) {
-    u64 from = i.detail ? i.detail : 0, to = i.detail ? 2 * i.detail : kSharedWindow;
-    value |= Mask(at[lane] >= from && at[lane] < to) << lane;
-  });
-  set_predicate(w, i.to, value);
-}
-
-void decode_isspacep(Decoder& decoder, const Statement& s, Instruction& i) {
-  Parts parts(s);
-  Where where = take_space(parts);
-  parts.expect_none();
-  i.detail = where == Where::shared  ? kSharedWindow
-             : where == Where::local ? kLocalWindow
-             : where == Where::param ? kParamWindow
-                                     : 0;
-  i.to = decoder.destination(s.operands.at(0), 0);
-  i.a = decoder.source(s.operands.at(1), 8);
-  i.run = run_isspacep;
-}
-
 }  // namespace
 
 void add_memory_ops(DecodeTable& table) {
   table["ld"] = table["ldu"] = decode_ld;
   table["st"] = decode_st;
-  table["cvta"] = decode_cvta;
-  table["isspacep"] = decode_isspacep;
+  add_space_ops(table);
 }
 
 }  // namespace emulator

@@ -29,7 +29,11 @@ export type Outcome = {
   /** The counts, where they are asked for. */ counts: Record<string, Record<string, number>>
 }
 
-export type Card = { run: (launch: Launch) => Outcome; [Symbol.dispose]: () => void }
+export type Card = {
+  /** The program that only knows `dlopen`. */ host: string
+  run: (launch: Launch) => Outcome
+  [Symbol.dispose]: () => void
+}
 
 export const readPtx = (name: string): string => readFileSync(join(here, 'data', name), 'utf8')
 
@@ -43,6 +47,7 @@ export async function openCard(): Promise<Card> {
   const host = join(folder, 'host')
   execFileSync(process.env['CXX'] ?? 'c++', ['-std=c++20', '-O1', '-o', host, join(here, 'host.cc'), '-ldl'])
   return {
+    host,
     run: launch => runLaunch(launch, folder, host, library),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }

@@ -20,7 +20,7 @@ extern "C" __global__ void functions(const float* x, float* y, __nv_bfloat16* z,
   if (i >= n) return;
   float v = x[i];
   y[i] = sinf(v) * expf(-v * v) + logf(1 + fabsf(v)) + powf(fabsf(v), 1.5f) + tanhf(v) + cosf(1e6f * v) +
-      (i % 3 == 0 ? sqrtf(fabsf(v)) : 1.f / (v + 10.f));
+         (i % 3 == 0 ? sqrtf(fabsf(v)) : 1.f / (v + 10.f));
   z[i] = __float2bfloat16(v);
   d[i] = exp((double)v) + (double)(i / 7) + log1p((double)v * v);
 }
