@@ -56,6 +56,9 @@ void Block::start_warp(u32 index, u32 threads) {
   warp.waiting.clear();
   warp.copies.clear();
   warp.committed.fill(0);
+  warp.products.clear();
+  warp.held_sums.clear();
+  warp.product_groups = 0;
   warp.executed = 0;
   warp.local = local_file.data() + size_t(code.local_bytes) * kLanes * index;
   std::memset(warp.registers, 0xff, code.constants_at);

@@ -44,6 +44,7 @@ void add_control_ops(DecodeTable& table);
 void add_warp_ops(DecodeTable& table);
 void add_matrix_ops(DecodeTable& table);
 void add_async_ops(DecodeTable& table);
+void add_group_ops(DecodeTable& table);
 
 /// The parts of an opcode, taken one by one; what is left at the end is not known.
 class Parts {
@@ -97,7 +98,7 @@ class Decoder {
     std::vector<u32> slots;
     std::vector<Symbol> variables;
     std::vector<u32> label_pcs;  // by statement
-    std::vector<u32> returns;  // instructions that go to the end
+    std::vector<u32> returns;    // instructions that go to the end
   };
   struct Fixup {
     bool is_list;

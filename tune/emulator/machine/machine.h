@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -102,6 +103,14 @@ struct AsyncCopy {
   std::array<std::byte, 16> bytes;
 };
 
+/// A wgmma whose group has not been waited for: descriptors of its operands, and whether it adds to the sums.
+struct GroupProduct {
+  const Instruction* at;
+  u64 a, b;
+  bool keeps;
+  u32 group;
+};
+
 struct Warp {
   Block* block = nullptr;
   std::byte* registers = nullptr;
@@ -120,6 +129,9 @@ struct Warp {
   Mask barrier_lanes = 0;
   std::vector<AsyncCopy> copies;
   std::array<u32, kLanes> committed{};
+  std::vector<GroupProduct> products;
+  u32 product_groups = 0;
+  std::map<u32, std::vector<float>> held_sums;  // by the first register of the accumulators
   std::byte* local = nullptr;
   Mask carries = 0;  // of add.cc and its kind
   u64 executed = 0;

@@ -1,4 +1,4 @@
-/** Runs a kernel of PTX text in a process of its own, by a program that only knows `dlopen("libcuda.so.1")`. */
+/** Runs a kernel of PTX text in a process of its own, by a program that only knows `dlopen`. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

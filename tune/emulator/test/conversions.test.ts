@@ -94,7 +94,8 @@ describe('a number of f32 becomes the code that the codecs give it', () => {
 test.each(['e4m3', 'e5m2'] as const)('each code of %s becomes its number in f16', name => {
   const codes = Array.from({ length: 256 }, (_, code) => BigInt(code))
   const rows: Row[] = Array.from({ length: 8 }, (_, at) => ({
-    text: `{ .reg .b32 %x; .reg .b16 %l, %h; cvt.rn.f16x2.${name}x2 %x, $a; mov.b32 {%l, %h}, %x; cvt.f32.f16 $d, %l; }`,
+    text: `{ .reg .b32 %x; .reg .b16 %l, %h; cvt.rn.f16x2.${name}x2 %x, $a; mov.b32 {%l, %h}, %x;
+    cvt.f32.f16 $d, %l; }`,
     shape: 'wh',
     inputs: [codes.slice(at * 32, at * 32 + 32)],
   }))

@@ -1,6 +1,6 @@
 /**
- * Evaluates single instructions: each row is an instruction with its inputs, lane by lane, and all rows are one
- * kernel. Values are bits.
+ * Evaluates single instructions: each row is an instruction with its inputs, lane by lane, and all rows are
+ * one kernel. Values are bits.
  */
 import { ptxOf, type Card } from './card.ts'
 

@@ -47,7 +47,8 @@ describe('a product on tensor cores, as nvcc compiled it', () => {
   test('meets no bank of shared memory twice, and asks global memory for whole sectors', () => {
     const { counts } = card.run(product())
     const { ldmatrix_phases, ldmatrix_passes, shared_phases, shared_passes, mma } = counts['product']!
-    // 64 × 64 × 128 are 4 · 8 · 8 products of 16 × 8 × 16; a step of 16 loads 4 + 8 · 2 matrices a warp.
+    // 64 × 64 × 128 are 4 · 8 · 8 products of 16 × 8 × 16; a step of 16 loads 4 + 8 · 2 matrices
+    // a warp.
     expect({ mma, ldmatrix_phases, shared_phases }).toEqual({
       mma: 256,
       ldmatrix_phases: 4 * 8 * 20,

@@ -161,21 +161,40 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'shuffle with a mask of lanes that are elsewhere',
     launch: small(
-      'setp.lt.u32 %p1, %r1, 16;\n@%p1 bra SKIP;\nshfl.sync.bfly.b32 %r5|%p2, %r1, 1, 31, -1;\nret;\nSKIP: st.global.u32 [%rd3], %r1;',
+      [
+        'setp.lt.u32 %p1, %r1, 16;',
+        '@%p1 bra SKIP;',
+        'shfl.sync.bfly.b32 %r5|%p2, %r1, 1, 31, -1;',
+        'ret;',
+        'SKIP: st.global.u32 [%rd3], %r1;',
+      ].join('\n'),
     ),
     says: /shfl\.sync is reached by a part of the warp/,
   },
   {
     name: 'lanes of one warp without bar.warp.sync',
     launch: small(
-      'st.shared.u32 [%r4], %r1;\nxor.b32 %r5, %r4, 4;\nld.shared.u32 %r6, [%r5];\nst.global.u32 [%rd3], %r6;',
+      [
+        'st.shared.u32 [%r4], %r1;',
+        'xor.b32 %r5, %r4, 4;',
+        'ld.shared.u32 %r6, [%r5];',
+        'st.global.u32 [%rd3], %r6;',
+      ].join('\n'),
     ),
     says: /race: lane 0 reads shared bytes that the same warp lane 1 wrote/,
   },
   {
     name: 'a write before the others have read',
     launch: small(
-      'st.shared.u32 [%r4], %r1;\nbar.sync 0;\nsub.s32 %r5, 63, %r1;\nshl.b32 %r5, %r5, 2;\nadd.s32 %r5, %r2, %r5;\nld.shared.u32 %r6, [%r5];\nst.shared.u32 [%r4], %r6;',
+      [
+        'st.shared.u32 [%r4], %r1;',
+        'bar.sync 0;',
+        'sub.s32 %r5, 63, %r1;',
+        'shl.b32 %r5, %r5, 2;',
+        'add.s32 %r5, %r2, %r5;',
+        'ld.shared.u32 %r6, [%r5];',
+        'st.shared.u32 [%r4], %r6;',
+      ].join('\n'),
       64,
     ),
     says: /race: lane \d+ (?:reads|overwrites) shared bytes that warp/,
@@ -183,7 +202,12 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'copy over bytes that a copy is on its way to',
     launch: small(
-      'shl.b32 %r5, %r1, 2;\ncp.async.ca.shared.global [%r4], [%rd3], 4;\ncp.async.commit_group;\nst.shared.u32 [%r4], %r1;',
+      [
+        'shl.b32 %r5, %r1, 2;',
+        'cp.async.ca.shared.global [%r4], [%rd3], 4;',
+        'cp.async.commit_group;',
+        'st.shared.u32 [%r4], %r1;',
+      ].join('\n'),
     ),
     says: /overwrites shared bytes whose cp\.async is in flight/,
   },

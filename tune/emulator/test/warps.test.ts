@@ -86,7 +86,8 @@ describe('lanes of a warp together', () => {
     const square = `.func (.param .b32 result) square(.param .b32 of)
       { .reg .b32 %r<3>; ld.param.b32 %r1, [of]; mul.lo.s32 %r2, %r1, %r1; st.param.b32 [result], %r2; ret; }`
     const call = (from: string, to: string) =>
-      `{ .param .b32 given; .param .b32 back; st.param.b32 [given], ${from}; call.uni (back), square, (given); ld.param.b32 ${to}, [back]; }`
+      `{ .param .b32 given; .param .b32 back; st.param.b32 [given], ${from};
+      call.uni (back), square, (given); ld.param.b32 ${to}, [back]; }`
     const body = `setp.lt.u32 %p, %r1, 10;
       @%p bra LOW;
       ${call('%r1', '%r2')}
@@ -136,14 +137,14 @@ describe('barriers and atomic operations', () => {
     expect(run(inc, 32)[1]).toBe(32 % 21)
     const cas = 'atom.global.cas.b32 %r2, [%rd3], 3, 9; bar.sync 0; ld.global.u32 %r2, [%rd3];'
     expect(run(cas, 32, '', [3, 4])).toEqual(lanes.map(lane => [9, 4][lane] ?? 0))
-    const float =
-      'mov.f32 %f1, 0f3F000000; red.global.add.f32 [%rd1], %f1; bar.sync 0; ld.global.u32 %r2, [%rd1]; bar.sync 0;'
+    const float = `mov.f32 %f1, 0f3F000000; red.global.add.f32 [%rd1], %f1; bar.sync 0;
+      ld.global.u32 %r2, [%rd1]; bar.sync 0;`
     expect(new Float32Array(Uint32Array.of(run(float)[5]!).buffer)[0]).toBe(16)
   })
 })
 
 describe('memory', () => {
-  test('vectors, narrow numbers with their sign, variables that are initialised, and generic addresses', () => {
+  test('vectors, narrow numbers with their sign, variables that are initialised, generic addresses', () => {
     const before = `.global .align 4 .b8 table[8] = {1, 255, 3, 4, 5, 6, 7, 128};
       .const .align 4 .f32 half = 0f3F000000;
       .global .align 8 .u64 links[1] = {generic(table)+4};`
@@ -161,13 +162,15 @@ describe('memory', () => {
     expect(run(local)).toEqual(lanes.map(lane => 4 * lane))
     const shared = `.shared .align 16 .b8 tile[512]; mov.u64 %rd4, tile; cvta.shared.u64 %rd5, %rd4;
       mul.wide.u32 %rd6, %r1, 16; add.s64 %rd7, %rd5, %rd6;
-      st.v4.u32 [%rd7], {%r1, 1, 2, 3}; cvta.to.shared.u64 %rd8, %rd7; ld.shared.v4.u32 {%r3, %r4, %r5, %r2}, [%rd8];
+      st.v4.u32 [%rd7], {%r1, 1, 2, 3}; cvta.to.shared.u64 %rd8, %rd7;
+      ld.shared.v4.u32 {%r3, %r4, %r5, %r2}, [%rd8];
       add.u32 %r2, %r2, %r3;`
     expect(run(shared)).toEqual(lanes.map(lane => lane + 3))
   })
 
   test('ldmatrix gives each lane its pair, transposed or not; stmatrix is its opposite', () => {
-    const fill = `.shared .align 128 .b8 tile[128]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r7, %r5, %r6;
+    const fill = `.shared .align 128 .b8 tile[128]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2;
+    add.u32 %r7, %r5, %r6;
       shl.b32 %r8, %r1, 1; add.u32 %r9, %r8, 1; shl.b32 %r10, %r9, 16; or.b32 %r10, %r10, %r8;
       st.shared.u32 [%r7], %r10; bar.warp.sync -1;
       and.b32 %r11, %r1, 7; shl.b32 %r11, %r11, 4; add.u32 %r12, %r5, %r11;\n`
@@ -183,7 +186,8 @@ describe('memory', () => {
       lanes.map(transposed),
     )
     expect(run(`${fill}movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r10;`)).toEqual(lanes.map(transposed))
-    const back = `bar.warp.sync -1; stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%r12], {%r10}; bar.warp.sync -1; ld.shared.u32 %r2, [%r7];`
+    const back = `bar.warp.sync -1; stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%r12], {%r10};
+    bar.warp.sync -1; ld.shared.u32 %r2, [%r7];`
     expect(run(fill + back)).toEqual(lanes.map(transposed))
   })
 })
@@ -192,7 +196,8 @@ describe('products on tensor cores', () => {
   // A has a number of its own at each place, B picks a column of it: B[k][n] is 1 where k is 2n.
   const product = (type: string, k: number, a: string[], b: string[], body: string) => `${body}
     mov.f32 %f1, 0f00000000; mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f3F800000; mov.f32 %f4, 0f3F800000;
-    mma.sync.aligned.m16n8k${k}.row.col.f32.${type}.${type}.f32 {%f1,%f2,%f3,%f4}, {${a.join()}}, {${b.join()}}, {%f1,%f2,%f3,%f4};`
+    mma.sync.aligned.m16n8k${k}.row.col.f32.${type}.${type}.f32
+      {%f1,%f2,%f3,%f4}, {${a.join()}}, {${b.join()}}, {%f1,%f2,%f3,%f4};`
   const floats = (results: readonly number[]) => [...new Float32Array(Uint32Array.from(results).buffer)]
 
   test('tf32: a row times a row that picks, and the sums that were there', () => {
