@@ -1,7 +1,7 @@
 /**
  * Builds the library with the system's compiler, for the very instructions of this machine: it interprets
  * kernels, so its own loops are what costs. It lies in the user's cache beside the engine's builds, under a
- * hash of sources, compiler, flags and processor. Two builders at once both build; one of them is kept.
+ * hash of sources, compiler, flags and processor. Of two builders at once the second waits for the first.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,14 +14,17 @@ import {
   renameSync,
   rmSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { basename, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folders = ['ptx', 'machine', 'ops', 'driver']
 const LIBRARY = 'libcuda.so.1'
+const LOCK_POLL_MS = 200
 
 const flags = [
   '-std=c++20',
@@ -51,21 +54,59 @@ export async function buildEmulator(options: BuildOptions = {}): Promise<string>
   const compiler = options.compiler ?? process.env['CXX'] ?? 'c++'
   const folder = join(cacheDir, keyOf(compiler))
   const library = join(folder, LIBRARY)
-  if (existsSync(library)) {
-    const now = new Date()
-    utimesSync(library, now, now) // Builds that nobody uses are removed.
-    return library
-  }
   mkdirSync(folder, { recursive: true })
-  const work = mkdtempSync(join(folder, 'build-'))
-  try {
-    log(`Building the emulator of a card with ${compiler}: ${listSources('.cc').length} files`)
-    const built = await compile(compiler, work)
-    renameSync(built, library)
-  } finally {
-    rmSync(work, { recursive: true, force: true })
+  for (let polls = 0; !markUsed(library); polls++) {
+    if (!takeLock(`${library}.lock`)) {
+      if (polls === 1) log('another process is building the emulator; waiting until it is done')
+      await delay(LOCK_POLL_MS)
+      continue
+    }
+    const work = mkdtempSync(join(folder, 'build-'))
+    try {
+      log(`Building the emulator of a card with ${compiler}: ${listSources('.cc').length} files`)
+      renameSync(await compile(compiler, work), library)
+    } finally {
+      rmSync(work, { recursive: true, force: true })
+      rmSync(`${library}.lock`, { force: true })
+    }
   }
   return library
+}
+
+/** Builds that nobody uses are removed by the engine's builder. False where there is none yet. */
+function markUsed(library: string): boolean {
+  if (!existsSync(library)) return false
+  const now = new Date()
+  utimesSync(library, now, now)
+  return true
+}
+
+/** Names this process in the lock; one that a process left which is gone is taken away first. */
+function takeLock(path: string): boolean {
+  try {
+    const holder = Number(readFileSync(path, 'utf8'))
+    if (isAlive(holder)) return false
+    rmSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return false
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === 0) return true // It is being written this moment.
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
 }
 
 const listSources = (ending: string): string[] =>
