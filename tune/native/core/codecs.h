@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "device_code.h"
+
 namespace cairn {
 namespace {
 
@@ -11,21 +13,21 @@ struct bf16 {
   uint16_t bits;
 };
 
-inline uint32_t bits_of(float value) {
+CAIRN_DEVICE inline uint32_t bits_of(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
   return bits;
 }
 
-inline float float_of(uint32_t bits) {
+CAIRN_DEVICE inline float float_of(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, 4);
   return value;
 }
 
-inline float decode_bf16(uint16_t code) { return float_of(uint32_t(code) << 16); }
+CAIRN_DEVICE inline float decode_bf16(uint16_t code) { return float_of(uint32_t(code) << 16); }
 
-inline uint16_t encode_bf16(float value) {
+CAIRN_DEVICE inline uint16_t encode_bf16(float value) {
   uint32_t bits = bits_of(value);
   if ((bits & 0x7fffffff) > 0x7f800000) return uint16_t((bits >> 16) | 0x40);
   return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
@@ -36,13 +38,13 @@ inline uint16_t encode_bf16(float value) {
 struct Minifloat {
   int mantissa_bits, bias, sign_bit, max_code, nan_code, inf_code;
 };
-constexpr Minifloat kE4m3{3, 7, 0x80, 0x7e, 0x7f, -1};
-constexpr Minifloat kE5m2{2, 15, 0x80, 0x7b, 0x7f, 0x7c};
-constexpr Minifloat kE2m1{1, 1, 0x8, 0x7, -1, -1};
+CAIRN_DEVICE constexpr Minifloat kE4m3{3, 7, 0x80, 0x7e, 0x7f, -1};
+CAIRN_DEVICE constexpr Minifloat kE5m2{2, 15, 0x80, 0x7b, 0x7f, 0x7c};
+CAIRN_DEVICE constexpr Minifloat kE2m1{1, 1, 0x8, 0x7, -1, -1};
 
-inline float power_of_two(int exponent) { return float_of(uint32_t(exponent + 127) << 23); }
+CAIRN_DEVICE inline float power_of_two(int exponent) { return float_of(uint32_t(exponent + 127) << 23); }
 
-inline float decode_minifloat(const Minifloat& format, int code) {
+CAIRN_DEVICE inline float decode_minifloat(const Minifloat& format, int code) {
   float sign = code & format.sign_bit ? -1.0f : 1.0f;
   int magnitude = code & (format.sign_bit - 1);
   if (magnitude == format.inf_code) return sign * float_of(0x7f800000);
@@ -55,7 +57,7 @@ inline float decode_minifloat(const Minifloat& format, int code) {
 }
 
 // `uniform` in [0, 1) rounds stochastically; a negative one rounds to nearest, ties to even.
-inline int encode_minifloat(const Minifloat& format, float value, float uniform = -1) {
+CAIRN_DEVICE inline int encode_minifloat(const Minifloat& format, float value, float uniform = -1) {
   uint32_t bits = bits_of(value);
   int sign = bits >> 31 ? format.sign_bit : 0;
   uint32_t size_bits = bits & 0x7fffffff;
@@ -72,13 +74,13 @@ inline int encode_minifloat(const Minifloat& format, float value, float uniform 
   return sign | (code < format.max_code ? code : format.max_code);
 }
 
-inline float decode_e8m0(int code) {
+CAIRN_DEVICE inline float decode_e8m0(int code) {
   if (code == 255) return float_of(0x7fc00000);
   return code == 0 ? float_of(0x00400000) : float_of(uint32_t(code) << 23);
 }
 
 // The largest power of two not above the value.
-inline int encode_e8m0(float value) {
+CAIRN_DEVICE inline int encode_e8m0(float value) {
   if (!(value > 0)) return value == 0 ? 0 : 255;
   uint32_t bits = bits_of(value);
   int code = int(bits >> 23);
@@ -86,15 +88,15 @@ inline int encode_e8m0(float value) {
   return code;
 }
 
-constexpr float kE2m1Table[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+CAIRN_DEVICE constexpr float kE2m1Table[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
-constexpr float kNf4Table[16] = {-1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
+CAIRN_DEVICE constexpr float kNf4Table[16] = {-1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
     -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0.0f, 0.07958029955625534f,
     0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f, 0.44070982933044434f,
     0.5626170039176941f, 0.7229568362236023f, 1.0f};
 
 // Index of the nearest entry of an ascending table; halfway between two it is the lower.
-inline int encode_nearest(const float* table, int size, float value) {
+CAIRN_DEVICE inline int encode_nearest(const float* table, int size, float value) {
   int low = 0, high = size - 1;
   while (low < high) {
     int middle = (low + high) >> 1;

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "device_code.h"
+
 namespace cairn {
 namespace {
 
@@ -9,7 +11,7 @@ struct Words4 {
   uint32_t word[4];
 };
 
-inline Words4 philox(Words4 counter, uint32_t key0, uint32_t key1) {
+CAIRN_DEVICE inline Words4 philox(Words4 counter, uint32_t key0, uint32_t key1) {
   auto [c0, c1, c2, c3] = counter.word;
   for (int round = 0; round < 10; round++) {
     uint64_t first = uint64_t(0xd2511f53) * c0, second = uint64_t(0xcd9e8d57) * c2;

@@ -140,6 +140,25 @@ export function kernelsHeader(): string {
   ].join('\n')
 }
 
+/** Text of tune/native/generated/launchers.h: one function an op, for a card. */
+export function launchersHeader(): string {
+  return [
+    `// ${marker}`,
+    '#pragma once',
+    '#include "../device/launch.h"',
+    '',
+    'namespace cairn::device {',
+    '',
+    '// Weak: an op that has no launcher is a null entry, and a program with such an op is refused by name.',
+    ...OP_NAMES.map(name => `[[gnu::weak]] void ${name}(DeviceCall& call);`),
+    '',
+    `inline const Launcher kLaunchers[] = {\n    ${OP_NAMES.join(',\n    ')}};`,
+    '',
+    '}  // namespace cairn::device',
+    '',
+  ].join('\n')
+}
+
 /** Text of docs/tune/ops.md. */
 export function opsPage(): string {
   const out = [
@@ -178,5 +197,6 @@ export const generated = (): Promise<Record<string, string>> =>
   Promise.resolve({
     'tune/native/generated/ops.h': opsHeader(),
     'tune/native/generated/kernels.h': kernelsHeader(),
+    'tune/native/generated/launchers.h': launchersHeader(),
     'docs/tune/ops.md': opsPage(),
   })

@@ -1,0 +1,19 @@
+// Parameters of elementwise.cu.
+#pragma once
+#include <cstdint>
+
+#include "ops.h"
+
+namespace cairn::cuda {
+
+// y[i] = combine(a[i], b[i]); `factor` is for scale.
+struct Elementwise {
+  const void* a;
+  const void* b;
+  void* y;
+  const float* factor;
+  int64_t count;
+  Dtype a_dtype, b_dtype, y_dtype;
+};
+
+}  // namespace cairn::cuda

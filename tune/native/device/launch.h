@@ -1,0 +1,138 @@
+// The seam between a program's steps and the kernels of a card.
+//
+// A launcher is the host's half of an op: `void rms_norm(DeviceCall& call)` in device/launch/rms_norm.cc, in
+// the namespace cairn::device. It reads shapes, dtypes and attributes, and launches kernels. Its rules:
+//
+// - It never reads what a tensor holds: `data` is an address on the card. Whatever depends on data, such as
+//   where documents end, is read by the kernel.
+// - It is called twice. The first call, before any run, launches nothing: it counts the scratch and refuses
+//   what it cannot do, by throwing one clause without a capital or full stop, which is put behind the op's
+//   name and shapes. The second records the launches for memory whose addresses no longer change. So it does
+//   the same both times: no state, no timing, no queries.
+// - All launches of a program go to one stream, in order: a launch sees what those before it wrote.
+// - Every byte of an output is written, also of an empty document or a masked row: memory is not zeroed.
+// - The op table gets launchers as weak symbols (generated/launchers.h): a program with an op that has none
+//   is refused by name before it runs.
+//
+// Kernels are in cuda/*.cu, C++17, compiled by nvcc without contraction of a·b + c (-fmad=false), as on the
+// CPU: where a fused multiply-add is wanted it is written. A file is a module, named as the file without its
+// ending. Rules:
+//
+// - `extern "C" __global__ void name(const __grid_constant__ Params p)`; Params is one struct of plain data
+//   in cuda/<module>.h, which the launcher includes too. Pointers in it are typed and named for the device.
+// - No header but the compiler's own, cuda/*.h, core/{codecs,philox,layout}.h and generated/ops.h. Every PTX
+//   instruction is in cuda/warp.h, once. No library, no cooperative groups, no printf, no device malloc.
+// - Sums go in an order that depends on shapes alone. No atomics on floats; f64 where the CPU has f64.
+//   Codecs, roundings and Philox are those of core/, bit for bit.
+// - What a kernel finds wrong in data (an id outside a table) it stores with `report(p.fault, p.fault_code)`
+//   of cuda/warp.h and then touches nothing out of bounds; the run then fails with the message of the code.
+// - Blocks of at most 1024 threads. More than 48 KiB of dynamic shared memory may be asked for at a launch;
+//   the seam raises the kernel's limit. All kernels run on sm_80 and newer unless a launcher looks at
+//   `call.device()`.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "../cuda/stored.h"
+#include "call.h"
+#include "layout.h"
+#include "ops.h"
+
+namespace cairn::device {
+
+struct DeviceInfo {
+  std::string name;
+  // Compute capability: 90 is 9.0.
+  int capability = 0;
+  int processors = 0;
+  // Dynamic shared memory that one block may ask for.
+  int shared_bytes = 0;
+  int64_t memory_bytes = 0;
+  bool is_emulated = false;
+};
+
+struct Grid {
+  int64_t x = 1, y = 1, z = 1;
+};
+
+// What launches are given to: one that counts, or one that records them in a stream.
+class Launches {
+ public:
+  virtual ~Launches() = default;
+  virtual char* scratch(int slot, size_t bytes) = 0;
+  virtual void kernel(const char* module, const char* name, Grid grid, int threads, const void* params,
+      size_t bytes, int shared) = 0;
+  virtual void fill(void* at, int byte, size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;
+  virtual int fault(const char* message) = 0;
+  virtual int32_t* fault_word() = 0;
+};
+
+class DeviceCall {
+ public:
+  // Null where an optional input is left out.
+  const Tensor* in[kMaxInputs]{};
+  const Tensor* out[kMaxOutputs]{};
+  const double* attrs = nullptr;
+
+  DeviceCall(const DeviceInfo& device, Launches& launches) : device_(device), launches_(launches) {}
+
+  const DeviceInfo& device() const { return device_; }
+
+  // Memory on the card beside the tensors, 256-byte aligned. It holds until the end of the op. Slots are
+  // independent and below kScratchSlots; a slot is asked for once in an op.
+  template <class T = char>
+  T* scratch(int slot, int64_t count) {
+    return reinterpret_cast<T*>(launches_.scratch(slot, size_t(count) * sizeof(T)));
+  }
+
+  // `shared` is dynamic shared memory in bytes. A grid without blocks launches nothing.
+  template <class Params>
+  void launch(
+      const char* module, const char* kernel, Grid grid, int threads, const Params& params, int shared = 0) {
+    static_assert(std::is_trivially_copyable_v<Params> && std::is_standard_layout_v<Params>);
+    static_assert(sizeof(Params) <= 4000, "a launch carries at most 4 KB");
+    if (grid.x > 0 && grid.y > 0 && grid.z > 0)
+      launches_.kernel(module, kernel, grid, threads, &params, sizeof params, shared);
+  }
+
+  void clear(void* at, int64_t bytes) {
+    if (bytes > 0) launches_.fill(at, 0, size_t(bytes));
+  }
+  void copy(void* to, const void* from, int64_t bytes) {
+    if (bytes > 0) launches_.copy(to, from, size_t(bytes));
+  }
+
+  // Where a kernel stores what is wrong with its data, and the code of a message to store there.
+  int32_t* fault_word() { return launches_.fault_word(); }
+  int fault(const char* message) { return launches_.fault(message); }
+
+ private:
+  const DeviceInfo& device_;
+  Launches& launches_;
+};
+
+using Launcher = void (*)(DeviceCall& call);
+
+template <class T>
+T* data_of(const Tensor& tensor) {
+  return reinterpret_cast<T*>(tensor.data);
+}
+template <class T>
+T* data_of(const Tensor* tensor) {
+  return tensor ? data_of<T>(*tensor) : nullptr;
+}
+
+// A weight, as kernels take it.
+inline cuda::Stored stored_of(const Tensor& t) {
+  const int64_t rows = t.rank > 0 ? t.dims[0] : 1, columns = t.rank > 1 ? t.dims[1] : t.count;
+  const Layout layout = layout_of(t.dtype, t.count, rows, columns);
+  cuda::Stored stored{t.dtype, 0, columns, {}};
+  for (int i = 0; i < 5; i++) stored.part[i] = t.data + layout.offset[i];
+  return stored;
+}
+
+inline int64_t blocks_of(int64_t count, int64_t each) { return (count + each - 1) / each; }
+
+}  // namespace cairn::device
