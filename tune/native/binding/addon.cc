@@ -1,6 +1,7 @@
 // The few entries that JavaScript sees.
 #include <unordered_set>
 
+#include "completion.h"
 #include "engine.h"
 #include "file_map.h"
 #include "memory.h"
@@ -125,35 +126,6 @@ napi_value compile(napi_env env, napi_callback_info info) {
   return make_external(env, new ProgramHandle{program});
 }
 
-// What travels from the engine's thread back to JavaScript.
-struct Completion {
-  napi_threadsafe_function callback;
-  RunResult result;
-};
-
-// callback(error, cancelled, nanoseconds by op), on the main thread.
-void complete(napi_env env, napi_value callback, void*, void* data) {
-  std::unique_ptr<Completion> completion(static_cast<Completion*>(data));
-  napi_release_threadsafe_function(completion->callback, napi_tsfn_release);
-  // The environment is going down and nobody is left to tell.
-  if (!env) return;
-  napi_value undefined, arguments[3], buffer;
-  void* bytes = nullptr;
-  size_t size = completion->result.spent.size() * sizeof(double);
-  napi_get_undefined(env, &undefined);
-  arguments[0] = undefined;
-  if (!completion->result.error.empty()) {
-    napi_value text;
-    napi_create_string_utf8(env, completion->result.error.data(), completion->result.error.size(), &text);
-    napi_create_error(env, nullptr, text, &arguments[0]);
-  }
-  napi_get_boolean(env, completion->result.cancelled, &arguments[1]);
-  napi_create_arraybuffer(env, size, &bytes, &buffer);
-  std::memcpy(bytes, completion->result.spent.data(), size);
-  napi_create_typedarray(env, napi_float64_array, completion->result.spent.size(), buffer, 0, &arguments[2]);
-  napi_call_function(env, undefined, callback, 3, arguments, nullptr);
-}
-
 // bind(program, arena, bindings): JavaScript keeps the memory alive for as long as it may run.
 napi_value bind(napi_env env, napi_callback_info info) {
   Args<3> args(env, info);
@@ -174,21 +146,12 @@ napi_value bind(napi_env env, napi_callback_info info) {
 
 napi_value run(napi_env env, napi_callback_info info) {
   Args<3> args(env, info);
-  Engine::Run run;
-  run.bound = external_of<BoundHandle>(env, args.value[1]).bound;
-  run.cancel = std::make_shared<std::atomic<bool>>(false);
-  napi_threadsafe_function callback;
-  check(env, napi_create_threadsafe_function(env, args.value[2], nullptr, make_string(env, "cairn run"), 0, 1,
-                 nullptr, nullptr, nullptr, complete, &callback));
-  run.done = [callback](RunResult result) {
-    auto completion = std::make_unique<Completion>(Completion{callback, std::move(result)});
-    // Refused only while the environment closes.
-    if (napi_call_threadsafe_function(callback, completion.get(), napi_tsfn_blocking) == napi_ok)
-      completion.release();
-  };
-  napi_value cancel = make_external(env, new CancelHandle{run.cancel});
-  engine_of(env, args.value[0]).enqueue(std::move(run));
-  return cancel;
+  auto cancel = std::make_shared<std::atomic<bool>>(false);
+  napi_value handle = make_external(env, new CancelHandle{cancel});
+  Engine& engine = engine_of(env, args.value[0]);
+  engine.enqueue(
+      external_of<BoundHandle>(env, args.value[1]).bound, cancel, completion_of(env, args.value[2]));
+  return handle;
 }
 
 napi_value cancel(napi_env env, napi_callback_info info) {

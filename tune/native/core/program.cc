@@ -63,8 +63,8 @@ std::string type_text(const Tensor& tensor) {
   return text + ")";
 }
 
-// `[rms_norm] what; x: bf16 (7, 64), weight: f32 (64)`: the one place where a C++ exception gets the step's
-// name and shapes.
+}  // namespace
+
 std::string describe(const Step& step, const Program& program, const std::string& what) {
   const OpInfo& info = kOps[int(step.op)];
   std::string text = std::string("[") + info.name + "] " + what + ";";
@@ -75,8 +75,6 @@ std::string describe(const Step& step, const Program& program, const std::string
   }
   return text;
 }
-
-}  // namespace
 
 Program read_program(const int32_t* code, size_t words, const double* attrs, size_t attr_count,
     const double* places, size_t place_count) {
@@ -164,17 +162,22 @@ size_t scratch_bound(const Program& program, const ScratchOf* scratch_of, int th
   return sum;
 }
 
-RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Scratch& scratch,
-    const std::atomic<bool>& cancel) {
-  const auto& [shared, arena, bindings] = bound;
-  const Program& program = *shared;
-  using Clock = std::chrono::steady_clock;
-  RunResult result;
-  std::vector<Tensor> tensors = program.tensors;
+std::vector<Tensor> placed_tensors(const Bound& bound) {
+  const auto& [program, arena, bindings] = bound;
+  std::vector<Tensor> tensors = program->tensors;
   for (size_t i = 0; i < tensors.size(); i++) {
-    const Placement& place = program.placements[i];
+    const Placement& place = program->placements[i];
     tensors[i].data = place.is_bound ? bindings[size_t(place.offset)].data : arena.data + place.offset;
   }
+  return tensors;
+}
+
+RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Scratch& scratch,
+    const std::atomic<bool>& cancel) {
+  const Program& program = *bound.program;
+  using Clock = std::chrono::steady_clock;
+  RunResult result;
+  const std::vector<Tensor> tensors = placed_tensors(bound);
   for (const Step& step : program.steps) {
     if (cancel.load(std::memory_order_relaxed)) {
       result.cancelled = true;

@@ -62,6 +62,13 @@ struct RunResult {
   std::vector<double> spent = std::vector<double>(kOpCount, 0.0);
 };
 
+// `[rms_norm] what; x: bf16 (7, 64), weight: f32 (64)`: the one place where an error gets the step's name and
+// shapes.
+std::string describe(const Step& step, const Program& program, const std::string& what);
+
+// The tensors with the addresses that they have in the memory of a bound program.
+std::vector<Tensor> placed_tensors(const Bound& bound);
+
 // Bytes that the scratch has at most after a run of the program on `threads` threads.
 size_t scratch_bound(const Program& program, const ScratchOf* scratch_of, int threads);
 

@@ -16,4 +16,14 @@ struct Elementwise {
   Dtype a_dtype, b_dtype, y_dtype;
 };
 
+struct Dropout {
+  const void* x;
+  void* y;
+  const int32_t* random;
+  int64_t count;
+  uint32_t stream;
+  float rate;
+  Dtype dtype;
+};
+
 }  // namespace cairn::cuda

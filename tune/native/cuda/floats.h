@@ -17,6 +17,39 @@ __device__ inline void store_float(void* data, Dtype dtype, int64_t at, float va
   else static_cast<uint16_t*>(data)[at] = encode_bf16(value);
 }
 
+// Eight at once, from an element whose number is a multiple of 8 in memory that is 16-byte aligned.
+constexpr int kPack = 8;
+
+__device__ inline void load_pack(const void* data, Dtype dtype, int64_t at, float (&out)[kPack]) {
+  if (dtype == Dtype::f32) {
+    const float4* from = reinterpret_cast<const float4*>(static_cast<const float*>(data) + at);
+    const float4 low = from[0], high = from[1];
+    out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
+    out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
+    return;
+  }
+  const uint4 words = *reinterpret_cast<const uint4*>(static_cast<const uint16_t*>(data) + at);
+  const uint32_t pairs[4] = {words.x, words.y, words.z, words.w};
+  for (int i = 0; i < 4; i++) {
+    out[2 * i] = float_of(pairs[i] << 16);
+    out[2 * i + 1] = float_of(pairs[i] & 0xffff0000);
+  }
+}
+
+__device__ inline void store_pack(void* data, Dtype dtype, int64_t at, const float (&values)[kPack]) {
+  if (dtype == Dtype::f32) {
+    float4* to = reinterpret_cast<float4*>(static_cast<float*>(data) + at);
+    to[0] = make_float4(values[0], values[1], values[2], values[3]);
+    to[1] = make_float4(values[4], values[5], values[6], values[7]);
+    return;
+  }
+  uint32_t pairs[4];
+  for (int i = 0; i < 4; i++)
+    pairs[i] = uint32_t(encode_bf16(values[2 * i])) | uint32_t(encode_bf16(values[2 * i + 1])) << 16;
+  *reinterpret_cast<uint4*>(static_cast<uint16_t*>(data) + at) =
+      make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+}
+
 // The first element of this thread, and how far it is to its next, where threads take elements in turn.
 __device__ inline int64_t first_of_thread() { return int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline int64_t threads_of_grid() { return int64_t(gridDim.x) * blockDim.x; }

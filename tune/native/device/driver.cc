@@ -25,7 +25,7 @@ Driver open_driver(const std::string& path) {
 #undef CAIRN_DRIVER_FIND
   const CUresult result = driver.init(0);
   if (result == kNoDevice) throw std::runtime_error("the CUDA driver " + path + " finds no card");
-  check(driver, result, "starting the CUDA driver");
+  check_driver(driver, result, "starting the CUDA driver");
   return driver;
 }
 
@@ -41,7 +41,7 @@ const Driver& driver_at(const std::string& path) {
   return known->second;
 }
 
-void check(const Driver& driver, CUresult result, const char* doing) {
+void check_driver(const Driver& driver, CUresult result, const char* doing) {
   if (result == kSuccess) return;
   const char *name = nullptr, *text = nullptr;
   driver.error_name(result, &name);

@@ -88,6 +88,6 @@ struct Driver {
 const Driver& driver_at(const std::string& path);
 
 // Throws `doing: CUDA_ERROR_NAME, what the driver says` unless the call succeeded.
-void check(const Driver& driver, CUresult result, const char* doing);
+void check_driver(const Driver& driver, CUresult result, const char* doing);
 
 }  // namespace cairn::device

@@ -38,41 +38,86 @@ const compileFlags = [
 ]
 const linkFlags = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : ['-pthread']
 
+/** An addon: what it is made of, and for which instruction sets its kernels are compiled. */
+export type AddonParts = {
+  name: string
+  folders: readonly string[]
+  /** Files of other folders. */ files: readonly string[]
+  isas: readonly Isa[]
+}
+
+export const CPU_ADDON: AddonParts = {
+  name: 'cairn_tune',
+  folders: ['binding', 'core', 'cpu', 'generated'],
+  files: [],
+  isas: isasOf(process.arch),
+}
+
+/** The host's half of the CUDA engine. Nothing of CUDA is needed to build it. */
+export const DEVICE_ADDON: AddonParts = {
+  name: 'cairn_tune_device',
+  folders: ['core', 'device', 'device/launch', 'generated'],
+  files: [
+    'binding/completion.cc',
+    'binding/completion.h',
+    'binding/napi.h',
+    'binding/walker.cc',
+    'binding/walker.h',
+  ],
+  isas: [],
+}
+
 type Unit = { source: string; object: string; flags: readonly string[] }
 
-export type BuildOptions = { cacheDir?: string; compiler?: Compiler; log?: (line: string) => void }
+export type BuildOptions = {
+  parts?: AddonParts
+  cacheDir?: string
+  compiler?: Compiler
+  log?: (line: string) => void
+}
 
-/** Where built addons are kept. */
-function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
+/** Where builds are kept. */
+export function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cairn-tune')
 }
 
 /** Path of the addon, built first where it is not in the cache yet. */
 export async function buildAddon(options: BuildOptions = {}): Promise<string> {
   const compiler = options.compiler ?? findCompiler(compilerCandidates(process.env))
-  const cacheDir = options.cacheDir ?? defaultCacheDir()
-  const isas = isasOf(process.arch)
-  const addon = join(cacheDir, buildKey(compiler, isas), 'cairn_tune.node')
+  const { parts = CPU_ADDON, cacheDir = defaultCacheDir(), log = () => undefined } = options
+  const addon = join(cacheDir, buildKey(compiler, parts), `${parts.name}.node`)
+  return await buildOnce({ path: addon, cacheDir, log, make: () => compile(compiler, parts, addon, log) })
+}
+
+export type BuildOnce = {
+  /** What is built; the folder around it is the build. */ path: string
+  cacheDir: string
+  log: (line: string) => void
+  /** Makes it, by a rename at its end. */ make: () => Promise<void>
+}
+
+/** Builds what is not there yet while others wait for it; returns its path. */
+export async function buildOnce({ path, cacheDir, log, make }: BuildOnce): Promise<string> {
   let polls = 0
-  while (!markUsed(addon)) {
-    makeFolder(dirname(addon))
-    const unlock = takeLock(`${addon}.lock`)
+  while (!markUsed(path)) {
+    makeFolder(dirname(path))
+    const unlock = takeLock(`${path}.lock`)
     if (!unlock) {
       // The first time the lock may be one that a dead process left.
-      if (++polls === 2) options.log?.('another process is compiling the kernels; waiting until it is done')
+      if (++polls === 2) log('another process is compiling the kernels; waiting until it is done')
       await delay(lockPollMs)
       continue
     }
     try {
-      if (!existsSync(addon)) {
-        await compile(compiler, isas, addon, options.log ?? (() => undefined))
-        pruneBuilds({ cacheDir, now: Date.now(), ...(options.log && { log: options.log }) })
+      if (!existsSync(path)) {
+        await make()
+        pruneBuilds({ cacheDir, now: Date.now(), log })
       }
     } finally {
       unlock()
     }
   }
-  return addon
+  return path
 }
 
 /**
@@ -96,17 +141,26 @@ function makeFolder(path: string): void {
   }
 }
 
-function listSources(): string[] {
-  return ['binding', 'core', 'cpu', 'generated']
-    .flatMap(folder => readdirSync(join(root, folder)).map(name => join(folder, name)))
-    .filter(path => /\.(cc|h)$/.test(path))
-    .toSorted()
+/** Parameters that the host shares with the kernels are headers of `cuda`. */
+function listSources({ folders, files }: AddonParts): string[] {
+  const shared = folders.includes('device') ? listFolder('cuda', /\.h$/) : []
+  return [...folders.flatMap(folder => listFolder(folder, /\.(cc|h)$/)), ...files, ...shared].toSorted()
 }
 
-function buildKey(compiler: Compiler, isas: readonly Isa[]): string {
-  const hash = createHash('sha256')
-  hash.update(JSON.stringify([compiler, process.platform, process.arch, isas, compileFlags, linkFlags]))
-  for (const path of listSources())
+const listFolder = (folder: string, ending: RegExp) =>
+  readdirSync(join(root, folder))
+    .filter(name => ending.test(name))
+    .map(name => join(folder, name))
+
+function buildKey(compiler: Compiler, parts: AddonParts): string {
+  const options = [compiler, process.platform, process.arch, parts.name, parts.isas, compileFlags, linkFlags]
+  return hashOf(JSON.stringify(options), listSources(parts))
+}
+
+/** Names a build by how it is made and by the files it is made of, given by their paths in this package. */
+export function hashOf(how: string, sources: readonly string[]): string {
+  const hash = createHash('sha256').update(how)
+  for (const path of sources)
     hash
       .update(path)
       .update('\0')
@@ -116,9 +170,11 @@ function buildKey(compiler: Compiler, isas: readonly Isa[]): string {
 }
 
 /** Kernels are compiled for every instruction set, the rest once for the baseline. */
-function listUnits(isas: readonly Isa[], objects: string): Unit[] {
-  const sources = listSources().filter(path => path.endsWith('.cc'))
-  const object = (path: string, isa: string) => join(objects, `${basename(path, '.cc')}.${isa}.o`)
+function listUnits(parts: AddonParts, objects: string): Unit[] {
+  const { isas } = parts
+  const sources = listSources(parts).filter(path => path.endsWith('.cc'))
+  const object = (path: string, isa: string) =>
+    join(objects, `${path.replaceAll('/', '_').replace(/\.cc$/, '')}.${isa}.o`)
   const kernels = sources.filter(path => dirname(path) === 'cpu')
   return [
     ...isas.flatMap(isa =>
@@ -146,7 +202,7 @@ async function knownIsas(compiler: Compiler, isas: readonly Isa[], work: string)
   for (const isa of isas) {
     const isKnown =
       !isa.isOptional ||
-      (await runCompiler(compiler, [...isa.flags, '-c', empty, '-o', join(work, 'empty.o')]).then(
+      (await runCompiler(compiler.command, [...isa.flags, '-c', empty, '-o', join(work, 'empty.o')]).then(
         () => true,
         () => false, // What else is wrong with a compiler shows in the next files.
       ))
@@ -157,7 +213,7 @@ async function knownIsas(compiler: Compiler, isas: readonly Isa[], work: string)
 
 async function compile(
   compiler: Compiler,
-  wanted: readonly Isa[],
+  wanted: AddonParts,
   addon: string,
   log: (line: string) => void,
 ): Promise<void> {
@@ -168,36 +224,49 @@ async function compile(
     const includes = ['core', 'generated']
       .map(folder => `-I${join(root, folder)}`)
       .concat(`-I${join(headers, 'include')}`)
-    const isas = await knownIsas(compiler, wanted, work)
-    const units = listUnits(isas, work)
-    log(
-      `Building the kernels with ${compiler.version}: ${units.length} files for ` +
-        `${isas.map(({ name }) => name).join(', ')}`,
+    const parts = { ...wanted, isas: await knownIsas(compiler, wanted.isas, work) }
+    const units = listUnits(parts, work)
+    const what =
+      parts.isas.length > 0
+        ? `the kernels with ${compiler.version}: ${units.length} files for ` +
+          parts.isas.map(({ name }) => name).join(', ')
+        : `what runs a card with ${compiler.version}: ${units.length} files`
+    log(`Building ${what}`)
+    await forAll(units, unit =>
+      runCompiler(compiler.command, [
+        ...compileFlags,
+        ...includes,
+        ...unit.flags,
+        '-c',
+        join(root, unit.source),
+        '-o',
+        unit.object,
+      ]),
     )
-    const queue = [...units]
-    const worker = async () => {
-      for (let unit = queue.shift(); unit; unit = queue.shift()) {
-        await runCompiler(compiler, [
-          ...compileFlags,
-          ...includes,
-          ...unit.flags,
-          '-c',
-          join(root, unit.source),
-          '-o',
-          unit.object,
-        ])
-      }
-    }
-    await Promise.all(Array.from({ length: availableParallelism() }, worker))
     const linked = join(work, basename(addon))
-    await runCompiler(compiler, ['-shared', '-o', linked, ...units.map(({ object }) => object), ...linkFlags])
+    await runCompiler(compiler.command, [
+      '-shared',
+      '-o',
+      linked,
+      ...units.map(({ object }) => object),
+      ...linkFlags,
+    ])
     renameSync(linked, addon)
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
 }
 
-function runCompiler({ command }: Compiler, args: string[]): Promise<void> {
+/** As many at a time as this process has processors. */
+export async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items]
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item)
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, worker))
+}
+
+export function runCompiler(command: string, args: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
     let said = ''

@@ -1,4 +1,4 @@
-/** Runs programs on the CPU, off Node's event loop. */
+/** What runs programs, and the engine of the CPU, which does so off Node's event loop. */
 import { OP_NAMES, type Arithmetic, type OpName } from '@cairn-tune/ops'
 import { loadAddon, type Handle } from './load.ts'
 
@@ -78,6 +78,7 @@ export type Engine = {
    * threads and the instruction set.
    */
   scratchBound(program: Executable): number
+  /** Of one thread; NaN where nothing measures it, as on a card. */
   peakFlops(arithmetic: Arithmetic): number
   /** Stops the threads. A run in flight is cancelled. */
   close(): void
@@ -96,7 +97,7 @@ export type EngineOptions = {
 /** Instruction sets that engines of this machine can be asked for, slowest first. */
 export const listIsas = async (): Promise<string[]> => (await loadAddon()).isas()
 
-const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
+export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
 /** The memory behind each buffer, which lives as long as the buffer does. */
@@ -196,7 +197,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   }
 }
 
-function secondsByOp(nanoseconds: Float64Array): RunReport['seconds'] {
+export function secondsByOp(nanoseconds: Float64Array): RunReport['seconds'] {
   return OP_NAMES.map((name, i): [OpName, number] => [name, (nanoseconds[i] ?? 0) * 1e-9])
     .filter(([, seconds]) => seconds > 0)
     .toSorted((a, b) => b[1] - a[1])

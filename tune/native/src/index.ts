@@ -1,11 +1,27 @@
 /**
- * The CPU backend: C++ kernels behind one Node-API addon, built on first use.
+ * The engines: C++ kernels behind a Node-API addon for the CPU, CUDA kernels behind another for a card, each
+ * built on first use.
  *
  * ISA      an instruction set that kernels are compiled for
  * arena    the memory of a program's own tensors
  * engine   a thread pool and the thread that walks programs
  * binding  a buffer that a caller lends for one run
  */
-export * from './engine.ts'
+export {
+  createEngine,
+  listIsas,
+  FLAT_VERSION,
+  type BoundRun,
+  type DeviceBuffer,
+  type Engine,
+  type EngineOptions,
+  type Executable,
+  type FlatProgram,
+  type RunOptions,
+  type RunReport,
+} from './engine.ts'
+export { listCardOps, listCards, type Card } from './cards.ts'
+export { createCudaEngine, type CudaEngine, type CudaOptions } from './cuda-engine.ts'
+export { findNvcc, nvccCandidates } from './nvcc.ts'
 export { loadAddon, type Addon } from './load.ts'
 export { forgetPages, mapFile, mapSpool } from './file-map.ts'

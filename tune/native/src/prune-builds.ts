@@ -20,7 +20,7 @@ const UNUSED_MS = 24 * 60 * 60 * 1000
 const BUILD = /^[0-9a-f]{20}$/
 const REMOVED = /^[0-9a-f]{20}\.removed-\d+$/
 
-/** Marks a build as used now; false where it is not there. */
+/** Marks what was built, a file or a folder, as used now; false where it is not there. */
 export function markUsed(addon: string, now = new Date()): boolean {
   try {
     utimesSync(addon, now, now)
@@ -73,12 +73,12 @@ function remove(path: string, log: (line: string) => void): boolean {
   }
 }
 
-/** When the addon was last asked for; of a build that has none yet, when its folder last changed. */
+/** When one of the things in a build was last asked for; of a build that is being made, when it last changed. */
 function lastUsed(folder: string): number {
-  const [addon, own] = [join(folder, 'cairn_tune.node'), folder].map(
-    path => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
+  const times = [folder, ...readdirSync(folder).map(name => join(folder, name))].map(
+    path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0,
   )
-  return addon ?? own ?? 0
+  return Math.max(...times)
 }
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')

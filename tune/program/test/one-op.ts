@@ -64,25 +64,16 @@ export async function runNative(
     }),
   )
   const flat = flatten(program, placements)
-  await engine.run(
-    engine.compile(flat),
-    engine.allocate(0),
-    flat.bindings.map(name => engine.adopt(buffers.get(name) ?? new Uint8Array())),
-  )
-  return Object.fromEntries(
-    Object.entries(outputs).map(([name, one]) => {
-      const bytes = buffers.get(inPlace[name] ?? `out.${name}`) ?? new Uint8Array()
-      return [
-        name,
-        {
-          dtype: one.dtype,
-          shape: one.shape,
-          bytes,
-          numbers: Float64Array.from(dequantize(bytes, one.dtype, one.shape)),
-        },
-      ]
-    }),
-  )
+  const lent = new Map(flat.bindings.map(name => [name, engine.adopt(buffers.get(name) ?? new Uint8Array())]))
+  await engine.run(engine.compile(flat), engine.allocate(0), [...lent.values()])
+  const results: Record<string, Value> = {}
+  for (const [name, one] of Object.entries(outputs)) {
+    const buffer = lent.get(inPlace[name] ?? `out.${name}`)
+    const bytes = buffer ? await engine.read(buffer) : new Uint8Array()
+    const numbers = Float64Array.from(dequantize(bytes, one.dtype, one.shape))
+    results[name] = { dtype: one.dtype, shape: one.shape, bytes, numbers }
+  }
+  return results
 }
 
 export function runOracle(op: OpName, inputs: Values, attrs: Attrs): Record<string, Float64Array> {

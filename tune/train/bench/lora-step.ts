@@ -1,13 +1,13 @@
 /**
- * A LoRA micro-step of a recipe in the shape of Qwen3-0.6B with fewer layers and random weights, ready to run
- * again and again.
+ * A LoRA micro-step of a recipe in the shape of a Qwen3 with random weights, Qwen3-0.6B with fewer layers
+ * unless another is named, ready to run again and again.
  */
 import { byteLength, floatsOf, uniform, type OpName } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
 import { packedPositions, ropeTables } from '@cairn-tune/models'
 import { createRecorder, outputBinding, planMemory, prepare } from '@cairn-tune/program'
-import { configOfShape, readConfig, type Recipe } from '@cairn-tune/train'
-import { RANDOM, recordMicroStep } from '@cairn-tune/train/record-step'
+import { configOfShape, readConfig, type Recipe, type ShapeName } from '@cairn-tune/train'
+import { RANDOM, gradientOf, recordMicroStep } from '@cairn-tune/train/record-step'
 
 export type LoraStep = {
   /**
@@ -18,28 +18,41 @@ export type LoraStep = {
   weightBytes: number
   arenaBytes: number
   run(): Promise<{ seconds: [op: OpName, seconds: number][]; loss: number }>
+  /** The sums of gradients so far, by what they are of. */
+  gradients(): Promise<Map<string, Float32Array>>
+}
+
+export type LoraStepOptions = {
+  recipe: Recipe
+  tokens: number
+  layers: number
+  shape?: ShapeName
+  /** Rows of `tokens` / rows each, a document each. */ rows?: number
+  /** As many as the shape has, in place of a share of them. */ isWhole?: boolean
 }
 
 /** The vocabulary is as much smaller as the model has fewer layers, so that the head has its share. */
 export async function prepareLoraStep(
   engine: Engine,
-  { recipe, tokens, layers }: { recipe: Recipe; tokens: number; layers: number },
+  { recipe, tokens, layers, shape = 'qwen3-0.6b', rows = 1, isWhole = false }: LoraStepOptions,
 ): Promise<LoraStep> {
-  const whole = configOfShape('qwen3-0.6b')
-  const model = configOfShape('qwen3-0.6b', {
+  const whole = configOfShape(shape)
+  const share = 64 * Math.round((whole.vocab_size * layers) / whole.num_hidden_layers / 64)
+  const model = configOfShape(shape, {
     num_hidden_layers: layers,
-    vocab_size: 64 * Math.round((whole.vocab_size * layers) / whole.num_hidden_layers / 64),
+    vocab_size: isWhole ? whole.vocab_size : share,
   })
   const config = readConfig({
     flags: [
       '--model=random',
       '--dataset=none',
       `--recipe=${recipe}`,
-      '--per_device_train_batch_size=1',
-      `--max_seq_length=${tokens}`,
+      `--per_device_train_batch_size=${rows}`,
+      `--max_seq_length=${tokens / rows}`,
     ],
   })
-  const micro = recordMicroStep(model, config, 2, () => 'bf16')
+  const boundaries = Array.from({ length: rows + 1 }, (_, row) => (row * tokens) / rows)
+  const micro = recordMicroStep(model, config, boundaries.length, () => 'bf16')
   const prepared = prepare(engine, micro.program, planMemory(micro.program))
   const buffers = Object.fromEntries(
     prepared.bindings.map(name => [name, engine.allocate(prepared.bytesOf(name))]),
@@ -56,8 +69,8 @@ export async function prepareLoraStep(
     'targets',
     Int32Array.from({ length: tokens }, (_, t) => (t * 104_729) % model.vocab_size),
   )
-  put('cuSeqlens', Int32Array.of(0, tokens))
-  put('positions', packedPositions([0, tokens]))
+  put('cuSeqlens', Int32Array.from(boundaries))
+  put('positions', packedPositions(boundaries))
   for (const [name, table] of Object.entries(ropeTables(model, tokens))) put(name, table)
   put(RANDOM, Int32Array.of(1, 0, 0))
 
@@ -71,9 +84,10 @@ export async function prepareLoraStep(
     ...micro.trained.map(tensor => ({ ...tensor, dtype: 'f32' as const })),
   ]) {
     const count = shape.reduce((a, b) => a * b, 1)
-    const values = Float32Array.from({ length: count }, (_, i) =>
-      name.includes('norm') ? 1 : (noise[i % noise.length] ?? 0),
-    )
+    const values = new Float32Array(count).fill(1)
+    if (!name.includes('norm'))
+      for (let at = 0; at < count; at += noise.length)
+        values.set(noise.subarray(0, Math.min(noise.length, count - at)), at)
     const g = createRecorder()
     const { y } = g.quantize({ x: g.input('x', 'f32', shape.length === 2 ? shape : [1, count]) }, { dtype })
     await prepare(engine, g.finish({ y })).run({
@@ -82,15 +96,26 @@ export async function prepareLoraStep(
     })
   }
 
-  const linearParameters = layers * (1024 * 2048 * 2 + 2 * 1024 * 1024 + 3 * 1024 * 3072)
+  const { hidden_size: hidden, intermediate_size: ffn, head_dim: width } = model
+  const [queries, keys] = [model.num_attention_heads * width, model.num_key_value_heads * width]
+  const linearParameters = layers * hidden * (2 * queries + 2 * keys + 3 * ffn)
+  const attention = layers * 3.5 * 2 * (tokens / rows) * queries
   return {
-    flops: tokens * (4 * (linearParameters + model.vocab_size * 1024) + layers * 3.5 * 2 * tokens * 2048),
+    flops: tokens * (4 * (linearParameters + model.vocab_size * hidden) + attention),
     weightBytes: micro.base.reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
     arenaBytes: prepared.plan.arenaBytes,
     async run() {
       const { seconds } = await prepared.run(buffers)
       const loss = buffers[outputBinding('loss')]
       return { seconds, loss: loss ? (floatsOf(await engine.read(loss))[0] ?? NaN) / tokens : NaN }
+    },
+    async gradients() {
+      const found = new Map<string, Float32Array>()
+      for (const { name } of micro.trained) {
+        const buffer = buffers[gradientOf(name)]
+        if (buffer) found.set(name, floatsOf(await engine.read(buffer)))
+      }
+      return found
     },
   }
 }

@@ -1,5 +1,7 @@
-// add, accumulate, scale, cast.
+// add, accumulate, scale, cast, dropout.
 #include "../../cuda/elementwise.h"
+
+#include <stdexcept>
 
 #include "launchers.h"
 
@@ -7,13 +9,15 @@ namespace cairn::device {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 256, kEach = 8;
+
+Grid grid_of(int64_t count) { return {blocks_of(count, kThreads * kEach)}; }
 
 void launch(DeviceCall& call, const char* kernel, const Tensor& a, const Tensor* b, const float* factor) {
   const Tensor& y = *call.out[0];
-  const cuda::Elementwise params{a.data, data_of<void>(b), y.data, factor, a.count, a.dtype,
-      b ? b->dtype : a.dtype, y.dtype};
-  call.launch("elementwise", kernel, {blocks_of(a.count, kThreads)}, kThreads, params);
+  const cuda::Elementwise params{
+      a.data, data_of<void>(b), y.data, factor, a.count, a.dtype, b ? b->dtype : a.dtype, y.dtype};
+  call.launch("elementwise", kernel, grid_of(a.count), kThreads, params);
 }
 
 }  // namespace
@@ -26,5 +30,14 @@ void scale(DeviceCall& call) {
   launch(call, "scale", *call.in[scale_in::x], nullptr, data_of<float>(call.in[scale_in::factor]));
 }
 void cast(DeviceCall& call) { launch(call, "cast", *call.in[cast_in::x], nullptr, nullptr); }
+
+void dropout(DeviceCall& call) {
+  const Tensor &x = *call.in[dropout_in::x], &y = *call.out[dropout_out::y];
+  const auto attrs = DropoutAttrs::read(call.attrs);
+  if (!(attrs.rate >= 0 && attrs.rate < 1)) throw std::runtime_error("a rate must be in [0, 1)");
+  const cuda::Dropout params{x.data, y.data, data_of<int32_t>(call.in[dropout_in::random]), x.count,
+      uint32_t(attrs.stream), attrs.rate, x.dtype};
+  call.launch("elementwise", "dropout", {blocks_of(x.count, kThreads * 4)}, kThreads, params);
+}
 
 }  // namespace cairn::device

@@ -1,11 +1,8 @@
-#include "engine.h"
+#include "walker.h"
 
 namespace cairn::binding {
 
-Engine::Engine(int threads, Isa isa)
-    : isa_(isa), pool_(threads), scratch_(threads), walker_([this] { walk(); }) {}
-
-Engine::~Engine() {
+Walker::~Walker() {
   std::deque<Run> dropped;
   {
     std::lock_guard lock(mutex_);
@@ -14,7 +11,7 @@ Engine::~Engine() {
     if (running_) running_->store(true);
   }
   wake_.notify_all();
-  walker_.join();
+  thread_.join();
   for (Run& run : dropped) {
     RunResult result;
     result.cancelled = true;
@@ -22,7 +19,7 @@ Engine::~Engine() {
   }
 }
 
-void Engine::enqueue(Run run) {
+void Walker::enqueue(Run run) {
   {
     std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(run));
@@ -30,7 +27,7 @@ void Engine::enqueue(Run run) {
   wake_.notify_all();
 }
 
-void Engine::walk() {
+void Walker::walk() {
   while (true) {
     Run run;
     {
@@ -42,7 +39,7 @@ void Engine::walk() {
       waiting_.pop_front();
       running_ = run.cancel;
     }
-    run.done(run_program(*run.bound, isa_.kernels, pool_, scratch_, *run.cancel));
+    run.done(run.work(*run.cancel));
   }
 }
 

@@ -1,0 +1,77 @@
+// The first of two calls of each launcher: nothing is launched, everything is counted.
+#include <stdexcept>
+
+#include "layout.h"
+#include "launchers.h"
+#include "runner.h"
+
+namespace cairn::device {
+
+namespace {
+
+class Counting : public Launches {
+ public:
+  explicit Counting(DeviceProgram& program) : program_(program) {}
+  size_t step = 0;
+
+  char* scratch(int slot, size_t bytes) override {
+    size_t& size = program_.scratch[slot];
+    size = std::max(size, bytes);
+    // Never read: no launch happens.
+    return nullptr;
+  }
+  void kernel(const char* module, const char* name, Grid grid, int threads, const void*, size_t,
+      int shared) override {
+    if (threads < 1 || threads > 1024 || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
+      throw std::runtime_error(std::string("is too large for the grid of ") + name);
+    for (KernelUse& use : program_.kernels) {
+      if (use.name != name || use.module != module) continue;
+      use.shared = std::max(use.shared, shared);
+      return;
+    }
+    program_.kernels.push_back({module, name, shared});
+  }
+  void fill(void*, int, size_t) override {}
+  void copy(void*, const void*, size_t) override {}
+  int fault(const char* message) override {
+    program_.faults.push_back({step, message});
+    return int(program_.faults.size());
+  }
+  int32_t* fault_word() override { return nullptr; }
+
+ private:
+  DeviceProgram& program_;
+};
+
+}  // namespace
+
+size_t DeviceProgram::scratch_bytes() const {
+  size_t sum = 0;
+  for (const size_t bytes : scratch) sum += bytes;
+  return sum;
+}
+
+DeviceProgram prepare_program(const DeviceInfo& device, Program read) {
+  DeviceProgram prepared{std::make_shared<const Program>(std::move(read)), {}, {}, {}};
+  const Program& program = *prepared.program;
+  Counting counting(prepared);
+  for (const Step& step : program.steps) {
+    const OpInfo& info = kOps[int(step.op)];
+    if (!kLaunchers[int(step.op)])
+      throw std::runtime_error(std::string("[") + info.name + "] has no kernel for a card yet");
+    DeviceCall call(device, counting);
+    for (int i = 0; i < info.inputs; i++)
+      call.in[i] = step.in[i] < 0 ? nullptr : &program.tensors[size_t(step.in[i])];
+    for (int i = 0; i < info.outputs; i++) call.out[i] = &program.tensors[size_t(step.out[i])];
+    call.attrs = program.attrs.data() + step.attrs;
+    try {
+      kLaunchers[int(step.op)](call);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(step, program, error.what()));
+    }
+    counting.step++;
+  }
+  return prepared;
+}
+
+}  // namespace cairn::device

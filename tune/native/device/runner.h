@@ -1,0 +1,71 @@
+// Programs on a card: read and counted before they run, then recorded once as a graph and launched.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "card.h"
+#include "program.h"
+
+namespace cairn::device {
+
+// A kernel that a program launches, with the most dynamic shared memory it asks for.
+struct KernelUse {
+  std::string module, name;
+  int shared;
+};
+
+// What a kernel may find wrong in the data of a step.
+struct Fault {
+  size_t step;
+  std::string message;
+};
+
+struct DeviceProgram {
+  std::shared_ptr<const Program> program;
+  size_t scratch[kScratchSlots]{};
+  std::vector<KernelUse> kernels;
+  std::vector<Fault> faults;
+
+  size_t scratch_bytes() const;
+};
+
+// Calls every launcher once without launching anything. Throws with the name of the first op that has no
+// launcher or refuses what it is given.
+DeviceProgram prepare_program(const DeviceInfo& device, Program program);
+
+// A program in memory that does not move, and the graph of its launches once it has run.
+struct DeviceBound {
+  std::shared_ptr<const DeviceProgram> program;
+  Bound bound;
+  CUgraphExec graph = nullptr;
+  // Of the scratch that the graph was recorded with.
+  uint64_t scratch_version = 0;
+};
+
+class Runner {
+ public:
+  explicit Runner(std::shared_ptr<Card> card);
+  ~Runner();
+
+  Card& card() const { return *card_; }
+  // Launches the program as one graph and waits for it; with `by_op`, op by op, timing each.
+  RunResult run(DeviceBound& bound, bool by_op, const std::atomic<bool>& cancel);
+  void forget(DeviceBound& bound);
+  size_t scratch_bytes() const;
+
+ private:
+  void ready(const DeviceProgram& program);
+  void record(const DeviceBound& bound, const std::atomic<bool>* cancel, RunResult* timed);
+  void capture(DeviceBound& bound);
+
+  std::shared_ptr<Card> card_;
+  char* scratch_[kScratchSlots]{};
+  size_t scratch_size_[kScratchSlots]{};
+  uint64_t scratch_version_ = 1;
+  // On the card, and where it is copied to after a run.
+  int32_t* fault_ = nullptr;
+};
+
+}  // namespace cairn::device

@@ -1,0 +1,70 @@
+/**
+ * The kernels of a card: each file of `cuda` is compiled once for the architecture of the card at hand, or as
+ * text where the card is emulated, and kept beside the builds of the CPU.
+ */
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildOnce, defaultCacheDir, forAll, hashOf, runCompiler } from './build.ts'
+import { findNvcc, nvccCandidates, type Nvcc } from './nvcc.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+// No contraction, as on the CPU: a kernel that wants a fused multiply-add says so.
+const flags = ['-std=c++17', '-O3', '-fmad=false', '-Wno-deprecated-gpu-targets']
+const includes = ['core', 'generated', 'cuda'].map(folder => `-I${join(root, folder)}`)
+
+export type ModulesOptions = {
+  /** Compute capability: 90 is 9.0. */ capability: number
+  /** PTX and not machine code. */ areText: boolean
+  cacheDir?: string
+  nvcc?: Nvcc | undefined
+  log?: (line: string) => void
+}
+
+/** Capabilities from 9.0 on have instructions that only their own architecture has. */
+const architecture = (capability: number) => `${capability}${capability >= 90 ? 'a' : ''}`
+
+/** The folder of modules, built first where it is not in the cache yet. */
+export async function buildModules(options: ModulesOptions): Promise<string> {
+  const { capability, areText, cacheDir = defaultCacheDir(), log = () => undefined } = options
+  const nvcc = options.nvcc ?? findNvcc(nvccCandidates(process.env))
+  if (!nvcc)
+    throw new Error(
+      "A card's kernels are compiled by nvcc, and none was found: install the CUDA toolkit, put nvcc on the " +
+        'PATH or set CUDA_HOME.',
+    )
+  const target = areText
+    ? ['-ptx', `-arch=compute_${architecture(capability)}`]
+    : ['-cubin', `-arch=sm_${architecture(capability)}`]
+  const modules = listFiles('cuda').filter(path => path.endsWith('.cu'))
+  const sources = [...listFiles('cuda'), ...listFiles('core'), ...listFiles('generated')].toSorted()
+  const key = hashOf(JSON.stringify([nvcc.version, target, flags]), sources)
+  const path = join(cacheDir, key, 'modules')
+  const make = async () => {
+    const work = join(dirname(path), `build-${process.pid}`)
+    mkdirSync(work, { recursive: true })
+    try {
+      log(`Compiling ${modules.length} files of kernels for ${target.join(' ')} with nvcc ${nvcc.version}`)
+      await forAll(modules, source =>
+        runCompiler(nvcc.command, [
+          ...flags,
+          ...target,
+          ...includes,
+          join(root, source),
+          '-o',
+          join(work, `${basename(source, '.cu')}.${areText ? 'ptx' : 'cubin'}`),
+        ]),
+      )
+      renameSync(work, path)
+    } finally {
+      rmSync(work, { recursive: true, force: true })
+    }
+  }
+  return await buildOnce({ path, cacheDir, log, make })
+}
+
+const listFiles = (folder: string) =>
+  readdirSync(join(root, folder))
+    .filter(name => /\.(cu|h)$/.test(name))
+    .map(name => join(folder, name))

@@ -1,0 +1,84 @@
+/** The addon that runs cards, and what cards this machine has. */
+import { createRequire } from 'node:module'
+import type { OpName } from '@cairn-tune/ops'
+import { DEVICE_ADDON, buildAddon } from './build.ts'
+import type { Handle } from './load.ts'
+
+/** What a driver says of a card. */
+export type Card = {
+  name: string
+  /** Compute capability: 90 is 9.0. */
+  capability: number
+  processors: number
+  memoryBytes: number
+  /** 13000 is 13.0. */
+  driverVersion: number
+  /** One that computes on the processor, for tests: its speed says nothing. */
+  isEmulated: boolean
+}
+
+/** What device/addon.cc exports. */
+export type DeviceAddon = {
+  /** Throws where there is no driver or no card. */
+  cards(driver: string): Card[]
+  /** Ops that a card can run. */
+  launchers(): OpName[]
+  createEngine(driver: string, ordinal: number, modules: string, areText: boolean): Handle<'card engine'>
+  closeEngine(engine: Handle<'card engine'>): void
+  /** Bytes of the card's memory that nobody has. */
+  freeBytes(engine: Handle<'card engine'>): number
+  scratchBytes(engine: Handle<'card engine'>): number
+  scratchBound(program: Handle<'program'>): number
+  allocate(engine: Handle<'card engine'>, bytes: number): Handle<'card buffer'>
+  part(buffer: Handle<'card buffer'>, from: number, to: number): Handle<'card buffer'>
+  copyUp(buffer: Handle<'card buffer'>, at: number, view: Uint8Array): void
+  copyDown(buffer: Handle<'card buffer'>, at: number, view: Uint8Array): void
+  clear(buffer: Handle<'card buffer'>, at: number, bytes: number): void
+  /** Refuses an op without a launcher by name. */
+  compile(
+    engine: Handle<'card engine'>,
+    code: Int32Array,
+    attrs: Float64Array,
+    places: Float64Array,
+  ): Handle<'program'>
+  bind(
+    engine: Handle<'card engine'>,
+    program: Handle<'program'>,
+    arena: Handle<'card buffer'>,
+    bindings: readonly Handle<'card buffer'>[],
+  ): Handle<'bound'>
+  run(
+    engine: Handle<'card engine'>,
+    bound: Handle<'bound'>,
+    isTimed: boolean,
+    done: (error: Error | undefined, isCancelled: boolean, nanoseconds: Float64Array) => void,
+  ): Handle<'run'>
+  cancel(run: Handle<'run'>): void
+}
+
+/** The library that is the driver: the system's, or one that stands in for it. */
+export const driverLibrary = (env: NodeJS.ProcessEnv = process.env): string =>
+  env.CAIRN_TUNE_CUDA_DRIVER ?? 'libcuda.so.1'
+
+let loading: Promise<DeviceAddon> | undefined
+
+/** The addon of this process. A failed build is tried again by the next caller. */
+export function loadDeviceAddon(log?: (line: string) => void): Promise<DeviceAddon> {
+  loading ??= buildAddon({ parts: DEVICE_ADDON, ...(log && { log }) })
+    .then(path => createRequire(import.meta.url)(path) as DeviceAddon)
+    .catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
+  return loading
+}
+
+/** The cards of this machine; throws one sentence where there is no driver. */
+export async function listCards(log?: (line: string) => void): Promise<Card[]> {
+  return (await loadDeviceAddon(log)).cards(driverLibrary())
+}
+
+/** Ops that run on a card. */
+export async function listCardOps(log?: (line: string) => void): Promise<OpName[]> {
+  return (await loadDeviceAddon(log)).launchers()
+}

@@ -1,0 +1,151 @@
+/** Runs programs on a card: buffers lie in its memory, and a program is launched as one graph. */
+import { buildModules } from './build-modules.ts'
+import { driverLibrary, loadDeviceAddon, type Card } from './cards.ts'
+import {
+  bytesOf,
+  secondsByOp,
+  type BoundRun,
+  type DeviceBuffer,
+  type Engine,
+  type Executable,
+} from './engine.ts'
+import type { Handle } from './load.ts'
+
+export type CudaOptions = {
+  /** The first card unless given. */
+  ordinal?: number
+  /** Launches op by op and times each, in place of a graph: for finding out where time goes. */
+  isTimed?: boolean
+  /** Told what has to be built first. */
+  log?: (line: string) => void
+}
+
+export type CudaEngine = Engine & {
+  readonly card: Card
+  /** Bytes of the card's memory that nobody has. */
+  freeBytes(): number
+}
+
+/** What an addon's buffer needs to be kept with: where a run reads, and how large it is. */
+type CardBuffer = { handle: Handle<'card buffer'>; byteLength: number }
+
+/** `cuda:0 NVIDIA H100 (9.0)`; of an emulated card it says that its speed means nothing. */
+export const cardText = ({ name, capability, isEmulated }: Card, ordinal: number): string =>
+  `cuda:${ordinal} ${name} (${Math.floor(capability / 10)}.${capability % 10})` +
+  (isEmulated ? ', emulated (no speed)' : '')
+
+/** Starts an engine on a card, building its kernels first where they are not in the cache. */
+export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaEngine> {
+  const { ordinal = 0, isTimed = false, log } = options
+  const addon = await loadDeviceAddon(log)
+  const driver = driverLibrary()
+  const cards = addon.cards(driver)
+  const card = cards[ordinal]
+  if (!card) throw new Error(`there is no card ${ordinal}; the driver counts ${cards.length}`)
+  const areText = card.isEmulated
+  const modules = await buildModules({ capability: card.capability, areText, ...(log && { log }) })
+  const engine = addon.createEngine(driver, ordinal, modules, areText)
+
+  const buffers = new WeakMap<DeviceBuffer, CardBuffer>()
+  function wrap(handle: Handle<'card buffer'>, byteLength: number): DeviceBuffer {
+    const buffer = Object.freeze({ byteLength }) as DeviceBuffer
+    buffers.set(buffer, { handle, byteLength })
+    return buffer
+  }
+  function handleOf(buffer: DeviceBuffer): Handle<'card buffer'> {
+    const found = buffers.get(buffer)
+    if (!found) throw new TypeError('a buffer must come from allocate or adopt of an engine')
+    return found.handle
+  }
+  const allocate = (bytes: number) => wrap(addon.allocate(engine, bytes), bytes)
+  const readNow = (buffer: DeviceBuffer, from = 0, to = buffer.byteLength) => {
+    const view = new Uint8Array(to - from)
+    addon.copyDown(handleOf(buffer), from, view)
+    return view
+  }
+  function write(
+    buffer: DeviceBuffer,
+    source: ArrayBufferView | ((memory: Uint8Array) => void),
+    at = 0,
+  ): void {
+    if (typeof source !== 'function') return addon.copyUp(handleOf(buffer), at, bytesOf(source))
+    const memory = readNow(buffer, at)
+    source(memory)
+    addon.copyUp(handleOf(buffer), at, memory)
+  }
+
+  /** Of each program the last memory it was bound to: a graph is recorded once for the same memory. */
+  const bounds = new WeakMap<
+    Executable,
+    { arena: DeviceBuffer; bindings: readonly DeviceBuffer[]; bound: Handle<'bound'> }
+  >()
+  function boundOf(program: Executable, arena: DeviceBuffer, bindings: readonly DeviceBuffer[]) {
+    const known = bounds.get(program)
+    const isSame =
+      known?.arena === arena &&
+      known.bindings.length === bindings.length &&
+      known.bindings.every((buffer, i) => buffer === bindings[i])
+    if (isSame) return known.bound
+    const bound = addon.bind(engine, program, handleOf(arena), bindings.map(handleOf))
+    bounds.set(program, { arena, bindings: [...bindings], bound })
+    return bound
+  }
+
+  function bind(program: Executable, arena: DeviceBuffer, bindings: readonly DeviceBuffer[]): BoundRun {
+    const bound = boundOf(program, arena, bindings)
+    return async ({ signal } = {}) => {
+      signal?.throwIfAborted()
+      return await new Promise((resolve, reject) => {
+        const onAbort = () => addon.cancel(running)
+        // The closure keeps arena and bindings alive for as long as the card may write to them.
+        const running = addon.run(engine, bound, isTimed, (error, isCancelled, nanoseconds) => {
+          signal?.removeEventListener('abort', onAbort)
+          if (error) reject(error)
+          else if (isCancelled)
+            reject(
+              signal?.reason ??
+                new Error(
+                  `The engine was closed during a run with an arena of ${arena.byteLength} bytes and ` +
+                    `${bindings.length} buffers.`,
+                ),
+            )
+          else resolve({ seconds: secondsByOp(nanoseconds) })
+        })
+        signal?.addEventListener('abort', onAbort, { once: true })
+      })
+    }
+  }
+
+  const adopt = (host: ArrayBufferView) => {
+    const buffer = allocate(host.byteLength)
+    write(buffer, host)
+    return buffer
+  }
+  const close = () => addon.closeEngine(engine)
+  return {
+    card,
+    threads: 1,
+    isa: cardText(card, ordinal),
+    compile: ({ code, attrs, places }) => addon.compile(engine, code, attrs, places),
+    allocate,
+    adopt,
+    // A card has a copy of its own, which neither comes nor goes.
+    adoptFile: adopt,
+    readIn: () => Promise.resolve(),
+    letGo: () => undefined,
+    write,
+    read: (buffer, from, to) => Promise.resolve(readNow(buffer, from, to)),
+    part: (buffer, from, to) => wrap(addon.part(handleOf(buffer), from, to), to - from),
+    clear: (buffer, from = 0, to = buffer.byteLength) => addon.clear(handleOf(buffer), from, to - from),
+    // A card's memory is real from the start.
+    touch: () => Promise.resolve(),
+    bind,
+    run: async (program, arena, bindings, runOptions) => await bind(program, arena, bindings)(runOptions),
+    scratchBytes: () => addon.scratchBytes(engine),
+    scratchBound: program => addon.scratchBound(program),
+    peakFlops: () => NaN,
+    freeBytes: () => addon.freeBytes(engine),
+    close,
+    [Symbol.dispose]: close,
+  }
+}
