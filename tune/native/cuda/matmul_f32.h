@@ -1,0 +1,22 @@
+// Parameters of matmul_f32.cu.
+#pragma once
+#include "matmul.h"
+
+namespace cairn::cuda {
+
+// Floats of a matrix: rows of the result's rows or columns, numbers along k.
+struct PlainOperand {
+  const void* data;
+  int64_t row_stride, k_stride;
+  Dtype dtype;
+  int32_t padding;
+};
+
+// Of `result` everything counts but its operands. With `sums_rows`, sums run along the rows of experts.
+struct MatmulF32 {
+  Matmul result;
+  PlainOperand a[2], b[2];
+  int32_t sums_rows, padding;
+};
+
+}  // namespace cairn::cuda

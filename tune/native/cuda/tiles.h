@@ -1,0 +1,82 @@
+// Tiles of bf16 operands in shared memory, and the fragments that tensor cores take of them.
+//
+// Chunks of 16 bytes are what copies write and load_matrices reads, eight rows at once. They are stored with
+// their number in the row exclusive-or'ed by the row, so that these eight lie in different banks.
+#pragma once
+#include <cstdint>
+
+#include "warp.h"
+
+namespace cairn::cuda {
+
+// Numbers along k of a tile: a step.
+constexpr int kStep = 32;
+
+// Where chunk `chunk` of row `row` lies in a tile with rows of `width` numbers.
+template <int width>
+__device__ inline uint32_t chunk_at(int row, int chunk) {
+  static_assert(width == 32 || width % 64 == 0);
+  const int swizzled = width == 32 ? chunk ^ ((row >> 1) & 3) : chunk ^ (row & 7);
+  return uint32_t(row * width * 2 + swizzled * 16);
+}
+
+// A tile of `size` rows or columns of an operand and kStep along k. Its rows in shared memory are those that
+// lie in a row of memory: along k, or across.
+template <bool along_k, int size, int threads>
+struct OperandTile {
+  static constexpr int kWidth = along_k ? kStep : size, kBytes = size * kStep * 2,
+                       kChunksOfRow = kWidth / 8, kRowsOfPass = threads / kChunksOfRow,
+                       kPasses = size * kStep / 8 / threads;
+
+  const uint16_t* from;
+  int64_t pass, step;
+  // The first row of this thread counted from the end of what is there, the same of its chunk, for the
+  // dimension across k.
+  int left, row, chunk;
+
+  // `first` is the first of `count` rows or columns across k that the tile has.
+  __device__ OperandTile(const uint16_t* base, int64_t ld, int first, int count)
+      : row(int(threadIdx.x) / kChunksOfRow), chunk(int(threadIdx.x) % kChunksOfRow) {
+    if (along_k) {
+      from = base + (first + row) * ld + chunk * 8;
+      left = count - first - row;
+      step = 1;
+    } else {
+      from = base + row * ld + first + chunk * 8;
+      left = count - first - chunk * 8;
+      step = ld;
+    }
+    pass = kRowsOfPass * ld;
+  }
+
+  // Copies the numbers from k on, of which there are `count` in all.
+  __device__ void copy(uint32_t tile, int k, int count) const {
+#pragma unroll
+    for (int i = 0; i < kPasses; i++) {
+      const bool is_there = along_k ? i * kRowsOfPass < left && k + chunk * 8 < count
+                                    : 0 < left && k + row + i * kRowsOfPass < count;
+      copy_async(tile + chunk_at<kWidth>(row + i * kRowsOfPass, chunk),
+          is_there ? from + k * step + i * pass : from, is_there);
+    }
+  }
+};
+
+// Fragments of 16 rows of a from `row` on, 16 along k from `k` on.
+template <bool along_k, int size>
+__device__ inline void load_left(uint32_t tile, int row, int k, uint32_t (&to)[4]) {
+  const int lane = int(threadIdx.x) % kWarp;
+  if (along_k) load_matrices(tile + chunk_at<kStep>(row + lane % 16, k / 8 + lane / 16), to);
+  else
+    load_transposed(tile + chunk_at<size>(k + lane % 8 + lane / 16 * 8, row / 8 + lane / 8 % 2), to);
+}
+
+// Fragments of 16 columns of b: upper and lower half of k of the first eight columns, then of the others.
+template <bool along_k, int size>
+__device__ inline void load_right(uint32_t tile, int column, int k, uint32_t (&to)[4]) {
+  const int lane = int(threadIdx.x) % kWarp;
+  if (along_k)
+    load_matrices(tile + chunk_at<kStep>(column + lane % 8 + lane / 16 * 8, k / 8 + lane / 8 % 2), to);
+  else load_transposed(tile + chunk_at<size>(k + lane % 16, column / 8 + lane / 16), to);
+}
+
+}  // namespace cairn::cuda
