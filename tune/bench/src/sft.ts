@@ -42,6 +42,8 @@ const HUB_DATASET = 'OpenLLM-Ro/ro_gsm8k'
 const OWN_DATASET = 'problems:ro'
 /** Steps that are left out of the median: caches fill, pages are touched for the first time. */
 const WARM_UP = 2
+/** How an emulated card calls itself in a run's hardware. */
+const EMULATED = 'emulated (no speed)'
 
 export type SftOptions = {
   model: string
@@ -57,6 +59,7 @@ export type SftOptions = {
   memory?: string | undefined
   offload?: string | undefined
   threads?: number | undefined
+  device?: string | undefined
   signal?: AbortSignal | undefined
   onNote?: (line: string) => void
   onStep?: (metrics: StepMetrics) => void
@@ -88,6 +91,8 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
       ...(onNote ? { onNote } : {}),
       ...(onStep ? { onStep } : {}),
     })
+    if (run.hardware.includes(EMULATED))
+      throw new UnsupportedError('an emulated card has no speed to measure')
     if (run.status === 'interrupted') return { status: 'interrupted', directory, result: undefined }
     return await write(measure(run), run)
   } catch (error) {
@@ -109,7 +114,19 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
 }
 
 function flagsOf(
-  { model, recipe, samples, maxSteps, matmul, skipFirst, skipLast, memory, offload, threads }: SftOptions,
+  {
+    model,
+    recipe,
+    samples,
+    maxSteps,
+    matmul,
+    skipFirst,
+    skipLast,
+    memory,
+    offload,
+    threads,
+    device,
+  }: SftOptions,
   dataset: string,
   directory: string,
 ): string[] {
@@ -129,6 +146,7 @@ function flagsOf(
     memory_limit: memory,
     offload,
     threads,
+    device,
   }
   return Object.entries(settings).flatMap(([key, value]) =>
     value === undefined ? [] : [`--${key}=${value}`],

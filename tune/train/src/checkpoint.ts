@@ -67,6 +67,7 @@ const FREE: readonly (keyof TrainConfig)[] = [
   'recompute',
   'offload',
   'memory_limit',
+  'device',
   'threads',
 ]
 

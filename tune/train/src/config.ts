@@ -235,6 +235,14 @@ export const configSchema = z.strictObject({
     .regex(/^\d+(?:\.\d+)?\s*[KMGT]?i?B$/, 'a size such as 12GiB')
     .optional()
     .describe('Memory that the run may use; by default what the machine or container has left.'),
+  device: z
+    .string()
+    .regex(/^(auto|cpu|cuda(:\d+)?)$/, 'auto, cpu, cuda or cuda:1')
+    .default('auto')
+    .describe(
+      'Where the run computes: cpu, cuda or cuda:1 (the second card); auto takes a card that can do all of ' +
+        'the run and has the memory for it, and else the processor.',
+    ),
   threads: count
     .max(MOST_THREADS)
     .optional()

@@ -3,7 +3,7 @@
  * stops here.
  */
 import { readModelConfig, type ModelConfig } from '@cairn-tune/models'
-import { createEngine, type Engine } from '@cairn-tune/native'
+import type { Engine } from '@cairn-tune/native'
 import {
   InputError,
   UnsupportedError,
@@ -13,12 +13,12 @@ import {
   type Checkpoint,
 } from '@cairn-tune/weights'
 import { checkModules } from './check-adapter.ts'
+import { chooseEngine, type Place } from './choose-engine.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch, BatchSource } from './data/batches.ts'
 import type { Unit } from './data/comparisons.ts'
 import { skipText } from './data/skips.ts'
 import { planRun, type Planned } from './estimate.ts'
-import { memoryBudget } from './memory-budget.ts'
 import { readData } from './read-data.ts'
 import type { DataRecord, Hub } from './run-data.ts'
 
@@ -74,26 +74,26 @@ export async function prepareRun(
   checkRecipe(config, model)
   checkModules(config, model)
   const checkpoint = await openMappedCheckpoint(modelDirectory)
-  const count = threads ?? config.threads
-  const engine = await createEngine({ ...(count === undefined ? {} : { threads: count }), log: onNote })
+  const plan = (
+    { engine, budgetBytes, processBytes }: Place,
+    boundaries: number,
+    tokenIds?: ReadonlySet<number>,
+  ) => planRun({ engine, checkpoint, model, config, boundaries, budgetBytes, processBytes, tokenIds })
+  const assumedBoundaries = rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1
+  const place = await chooseEngine({
+    config,
+    threads: threads ?? config.threads,
+    processBytes: () => process.memoryUsage.rss() + NODE_GROWTH,
+    onNote,
+    tryOut: one => void plan(one, assumedBoundaries),
+  })
+  const { engine, budgetBytes } = place
   const close = async () => {
     engine.close()
     await checkpoint.close()
   }
   try {
-    const budgetBytes = memoryBudget(config.memory_limit)
-    const plan = (boundaries: number, tokenIds?: ReadonlySet<number>) =>
-      planRun({
-        engine,
-        checkpoint,
-        model,
-        config,
-        boundaries,
-        budgetBytes,
-        processBytes: () => process.memoryUsage.rss() + NODE_GROWTH,
-        tokenIds,
-      })
-    checkBase(checkpoint, plan(rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1).micro.base)
+    checkBase(checkpoint, plan(place, assumedBoundaries).micro.base)
     const { batches, evaluation, units, mostBoundaries, tokenIds, dataset } = await readData(
       config,
       modelDirectory,
@@ -117,7 +117,7 @@ export async function prepareRun(
       evaluation,
       units,
       dataset,
-      planned: plan(mostBoundaries, tokenIds),
+      planned: plan(place, mostBoundaries, tokenIds),
       budgetBytes,
       [Symbol.asyncDispose]: close,
     }

@@ -22,6 +22,7 @@ export const benchSft = defineCommand({
     ],
     ['  --skip-quant-first-layers N --skip-quant-last-layers N', 'layers that stay bf16; the row says so'],
     ['  --matmul bf16|fp8-hybrid --memory SIZE --offload disk --threads N', 'as in train'],
+    ['  --device auto|cpu|cuda[:n]', 'as in train'],
   ],
   options: {
     samples: { type: 'string' },
@@ -33,6 +34,7 @@ export const benchSft = defineCommand({
     memory: { type: 'string' },
     offload: { type: 'string' },
     threads: { type: 'string' },
+    device: { type: 'string' },
   },
   async run({ values, positionals }, io) {
     const [model, asked, ...more] = positionals
@@ -54,6 +56,7 @@ export const benchSft = defineCommand({
         memory: values.memory,
         offload: values.offload,
         threads: wholeNumber('threads', values.threads, 1),
+        device: values.device,
         signal: io.signal,
         onNote: progress.note,
         onStep: progress.step,

@@ -1,12 +1,12 @@
-import { createEngine, listIsas } from '@cairn-tune/native'
+import { createEngine, findNvcc, listCards, listIsas, nvccCandidates } from '@cairn-tune/native'
 import { VERSION, bytesText, memoryBudget } from '@cairn-tune/train'
 import { hubCacheRoot } from '@cairn-tune/weights'
-import { defineCommand, table } from '../command.ts'
+import { defineCommand, table, type Io } from '../command.ts'
 import { EXIT } from '../exit.ts'
 
 export const doctor = defineCommand({
   name: 'doctor',
-  summary: 'What this machine has for training: compiler, kernels, threads, memory',
+  summary: 'What this machine has for training: compiler, kernels, threads, memory, cards',
   usage: [['doctor', 'builds the kernels where they are not built yet, and measures one thread']],
   options: {},
   async run({ values }, io) {
@@ -24,9 +24,31 @@ export const doctor = defineCommand({
       'bf16, one thread': gigaflops('bf16'),
       'memory left': bytesText(memoryBudget(undefined)),
       'hub cache': hubCacheRoot(io.env),
-      gpu: 'none used: kernels run on the processor',
+      ...(await cardFacts(io)),
     }
     io.out(values.json ? `${JSON.stringify(facts)}\n` : table(Object.entries(facts)))
     return EXIT.ok.code
   },
 })
+
+/** A line a card, and what compiles kernels for it. */
+async function cardFacts(io: Pick<Io, 'env' | 'note'>): Promise<Record<string, string>> {
+  const nvcc = findNvcc(nvccCandidates(io.env))
+  const compiler = nvcc ? `${nvcc.version}, ${nvcc.command}` : 'none found'
+  try {
+    const cards = await listCards(io.note)
+    const lines = cards.map(({ name, capability, processors, memoryBytes, isEmulated }, i) => [
+      `cuda:${i}`,
+      `${name}, compute capability ${Math.floor(capability / 10)}.${capability % 10}, ` +
+        `${processors} multiprocessors, ${bytesText(memoryBytes)}${isEmulated ? ', emulated (no speed)' : ''}`,
+    ])
+    const version = cards[0]?.driverVersion ?? 0
+    return {
+      'CUDA driver': `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`,
+      ...Object.fromEntries(lines),
+      nvcc: compiler,
+    }
+  } catch (error) {
+    return { cards: error instanceof Error ? error.message : String(error), nvcc: compiler }
+  }
+}
