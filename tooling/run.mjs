@@ -179,6 +179,8 @@ const commands = {
   /** OpenCode, fetched from npm, end to end in a box without a network but the broker. */
   'judge:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
   /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
+  /** Every op that a card can run, and a LoRA step of every recipe, on the card at hand beside the CPU. */
+  'judge:cuda': (...args) => run('tune/train/test/judge-cuda.ts', ...args),
   'judge:acp': (...args) => run('agent/app/e2e/judge-acp.ts', ...args),
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {
@@ -217,6 +219,8 @@ const commands = {
   // Products alone, then whole steps of every recipe: threads (1), rows (2048), repeats.
   'bench:tune': async (...args) =>
     (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
+  // Micro-steps on a card, tokens a second and op by op.
+  'bench:cuda': (...args) => run('tune/train/bench/step-cuda.ts', ...args),
   'bench:preferences': (...args) => run('tune/train/bench/preference-step.ts', ...args),
   'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
   'bench:llama': (...args) => run('tune/serve/bench/against-llama.ts', ...args),

@@ -20,8 +20,10 @@ const fresh = (): Row => ({ cases: 0, wrong: 0, worst: 0, first: '' })
 
 const [half = 'all', only] = process.argv.slice(2)
 const started = performance.now()
-using card = await createCudaEngine({ log: line => console.log(line) })
-using cpu = await createEngine({ log: line => console.log(line) })
+const log = (line: string) => console.log(line)
+const [onCard, onProcessor] = await Promise.all([createCudaEngine({ log }), createEngine({ log })])
+using card = onCard
+using cpu = onProcessor
 console.log(`${card.isa}; beside it ${cpu.isa}, ${cpu.threads} threads`)
 const canRun = new Set<OpName>(await listCardOps())
 
