@@ -150,11 +150,11 @@ napi_value allocate(napi_env env, napi_callback_info info) {
                  [](napi_env of, void* owned, void*) {
                    auto* dropped = static_cast<BufferHandle*>(owned);
                    int64_t now = 0;
-                   napi_adjust_external_memory(of, -int64_t(dropped->bytes), &now);
+                   if (dropped->memory) napi_adjust_external_memory(of, -int64_t(dropped->bytes), &now);
                    delete dropped;
                  },
                  nullptr, &value));
-  handle->memory = std::make_shared<Memory>(Memory{engine.card, engine.card->allocate(bytes), bytes});
+  handle->memory = std::make_shared<Memory>(engine.card, bytes);
   int64_t now = 0;
   check(env, napi_adjust_external_memory(env, int64_t(bytes), &now));
   return value;

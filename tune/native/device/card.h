@@ -70,9 +70,11 @@ class Card {
 
 // Memory of a card, and whoever holds a part of it. A card that was closed has taken it back.
 struct Memory {
-  std::weak_ptr<Card> card;
-  char* at;
-  size_t bytes;
+  const std::weak_ptr<Card> card;
+  char* const at;
+  Memory(const std::shared_ptr<Card>& card, size_t bytes) : card(card), at(card->allocate(bytes)) {}
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
   ~Memory() {
     if (auto alive = card.lock()) alive->free(at);
   }

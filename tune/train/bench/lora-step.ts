@@ -71,7 +71,7 @@ export async function prepareLoraStep(
   )
   put('cuSeqlens', Int32Array.from(boundaries))
   put('positions', packedPositions(boundaries))
-  for (const [name, table] of Object.entries(ropeTables(model, tokens))) put(name, table)
+  for (const [name, table] of Object.entries(ropeTables(model, tokens / rows))) put(name, table)
   put(RANDOM, Int32Array.of(1, 0, 0))
 
   // Weights are quantised natively from small noise; norms are one.
