@@ -126,8 +126,8 @@ CUfunction Card::function(const std::string& module, const std::string& name, in
     check_driver(driver, driver.module_function(&known.function, handle, name.c_str()),
         ("looking for the kernel " + name + " in " + module).c_str());
   }
-  // Up to 48 KiB need no leave.
-  if (shared > known.shared && shared > 48 * 1024) {
+  // More than 48 KiB need leave, and what a kernel declares counts too, so leave is asked for always.
+  if (shared > known.shared) {
     if (shared > info.shared_bytes)
       throw std::runtime_error("the kernel " + name + " needs " + std::to_string(shared) +
                                " bytes of shared memory and the card has " +

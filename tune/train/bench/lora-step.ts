@@ -28,13 +28,22 @@ export type LoraStepOptions = {
   layers: number
   shape?: ShapeName
   /** Rows of `tokens` / rows each, a document each. */ rows?: number
-  /** As many as the shape has, in place of a share of them. */ isWhole?: boolean
+  /** The whole vocabulary of the shape, in place of a share of it. */ isWhole?: boolean
+  /** Format of activations: bf16 unless given. */ compute?: 'bf16' | 'f32'
 }
 
 /** The vocabulary is as much smaller as the model has fewer layers, so that the head has its share. */
 export async function prepareLoraStep(
   engine: Engine,
-  { recipe, tokens, layers, shape = 'qwen3-0.6b', rows = 1, isWhole = false }: LoraStepOptions,
+  {
+    recipe,
+    tokens,
+    layers,
+    shape = 'qwen3-0.6b',
+    rows = 1,
+    isWhole = false,
+    compute = 'bf16',
+  }: LoraStepOptions,
 ): Promise<LoraStep> {
   const whole = configOfShape(shape)
   const share = 64 * Math.round((whole.vocab_size * layers) / whole.num_hidden_layers / 64)
@@ -47,6 +56,7 @@ export async function prepareLoraStep(
       '--model=random',
       '--dataset=none',
       `--recipe=${recipe}`,
+      `--compute_dtype=${compute}`,
       `--per_device_train_batch_size=${rows}`,
       `--max_seq_length=${tokens / rows}`,
     ],
