@@ -51,7 +51,9 @@ struct StoredRight {
       half.y = is_second ? words[5] : words[1];
       half.z = is_second ? words[6] : words[2];
       half.w = is_second ? words[7] : words[3];
-      *reinterpret_cast<uint4*>(tile + chunk_at<kWidth>(row, run * 2 + is_second)) = half;
+      const int chunk = run * 2 + is_second;
+      *reinterpret_cast<uint4*>(
+          tile + (along_k ? chunk_at<kStep>(row, chunk) : panel_chunk_at<kStep>(row, chunk))) = half;
     }
   }
 };

@@ -89,6 +89,105 @@ struct PlainRight {
   __device__ void put(char*) const {}
 };
 
+// What a block multiplies: where it is in the result, its operands, and its share of the steps along k, of
+// `depth` each. `head` steps are of the first pair.
+template <bool a_along_k>
+struct Work {
+  Place place;
+  const uint16_t *a[2], *b[2];
+  int k[2];
+  // The result's first row, where each expert has a matrix of its own.
+  int64_t y_row = 0;
+  int head = 0, first = 0, last = 0;
+
+  // False where there is nothing to do.
+  __device__ bool find(const Matmul& p, int rows, int columns, int depth) {
+    place = {0, 0, p.m, 0};
+    const int tiles_n = (p.n + columns - 1) / columns;
+    int tile_m, tile_n;
+    place_of(int(blockIdx.x), int(gridDim.x) / tiles_n, tiles_n, tile_m, tile_n);
+    place.row = tile_m * rows;
+    place.column = tile_n * columns;
+    for (int i = 0; i < 2; i++) a[i] = p.a[i], b[i] = p.b[i], k[i] = p.k[i];
+    if (a_along_k && p.ends) {
+      if (!place_of_expert(p, rows, tile_m, place)) return false;
+      for (int i = 0; i < 2; i++) b[i] += place.matrix * p.b_next[i];
+    } else if (p.ends) {
+      const int e = place.matrix = int(blockIdx.z), start = e > 0 ? p.ends[e - 1] : 0;
+      a[0] += start * p.lda[0];
+      b[0] += start * p.ldb[0];
+      k[0] = p.ends[e] - start;
+      y_row = int64_t(e) * p.m;
+    }
+    if (p.live_rows) {
+      const int live = *p.live_rows - p.first_row;
+      place.rows = live < place.rows ? live : place.rows;
+    }
+    head = (k[0] + depth - 1) / depth;
+    const int64_t all = head + (k[1] + depth - 1) / depth;
+    first = int(all * blockIdx.y / p.splits);
+    last = int(all * (blockIdx.y + 1) / p.splits);
+    return place.row < place.rows;
+  }
+
+  // Whether the first pair's sums are whole after `step`, as far as this block makes them.
+  __device__ bool ends_head(int step) const { return step < head && (step + 1 == head || step + 1 == last); }
+};
+
+// Asks for the steps of both operands one after the other.
+template <class TileA, class TileB, int depth>
+struct Copier {
+  TileA left;
+  TileB right;
+  int step;
+
+  template <class Work>
+  __device__ Copier(const Matmul& p, const Work& w)
+      : left(w.a[0], p.lda[0], w.place.row, w.place.rows),
+        right(w.b[0], p.ldb[0], w.place.column, p.n),
+        step(w.first) {}
+
+  // Copies the step's operands to `tile`; without the first b where `skips_right`. Returns where along the
+  // first pair's k it is, or −1.
+  template <class Work>
+  __device__ int copy(const Matmul& p, const Work& w, uint32_t tile, bool skips_right) {
+    const bool is_second = step >= w.head;
+    if (step == w.head || (is_second && step == w.first)) {
+      left = TileA(w.a[1], p.lda[1], w.place.row, w.place.rows);
+      right = TileB(w.b[1], p.ldb[1], w.place.column, p.n);
+    }
+    const int at = (is_second ? step - w.head : step) * depth, end = is_second ? w.k[1] : w.k[0];
+    left.copy(tile, at, end);
+    if (!skips_right || is_second) right.copy(tile + TileA::kBytes, at, end);
+    return is_second ? -1 : at;
+  }
+};
+
+// Writes the sums of 16 rows from `row` on, a fragment each eight columns from `column` on.
+template <int parts, class Work>
+__device__ inline void write_sums(
+    const Matmul& p, const Work& w, int row, int column, const float (&sums)[parts][4]) {
+  const int lane = int(threadIdx.x) % kWarp;
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const int r = w.place.row + row + half * 8 + lane / 4;
+    if (r >= w.place.rows) continue;
+#pragma unroll
+    for (int j = 0; j < parts; j++) {
+      const int c = w.place.column + column + j * 8 + lane % 4 * 2;
+      if (c >= p.n) continue;
+      const float one = sums[j][half * 2], two = sums[j][half * 2 + 1];
+      if (p.splits > 1) {
+        float* const to = p.partial + (int64_t(blockIdx.y) * p.m + r) * p.n + c;
+        to[0] = one;
+        if (c + 1 < p.n) to[1] = two;
+      } else {
+        finish_two(p, w.place.matrix, w.y_row + r, c, one, two);
+      }
+    }
+  }
+}
+
 // One block of a product; `a_along_k` and `b_along_k` say which of an operand's sides its rows lie along.
 template <int size, bool a_along_k, bool b_along_k, class Right>
 __device__ inline void multiply(const Matmul& p) {
@@ -99,61 +198,21 @@ __device__ inline void multiply(const Matmul& p) {
   char* const tiles = reinterpret_cast<char*>(shared);
   constexpr int kStageBytes = TileA::kBytes + TileB::kBytes;
 
-  Place place{0, 0, p.m, 0};
-  const int tiles_n = (p.n + size - 1) / size;
-  int tile_m, tile_n;
-  place_of(int(blockIdx.x), int(gridDim.x) / tiles_n, tiles_n, tile_m, tile_n);
-  place.row = tile_m * size;
-  place.column = tile_n * size;
-  const uint16_t *a[2] = {p.a[0], p.a[1]}, *b[2] = {p.b[0], p.b[1]};
-  int k[2] = {p.k[0], p.k[1]};
-  int64_t y_row = 0;  // of the result's first matrix row, where each expert has a matrix of its own
-  if constexpr (a_along_k) {
-    if (p.ends && !place_of_expert(p, size, tile_m, place)) return;
-  } else if (p.ends) {
-    const int e = place.matrix = int(blockIdx.z), start = e > 0 ? p.ends[e - 1] : 0;
-    a[0] += start * p.lda[0];
-    b[0] += start * p.ldb[0];
-    k[0] = p.ends[e] - start;
-    y_row = int64_t(e) * p.m;
-  }
-  if (a_along_k && p.ends) {
-    b[0] += place.matrix * p.b_next[0];
-    b[1] += place.matrix * p.b_next[1];
-  }
-  if (p.live_rows) {
-    const int live = *p.live_rows - p.first_row;
-    place.rows = live < place.rows ? live : place.rows;
-  }
-  if (place.row >= place.rows) return;
-
-  const int head = (k[0] + kStep - 1) / kStep, all = head + (k[1] + kStep - 1) / kStep,
-            first = int(int64_t(all) * blockIdx.y / p.splits),
-            last = int(int64_t(all) * (blockIdx.y + 1) / p.splits);
-  TileA left(a[0], p.lda[0], place.row, place.rows);
-  TileB right(b[0], p.ldb[0], place.column, p.n);
-  Right stored(p, place);
-  int copied = first;
-  // Asks for step `copied` of both operands.
+  Work<a_along_k> w;
+  if (!w.find(p, size, size, kStep)) return;
+  Copier<TileA, TileB, kStep> copier(p, w);
+  Right stored(p, w.place);
   const auto ask = [&](int stage) {
-    if (copied < last) {
-      if (copied == head || (copied == first && first > head)) {
-        left = TileA(a[1], p.lda[1], place.row, place.rows);
-        right = TileB(b[1], p.ldb[1], place.column, p.n);
-      }
-      const bool is_second = copied >= head;
-      const uint32_t to = shared_address(tiles + stage * kStageBytes);
-      const int at = (is_second ? copied - head : copied) * kStep, end = is_second ? k[1] : k[0];
-      left.copy(to, at, end);
-      if (!Right::kDecodes || is_second) right.copy(to + TileA::kBytes, at, end);
-      else stored.fetch(at);
+    if (copier.step < w.last) {
+      const int at = copier.copy(p, w, shared_address(tiles + stage * kStageBytes), Right::kDecodes);
+      if (Right::kDecodes && at >= 0) stored.fetch(at);
     }
     group_copies();
   };
   const auto put = [&](int stage) {
-    if (Right::kDecodes && copied < last && copied < head)
+    if (Right::kDecodes && copier.step < w.last && copier.step < w.head)
       stored.put(tiles + stage * kStageBytes + TileA::kBytes);
-    copied++;
+    copier.step++;
   };
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; stage++) {
@@ -161,11 +220,11 @@ __device__ inline void multiply(const Matmul& p) {
     put(stage);
   }
 
-  const int warp = int(threadIdx.x) / kWarp, lane = int(threadIdx.x) % kWarp,
-            warp_m = warp / Shape::kWarpsN * Shape::kWarpM, warp_n = warp % Shape::kWarpsN * Shape::kWarpN;
+  const int warp = int(threadIdx.x) / kWarp, warp_m = warp / Shape::kWarpsN * Shape::kWarpM,
+            warp_n = warp % Shape::kWarpsN * Shape::kWarpN;
   float sums[Shape::kPartsM][Shape::kPartsN][4] = {};
   int stage = 0;
-  for (int step = first; step < last; step++) {
+  for (int step = w.first; step < w.last; step++) {
     await_copies<kStages - 2>();
     __syncthreads();
     const int next = stage == 0 ? kStages - 1 : stage - 1;
@@ -175,11 +234,10 @@ __device__ inline void multiply(const Matmul& p) {
     for (int at = 0; at < kStep; at += 16) {
       uint32_t of_a[Shape::kPartsM][4], of_b[Shape::kPartsN / 2][4];
 #pragma unroll
-      for (int i = 0; i < Shape::kPartsM; i++)
-        load_left<a_along_k, size>(tile, warp_m + i * 16, at, of_a[i]);
+      for (int i = 0; i < Shape::kPartsM; i++) load_left<a_along_k>(tile, warp_m + i * 16, at, of_a[i]);
 #pragma unroll
       for (int j = 0; j < Shape::kPartsN / 2; j++)
-        load_right<b_along_k, size>(tile + TileA::kBytes, warp_n + j * 16, at, of_b[j]);
+        load_right<b_along_k>(tile + TileA::kBytes, warp_n + j * 16, at, of_b[j]);
 #pragma unroll
       for (int i = 0; i < Shape::kPartsM; i++)
 #pragma unroll
@@ -188,8 +246,8 @@ __device__ inline void multiply(const Matmul& p) {
     }
     put(next);
     stage = stage + 1 < kStages ? stage + 1 : 0;
-    if (p.grid != Grid::none && step < head && (step + 1 == head || step + 1 == last)) {
-      const float scale = scale_of(p, place.matrix);
+    if (p.grid != Grid::none && w.ends_head(step)) {
+      const float scale = scale_of(p, w.place.matrix);
 #pragma unroll
       for (int i = 0; i < Shape::kPartsM; i++)
 #pragma unroll
@@ -198,32 +256,8 @@ __device__ inline void multiply(const Matmul& p) {
           for (int c = 0; c < 4; c++) sums[i][j][c] *= scale;
     }
   }
-
 #pragma unroll
-  for (int i = 0; i < Shape::kPartsM; i++)
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-      const int row = place.row + warp_m + i * 16 + half * 8 + lane / 4;
-      if (row >= place.rows) continue;
-#pragma unroll
-      for (int j = 0; j < Shape::kPartsN; j++) {
-        const int column = place.column + warp_n + j * 8 + lane % 4 * 2;
-        if (column >= p.n) continue;
-        const float one = sums[i][j][half * 2], two = sums[i][j][half * 2 + 1];
-        if (p.splits > 1) {
-          float* const to = p.partial + (int64_t(blockIdx.y) * p.m + row) * p.n + column;
-          to[0] = one;
-          if (column + 1 < p.n) to[1] = two;
-        } else {
-          finish_two(p, place.matrix, y_row + row, column, one, two);
-        }
-      }
-    }
-}
-
-template <int size>
-constexpr int shared_bytes() {
-  return kStages * 2 * size * kStep * 2;
+  for (int i = 0; i < Shape::kPartsM; i++) write_sums(p, w, warp_m + i * 16, warp_n, sums[i]);
 }
 
 }  // namespace cairn::cuda

@@ -20,18 +20,22 @@ __device__ inline uint32_t chunk_at(int row, int chunk) {
   return uint32_t(row * width * 2 + swizzled * 16);
 }
 
-// A tile of `size` rows or columns of an operand and kStep along k. Its rows in shared memory are those that
+// The same in a tile whose rows, `rows` of them, lie across k: panels of 64 columns, one after the other.
+template <int rows>
+__device__ inline uint32_t panel_chunk_at(int row, int chunk) {
+  return uint32_t(chunk / 8 * rows * 128) + chunk_at<64>(row, chunk % 8);
+}
+
+// A tile of `size` rows or columns of an operand and `depth` along k. Its rows in shared memory are those that
 // lie in a row of memory: along k, or across.
-template <bool along_k, int size, int threads>
+template <bool along_k, int size, int threads, int depth = kStep>
 struct OperandTile {
-  static constexpr int kWidth = along_k ? kStep : size, kBytes = size * kStep * 2,
-                       kChunksOfRow = kWidth / 8, kRowsOfPass = threads / kChunksOfRow,
-                       kPasses = size * kStep / 8 / threads;
+  static constexpr int kBytes = size * depth * 2, kChunksOfRow = (along_k ? depth : size) / 8,
+                       kRowsOfPass = threads / kChunksOfRow, kPasses = size * depth / 8 / threads;
 
   const uint16_t* from;
   int64_t pass, step;
-  // The first row of this thread counted from the end of what is there, the same of its chunk, for the
-  // dimension across k.
+  // Rows or columns across k that are left from the first of this thread's on.
   int left, row, chunk;
 
   // `first` is the first of `count` rows or columns across k that the tile has.
@@ -53,30 +57,32 @@ struct OperandTile {
   __device__ void copy(uint32_t tile, int k, int count) const {
 #pragma unroll
     for (int i = 0; i < kPasses; i++) {
+      const int r = row + i * kRowsOfPass;
       const bool is_there = along_k ? i * kRowsOfPass < left && k + chunk * 8 < count
-                                    : 0 < left && k + row + i * kRowsOfPass < count;
-      copy_async(tile + chunk_at<kWidth>(row + i * kRowsOfPass, chunk),
+                                    : 0 < left && k + r < count;
+      copy_async(tile + (along_k ? chunk_at<depth>(r, chunk) : panel_chunk_at<depth>(r, chunk)),
           is_there ? from + k * step + i * pass : from, is_there);
     }
   }
 };
 
 // Fragments of 16 rows of a from `row` on, 16 along k from `k` on.
-template <bool along_k, int size>
+template <bool along_k>
 __device__ inline void load_left(uint32_t tile, int row, int k, uint32_t (&to)[4]) {
   const int lane = int(threadIdx.x) % kWarp;
   if (along_k) load_matrices(tile + chunk_at<kStep>(row + lane % 16, k / 8 + lane / 16), to);
   else
-    load_transposed(tile + chunk_at<size>(k + lane % 8 + lane / 16 * 8, row / 8 + lane / 8 % 2), to);
+    load_transposed(
+        tile + panel_chunk_at<kStep>(k + lane % 8 + lane / 16 * 8, row / 8 + lane / 8 % 2), to);
 }
 
 // Fragments of 16 columns of b: upper and lower half of k of the first eight columns, then of the others.
-template <bool along_k, int size>
+template <bool along_k>
 __device__ inline void load_right(uint32_t tile, int column, int k, uint32_t (&to)[4]) {
   const int lane = int(threadIdx.x) % kWarp;
   if (along_k)
     load_matrices(tile + chunk_at<kStep>(column + lane % 8 + lane / 16 * 8, k / 8 + lane / 8 % 2), to);
-  else load_transposed(tile + chunk_at<size>(k + lane % 16, column / 8 + lane / 16), to);
+  else load_transposed(tile + panel_chunk_at<kStep>(k + lane % 16, column / 8 + lane / 16), to);
 }
 
 }  // namespace cairn::cuda

@@ -118,4 +118,62 @@ __device__ inline float half_high(uint32_t pair) {
   return value;
 }
 
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// What only sm_90a has: products of warpgroups, four warps in a row, which read both operands from shared
+// memory.
+
+// Makes what this thread has written to shared memory, or waited for, visible to tensor cores; before the
+// barrier that they start behind.
+__device__ inline void fence_tensor_reads() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// Before the first product of a group: registers of sums are as the program has them.
+__device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+// Products since the last call become a group.
+__device__ inline void group_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int pending>
+__device__ inline void await_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+
+// A matrix in shared memory with rows of 128 bytes swizzled as chunk_at<64> does, at a multiple of 1024
+// bytes: `next_rows` bytes from eight rows to the next eight, `next_panel` from 64 columns to the next 64.
+__device__ inline uint64_t matrix_of(uint32_t at, int next_rows, int next_panel) {
+  return uint64_t(at >> 4 & 0x3fff) | uint64_t(next_panel >> 4) << 16 | uint64_t(next_rows >> 4) << 32 |
+         uint64_t(1) << 62;
+}
+
+// d (64, 128) += a (64, 16) · b (16, 128) of bf16; each warp has 16 rows of d, eight columns a fragment as
+// multiply_add has them. An operand is across where its rows in shared memory lie across k.
+template <bool a_across, bool b_across>
+__device__ inline void multiply_add_group(float (&d)[16][4], uint64_t a, uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, 1, 1, 1, %66, %67;"
+      :
+        "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[0][2]), "+f"(d[0][3]),
+        "+f"(d[1][0]), "+f"(d[1][1]), "+f"(d[1][2]), "+f"(d[1][3]),
+        "+f"(d[2][0]), "+f"(d[2][1]), "+f"(d[2][2]), "+f"(d[2][3]),
+        "+f"(d[3][0]), "+f"(d[3][1]), "+f"(d[3][2]), "+f"(d[3][3]),
+        "+f"(d[4][0]), "+f"(d[4][1]), "+f"(d[4][2]), "+f"(d[4][3]),
+        "+f"(d[5][0]), "+f"(d[5][1]), "+f"(d[5][2]), "+f"(d[5][3]),
+        "+f"(d[6][0]), "+f"(d[6][1]), "+f"(d[6][2]), "+f"(d[6][3]),
+        "+f"(d[7][0]), "+f"(d[7][1]), "+f"(d[7][2]), "+f"(d[7][3]),
+        "+f"(d[8][0]), "+f"(d[8][1]), "+f"(d[8][2]), "+f"(d[8][3]),
+        "+f"(d[9][0]), "+f"(d[9][1]), "+f"(d[9][2]), "+f"(d[9][3]),
+        "+f"(d[10][0]), "+f"(d[10][1]), "+f"(d[10][2]), "+f"(d[10][3]),
+        "+f"(d[11][0]), "+f"(d[11][1]), "+f"(d[11][2]), "+f"(d[11][3]),
+        "+f"(d[12][0]), "+f"(d[12][1]), "+f"(d[12][2]), "+f"(d[12][3]),
+        "+f"(d[13][0]), "+f"(d[13][1]), "+f"(d[13][2]), "+f"(d[13][3]),
+        "+f"(d[14][0]), "+f"(d[14][1]), "+f"(d[14][2]), "+f"(d[14][3]),
+        "+f"(d[15][0]), "+f"(d[15][1]), "+f"(d[15][2]), "+f"(d[15][3])
+      : "l"(a), "l"(b), "n"(int(a_across)), "n"(int(b_across)));
+}
+
+#endif
+
 }  // namespace cairn::cuda

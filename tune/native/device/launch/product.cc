@@ -11,7 +11,18 @@ namespace cairn::device {
 
 namespace {
 
-constexpr int kStep = 32, kStages = 3, kRun = 16;
+constexpr int kRun = 16;
+
+// A kernel's tile of the result, and how it walks along k.
+struct Tiles {
+  const char *module, *prefix;
+  int rows, columns, depth, buffers, threads;
+
+  int64_t shared() const { return int64_t(buffers) * (rows + columns) * depth * 2; }
+};
+constexpr Tiles kSmall{"matmul", "matmul", 64, 64, 32, 3, 128}, kLarge{"matmul", "matmul", 128, 128, 32, 3, 256},
+    kGroups{"matmul_wgmma", "wgmma", 128, 128, 64, 4, 256},
+    kWideGroups{"matmul_wgmma", "wgmma", 128, 256, 64, 4, 256};
 
 bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::bf16; }
 bool is_rounded(Arithmetic a) { return a == Arithmetic::fp8_hybrid || a == Arithmetic::nvfp4; }
@@ -41,17 +52,25 @@ bool is_scaled_weight(const Product& p) {
          (p.pair[0].b.stored.dtype == Dtype::nvfp4 || p.pair[0].b.stored.dtype == Dtype::fp8_tensor);
 }
 
-// Sizes and kernel, from shapes alone.
+int64_t row_tiles(const Product& p, int64_t size) {
+  return p.ends && p.form != Form::tn ? p.m / size + p.ends->count : blocks_of(p.m, size);
+}
+int64_t matrices_of(const Product& p) { return p.ends && p.form == Form::tn ? p.ends->count : 1; }
+int64_t blocks_in(const Product& p, const Tiles& tiles) {
+  return row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns) * matrices_of(p);
+}
+
+// Sizes and kernel, from shapes and the card's kind alone.
 struct Plan {
   bool in_f32;
   // Which operands are staged: a, b, a2, b2.
   bool staged[4] = {};
   const char* decoder = nullptr;
-  int tile = 128;
+  Tiles tiles = kSmall;
   int64_t splits = 1;
   int64_t k[2];
 
-  explicit Plan(const Product& p) : in_f32(p.arithmetic == Arithmetic::f32) {
+  Plan(const DeviceInfo& device, const Product& p) : in_f32(p.arithmetic == Arithmetic::f32) {
     for (int i = 0; i < 2; i++) k[i] = p.form == Form::tn ? p.pair[i].a.rows : p.pair[i].a.columns;
     if (!in_f32) decoder = p.form == Form::tn ? nullptr : decoder_of(p.pair[0].b);
     for (int i = 0; i < 4; i++) {
@@ -64,14 +83,14 @@ struct Plan {
                          : i == 0 ? !lies || is_rounded(p.arithmetic) : i == 1 && decoder ? false : !lies;
     }
     if (in_f32) return;
-    const auto tiles = [&](int64_t size) {
-      return (p.ends && p.form != Form::tn ? p.m / size + p.ends->count : blocks_of(p.m, size)) *
-             blocks_of(p.n, size) * (p.ends && p.form == Form::tn ? p.ends->count : 1);
-    };
-    if (tiles(128) < 128) tile = 64;
-    const int64_t blocks = tiles(tile), steps = blocks_of(k[0], kStep) + blocks_of(k[1], kStep);
-    if (!p.ends && !p.live_rows && blocks < 128)
-      splits = std::max<int64_t>(1, std::min({256 / blocks, steps / 16, int64_t(16)}));
+    constexpr int64_t kEnough = 120;
+    if (blocks_in(p, kLarge) >= kEnough) tiles = kLarge;
+    if (device.capability == 90 && !decoder && tiles.rows == kLarge.rows)
+      tiles = blocks_in(p, kWideGroups) >= kEnough ? kWideGroups : kGroups;
+    const int64_t blocks = blocks_in(p, tiles),
+                  steps = blocks_of(k[0], tiles.depth) + blocks_of(k[1], tiles.depth);
+    if (!p.ends && !p.live_rows && blocks < kEnough)
+      splits = std::max<int64_t>(1, std::min({256 / std::max<int64_t>(blocks, 1), steps / 16, int64_t(16)}));
   }
 
   int64_t element() const { return in_f32 ? 4 : 2; }
@@ -153,11 +172,6 @@ cuda::Matmul result_of(const Product& p, const Plan& plan, const Operands& o, fl
   return r;
 }
 
-int64_t row_tiles(const Product& p, int64_t size) {
-  return p.ends && p.form != Form::tn ? p.m / size + p.ends->count : blocks_of(p.m, size);
-}
-int64_t matrices_of(const Product& p) { return p.ends && p.form == Form::tn ? p.ends->count : 1; }
-
 void multiply_f32(DeviceCall& call, const Product& p, const Operands& o, const cuda::Matmul& result) {
   cuda::MatmulF32 params{result, {}, {}, p.form == Form::tn, 0};
   for (int i = 0; i < (has_second(p) ? 2 : 1); i++) {
@@ -185,7 +199,7 @@ Matrix matrix_of(const Tensor& t) {
 Workspace workspace_of(DeviceCall& call, std::initializer_list<const Product*> products) {
   int64_t staged = 0, partial = 0;
   for (const Product* p : products) {
-    const Plan plan(*p);
+    const Plan plan(call.device(), *p);
     staged = std::max(staged, staged_bytes(*p, plan));
     partial = std::max(partial, partial_count(*p, plan));
   }
@@ -198,7 +212,7 @@ void multiply(DeviceCall& call, const Product& p, const Workspace& workspace) {
     throw std::runtime_error("a side of a product is longer than 2^31");
   if (is_rounded(p.arithmetic) && !p.a_amax)
     throw std::runtime_error("this arithmetic needs a_amax");
-  const Plan plan(p);
+  const Plan plan(call.device(), p);
   const Operands o = stage(call, p, plan, workspace.staged);
   cuda::Matmul params = result_of(p, plan, o, workspace.partial);
   if (plan.in_f32) return multiply_f32(call, p, o, params);
@@ -209,13 +223,13 @@ void multiply(DeviceCall& call, const Product& p, const Workspace& workspace) {
     params.ldb[i] = o.stride[2 * i + 1];
   }
   const char* const forms[] = {"nt", "nn", "tn"};
-  std::string name = std::string("matmul_") + forms[int(p.form)];
-  if (plan.decoder) name += std::string("_") + plan.decoder;
-  name += plan.tile == 128 ? "_128" : "_64";
-  const int threads = plan.tile == 128 ? 256 : 128, shared = kStages * 2 * plan.tile * kStep * 2;
-  call.launch(plan.decoder ? "matmul_stored" : "matmul", name.c_str(),
-      {row_tiles(p, plan.tile) * blocks_of(p.n, plan.tile), plan.splits, matrices_of(p)}, threads, params,
-      shared);
+  const Tiles& tiles = plan.tiles;
+  std::string name = std::string(tiles.prefix) + "_" + forms[int(p.form)] + "_";
+  if (plan.decoder) name += std::string(plan.decoder) + "_";
+  name += std::to_string(tiles.columns);
+  call.launch(plan.decoder ? "matmul_stored" : tiles.module, name.c_str(),
+      {row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns), plan.splits, matrices_of(p)}, tiles.threads,
+      params, int(tiles.shared()));
   if (plan.splits > 1)
     call.launch("matmul", "matmul_finish", {std::min<int64_t>(blocks_of(p.m * p.n, 256), 1024)}, 256, params);
 }
