@@ -51,7 +51,97 @@ __device__ void rotate(const HeadNorm& p, const Place& place, float direction, N
   for (int i = p.rotated + place.lane; i < p.width; i += kWarp) body(i, number(i));
 }
 
+// The usual heads, which rotate whole: a lane keeps kEach numbers of either half in registers, so that all is
+// read once.
+template <int kEach>
+struct Halves {
+  float low[kEach], high[kEach];
+
+  __device__ void load(const void* data, Dtype dtype, int64_t at, int half) {
+    for (int j = 0; j < kEach; j++) {
+      low[j] = load_float(data, dtype, at + j);
+      high[j] = load_float(data, dtype, at + half + j);
+    }
+  }
+  __device__ void store(void* data, Dtype dtype, int64_t at, int half) const {
+    for (int j = 0; j < kEach; j++) {
+      store_float(data, dtype, at + j, low[j]);
+      store_float(data, dtype, at + half + j, high[j]);
+    }
+  }
+  __device__ void rotate(const float* cosines, int half, float direction) {
+    for (int j = 0; j < kEach; j++) {
+      const float a = low[j], b = high[j], c = cosines[j], s = direction * cosines[half + j];
+      low[j] = a * c - b * s;
+      high[j] = a * s + b * c;
+    }
+  }
+};
+
+template <int kEach>
+__device__ void forward_whole(const HeadNorm& p, const Place& place) {
+  const int half = kEach * kWarp, from = place.lane * kEach;
+  Halves<kEach> x, w;
+  x.load(p.x, p.dtype, place.at + from, half);
+  float r = 1;
+  if (p.weight) {
+    w.load(p.weight, p.weight_dtype, from, half);
+    float sum = 0;
+    for (int j = 0; j < kEach; j++) sum = fmaf(x.low[j], x.low[j], fmaf(x.high[j], x.high[j], sum));
+    r = 1.0f / sqrtf(warp_sum(sum) / float(p.width) + p.eps);
+    for (int j = 0; j < kEach; j++) {
+      x.low[j] = x.low[j] * r * (p.offset == 0 ? w.low[j] : p.offset + w.low[j]);
+      x.high[j] = x.high[j] * r * (p.offset == 0 ? w.high[j] : p.offset + w.high[j]);
+    }
+  }
+  if (place.lane == 0) p.rstd[place.head] = r;
+  x.rotate(place.cosines + from, half, 1);
+  x.store(p.out, p.dtype, place.at + from, half);
+}
+
+template <int kEach>
+__device__ void backward_whole(const HeadNorm& p, const Place& place) {
+  const int half = kEach * kWarp, from = place.lane * kEach;
+  Halves<kEach> back, x, w;
+  back.load(p.dy, p.dy_dtype, place.at + from, half);
+  back.rotate(place.cosines + from, half, -1);
+  if (p.weight) {
+    x.load(p.x, p.dtype, place.at + from, half);
+    w.load(p.weight, p.weight_dtype, from, half);
+    const float r = p.rstd[place.head];
+    float sum = 0;
+    for (int j = 0; j < kEach; j++) {
+      back.low[j] *= p.offset == 0 ? w.low[j] : p.offset + w.low[j];
+      back.high[j] *= p.offset == 0 ? w.high[j] : p.offset + w.high[j];
+      sum = fmaf(back.low[j], x.low[j], fmaf(back.high[j], x.high[j], sum));
+    }
+    const float pull = warp_sum(sum) * r * r / float(p.width);
+    for (int j = 0; j < kEach; j++) {
+      back.low[j] = r * (back.low[j] - x.low[j] * pull);
+      back.high[j] = r * (back.high[j] - x.high[j] * pull);
+    }
+  }
+  back.store(p.out, p.dtype, place.at + from, half);
+}
+
 }  // namespace
+
+extern "C" __global__ void qk_norm_rope_64(const __grid_constant__ HeadNorm p) {
+  Place place;
+  if (find_head(p, place)) forward_whole<1>(p, place);
+}
+extern "C" __global__ void qk_norm_rope_128(const __grid_constant__ HeadNorm p) {
+  Place place;
+  if (find_head(p, place)) forward_whole<2>(p, place);
+}
+extern "C" __global__ void qk_norm_rope_grad_64(const __grid_constant__ HeadNorm p) {
+  Place place;
+  if (find_head(p, place)) backward_whole<1>(p, place);
+}
+extern "C" __global__ void qk_norm_rope_grad_128(const __grid_constant__ HeadNorm p) {
+  Place place;
+  if (find_head(p, place)) backward_whole<2>(p, place);
+}
 
 extern "C" __global__ void qk_norm_rope(const __grid_constant__ HeadNorm p) {
   Place place;

@@ -71,6 +71,9 @@ function* ropes(dtype: Dtype): Generator<Case> {
     [2, 10, 10, false],
     [2, 22, 12, true],
     [2, 10, 4, false],
+    [2, 64, 64, true],
+    [3, 128, 128, true],
+    [1, 128, 128, false],
   ] as const) {
     const rows = 33
     const part = rotated < width ? `, ${rotated} rotated` : ''

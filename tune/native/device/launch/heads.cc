@@ -33,6 +33,13 @@ cuda::HeadNorm make(
 
 Grid grid_of(const cuda::HeadNorm& params) { return {blocks_of(params.rows * params.heads, kHeadsPerBlock)}; }
 
+// Heads of the usual widths that rotate whole have kernels of their own.
+const char* kernel_for(
+    const cuda::HeadNorm& params, const char* any, const char* of_64, const char* of_128) {
+  if (params.rotated != params.width) return any;
+  return params.width == 64 ? of_64 : params.width == 128 ? of_128 : any;
+}
+
 }  // namespace
 
 void qk_norm_rope(DeviceCall& call) {
@@ -46,7 +53,8 @@ void qk_norm_rope(DeviceCall& call) {
   params.rstd = data_of<float>(call.out[qk_norm_rope_out::rstd]);
   params.eps = attrs.eps;
   params.offset = attrs.weight_offset;
-  call.launch("heads", "qk_norm_rope", grid_of(params), kThreads, params);
+  call.launch("heads", kernel_for(params, "qk_norm_rope", "qk_norm_rope_64", "qk_norm_rope_128"),
+      grid_of(params), kThreads, params);
 }
 
 void qk_norm_rope_grad(DeviceCall& call) {
@@ -61,7 +69,9 @@ void qk_norm_rope_grad(DeviceCall& call) {
   params.out = call.out[qk_norm_rope_grad_out::dx]->data;
   params.rstd = data_of<float>(call.in[qk_norm_rope_grad_in::rstd]);
   params.offset = attrs.weight_offset;
-  call.launch("heads", "qk_norm_rope_grad", grid_of(params), kThreads, params);
+  call.launch("heads",
+      kernel_for(params, "qk_norm_rope_grad", "qk_norm_rope_grad_64", "qk_norm_rope_grad_128"),
+      grid_of(params), kThreads, params);
 }
 
 void qk_norm_rope_weight_grad(DeviceCall& call) {
