@@ -1,152 +1,16 @@
 // Products and attention on a card, without Node: each op by its launcher, timed by events, and its result
 // beside that of f32 arithmetic on the same numbers. `card.sh` builds and runs it.
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
-#include <vector>
 
-#include "../device/card.h"
+#include "card_bench.h"
 #include "launchers.h"
 
 using namespace cairn;
 using namespace cairn::device;
 
 namespace {
-
-class Direct : public Launches {
- public:
-  explicit Direct(Card& card) : card_(card), fault_(reinterpret_cast<int32_t*>(card.allocate(4))) {}
-  char* scratch(int slot, size_t bytes) override {
-    if (bytes > size_[slot]) {
-      card_.wait("growing a scratch");
-      if (scratch_[slot]) card_.free(scratch_[slot]);
-      scratch_[slot] = card_.allocate(bytes);
-      size_[slot] = bytes;
-    }
-    return scratch_[slot];
-  }
-  void kernel(const char* module, const char* name, Grid grid, int threads, const void* params, size_t,
-      int shared) override {
-    const CUfunction function = card_.function(module, name, shared);
-    void* given[] = {const_cast<void*>(params)};
-    check_driver(card_.driver,
-        card_.driver.launch(function, unsigned(grid.x), unsigned(grid.y), unsigned(grid.z), unsigned(threads),
-            1, 1, unsigned(shared), card_.stream(), given, nullptr),
-        name);
-  }
-  void fill(void* at, int byte, size_t bytes) override {
-    check_driver(card_.driver,
-        card_.driver.fill(CUdeviceptr(at), static_cast<unsigned char>(byte), bytes, card_.stream()), "fill");
-  }
-  void copy(void* to, const void* from, size_t bytes) override {
-    check_driver(card_.driver,
-        card_.driver.copy_across(CUdeviceptr(to), CUdeviceptr(from), bytes, card_.stream()), "copy");
-  }
-  int fault(const char*) override { return ++faults_; }
-  int32_t* fault_word() override { return fault_; }
-
- private:
-  Card& card_;
-  int32_t* fault_;
-  int faults_ = 0;
-  char* scratch_[kScratchSlots]{};
-  size_t size_[kScratchSlots]{};
-};
-
-struct Bench {
-  Card& card;
-  Direct launches;
-  std::vector<char*> memory;
-  uint32_t state = 1;
-
-  explicit Bench(Card& card) : card(card), launches(card) {}
-
-  Tensor empty(Dtype dtype, int64_t rows, int64_t columns) {
-    Tensor t{dtype, 2, {rows, columns}, rows * columns, nullptr};
-    const Layout layout = layout_of(dtype, t.count, rows, columns);
-    t.data = card.allocate(size_t(layout.bytes));
-    memory.push_back(t.data);
-    return t;
-  }
-  // Numbers in [-1, 1); of stored weights, codes and scales that are ordinary numbers.
-  Tensor noise(Dtype dtype, int64_t rows, int64_t columns) {
-    const Tensor t = empty(dtype, rows, columns);
-    const size_t bytes = size_t(layout_of(dtype, t.count, rows, columns).bytes);
-    std::vector<uint16_t> halves(bytes / 2 + 2);
-    for (size_t i = 0; i < halves.size(); i++) {
-      state = state * 1664525 + 1013904223;
-      const float value = float(state >> 8) / 8388608.0f - 1;
-      uint32_t bits;
-      std::memcpy(&bits, &value, 4);
-      if (dtype == Dtype::f32 && i % 2 == 0) halves[i] = 0;
-      else halves[i] = dtype == Dtype::f32 || dtype == Dtype::bf16 ? uint16_t(bits >> 16)
-                                                                            : uint16_t(0x3030 + ((state >> 9) & 0x0f0f));
-    }
-    card.copy_up(t.data, halves.data(), bytes);
-    return t;
-  }
-  Tensor ints(std::vector<int32_t> values) {
-    Tensor t{Dtype::i32, 1, {int64_t(values.size())}, int64_t(values.size()), nullptr};
-    t.data = card.allocate(values.size() * 4);
-    memory.push_back(t.data);
-    card.copy_up(t.data, values.data(), values.size() * 4);
-    return t;
-  }
-  std::vector<float> numbers(const Tensor& t) {
-    std::vector<char> bytes(size_t(t.count) * (t.dtype == Dtype::bf16 ? 2 : 4));
-    card.copy_down(bytes.data(), t.data, bytes.size());
-    std::vector<float> values(static_cast<size_t>(t.count));
-    for (size_t i = 0; i < values.size(); i++) {
-      if (t.dtype == Dtype::f32) {
-        std::memcpy(&values[i], &bytes[i * 4], 4);
-        continue;
-      }
-      uint16_t half;
-      std::memcpy(&half, &bytes[i * 2], 2);
-      const uint32_t bits = uint32_t(half) << 16;
-      std::memcpy(&values[i], &bits, 4);
-    }
-    return values;
-  }
-  void run(Launcher launcher, std::vector<const Tensor*> in, std::vector<const Tensor*> out,
-      std::vector<double> attrs) {
-    DeviceCall call(card.info, launches);
-    for (size_t i = 0; i < in.size(); i++) call.in[i] = in[i];
-    for (size_t i = 0; i < out.size(); i++) call.out[i] = out[i];
-    call.attrs = attrs.data();
-    launcher(call);
-  }
-  // Least milliseconds of a call among `repeats`.
-  template <class Call>
-  double time(Call call, int repeats = 10) {
-    call();
-    call();
-    CUevent start = nullptr, end = nullptr;
-    check_driver(card.driver, card.driver.event_create(&start, 0), "event");
-    check_driver(card.driver, card.driver.event_create(&end, 0), "event");
-    float least = 1e30f;
-    for (int i = 0; i < repeats; i++) {
-      check_driver(card.driver, card.driver.event_record(start, card.stream()), "event");
-      call();
-      check_driver(card.driver, card.driver.event_record(end, card.stream()), "event");
-      float milliseconds = 0;
-      check_driver(card.driver, card.driver.event_wait(end), "wait");
-      check_driver(card.driver, card.driver.event_elapsed(&milliseconds, start, end), "time");
-      least = std::min(least, milliseconds);
-    }
-    card.driver.event_destroy(start);
-    card.driver.event_destroy(end);
-    return least;
-  }
-  void release() {
-    card.wait("a row");
-    for (char* at : memory) card.free(at);
-    memory.clear();
-  }
-};
 
 double difference(const std::vector<float>& a, const std::vector<float>& b) {
   double most = 1e-30, apart = 0;
@@ -169,7 +33,8 @@ void product(Bench& b, int form, const Tensor& a, const Tensor& w, const Tensor&
   else b.run(matmul_tn, {&a, &w}, {&y}, {1, arithmetic, dtype});
 }
 
-void row(Bench& b, int form, int64_t m, int64_t n, int64_t k, Dtype stored, Arithmetic arithmetic, bool checks) {
+void row(Bench& b, int form, int64_t m, int64_t n, int64_t k, Dtype stored, Arithmetic arithmetic,
+    bool checks) {
   const Tensor a = form == 2 ? b.noise(Dtype::bf16, k, m) : b.noise(Dtype::bf16, m, k),
                w = form == 0 ? b.noise(stored, n, k) : b.noise(stored, k, n), y = b.empty(Dtype::bf16, m, n),
                amax = b.noise(Dtype::f32, 1, 1);
@@ -177,8 +42,9 @@ void row(Bench& b, int form, int64_t m, int64_t n, int64_t k, Dtype stored, Arit
   b.card.copy_up(amax.data, &one, 4);
   const double ms = b.time([&] { product(b, form, a, w, y, double(int(arithmetic)), &amax); });
   const char* const forms[] = {"nt", "nn", "tn"};
-  std::printf("%s %6ld x %6ld x %6ld %-10s arithmetic %d: %8.3f ms %7.1f TFLOP/s", forms[form], long(m), long(n),
-      long(k), kDtypeNames[int(stored)], int(arithmetic), ms, 2e-9 * double(m) * double(n) * double(k) / ms);
+  std::printf("%s %6ld x %6ld x %6ld %-10s arithmetic %d: %8.3f ms %7.1f TFLOP/s", forms[form], long(m),
+      long(n), long(k), kDtypeNames[int(stored)], int(arithmetic), ms,
+      2e-9 * double(m) * double(n) * double(k) / ms);
   if (checks) {
     const Tensor exact = b.empty(Dtype::f32, m, n);
     product(b, form, a, w, exact, 0, nullptr);
@@ -195,12 +61,13 @@ void attention_row(Bench& b, int64_t tokens, int heads, int kv, int width, bool 
   const Tensor q = of(Dtype::bf16, heads), k = of(Dtype::bf16, kv), v = of(Dtype::bf16, kv),
                dy = of(Dtype::bf16, heads), ends = b.ints({0, int32_t(tokens)});
   const Tensor y = b.empty(Dtype::bf16, tokens, heads * width), lse = b.empty(Dtype::f32, heads, tokens),
-               dq = b.empty(Dtype::bf16, tokens, heads * width), dk = b.empty(Dtype::bf16, tokens, kv * width),
-               dv = b.empty(Dtype::bf16, tokens, kv * width);
+               dq = b.empty(Dtype::bf16, tokens, heads * width),
+               dk = b.empty(Dtype::bf16, tokens, kv * width), dv = b.empty(Dtype::bf16, tokens, kv * width);
   const std::vector<double> attrs{double(heads), double(kv), 1 / std::sqrt(double(width)), 0};
   const double there = b.time([&] { b.run(attention, {&q, &k, &v, &ends}, {&y, &lse}, attrs); }),
-               back = b.time(
-                   [&] { b.run(attention_grad, {&dy, &q, &k, &v, &y, &lse, &ends}, {&dq, &dk, &dv}, attrs); });
+               back = b.time([&] {
+                 b.run(attention_grad, {&dy, &q, &k, &v, &y, &lse, &ends}, {&dq, &dk, &dv}, attrs);
+               });
   // Half of the square; four products of a pair forward and ten backward.
   const double half = double(tokens) * double(tokens) / 2 * heads * width * 1e-9;
   std::printf("attention %ld, %d/%d x %d: %.3f ms %.1f TFLOP/s, gradient %.3f ms %.1f TFLOP/s", long(tokens),
@@ -214,8 +81,8 @@ void attention_row(Bench& b, int64_t tokens, int heads, int kv, int width, bool 
     }
     const Tensor *fq = &wide[0], *fk = &wide[1], *fv = &wide[2], *fdy = &wide[3];
     const Tensor fy = b.empty(Dtype::f32, tokens, heads * width), flse = b.empty(Dtype::f32, heads, tokens),
-                 fdq = b.empty(Dtype::f32, tokens, heads * width), fdk = b.empty(Dtype::f32, tokens, kv * width),
-                 fdv = b.empty(Dtype::f32, tokens, kv * width);
+                 fdq = b.empty(Dtype::f32, tokens, heads * width),
+                 fdk = b.empty(Dtype::f32, tokens, kv * width), fdv = b.empty(Dtype::f32, tokens, kv * width);
     b.run(attention, {fq, fk, fv, &ends}, {&fy, &flse}, attrs);
     b.run(attention_grad, {fdy, fq, fk, fv, &fy, &flse, &ends}, {&fdq, &fdk, &fdv}, attrs);
     b.card.wait("a check");
@@ -245,7 +112,8 @@ int main(int count, char** arguments) {
       for (int form = 0; form < 2; form++) row(b, form, 2048, 1024, 1024, stored, Arithmetic::bf16, true);
     attention_row(b, 1000, 4, 2, 64, true);
     attention_row(b, 1000, 4, 2, 128, true);
-    for (int form = 0; form < 3; form++) row(b, form, 4096, 4096, 4096, Dtype::bf16, Arithmetic::bf16, false);
+    for (int form = 0; form < 3; form++)
+      row(b, form, 4096, 4096, 4096, Dtype::bf16, Arithmetic::bf16, false);
     // Linears of Qwen3-0.6B and 8B at 4096 tokens.
     for (int form = 0; form < 2; form++) {
       row(b, form, 4096, 2048, 1024, Dtype::bf16, Arithmetic::bf16, false);

@@ -16,7 +16,8 @@ __device__ inline void grad_queries(const Attention& p) {
   const int head = int(blockIdx.x), kv = head / (p.heads / p.kv_heads);
   RaggedTile tile;
   if (!find_tile(p.cu_seqlens + 1, p.documents, kHeadRows, int(gridDim.y - 1 - blockIdx.y), tile)) return;
-  const int lane = int(threadIdx.x) % kWarp, row = int(threadIdx.x) / kWarp * 16, first = first_key(tile, p.window),
+  const int lane = int(threadIdx.x) % kWarp, row = int(threadIdx.x) / kWarp * 16,
+            first = first_key(tile, p.window),
             last_row = tile.row + kHeadRows < tile.end ? tile.row + kHeadRows : tile.end;
   const auto ask = [&](int key, int stage) {
     const uint32_t keys = stages + stage * 2 * kTileBytes;

@@ -1,5 +1,5 @@
-// Attention and its gradient in f32, for any dtype and heads of up to 256 numbers, and what both ways share. A
-// warp takes one row of one head: each lane makes one of 32 weights at a time, then all gather what these
+// Attention and its gradient in f32, for any dtype and heads of up to 256 numbers, and what both ways share.
+// A warp takes one row of one head: each lane makes one of 32 weights at a time, then all gather what these
 // weigh, each lane its numbers of the head.
 #include "attention.h"
 #include "floats.h"
@@ -90,7 +90,9 @@ extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_plain(
   float sums[kParts] = {};
   for (int key = first_seen(p, r); key <= r.row; key += kWarp) {
     const int count = r.row + 1 - key < kWarp ? r.row + 1 - key : kWarp;
-    const float z = lane < count ? p.scale * dot_head(p, r.first, p.k, p.k_stride, key + lane, r.kv) : -INFINITY,
+    const float z = lane < count
+                        ? p.scale * dot_head(p, r.first, p.k, p.k_stride, key + lane, r.kv)
+                        : -INFINITY,
                 top = fmaxf(most, warp_max(z)), shrink = expf(most - top), weight = expf(z - top);
     total = total * shrink + warp_sum(weight);
     most = top;

@@ -24,13 +24,15 @@ struct Fp8Run {
     const uint32_t two = words[i / 2] >> (i % 2 * 16) & 0xffff, spread = (two & 0xff) | (two & 0xff00) << 8;
     const float2 v = floats_of_halves((spread & 0x007f007f) << 7 | (spread & 0x00800080) << 8);
     const float nan = float_of(0x7fc00000);
-    return {(spread & 0x7f) == 0x7f ? nan : v.x * 256.0f, (spread & 0x7f0000) == 0x7f0000 ? nan : v.y * 256.0f};
+    return {(spread & 0x7f) == 0x7f ? nan : v.x * 256.0f,
+        (spread & 0x7f0000) == 0x7f0000 ? nan : v.y * 256.0f};
   }
 };
 
 // Pairs of E2M1 codes: fields shifted into f16, which makes numbers 2^-14 of what they are.
 __device__ inline float2 e2m1_pair(uint2 codes, int i) {
-  const uint32_t byte = (i < 4 ? codes.x : codes.y) >> (i % 4 * 8) & 0xff, spread = (byte & 15) | (byte >> 4) << 16;
+  const uint32_t byte = (i < 4 ? codes.x : codes.y) >> (i % 4 * 8) & 0xff,
+                 spread = (byte & 15) | (byte >> 4) << 16;
   const float2 v = floats_of_halves((spread & 0x00070007) << 9 | (spread & 0x00080008) << 12);
   return {v.x * 16384.0f, v.y * 16384.0f};
 }

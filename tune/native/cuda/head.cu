@@ -1,5 +1,5 @@
-// What head and loss and the log-probabilities of tokens do to logits, a block a row: logits are read once for
-// their largest and their sum, and once more where they turn into their gradient in place.
+// What head and loss and the log-probabilities of tokens do to logits, a block a row: logits are read once
+// for their largest and their sum, and once more where they turn into their gradient in place.
 #include "head.h"
 
 #include "floats.h"

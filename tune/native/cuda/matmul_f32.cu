@@ -2,7 +2,7 @@
 // chain of multiply-adds along k. Not for speed; what runs in f32 is small or is a test.
 #include "floats.h"
 #include "matmul_f32.h"
-#include "product.h"
+#include "work.h"
 
 using namespace cairn;
 using namespace cairn::cuda;
@@ -18,7 +18,8 @@ __device__ inline void load_tile(
     const bool along_k = o.k_stride == 1;
     const int row = along_k ? i / kDepth : i % kTile, at = along_k ? i % kDepth : i / kTile;
     to[at][row] = first + row < count && k0 + at < k
-                      ? load_float(o.data, o.dtype, skip + (first + row) * o.row_stride + (k0 + at) * o.k_stride)
+                      ? load_float(o.data, o.dtype,
+                            skip + (first + row) * o.row_stride + (k0 + at) * o.k_stride)
                       : 0.0f;
   }
 }

@@ -1,7 +1,7 @@
 // Products on sm_90's tensor cores, which take their operands from shared memory by themselves: tiles of
 // 128×256, or 128×128 where those are too few. Otherwise as product.h has it, in steps of 64. Copies run two
 // steps ahead of the products, and products of one step go on while the next are prepared.
-#include "product.h"
+#include "work.h"
 
 using namespace cairn::cuda;
 

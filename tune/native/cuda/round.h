@@ -84,8 +84,8 @@ __device__ inline void round_run(
     const float size = float_of(bits_of(values[i]) & 0x7fffffff);
     most = most > size ? most : size;
   }
-  const float wanted = most / 6.0f * encode, scale = round_e4m3(wanted > 0.001953125f ? wanted : 0.001953125f),
-              factor = encode / scale;
+  const float least = 0.001953125f, wanted = most / 6.0f * encode,
+              scale = round_e4m3(wanted > least ? wanted : least), factor = encode / scale;
   if (grid == Grid::nvfp4) {
 #pragma unroll
     for (int i = 0; i < 16; i++) values[i] = round_e2m1(values[i] * factor) * scale;

@@ -26,8 +26,8 @@ __device__ inline uint32_t panel_chunk_at(int row, int chunk) {
   return uint32_t(chunk / 8 * rows * 128) + chunk_at<64>(row, chunk % 8);
 }
 
-// A tile of `size` rows or columns of an operand and `depth` along k. Its rows in shared memory are those that
-// lie in a row of memory: along k, or across.
+// A tile of `size` rows or columns of an operand and `depth` along k. Its rows in shared memory are those
+// that lie in a row of memory: along k, or across.
 template <bool along_k, int size, int threads, int depth = kStep>
 struct OperandTile {
   static constexpr int kBytes = size * depth * 2, kChunksOfRow = (along_k ? depth : size) / 8,

@@ -81,9 +81,9 @@ __device__ inline void load_transposed(uint32_t at, uint32_t (&to)[4]) {
                : "memory");
 }
 
-// sums (16, 8) += a (16, 16) · b (16, 8) of bf16. With g = lane / 4 and t = lane mod 4: a has (g, 2t), (g + 8,
-// 2t), (g, 2t + 8), (g + 8, 2t + 8) and their right neighbours, b has (2t, g), (2t + 8, g) and the ones
-// below, sums has (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+// sums (16, 8) += a (16, 16) · b (16, 8) of bf16. With g = lane / 4 and t = lane mod 4: a has (g, 2t),
+// (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and their right neighbours, b has (2t, g), (2t + 8, g) and the
+// ones below, sums has (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
 __device__ inline void multiply_add(
     float (&sums)[4], const uint32_t (&a)[4], uint32_t b_upper, uint32_t b_lower) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "

@@ -54,7 +54,8 @@ void expert_order(DeviceCall& call) {
   const Tensor& ids = *call.in[expert_order_in::ids];
   const int32_t experts = ExpertOrderAttrs::read(call.attrs).experts;
   const cuda::ExpertOrder p{data_of<int32_t>(ids), call.scratch<int32_t>(0, experts),
-      data_of<int32_t>(call.out[expert_order_out::ends]), data_of<int32_t>(call.out[expert_order_out::tokens]),
+      data_of<int32_t>(call.out[expert_order_out::ends]),
+      data_of<int32_t>(call.out[expert_order_out::tokens]),
       data_of<int32_t>(call.out[expert_order_out::places]), call.fault_word(), call.fault(kNoExpert),
       int32_t(ids.count), experts, int32_t(ids.dims[1])};
   call.launch("experts", "count_choices", {experts}, kThreads, p);
@@ -64,8 +65,9 @@ void expert_order(DeviceCall& call) {
 void expert_rows(DeviceCall& call) {
   const Tensor &x = *call.in[expert_rows_in::x], &tokens = *call.in[expert_rows_in::tokens];
   call.launch("rows", "gather_rows", {tokens.count}, kThreads,
-      cuda::GatherRows{x.data, data_of<int32_t>(tokens), call.out[expert_rows_out::y]->data, call.fault_word(),
-          tokens.count, x.dims[1], x.dims[0], call.fault("a row lies outside x"), x.dtype});
+      cuda::GatherRows{x.data, data_of<int32_t>(tokens), call.out[expert_rows_out::y]->data,
+          call.fault_word(), tokens.count, x.dims[1], x.dims[0], call.fault("a row lies outside x"),
+          x.dtype});
 }
 
 void expert_adapters(DeviceCall& call) {

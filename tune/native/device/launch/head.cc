@@ -38,17 +38,21 @@ struct Head {
 
   // logits = x·weightᵀ; rows · weight; what turns logits' gradients into that of the weight.
   Product logits(const void* rows_of_x, int64_t rows, void* to) const {
-    return {Form::nt, rows, vocab(), {{floats_at(rows_of_x, x.dtype, rows, columns()), matrix_of(weight)}, {}},
-        arithmetic, 1, nullptr, nullptr, to, logits_dtype()};
+    return {Form::nt, rows, vocab(),
+        {{floats_at(rows_of_x, x.dtype, rows, columns()), matrix_of(weight)}, {}}, arithmetic, 1, nullptr,
+        nullptr, to, logits_dtype()};
   }
   Product back(const void* grads, int64_t rows, void* to) const {
-    return {Form::nn, rows, columns(), {{floats_at(grads, logits_dtype(), rows, vocab()), matrix_of(weight)}, {}},
-        arithmetic, 1, nullptr, nullptr, to, x.dtype};
+    return {Form::nn, rows, columns(),
+        {{floats_at(grads, logits_dtype(), rows, vocab()), matrix_of(weight)}, {}}, arithmetic, 1, nullptr,
+        nullptr, to, x.dtype};
   }
   Product weight_grad(const void* grads, const void* rows_of_x, int64_t rows, const Tensor* so_far,
       const Tensor& to) const {
     return {Form::tn, vocab(), columns(),
-        {{floats_at(grads, logits_dtype(), rows, vocab()), floats_at(rows_of_x, x.dtype, rows, columns())}, {}},
+        {{floats_at(grads, logits_dtype(), rows, vocab()),
+             floats_at(rows_of_x, x.dtype, rows, columns())},
+            {}},
         arithmetic, 1, nullptr, so_far, to.data, to.dtype};
   }
 };

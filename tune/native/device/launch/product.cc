@@ -20,7 +20,8 @@ struct Tiles {
 
   int64_t shared() const { return int64_t(buffers) * (rows + columns) * depth * 2; }
 };
-constexpr Tiles kSmall{"matmul", "matmul", 64, 64, 32, 3, 128}, kLarge{"matmul", "matmul", 128, 128, 32, 3, 256},
+constexpr Tiles kSmall{"matmul", "matmul", 64, 64, 32, 3, 128},
+    kLarge{"matmul", "matmul", 128, 128, 32, 3, 256},
     kGroups{"matmul_wgmma", "wgmma", 128, 128, 64, 4, 256},
     kWideGroups{"matmul_wgmma", "wgmma", 128, 256, 64, 4, 256};
 
@@ -180,7 +181,8 @@ void multiply_f32(DeviceCall& call, const Product& p, const Operands& o, const c
     params.a[i] = {o.data[2 * i], a_along ? a : 1, a_along ? 1 : a, o.dtype[2 * i], 0};
     params.b[i] = {o.data[2 * i + 1], b_along ? b : 1, b_along ? 1 : b, o.dtype[2 * i + 1], 0};
   }
-  call.launch("matmul_f32", "matmul_f32", {row_tiles(p, 64), blocks_of(p.n, 64), matrices_of(p)}, 256, params);
+  const Grid grid{row_tiles(p, 64), blocks_of(p.n, 64), matrices_of(p)};
+  call.launch("matmul_f32", "matmul_f32", grid, 256, params);
 }
 
 }  // namespace
