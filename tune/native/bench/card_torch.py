@@ -1,5 +1,7 @@
 """The products and attention of card.cc by PyTorch, for comparison."""
 
+from functools import partial
+
 import torch
 
 
@@ -22,10 +24,17 @@ def noise(*shape: int) -> torch.Tensor:
 
 
 def products() -> None:
-    for m, n, k in [(4096, 4096, 4096), (4096, 2048, 1024), (4096, 3072, 1024), (4096, 1024, 3072),
-                    (4096, 12288, 4096), (4096, 4096, 12288), (4096, 16, 4096)]:
+    for m, n, k in [
+        (4096, 4096, 4096),
+        (4096, 2048, 1024),
+        (4096, 3072, 1024),
+        (4096, 1024, 3072),
+        (4096, 12288, 4096),
+        (4096, 4096, 12288),
+        (4096, 16, 4096),
+    ]:
         a, b = noise(m, k), noise(n, k)
-        ms = least_ms(lambda: a @ b.T)
+        ms = least_ms(partial(torch.matmul, a, b.T))
         print(f"torch nt {m} x {n} x {k}: {ms:.3f} ms {2e-9 * m * n * k / ms:.1f} TFLOP/s", flush=True)
 
 
@@ -39,8 +48,11 @@ def attention(tokens: int, heads: int, kv: int, width: int) -> None:
     dy = torch.rand_like(y)
     back = least_ms(lambda: torch.autograd.grad(y, (q, k, v), dy, retain_graph=True))
     half = tokens * tokens / 2 * heads * width * 1e-9
-    print(f"torch attention {tokens}, {heads}/{kv} x {width}: {there:.3f} ms {4 * half / there:.1f} TFLOP/s, "
-          f"gradient {back:.3f} ms {10 * half / back:.1f} TFLOP/s", flush=True)
+    print(
+        f"torch attention {tokens}, {heads}/{kv} x {width}: {there:.3f} ms {4 * half / there:.1f} TFLOP/s, "
+        f"gradient {back:.3f} ms {10 * half / back:.1f} TFLOP/s",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":
