@@ -1,101 +1,14 @@
-// Chooses the kernel of a product and what it reads. Everything follows from shapes, dtypes and attributes.
-#include "product.h"
-
-#include <algorithm>
+// The launches of a product, as its plan has them.
 #include <stdexcept>
 
 #include "../../cuda/matmul_f32.h"
 #include "../../cuda/stage.h"
+#include "../../cuda/unpack.h"
+#include "product_plan.h"
 
 namespace cairn::device {
 
 namespace {
-
-constexpr int kRun = 16;
-
-// A kernel's tile of the result, and how it walks along k.
-struct Tiles {
-  const char *module, *prefix;
-  int rows, columns, depth, buffers, threads;
-
-  int64_t shared() const { return int64_t(buffers) * (rows + columns) * depth * 2; }
-};
-constexpr Tiles kSmall{"matmul", "matmul", 64, 64, 32, 3, 128},
-    kLarge{"matmul", "matmul", 128, 128, 32, 3, 256},
-    kGroups{"matmul_wgmma", "wgmma", 128, 128, 64, 4, 256},
-    kWideGroups{"matmul_wgmma", "wgmma", 128, 256, 64, 4, 256};
-
-bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::bf16; }
-bool is_rounded(Arithmetic a) { return a == Arithmetic::fp8_hybrid || a == Arithmetic::nvfp4; }
-
-// Name of the kernel that decodes a weight on the way to shared memory, or null.
-const char* decoder_of(const Matrix& b) {
-  if (b.columns % kRun != 0) return nullptr;
-  switch (b.stored.dtype) {
-    case Dtype::fp8_tiles: return "fp8_tiles";
-    case Dtype::fp8_tensor: return "fp8_tensor";
-    case Dtype::nvfp4: return "nvfp4";
-    case Dtype::mxfp4: return "mxfp4";
-    case Dtype::nf4: return "nf4";
-    default: return nullptr;
-  }
-}
-
-cuda::Grid grid_of(const Product& p) {
-  if (p.arithmetic == Arithmetic::fp8_hybrid) return p.is_gradient ? cuda::Grid::e5m2 : cuda::Grid::e4m3;
-  if (p.arithmetic != Arithmetic::nvfp4) return cuda::Grid::none;
-  return p.is_gradient && p.random ? cuda::Grid::nvfp4_stochastic : cuda::Grid::nvfp4;
-}
-
-bool has_second(const Product& p) { return p.pair[1].a.columns > 0; }
-bool is_scaled_weight(const Product& p) {
-  return is_rounded(p.arithmetic) &&
-         (p.pair[0].b.stored.dtype == Dtype::nvfp4 || p.pair[0].b.stored.dtype == Dtype::fp8_tensor);
-}
-
-int64_t row_tiles(const Product& p, int64_t size) {
-  return p.ends && p.form != Form::tn ? p.m / size + p.ends->count : blocks_of(p.m, size);
-}
-int64_t matrices_of(const Product& p) { return p.ends && p.form == Form::tn ? p.ends->count : 1; }
-int64_t blocks_in(const Product& p, const Tiles& tiles) {
-  return row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns) * matrices_of(p);
-}
-
-// Sizes and kernel, from shapes and the card's kind alone.
-struct Plan {
-  bool in_f32;
-  // Which operands are staged: a, b, a2, b2.
-  bool staged[4] = {};
-  const char* decoder = nullptr;
-  Tiles tiles = kSmall;
-  int64_t splits = 1;
-  int64_t k[2];
-
-  Plan(const DeviceInfo& device, const Product& p) : in_f32(p.arithmetic == Arithmetic::f32) {
-    for (int i = 0; i < 2; i++) k[i] = p.form == Form::tn ? p.pair[i].a.rows : p.pair[i].a.columns;
-    if (!in_f32) decoder = p.form == Form::tn ? nullptr : decoder_of(p.pair[0].b);
-    for (int i = 0; i < 4; i++) {
-      if (i >= 2 && !has_second(p)) continue;
-      const Matrix& m = i % 2 == 0 ? p.pair[i / 2].a : p.pair[i / 2].b;
-      // Sizes are asked for before there is data; tensors begin at multiples of 16 bytes, rows do if they are
-      // whole eights.
-      const bool lies = m.stored.dtype == Dtype::bf16 && m.columns % 8 == 0 && m.next % 16 == 0;
-      staged[i] = in_f32 ? !is_float(m.stored.dtype)
-                         : i == 0 ? !lies || is_rounded(p.arithmetic) : i == 1 && decoder ? false : !lies;
-    }
-    if (in_f32) return;
-    constexpr int64_t kEnough = 120;
-    if (blocks_in(p, kLarge) >= kEnough) tiles = kLarge;
-    if (device.capability == 90 && !decoder && tiles.rows == kLarge.rows)
-      tiles = blocks_in(p, kWideGroups) >= kEnough ? kWideGroups : kGroups;
-    const int64_t blocks = blocks_in(p, tiles),
-                  steps = blocks_of(k[0], tiles.depth) + blocks_of(k[1], tiles.depth);
-    if (!p.ends && !p.live_rows && blocks < kEnough)
-      splits = std::max<int64_t>(1, std::min({256 / std::max<int64_t>(blocks, 1), steps / 16, int64_t(16)}));
-  }
-
-  int64_t element() const { return in_f32 ? 4 : 2; }
-};
 
 const Matrix& operand(const Product& p, int i) { return i % 2 == 0 ? p.pair[i / 2].a : p.pair[i / 2].b; }
 int64_t stride_of(const Matrix& m) { return align_up(m.columns, kRun); }
@@ -105,7 +18,7 @@ int64_t staged_bytes(const Matrix& m, const Plan& plan) {
 int64_t staged_bytes(const Product& p, const Plan& plan) {
   int64_t bytes = 0;
   for (int i = 0; i < 4; i++)
-    if (plan.staged[i]) bytes += staged_bytes(operand(p, i), plan);
+    if (plan.staged[i] || (i == 1 && plan.unpacks)) bytes += staged_bytes(operand(p, i), plan);
   return bytes;
 }
 int64_t partial_count(const Product& p, const Plan& plan) {
@@ -129,11 +42,15 @@ Operands stage(DeviceCall& call, const Product& p, const Plan& plan, char* space
     made.stride[i] = m.columns;
     made.dtype[i] = m.stored.dtype;
     made.next[i] = m.matrices > 1 ? m.rows * m.columns : 0;
-    if (!plan.staged[i]) continue;
+    if (!plan.staged[i] && !(i == 1 && plan.unpacks)) continue;
     made.data[i] = space;
     made.stride[i] = stride_of(m);
     made.dtype[i] = plan.in_f32 ? Dtype::f32 : Dtype::bf16;
     made.next[i] = m.matrices > 1 ? m.rows * stride_of(m) : 0;
+    if (!plan.staged[i]) {
+      space += staged_bytes(m, plan);
+      continue;
+    }
     runs += m.rows * m.matrices * stride_of(m) / kRun;
     const bool is_rounded_side = i == 0 && is_rounded(p.arithmetic);
     params.runs[params.count] = runs;
@@ -225,11 +142,19 @@ void multiply(DeviceCall& call, const Product& p, const Workspace& workspace) {
     params.ldb[i] = o.stride[2 * i + 1];
   }
   const char* const forms[] = {"nt", "nn", "tn"};
+  if (plan.unpacks) {
+    const Matrix& b = p.pair[0].b;
+    const cuda::Unpack unpacked{params, static_cast<uint16_t*>(const_cast<void*>(o.data[1])),
+        b.rows * b.columns / kRun};
+    call.launch("unpack", (std::string("unpack_") + plan.decoder).c_str(), {blocks_of(unpacked.runs, 256)},
+        256, unpacked);
+  }
   const Tiles& tiles = plan.tiles;
+  const bool decodes = plan.decoder && !plan.unpacks;
   std::string name = std::string(tiles.prefix) + "_" + forms[int(p.form)] + "_";
-  if (plan.decoder) name += std::string(plan.decoder) + "_";
+  if (decodes) name += std::string(plan.decoder) + "_";
   name += std::to_string(tiles.columns);
-  call.launch(plan.decoder ? "matmul_stored" : tiles.module, name.c_str(),
+  call.launch(decodes ? "matmul_stored" : tiles.module, name.c_str(),
       {row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns), plan.splits, matrices_of(p)}, tiles.threads,
       params, int(tiles.shared()));
   if (plan.splits > 1)

@@ -1,0 +1,15 @@
+// Parameters of unpack.cu.
+#pragma once
+#include "matmul.h"
+
+namespace cairn::cuda {
+
+// The weight of a product as bf16, row by row. Of `product` the weight counts, and whether it is without its
+// tensor's scale.
+struct Unpack {
+  Matmul product;
+  uint16_t* to;
+  int64_t runs;
+};
+
+}  // namespace cairn::cuda

@@ -1,0 +1,102 @@
+// Which kernel makes a product, over which tiles, and what is done to its operands before. All of it follows
+// from shapes, dtypes, attributes and the kind of card.
+#pragma once
+#include <algorithm>
+
+#include "product.h"
+
+namespace cairn::device {
+
+constexpr int kRun = 16;
+// So many rows are eight tiles: a weight that each of them decodes anew had better be decoded once.
+constexpr int64_t kManyRows = 1024;
+
+// A kernel's tile of the result, and how it walks along k.
+struct Tiles {
+  const char *module, *prefix;
+  int rows, columns, depth, buffers, threads;
+
+  int64_t shared() const { return int64_t(buffers) * (rows + columns) * depth * 2; }
+};
+constexpr Tiles kSmall{"matmul", "matmul", 64, 64, 32, 3, 128},
+    kLarge{"matmul", "matmul", 128, 128, 32, 3, 256},
+    kGroups{"matmul_wgmma", "wgmma", 128, 128, 64, 4, 256},
+    kWideGroups{"matmul_wgmma", "wgmma", 128, 256, 64, 4, 256};
+
+inline bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::bf16; }
+inline bool is_rounded(Arithmetic a) { return a == Arithmetic::fp8_hybrid || a == Arithmetic::nvfp4; }
+
+// Name of the kernel that decodes a weight on the way to shared memory, or null.
+inline const char* decoder_of(const Matrix& b) {
+  if (b.columns % kRun != 0) return nullptr;
+  switch (b.stored.dtype) {
+    case Dtype::fp8_tiles: return "fp8_tiles";
+    case Dtype::fp8_tensor: return "fp8_tensor";
+    case Dtype::nvfp4: return "nvfp4";
+    case Dtype::mxfp4: return "mxfp4";
+    case Dtype::nf4: return "nf4";
+    default: return nullptr;
+  }
+}
+
+inline cuda::Grid grid_of(const Product& p) {
+  if (p.arithmetic == Arithmetic::fp8_hybrid) return p.is_gradient ? cuda::Grid::e5m2 : cuda::Grid::e4m3;
+  if (p.arithmetic != Arithmetic::nvfp4) return cuda::Grid::none;
+  return p.is_gradient && p.random ? cuda::Grid::nvfp4_stochastic : cuda::Grid::nvfp4;
+}
+
+inline bool has_second(const Product& p) { return p.pair[1].a.columns > 0; }
+inline bool is_scaled_weight(const Product& p) {
+  return is_rounded(p.arithmetic) &&
+         (p.pair[0].b.stored.dtype == Dtype::nvfp4 || p.pair[0].b.stored.dtype == Dtype::fp8_tensor);
+}
+
+inline int64_t row_tiles(const Product& p, int64_t size) {
+  return p.ends && p.form != Form::tn ? p.m / size + p.ends->count : blocks_of(p.m, size);
+}
+inline int64_t matrices_of(const Product& p) { return p.ends && p.form == Form::tn ? p.ends->count : 1; }
+inline int64_t blocks_in(const Product& p, const Tiles& tiles) {
+  return row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns) * matrices_of(p);
+}
+
+// Sizes and kernel, from shapes and the card's kind alone.
+struct Plan {
+  bool in_f32;
+  // Which operands are staged: a, b, a2, b2.
+  bool staged[4] = {};
+  const char* decoder = nullptr;
+  // Whether the weight is decoded as a whole before: on cards that multiply faster than tiles can decode.
+  bool unpacks = false;
+  Tiles tiles = kSmall;
+  int64_t splits = 1;
+  int64_t k[2];
+
+  Plan(const DeviceInfo& device, const Product& p) : in_f32(p.arithmetic == Arithmetic::f32) {
+    for (int i = 0; i < 2; i++) k[i] = p.form == Form::tn ? p.pair[i].a.rows : p.pair[i].a.columns;
+    if (!in_f32) decoder = p.form == Form::tn ? nullptr : decoder_of(p.pair[0].b);
+    for (int i = 0; i < 4; i++) {
+      if (i >= 2 && !has_second(p)) continue;
+      const Matrix& m = i % 2 == 0 ? p.pair[i / 2].a : p.pair[i / 2].b;
+      // Sizes are asked for before there is data; tensors begin at multiples of 16 bytes, rows do if they are
+      // whole eights.
+      const bool lies = m.stored.dtype == Dtype::bf16 && m.columns % 8 == 0 && m.next % 16 == 0;
+      staged[i] = in_f32 ? !is_float(m.stored.dtype)
+                         : i == 0 ? !lies || is_rounded(p.arithmetic) : i == 1 && decoder ? false : !lies;
+    }
+    if (in_f32) return;
+    constexpr int64_t kEnough = 120;
+    if (blocks_in(p, kLarge) >= kEnough) tiles = kLarge;
+    unpacks = decoder && device.capability == 90 && !p.ends && p.m >= kManyRows &&
+              tiles.rows == kLarge.rows;
+    if (device.capability == 90 && (!decoder || unpacks) && tiles.rows == kLarge.rows)
+      tiles = blocks_in(p, kWideGroups) >= kEnough ? kWideGroups : kGroups;
+    const int64_t blocks = blocks_in(p, tiles),
+                  steps = blocks_of(k[0], tiles.depth) + blocks_of(k[1], tiles.depth);
+    if (!p.ends && !p.live_rows && blocks < kEnough)
+      splits = std::max<int64_t>(1, std::min({256 / std::max<int64_t>(blocks, 1), steps / 16, int64_t(16)}));
+  }
+
+  int64_t element() const { return in_f32 ? 4 : 2; }
+};
+
+}  // namespace cairn::device
