@@ -2,7 +2,7 @@
  * A LoRA micro-step of a recipe in the shape of a Qwen3 with random weights, Qwen3-0.6B with fewer layers
  * unless another is named, ready to run again and again.
  */
-import { byteLength, floatsOf, uniform, type OpName } from '@cairn-tune/ops'
+import { byteLength, countElements, floatsOf, uniform, type OpName } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
 import { packedPositions, ropeTables } from '@cairn-tune/models'
 import { createRecorder, outputBinding, planMemory, prepare } from '@cairn-tune/program'
@@ -84,24 +84,25 @@ export async function prepareLoraStep(
   for (const [name, table] of Object.entries(ropeTables(model, tokens / rows))) put(name, table)
   put(RANDOM, Int32Array.of(1, 0, 0))
 
-  // Weights are quantised natively from small noise; norms are one.
+  // Weights are quantised by the engine from small noise, which is put there once; norms are one.
+  const tensors = [...micro.base, ...micro.trained.map(tensor => ({ ...tensor, dtype: 'f32' as const }))].map(
+    tensor => ({ ...tensor, count: countElements(tensor.shape), isNorm: tensor.name.includes('norm') }),
+  )
+  const most = (isNorm: boolean) =>
+    Math.max(0, ...tensors.flatMap(one => (one.isNorm === isNorm ? one.count : [])))
+  const sources = { noise: engine.allocate(4 * most(false)), ones: engine.allocate(4 * most(true)) }
+  engine.write(sources.ones, new Float32Array(most(true)).fill(1))
   const noise = Float32Array.from(
     { length: 65_536 },
     (_, i) => (uniform({ seed: 1, step: 0, op: 0 }, i) - 0.5) * 0.06,
   )
-  for (const { name, dtype, shape } of [
-    ...micro.base,
-    ...micro.trained.map(tensor => ({ ...tensor, dtype: 'f32' as const })),
-  ]) {
-    const count = shape.reduce((a, b) => a * b, 1)
-    const values = new Float32Array(count).fill(1)
-    if (!name.includes('norm'))
-      for (let at = 0; at < count; at += noise.length)
-        values.set(noise.subarray(0, Math.min(noise.length, count - at)), at)
+  for (let at = 0; at < most(false); at += noise.length)
+    engine.write(sources.noise, noise.subarray(0, Math.min(noise.length, most(false) - at)), 4 * at)
+  for (const { name, dtype, shape, count, isNorm } of tensors) {
     const g = createRecorder()
     const { y } = g.quantize({ x: g.input('x', 'f32', shape.length === 2 ? shape : [1, count]) }, { dtype })
     await prepare(engine, g.finish({ y })).run({
-      x: engine.adopt(values),
+      x: engine.part(isNorm ? sources.ones : sources.noise, 0, 4 * count),
       [outputBinding('y')]: buffers[name] ?? engine.allocate(0),
     })
   }
