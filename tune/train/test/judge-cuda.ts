@@ -28,12 +28,6 @@ using cpu = onProcessor
 console.log(`${card.isa}; beside it ${cpu.isa}, ${cpu.threads} threads`)
 const canRun = new Set<OpName>(await listCardOps())
 
-let isRight = true
-if (half !== 'steps') isRight = (await judgeOps()) && isRight
-if (half !== 'ops') isRight = (await judgeSteps()) && isRight
-console.log(`${isRight ? 'all of it holds' : 'NOT all of it holds'}, ${seconds(started)} s`)
-process.exitCode = isRight ? 0 : 1
-
 function seconds(since: number): string {
   return ((performance.now() - since) / 1000).toFixed(1)
 }
@@ -196,3 +190,9 @@ async function judgeSteps(): Promise<boolean> {
   }
   return isSame
 }
+
+let isRight = true
+if (half !== 'steps') isRight = (await judgeOps()) && isRight
+if (half !== 'ops') isRight = (await judgeSteps()) && isRight
+console.log(`${isRight ? 'all of it holds' : 'NOT all of it holds'}, ${seconds(started)} s`)
+process.exitCode = isRight ? 0 : 1

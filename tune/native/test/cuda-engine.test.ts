@@ -1,0 +1,128 @@
+/**
+ * The CUDA engine's host half on an emulated card, with two kernels by hand in the place of nvcc's. Whether
+ * the kernels that ship are right, `npm run judge:cuda` says.
+ */
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { buildEmulator } from '@cairn-tune/emulator'
+import { OP_NAMES } from '@cairn-tune/ops'
+import { listCardOps, listCards } from '../src/cards.ts'
+import { createCudaEngine, type CudaEngine } from '../src/cuda-engine.ts'
+import { FLAT_VERSION, type FlatProgram } from '../src/engine.ts'
+import { findNvcc, nvccCandidates } from '../src/nvcc.ts'
+
+const ptx = fileURLToPath(new URL('data/fake.ptx', import.meta.url))
+const page = new URL('../../../docs/tune/cuda.md', import.meta.url)
+const folder = mkdtempSync(join(tmpdir(), 'cairn-cuda-'))
+
+/** A home of a toolkit whose nvcc writes the kernels by hand. */
+function makeToolkit(): string {
+  const bin = join(folder, 'toolkit', 'bin')
+  mkdirSync(bin, { recursive: true })
+  writeFileSync(
+    join(bin, 'nvcc'),
+    '#!/bin/sh\n[ "$1" = --version ] && echo "release 99.0, V99.0.1" && exit\n' +
+      `while [ "$1" != "-o" ]; do shift; done; cp ${ptx} "$2"\n`,
+  )
+  chmodSync(join(bin, 'nvcc'), 0o755)
+  return join(folder, 'toolkit')
+}
+
+let engine: CudaEngine
+beforeAll(async () => {
+  vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', await buildEmulator())
+  vi.stubEnv('CUDA_HOME', makeToolkit())
+  engine = await createCudaEngine()
+}, 600_000)
+afterAll(() => {
+  engine.close()
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const [f32, bf16, i32] = [0, 1, 2]
+const bound = (i: number) => -1 - i
+
+/** A program of one step over bound tensors: dtype and sizes of each, inputs before outputs. */
+function oneStep(op: string, tensors: number[][], inputs: number, attrs: number[] = []): FlatProgram {
+  const code = [FLAT_VERSION, tensors.length, 1]
+  for (const [dtype = 0, ...sizes] of tensors) code.push(dtype, sizes.length, ...sizes)
+  code.push(OP_NAMES.findIndex(name => name === op))
+  for (let i = 0; i < tensors.length; i++) code.push(i)
+  expect(inputs).toBeLessThan(tensors.length)
+  return {
+    code: Int32Array.from(code),
+    attrs: Float64Array.from(attrs),
+    places: Float64Array.from(tensors, (_, i) => bound(i)),
+  }
+}
+
+const floats = async (buffer: Parameters<CudaEngine['read']>[0]) => {
+  const bytes = await engine.read(buffer)
+  return [...new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)]
+}
+
+test('an emulated card says that it is one', async () => {
+  expect(engine.isa).toContain('emulated (no speed)')
+  expect((await listCards())[0]?.isEmulated).toBe(true)
+})
+
+test('a program runs over buffers of the card, again after they were written anew', async () => {
+  const program = engine.compile(oneStep('scale', [[f32, 5], [f32, 1], [f32, 5]], 2))
+  const [x, factor, y] = [engine.allocate(20), engine.adopt(Float32Array.of(3)), engine.allocate(20)]
+  const run = engine.bind(program, engine.allocate(0), [x, factor, y])
+  engine.write(x, Float32Array.of(1, 2, 3, 4, 5))
+  await run()
+  expect(await floats(y)).toEqual([3, 6, 9, 12, 15])
+  engine.write(x, memory => memory.fill(0), 16)
+  engine.write(factor, Float32Array.of(-1))
+  await run()
+  expect(await floats(y)).toEqual([-1, -2, -3, -4, -0])
+  engine.clear(y, 4, 8)
+  expect(await floats(engine.part(y, 0, 12))).toEqual([-1, 0, -3])
+})
+
+test('what a kernel finds wrong in data is an error with the names and shapes of its step', async () => {
+  const program = engine.compile(oneStep('embed', [[f32, 3, 4], [i32, 2], [f32, 2, 4]], 2, [f32, 0]))
+  const buffers = [48, 8, 32].map(bytes => engine.allocate(bytes))
+  await expect(engine.run(program, engine.allocate(0), buffers)).rejects.toThrow(
+    '[embed] an id lies outside the table; table: f32 (3, 4), ids: i32 (2)',
+  )
+})
+
+test('an op without a launcher is refused by name before anything runs', () => {
+  expect(() => engine.compile(oneStep('row_norms', [[bf16, 4, 4], [f32, 4]], 1, [1]))).toThrow(
+    /\[row_norms\] has no kernel for a card yet|a tensor that does not exist/,
+  )
+})
+
+test('buffers are refused where they are too small, and of a closed engine', async () => {
+  const program = engine.compile(oneStep('scale', [[f32, 5], [f32, 1], [f32, 5]], 2))
+  const small = [engine.allocate(8), engine.allocate(4), engine.allocate(20)]
+  expect(() => engine.bind(program, engine.allocate(0), small)).toThrow('must have 20 bytes, got 8')
+  const other = await createCudaEngine()
+  const kept = other.allocate(4)
+  other.close()
+  expect(() => other.write(kept, Float32Array.of(1))).toThrow('the engine is closed')
+})
+
+test('without a driver one sentence says so', async () => {
+  vi.stubEnv('CAIRN_TUNE_CUDA_DRIVER', '/no/such/libcuda.so.1')
+  await expect(listCards()).rejects.toThrow('there is no CUDA driver here: /no/such/libcuda.so.1')
+})
+
+test('nvcc is looked for where the environment says, on the PATH and in a Python environment', () => {
+  const candidates = nvccCandidates({ CUDA_HOME: '/cuda', PATH: '/a:/b' })
+  expect(candidates).toEqual(['/cuda/bin/nvcc', '/a/nvcc', '/b/nvcc', '/usr/local/cuda/bin/nvcc'])
+  expect(findNvcc(['/no/nvcc', join(folder, 'toolkit', 'bin', 'nvcc')])?.version).toBe('V99.0.1')
+  expect(findNvcc(['/no/nvcc'])).toBeUndefined()
+})
+
+test('the page names the ops that a card cannot run', async () => {
+  const can = new Set(await listCardOps())
+  const cannot = OP_NAMES.filter(name => !can.has(name)).map(name => `\`${name}\``)
+  expect(readFileSync(page, 'utf8').replaceAll(/\s+/g, ' ')).toContain(`Not on a card: ${cannot.join(', ')}.`)
+})
