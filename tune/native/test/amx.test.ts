@@ -10,6 +10,8 @@ import { compilerCandidates, findCompiler } from '../src/compiler.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const isLinux = process.platform === 'linux'
+// Here, where no test's time runs, for the kernels may have to be compiled first.
+const isas = await listIsas()
 
 /** What a process of its own says of its instruction sets and of the one an engine takes. */
 const script = `
@@ -30,17 +32,17 @@ test.runIf(isLinux)(
         JSON.parse(
           execFileSync(program, [...args, '--input-type=module', '-e', script], { encoding: 'utf8' }),
         )
-      const others = (await listIsas()).filter(isa => isa !== 'amx')
+      const others = isas.filter(isa => isa !== 'amx')
       expect(run(launcher, process.execPath)).toEqual({ isas: others, isa: others.at(-1), peak: true })
-      expect(run(process.execPath)).toMatchObject({ isas: await listIsas() })
+      expect(run(process.execPath)).toMatchObject({ isas })
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
   },
 )
 
-test.runIf(isLinux)('a process may use the tile registers where processor and system have them', async () => {
+test.runIf(isLinux)('a process may use the tile registers where processor and system have them', () => {
   const flags = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]?.trim().split(' ') ?? []
   const has = ['amx_tile', 'amx_bf16', 'avx512_bf16'].every(flag => flags.includes(flag))
-  expect((await listIsas()).includes('amx')).toBe(has)
+  expect(isas.includes('amx')).toBe(has)
 })
