@@ -42,23 +42,24 @@ test('a card that becomes lower takes nobody from the end; a reader who scrolls 
   await expect.poll(() => page.evaluate<number>(fromEnd)).toBeLessThan(2)
   // As an approval that is decided: it loses its buttons, and the turn goes on in the same moment.
   await page.evaluate(`new Promise(done => {
-    const card = document.querySelector('[data-testid="chat-content"]').appendChild(document.createElement('div'))
+    const card = document.createElement('div')
+    document.querySelector('[data-testid="chat-content"]').append(card)
     card.style.height = '400px'
     const frames = (n, then) => requestAnimationFrame(() => (n === 0 ? then() : frames(n - 1, then)))
-    frames(3, () => {
+    // Between two frames: the scroll is told before what grew is.
+    frames(3, () => setTimeout(() => {
       card.style.height = '0px'
-      card.getBoundingClientRect()
       document.querySelector('.chat-scroll').scrollTop
       card.style.height = '900px'
       frames(5, done)
-    })
+    }))
   })`)
   expect(await page.evaluate<number>(fromEnd)).toBeLessThan(2)
   expect(await newest.count()).toBe(0)
   await page.locator('.chat-scroll').hover()
   await page.mouse.wheel(0, -500)
   await newest.waitFor()
-  expect(await page.evaluate<number>(fromEnd)).toBeGreaterThan(300)
+  await expect.poll(() => page.evaluate<number>(fromEnd)).toBeGreaterThan(300)
 })
 
 test('long lines scroll within their file; an approval is a list of its arguments, in words', async () => {

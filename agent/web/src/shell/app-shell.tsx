@@ -53,7 +53,7 @@ export function AppShell() {
         )}
         <SandboxNote />
       </div>
-      <Page className="page" id="page">
+      <Page className="page" id="page" aria-label={isList ? 'The session' : undefined}>
         <Outlet />
       </Page>
       {palette}

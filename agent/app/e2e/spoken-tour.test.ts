@@ -1,0 +1,172 @@
+/** The tour of the demo as a screen reader has it: at each stop the tree, and what was said aloud on the way. */
+import { expect, test } from 'vitest'
+import { openBrowser, openPage } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { PATIENCE_MS } from './session.ts'
+import { faultsOf, listen, liveParts, readTree, saidAloud } from './spoken.ts'
+
+test('at every stop of the tour all has a name and a place, and what happens is said aloud', async () => {
+  const server = await startServer(makePlace())
+  const { page, troubles } = await openPage(await openBrowser())
+  await listen(page)
+  const session = await page.context().newCDPSession(page)
+  await session.send('Accessibility.enable')
+  const faults: string[] = []
+  /** `wanted`, as role and name, are read one after the other; what speaks when it changes are `live`. */
+  async function stop(name: string, wanted: [string, string | RegExp][], live?: string[]): Promise<void> {
+    const isThere = (tree: Awaited<ReturnType<typeof readTree>>) => {
+      let next = 0
+      for (const { role, name } of tree) {
+        const [wantedRole, words] = wanted[next] ?? []
+        if (words === undefined) break
+        if (role === wantedRole && (typeof words === 'string' ? name === words : words.test(name))) next += 1
+      }
+      return next === wanted.length ? 'all' : String(wanted[next])
+    }
+    let tree = await readTree(session)
+    await expect
+      .poll(async () => isThere((tree = await readTree(session))), { timeout: PATIENCE_MS })
+      .toBe('all')
+      .catch((thrown: unknown) => {
+        const read = tree.filter(each => each.role !== 'InlineTextBox' && each.role !== 'StaticText')
+        const lines = read.map(({ role, name: words }) => `${role} "${words.slice(0, 60)}"`)
+        throw new Error(`${name}: ${String(thrown)}\n${lines.join('\n')}`)
+      })
+    faults.push(...faultsOf(tree).map(fault => `${name}: ${fault}`))
+    if (live !== undefined) expect(liveParts(tree), name).toEqual(expect.arrayContaining(live))
+  }
+  const press = (role: 'button' | 'tab' | 'link', name: RegExp) =>
+    page.getByRole(role, { name }).first().click()
+
+  await page.goto(`${server.url}/login`)
+  await stop('login', [
+    ['heading', 'Cairn'],
+    ['textbox', /mail/i],
+    ['textbox', /Password/],
+    ['button', 'Log in'],
+  ])
+  await page.goto('about:blank')
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await stop('list', [
+    ['main', 'Sessions and inbox'],
+    ['heading', 'Sessions'],
+    ['link', 'Cairn, sessions'],
+    ['navigation', 'Main'],
+    ['button', 'New session'],
+    ['link', /^Inbox/],
+    ['complementary', 'The session'],
+  ])
+  await press('button', /^New session$/)
+  await stop('a new session', [
+    ['complementary', 'Sessions and inbox'],
+    ['main', ''],
+    ['heading', 'Untitled session'],
+    ['tab', 'Chat'],
+    ['tab', /^EVENTS/],
+    ['log', 'Conversation'],
+    ['button', 'Show me what you can do'],
+    ['button', /Attach/],
+    ['textbox', 'Message'],
+  ])
+  await press('button', /^Show me what you can do$/)
+  await stop(
+    'a question',
+    [
+      ['heading', 'Show me what you can do'],
+      ['log', 'Conversation'],
+      ['region', 'Question of the agent'],
+      ['radiogroup', 'What should the last line of my notes say?'],
+      ['radio', /^Logs do not forget/],
+      ['textbox', 'Your answer'],
+    ],
+    ['log "Conversation"', 'status'],
+  )
+  await expect.poll(() => saidAloud(page)).toMatch(/The (?:agent is at work|model is answering)/)
+  await expect.poll(() => saidAloud(page)).toContain('What should the last line of my notes say?')
+  await page.getByTestId('composer').fill('1')
+  await page.keyboard.press('Enter')
+  await stop('an approval', [
+    ['log', 'Conversation'],
+    ['region', 'Approval of terminal'],
+    ['heading', /^Approval needed terminal/],
+    ['button', /^Reject/],
+    ['button', /^Approve once/],
+    ['textbox', 'Message'],
+  ])
+  await expect.poll(() => saidAloud(page)).toContain('Approval needed')
+  await page.getByRole('button', { name: /^Approve once/ }).click()
+  await page.getByText('It ran, and printed').waitFor()
+  await stop('the mission and its loop', [
+    ['log', 'Conversation'],
+    ['region', 'Approval of schedule_create'],
+    ['button', /^Approve once/],
+  ])
+  await expect.poll(() => saidAloud(page)).toContain('It ran, and printed')
+  await page
+    .getByRole('region', { name: 'Approval of schedule_create' })
+    .getByRole('button', { name: /^Approve once/ })
+    .click()
+  await page.getByText('It is set up').waitFor()
+
+  await press('button', /^Plan, changes, files/)
+  for (const [tab, part, words] of [
+    ['Plan', 'image', 'done'],
+    ['Changes', 'combobox', 'Turn'],
+    ['Files', 'button', /notes\.md/],
+    ['Artifacts', 'figure', 'What you are seeing'],
+    ['Timeline', 'button', /demo\/scripted/],
+  ] as const) {
+    await press('tab', new RegExp(`^${tab}$`))
+    await stop(`beside the chat: ${tab}`, [
+      ['log', 'Conversation'],
+      ['complementary', 'About the session'],
+      ['tab', tab],
+      ['tabpanel', tab],
+      [part, words],
+    ])
+  }
+  await page.keyboard.press('Escape')
+  await press('tab', /^Workers/)
+  await stop('workers', [
+    ['tab', /^Workers/],
+    ['tabpanel', /^Workers/],
+    ['link', /Count the lines/],
+  ])
+  await press('tab', /^EVENTS/)
+  await page.getByRole('grid', { name: 'Events' }).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await stop('events', [
+    ['tabpanel', /^EVENTS/],
+    ['searchbox', 'Filter by text'],
+    ['grid', 'Events'],
+    ['columnheader', 'type'],
+    ['row', /user\.message/],
+    ['complementary', 'Detail'],
+    ['button', /Copy JSON/],
+  ])
+  for (const [path, title, part, name] of [
+    ['/inbox', 'Inbox', 'main', ''],
+    ['/missions', 'Missions', 'link', /See what is there/],
+    ['/schedules', 'Schedules', 'heading', /A loop/],
+    ['/notices', 'Notices', 'checkbox', 'Questions'],
+    ['/admin/users', 'Administration', 'columnheader', 'E-mail'],
+  ] as const) {
+    await page.goto(server.url + path)
+    await stop(
+      path,
+      part === 'main'
+        ? [
+            [part, name],
+            ['heading', title],
+          ]
+        : [
+            ['heading', title],
+            [part, name],
+          ],
+    )
+  }
+  expect(faults, faults.join('\n')).toEqual([])
+  expect(troubles).toEqual([])
+})
