@@ -406,7 +406,10 @@ export const CodeConfig = z
         z.strictObject({
           url: z
             .url({ protocol: /^https?$/ })
-            .refine(url => new URL(url).username === '', 'its token goes into token_env, not into the address')
+            .refine(
+              url => new URL(url).username === '',
+              'its token goes into token_env, not into the address',
+            )
             .describe('of a git repository, over HTTP'),
           token_env: envName.optional().describe('the variable that has its token; absent: it needs none'),
           user: z.string().min(1).default('x-access-token').describe('that the token is the password of'),

@@ -71,7 +71,17 @@ test('an emulated card says that it is one', async () => {
 })
 
 test('a program runs over buffers of the card, again after they were written anew', async () => {
-  const program = engine.compile(oneStep('scale', [[f32, 5], [f32, 1], [f32, 5]], 2))
+  const program = engine.compile(
+    oneStep(
+      'scale',
+      [
+        [f32, 5],
+        [f32, 1],
+        [f32, 5],
+      ],
+      2,
+    ),
+  )
   const [x, factor, y] = [engine.allocate(20), engine.adopt(Float32Array.of(3)), engine.allocate(20)]
   const run = engine.bind(program, engine.allocate(0), [x, factor, y])
   engine.write(x, Float32Array.of(1, 2, 3, 4, 5))
@@ -86,7 +96,18 @@ test('a program runs over buffers of the card, again after they were written ane
 })
 
 test('what a kernel finds wrong in data is an error with the names and shapes of its step', async () => {
-  const program = engine.compile(oneStep('embed', [[f32, 3, 4], [i32, 2], [f32, 2, 4]], 2, [f32, 0]))
+  const program = engine.compile(
+    oneStep(
+      'embed',
+      [
+        [f32, 3, 4],
+        [i32, 2],
+        [f32, 2, 4],
+      ],
+      2,
+      [f32, 0],
+    ),
+  )
   const buffers = [48, 8, 32].map(bytes => engine.allocate(bytes))
   await expect(engine.run(program, engine.allocate(0), buffers)).rejects.toThrow(
     '[embed] an id lies outside the table; table: f32 (3, 4), ids: i32 (2)',
@@ -94,13 +115,33 @@ test('what a kernel finds wrong in data is an error with the names and shapes of
 })
 
 test('an op without a launcher is refused by name before anything runs', () => {
-  expect(() => engine.compile(oneStep('row_norms', [[bf16, 4, 4], [f32, 4]], 1, [1]))).toThrow(
-    /\[row_norms\] has no kernel for a card yet|a tensor that does not exist/,
-  )
+  expect(() =>
+    engine.compile(
+      oneStep(
+        'row_norms',
+        [
+          [bf16, 4, 4],
+          [f32, 4],
+        ],
+        1,
+        [1],
+      ),
+    ),
+  ).toThrow(/\[row_norms\] has no kernel for a card yet|a tensor that does not exist/)
 })
 
 test('buffers are refused where they are too small, and of a closed engine', async () => {
-  const program = engine.compile(oneStep('scale', [[f32, 5], [f32, 1], [f32, 5]], 2))
+  const program = engine.compile(
+    oneStep(
+      'scale',
+      [
+        [f32, 5],
+        [f32, 1],
+        [f32, 5],
+      ],
+      2,
+    ),
+  )
   const small = [engine.allocate(8), engine.allocate(4), engine.allocate(20)]
   expect(() => engine.bind(program, engine.allocate(0), small)).toThrow('must have 20 bytes, got 8')
   const other = await createCudaEngine()

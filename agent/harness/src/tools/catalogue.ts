@@ -65,7 +65,9 @@ export const builtinTools = ({
   ...[writeFileTool, editFileTool].map(tool => (quota === undefined ? tool : withinQuota(tool, quota))),
   listFilesTool,
   searchFilesTool(),
-  ...(sandbox === null ? [] : [terminalTool({ sandbox, proxy, env: commandEnv, ...(quota === undefined ? {} : { quota }) })]),
+  ...(sandbox === null
+    ? []
+    : [terminalTool({ sandbox, proxy, env: commandEnv, ...(quota === undefined ? {} : { quota }) })]),
   todoTool,
   askUserQuestionTool,
   requestUserActionTool(newId),
