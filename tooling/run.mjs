@@ -180,7 +180,10 @@ const commands = {
   'judge:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
   /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
   /** Every op that a card can run, and a LoRA step of every recipe, on the card at hand beside the CPU. */
-  'judge:cuda': (...args) => run('tune/train/test/judge-cuda.ts', ...args),
+  'judge:cuda': async () => {
+    const ops = await run('tune/program/test/judge-cuda.ts')
+    return (await run('tune/train/test/judge-cuda.ts')) || ops
+  },
   'judge:acp': (...args) => run('agent/app/e2e/judge-acp.ts', ...args),
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {

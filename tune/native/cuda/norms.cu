@@ -15,7 +15,8 @@ constexpr int kWarps = 8;
 template <class Body>
 __device__ void over_columns(int64_t columns, Body body) {
   if (columns % kPack == 0)
-    for (int64_t i = int64_t(threadIdx.x) * kPack; i < columns; i += int64_t(blockDim.x) * kPack) body(i, true);
+    for (int64_t i = int64_t(threadIdx.x) * kPack; i < columns; i += int64_t(blockDim.x) * kPack)
+      body(i, true);
   else
     for (int64_t i = threadIdx.x; i < columns; i += blockDim.x) body(i, false);
 }

@@ -169,7 +169,8 @@ napi_value part(napi_env env, napi_callback_info info) {
   return make_external(env, new BufferHandle{whole.memory, whole.from + from, to - from});
 }
 
-std::pair<const BufferHandle*, size_t> place_of(napi_env env, napi_value buffer, napi_value at, size_t bytes) {
+std::pair<const BufferHandle*, size_t> place_of(
+    napi_env env, napi_value buffer, napi_value at, size_t bytes) {
   const auto& handle = external_of<BufferHandle>(env, buffer);
   const size_t from = size_t(number_of(env, at));
   if (from > handle.bytes || bytes > handle.bytes - from)

@@ -30,7 +30,8 @@ class Recording : public Launches {
         "clearing memory of the card");
   }
   void copy(void* to, const void* from, size_t bytes) override {
-    check_driver(card_.driver, card_.driver.copy_across(CUdeviceptr(to), CUdeviceptr(from), bytes, card_.stream()),
+    check_driver(card_.driver,
+        card_.driver.copy_across(CUdeviceptr(to), CUdeviceptr(from), bytes, card_.stream()),
         "copying on the card");
   }
   // In the order of the first call.
@@ -115,7 +116,8 @@ void Runner::record(const DeviceBound& bound, const std::atomic<bool>* cancel, R
     call.attrs = program.attrs.data() + step.attrs;
     try {
       if (timed)
-        check_driver(card_->driver, card_->driver.event_record(events->start, card_->stream()), "timing an op");
+        check_driver(
+            card_->driver, card_->driver.event_record(events->start, card_->stream()), "timing an op");
       kLaunchers[int(step.op)](call);
       if (timed) {
         check_driver(card_->driver, card_->driver.event_record(events->end, card_->stream()), "timing an op");
@@ -170,7 +172,8 @@ RunResult Runner::run(DeviceBound& bound, bool by_op, const std::atomic<bool>& c
     } else {
       if (bound.graph && bound.scratch_version != scratch_version_) forget(bound);
       if (!bound.graph) capture(bound);
-      check_driver(card_->driver, card_->driver.graph_launch(bound.graph, card_->stream()), "starting a program");
+      check_driver(
+          card_->driver, card_->driver.graph_launch(bound.graph, card_->stream()), "starting a program");
     }
     card_->wait("running a program");
     int32_t fault = 0;

@@ -5,7 +5,8 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildOnce, defaultCacheDir, forAll, hashOf, runCompiler } from './build.ts'
+import { buildOnce } from './build-once.ts'
+import { defaultCacheDir, forAll, hashOf, runCompiler } from './build.ts'
 import { findNvcc, nvccCandidates, type Nvcc } from './nvcc.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -31,8 +32,8 @@ export async function buildModules(options: ModulesOptions): Promise<string> {
   const nvcc = options.nvcc ?? findNvcc(nvccCandidates(process.env))
   if (!nvcc)
     throw new Error(
-      "A card's kernels are compiled by nvcc, and none was found: install the CUDA toolkit, put nvcc on the " +
-        'PATH or set CUDA_HOME.',
+      "A card's kernels are compiled by nvcc, and none was found: install the CUDA toolkit, put nvcc on " +
+        'the PATH or set CUDA_HOME.',
     )
   const target = areText
     ? ['-ptx', `-arch=compute_${architecture(capability)}`]

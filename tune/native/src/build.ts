@@ -9,18 +9,16 @@
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism, homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { buildOnce } from './build-once.ts'
 import { compilerCandidates, findCompiler, type Compiler } from './compiler.ts'
 import { isasOf, type Isa } from './isas.ts'
-import { markUsed, pruneBuilds } from './prune-builds.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const lockPollMs = 100
 
 const warnings = ['-Wall', '-Wextra', '-Wno-unused-function', '-Wno-psabi']
 // No contraction: where a kernel wants a fused multiply-add it says so, and elsewhere every machine rounds
@@ -46,7 +44,7 @@ export type AddonParts = {
   isas: readonly Isa[]
 }
 
-export const CPU_ADDON: AddonParts = {
+const CPU_ADDON: AddonParts = {
   name: 'cairn_tune',
   folders: ['binding', 'core', 'cpu', 'generated'],
   files: [],
@@ -87,58 +85,6 @@ export async function buildAddon(options: BuildOptions = {}): Promise<string> {
   const { parts = CPU_ADDON, cacheDir = defaultCacheDir(), log = () => undefined } = options
   const addon = join(cacheDir, buildKey(compiler, parts), `${parts.name}.node`)
   return await buildOnce({ path: addon, cacheDir, log, make: () => compile(compiler, parts, addon, log) })
-}
-
-export type BuildOnce = {
-  /** What is built; the folder around it is the build. */ path: string
-  cacheDir: string
-  log: (line: string) => void
-  /** Makes it, by a rename at its end. */ make: () => Promise<void>
-}
-
-/** Builds what is not there yet while others wait for it; returns its path. */
-export async function buildOnce({ path, cacheDir, log, make }: BuildOnce): Promise<string> {
-  let polls = 0
-  while (!markUsed(path)) {
-    makeFolder(dirname(path))
-    const unlock = takeLock(`${path}.lock`)
-    if (!unlock) {
-      // The first time the lock may be one that a dead process left.
-      if (++polls === 2) log('another process is compiling the kernels; waiting until it is done')
-      await delay(lockPollMs)
-      continue
-    }
-    try {
-      if (!existsSync(path)) {
-        await make()
-        pruneBuilds({ cacheDir, now: Date.now(), log })
-      }
-    } finally {
-      unlock()
-    }
-  }
-  return path
-}
-
-/**
- * Makes a folder and those above it, each by itself: Node's recursive mkdir goes on for ever where the system
- * says of a new folder below one that is there that there is no such place, as it does in /proc.
- */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return
-  const above = dirname(path)
-  if (above !== path) makeFolder(above)
-  try {
-    mkdirSync(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    throw new Error(
-      `the compiled kernels need the folder ${path}, which cannot be made (${code}); ` +
-        'set XDG_CACHE_HOME to a folder that can be written',
-      { cause: error },
-    )
-  }
 }
 
 /** Parameters that the host shares with the kernels are headers of `cuda`. */
@@ -278,28 +224,4 @@ export function runCompiler(command: string, args: string[]): Promise<void> {
         reject(new Error(`${command} failed with status ${status}:\n${command} ${args.join(' ')}\n${said}`))
     })
   })
-}
-
-/** Takes the lock and returns how to give it back, or undefined while another living process has it. */
-function takeLock(path: string): (() => void) | undefined {
-  try {
-    writeFileSync(path, String(process.pid), { flag: 'wx' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    if (!isHeld(path)) rmSync(path, { force: true })
-    return undefined
-  }
-  return () => rmSync(path, { force: true })
-}
-
-// A builder that was killed leaves its lock; an unreadable one is being written this moment.
-function isHeld(path: string): boolean {
-  try {
-    const pid = Number(readFileSync(path, 'utf8'))
-    if (pid > 0) process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // ENOENT: given back this moment. ESRCH: its process is gone.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }

@@ -30,7 +30,7 @@ export type CudaEngine = Engine & {
 type CardBuffer = { handle: Handle<'card buffer'>; byteLength: number }
 
 /** `cuda:0 NVIDIA H100 (9.0)`; of an emulated card it says that its speed means nothing. */
-export const cardText = ({ name, capability, isEmulated }: Card, ordinal: number): string =>
+const cardText = ({ name, capability, isEmulated }: Card, ordinal: number): string =>
   `cuda:${ordinal} ${name} (${Math.floor(capability / 10)}.${capability % 10})` +
   (isEmulated ? ', emulated (no speed)' : '')
 

@@ -239,10 +239,7 @@ export const configSchema = z.strictObject({
     .string()
     .regex(/^(auto|cpu|cuda(:\d+)?)$/, 'auto, cpu, cuda or cuda:1')
     .default('auto')
-    .describe(
-      'Where the run computes: cpu, cuda or cuda:1 (the second card); auto takes a card that can do all of ' +
-        'the run and has the memory for it, and else the processor.',
-    ),
+    .describe('cpu, cuda or cuda:1; auto takes a card that can do all of the run, else the processor.'),
   threads: count
     .max(MOST_THREADS)
     .optional()

@@ -40,7 +40,8 @@ async function cardFacts(io: Pick<Io, 'env' | 'note'>): Promise<Record<string, s
     const lines = cards.map(({ name, capability, processors, memoryBytes, isEmulated }, i) => [
       `cuda:${i}`,
       `${name}, compute capability ${Math.floor(capability / 10)}.${capability % 10}, ` +
-        `${processors} multiprocessors, ${bytesText(memoryBytes)}${isEmulated ? ', emulated (no speed)' : ''}`,
+        `${processors} multiprocessors, ${bytesText(memoryBytes)}` +
+        (isEmulated ? ', emulated (no speed)' : ''),
     ])
     const version = cards[0]?.driverVersion ?? 0
     return {
