@@ -23,7 +23,7 @@ DeviceInfo describe_card(const Driver& driver, int ordinal) {
   char name[256] = {};
   check_driver(driver, driver.device_name(name, sizeof name, device), "asking the card's name");
   info.name = name;
-  info.is_emulated = info.name.find("emulated") != std::string::npos;
+  info.is_emulated = info.name.find("emulator") != std::string::npos;
   info.capability = attribute(kAttributeMajor) * 10 + attribute(kAttributeMinor);
   info.processors = attribute(kAttributeProcessors);
   info.shared_bytes = attribute(kAttributeShared);
