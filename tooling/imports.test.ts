@@ -217,6 +217,7 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/mcp/boxed.ts': 'folders of MCP servers in the data directory',
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
   'agent/harness/src/code/sweep-homes.ts': 'homes of runs, in the data directory',
+  'agent/harness/src/code/write-home.ts': 'settings in the homes of runs, in the data directory',
   'agent/harness/src/sandbox/choose-container.ts': 'temporary folders of the service; podman’s seccomp list',
   'agent/harness/src/sandbox/container-arguments.ts':
     'only asks whether system files and the saved folder are',

@@ -45,6 +45,10 @@ type WorkerDeps = Pick<
 type LogAt = Parameters<typeof startMcpServers>[0]['log']
 export type StartedWorker = { harness: Harness; browsers: StartedBrowsers | null }
 
+/** The folder behind the link that stands in the workspaces' place. */
+const makeLinkedFolder: NonNullable<Parameters<typeof startHarness>[0]['makeFolder']> = async (root, id) =>
+  realpath(await makeSessionFolder(root, id))
+
 export async function startWorker(
   {
     config,
@@ -104,9 +108,7 @@ export async function startWorker(
     dataDir,
     workspacesDir,
     ...(skillsDir === undefined ? {} : { skillsDir }),
-    ...(linkedWorkspaces === true
-      ? { makeFolder: async (root, id) => realpath(await makeSessionFolder(root, id)) }
-      : {}),
+    ...(linkedWorkspaces === true ? { makeFolder: makeLinkedFolder } : {}),
     workerId,
     newId: randomUUID,
     // Read anew for every turn: servers come and go.

@@ -3,24 +3,19 @@
  * one that the model called for is the work of its tool. A run that waits for a decision holds no worker: the
  * session goes on without it, and the decision's message takes it up again.
  */
-import { CommitRefused } from '@cairn/log'
 import { asError } from '@cairn/protocol'
-import { codeRunResult, codeRunStarted, derivedId, findLiveRun } from '@cairn/sessions'
+import { codeRunResult } from '@cairn/sessions'
 import { type CodeRun, isLive, liveRun, waitsForDecision } from '@cairn/state'
-import { z } from 'zod'
 import type { AgentSetup } from '../agent.ts'
 import { commandReply } from '../command-reply.ts'
 import { toolResult } from '../tools/events.ts'
-import { defineTool } from '../tools/parameters.ts'
-import type { Tool, ToolOutcome } from '../tools/tool.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Position } from '../turn/position.ts'
 import type { Worker } from '../worker.ts'
-import { repoOf } from './command.ts'
-import { drive, type DriveDeps, type Driven, type Result } from './drive.ts'
-
-const CODE_TOOL = 'run_coding_agent'
+import { CODE_TOOL, codeTool } from './code-tool.ts'
+import type { Driven, Result } from './drive.ts'
+import { inPlace } from './in-place.ts'
 
 type Due = { do: 'drive'; run: CodeRun } | { do: 'detach'; run: CodeRun; tool_call_id: string }
 
@@ -102,48 +97,6 @@ function forgetEnded(
   )
 }
 
-/** One run a place: the worker has few. A stop lets go of the turn at once; the process ends behind it. */
-async function inPlace(
-  worker: Worker,
-  { claimed, setup }: Pick<DriveDeps, 'claimed' | 'setup'>,
-  run: CodeRun,
-): Promise<Driven> {
-  const { coding } = worker
-  if (coding === null) throw new Error('[code] asked to go on with a run where no agent can run')
-  const { agents, slots } = coding
-  const leave = await slots.take(claimed.lease.signal)
-  if (leave === null) return busy(run)
-  const driving = drive({ worker, claimed, setup, agents }, run).finally(leave)
-  const whenStopped = async (): Promise<void> => {
-    const row = await findLiveRun(worker.store, claimed.session.id)
-    if (row?.run_id !== run.run_id)
-      await agents.forget({ session_id: claimed.session.id, run_id: run.run_id })
-  }
-  worker.keepInBackground(
-    driving
-      .then(() => undefined, whenStopped)
-      .catch((thrown: unknown) =>
-        worker.log('warn', 'a stopped run was not cleaned up', { error: asError(thrown).message }),
-      ),
-  )
-  return driving
-}
-
-const busy = ({ run_id, agent, tool_call_id }: CodeRun): Driven => ({
-  how: 'ended',
-  before: [],
-  rows: [],
-  result: {
-    run_id,
-    agent,
-    ...(tool_call_id === null ? {} : { tool_call_id }),
-    final_message: null,
-    error: 'busy: other runs take all the places of this worker; try again later',
-    input_tokens: 0,
-    output_tokens: 0,
-  },
-})
-
 /** The end of a run that no call waits for: what a command began is replied to, in the same commit. */
 async function endCommand(turn: TurnContext, driven: Extract<Driven, { how: 'ended' }>): Promise<void> {
   const { result, before, rows } = driven
@@ -162,96 +115,4 @@ function replyOf({ agent, final_message, error, files_changed = [] }: Result): s
   return (
     [failed, said, files].filter(part => part !== '').join('\n\n') || `${agent} is done and said nothing.`
   )
-}
-
-const Parameters = z.strictObject({
-  prompt: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100_000)
-    .describe('the task; the agent has not read this conversation'),
-  agent: z.string().max(64).optional().describe('absent: the default one'),
-  repo: z.string().max(64).optional().describe('a repository to work in; absent: the workspace'),
-})
-
-function codeTool(deps: DriveDeps): Tool {
-  const { worker, claimed, setup, agents } = deps
-  return defineTool({
-    name: CODE_TOOL,
-    description:
-      'Give a coding task to a coding agent that works on it by itself in the workspace, and wait for what ' +
-      `it comes to. Agents: ${agents.names.join(', ')}. ` +
-      (agents.repos.length === 0 ? '' : `Repositories: ${agents.repos.join(', ')}. `) +
-      'Say all it needs to know.',
-    parameters: Parameters,
-    readOnly: false,
-    // The run is known by its call: asked again, it is gone on with and not begun twice.
-    idempotent: true,
-    timeoutMs: () => Number.POSITIVE_INFINITY,
-    async run({ prompt, agent = agents.names[0]!, repo }, { tool_call_id }) {
-      if (!agents.names.includes(agent))
-        return {
-          content: { error: `there is no coding agent ${agent}; there are ${agents.names.join(', ')}` },
-        }
-      const run = await beginOfCall(deps, { prompt, agent, repo, tool_call_id })
-      if ('error' in run) return { content: run }
-      const driven = await inPlace(worker, { claimed, setup }, run)
-      // Another worker, or this one after a decision, makes the call again.
-      return driven.how === 'ended' ? outcomeOf(driven) : { content: '', suspend: 'children' }
-    },
-  })
-}
-
-async function beginOfCall(
-  { claimed: { session, log }, setup, agents }: DriveDeps,
-  {
-    prompt,
-    agent,
-    repo,
-    tool_call_id,
-  }: { prompt: string; agent: string; repo: string | undefined; tool_call_id: string },
-): Promise<CodeRun | { error: string }> {
-  const known = (): CodeRun | undefined => log.position().code.find(run => run.tool_call_id === tool_call_id)
-  const begun = known()
-  if (begun !== undefined) return begun
-  const call = log.position().conversation.open.find(open => open.tool_call_id === tool_call_id)
-  const source_event_id = call?.call_event_id ?? null
-  if (source_event_id === null) throw new Error(`[${CODE_TOOL}] the call ${tool_call_id} is not in the log`)
-  const run_id = derivedId(session.id, source_event_id, 'code')
-  const place = repoOf({ agents }, repo, run_id)
-  if (typeof place === 'string') return { error: place }
-  try {
-    await log.append([
-      codeRunStarted(session.id, {
-        run_id,
-        agent,
-        provider: agents.modelOf(agent, setup.model),
-        prompt,
-        source_event_id,
-        tool_call_id,
-        ...place,
-      }),
-    ])
-  } catch (thrown) {
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'code_run_exists') throw thrown
-    return { error: 'this session has a run of a coding agent that has not ended: one at a time' }
-  }
-  const made = known()
-  if (made === undefined) throw new Error('[code] a run vanished within its own commit')
-  return made
-}
-
-function outcomeOf({ result, before, rows }: Extract<Driven, { how: 'ended' }>): ToolOutcome {
-  const { run_id, error, final_message, files_changed } = result
-  return {
-    content: {
-      ...(error === null ? {} : { error }),
-      run_id,
-      final_message,
-      ...(files_changed === undefined ? {} : { files_changed }),
-    },
-    events: [...before, codeRunResult(result)],
-    linked: { rows },
-  }
 }

@@ -59,15 +59,12 @@ function latestOf(log: SessionLog, runId: string, id: string): Decision {
   return run?.gates.findLast(gate => gate.tool_call_id === id)?.decision ?? null
 }
 
-export function createDecisions(options: DecisionOptions): Decisions {
-  const { worker, claimed, setup, run_id, workspace, signal, park, onFailure } = options
-  const { store, clock, config, newId, redact } = worker
+/** Whoever waits for a person's decision is told of it as soon as the log has it. */
+function waitForDecisions({ worker, claimed, run_id, park, onFailure }: DecisionOptions) {
+  const { store, clock, config } = worker
   const { session, log } = claimed
-  const policy = withPushes(setup.agent.governance, config.code.push)
   /** Null tells nothing: nobody has decided. */
   const waiting = new Map<string, (decision: Decision) => void>()
-  // Looking and asking are one: of two calls alike, one asks.
-  const inTurn = createMutex()
 
   async function look(): Promise<void> {
     if (waiting.size === 0) return
@@ -96,6 +93,18 @@ export function createDecisions(options: DecisionOptions): Decisions {
       signal.removeEventListener('abort', stop)
     }
   }
+
+  return { decisionOn, unwatch }
+}
+
+export function createDecisions(options: DecisionOptions): Decisions {
+  const { worker, claimed, setup, run_id, workspace, signal, onFailure } = options
+  const { store, clock, config, newId, redact } = worker
+  const { session, log } = claimed
+  const policy = withPushes(setup.agent.governance, config.code.push)
+  const { decisionOn, unwatch } = waitForDecisions(options)
+  // Looking and asking are one: of two calls alike, one asks.
+  const inTurn = createMutex()
 
   const judged = (call: JudgedCall): Promise<Judged> =>
     inTurn(() =>

@@ -25,4 +25,8 @@ export async function writeHome(home: string, files: Readonly<Record<string, str
   }
 }
 
-const lstatOf = (path: string) => lstat(path).catch(() => null)
+const lstatOf = (path: string) =>
+  lstat(path).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== 'ENOENT') throw thrown
+    return null
+  })

@@ -91,7 +91,10 @@ const ATTEMPTS = {
     `new Promise(r => { const w = new Worker(URL.createObjectURL(new Blob(["fetch('" + location.origin + ` +
     `"/to/" + encodeURIComponent('http://127.0.0.1:PORT/hit') + "', { mode: 'no-cors' })` +
     `.finally(() => postMessage(1))"]))); w.onmessage = r })`,
-  'a new page that is redirected': `new Promise(r => { open('/to/' + encodeURIComponent('http://127.0.0.1:PORT/hit')); setTimeout(r, 1500) })`,
+  'a new page that is redirected': `new Promise(r => {
+    open('/to/' + encodeURIComponent('http://127.0.0.1:PORT/hit'))
+    setTimeout(r, 1500)
+  })`,
   'a WebSocket':
     `new Promise(r => { const s = new WebSocket('ws://127.0.0.1:PORT/hit'); ` +
     's.onopen = s.onerror = s.onclose = r })',

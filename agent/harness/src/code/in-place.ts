@@ -1,0 +1,48 @@
+/** A run in one of the worker's places for coding agents. */
+import { asError } from '@cairn/protocol'
+import { findLiveRun } from '@cairn/sessions'
+import type { CodeRun } from '@cairn/state'
+import type { Worker } from '../worker.ts'
+import { drive, type DriveDeps, type Driven } from './drive.ts'
+
+/** One run a place: the worker has few. A stop lets go of the turn at once; the process ends behind it. */
+export async function inPlace(
+  worker: Worker,
+  { claimed, setup }: Pick<DriveDeps, 'claimed' | 'setup'>,
+  run: CodeRun,
+): Promise<Driven> {
+  const { coding } = worker
+  if (coding === null) throw new Error('[code] asked to go on with a run where no agent can run')
+  const { agents, slots } = coding
+  const leave = await slots.take(claimed.lease.signal)
+  if (leave === null) return busy(run)
+  const driving = drive({ worker, claimed, setup, agents }, run).finally(leave)
+  const whenStopped = async (): Promise<void> => {
+    const row = await findLiveRun(worker.store, claimed.session.id)
+    if (row?.run_id !== run.run_id)
+      await agents.forget({ session_id: claimed.session.id, run_id: run.run_id })
+  }
+  worker.keepInBackground(
+    driving
+      .then(() => undefined, whenStopped)
+      .catch((thrown: unknown) =>
+        worker.log('warn', 'a stopped run was not cleaned up', { error: asError(thrown).message }),
+      ),
+  )
+  return driving
+}
+
+const busy = ({ run_id, agent, tool_call_id }: CodeRun): Driven => ({
+  how: 'ended',
+  before: [],
+  rows: [],
+  result: {
+    run_id,
+    agent,
+    ...(tool_call_id === null ? {} : { tool_call_id }),
+    final_message: null,
+    error: 'busy: other runs take all the places of this worker; try again later',
+    input_tokens: 0,
+    output_tokens: 0,
+  },
+})
