@@ -118,7 +118,8 @@ test('training starts from an adapter, and an adapter that does not fit is refus
   const whole = await bench.run({ ...settings, max_steps: 4 })
   const first = await bench.run({ ...settings, max_steps: 3 })
   const second = await bench.run({ ...settings, max_steps: 1, init_adapter: first.output })
-  expect(losses(second)[0]).toBe(losses(whole)[3])
+  // Epochs pair documents differently, and the loss of a micro-batch is an f32: the last digit may differ.
+  expect(Math.abs((losses(second)[0] ?? NaN) / (losses(whole)[3] ?? NaN) - 1)).toBeLessThan(1e-6)
   const from = (more: object) => bench.run({ ...settings, init_adapter: first.output, ...more })
   await expect(from({ lora_rank: 8 })).rejects.toThrow(
     /has rank 16 and alpha 32, and the run 8 and 32; set lora_rank: 16 and lora_alpha: 32/,
