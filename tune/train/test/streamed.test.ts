@@ -133,8 +133,8 @@ describe('a base larger than the budget', () => {
       )
       const { estimated, peak } = trainAlone({ ...common, offload: 'disk', overwrite: 'true' })
       expect(peak).toBeLessThan(parseBytes(limit))
-      expect(peak / estimated.total).toBeGreaterThan(0.9)
-      expect(peak / estimated.total).toBeLessThan(1.1)
+      // What Node takes for itself differs from run to run; in memory the base would be 100 MiB or 200.
+      expect(Math.abs(peak - estimated.total)).toBeLessThan(parseBytes('32MiB'))
     },
   )
 })
