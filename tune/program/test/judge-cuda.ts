@@ -7,10 +7,7 @@
 import { createCudaEngine, createEngine, listCardOps } from '@cairn-tune/native'
 import { DTYPES, OP_NAMES, type Dtype, type OpName } from '@cairn-tune/ops'
 import { CASES } from './cases.ts'
-import { noise, relativeError, runNative, runOracle, tensor, type Values } from './one-op.ts'
-
-/** As in kernels.test.ts. */
-const tolerance: Partial<Record<Dtype, number>> = { f32: 4e-6, bf16: 2 ** -7 }
+import { noise, relativeError, runNative, runOracle, tensor, TOLERANCE, type Values } from './one-op.ts'
 
 type Row = { cases: number; wrong: number; worst: number; first: string }
 const fresh = (): Row => ({ cases: 0, wrong: 0, worst: 0, first: '' })
@@ -45,7 +42,7 @@ async function judgeOps(): Promise<boolean> {
           op,
           `${dtype} ${name} ${key}`,
           relativeError(output.numbers, expected[key] ?? []),
-          tolerance[dtype] ?? 0,
+          TOLERANCE[dtype] ?? 0,
         )
     } catch (error) {
       note(op, name, NaN, 0, `${dtype} ${name}: ${String(error)}`)

@@ -1,15 +1,9 @@
 /** Every kernel of every instruction set against the oracle, and the same bits for any number of threads. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OP_NAMES, type Dtype } from '@cairn-tune/ops'
+import { OP_NAMES } from '@cairn-tune/ops'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
 import { CASES, type Case } from './cases.ts'
-import { relativeError, runNative, runOracle } from './one-op.ts'
-
-/**
- * Relative to the largest number of the output. f32 kernels sum up to a few thousand products; bf16 rounds
- * results, and probabilities inside attention, to 8 bits.
- */
-const tolerance: Partial<Record<Dtype, number>> = { f32: 4e-6, bf16: 2 ** -7 }
+import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
 
 const isas = await listIsas()
 const engines = new Map<string, Engine>()
@@ -41,7 +35,7 @@ describe.each(isas)('%s', isa => {
     const outputs = await runNative(engineOf(isa), one.op, one.inputs, one.attrs)
     for (const [name, output] of Object.entries(outputs)) {
       expect(relativeError(output.numbers, oracleOf(one)[name] ?? []), name).toBeLessThan(
-        tolerance[one.dtype] ?? 0,
+        TOLERANCE[one.dtype] ?? 0,
       )
     }
   })

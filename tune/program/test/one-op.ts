@@ -89,6 +89,13 @@ export function runOracle(op: OpName, inputs: Values, attrs: Attrs): Record<stri
   )
 }
 
+/**
+ * How far a kernel's result may be from the oracle's, relative to the largest number of the output. f32
+ * kernels sum up to a few thousand products; bf16 rounds results, and probabilities inside attention, to 8
+ * bits.
+ */
+export const TOLERANCE: Partial<Record<Dtype, number>> = { f32: 4e-6, bf16: 2 ** -7 }
+
 /** Largest difference, relative to the largest number there should be. */
 export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   let difference = 0
