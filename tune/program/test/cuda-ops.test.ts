@@ -1,7 +1,6 @@
 /**
- * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card: of every op with a
- * launcher the smallest case a dtype, against the oracle. All cases, on a card or emulated, are those of
- * `npm run judge:cuda`.
+ * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card: every case against the
+ * oracle, as `npm run judge:cuda` tries them on a card.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
@@ -9,18 +8,6 @@ import { createCudaEngine, findNvcc, listCardOps, nvccCandidates, type CudaEngin
 import type { OpName } from '@cairn-tune/ops'
 import { CASES } from './cases.ts'
 import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
-
-type Case = (typeof CASES)[number]
-
-const sizeOf = ({ inputs }: Case) =>
-  Object.values(inputs).reduce((sum, value) => sum + (value?.numbers.length ?? 0), 0)
-
-const smallest = new Map<string, Case>()
-for (const one of CASES) {
-  const key = `${one.op} ${one.dtype}`
-  const known = smallest.get(key)
-  if (known === undefined || sizeOf(one) < sizeOf(known)) smallest.set(key, one)
-}
 
 function interpretKernels(): void {
   let engine: CudaEngine
@@ -35,7 +22,7 @@ function interpretKernels(): void {
     vi.unstubAllEnvs()
   })
 
-  test.each([...smallest])('%s', async (_, { op, inputs, attrs, dtype }) => {
+  test.each(CASES)('$op, $dtype: $name', async ({ op, inputs, attrs, dtype }) => {
     if (!ops.has(op)) {
       await expect(runNative(engine, op, inputs, attrs)).rejects.toThrow(op)
       return
