@@ -5,6 +5,7 @@
  * for what others left behind; the cursor in the row of a session decides between two that do the same.
  */
 import type { LogStore } from '../store.ts'
+import { selectBehind } from '../search/behind-sql.ts'
 import { followLogs } from '../search/follow.ts'
 import { findHits, type Span } from '../search/hits.ts'
 import { type Behind, indexLog, type Stretch } from '../search/index-log.ts'
@@ -22,15 +23,11 @@ const BLOCK = 32
 
 const BEHIND: Statement = {
   name: 'search_behind',
-  text:
-    'SELECT s.id, p.through AS after FROM sessions s LEFT JOIN search_progress p ON p.session_key = s.key ' +
-    'WHERE p.through IS NULL OR s.last_id > p.through ORDER BY s.key',
+  text: `${selectBehind('search_progress')} ORDER BY s.key`,
 }
 const BEHIND_OF: Statement = {
   name: 'search_behind_of',
-  text:
-    'SELECT s.id, p.through AS after FROM sessions s LEFT JOIN search_progress p ON p.session_key = s.key ' +
-    'WHERE s.id = ANY($1::text[]) AND (p.through IS NULL OR s.last_id > p.through) ORDER BY s.key',
+  text: `${selectBehind('search_progress')} AND s.id = ANY($1::text[]) ORDER BY s.key`,
 }
 const BEGIN: Statement = {
   name: 'search_begin',

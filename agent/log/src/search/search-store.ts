@@ -51,6 +51,6 @@ export interface SearchStore {
   catchUp(): Promise<void>
   find(query: SearchQuery): Promise<SearchPage>
   usage(query: UsageQuery): Promise<UsageRow[]>
-  /** Sessions whose logs are not indexed to their ends. */
+  /** Sessions whose logs have what the index should have and has not. */
   behind(): Promise<number>
 }

@@ -1,5 +1,6 @@
 /** Writes the index of the embedded store: which logs are behind, and a stretch of one at a time. */
 import type { Db } from '../sqlite-adapter.ts'
+import { selectBehind } from './behind-sql.ts'
 import type { Behind, Stretch } from './index-log.ts'
 
 /** Words that are known to be in the vocabulary. */
@@ -18,15 +19,9 @@ export function createIndexWriter(db: Db) {
   )
   const begin = db.prepare('INSERT INTO progress (session_key, through) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const move = db.prepare('UPDATE progress SET through = ? WHERE session_key = ? AND through = ?')
-  const behindAll = db.prepare(
-    'SELECT s.id, p.through AS after FROM sessions s LEFT JOIN progress p ON p.session_key = s.key ' +
-      'WHERE p.through IS NULL OR s.last_id > p.through ORDER BY s.key',
-  )
-  const behindOf = db.prepare(
-    'SELECT s.id, p.through AS after FROM sessions s LEFT JOIN progress p ON p.session_key = s.key ' +
-      'WHERE s.id IN (SELECT value FROM json_each(?)) AND (p.through IS NULL OR s.last_id > p.through) ' +
-      'ORDER BY s.key',
-  )
+  const behind = selectBehind('progress')
+  const behindAll = db.prepare(`${behind} ORDER BY s.key`)
+  const behindOf = db.prepare(`${behind} AND s.id IN (SELECT value FROM json_each(?)) ORDER BY s.key`)
   const known = new Set<string>()
 
   function keepWords(words: readonly string[]): void {
