@@ -57,17 +57,28 @@ inline void list_top(const float* values, int64_t n, int64_t k, int32_t* tokens,
   }
 }
 
-// Leaves only logits whose bits are set; false where none is.
+// Leaves only logits whose bits are set; false where none is. Most words of a mask are full or empty.
 inline bool keep_allowed(float* logits, int64_t n, const int32_t* mask) {
-  bool any = false;
-  for (int64_t i = 0; i < n; i += 32) {
+  vu lane;
+  for (int i = 0; i < VL; i++) lane[i] = uint32_t(i);
+  const vf never = splat(-__builtin_inff());
+  uint32_t any = 0;
+  int64_t i = 0;
+  for (; i + 32 <= n; i += 32) {
     const uint32_t word = uint32_t(mask[i / 32]);
-    const int64_t count = min64(32, n - i);
-    for (int64_t j = 0; j < count; j++)
-      if (word >> j & 1) any = true;
-      else logits[i + j] = -__builtin_inff();
+    any |= word;
+    if (word == 0xffffffff) continue;
+    for (int64_t j = 0; j < 32; j += VL) {
+      const vu is_open = ((vu{} + word) >> (lane + uint32_t(j))) & 1;
+      store(logits + i + j, is_open != 0 ? load(logits + i + j) : never);
+    }
   }
-  return any;
+  for (; i < n; i++) {
+    const uint32_t bit = uint32_t(mask[i / 32]) >> i % 32 & 1;
+    any |= bit;
+    if (!bit) logits[i] = -__builtin_inff();
+  }
+  return any != 0;
 }
 
 struct Mass {

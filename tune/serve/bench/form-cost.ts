@@ -1,7 +1,7 @@
 /**
  * What a form costs a token: decode speed of 8 sequences that are free, and of 8 that write strings of a JSON
  * object, in pairs. The vocabulary is as large as Qwen3's. Arguments: --sequences N, --answer N, --pairs N,
- * --layers N of the random model.
+ * --threads N.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -65,8 +65,10 @@ for (const [name, one] of [
   await speed(undefined)
   const [pairs, cpuPairs]: [number[], number[]] = [[], []]
   for (let i = 0; i < Number(values.pairs); i++) {
-    const free = await speed(undefined)
-    const formed = await speed(one)
+    // Each goes first in every other pair: what drifts falls on both.
+    const first = await speed(i % 2 === 0 ? undefined : one)
+    const second = await speed(i % 2 === 0 ? one : undefined)
+    const [free, formed] = i % 2 === 0 ? [first, second] : [second, first]
     pairs.push(free.decode / formed.decode - 1)
     cpuPairs.push(free.decodeCpu / formed.decodeCpu - 1)
     console.log(`${name}: free ${free.decode.toFixed(1)}, formed ${formed.decode.toFixed(1)} tokens/s`)

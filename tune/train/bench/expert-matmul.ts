@@ -2,13 +2,13 @@
  * Products of experts in the shape of Qwen3-30B-A3B's (hidden 2048, feed-forward 768) as the share of the
  * register peak that is timed around each: forward and towards the input, the base stored in bf16 and in
  * blocks, one storage after the other in each round. Arguments: threads (1), rows of an expert (256), experts
- * (8), rounds (9).
+ * (8), rounds (9), instruction set (the fastest).
  */
 import { createEngine } from '@cairn-tune/native'
 import { byteLength, uniform, type Dtype } from '@cairn-tune/ops'
 import { createRecorder, outputBinding, prepare } from '@cairn-tune/program'
 
-const [threads = 1, rows = 256, E = 8, rounds = 9] = process.argv.slice(2).map(Number)
+const [threads = 1, rows = 256, E = 8, rounds = 9] = process.argv.slice(2, 6).map(Number)
 const [H, F] = [2048, 768]
 const P = rows * E
 const STORED: readonly Dtype[] = ['bf16', 'nf4', 'nvfp4', 'mxfp4', 'fp8_tiles']
@@ -16,7 +16,8 @@ const noise = Float32Array.from(
   { length: 65_536 },
   (_, i) => (uniform({ seed: 1, step: 0, op: 0 }, i) - 0.5) * 0.1,
 )
-using engine = await createEngine({ threads })
+const isa = process.argv[6]
+using engine = await createEngine({ threads, ...(isa && { isa }) })
 console.log(`${engine.isa}, ${threads} thread(s), ${E} experts of ${rows} rows`)
 
 type Op = 'expert_matmul_nt' | 'expert_matmul_nn'

@@ -15,6 +15,8 @@ export type LoraStep = {
    * attention; adapters do not count.
    */
   flops: number
+  /** The same of the ops that are the whole of their part of it. */
+  ofOps: Partial<Record<OpName, number>>
   weightBytes: number
   arenaBytes: number
   run(): Promise<{ seconds: [op: OpName, seconds: number][]; loss: number }>
@@ -110,9 +112,16 @@ export async function prepareLoraStep(
   const { hidden_size: hidden, intermediate_size: ffn, head_dim: width } = model
   const [queries, keys] = [model.num_attention_heads * width, model.num_key_value_heads * width]
   const linearParameters = layers * hidden * (2 * queries + 2 * keys + 3 * ffn)
-  const attention = layers * 3.5 * 2 * (tokens / rows) * queries
+  /** Half of the square: two products forward, five on the way back. */
+  const square = tokens * layers * 2 * (tokens / rows) * queries
+  const ofOps = {
+    attention: square,
+    attention_grad: 2.5 * square,
+    head_loss: tokens * 4 * model.vocab_size * hidden,
+  }
   return {
-    flops: tokens * (4 * (linearParameters + model.vocab_size * hidden) + attention),
+    flops: tokens * 4 * linearParameters + ofOps.attention + ofOps.attention_grad + ofOps.head_loss,
+    ofOps,
     weightBytes: micro.base.reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
     arenaBytes: prepared.plan.arenaBytes,
     async run() {

@@ -16,6 +16,8 @@ type Best = {
   ofPeak: number
   ofPeakByProcessor: number
   ops: Map<OpName, number>
+  /** The most of the peak that an op reached, where its arithmetic is known by itself. */
+  opsOfPeak: Map<OpName, number>
   loss: number
 }
 
@@ -25,6 +27,7 @@ const nothing = (): Best => ({
   ofPeak: 0,
   ofPeakByProcessor: 0,
   ops: new Map(),
+  opsOfPeak: new Map(),
   loss: NaN,
 })
 
@@ -41,7 +44,11 @@ async function measure(engine: Engine, step: LoraStep, best: Best): Promise<void
   best.processor = Math.min(best.processor, processor)
   best.ofPeak = Math.max(best.ofPeak, step.flops / wall / peak)
   best.ofPeakByProcessor = Math.max(best.ofPeakByProcessor, step.flops / processor / peak)
-  for (const [op, time] of seconds) best.ops.set(op, Math.min(best.ops.get(op) ?? Infinity, time))
+  for (const [op, time] of seconds) {
+    best.ops.set(op, Math.min(best.ops.get(op) ?? Infinity, time))
+    const share = (step.ofOps[op] ?? 0) / time / peak
+    if (share > 0) best.opsOfPeak.set(op, Math.max(best.opsOfPeak.get(op) ?? 0, share))
+  }
   best.loss = loss
 }
 
@@ -92,7 +99,11 @@ console.log(
 for (const op of ops)
   console.log(
     `| ${op} | ${[...results.values()]
-      .map(best => ((100 * (best.ops.get(op) ?? 0)) / total(best)).toFixed(1))
+      .map(best => {
+        const share = ((100 * (best.ops.get(op) ?? 0)) / total(best)).toFixed(1)
+        const ofPeak = best.opsOfPeak.get(op)
+        return ofPeak === undefined ? share : `${share} (${ofPeak.toFixed(2)} of peak)`
+      })
       .join(' | ')} |`,
   )
 console.log(`\nscratch ${mebibytes(engine.scratchBytes())} MiB`)
