@@ -28,11 +28,16 @@ export const golden: Golden = {
 /**
  * A golden model of a family, as reference/make_families.py wrote it; `keys` are those of its config.json.
  */
-export function readFamily(name: string): Golden & { keys: Record<string, unknown> } {
-  const all = JSON.parse(file(`families/${name}.json`).toString()) as Omit<Golden, 'config'> & {
+export const readFamily = (name: string) => readGolden(`families/${name}.json`)
+
+/** A gpt-oss of four layers with a window of so many keys, as reference/make_gpt_oss.py wrote it. */
+export const readGptOss = (window: number) => readGolden(`gpt_oss/window_${window}.json`)
+
+function readGolden(name: string): Golden & { keys: Record<string, unknown> } {
+  const all = JSON.parse(file(name).toString()) as Omit<Golden, 'config'> & {
     config: Record<string, unknown>
   }
-  return { ...all, keys: all.config, config: parseModelConfig(`${name}.json`, all.config) }
+  return { ...all, keys: all.config, config: parseModelConfig(name, all.config) }
 }
 
 /** An adapter of a kind on the golden Qwen3, as reference/make_adapters.py wrote it. */

@@ -15,6 +15,7 @@ import {
 } from '@cairn-tune/program'
 import {
   createLinear,
+  headOf,
   packedPositions,
   partsOf,
   recordModel,
@@ -29,7 +30,7 @@ export type GoldenModel = {
   config: ModelConfig
   tensors: Map<string, Float32Array>
   /**
-   * Outputs by name in f32: `hidden`, `losses`, `<trained tensor>.grad`. Another config is tried on the same
+   * Outputs by name in f32: `hidden`, `logits`, `losses`, `<trained tensor>.grad`. Another config is tried on the same
    * weights, and `storedAs` stores some in fewer bits.
    */
   run: (
@@ -93,11 +94,15 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
       },
     )
     const { loss, losses, hidden } = made
+    // As the server makes them.
+    const head = { a: hidden, b: headOf({ config, weights }) }
+    const logits = g.matmul_nt(head, { alpha: 1, arithmetic: 'f32', dtype: 'f32' }).y
     const parts = [loss, ...(made.balance ? [made.balance] : [])].map(part => [part, ONE] as const)
     const grads = differentiate(g, new Map(parts), hasLora ? adapters : [...known.values()])
     return g.finish({
       losses,
       hidden,
+      logits,
       ...(made.balance ? { balance: made.balance } : {}),
       ...Object.fromEntries([...grads].map(([tensor, grad]) => [`${tensor.name}.grad`, grad])),
     })

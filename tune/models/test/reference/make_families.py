@@ -154,22 +154,23 @@ def fill(model):
             p.copy_((center + (0.2 if p.dim() == 1 else 0.25) * torch.randn_like(p)).bfloat16().float())
 
 
-def run(model, ids):
-    start, hidden, losses, targets = 0, [], [], []
+def run(model, ids, lengths=LENGTHS, prompts=PROMPTS):
+    start, hidden, logits, losses, targets = 0, [], [], [], []
     model.zero_grad()
-    for length, prompt in zip(LENGTHS, PROMPTS):
+    for length, prompt in zip(lengths, prompts):
         document = ids[start : start + length]
         target = torch.cat([document[1:], torch.tensor([-100])])
         target[: prompt - 1] = -100
         out = model(input_ids=document[None], output_hidden_states=True)
         hidden.append(out.hidden_states[-1][0])
+        logits.append(out.logits[0])
         losses.append(
             torch.nn.functional.cross_entropy(out.logits[0], target, reduction="none", ignore_index=-100)
         )
         targets.append(target)
         start += length
     torch.cat(losses).sum().backward()
-    return torch.cat(hidden), torch.cat(losses), torch.cat(targets)
+    return torch.cat(hidden), torch.cat(logits), torch.cat(losses), torch.cat(targets)
 
 
 def greedy(model, prompt, count):
@@ -208,7 +209,7 @@ def parts_of_experts(model):
     return parts
 
 
-def run_adapted(model, ids, adapters, scale):
+def run_adapted(model, ids, adapters, scale, *documents):
     """As `run`, with scale * B @ A added to each weight that has an adapter: what PEFT's layers compute, and
     for experts' matrices what it makes of an adapter of each."""
     weights = dict(model.named_parameters())
@@ -231,14 +232,16 @@ def run_adapted(model, ids, adapters, scale):
         return torch.func.functional_call(model, changed, kwargs=inputs)
 
     call.zero_grad = model.zero_grad
-    return run(call, ids)
+    return run(call, ids, *documents)
 
 
-def make_moe(name):
-    kind, keys, modules = FAMILIES[name]
+def new_experts(name, **other):
+    """A random model with experts, its config.json, and what gives a value of each parameter the names and
+    shapes that our programs have."""
+    kind, keys, _ = FAMILIES[name]
     torch.manual_seed(7)
     model = transformers.AutoModelForCausalLM.from_config(
-        kind(**{**SIZES, **keys, "attn_implementation": "eager", "experts_implementation": "eager"})
+        kind(**{**SIZES, **keys, **other, "attn_implementation": "eager", "experts_implementation": "eager"})
     )
     model = model.float().eval()
     fill(model)
@@ -254,7 +257,6 @@ def make_moe(name):
     experts = parts_of_experts(model)
 
     def named(values):
-        """Of each parameter, by the names and shapes that our programs have."""
         fused = {key for key, _, _ in experts.values()}
         found = {key: value for key, value in values.items() if key not in fused}
         for part, (key, first, count) in experts.items():
@@ -262,11 +264,34 @@ def make_moe(name):
             found[f"{part}.weight"] = value[:, first : first + count].clone()
         return found
 
-    tensors = {
+    return model, config_json, named
+
+
+def weights_of(model, named):
+    return {
         key: p.bfloat16() for key, p in named({k: p.detach() for k, p in model.named_parameters()}).items()
     }
+
+
+def new_adapters(weights):
+    """Random ones of rank 4, of feed-forward parts of rank 2."""
+    adapters = {}
+    for key in [key.removesuffix(".weight") for key in weights if key.endswith("proj.weight")]:
+        shape = weights[f"{key}.weight"].shape
+        rank, count = 2 if ".mlp." in key else 4, list(shape[:-2])
+        adapters[f"{key}.lora_A.weight"] = (0.1 * torch.randn(*count, rank, shape[-1])).requires_grad_()
+        adapters[f"{key}.lora_B.weight"] = (0.1 * torch.randn(*count, shape[-2], rank)).requires_grad_()
+    return adapters
+
+
+LORA = {"lora_rank": 4, "lora_alpha": 8, "lora_expert_rank": 2}
+
+
+def make_moe(name):
+    model, config_json, named = new_experts(name)
+    tensors = weights_of(model, named)
     ids = torch.randint(3, 272, (sum(LENGTHS),))
-    hidden, losses, targets = run(model, ids)
+    hidden, _, losses, targets = run(model, ids)
     grads = named({key: p.grad for key, p in model.named_parameters()})
     wanted = {
         key: g
@@ -277,35 +302,25 @@ def make_moe(name):
     tensors |= {"bare.hidden": hidden.detach(), "bare.losses": losses.detach()}
     prompts = [torch.randint(3, 259, (length,)).tolist() for length in (1, 5, 12, 21)]
     answers = [greedy(model, prompt, 16) for prompt in prompts]
-    shapes = {
-        key.removesuffix(".weight"): t.shape for key, t in tensors.items() if key.endswith("proj.weight")
-    }
-    adapters = {}
-    for key, shape in shapes.items():
-        rank = 2 if ".mlp." in key else 4
-        count = list(shape[:-2])
-        adapters[f"{key}.lora_A.weight"] = (0.1 * torch.randn(*count, rank, shape[-1])).requires_grad_()
-        adapters[f"{key}.lora_B.weight"] = (0.1 * torch.randn(*count, shape[-2], rank)).requires_grad_()
-    hidden, losses, _ = run_adapted(model, ids, adapters, 2.0)
+    adapters = new_adapters(tensors)
+    hidden, _, losses, _ = run_adapted(model, ids, adapters, 2.0)
     for key, p in adapters.items():
         tensors |= {key: p.detach().clone(), f"lora.{key}.grad": p.grad.clone()}
     tensors |= {"lora.hidden": hidden.detach(), "lora.losses": losses.detach()}
-    lora = {"lora_rank": 4, "lora_alpha": 8, "lora_expert_rank": 2}
-    write(name, tensors, config_json, lora, ids, targets, prompts, answers)
+    write(name, tensors, config_json, LORA, ids, targets, prompts, answers)
     print(name, sum(losses).item())
 
 
+GOLDEN = Path(__file__).parent.parent / "golden"
+VERSIONS = {"torch": torch.__version__, "transformers": transformers.__version__, "peft": peft.__version__}
+
+
 def write(name, tensors, config_json, lora, ids, targets, prompts, answers):
-    golden = Path(__file__).parent.parent / "golden" / "families"
+    golden = GOLDEN / "families"
     save_file({key: t.contiguous() for key, t in tensors.items()}, golden / f"{name}.safetensors")
-    versions = {
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "peft": peft.__version__,
-    }
     text = json.dumps(
         {
-            "versions": versions,
+            "versions": VERSIONS,
             "config": config_json,
             "lora": lora,
             "ids": ids.tolist(),
@@ -332,7 +347,7 @@ def make(name):
         config_json = json.loads((Path(directory) / "config.json").read_text())
     tensors = {key: p.detach().clone().bfloat16() for key, p in model.named_parameters()}
     ids = torch.randint(3, 272, (sum(LENGTHS),))
-    hidden, losses, targets = run(model, ids)
+    hidden, _, losses, targets = run(model, ids)
     tensors |= {f"bare.{key}.grad": p.grad.clone() for key, p in model.named_parameters() if p.dim() == 1}
     tensors |= {"bare.hidden": hidden.detach(), "bare.losses": losses.detach()}
     prompts = [torch.randint(3, 259, (length,)).tolist() for length in (1, 5, 12, 21)]
@@ -345,7 +360,7 @@ def make(name):
         for key, p in adapted.named_parameters():
             if "lora_" in key:
                 p.copy_(0.1 * torch.randn_like(p))
-    hidden, losses, _ = run(adapted, ids)
+    hidden, _, losses, _ = run(adapted, ids)
     for key, p in adapted.named_parameters():
         if "lora_" in key:
             short = key.removeprefix("base_model.model.").replace(".default", "")
@@ -355,5 +370,6 @@ def make(name):
     print(name, sum(losses).item())
 
 
-for family in sys.argv[1:] or FAMILIES:
-    (make_moe if "moe" in family or family == "gpt_oss" else make)(family)
+if __name__ == "__main__":
+    for family in sys.argv[1:] or FAMILIES:
+        (make_moe if "moe" in family or family == "gpt_oss" else make)(family)

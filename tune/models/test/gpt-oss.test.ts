@@ -1,0 +1,62 @@
+/**
+ * gpt-oss of four layers, windowed and whole in turn, beside transformers: logits, losses and gradients of an
+ * adapter, and what its windows, sinks and kinds of layers are worth.
+ */
+import { afterAll, describe, expect, test } from 'vitest'
+import { createEngine } from '@cairn-tune/native'
+import type { ModelConfig } from '@cairn-tune/models'
+import { readGptOss } from './golden-file.ts'
+import { openGolden } from './golden-model.ts'
+
+// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+const engine = await createEngine({ threads: 2 })
+afterAll(() => engine.close())
+
+const TOLERANCE = 2e-5
+const LAYERS = 4
+
+const largest = (values: Float32Array) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+
+/** The largest difference, of the largest of what should be. */
+function distance(actual: Float32Array | undefined, expected: Float32Array): number {
+  if (actual?.length !== expected.length) return Infinity
+  return largest(actual.map((value, i) => value - (expected[i] ?? 0))) / largest(expected)
+}
+
+const withWindows = (config: ModelConfig, windowOf: (window: number, layer: number) => number) => ({
+  ...config,
+  layers: config.layers.map((layer, i) => ({ ...layer, window: windowOf(layer.window, i) })),
+})
+
+describe.each([8, 128])('a window of %d keys', size => {
+  const files = ['weights', `window_${size}`].map(name => `gpt_oss/${name}.safetensors`)
+  const { config, tensors, run, missing } = openGolden(engine, readGptOss(size), ...files)
+  const expected = [...tensors].filter(([name]) => name.startsWith('lora.'))
+
+  async function farthest(changed: ModelConfig): Promise<number> {
+    const outputs = await run(true, changed)
+    return Math.max(
+      ...expected.map(([name, values]) => distance(outputs.get(name.slice('lora.'.length)), values)),
+    )
+  }
+
+  test('logits, losses and gradients of q, k, v, o and experts are those of transformers', async () => {
+    const projections = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_up_proj', 'down_proj']
+    expect(expected.length).toBe(2 + LAYERS * projections.length * 2)
+    expect(missing()).toEqual([])
+    expect(await farthest(config)).toBeLessThan(TOLERANCE)
+  })
+
+  test.each<[string, ModelConfig]>([
+    ['no windows', withWindows(config, () => 0)],
+    ['one key less', withWindows(config, window => window && window - 1)],
+    ['one key more', withWindows(config, window => window && window + 1)],
+    ['no sinks', { ...config, sinks: false }],
+    ...Array.from({ length: LAYERS }, (_, l): [string, ModelConfig] => [
+      `layer ${l} of the other kind`,
+      withWindows(config, (window, i) => (i === l ? size - window : window)),
+    ]),
+  ])('with %s they are not', async (_, changed) => {
+    expect(await farthest(changed)).toBeGreaterThan(5e3 * TOLERANCE)
+  })
+})
