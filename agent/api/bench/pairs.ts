@@ -3,7 +3,9 @@
  * Both services are up at once, each under load for a moment in turn, so that whatever else the machine does
  * falls on both. A row is the median over the rounds of the quotient of two neighbours, this tree by the
  * other one, and the middle half of those quotients: what lies within it is no difference.
- * `--indexed`: this tree's service indexes what is said for the search, the other one does not.
+ * `--indexed`: this tree's service indexes what is said for the search, the other one does not. `--postgres`:
+ * both keep their logs in schemas of one server, the one that TEST_DATABASE_URL or DATABASE_URL names or one
+ * that is started for it.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,6 +15,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { quantile } from './http.ts'
 import { type Load, startLoad } from './load-process.ts'
 import type { Ready, Start } from './pairs/service.ts'
@@ -22,6 +25,7 @@ const { values } = parseArgs({
     against: { type: 'string' },
     rounds: { type: 'string', default: '40' },
     indexed: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
     only: { type: 'string', default: 'appends,deliveries,replay' },
   },
 })
@@ -34,7 +38,7 @@ const READERS = 1000
 const REPLAYED = 20_000
 const TEXT = 'x'.repeat(400)
 
-type Service = Ready & { cpu(asked?: 'cpu' | 'drain'): Promise<number>; stop(): void }
+type Service = Ready & { cpu(asked?: 'cpu' | 'drain'): Promise<number>; stop(): Promise<void> }
 /** Microseconds of the HTTP thread for one thing done, and how many were done a second. */
 type Sample = { cpu: number; perSecond: number | null }
 
@@ -43,6 +47,7 @@ async function startService(start: Start): Promise<Service> {
     execArgv: ['--max-semi-space-size=32'],
   })
   const gone = new AbortController()
+  const exit = once(child, 'exit')
   child.once('exit', () => gone.abort(new Error(`[bench] the service of ${start.tree} ended`)))
   const { signal } = gone
   const [ready] = (await once(child, 'message', { signal })) as [Ready]
@@ -53,7 +58,10 @@ async function startService(start: Start): Promise<Service> {
       const [{ user, system }] = (await once(child, 'message', { signal })) as [NodeJS.CpuUsage]
       return user + system
     },
-    stop: () => child.disconnect(),
+    async stop() {
+      child.disconnect()
+      await exit
+    },
   }
 }
 
@@ -129,6 +137,7 @@ async function pair(
 }
 
 const dir = await mkdtemp(join(tmpdir(), 'cairn-pairs-'))
+const places = values.postgres ? [await makePostgresPlace(), await makePostgresPlace()] : []
 const load = startLoad()
 const trees = [fileURLToPath(new URL('../../..', import.meta.url)), resolve(values.against)]
 const [ours, theirs] = await Promise.all(
@@ -138,6 +147,7 @@ const [ours, theirs] = await Promise.all(
       dir: join(dir, String(at)),
       events: REPLAYED,
       indexed: values.indexed && at === 0,
+      ...(places[at] !== undefined && { url: places[at].place }),
     }),
   ),
 )
@@ -159,6 +169,7 @@ try {
   }
 } finally {
   load.stop()
-  for (const service of services) service.stop()
+  await Promise.all(services.map(service => service.stop()))
+  for (const { remove } of places) await remove()
   await rm(dir, { recursive: true, force: true })
 }

@@ -59,7 +59,14 @@ test('a card that becomes lower takes nobody from the end; a reader who scrolls 
   await page.locator('.chat-scroll').hover()
   await page.mouse.wheel(0, -500)
   await newest.waitFor()
-  await expect.poll(() => page.evaluate<number>(fromEnd)).toBeGreaterThan(300)
+  await expect.poll(() => page.evaluate<number>(fromEnd)).toBeGreaterThan(495)
+  // A change of tab leads back to where one read.
+  const place = await page.evaluate<number>(fromEnd)
+  await by(page, 'tab-events').click()
+  await by(page, 'event-grid').waitFor()
+  await by(page, 'tab-chat').click()
+  await newest.waitFor()
+  await expect.poll(async () => Math.abs((await page.evaluate<number>(fromEnd)) - place)).toBeLessThan(6)
 })
 
 test('long lines scroll within their file; an approval is a list of its arguments, in words', async () => {

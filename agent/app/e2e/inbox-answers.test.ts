@@ -1,6 +1,6 @@
 /** The inbox says who asks, where, and takes the answer there; the palette leads to it by keyboard alone. */
 import { readFileSync } from 'node:fs'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
 import { cairn, makePlace, startServer } from './server.ts'
@@ -49,6 +49,14 @@ test('a question is answered in the inbox, whose card names the agent and the se
   expect(await card('What shall it say?').locator('[data-testid="from-session"]').textContent()).toContain(
     'write',
   )
+
+  // The choices have the width of the card, as in the chat, and the question is not said twice to the eye.
+  const widthOf = async (locator: Locator): Promise<number> => (await locator.boundingBox())!.width
+  const group = card('Which colour?').getByRole('radiogroup', { name: 'Which colour?' })
+  expect(await widthOf(group.locator('.choice').first())).toBe(
+    await widthOf(card('Which colour?').locator('footer')),
+  )
+  expect(await widthOf(group.getByText('Which colour?'))).toBe(1)
 
   await card('Which colour?').getByText('blue').click()
   await card('Which colour?').locator('[data-testid="question-submit"]').click()

@@ -183,6 +183,14 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   ])
   await by(page, 'attached', '[data-kind="file"][data-state="ready"]').waitFor()
   await by(page, 'attached', '[data-kind="picture"][data-state="ready"]').waitFor()
+  // So does what is pasted or dropped; each can be taken away again.
+  for (const way of ['paste', 'drop'] as const) {
+    await page.evaluate(give(way))
+    await by(page, 'attached', '[data-state="ready"]')
+      .filter({ hasText: `${way}.txt` })
+      .waitFor()
+    await page.getByRole('button', { name: `Remove ${way}.txt` }).click()
+  }
   await composer.fill('paint it')
   await composer.press('Enter')
   const sent = (await waitFor(server.client, id, 0, isType('user.message'))).data
@@ -224,3 +232,15 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   expect(told.data).toMatchObject({ content: expect.stringContaining('it is wet') as string })
   expect(troubles).toEqual([])
 })
+
+/** A file comes to the composer from the clipboard, or is dropped on it. In the page, so it is text here. */
+const give = (way: 'paste' | 'drop') => `(() => {
+  const data = new DataTransfer()
+  data.items.add(new File(['text'], '${way}.txt', { type: 'text/plain' }))
+  const event = ${
+    way === 'paste'
+      ? "new ClipboardEvent('paste', { bubbles: true, cancelable: true, clipboardData: data })"
+      : "new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data })"
+  }
+  document.querySelector('[data-testid="composer"]').dispatchEvent(event)
+})()`

@@ -51,8 +51,9 @@ test('record, list, head, title and commands tell one state, in every state', as
   const after = await say(server.client, held, 'wait for it')
   await waitFor(server.client, held, after, event => event.type === 'tool.call')
   await expectState(world, held, 'running')
-  await by(page, 'stop').waitFor()
-  await server.client.call('stopSession', { params: { id: held } })
+  // Esc where one writes stops, once the page hears the server.
+  await by(page, 'stop', ':enabled').waitFor()
+  await by(page, 'composer').press('Escape')
   await by(page, 'session-state', '[data-state="idle"]').waitFor()
   expect(await by(page, 'stop').count(), 'what is stopped cannot be stopped').toBe(0)
   expect(await by(page, 'pause').count(), 'or paused').toBe(0)

@@ -150,5 +150,11 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   await by(page, 'question-card', '[data-state="open"]').waitFor()
   expect((await readLog(client, id)).filter(isType('worker.failed'))).toHaveLength(1)
   await waitFor(client, id, 0, endsTurn)
+  // A worker is not forked, and its page does not offer it.
+  await by(page, 'question-choice').first().click()
+  await by(page, 'question-submit').click()
+  await by(page, 'answer', '[data-final]').getByText('Published.').waitFor()
+  await by(page, 'feedback-up').waitFor()
+  expect(await by(page, 'fork').count()).toBe(0)
   expect(troubles).toEqual([])
 })

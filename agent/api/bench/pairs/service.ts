@@ -10,21 +10,23 @@ import type * as Protocol from '@cairn/protocol'
 import type * as Api from '../../src/index.ts'
 import { openService } from '../open-service.ts'
 
-/** `indexed`: the search follows the log, as in a service. */
-export type Start = { tree: string; dir: string; events: number; indexed: boolean }
+/** `indexed`: the search follows the log, as in a service. `url`: of a Postgres store, else embedded. */
+export type Start = { tree: string; dir: string; events: number; indexed: boolean; url?: string }
 /** `long` holds `events` messages, `watched` is empty. */
 export type Ready = { port: number; token: string; sessions: string[]; long: string; watched: string }
 
 const SESSIONS = 64
-const { tree, dir, events, indexed } = JSON.parse(process.argv[2] ?? '{}') as Start
+const { tree, dir, events, indexed, url } = JSON.parse(process.argv[2] ?? '{}') as Start
 const load = <T>(path: string): Promise<T> =>
   import(pathToFileURL(join(resolve(tree), 'agent', path)).href) as Promise<T>
-const { openSqliteStore } = await load<typeof Log>('log/src/index.ts')
+const { openPostgresStore, openSqliteStore } = await load<typeof Log>('log/src/index.ts')
 const { Config } = await load<typeof Protocol>('protocol/src/index.ts')
 const { createApi, mintUserToken } = await load<typeof Api>('api/src/index.ts')
 const { commitMessages } = await load<typeof import('../fill.ts')>('api/bench/fill.ts')
 
-const store = await openSqliteStore({ dir: join(dir, 'store') })
+const store = await (url === undefined
+  ? openSqliteStore({ dir: join(dir, 'store') })
+  : openPostgresStore({ url }))
 const { port, token, newSession } = await openService(store, dir, { Config, createApi, mintUserToken })
 const sessions = await Promise.all(Array.from({ length: SESSIONS }, newSession))
 const [long, watched] = [await newSession(), await newSession()]

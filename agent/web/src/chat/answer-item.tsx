@@ -9,13 +9,9 @@ import type { ItemOf } from './chat-item.ts'
 import { ForkButton } from './fork-button.tsx'
 import { Rating } from './rating.tsx'
 
-export const AnswerItem = memo(function AnswerItem({
-  sessionId,
-  item,
-}: {
-  sessionId: string
-  item: ItemOf<'answer'>
-}) {
+type Props = { sessionId: string; item: ItemOf<'answer'>; isForkable: boolean }
+
+export const AnswerItem = memo(function AnswerItem({ sessionId, item, isForkable }: Props) {
   const isFinal =
     !item.streaming && item.content !== '' && item.finish_reason !== 'tool_calls' && item.event_id > 0
   return (
@@ -37,7 +33,7 @@ export const AnswerItem = memo(function AnswerItem({
         </p>
       )}
       {item.content !== '' && <Markdown text={item.content} />}
-      {isFinal && <AnswerFoot sessionId={sessionId} item={item} />}
+      {isFinal && <AnswerFoot sessionId={sessionId} item={item} isForkable={isForkable} />}
     </article>
   )
 })
@@ -55,12 +51,12 @@ function Thinking({ text, isLive }: { text: string; isLive: boolean }) {
   )
 }
 
-function AnswerFoot({ sessionId, item }: { sessionId: string; item: ItemOf<'answer'> }) {
+function AnswerFoot({ sessionId, item, isForkable }: Props) {
   return (
     <footer className="answer-foot">
       <Rating sessionId={sessionId} eventId={item.event_id} rating={item.rating} />
       <CopyButton text={item.content} name="Copy the answer" />
-      <ForkButton sessionId={sessionId} eventId={item.event_id} />
+      {isForkable && <ForkButton sessionId={sessionId} eventId={item.event_id} />}
       <span className="answer-sums numeric">
         <TimeOf at={item.created_at} />
         {' · '}

@@ -10,3 +10,7 @@ export function itemKey(item: ChatItem, position: number): string {
     ? `${item.kind}-${item.tool_call_id}`
     : `${item.kind}-${item.event_id}`
 }
+
+/** A question has a card of its own, which says the same and more; a call that failed has none. */
+export const isAsked = ({ name, status }: ItemOf<'tool'>): boolean =>
+  name === 'ask_user_question' && status !== 'failed' && status !== 'refused'

@@ -74,6 +74,7 @@ export function Conversation({
           item={item}
           expert={expertOf(view, item)}
           sessionId={log.id}
+          isForkable={session?.parent_id === null}
           onEvent={onEvent}
         />
       ))}

@@ -1,6 +1,7 @@
 /** A message in other words: what was said before it, and then these, in a new session. */
 import { type FormEvent, type KeyboardEvent, useEffect, useRef } from 'react'
 import { Button } from 'react-aria-components'
+import { AlongWith } from './along-with.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { useFork } from './use-fork.ts'
 
@@ -47,6 +48,7 @@ export function EditMessage({ sessionId, item, onDone }: Props) {
         aria-label="The message in other words"
         data-testid="edit-text"
       />
+      <AlongWith item={item} />
       <p className="faint">
         It is sent in a new session that begins with what was said before. This one stays.
       </p>

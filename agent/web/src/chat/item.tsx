@@ -5,7 +5,7 @@ import { ArtifactItem } from '../artifacts/artifact-item.tsx'
 import { AnswerItem } from './answer-item.tsx'
 import { ApprovalCard } from './approval-card.tsx'
 import { BoardItem } from './board-item.tsx'
-import type { ItemOf } from './chat-item.ts'
+import { isAsked, type ItemOf } from './chat-item.ts'
 import { CommandReply } from './command-reply.tsx'
 import { ExpertCard } from './expert-card.tsx'
 import { HistoryItem } from './history-item.tsx'
@@ -20,29 +20,32 @@ export const Item = memo(function Item({
   item,
   expert,
   sessionId,
+  isForkable,
   onEvent,
 }: {
   item: ChatItem
   /** What the call of consult_expert is about. */
   expert: ExpertRun | undefined
   sessionId: string
+  /** One can go on from here in a session of its own: a worker has none (contract 6.11). */
+  isForkable: boolean
   onEvent: (id: number) => void
 }) {
   switch (item.kind) {
     case 'user':
-      return <UserItem sessionId={sessionId} item={item} />
+      return <UserItem sessionId={sessionId} item={item} isForkable={isForkable} />
     case 'history':
       return <HistoryItem item={item} />
     case 'answer':
       return item.finish_reason === 'command' ? (
         <CommandReply item={item} />
       ) : (
-        <AnswerItem sessionId={sessionId} item={item} />
+        <AnswerItem sessionId={sessionId} item={item} isForkable={isForkable} />
       )
     case 'tool':
       return expert ? (
         <ExpertCard sessionId={sessionId} run={expert} />
-      ) : hasOwnCard(item) ? null : (
+      ) : isAsked(item) || isTask(item) ? null : (
         <ToolCard item={item} onEvent={onEvent} />
       )
     case 'question':
@@ -62,8 +65,5 @@ export const Item = memo(function Item({
   }
 })
 
-/** The question's own card, and that of a task, say the same and more; a call that failed has none. */
-const hasOwnCard = ({ name, status }: ItemOf<'tool'>): boolean =>
-  name === 'ask_user_question'
-    ? status !== 'failed' && status !== 'refused'
-    : name === SPAWN_TASK_TOOL && status === 'done'
+/** A task has a card of its own, too. */
+const isTask = ({ name, status }: ItemOf<'tool'>): boolean => name === SPAWN_TASK_TOOL && status === 'done'

@@ -19,9 +19,15 @@ function answerOf({ choices = [] }: Question, { pick, written }: Entry): string 
   return pick === null ? '' : (choices[Number(pick)]?.label ?? '')
 }
 
-type FormProps = { sessionId: string; callId: string; questions: readonly Question[] }
+type FormProps = {
+  sessionId: string
+  callId: string
+  questions: readonly Question[]
+  /** Stands above the form: a question in the same words is not said twice to the eye. */
+  saidAbove?: string
+}
 
-export function QuestionForm({ sessionId, callId, questions }: FormProps) {
+export function QuestionForm({ sessionId, callId, questions, saidAbove }: FormProps) {
   const queries = useQueryClient()
   const [entries, setEntries] = useState<Record<number, Entry>>({})
   const answer = useMutation({
@@ -47,6 +53,7 @@ export function QuestionForm({ sessionId, callId, questions }: FormProps) {
         <QuestionField
           key={question.prompt}
           question={question}
+          isSaidAbove={question.prompt === saidAbove}
           entry={entries[i] ?? NO_ENTRY}
           onChange={entry => setEntries({ ...entries, [i]: entry })}
         />
@@ -65,29 +72,31 @@ export function QuestionForm({ sessionId, callId, questions }: FormProps) {
   )
 }
 
-function QuestionField({
-  question,
-  entry,
-  onChange,
-}: {
+type FieldProps = {
   question: Question
+  isSaidAbove: boolean
   entry: Entry
   onChange: (entry: Entry) => void
-}) {
+}
+
+function QuestionField({ question, isSaidAbove, entry, onChange }: FieldProps) {
   const write = (written: string) => onChange({ ...entry, written })
   const field = <Input className="input" placeholder="Your answer" data-testid="question-text" />
+  const label = (
+    <Label className={isSaidAbove ? 'visually-hidden' : undefined}>{visibleText(question.prompt)}</Label>
+  )
   const { choices = [] } = question
   if (choices.length === 0)
     return (
       <TextField className="field" value={entry.written} onChange={write}>
-        <Label>{visibleText(question.prompt)}</Label>
+        {label}
         {field}
       </TextField>
     )
   return (
     <div>
       <RadioGroup className="choices" value={entry.pick} onChange={pick => onChange({ ...entry, pick })}>
-        <Label>{visibleText(question.prompt)}</Label>
+        {label}
         {choices.map((choice, c) => (
           <Radio key={choice.label} value={String(c)} className="choice" data-testid="question-choice">
             <span className="choice-label">

@@ -1,4 +1,7 @@
-/** One tool call: closed it says what was done and how it went, open it shows it in the form of its tool. */
+/**
+ * One tool call: closed it says what was done and how it went, open it shows it in the form of its tool. The
+ * page of a link has it too, so nothing here asks the API.
+ */
 import { memo, useMemo, useState } from 'react'
 import { toolError } from '@cairn/protocol'
 import { formatDuration, oneLine } from '../format.ts'
@@ -25,7 +28,8 @@ export const ToolCard = memo(function ToolCard({
   onEvent,
 }: {
   item: ItemOf<'tool'>
-  onEvent: (id: number) => void
+  /** Goes to an event; left out where there is no log to look into. */
+  onEvent?: (id: number) => void
 }) {
   const [isOpen, setOpen] = useState(false)
   const call = useMemo(
@@ -70,10 +74,14 @@ export const ToolCard = memo(function ToolCard({
           <ToolBody call={call} onEvent={onEvent} />
           <p className="tool-event faint">
             <TimeOf at={item.created_at} />
-            {' · '}
-            <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
-              event {item.event_id}
-            </button>
+            {onEvent !== undefined && (
+              <>
+                {' · '}
+                <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
+                  event {item.event_id}
+                </button>
+              </>
+            )}
           </p>
         </div>
       )}

@@ -1,9 +1,10 @@
 /** A message of the user; what the server says in their place is marked as such. */
-import { memo, useState } from 'react'
+import { memo, type RefObject, useEffect, useRef, useState } from 'react'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
-import { FileIcon, PencilIcon } from '../ui/page-icons.tsx'
+import { PencilIcon } from '../ui/page-icons.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
+import { AlongWith } from './along-with.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { EditMessage } from './edit-message.tsx'
 
@@ -25,10 +26,11 @@ const SYNTHETIC: Readonly<Record<string, string>> = {
   loop_run: 'The schedule began this run',
 }
 
-type Props = { sessionId: string; item: ItemOf<'user'> }
+type Props = { sessionId: string; item: ItemOf<'user'>; isForkable: boolean }
 
-export const UserItem = memo(function UserItem({ sessionId, item }: Props) {
+export const UserItem = memo(function UserItem({ sessionId, item, isForkable }: Props) {
   const [isEditing, setEditing] = useState(false)
+  const pencil = useFocusAfter(isEditing)
   if (isEditing) return <EditMessage sessionId={sessionId} item={item} onDone={() => setEditing(false)} />
   if (item.synthetic !== null) {
     return (
@@ -44,23 +46,7 @@ export const UserItem = memo(function UserItem({ sessionId, item }: Props) {
     <>
       <article className="user" data-testid="user-message" data-event={item.event_id}>
         <p dir="auto">{item.content}</p>
-        {item.attachments.length > 0 && (
-          <ul className="files">
-            {item.attachments.map(file => (
-              <li key={file.path}>
-                <FileIcon />
-                {file.filename}
-              </li>
-            ))}
-          </ul>
-        )}
-        {item.images.map(image => (
-          <img
-            key={image.data.slice(0, 64)}
-            src={`data:${image.mime_type};base64,${image.data}`}
-            alt="From the user"
-          />
-        ))}
+        <AlongWith item={item} />
       </article>
       {item.unanswered === true && (
         <p className="user-foot faint" data-testid="unanswered">
@@ -70,17 +56,31 @@ export const UserItem = memo(function UserItem({ sessionId, item }: Props) {
       <p className="user-foot said-at">
         <TimeOf at={item.created_at} />
         <CopyButton text={item.content} name="Copy the message" />
-        <button
-          type="button"
-          className="button quiet square small"
-          aria-label="Edit and send again"
-          title="Edit and send again"
-          onClick={() => setEditing(true)}
-          data-testid="edit-message"
-        >
-          <PencilIcon />
-        </button>
+        {isForkable && (
+          <button
+            ref={pencil}
+            type="button"
+            className="button quiet square small"
+            aria-label="Edit and send again"
+            title="Edit and send again"
+            onClick={() => setEditing(true)}
+            data-testid="edit-message"
+          >
+            <PencilIcon />
+          </button>
+        )}
       </p>
     </>
   )
 })
+
+/** What opened something has the focus again once that is closed. */
+function useFocusAfter(isOpen: boolean): RefObject<HTMLButtonElement | null> {
+  const opener = useRef<HTMLButtonElement>(null)
+  const wasOpen = useRef(false)
+  useEffect(() => {
+    if (wasOpen.current && !isOpen) opener.current?.focus()
+    wasOpen.current = isOpen
+  }, [isOpen])
+  return opener
+}

@@ -39,7 +39,10 @@ function moveOf(key: string, lines: readonly JsonLine[], at: number, line: JsonL
   }
 }
 
-export function JsonView({ value, onJump }: { value: unknown; onJump: (id: number) => void }) {
+/** Goes to an event of the log; undefined where none can be gone to. */
+export type OnJump = ((id: number) => void) | undefined
+
+export function JsonView({ value, onJump }: { value: unknown; onJump: OnJump }) {
   const [flipped, setFlipped] = useState<ReadonlySet<string>>(new Set())
   const [active, setActive] = useState('$')
   const tree = useRef<HTMLDivElement>(null)
@@ -101,7 +104,7 @@ function Line({
   line: JsonLine
   isActive: boolean
   onFocus: () => void
-  onJump: (id: number) => void
+  onJump: OnJump
 }) {
   return (
     <div
@@ -130,9 +133,9 @@ function Line({
   )
 }
 
-function Value({ line, onJump }: { line: JsonLine; onJump: (id: number) => void }) {
+function Value({ line, onJump }: { line: JsonLine; onJump: OnJump }) {
   const [isWhole, setWhole] = useState(false)
-  if (namesEvent(line) && Number(line.text) > 0)
+  if (onJump !== undefined && namesEvent(line) && Number(line.text) > 0)
     return (
       <button
         type="button"

@@ -31,6 +31,10 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
   const text = item.kind === 'governance_gate' && typeof reason === 'string' ? whyAsked(reason) : item.body
   // The title of a blocked task has its whole reason, unless that is long.
   const isSaid = task !== null && text !== null && item.title.endsWith(text)
+  const isPending = item.status === 'pending'
+  /** What is written or chosen has the width of the card. */
+  const hasForm = isPending && (item.kind === 'input_required' || task !== null)
+  const actions = <ItemActions item={item} shown={shown} />
   return (
     <li
       className="inbox-item"
@@ -57,11 +61,10 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
       )}
       {item.kind === 'governance_gate' && <GateArgumentsView {...shown} />}
       {skill !== null && <SkillText skill={skill} />}
+      {hasForm && <div className="inbox-form">{actions}</div>}
       <footer>
         <Origin item={item} />
-        <span className="inbox-buttons">
-          {item.status === 'pending' ? <ItemActions item={item} shown={shown} /> : <Outcome item={item} />}
-        </span>
+        {!hasForm && <span className="inbox-buttons">{isPending ? actions : <Outcome item={item} />}</span>}
       </footer>
     </li>
   )

@@ -52,7 +52,12 @@ function AnswerQuestion({ item }: { item: InboxItem }) {
       Answer
     </Link>
   ) : (
-    <QuestionForm sessionId={item.session_id} callId={tool_call_id} questions={questions} />
+    <QuestionForm
+      sessionId={item.session_id}
+      callId={tool_call_id}
+      questions={questions}
+      saidAbove={item.title}
+    />
   )
 }
 

@@ -7,7 +7,7 @@ import { toolError } from '@cairn/protocol'
 import { CodeBlock } from '../code/code-block.tsx'
 import { DiffView } from '../code/diff-view.tsx'
 import { languageOfFile } from '../code/language.ts'
-import { JsonView } from '../events/json-view.tsx'
+import { JsonView, type OnJump } from '../events/json-view.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'
@@ -44,7 +44,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   todo: ({ args }) => <PlanList todos={listOf(args, 'todos')} />,
 }
 
-type Props = { call: ToolCall; onEvent: (id: number) => void }
+type Props = { call: ToolCall; onEvent: OnJump }
 
 export function ToolBody({ call, onEvent }: Props) {
   const view = call.args === null ? undefined : VIEWS[call.name]
