@@ -216,6 +216,7 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
   'agent/harness/src/mcp/boxed.ts': 'folders of MCP servers in the data directory',
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
+  'agent/harness/src/code/run-changes.ts': 'the store of checkpoints in the data directory',
   'agent/harness/src/code/sweep-homes.ts': 'homes of runs, in the data directory',
   'agent/harness/src/code/write-home.ts': 'settings in the homes of runs, in the data directory',
   'agent/harness/src/sandbox/choose-container.ts': 'temporary folders of the service; podman’s seccomp list',

@@ -86,6 +86,13 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await page.goBack()
   await by(page, 'tab-chat').click()
   await by(page, 'question-card', '[data-state="open"]').waitFor()
+  // It has seen a page of this service, in the session's browser.
+  await by(page, 'tool-card', '[data-tool="browser_navigate"]').waitFor()
+  const toured = await readLog(server.client, id)
+  expect(toured.filter(({ type }) => type === 'browser.provisioned')).toHaveLength(1)
+  const visited = toured.filter(isType('tool.result')).find(({ data }) => data.name === 'browser_navigate')
+  expect(visited?.data.content).toContain(`${server.url}/login`)
+  expect(visited?.data.content).toMatch(/heading|textbox|button/)
   await expect.poll(() => by(page, 'inbox-count').textContent(), POLL).toBe('1')
   await by(page, 'question-choice').first().click()
   await by(page, 'question-submit').click()
@@ -119,6 +126,11 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
     (await readLog(server.client, id)).findLast(isType('user.message'))!.id,
     endsTurn,
   )
+
+  // It reached the service, and reaches no other port of this machine.
+  const outside = await runTurn(server.client, id, 'look at http://127.0.0.1:9/')
+  const refused = outside.filter(isType('tool.result')).map(({ data }) => data.content)
+  expect(refused).toEqual([expect.stringContaining('address 127.0.0.1 is not a public one')])
 
   const grown = () => page.evaluate<number>('grown')
   // A page that is drawn a few times a second needs longer answers than the tour has.

@@ -2,7 +2,7 @@
  * A run in a repository: cloned in the box, changed by the built-in agent, and pushed by it once a person has
  * approved that very push. The token of the repository is nowhere but at its server.
  */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -58,7 +58,8 @@ test('a run clones its repository, pushes what a person approves, and never has 
   const gate = await waitFor(client, id, after, isType('inbox.governance_gate'))
   expect(gate.data.tool_name).toBe('code.push')
   const branch = `cairn/${gate.data.run_id!.replaceAll('-', '').slice(0, 8)}`
-  const clone = join(place.workspaces, id, 'repos/site')
+  const cloneOf = (of: string): string => join(place.workspaces, id, 'repos/site', of.slice('cairn/'.length))
+  const clone = cloneOf(branch)
   expect(gate.data.arguments).toEqual({
     repo: 'site',
     updates: [{ ref: `refs/heads/${branch}`, old: '0'.repeat(40), new: git(clone, 'rev-parse', 'HEAD') }],
@@ -80,10 +81,14 @@ test('a run clones its repository, pushes what a person approves, and never has 
   for (const secret of [TOKEN, Buffer.from(`x-access-token:${TOKEN}`).toString('base64'), 'cairn_run_'])
     expect(written.split(secret).length - 1).toBe(0)
 
-  // Once more: the clone is there, and the run has a branch of its own.
+  // Once more, in a worktree of its own: what the first run left in no commit is in nobody's way.
+  writeFileSync(join(clone, 'page.txt'), 'changed, in no commit')
   const again = await say(client, id, '/code and another --repo site')
   const second = await waitFor(client, id, again, isType('inbox.governance_gate'))
-  expect(git(clone, 'log', '--format=%s', 'HEAD')).toBe('a page\nthe first')
+  const own = cloneOf(`cairn/${second.data.run_id!.replaceAll('-', '').slice(0, 8)}`)
+  expect(git(own, 'log', '--format=%s', 'HEAD')).toBe('a page\nthe first')
+  expect(readFileSync(join(clone, 'page.txt'), 'utf8')).toBe('changed, in no commit')
+  expect(readFileSync(join(own, 'page.txt'), 'utf8')).toBe('made\n')
   await client.call('stopSession', { params: { id } })
   await waitFor(client, id, second.id, endsTurn)
   expect(git(upstream.folder, 'branch', '--format=%(refname:short)').split('\n')).toHaveLength(2)

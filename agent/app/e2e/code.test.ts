@@ -73,6 +73,15 @@ test('a coding agent works in its box, a person decides in the page, and nothing
   )
   expect(violations).toEqual([])
   await takePictures(page, 'code-run')
+
+  // What it changed, line by line.
+  await page.goto(`${server.url}/sessions/${id}?rail=changes`)
+  const changes = page.locator('[data-testid="run-changes"]')
+  const made = changes.locator('[data-path="made.txt"]')
+  await made.locator('summary').click()
+  await made.locator('.diff-line[data-sign="+"]').getByText('made in the box').waitFor()
+  await made.getByText('A new file.').waitFor()
+  expect(await changes.locator('[data-testid="changed-file"]').count()).toBe(2)
   expect(troubles).toEqual([])
 
   const { last_event_id } = await client.call('getSession', { params: { id } })

@@ -135,7 +135,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     sandbox === null
       ? null
       : await startWorker(
-          { ...options, store, models, secrets, redact, log, sandbox, scriptedUrls: scripted.urls },
+          { ...options, store, models, secrets, redact, log, sandbox, url, scriptedUrls: scripted.urls },
           parts,
         )
 

@@ -55,9 +55,19 @@ export const EgressConfig = z.strictObject({
     .describe('host names; never opens a private address, whatever the name leads to'),
   deny: z.array(z.string()).default([]),
   internal: z
-    .array(z.string().regex(/^[^*]+$/, 'must be a host name or an address in full, without a wildcard'))
+    .array(
+      z
+        .string()
+        .regex(/^[^*]+$/, 'must be a host name or an address in full, without a wildcard')
+        .regex(
+          /^(?:[^:]*|[\d.]+:\d+|\[[^\]]+\](?::\d+)?|[^.[]*:[^[]*:[^[]*)$/,
+          'has a port behind a name: an address may have one (127.0.0.1:8080), a name opens all of its ports',
+        ),
+    )
     .default([])
-    .describe('host names and addresses that may be private ones'),
+    .describe(
+      'host names and addresses that may be private ones; an address with a port opens that port only',
+    ),
 })
 
 export const GovernanceConfig = z.strictObject({

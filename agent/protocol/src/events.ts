@@ -1743,6 +1743,10 @@ export const EVENTS = {
         cost_unpriced_model: z.string().optional(),
         usage_unknown: z.boolean().optional().describe('nobody counted: the tokens are 0, and were not'),
         files_changed: z.array(z.string()).optional(),
+        changes: z
+          .strictObject({ before: z.string(), after: z.string() })
+          .optional()
+          .describe('checkpoints of these files, as they were and as they are; those that are not too large'),
         duration_seconds: seconds.optional(),
       },
       usage: true,

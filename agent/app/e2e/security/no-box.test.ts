@@ -134,6 +134,7 @@ test(
     await by('composer').fill('Show me what you can do')
     await by('composer').press('Enter')
     await by('question-card', '[data-state="open"]').waitFor()
+    await page.getByText('There is no browser here, and cairn doctor says what it takes').waitFor()
     await by('question-choice').first().click()
     await by('question-submit').click()
     await by('approval-card', '[data-state="open"]').locator('[data-testid="approve"]').click()

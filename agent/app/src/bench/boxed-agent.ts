@@ -41,6 +41,7 @@ export async function benchBoxedAgent(parent: string = tmpdir()): Promise<Readin
         ask: [],
         egress: GovernanceConfig.parse({}).egress,
         repo: null,
+        onReady: () => Promise.resolve(),
         onPush: () => Promise.resolve('cancelled'),
         signal: new AbortController().signal,
       })

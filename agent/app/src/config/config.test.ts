@@ -101,6 +101,11 @@ test('an internal address on the allow list is a mistake that names the list it 
     ),
   )
   expect(agent('internal: [localhost, 10.0.0.1, wiki.corp]')).toEqual([])
+  expect(agent('internal: ["127.0.0.1:8080", "[::1]:8080", "[::1]", "fd00::1"]')).toEqual([])
+  expect(agent('internal: ["wiki.corp:8080"]')).toEqual([
+    'line 1: agents.a.governance.egress.internal.0: has a port behind a name: an address may have one ' +
+      '(127.0.0.1:8080), a name opens all of its ports, got "wiki.corp:8080"',
+  ])
   expect(agent('internal: ["*.corp"]')).toEqual([
     'line 1: agents.a.governance.egress.internal.0: must be a host name or an address in full, without ' +
       'a wildcard, got "*.corp"',

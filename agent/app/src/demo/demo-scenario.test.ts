@@ -94,6 +94,35 @@ test('where workers are offered the tour shares work between two of them before 
   }
 })
 
+test('where a browser is offered the tour visits a page of the service itself', async () => {
+  const offers = [
+    ...withWorkers,
+    ...['browser_navigate', 'service_address'].map(name => ({ name, description: name, parameters: {} })),
+  ]
+  const service_address = { address: 'http://127.0.0.1:7', login: 'http://127.0.0.1:7/login' }
+  const results = { ask_user_question: ANSWERED, terminal: GATED, service_address }
+  const tour = await turn([], 'Show me what you can do', results, offers)
+  expect(tour.called).toContain('terminal')
+  expect(tour.called.indexOf('browser_navigate')).toBe(tour.called.indexOf('ask_user_question') - 2)
+  expect(JSON.stringify(tour.messages)).toContain('http://127.0.0.1:7/login')
+  expect(JSON.stringify(tour.messages)).not.toContain('no browser')
+
+  const broken = { ...results, browser_navigate: { error: 'no browser is free' } }
+  const without = await turn([], 'Show me what you can do', broken, offers)
+  expect(without.called).toEqual(tour.called)
+  expect(JSON.stringify(without.messages)).toContain('did not get there (no browser is free)')
+})
+
+test('where no browser is offered the tour says so, and does the rest', async () => {
+  const results = { ask_user_question: ANSWERED, terminal: GATED, edit_file: GATED }
+  for (const offers of [withWorkers, offered, withoutTerminal]) {
+    const tour = await turn([], 'Show me what you can do', results, offers)
+    expect(JSON.stringify(tour.messages)).toContain('There is no browser here, and `cairn doctor` says')
+    expect(tour.called.filter(name => name === 'ask_user_question')).toHaveLength(1)
+    expect(tour.text).toContain('needs your approval')
+  }
+})
+
 test.each([
   ['Count the lines of tour/notes.md', { read_file: { total_lines: 5 } }, '`tour/notes.md` has 5 lines.'],
   ['Say what lies in tour', { list_files: { entries: ['notes.md'] } }, 'In `tour` lies notes.md.'],
@@ -287,8 +316,7 @@ test('the chart of event types tells the truth', () => {
     'arguments' in call && call.arguments['name'] === 'Event types by family' ? [call.arguments['spec']] : [],
   )
   const truth = { chart: { labels: [...FAMILIES], datasets: [{ data: counts }] } }
-  // In each of the tours: with and without a terminal, with and without workers.
-  expect(chart).toMatchObject([truth, truth, truth, truth])
+  expect(chart).toMatchObject([truth])
 })
 
 test('the loop is held at the gate, made after the approval with the same call, and its runs answer', async () => {

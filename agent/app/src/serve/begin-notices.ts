@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { openWays, startInboxNotices } from '@cairn/channels'
-import { hostOf, isNamedInternal, urlProblem } from '@cairn/harness/egress'
+import { hostOf, isNamedInternal, portOf, urlProblem } from '@cairn/harness/egress'
 import { guardedFetch, type ResolveHost } from '@cairn/harness/guarded-fetch'
 import type { LogStore, Redact, UserRow } from '@cairn/log'
 import type { NoticeDeps, Sealing } from '@cairn/sessions'
@@ -50,8 +50,8 @@ export function beginNotices(
   return {
     sealing,
     urlProblem(url) {
-      const { protocol } = new URL(url)
-      if (protocol !== 'https:' && !isNamedInternal(hostOf(new URL(url)), egress))
+      const parsed = new URL(url)
+      if (parsed.protocol !== 'https:' && !isNamedInternal(hostOf(parsed), egress, portOf(parsed)))
         return 'must be an https URL, or of a host that notices.egress.internal names'
       return urlProblem(url, egress)
     },

@@ -1,6 +1,6 @@
 /** What connections that administrators make may do: where their secrets are sealed, where calls may go. */
 import { join } from 'node:path'
-import { hostOf, isNamedInternal, urlProblem } from '@cairn/harness/egress'
+import { hostOf, isNamedInternal, portOf, urlProblem } from '@cairn/harness/egress'
 import { guardedFetch } from '@cairn/harness/guarded-fetch'
 import { AgentConfig, type Config, type GovernanceConfig } from '@cairn/protocol'
 import { createSealing, DEFAULT_AGENT, type Sealing } from '@cairn/sessions'
@@ -25,7 +25,7 @@ export function connectionPolicy(
     urlProblem(url, agent) {
       const egress = egressOf(agent)
       const parsed = new URL(url)
-      if (parsed.protocol !== 'https:' && !isNamedInternal(hostOf(parsed), egress))
+      if (parsed.protocol !== 'https:' && !isNamedInternal(hostOf(parsed), egress, portOf(parsed)))
         return 'must be an https URL, or of a host that egress.internal names'
       return urlProblem(url, egress)
     },

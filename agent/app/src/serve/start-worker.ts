@@ -24,20 +24,31 @@ import {
   sweepHomes,
 } from '@cairn/harness'
 import type { Redact } from '@cairn/log'
+import type { Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
-import { demoTools } from '../demo/mission-tool.ts'
+import { demoParts } from '../demo/demo-tools.ts'
 import type { ServiceOptions } from '../main.ts'
 import type { Logger } from './logging.ts'
 
 type WorkerDeps = Pick<
   ServiceOptions,
-  'config' | 'demo' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir' | 'linkedWorkspaces' | 'commandEnv'
+  | 'config'
+  | 'demo'
+  | 'role'
+  | 'env'
+  | 'dataDir'
+  | 'workspacesDir'
+  | 'configDir'
+  | 'linkedWorkspaces'
+  | 'commandEnv'
 > &
   Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
     log: Logger
     secrets: readonly string[]
     redact: Redact
     sandbox: Sandbox
+    /** Where this process is reached. */
+    url: string
     /** Where each scripted provider listens. */
     scriptedUrls: Readonly<Record<string, string>>
   }
@@ -51,8 +62,9 @@ const makeLinkedFolder: NonNullable<Parameters<typeof startHarness>[0]['makeFold
 
 export async function startWorker(
   {
-    config,
+    config: given,
     demo,
+    role,
     env,
     dataDir,
     workspacesDir,
@@ -65,10 +77,12 @@ export async function startWorker(
     redact,
     log,
     sandbox,
+    url,
     scriptedUrls,
   }: WorkerDeps,
   parts: AsyncDisposableStack,
 ): Promise<StartedWorker> {
+  const { config, tools: ofDemo } = demoParts({ config: given, demo, role, store, url })
   const logAt: LogAt = (level, message, fields) => log[level](message, fields)
   const boxes = mcpBoxes({ sandbox, dataDir, path: env['PATH'] })
   const mcp = startMcpServers({ servers: config.mcp_servers, env, boxes, log: logAt })
@@ -82,16 +96,7 @@ export async function startWorker(
     quota: createQuota(config.sandbox),
   })
   const workerId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const browsers = await startBrowsers({
-    config: config.browser,
-    env,
-    sandbox,
-    store,
-    dataDir,
-    workerId,
-    quota: createQuota(config.sandbox),
-    log: logAt,
-  })
+  const browsers = await browsersOf(config, { env, sandbox, store, dataDir, workerId, log: logAt })
   parts.defer(() => browsers?.stop())
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
@@ -113,7 +118,7 @@ export async function startWorker(
     newId: randomUUID,
     // Read anew for every turn: servers come and go.
     get tools() {
-      return [...tools, ...demoTools(demo, store), ...(browsers?.tools ?? []), ...mcp.tools()]
+      return [...tools, ...ofDemo, ...(browsers?.tools ?? []), ...mcp.tools()]
     },
     log: logAt,
   })
@@ -128,6 +133,12 @@ export async function startWorker(
   )
   return { harness, browsers }
 }
+
+const browsersOf = (
+  { browser, sandbox }: Config,
+  parts: Omit<Parameters<typeof startBrowsers>[0], 'config' | 'quota'>,
+): Promise<StartedBrowsers | null> =>
+  startBrowsers({ ...parts, config: browser, quota: createQuota(sandbox) })
 
 /**
  * What the built-in coding agent is made of: the sources and what they stand on, and nothing that lies beside

@@ -111,6 +111,8 @@ async function connect({ context, folder }: Launched, output: string): Promise<C
       outputDir: output,
       codegen: 'none',
       imageResponses: 'omit',
+      // A page would offer tools of its own, which nobody governs, and be asked for them in each snapshot.
+      webmcp: false,
       timeouts: { action: ACTION_MS, navigation: NAVIGATION_MS },
     },
     // Its types name the context of another version of the same library.

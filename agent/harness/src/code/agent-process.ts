@@ -46,8 +46,10 @@ export type AgentStart = {
   /** Tools of the built-in agent that ask before each call. */
   ask: readonly string[]
   egress: GovernanceConfig['egress']
-  /** Of `code.repos`, to work in, on this branch of its clone; null: it works in the workspace. */
+  /** Of `code.repos`, to work in, on this branch of its own; null: it works in the workspace. */
   repo: CodeRun['repo']
+  /** Awaited when all that it works in is there, before anything of the agent runs. */
+  onReady(): Promise<void>
   /** Asked before anything is pushed to it. */
   onPush(push: Push, gone: AbortSignal): Promise<PushVerdict>
   /** Aborts where the run is to end before it has a process. */

@@ -151,6 +151,7 @@ async function startBoxed(
   undo.defer(() => broker.close())
   undo.defer(() => repo?.broker.close())
   if (repo !== null) await checkOut(open({}), repo.checkout, asked.signal)
+  await asked.onReady()
   const opened = open(launch.env)
   undo.defer(() => opened.close())
   const running = opened.spawn(launch.argv, { stdin: 'pipe' })

@@ -1,7 +1,9 @@
 /**
- * The clone that a run works in: `repos/<name>` of the workspace, on a branch of the run's own. Git runs in a
- * box like the agent's, for a repository may bring programs of its own. Its address stays the real one; in
- * the box the settings of git lead it to the broker.
+ * Where a run works in a repository: `repos/<name>/<run>` of the workspace, a worktree on a branch of the
+ * run's own. The runs of a workspace share one clone, `repos/<name>/.clone`, and nothing of what they work
+ * on: what one left behind, or does beside another, is in no other's way. Git runs in a box like the agent's,
+ * for a repository may bring programs of its own. Its address stays the real one; in the box the settings of
+ * git lead it to the broker.
  */
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
@@ -15,10 +17,13 @@ export type Checkout = { repo: string; url: string; branch: string }
 const CHECKOUT_MS = 10 * 60_000
 const SAID_CHARS = 500
 
-/** Where it lies in a workspace. */
-export const checkoutIn = (workspace: string, repo: string): string => join(workspace, 'repos', repo)
 /** Of a run; the same whenever the run is taken up. */
 export const branchOf = (run_id: string): string => `cairn/${run_id.replaceAll('-', '').slice(0, 8)}`
+
+const treeOf = (branch: string): string => branch.replace(/^.*\//, '')
+/** Where it lies in a workspace. */
+export const checkoutIn = (workspace: string, repo: string, branch: string): string =>
+  join(workspace, 'repos', repo, treeOf(branch))
 
 /** A value of git's settings, which has escapes for these two alone. */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
@@ -34,29 +39,41 @@ export const gitSettings = ({ repo, url }: Pick<Checkout, 'repo' | 'url'>): stri
   ].join('\n')
 
 /**
- * Arguments: the name, the address, the branch. A clone that was cut off is begun anew; a branch that is
- * there is that of a run which goes on.
+ * Arguments: the name, the address, the branch, the folder of its worktree. What was cut off is begun anew: a
+ * worktree is ready once it says so, a clone once it has its name. Another run may do the same at the moment,
+ * so each clones under a name of its own; parts that no checkout can be at work on any more are removed. The
+ * worktree finds its clone by a relative path, so that both may be moved or copied with the workspace.
  */
 const SCRIPT = `
 set -eu
-name=$1 url=$2 branch=$3
-mkdir -p repos && cd repos
-if [ ! -e "$name" ]; then
-  rm -rf ".$name.part"
-  git clone --quiet -- "$url" ".$name.part"
-  git -C ".$name.part" switch --quiet -c "$branch"
-  mv -T -- ".$name.part" "$name"
-  exit
+name=$1 url=$2 branch=$3 tree=$4
+mkdir -p "repos/$name" && cd "repos/$name"
+[ ! -e .git ] || { echo "repos/$name is a clone of somebody else's: move it away" >&2; exit 1; }
+ready=".clone/.git/worktrees/$tree/ready"
+[ ! -e "$ready" ] || [ ! -e "$tree" ] || exit 0
+find . -maxdepth 1 -name '.part-*' -mmin +${CHECKOUT_MS / 60_000} -exec rm -rf {} +
+renew() { git -C .clone fetch --quiet origin && git -C .clone remote set-head origin --auto > /dev/null; }
+if [ -e .clone ]; then
+  # Once more where another run had the same ref in hand.
+  renew || renew
+else
+  part=".part-$tree"
+  rm -rf "$part"
+  git clone --quiet --no-checkout -- "$url" "$part"
+  head=$(git -C "$part" rev-parse --quiet --verify origin/HEAD) || {
+    rm -rf "$part"; echo "it has no default branch with a commit" >&2; exit 1
+  }
+  # No branch is held here: a worktree may switch to each.
+  git -C "$part" update-ref --no-deref HEAD "$head"
+  mv -T -- "$part" .clone 2> /dev/null || rm -rf "$part"
 fi
-cd "$name"
-[ -e .git ] || { echo "repos/$name is there and is no clone: move it away" >&2; exit 1; }
-git rev-parse --quiet --verify "refs/heads/$branch" > /dev/null && exit
-[ -z "$(git status --porcelain --untracked-files=no)" ] || {
-  echo "repos/$name has changes that are in no commit: commit them or take them back first" >&2; exit 1
-}
-git fetch --quiet origin
-git remote set-head origin --auto > /dev/null
-git switch --quiet --no-track -c "$branch" origin/HEAD
+rm -rf "$tree"
+if git -C .clone show-ref --quiet --verify "refs/heads/$branch"; then set -- "../$tree" "$branch"
+else set -- --no-track -b "$branch" "../$tree" origin/HEAD; fi
+# By force: it may be known already, as a folder that is gone.
+git -C .clone worktree add --quiet --lock --force --force "$@"
+echo "gitdir: ../.clone/.git/worktrees/$tree" > "$tree/.git"
+touch "$ready"
 `
 
 /** Rejects with what git said. */
@@ -67,7 +84,7 @@ export async function checkOut(
 ): Promise<void> {
   const late = AbortSignal.timeout(CHECKOUT_MS)
   const ending = AbortSignal.any([signal, late])
-  const running = box.spawn(['bash', '-c', SCRIPT, 'checkout', repo, url, branch])
+  const running = box.spawn(['bash', '-c', SCRIPT, 'checkout', repo, url, branch, treeOf(branch)])
   const end = (): void => box.kill()
   ending.addEventListener('abort', end, { once: true })
   let said = ''

@@ -13,7 +13,6 @@ import type { CodeRun as Row, Draft, RowChange } from '@cairn/log'
 import { asError, type EventData } from '@cairn/protocol'
 import { closeGates, codeRunProgress, findLiveRun } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
-import { touchedFiles } from '@cairn/workspace'
 import type { AgentSetup } from '../agent.ts'
 import type { Claimed } from '../turn/capability.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
@@ -23,6 +22,7 @@ import type { Ended } from './attempt.ts'
 import { createDecisions } from './decisions.ts'
 import { judgesCode } from './permissions.ts'
 import { createProgress, type Piece } from './progress.ts'
+import { followChanges, type RunChanges } from './run-changes.ts'
 import { promptOf, tellChannel } from './told.ts'
 
 export type DriveDeps = { worker: Worker; claimed: Claimed; setup: AgentSetup; agents: CodingAgents }
@@ -36,8 +36,6 @@ export type Driven =
   | { how: 'draining' }
 
 const MOST_ATTEMPTS = 2
-/** So many changed files are named. */
-const MOST_FILES = 50
 const UNKNOWN = 'The run was interrupted and its outcome is unknown.'
 /** Tools of the built-in agent that change something. */
 const ASKING_TOOLS = ['write_file', 'edit_file', 'terminal']
@@ -64,7 +62,7 @@ export async function drive(deps: DriveDeps, run: CodeRun): Promise<Driven> {
 async function startAgent(
   { claimed, setup, agents }: DriveDeps,
   run: CodeRun,
-  given: Pick<AgentStart, 'workspace' | 'signal' | 'onPush'>,
+  given: Pick<AgentStart, 'workspace' | 'signal' | 'onReady' | 'onPush'>,
 ): Promise<StartedAgent> {
   try {
     return await agents.start({
@@ -91,7 +89,8 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
   const control = new AbortController()
   const signal = AbortSignal.any([lease.signal, shutdown, control.signal])
   const fail = (thrown: unknown): void => control.abort(asError(thrown))
-  const { workspace } = await claimed.makeFolders()
+  const folders = await claimed.makeFolders()
+  const { workspace } = folders
   const { mask } = workspaceMask(workspace)
   let started: StartedAgent | null = null
   const used = (): Used | null => started?.used() ?? null
@@ -121,10 +120,11 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
     message: mask(progress.finalMessage()),
     used: used(),
   })
-  const touched = () => touchedFiles(workspace, Date.parse(run.started_at), MOST_FILES)
+  const isBegun = row.acp_session_id !== null
+  const { onReady, found } = followChanges({ folders, run_id, isBegun, log: worker.log })
   try {
     const { runAttempt } = await import('./attempt.ts')
-    started = await startAgent(deps, run, { workspace, signal, onPush: decisions.askPush })
+    started = await startAgent(deps, run, { workspace, signal, onReady, onPush: decisions.askPush })
     const end = await runAttempt({
       clock,
       process: started,
@@ -136,12 +136,12 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
         await log.append([], { rows: [{ do: 'code.move', run_id, acp_session_id }] })
       },
       onPrompted() {
-        if (row.acp_session_id !== null) progress.note('resumed')
+        if (isBegun) progress.note('resumed')
       },
       onUpdate: progress.take,
       onPermission: decisions.ask,
     })
-    return await endRun(deps, run, row, { end, files: await touched(), ...(await said()) })
+    return await endRun(deps, run, row, { end, changed: await found(), ...(await said()) })
   } catch (thrown) {
     lease.signal.throwIfAborted()
     const why: unknown = control.signal.reason
@@ -151,7 +151,7 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
       return { how: why instanceof Parking ? 'parked' : 'draining' }
     }
     const error = asError(why ?? thrown).message
-    return await endRun(deps, run, row, { error, files: await touched(), ...(await said()) })
+    return await endRun(deps, run, row, { error, changed: await found(), ...(await said()) })
   } finally {
     cancelLimit()
     silence()
@@ -193,7 +193,7 @@ function errorOf(end: Ended): string | null {
 type Ending = {
   end?: Ended
   error?: string
-  files?: string[]
+  changed?: RunChanges
   before?: Draft[]
   message?: string
   used?: Used | null
@@ -203,7 +203,7 @@ async function endRun(
   { worker, claimed }: DriveDeps,
   run: CodeRun,
   row: Row,
-  { end, error, files = [], before = [], message = '', used = null }: Ending,
+  { end, error, changed = {}, before = [], message = '', used = null }: Ending,
 ): Promise<Driven> {
   const { run_id, agent, tool_call_id } = run
   return {
@@ -219,7 +219,7 @@ async function endRun(
       ...sumOf(row, used),
       ...(end?.how === 'answered' ? { stop_reason: end.response.stopReason } : {}),
       ...usageOf(used),
-      ...(files.length === 0 ? {} : { files_changed: files }),
+      ...changed,
       duration_seconds: Math.max(0, (worker.clock.now() - Date.parse(run.started_at)) / 1000),
     },
   }

@@ -42,7 +42,7 @@ export function openRunRepo(
       judge: onPush,
     }),
     checkout: { repo: name, url, branch },
-    cwd: checkoutIn(workspace, name),
+    cwd: checkoutIn(workspace, name, branch),
     settings: gitSettings({ repo: name, url }),
   }
 }

@@ -101,17 +101,29 @@ export const isInternalHost = (entry: string): boolean => {
   return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
 }
 
-export const isNamedInternal = (host: string, { internal }: Egress): boolean =>
-  internal.some(entry => canonicalHost(entry) === canonicalHost(host))
+/** An address with a port, as `internal` may name it: 127.0.0.1:8080, [::1]:8080. */
+const ADDRESS_AND_PORT = /^(\[[^\]]+\]|[\d.]+):(\d+)$/
+
+/** Without `port` only entries count that open every port. */
+export const isNamedInternal = (host: string, { internal }: Egress, port?: number): boolean =>
+  internal.some(entry => {
+    const [, address, only] = ADDRESS_AND_PORT.exec(entry.trim()) ?? []
+    const isOpen = only === undefined || Number(only) === port
+    return isOpen && canonicalHost(address ?? entry) === canonicalHost(host)
+  })
+
+export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number =>
+  Number(port || (protocol === 'https:' ? 443 : 80))
 
 /**
  * Whether a connection to `host` may use this address: a public one, or one that the operator opened under
  * `egress.internal`, by the name of the host or by the address itself. A name does not open the addresses at
- * which clouds hand out credentials: whoever answers for the name could point it there.
+ * which clouds hand out credentials: whoever answers for the name could point it there. `port` is known where
+ * an address stands in place of a name, and an entry with a port opens that one alone.
  */
-export const mayReach = (host: string, address: string, egress: Egress): boolean =>
+export const mayReach = (host: string, address: string, egress: Egress, port?: number): boolean =>
   isPublicAddress(address) ||
-  isNamedInternal(address, egress) ||
+  isNamedInternal(address, egress, port) ||
   (isNamedInternal(host, egress) && !isMetadataAddress(address))
 
 /**
@@ -128,10 +140,10 @@ export function urlProblem(text: string, egress: Egress): string | null {
   const host = hostOf(url)
   if (egress.deny.some(pattern => matchesHost(pattern, host)))
     return `host '${host}' is on the egress deny list`
-  const isInternal = isNamedInternal(host, egress)
+  const isInternal = isNamedInternal(host, egress, portOf(url))
   if (egress.default === 'deny' && !isInternal && !egress.allow.some(pattern => matchesHost(pattern, host)))
     return `host '${host}' is not on the egress allow list`
-  if (isIP(host) !== 0 && !mayReach(host, host, egress))
+  if (isIP(host) !== 0 && !mayReach(host, host, egress, portOf(url)))
     return `address ${host} is not a public one, and egress.internal does not name it`
   if (isInternalHost(host) && !isInternal)
     return `host '${host}' is this machine, and egress.internal does not name it`

@@ -21,7 +21,7 @@ test.each(['127.0.0.1', '[::ffff:7f00:1]', 'inside.test'])(
   async host => {
     const inside = await listen('::', null)
     const allowed = await listen('127.0.0.2', `http://${host}:${inside.port}/`)
-    const { egress } = GovernanceConfig.parse({ egress: { internal: ['127.0.0.2'] } })
+    const { egress } = GovernanceConfig.parse({ egress: { internal: ['127.0.0.2', '127.0.0.1:1'] } })
     const call = guardedFetch(egress, name =>
       Promise.resolve([{ address: name === 'hook.test' ? '127.0.0.2' : '127.0.0.1', family: 4 }]),
     )

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import type { GovernanceConfig } from '@cairn/protocol'
 import { Agent, buildConnector, fetch, type RequestInit, type Response } from 'undici'
-import { mayReach, urlProblem } from './egress.ts'
+import { mayReach, portOf, urlProblem } from './egress.ts'
 import { guardedLookup, RefusedAddress, type ResolveHost, resolveBySystem } from './guarded-lookup.ts'
 
 export type { ResolveHost }
@@ -29,7 +29,7 @@ function guardedConnector(egress: Egress, resolveHost: ResolveHost): buildConnec
   const connect = buildConnector({ lookup: guardedLookup(egress, resolveHost), timeout: 10_000 })
   return (options, done) => {
     const host = options.hostname.replace(/^\[|\]$/g, '')
-    if (isIP(host) === 0 || mayReach(host, host, egress)) return connect(options, done)
+    if (isIP(host) === 0 || mayReach(host, host, egress, portOf(options))) return connect(options, done)
     done(new RefusedAddress(`${host} is not a public address`), null)
   }
 }

@@ -21,6 +21,17 @@ test('defaults are filled in', () => {
   })
 })
 
+test('a step is for conversations in which its tools are offered, or are not', () => {
+  const steps = '[{text: a, needs: [x, y]}, {text: b, without: [x, y]}, {text: c}]'
+  const { rules } = readScenario(`rules: [{steps: ${steps}}]`)
+  expect(rules[0]?.steps).toEqual([
+    { text: 'a', needs: ['x', 'y'] },
+    { text: 'b', without: ['x', 'y'] },
+    { text: 'c' },
+  ])
+  expect(faultOf('rules: [{answer: {text: a, needs: [x]}}]')).toContain('Unrecognized key: "needs"')
+})
+
 test.each([
   ['rules: []', 'rules: Too small'],
   ['rules: [{answer: {text: hi}, wen: {}}]', 'rules[0]: Unrecognized key: "wen"'],
@@ -28,6 +39,7 @@ test.each([
   ['rules: [{answer: {text: "{{usr}}"}}]', 'rules[0].answer.text: has the unknown placeholder {{usr}}'],
   ['rules: [{answer: {text: "{{step.x}}"}}]', 'has the unknown placeholder {{step.x}}'],
   ['rules: [{answer: {}}]', 'rules[0].answer: says nothing'],
+  ['rules: [{steps: [{needs: [x]}]}]', 'rules[0].steps[0]: says nothing'],
   ['rules: [{when: {}}]', 'rules[0]: needs either answer or steps'],
   ['rules: [{answer: {text: a}, steps: [{text: b}]}]', 'rules[0]: needs either answer or steps'],
   ['rules: [{answer: {error: {status: 200}}}]', 'rules[0].answer.error.status'],

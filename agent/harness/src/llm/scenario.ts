@@ -113,6 +113,12 @@ const Answer = z
     'says nothing: give text, tool_calls, json, empty, error, hang or cut_off',
   )
 
+const tools = z.array(z.string()).optional()
+const Step = Answer.safeExtend({
+  needs: tools.describe('left out, unless all these tools are offered'),
+  without: tools.describe('left out where all these tools are offered'),
+})
+
 const Rule = z
   .strictObject({
     name: z.string().optional(),
@@ -124,7 +130,7 @@ const Rule = z
       .describe('answers that often while the server lives, then is passed over'),
     answer: Answer.optional(),
     steps: z
-      .array(Answer)
+      .array(Step)
       .min(1)
       .optional()
       .describe('one answer after another since the last user message; then the rule is passed over'),

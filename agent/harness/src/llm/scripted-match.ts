@@ -104,7 +104,7 @@ export function chooseRule(
 ): Choice | undefined {
   for (const rule of scenario.rules) {
     if (rule.times !== undefined && (used.get(rule) ?? 0) >= rule.times) continue
-    const answer = rule.answer ?? rule.steps?.[facts.step]
+    const answer = rule.answer ?? stepsOf(rule, facts)[facts.step]
     if (!answer || !fits(rule, answer, facts)) continue
     return {
       rule,
@@ -117,6 +117,12 @@ export function chooseRule(
   }
   return undefined
 }
+
+const stepsOf = ({ steps = [] }: ScenarioRule, { tools }: Facts) =>
+  steps.filter(
+    ({ needs = [], without }) =>
+      needs.every(tool => tools.includes(tool)) && without?.every(tool => tools.includes(tool)) !== true,
+  )
 
 const like = (pattern: string | undefined, text: string): boolean =>
   pattern === undefined || new RegExp(pattern, 'i').test(text)

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { asError, type GovernanceConfig } from '@cairn/protocol'
-import { hostOf, isNamedInternal, urlProblem } from '../governance/egress.ts'
+import { hostOf, isNamedInternal, portOf, urlProblem } from '../governance/egress.ts'
 import {
   guardedLookup,
   RefusedAddress,
@@ -109,8 +109,8 @@ function createDial(egress: Egress, shared: Shared, keep: (socket: Socket) => vo
     const problem = urlProblem(url.href, egress)
     if (problem !== null) throw new Refused(problem)
     const host = hostOf(url)
-    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-    if (!shared.allowedPorts.has(port) && !isNamedInternal(host, egress))
+    const port = portOf(url)
+    if (!shared.allowedPorts.has(port) && !isNamedInternal(host, egress, port))
       throw new Refused(`port ${port} of '${host}' is not open: a box reaches ports 80 and 443`)
     shared.counts.connections += 1
     // An address was judged with the name; only names are looked up.

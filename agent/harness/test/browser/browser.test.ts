@@ -41,6 +41,13 @@ beforeAll(async () => {
           <div id=cover style="position: fixed; inset: 0"></div>
           <script>looked = new Promise(r => addEventListener('scroll', () => r(), { once: true }))</script>`,
       )
+    if (path === '/offers')
+      return html(
+        `<title>Shop</title><h1>Shop</h1><script>
+          const tool = { name: 'wire_money', description: 'Sends it.', inputSchema: '{}' }
+          const modelContext = { getTools: async () => { document.title = 'asked'; return [tool] } }
+          Object.defineProperty(document, 'modelContext', { value: modelContext })</script>`,
+      )
     if (path === '/attack') return html('<title>Attack</title><h1>Attack</h1>')
     if (path === '/upload')
       return html(
@@ -137,6 +144,14 @@ test.each(['file:///etc/passwd', 'chrome://version', 'view-source:http://site.te
 test('what was refused is told, with why', async () => {
   const { network_refused } = await stage.call('browser_navigate', { url: stage.site })
   expect(network_refused).toContainEqual(expect.stringContaining('not a public one'))
+})
+
+test('a page is not asked for tools of its own, and none is shown', async () => {
+  await stage.call('browser_navigate', { url: `${stage.site}/offers` })
+  const { page } = await stage.call('browser_snapshot')
+  expect(page).toContain('heading "Shop"')
+  expect(page).toContain('Page Title: Shop')
+  expect(page).not.toContain('wire_money')
 })
 
 test('a file goes up from the workspace, one comes down under a clean name, none leaves its folder', async () => {

@@ -1,9 +1,10 @@
 /** Runs of a coding agent from their command or call to their one result. */
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pauseSession, respondInbox, resumeSession, stopSession } from '@cairn/sessions'
 import type { SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
+import { getContent, readCheckpoint } from '@cairn/workspace'
 import { expect, test } from 'vitest'
 import { alice, say, setStage, type Stage, type StageOptions, typesOf } from '../turn/stage.ts'
 import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts'
@@ -256,20 +257,42 @@ test.each([
   expect(coder.live()).toBe(0)
 })
 
-test('the result names the files that changed since the run began, and not those of before', async () => {
+test('the result names the files that changed since the run began, and has them as they were and as they are', async () => {
   const { stage, coder } = await scene()
   await using _ = stage
   const folder = join(stage.dir, 'workspaces', stage.session_id)
   mkdirSync(join(folder, 'src', '.git'), { recursive: true })
-  for (const path of ['old.txt', 'src/kept.txt', 'src/again.txt']) writeFileSync(join(folder, path), 'before')
-  const began = statSync(join(folder, 'src/again.txt')).ctimeMs
-  await expect.poll(() => Date.now()).toBeGreaterThan(began + 10)
+  for (const path of ['old.txt', 'src/gone.txt', 'src/again.txt']) writeFileSync(join(folder, path), 'before')
+  writeFileSync(join(folder, 'same.txt'), 'written')
+  for (const path of ['large.txt', 'now-small.txt']) writeFileSync(join(folder, path), 'x'.repeat(600_000))
   stage.start()
-  await stage.send('/code write new.txt\nwrite src/again.txt\nwrite src/.git/index\nsay done')
+  const changes = ['new.txt', 'src/again.txt', 'src/.git/index', 'same.txt', 'now-small.txt'].map(
+    path => `write ${path}`,
+  )
+  await stage.send(`/code ${[...changes, 'remove src/gone.txt', 'say done'].join('\n')}`)
   await stage.next('session.complete')
   const events = await stage.events()
   sound(events, coder)
-  expect(of(events, 'code.run_result')[0]!.data.files_changed).toEqual(['new.txt', 'src/again.txt'])
+  const { files_changed, changes: between } = of(events, 'code.run_result')[0]!.data
+  expect(files_changed).toEqual(['new.txt', 'now-small.txt', 'src/again.txt', 'src/gone.txt'])
+  const store = join(stage.dir, 'checkpoints', stage.session_id)
+  const textsOf = async (hash: string) => {
+    const kept = Object.entries(await readCheckpoint(store, hash)).map(async ([path, content]) => [
+      path,
+      content === null ? null : (await getContent(store, content.sha256)).toString(),
+    ])
+    return Object.fromEntries(await Promise.all(kept)) as Record<string, string | null>
+  }
+  expect(await textsOf(between!.before)).toEqual({
+    'new.txt': null,
+    'src/again.txt': 'before',
+    'src/gone.txt': 'before',
+  })
+  expect(await textsOf(between!.after)).toEqual({
+    'new.txt': 'written',
+    'src/again.txt': 'written',
+    'src/gone.txt': null,
+  })
   expect(of(events, 'llm.response')[0]!.data.message.content).toContain('Files changed: new.txt')
 })
 

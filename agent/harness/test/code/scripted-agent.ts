@@ -9,6 +9,7 @@
  *   plan <a>|<b>           its plan
  *   ask <kind> <input>     asks for a permission, and does it (`did <input>`) or not (`left <input>`)
  *   write <path>           a file of the workspace
+ *   remove <path>          takes it away
  *   hang                   until it is cancelled
  *   deaf                   until its process is ended
  *   die                    its process ends
@@ -16,7 +17,7 @@
  *   mumble <text>          a line that is no message, and no answer
  *   end <stop reason>
  */
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import {
@@ -69,7 +70,8 @@ export function scriptedAgent({
   let live = 0
   let started = 0
 
-  function start({ workspace }: AgentStart): Promise<StartedAgent> {
+  async function start({ workspace, onReady }: AgentStart): Promise<StartedAgent> {
+    await onReady()
     live += 1
     started += 1
     const [toAgent, fromAgent] = [new PassThrough(), new PassThrough()]
@@ -168,6 +170,9 @@ export function scriptedAgent({
           case 'write':
             writeFileSync(join(workspace, rest), 'written')
             break
+          case 'remove':
+            rmSync(join(workspace, rest))
+            break
           case 'hang':
             await cancelled
             return 'cancelled'
@@ -202,7 +207,7 @@ export function scriptedAgent({
         Readable.toWeb(toAgent) as ReadableStream<Uint8Array>,
       ),
     )
-    return Promise.resolve({
+    return {
       stdin: toAgent,
       stdout: fromAgent,
       stderr: new PassThrough(),
@@ -214,7 +219,7 @@ export function scriptedAgent({
       },
       cwd: workspace,
       used: () => used,
-    })
+    }
   }
 
   return {

@@ -93,6 +93,27 @@ test('steps follow each other within a turn, then the rule is passed over', asyn
   ).toEqual(['', 'half', 'over', ''])
 })
 
+test('a step whose tools are not offered is left out, and so is one that is for those who lack them', async () => {
+  const steps = [
+    { text: 'with', needs: ['a', 'b'] },
+    { text: 'without', without: ['a', 'b'] },
+    { text: 'then' },
+  ]
+  const said: ModelMessage = { role: 'assistant', content: 'said' }
+  for (const [names, first] of [
+    [['a', 'b', 'c'], 'with'],
+    [['a', 'c'], 'without'],
+    [[], 'without'],
+  ] as const) {
+    const tools = names.map(tool)
+    const messages = [user('go'), said]
+    expect(await texts({ rules: [{ steps }] }, ask('go', { tools }), ask('', { tools, messages }))).toEqual([
+      first,
+      'then',
+    ])
+  }
+})
+
 test('tool calls carry filled arguments, raw ones, or repeat a past call exactly; ids differ from call to call', async () => {
   const rules: ScenarioInput['rules'] = [
     { when: { user: 'retry' }, answer: { tool_calls: [{ repeat: 'terminal' }] } },

@@ -76,7 +76,7 @@ const Body = ({ run }: { run: CodeRun }) => (
   <div className="code-body">
     {run.repo !== null && (
       <p className="muted">
-        In repos/{run.repo.name}, on branch {run.repo.branch}
+        In repos/{run.repo.name}/{run.repo.branch.replace(/^.*\//, '')}, on branch {run.repo.branch}
       </p>
     )}
     {run.plan !== null && (

@@ -1,6 +1,6 @@
-/** What the agent changed in files, in the session or in one turn, by the checkpoints of its calls. */
+/** What was changed in files, in the session or in one turn: by calls of the agent, and by coding agents. */
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
 import { describeError, isMissing } from '../api.ts'
 import { DiffView } from '../code/diff-view.tsx'
@@ -40,27 +40,28 @@ export function ChangesSection({ log, onEvent }: Props) {
         </ul>
       )}
       {runs.map(run => (
-        <Run key={run.run_id} run={run} onEvent={onEvent} />
+        <Run key={run.run_id} sessionId={log.id} run={run} onEvent={onEvent} />
       ))}
       <p className="faint rail-note">
-        What commands of the terminal changed is not kept, and not shown here. Of runs of coding agents the
-        names are.
+        What commands of the terminal changed is not kept, and not shown here.
       </p>
     </>
   )
 }
 
 function Run({
-  run: { agent, files, eventId },
+  sessionId,
+  run: { agent, files, between, eventId },
   onEvent,
 }: {
+  sessionId: string
   run: RunChanges
   onEvent: (id: number) => void
 }) {
   return (
     <section data-testid="run-changes">
       <p className="faint">
-        A run of {visibleText(agent)} made, wrote or moved {plural(files.length, 'file')} ·{' '}
+        A run of {visibleText(agent)} changed {plural(files.length, 'file')} ·{' '}
         <button type="button" className="json-link" onClick={() => onEvent(eventId)}>
           event {eventId}
         </button>
@@ -68,9 +69,15 @@ function Run({
       <ul className="changes">
         {files.map(path => (
           <li key={path}>
-            <code>
-              <ExactText text={path} />
-            </code>
+            {between === null ? (
+              <code>
+                <ExactText text={path} />
+              </code>
+            ) : (
+              <Opened path={path}>
+                <FileDiff sessionId={sessionId} file={{ path, ...between }} />
+              </Opened>
+            )}
           </li>
         ))}
       </ul>
@@ -87,45 +94,56 @@ function Changed({
   file: ChangedFile
   onEvent: (id: number) => void
 }) {
-  const [isOpen, setOpen] = useState(false)
   return (
     <li>
-      <details
-        className="changed-file"
-        data-testid="changed-file"
-        data-path={file.path}
-        onToggle={event => setOpen(event.currentTarget.open)}
-      >
-        <summary>
-          <ChevronIcon />
-          <code className="truncate">
-            <ExactText text={file.path} />
-          </code>
-          <span className="faint">{plural(file.calls, 'change')}</span>
-        </summary>
-        {isOpen && (
-          <>
-            <FileDiff sessionId={sessionId} file={file} />
-            <button type="button" className="json-link" onClick={() => onEvent(file.eventId)}>
-              event {file.eventId}
-            </button>
-          </>
-        )}
-      </details>
+      <Opened path={file.path} more={plural(file.calls, 'change')}>
+        <FileDiff sessionId={sessionId} file={file} />
+        <button type="button" className="json-link" onClick={() => onEvent(file.eventId)}>
+          event {file.eventId}
+        </button>
+      </Opened>
     </li>
   )
 }
 
-function FileDiff({ sessionId, file }: { sessionId: string; file: ChangedFile }) {
+/** A path that opens; what is in it is asked for then. */
+function Opened({ path, more, children }: { path: string; more?: string; children: ReactNode }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details
+      className="changed-file"
+      data-testid="changed-file"
+      data-path={path}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <ChevronIcon />
+        <code className="truncate">
+          <ExactText text={path} />
+        </code>
+        {more !== undefined && <span className="faint">{more}</span>}
+      </summary>
+      {isOpen && children}
+    </details>
+  )
+}
+
+type Between = Pick<ChangedFile, 'path' | 'before' | 'after'>
+
+function FileDiff({ sessionId, file }: { sessionId: string; file: Between }) {
   const before = useQuery(checkpointQuery(sessionId, file.before))
   const later = useQuery({ ...checkpointQuery(sessionId, file.after ?? ''), enabled: file.after !== null })
   const present = useQuery({ ...fileQuery(sessionId, file.path), enabled: file.after === null, retry: false })
-  const isGone = isMissing(present.error)
-  const error = before.error ?? later.error ?? (isGone ? null : present.error)
+  const isMissed = isMissing(present.error)
+  const error = before.error ?? later.error ?? (isMissed ? null : present.error)
   if (error) return <p className="inline-error">{describeError(error)}</p>
   const of = (data: typeof before.data) => data?.files.find(({ path }) => path === file.path)
   const was = of(before.data)
-  const is = file.after === null ? present.data : of(later.data)
+  const then = of(later.data)
+  const is = file.after === null ? present.data : then
+  const isGone = isMissed || then?.existed === false
+  if (before.data !== undefined && later.data !== undefined && is === undefined)
+    return <p className="faint">The file is too large: what was in it is not kept.</p>
   if (before.data === undefined || (is === undefined && !isGone)) return <p className="faint">Loading …</p>
   const texts = [textOf(was), isGone ? '' : textOf(is)] as const
   if (texts[0] === null || texts[1] === null)

@@ -39,15 +39,17 @@ test('of a turn: from its first checkpoint to the next one after it', () => {
   ])
 })
 
-test('of runs of coding agents: the names that their results tell, in the range that they ended in', () => {
-  const ended = (id: number, files_changed?: string[]) =>
+test('of runs of coding agents: what their results tell, in the range that they ended in', () => {
+  const between = { before: 'h1', after: 'h2' }
+  const ended = (id: number, files_changed?: string[], changes?: typeof between) =>
     ({
       id,
       type: 'code.run_result',
-      data: { run_id: `r${id}`, agent: 'cairn', files_changed },
+      data: { run_id: `r${id}`, agent: 'cairn', files_changed, changes },
     }) as unknown as SessionEvent
-  const log = [ended(4, ['src/a.ts']), ended(8), ended(12, ['b.ts'])]
+  const log = [ended(4, ['src/a.ts'], between), ended(6, ['old.ts']), ended(8), ended(12, ['b.ts'])]
   expect(runChanges(log, { from: 0, through: 10 })).toEqual([
-    { run_id: 'r4', agent: 'cairn', files: ['src/a.ts'], eventId: 4 },
+    { run_id: 'r4', agent: 'cairn', files: ['src/a.ts'], between, eventId: 4 },
+    { run_id: 'r6', agent: 'cairn', files: ['old.ts'], between: null, eventId: 6 },
   ])
 })

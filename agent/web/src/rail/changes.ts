@@ -34,14 +34,21 @@ export function changedFiles(events: readonly SessionEvent[], { from, through }:
   return [...files.values()]
 }
 
-export type RunChanges = { run_id: string; agent: string; files: readonly string[]; eventId: number }
+export type RunChanges = {
+  run_id: string
+  agent: string
+  files: readonly string[]
+  /** Checkpoints of those files before and after the run; null: only their names are known. */
+  between: { before: string; after: string } | null
+  eventId: number
+}
 
-/** What runs of coding agents that ended in the range changed, by name: no checkpoint is made in a box. */
+/** What runs of coding agents that ended in the range changed. */
 export const runChanges = (events: readonly SessionEvent[], { from, through }: Range): RunChanges[] =>
   events.flatMap(event => {
     if (event.type !== 'code.run_result' || event.id < from || event.id > through) return []
-    const { run_id, agent, files_changed: files = [] } = event.data
-    return files.length === 0 ? [] : [{ run_id, agent, files, eventId: event.id }]
+    const { run_id, agent, files_changed: files = [], changes: between = null } = event.data
+    return files.length === 0 ? [] : [{ run_id, agent, files, between, eventId: event.id }]
   })
 
 function failedCalls(events: readonly SessionEvent[]): ReadonlySet<string> {

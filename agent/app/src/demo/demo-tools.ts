@@ -1,0 +1,74 @@
+/**
+ * Tools that the demo alone has. Its tour begins a small mission in its own session; elsewhere a mission is
+ * begun by people, with `/mission` or over the API, and by no model. And it visits a page of the service,
+ * whose address its script cannot know.
+ */
+import { randomUUID } from 'node:crypto'
+import { systemClock, type Tool } from '@cairn/harness'
+import type { LogStore } from '@cairn/log'
+import { type AgentConfig, AppError, type Config } from '@cairn/protocol'
+import { defineMission } from '@cairn/sessions'
+import { z } from 'zod'
+import type { ServiceOptions } from '../main.ts'
+
+const Parameters = z.strictObject({ description: z.string().min(1), rubric: z.string().min(1) })
+
+type DemoDeps = Pick<ServiceOptions, 'config' | 'demo' | 'role'> & { store: LogStore; url: string }
+
+/** What a worker of the demo has in place of the configuration, and beside other tools. */
+export function demoParts({ config, demo, role, store, url }: DemoDeps): { config: Config; tools: Tool[] } {
+  if (!demo) return { config, tools: [] }
+  const tools = [missionTool(store)]
+  // A process that is a worker alone serves no pages.
+  if (role === 'worker') return { config, tools }
+  return {
+    config: { ...config, agents: reachingItself(config.agents, url) },
+    tools: [...tools, addressTool(url)],
+  }
+}
+
+const addressTool = (url: string): Tool => ({
+  name: 'service_address',
+  description: 'The address of this service, and of its page for logging in. Only the demo has this tool.',
+  parameters: z.strictObject({}),
+  readOnly: true,
+  idempotent: true,
+  run: () => Promise.resolve({ content: { address: url, login: `${url}/login` } }),
+})
+
+/**
+ * Agents of the demo may reach that one address, and nothing else of this machine. One that may reach only
+ * what its lists name keeps to them.
+ */
+export function reachingItself(agents: Config['agents'], url: string): Config['agents'] {
+  const { host } = new URL(url)
+  const reaching = (agent: AgentConfig): AgentConfig => {
+    const { egress } = agent.governance
+    if (egress.default === 'deny') return agent
+    const internal = [...egress.internal, host]
+    return { ...agent, governance: { ...agent.governance, egress: { ...egress, internal } } }
+  }
+  return Object.fromEntries(Object.entries(agents).map(([name, agent]) => [name, reaching(agent)]))
+}
+
+const missionTool = (store: LogStore): Tool => ({
+  name: 'begin_mission',
+  description: 'Begin a mission in this session, as /mission would. Only the demo has this tool.',
+  parameters: Parameters,
+  readOnly: false,
+  changesSessionOnly: true,
+  // A second call finds the mission of the first.
+  idempotent: true,
+  async run(args, { session_id }) {
+    const deps = { store, now: systemClock.now, newId: randomUUID }
+    try {
+      const begun =
+        (await store.coordination.missionOf(session_id)) ??
+        (await defineMission(deps, session_id, Parameters.parse(args)))
+      return { content: { mission_id: begun.mission_id, status: begun.status } }
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown
+      return { content: { error: thrown.message } }
+    }
+  },
+})

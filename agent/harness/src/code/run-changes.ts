@@ -1,0 +1,123 @@
+/**
+ * What a run of a coding agent changed in the workspace, file by file. Before anything of the agent runs,
+ * each file is written down, and its content goes to the store of checkpoints. At the end the files that were
+ * made, written, moved or removed since make two checkpoints: as they were, and as they are. Whoever did it:
+ * a person may work beside the run.
+ *
+ * What was written down lies in a file of the store, for another worker may end the run. A session has one
+ * run at a time, so there is one such file, and the next run takes its place.
+ */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { asError, type EventData } from '@cairn/protocol'
+import { type CheckpointManifest, unlessMissing, walkFiles, type WalkedFile } from '@cairn/workspace'
+import { canonicalJson } from '../canonical-json.ts'
+import type { Log } from '../log.ts'
+import { putContent } from '../tools/checkpoint.ts'
+import type { Folders } from '../turn/capability.ts'
+
+/** So many changed files are named. */
+const MOST_NAMED = 50
+/** Somebody who makes files without end gets no whole list of them. */
+const MOST_FILES = 50_000
+/** Larger files are named, and their content is not kept. The API shows no more of one, either. */
+const MOST_BYTES = 500_000
+/** Of all files together: of those of a workspace before the run, and of those that it changed. */
+const MOST_KEPT_BYTES = 32_000_000
+const MOST_SHOWN_BYTES = 5_000_000
+
+/** `sha256` null: the content was not kept. */
+type Before = { sha256: string | null; mode: number; size: number; ctime_ms: number }
+type Files = Record<string, Before>
+export type RunChanges = Pick<EventData<'code.run_result'>, 'files_changed' | 'changes'>
+
+const recordIn = (checkpoints: string, run_id: string): string => join(checkpoints, 'runs', `${run_id}.json`)
+
+type RunChangesDeps = {
+  folders: Folders
+  run_id: string
+  /** Its prompt was sent, by this process or one before. */
+  isBegun: boolean
+  log: Log
+}
+
+/** Where they cannot be kept the run goes on without them, and the log of the service says why. */
+export function followChanges({ folders, run_id, isBegun, log }: RunChangesDeps) {
+  const without = (thrown: unknown): RunChanges => {
+    log('warn', 'what a run changed is not kept', { run_id, error: asError(thrown).message })
+    return {}
+  }
+  return {
+    onReady: async (): Promise<void> => {
+      if (!isBegun) await keepBefore(folders, run_id).catch(without)
+    },
+    found: (): Promise<RunChanges> => changesSince(folders, run_id).catch(without),
+  }
+}
+
+async function keepBefore({ workspace, checkpoints }: Folders, run_id: string): Promise<void> {
+  const files = new Map<string, Before>()
+  let bytes = 0
+  for await (const file of walkFiles(workspace)) {
+    if (files.size >= MOST_FILES) break
+    const { mode, size, ctimeMs: ctime_ms } = file.stats
+    const isKept = bytes + size <= MOST_KEPT_BYTES
+    const sha256 = isKept ? await keep(checkpoints, file) : null
+    if (sha256 !== null) bytes += size
+    files.set(file.path, { sha256, mode: mode & 0o777, size, ctime_ms })
+  }
+  await rm(join(checkpoints, 'runs'), { recursive: true, force: true })
+  await mkdir(join(checkpoints, 'runs'), { recursive: true, mode: 0o700 })
+  await writeFile(recordIn(checkpoints, run_id), JSON.stringify(Object.fromEntries(files)), { mode: 0o600 })
+}
+
+/** Nothing where nothing was written down: the agent had not begun. */
+async function changesSince({ workspace, checkpoints }: Folders, run_id: string): Promise<RunChanges> {
+  const text = await unlessMissing(readFile(recordIn(checkpoints, run_id), 'utf8'))
+  if (text === null) return {}
+  const changed = await findChanged(workspace, checkpoints, JSON.parse(text) as Files)
+  if (changed.length === 0) return {}
+  const [before, after]: CheckpointManifest[] = [{}, {}]
+  let bytes = 0
+  for (const { path, was, now } of changed) {
+    const size = (was?.size ?? 0) + (now?.size ?? 0)
+    if (was?.sha256 === null || now?.sha256 === null || bytes + size > MOST_SHOWN_BYTES) continue
+    bytes += size
+    before![path] = was === null ? null : { sha256: was.sha256, mode: was.mode }
+    after![path] = now === null ? null : { sha256: now.sha256, mode: now.mode }
+  }
+  const files_changed = changed.map(({ path }) => path)
+  if (bytes === 0 && Object.keys(before!).length === 0) return { files_changed }
+  const put = (manifest: CheckpointManifest | undefined) => putContent(checkpoints, canonicalJson(manifest))
+  return { files_changed, changes: { before: await put(before), after: await put(after) } }
+}
+
+type Changed = { path: string; was: Before | null; now: Before | null }
+
+async function findChanged(workspace: string, checkpoints: string, before: Files): Promise<Changed[]> {
+  const known = new Map(Object.entries(before))
+  const seen = new Set<string>()
+  const changed: Changed[] = []
+  for await (const file of walkFiles(workspace)) {
+    const { path, stats } = file
+    if (seen.size >= MOST_FILES) break
+    seen.add(path)
+    const was = known.get(path) ?? null
+    if (was?.ctime_ms === stats.ctimeMs || changed.length >= MOST_NAMED) continue
+    const sha256 = await keep(checkpoints, file)
+    const { mode, size, ctimeMs: ctime_ms } = stats
+    const now = { sha256, mode: mode & 0o777, size, ctime_ms }
+    // The same as before is written in its place often enough.
+    if (was !== null && sha256 !== null && was.sha256 === sha256 && was.mode === now.mode) continue
+    changed.push({ path, was, now })
+  }
+  const isWhole = seen.size < MOST_FILES
+  for (const [path, was] of known) if (isWhole && !seen.has(path)) changed.push({ path, was, now: null })
+  return changed.toSorted((a, b) => (a.path < b.path ? -1 : 1)).slice(0, MOST_NAMED)
+}
+
+async function keep(checkpoints: string, file: WalkedFile): Promise<string | null> {
+  if (file.stats.size > MOST_BYTES) return null
+  const content = await file.read(MOST_BYTES)
+  return content === null ? null : putContent(checkpoints, content)
+}

@@ -1,0 +1,112 @@
+/** Worktrees of runs, made by a real git in a real box. The repository lies in the workspace, where boxes see it. */
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { branchOf, checkoutIn, checkOut } from '../../src/code/checkout.ts'
+import { COMMAND_PATH } from '../../src/sandbox/program.ts'
+import { boxed } from '../sandbox/providers.ts'
+import { makeFolder } from '../tools/tool-context.ts'
+import { git } from './git-server.ts'
+
+const provider = await boxed()
+const ENV = {
+  PATH: COMMAND_PATH,
+  HOME: '/tmp',
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'safe.directory',
+  GIT_CONFIG_VALUE_0: '*',
+}
+
+function stage({ isEmpty = false } = {}) {
+  const workspace = makeFolder('checkout')
+  const url = join(workspace, 'upstream.git')
+  execFileSync('git', ['init', '--quiet', '--bare', '--initial-branch=main', url])
+  const first = join(workspace, 'first')
+  execFileSync('git', ['clone', '--quiet', url, first], { stdio: 'ignore' })
+  const commit = (text: string): void => {
+    writeFileSync(join(first, 'page.txt'), text)
+    git(first, 'add', '.')
+    git(first, 'commit', '--quiet', '-m', text)
+    git(first, 'push', '--quiet', 'origin', 'HEAD:main')
+  }
+  if (!isEmpty) commit('one')
+  const open = () =>
+    provider.open({ id: 'checkout', workspace, env: ENV, network: 'none', mayGrowFiles: true })
+  const take = async (run_id: string): Promise<string> => {
+    const branch = branchOf(run_id)
+    await checkOut(open(), { repo: 'site', url, branch }, new AbortController().signal)
+    return checkoutIn(workspace, 'site', branch)
+  }
+  return { workspace, commit, take }
+}
+
+const told = (tree: string) => ({
+  branch: git(tree, 'branch', '--show-current'),
+  page: readFileSync(join(tree, 'page.txt'), 'utf8'),
+  changed: git(tree, 'status', '--porcelain'),
+})
+
+test('runs that begin at the same time have one clone, and each a worktree on its own branch', async () => {
+  const { workspace, take } = stage()
+  const ids = ['aaaaaaaa-1', 'bbbbbbbb-2', 'cccccccc-3']
+  const trees = await Promise.all(ids.map(take))
+  for (const [at, tree] of trees.entries()) {
+    expect(told(tree)).toEqual({ branch: branchOf(ids[at]!), page: 'one', changed: '' })
+    writeFileSync(join(tree, 'page.txt'), `of ${at}`)
+    git(tree, 'commit', '--quiet', '-am', `by ${at}`)
+  }
+  expect(trees.map(tree => git(tree, 'log', '--format=%s', '-1'))).toEqual(['by 0', 'by 1', 'by 2'])
+  expect(readdirSync(join(workspace, 'repos/site')).toSorted()).toEqual([
+    '.clone',
+    'aaaaaaaa',
+    'bbbbbbbb',
+    'cccccccc',
+  ])
+})
+
+test('what a run left behind is in no other run’s way; that run finds it again', async () => {
+  const { commit, take } = stage()
+  const left = await take('aaaaaaaa')
+  writeFileSync(join(left, 'page.txt'), 'in no commit')
+  commit('two')
+  expect(told(await take('bbbbbbbb'))).toEqual({ branch: 'cairn/bbbbbbbb', page: 'two', changed: '' })
+  expect(await take('aaaaaaaa')).toBe(left)
+  expect(told(left)).toEqual({ branch: 'cairn/aaaaaaaa', page: 'in no commit', changed: 'M page.txt' })
+})
+
+test('a worktree that was cut off, or that somebody removed, is made anew with the commits of its branch', async () => {
+  const { workspace, take } = stage()
+  const tree = await take('aaaaaaaa')
+  git(tree, 'commit', '--quiet', '--allow-empty', '-m', 'mine')
+  rmSync(tree, { recursive: true })
+  await take('aaaaaaaa')
+  expect([git(tree, 'log', '--format=%s', '-1'), told(tree).page]).toEqual(['mine', 'one'])
+  rmSync(join(workspace, 'repos/site/.clone/.git/worktrees/aaaaaaaa/ready'))
+  rmSync(join(tree, 'page.txt'))
+  await take('aaaaaaaa')
+  expect(told(tree)).toEqual({ branch: 'cairn/aaaaaaaa', page: 'one', changed: '' })
+})
+
+test('a workspace that was copied has its worktrees in the copy', async () => {
+  const { workspace, take } = stage()
+  const tree = await take('aaaaaaaa')
+  const copy = makeFolder('checkout-copy')
+  cpSync(workspace, copy, { recursive: true, verbatimSymlinks: true })
+  rmSync(workspace, { recursive: true })
+  expect(existsSync(tree)).toBe(false)
+  const copied = checkoutIn(copy, 'site', 'cairn/aaaaaaaa')
+  git(copied, 'commit', '--quiet', '--allow-empty', '-m', 'in the copy')
+  expect(git(join(copy, 'repos/site/.clone'), 'log', '--format=%s', '-1', 'cairn/aaaaaaaa')).toBe(
+    'in the copy',
+  )
+})
+
+test('a repository without a commit, and a clone of somebody else’s, are told as they are', async () => {
+  await expect(stage({ isEmpty: true }).take('aaaaaaaa')).rejects.toThrow(
+    /^the repository site could not be checked out: [^]*it has no default branch with a commit$/,
+  )
+  const { workspace, take } = stage()
+  cpSync(join(workspace, 'first'), join(workspace, 'repos/site'), { recursive: true })
+  await expect(take('aaaaaaaa')).rejects.toThrow("repos/site is a clone of somebody else's")
+})

@@ -1,0 +1,54 @@
+/**
+ * The files of a workspace, one after the other, but those of folders that tools make for themselves and
+ * nobody reads. Links are passed over, and so is what went away meanwhile.
+ */
+import { constants, type Stats } from 'node:fs'
+import { Directory } from './directory.ts'
+import { enterIfThere } from './folder.ts'
+import { RESERVED_DIR } from './locate.ts'
+import { unlessMissing } from './missing-file.ts'
+import { errorCode } from './path-problem.ts'
+
+const PASSED_OVER = new Set(['.git', 'node_modules', '.venv', '__pycache__', RESERVED_DIR])
+const GONE: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EACCES']
+
+export type WalkedFile = {
+  path: string
+  stats: Stats
+  /** What is in it now, null where that has more bytes than `most`; only until the next file is asked for. */
+  read(most: number): Promise<Buffer | null>
+}
+
+export async function* walkFiles(workspace: string): AsyncGenerator<WalkedFile> {
+  await using top = await unlessMissing(Directory.open(workspace))
+  if (top !== null) yield* below(top, '')
+}
+
+async function* below(folder: Directory, path: string): AsyncGenerator<WalkedFile> {
+  for (const { name, kind } of await folder.entries()) {
+    if (PASSED_OVER.has(name)) continue
+    if (kind === 'folder') {
+      await using inner = await enterIfThere(folder, name)
+      if (inner !== null) yield* below(inner, `${path}${name}/`)
+    } else if (kind === 'file') {
+      const stats = await folder.look(name)
+      if (stats?.isFile() === true)
+        yield { path: path + name, stats, read: most => readBounded(folder, name, most) }
+    }
+  }
+}
+
+async function readBounded(folder: Directory, name: string, most: number): Promise<Buffer | null> {
+  try {
+    await using file = await folder.openFile(name, constants.O_RDONLY)
+    const stats = await file.stat()
+    if (!stats.isFile() || stats.size > most) return null
+    // It may grow or shrink while it is read.
+    const buffer = Buffer.alloc(stats.size)
+    const { bytesRead } = await file.read(buffer, 0, stats.size, 0)
+    return buffer.subarray(0, bytesRead)
+  } catch (thrown) {
+    if (GONE.includes(errorCode(thrown) ?? '')) return null
+    throw thrown
+  }
+}
