@@ -1,9 +1,16 @@
 /**
- * Where a run computes: on the processor, or on a card. `auto` takes the first card if all of the run is
- * possible there and fits its memory, and says what it took; a card that was asked for by name is an error
+ * Where a run computes: on the processor, or on a card. `auto` takes the first card on which all of the run is
+ * possible and whose memory it fits, and says what it took; a card that was asked for by name is an error
  * where it cannot be had.
  */
-import { createCudaEngine, createEngine, listCards, type Engine } from '@cairn-tune/native'
+import {
+  createCudaEngine,
+  createEngine,
+  listCards,
+  type Card,
+  type CudaEngine,
+  type Engine,
+} from '@cairn-tune/native'
 import { InputError } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { memoryBudget, parseBytes } from './memory-budget.ts'
@@ -25,57 +32,92 @@ export type ChooseOptions = {
   tryOut: (place: Place) => void
 }
 
+/** What there is to compute on. */
+export type Machine = {
+  /** Throws where there is no driver. */
+  listCards: () => Promise<readonly Card[]>
+  openCard: (options: { ordinal: number; log: (line: string) => void }) => Promise<CudaEngine>
+  openProcessor: (options: { threads?: number; log: (line: string) => void }) => Promise<Engine>
+}
+
+const thisMachine: Machine = { listCards, openCard: createCudaEngine, openProcessor: createEngine }
+
 /** What the card keeps for its context and for memory that is not in one piece. */
 const CARD_RESERVE = 512 * 2 ** 20
 
-export async function chooseEngine(options: ChooseOptions): Promise<Place> {
-  const { onNote } = options
+export async function chooseEngine(options: ChooseOptions, machine = thisMachine): Promise<Place> {
   const { device, offload } = options.config
-  if (device !== 'auto' && device !== 'cpu' && offload === 'disk')
-    throw new InputError(`offload disk: keeps weights in a file for the processor; device is ${device}`)
-  if (device === 'cpu' || offload === 'disk') return await onProcessor(options)
+  if (device === 'cpu') return await onProcessor(options, machine)
+  if (device === 'auto') {
+    // Weights that come and go are in a file, which the processor maps.
+    const card = offload === 'none' ? await onAnyCard(options, machine) : undefined
+    return card ?? (await onProcessor(options, machine))
+  }
+  if (offload === 'disk')
+    throw new InputError(
+      `offload disk: keeps weights in a file for the processor; take device cpu, not ${device}`,
+    )
+  try {
+    return await onCard(await checkOrdinal(device, machine), options, machine)
+  } catch (error) {
+    throw new InputError(`device ${device}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** The number of the card that `cuda` or `cuda:1` names; throws where there is none. */
+async function checkOrdinal(device: string, { listCards: list }: Machine): Promise<number> {
   const ordinal = Number(device.split(':')[1] ?? 0)
-  if (device !== 'auto') {
+  const cards = await list().catch((cause: unknown) => {
+    throw new Error(`${messageOf(cause)}; take device cpu`, { cause })
+  })
+  if (cards[ordinal]) return ordinal
+  const there = cards.map(({ name }, i) => `cuda:${i} (${name})`)
+  throw new Error(`there is no card ${ordinal}; take device ${[...there, 'cpu'].join(' or ')}`)
+}
+
+/** The first card that can do the run; says why those before it cannot. Undefined where none can. */
+async function onAnyCard(options: ChooseOptions, machine: Machine): Promise<Place | undefined> {
+  const { onNote, tryOut } = options
+  const ordinals = await realCards(machine)
+  for (const ordinal of ordinals) {
+    let place: Place | undefined
     try {
-      return await onCard(ordinal, options)
+      place = await onCard(ordinal, options, machine)
+      tryOut(place)
+      onNote(`computing on ${place.engine.isa}`)
+      return place
     } catch (error) {
-      throw new InputError(`device ${device}: ${messageOf(error)}`, { cause: error })
+      place?.engine.close()
+      onNote(`not computing on cuda:${ordinal}: ${messageOf(error)}`)
     }
   }
-  const card = await firstCard()
-  if (card === undefined) return await onProcessor(options)
-  let place: Place | undefined
-  try {
-    place = await onCard(card, options)
-    options.tryOut(place)
-    onNote(`computing on ${place.engine.isa}`)
-    return place
-  } catch (error) {
-    place?.engine.close()
-    onNote(`computing on the processor, not on the card: ${messageOf(error)}`)
-    return await onProcessor(options)
-  }
+  if (ordinals.length > 0) onNote('computing on the processor')
+  return undefined
 }
 
-/** The first card that is real; undefined where there is none. */
-async function firstCard(): Promise<number | undefined> {
+/** None where there is no driver: that is how most machines are. An emulated one is only taken by its name. */
+async function realCards({ listCards: list }: Machine): Promise<number[]> {
   try {
-    const cards = await listCards()
-    const found = cards.findIndex(({ isEmulated }) => !isEmulated)
-    return found < 0 ? undefined : found
+    return (await list()).flatMap(({ isEmulated }, ordinal) => (isEmulated ? [] : [ordinal]))
   } catch {
-    // No driver and no card is how most machines are.
-    return undefined
+    return []
   }
 }
 
-async function onProcessor({ threads, config, processBytes, onNote }: ChooseOptions): Promise<Place> {
-  const engine = await createEngine({ ...(threads === undefined ? {} : { threads }), log: onNote })
+async function onProcessor(
+  { threads, config, processBytes, onNote }: ChooseOptions,
+  { openProcessor }: Machine,
+): Promise<Place> {
+  const engine = await openProcessor({ ...(threads === undefined ? {} : { threads }), log: onNote })
   return { engine, budgetBytes: memoryBudget(config.memory_limit), processBytes }
 }
 
-async function onCard(ordinal: number, { config, onNote }: ChooseOptions): Promise<Place> {
-  const engine = await createCudaEngine({ ordinal, log: onNote })
+async function onCard(
+  ordinal: number,
+  { config, onNote }: ChooseOptions,
+  { openCard }: Machine,
+): Promise<Place> {
+  const engine = await openCard({ ordinal, log: onNote })
   const free = engine.freeBytes()
   const limit = config.memory_limit
   const budgetBytes = limit === undefined ? free : Math.min(free, parseBytes(limit))

@@ -1,0 +1,131 @@
+/** On which card a run computes, or that it stays on the processor; the cards are made up. */
+import type { Card, CudaEngine, Engine } from '@cairn-tune/native'
+import { expect, test } from 'vitest'
+import { chooseEngine, type ChooseOptions, type Machine } from './choose-engine.ts'
+import { memoryBudget } from './memory-budget.ts'
+
+const GiB = 2 ** 30
+
+type FakeCard = { name: string; free: number; isEmulated?: boolean; fault?: string }
+const small: FakeCard = { name: 'small', free: 8 * GiB }
+const large: FakeCard = { name: 'large', free: 80 * GiB }
+const emulated: FakeCard = { name: 'made of software', free: 80 * GiB, isEmulated: true }
+const broken: FakeCard = { name: 'broken', free: 80 * GiB, fault: 'none was found: put nvcc on the PATH' }
+
+/** A machine with these cards, or without a driver; what was opened of it and is not closed. */
+function machineWith(cards: readonly FakeCard[] | undefined): { machine: Machine; open: string[] } {
+  const open: string[] = []
+  const engine = (isa: string, freeBytes?: number) => {
+    open.push(isa)
+    const close = () => void open.splice(open.indexOf(isa), 1)
+    return { isa, close, freeBytes: () => freeBytes } as Engine & CudaEngine
+  }
+  const machine: Machine = {
+    async listCards() {
+      if (!cards) throw new Error('there is no CUDA driver here: libcuda.so.1')
+      return cards.map(({ name, isEmulated = false }) => ({ name, isEmulated }) as Card)
+    },
+    async openCard({ ordinal }) {
+      const card = cards?.[ordinal]
+      if (!card) throw new Error(`opened card ${ordinal}, which is not there`)
+      if (card.fault !== undefined) throw new Error(card.fault)
+      return engine(`cuda:${ordinal} ${card.name}`, card.free)
+    },
+    openProcessor: async ({ threads }) => engine(`processor, ${threads ?? 'all'} threads`),
+  }
+  return { machine, open }
+}
+
+/** A run of 10 GiB. */
+async function choose(cards: readonly FakeCard[] | undefined, config: Partial<ChooseOptions['config']>) {
+  const { machine, open } = machineWith(cards)
+  const notes: string[] = []
+  const place = await chooseEngine(
+    {
+      config: { device: 'auto', memory_limit: undefined, offload: 'none', ...config },
+      threads: 3,
+      processBytes: () => 5,
+      onNote: line => notes.push(line),
+      tryOut: ({ budgetBytes }) => {
+        if (budgetBytes < 10 * GiB) throw new Error(`OOM: may take ${budgetBytes / GiB} GiB`)
+      },
+    },
+    machine,
+  )
+  return { place, notes, open }
+}
+
+const processor = 'processor, 3 threads'
+
+test.each([
+  ['auto', undefined, processor, []],
+  ['auto', [], processor, []],
+  ['auto', [large], 'cuda:0 large', ['computing on cuda:0 large']],
+  ['auto', [large, large], 'cuda:0 large', ['computing on cuda:0 large']],
+  [
+    'auto',
+    [small, emulated, broken, large],
+    'cuda:3 large',
+    [
+      'not computing on cuda:0: OOM: may take 8 GiB',
+      'not computing on cuda:2: none was found: put nvcc on the PATH',
+      'computing on cuda:3 large',
+    ],
+  ],
+  [
+    'auto',
+    [small],
+    processor,
+    ['not computing on cuda:0: OOM: may take 8 GiB', 'computing on the processor'],
+  ],
+  ['auto', [emulated], processor, []],
+  ['cpu', [large], processor, []],
+  ['cpu', undefined, processor, []],
+  ['cuda', [small, large], 'cuda:0 small', []],
+  ['cuda:1', [small, large], 'cuda:1 large', []],
+  ['cuda', [emulated], 'cuda:0 made of software', []],
+])('%s of %j is %s', async (device, cards, chosen, said) => {
+  const { place, notes, open } = await choose(cards, { device })
+  expect(place.engine.isa).toBe(chosen)
+  expect(notes).toEqual(said)
+  // Nothing else holds a card's memory.
+  expect(open).toEqual([chosen])
+})
+
+test.each([
+  ['cuda', undefined, 'device cuda: there is no CUDA driver here: libcuda.so.1; take device cpu'],
+  ['cuda:1', [], 'device cuda:1: there is no card 1; take device cpu'],
+  [
+    'cuda:2',
+    [small, large],
+    'device cuda:2: there is no card 2; take device cuda:0 (small) or cuda:1 (large) or cpu',
+  ],
+  ['cuda', [broken, large], 'device cuda: none was found: put nvcc on the PATH'],
+])('%s of %j is an error that says what would do', async (device, cards, message) => {
+  await expect(choose(cards, { device })).rejects.toThrow(message)
+})
+
+test('a base that stays on the disk is for the processor', async () => {
+  const { place } = await choose([large], { offload: 'disk' })
+  expect(place.engine.isa).toBe(processor)
+  await expect(choose([large], { offload: 'disk', device: 'cuda:0' })).rejects.toThrow(
+    'offload disk: keeps weights in a file for the processor; take device cpu, not cuda:0',
+  )
+})
+
+test.each([
+  ['cuda', undefined, 80 * GiB],
+  ['cuda', '20GiB', 20 * GiB],
+  ['cuda', '200GiB', 80 * GiB],
+  ['cpu', '1MiB', memoryBudget('1MiB')],
+])('%s within %s may take %d bytes', async (device, limit, bytes) => {
+  const { place } = await choose([large], { device, memory_limit: limit })
+  expect(place.budgetBytes).toBe(bytes)
+})
+
+test('beside the run a card has what it keeps for itself, and the processor what Node takes', async () => {
+  const onCard = await choose([large], { device: 'cuda' })
+  expect(onCard.place.processBytes()).toBe(GiB / 2)
+  const onProcessor = await choose([large], { device: 'cpu' })
+  expect(onProcessor.place.processBytes()).toBe(5)
+})
