@@ -47,7 +47,7 @@ const agentArrows: Record<string, readonly string[]> = {
 const tuneArrows: Record<string, readonly string[]> = {
   ops: [],
   native: ['ops'],
-  emulator: ['ops'],
+  emulator: ['ops', 'native'],
   program: ['ops', 'native'],
   weights: ['ops', 'native', 'program'],
   models: ['ops', 'program', 'weights'],

@@ -3,28 +3,17 @@
  * kernels, so its own loops are what costs. It lies in the user's cache beside the engine's builds, under a
  * hash of sources, compiler, flags and processor. Of two builders at once the second waits for the first.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
-import { availableParallelism, homedir } from 'node:os'
-import { basename, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildOnce, defaultCacheDir } from '@cairn-tune/native/build-once'
+import { forAll, runCompiler } from '@cairn-tune/native/compiler'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folders = ['ptx', 'machine', 'ops', 'driver']
 const LIBRARY = 'libcuda.so.1'
-const LOCK_POLL_MS = 200
 
 const flags = [
   '-std=c++20',
@@ -48,65 +37,19 @@ export type BuildOptions = { cacheDir?: string; compiler?: string; log?: (line: 
 
 /** Path of the library, built first where it is not in the cache yet. */
 export async function buildEmulator(options: BuildOptions = {}): Promise<string> {
-  const { log = () => undefined } = options
-  const cacheDir =
-    options.cacheDir ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
+  const { cacheDir = defaultCacheDir(), log = () => undefined } = options
   const compiler = options.compiler ?? process.env['CXX'] ?? 'c++'
-  const folder = join(cacheDir, keyOf(compiler))
-  const library = join(folder, LIBRARY)
-  mkdirSync(folder, { recursive: true })
-  for (let polls = 0; !markUsed(library); polls++) {
-    if (!takeLock(`${library}.lock`)) {
-      if (polls === 1) log('another process is building the emulator; waiting until it is done')
-      await delay(LOCK_POLL_MS)
-      continue
-    }
-    const work = mkdtempSync(join(folder, 'build-'))
+  const path = join(cacheDir, keyOf(compiler), LIBRARY)
+  const make = async () => {
+    const work = mkdtempSync(join(dirname(path), 'build-'))
     try {
       log(`Building the emulator of a card with ${compiler}: ${listSources('.cc').length} files`)
-      renameSync(await compile(compiler, work), library)
+      renameSync(await compile(compiler, work), path)
     } finally {
       rmSync(work, { recursive: true, force: true })
-      rmSync(`${library}.lock`, { force: true })
     }
   }
-  return library
-}
-
-/** Builds that nobody uses are removed by the engine's builder. False where there is none yet. */
-function markUsed(library: string): boolean {
-  if (!existsSync(library)) return false
-  const now = new Date()
-  utimesSync(library, now, now)
-  return true
-}
-
-/** Names this process in the lock; one that a process left which is gone is taken away first. */
-function takeLock(path: string): boolean {
-  try {
-    const holder = Number(readFileSync(path, 'utf8'))
-    if (isAlive(holder)) return false
-    rmSync(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  }
-  try {
-    writeFileSync(path, String(process.pid), { flag: 'wx' })
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return false
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (pid === 0) return true // It is being written this moment.
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+  return await buildOnce({ path, cacheDir, log, make })
 }
 
 const listSources = (ending: string): string[] =>
@@ -136,26 +79,10 @@ function keyOf(compiler: string): string {
 async function compile(compiler: string, work: string): Promise<string> {
   const sources = listSources('.cc')
   const object = (source: string) => join(work, `${basename(source, '.cc')}.o`)
-  const queue = [...sources]
-  const worker = async () => {
-    for (let source = queue.shift(); source; source = queue.shift())
-      await run(compiler, [...flags, '-c', join(root, source), '-o', object(source)])
-  }
-  await Promise.all(Array.from({ length: availableParallelism() }, worker))
+  await forAll(sources, source =>
+    runCompiler(compiler, [...flags, '-c', join(root, source), '-o', object(source)]),
+  )
   const library = join(work, LIBRARY)
-  await run(compiler, ['-shared', '-pthread', '-o', library, ...sources.map(object)])
+  await runCompiler(compiler, ['-shared', '-pthread', '-o', library, ...sources.map(object)])
   return library
-}
-
-function run(command: string, args: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
-    child.on('error', error => reject(new Error(`${command} could not be started`, { cause: error })))
-    child.on('close', status => {
-      if (status === 0) resolve()
-      else reject(new Error(`${command} ${args.join(' ')} failed with status ${status}:\n${said}`))
-    })
-  })
 }

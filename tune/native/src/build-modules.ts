@@ -5,8 +5,9 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildOnce } from './build-once.ts'
-import { defaultCacheDir, forAll, hashOf, runCompiler } from './build.ts'
+import { buildOnce, defaultCacheDir } from './build-once.ts'
+import { hashOf } from './build.ts'
+import { forAll, runCompiler } from './compiler.ts'
 import { findNvcc, nvccCandidates, type Nvcc } from './nvcc.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -1,6 +1,7 @@
 /** Builds in the user's cache: made once, by one of several processes that want them, while the others wait. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { markUsed, pruneBuilds } from './prune-builds.ts'
 
@@ -13,6 +14,11 @@ export type BuildOnce = {
   /** Makes it, by a rename at its end. */ make: () => Promise<void>
 }
 
+/** Where builds are kept. */
+export function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
+  return join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cairn-tune')
+}
+
 /** Builds what is not there yet while others wait for it; returns its path. */
 export async function buildOnce({ path, cacheDir, log, make }: BuildOnce): Promise<string> {
   let polls = 0
@@ -21,7 +27,7 @@ export async function buildOnce({ path, cacheDir, log, make }: BuildOnce): Promi
     const unlock = takeLock(`${path}.lock`)
     if (!unlock) {
       // The first time the lock may be one that a dead process left.
-      if (++polls === 2) log('another process is compiling the kernels; waiting until it is done')
+      if (++polls === 2) log('another process is compiling the same; waiting until it is done')
       await delay(lockPollMs)
       continue
     }

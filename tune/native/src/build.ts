@@ -7,15 +7,13 @@
  * a file; a lock makes the second of two builders wait for the first. Old results are removed when a new one
  * is made.
  */
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { availableParallelism, homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildOnce } from './build-once.ts'
-import { compilerCandidates, findCompiler, type Compiler } from './compiler.ts'
+import { buildOnce, defaultCacheDir } from './build-once.ts'
+import { compilerCandidates, findCompiler, forAll, runCompiler, type Compiler } from './compiler.ts'
 import { isasOf, type Isa } from './isas.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -72,11 +70,6 @@ export type BuildOptions = {
   cacheDir?: string
   compiler?: Compiler
   log?: (line: string) => void
-}
-
-/** Where builds are kept. */
-export function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
-  return join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cairn-tune')
 }
 
 /** Path of the addon, built first where it is not in the cache yet. */
@@ -201,27 +194,4 @@ async function compile(
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
-}
-
-/** As many at a time as this process has processors. */
-export async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const queue = [...items]
-  const worker = async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item)
-  }
-  await Promise.all(Array.from({ length: availableParallelism() }, worker))
-}
-
-export function runCompiler(command: string, args: string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
-    child.on('error', error => reject(new Error(`${command} could not be started`, { cause: error })))
-    child.on('close', status => {
-      if (status === 0) resolve()
-      else
-        reject(new Error(`${command} failed with status ${status}:\n${command} ${args.join(' ')}\n${said}`))
-    })
-  })
 }

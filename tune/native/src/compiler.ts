@@ -1,5 +1,6 @@
-/** Finds the C++ compiler of this machine and says what to install where there is none. */
-import { spawnSync } from 'node:child_process'
+/** Finds the C++ compiler of this machine, says what to install where there is none, and runs it. */
+import { spawn, spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 
 export type Compiler = { command: string; version: string }
 
@@ -24,4 +25,27 @@ export function findCompiler(candidates: string[]): Compiler {
     'The training kernels need a C++20 compiler such as g++, and none of these runs: ' +
       `${candidates.join(', ')}. ${hint}`,
   )
+}
+
+/** As many at a time as this process has processors. */
+export async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items]
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item)
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, worker))
+}
+
+export function runCompiler(command: string, args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    child.on('error', error => reject(new Error(`${command} could not be started`, { cause: error })))
+    child.on('close', status => {
+      if (status === 0) resolve()
+      else
+        reject(new Error(`${command} failed with status ${status}:\n${command} ${args.join(' ')}\n${said}`))
+    })
+  })
 }
