@@ -30,8 +30,8 @@ export type GoldenModel = {
   config: ModelConfig
   tensors: Map<string, Float32Array>
   /**
-   * Outputs by name in f32: `hidden`, `logits`, `losses`, `<trained tensor>.grad`. Another config is tried on the same
-   * weights, and `storedAs` stores some in fewer bits.
+   * Outputs by name in f32: `hidden`, `logits`, `losses`, `<trained tensor>.grad`. Another config is tried on
+   * the same weights, and `storedAs` stores some in fewer bits.
    */
   run: (
     hasLora: boolean,
