@@ -1,6 +1,6 @@
 /**
- * Where a run computes: on the processor, or on a card. `auto` takes the first card on which all of the run is
- * possible and whose memory it fits, and says what it took; a card that was asked for by name is an error
+ * Where a run computes: on the processor, or on a card. `auto` takes the first card on which all of the run
+ * is possible and whose memory it fits, and says what it took; a card that was asked for by name is an error
  * where it cannot be had.
  */
 import {
@@ -95,7 +95,7 @@ async function onAnyCard(options: ChooseOptions, machine: Machine): Promise<Plac
   return undefined
 }
 
-/** None where there is no driver: that is how most machines are. An emulated one is only taken by its name. */
+/** None where there is no driver, as on most machines. An emulated one is only taken by its name. */
 async function realCards({ listCards: list }: Machine): Promise<number[]> {
   try {
     return (await list()).flatMap(({ isEmulated }, ordinal) => (isEmulated ? [] : [ordinal]))
