@@ -148,10 +148,10 @@ test('behind a push of nothing, which nobody is asked about, nothing goes on', a
 
 test.each([
   ['no lines of git', 'hello, this is no push'],
-  ['a signed push', '0014push-cert\0 x     0000'],
+  ['a signed push', '0015push-cert\0 x     0000'],
   ['a length that is too short', '0003'],
   ['an end in the middle', '00a0'],
-  ['a ref that is none', `0069${'0'.repeat(40)} ${'1'.repeat(40)} config file of it\0 report-status`],
+  ['a ref that is none', `0076${'0'.repeat(40)} ${'1'.repeat(40)} config file of it\0 report-status0000`],
 ])('a push with %s goes no further', async (_, body) => {
   const { server, pushes, origin } = await stage()
   server.asked.length = 0
