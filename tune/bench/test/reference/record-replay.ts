@@ -10,7 +10,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url'
 import { INVALID, extractAnswer, gsm8kRequest, type FilterName } from '../../src/eval/gsm8k.ts'
 import { generateProblems, type Problem } from '@cairn-tune/train'
 import { MODELS, serveArguments, writeReplayModel, type Recorded, type Recording } from './replay-model.ts'
+import { runHarness } from './run-harness.ts'
 
 /** In log-probability; what instruction sets differ by is near 1e-5. */
 const LEAST_MARGIN = 0.002
@@ -146,56 +147,6 @@ async function startRecorder(target: string) {
   }
 }
 
-type Sample = { doc_id: number; filter: FilterName; filtered_resps: string[]; exact_match: number }
-
-/** What the harness prints and keeps of a model. */
-async function runHarness(
-  url: string,
-  model: string,
-  tokenizer: string,
-): Promise<Recording['models'][string]> {
-  const output = join(directory, `harness-${model}`)
-  const child = spawn(
-    'sh',
-    [
-      here('run_harness.sh'),
-      here('replay-questions.jsonl'),
-      `${url}/v1/completions`,
-      model,
-      tokenizer,
-      output,
-    ],
-    { stdio: 'inherit', env: { ...process.env, HF_HUB_OFFLINE: '1' } },
-  )
-  const [code] = (await once(child, 'exit')) as [number | null]
-  if (code !== 0) throw new Error(`the harness ended with ${code}`)
-  const files = readdirSync(output, { recursive: true }).map(String)
-  const read = (name: RegExp) => readFileSync(join(output, files.find(file => name.test(file)) ?? ''), 'utf8')
-  const { results } = JSON.parse(read(/results_.*\.json$/)) as {
-    results: { gsm8k_local: Record<string, number | string> }
-  }
-  const figures = Object.fromEntries(
-    Object.entries(results.gsm8k_local).filter(
-      (entry): entry is [string, number] =>
-        entry[0].startsWith('exact_match') && typeof entry[1] === 'number',
-    ),
-  )
-  const samples = read(/samples_.*\.jsonl$/)
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line) as Sample)
-  const judged = samples.map(({ doc_id: index, filter, filtered_resps, exact_match }) => ({
-    index,
-    filter,
-    extracted: filtered_resps[0] ?? '',
-    is_right: exact_match === 1,
-  }))
-  return {
-    results: figures,
-    judged: judged.toSorted((a, b) => a.index - b.index || (a.filter < b.filter ? -1 : 1)),
-  }
-}
-
 const lines = (list: readonly object[]) => list.map(one => `  ${JSON.stringify(one)}`).join(',\n')
 
 const paths = await writeReplayModel(directory)
@@ -213,7 +164,14 @@ try {
   )
   const recorder = await startRecorder(url)
   const models: Recording['models'] = {}
-  for (const model of MODELS) models[model] = await runHarness(recorder.url, model, paths.base)
+  for (const model of MODELS)
+    models[model] = await runHarness({
+      url: recorder.url,
+      model,
+      tokenizer: paths.base,
+      questions: here('replay-questions.jsonl'),
+      output: join(directory, `harness-${model}`),
+    })
   recorder.close()
   const by = ({ body: { model, prompt } }: Recorded) => `${model} ${prompt}`
   const requests = recorder.kept.toSorted((a, b) => (by(a) < by(b) ? -1 : 1))
