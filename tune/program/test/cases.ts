@@ -321,6 +321,8 @@ function* attentions(dtype: Dtype): Generator<Case> {
     [[0, 33], 2, 1, 16, 5, false],
     [[0, 1, 1, 131, 340], 4, 2, 20, 70, true],
     [[0, 7, 500], 2, 2, 16, 128, false],
+    // A window that ends within a tile of keys.
+    [[0, 7, 300], 2, 1, 16, 70, false],
     [[0, 150], 2, 1, 64, 0, true],
   ] as const) {
     const tokens = ends.at(-1) ?? 0
