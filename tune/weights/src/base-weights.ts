@@ -55,7 +55,8 @@ function storedDtype(checkpoint: Checkpoint, weight: string): Dtype | 'f16' {
  */
 export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
   const stored = storedDtype(checkpoint, name)
-  if (checkpoint.tensors.get(storedName(checkpoint, name))?.decodedFrom !== undefined) return 'bf16'
+  const from = checkpoint.tensors.get(storedName(checkpoint, name))?.decodedFrom
+  if (from !== undefined && from !== 'F32') return 'bf16'
   return stored === 'f16' ? 'f32' : stored
 }
 

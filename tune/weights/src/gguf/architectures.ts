@@ -2,7 +2,8 @@
  * Model families as GGUF has them: a row says which model_type of config.json an architecture is, and how it
  * calls each weight. What no row names is refused, never guessed.
  */
-import { GPT_OSS_KEYS, QWEN_EXPERT_KEYS, type OwnKeys } from './own-keys.ts'
+import { GEMMA_KEYS } from './gemma-keys.ts'
+import { GPT_OSS_KEYS, PHI_KEYS, QWEN_EXPERT_KEYS, SMOLLM_KEYS, type OwnKeys } from './own-keys.ts'
 
 /** Layer weight as config.json's world names it → as GGUF does, both without `.weight` and `.bias`. */
 const ATTENTION = {
@@ -58,6 +59,8 @@ export type Architecture = {
    * all first ones of a head before all second ones.
    */
   permutesPairs?: boolean
+  /** Norms multiply by 1 + weight in config.json's world, and by the weight in a file. */
+  addsOneToNorms?: boolean
 }
 
 export const ARCHITECTURES: readonly Architecture[] = [
@@ -101,10 +104,51 @@ export const ARCHITECTURES: readonly Architecture[] = [
     },
     own: GPT_OSS_KEYS,
   },
+  {
+    name: 'phi3',
+    modelType: 'phi3',
+    className: 'Phi3ForCausalLM',
+    // Gates come before ups in both worlds.
+    layer: {
+      input_layernorm: 'attn_norm',
+      'self_attn.qkv_proj': 'attn_qkv',
+      'self_attn.o_proj': 'attn_output',
+      post_attention_layernorm: 'ffn_norm',
+      'mlp.gate_up_proj': 'ffn_up',
+      'mlp.down_proj': 'ffn_down',
+    },
+    own: PHI_KEYS,
+  },
+  {
+    name: 'gemma3',
+    modelType: 'gemma3_text',
+    className: 'Gemma3ForCausalLM',
+    layer: {
+      ...LLAMA_LAYER,
+      ...HEAD_NORMS,
+      post_attention_layernorm: 'post_attention_norm',
+      pre_feedforward_layernorm: 'ffn_norm',
+      post_feedforward_layernorm: 'post_ffw_norm',
+    },
+    own: GEMMA_KEYS,
+    addsOneToNorms: true,
+  },
+  {
+    name: 'smollm3',
+    modelType: 'smollm3',
+    className: 'SmolLM3ForCausalLM',
+    layer: LLAMA_LAYER,
+    own: SMOLLM_KEYS,
+    permutesPairs: true,
+  },
 ]
 
 /** What files have in f32 whatever the matrices are: the router, and biases of experts. */
 export const isAlwaysF32 = (name: string): boolean => /\.mlp\.(gate|router)\.weight$|_bias$/.test(name)
+
+/** Whether a file has this weight plus one. */
+export const hasOneMore = ({ addsOneToNorms }: Architecture, name: string): boolean =>
+  addsOneToNorms === true && name.endsWith('norm.weight')
 
 export const ARCHITECTURE_NAMES: readonly string[] = ARCHITECTURES.map(({ name }) => name)
 

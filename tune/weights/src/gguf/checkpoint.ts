@@ -7,7 +7,7 @@ import type { Checkpoint } from '../checkpoint.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
 import { matricesOf } from '../experts.ts'
 import type { SafetensorsDtype, TensorEntry } from '../safetensors-header.ts'
-import { permuteRows, weightNames, type WeightName } from './architectures.ts'
+import { hasOneMore, permuteRows, weightNames, type WeightName } from './architectures.ts'
 import { architectureOf, layersOf } from './config.ts'
 import { distributed, isOfExperts, type Stack } from './distributed-experts.ts'
 import { openGguf, type GgufFile, type GgufTensor } from './gguf-file.ts'
@@ -75,7 +75,10 @@ function checkpointOf(file: GgufFile): Checkpoint {
       continue
     }
     const permuted = headsOf(path, tensor, names, heads)
-    for (const matrix of matricesIn(tensor, names.name)) add(weightOfTensor(file, matrix, permuted))
+    for (const matrix of matricesIn(tensor, names.name)) {
+      const weight = weightOfTensor(file, matrix, permuted)
+      add(hasOneMore(row, names.name) ? withoutOne(weight) : weight)
+    }
   }
   for (const [name, stack] of stacks) for (const weight of distributed(file, name, stack)) add(weight)
   const weightOf = (name: string): Weight => {
@@ -117,9 +120,25 @@ function weightOfTensor(
   }
 }
 
+/** A norm's weight as config.json's world has it. */
+function withoutOne(weight: Weight): Weight {
+  const { entry } = weight
+  const { type } = weight.stored
+  return {
+    ...weight,
+    entry: { ...entry, dtype: 'F32', decodedFrom: type },
+    async read() {
+      const values = decodeGguf(type, await weight.read())
+      return bytesOf(values.map(value => value - 1))
+    },
+  }
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength)
+
 function decoded(type: GgufType, stored: Uint8Array): Uint8Array {
-  const { buffer, byteOffset, byteLength } = decodeGguf(type, stored)
-  return new Uint8Array(buffer, byteOffset, byteLength)
+  return bytesOf(decodeGguf(type, stored))
 }
 
 /** Heads whose rows are to be permuted. */

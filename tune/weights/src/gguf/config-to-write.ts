@@ -20,11 +20,15 @@ export type ConfigToWrite = {
         clamp: { alpha: number; limit: number } | undefined
       }
     | undefined
-  /** Keys that a query of each layer sees; 0 is all. */
-  layers: readonly { window: number }[]
+  /** Keys that a query of each layer sees, 0 for all; which of `ropes` it has, undefined for none. */
+  layers: readonly { window: number; rope: number | undefined }[]
+  /** What logits of attention are multiplied by. */
+  attention_scale: number
   /** How positions turn: the first is that of every layer where there is but one. */
   ropes: readonly {
     theta: number
+    /** Numbers of a head that turn. */
+    width: number
     scaling: { type: string; factor?: number; fast?: number; slow?: number; original?: number } | undefined
     attention_factor: number
   }[]

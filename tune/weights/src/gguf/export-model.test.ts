@@ -44,7 +44,8 @@ async function describeGolden(architecture: 'llama' | 'qwen3'): Promise<ModelToE
     eos_token_ids: isLlama ? [2, 0] : [2],
     experts: undefined,
     layers: [],
-    ropes: [{ theta: isLlama ? 500_000 : 1e6, scaling: undefined, attention_factor: 1 }],
+    attention_scale: 8 ** -0.5,
+    ropes: [{ theta: isLlama ? 500_000 : 1e6, width: 8, scaling: undefined, attention_factor: 1 }],
   }
   return { model, config, architecture, weights }
 }

@@ -16,6 +16,7 @@ import { readTokenizerTexts } from '../tokenizer.ts'
 import {
   ARCHITECTURES,
   ARCHITECTURE_NAMES,
+  hasOneMore,
   isAlwaysF32,
   permuteRows,
   weightNames,
@@ -103,6 +104,11 @@ export async function exportGgufModel(
           type: kind,
           shape: one.rows ? halved(shape) : shape,
           bytes: async () => {
+            if (hasOneMore(row, name))
+              return encodeGguf(
+                'F32',
+                (await valuesOf(checkpoint, name)).map(weight => weight + 1),
+              )
             const bytes = await bytesOf(checkpoint, { name, shape }, kind)
             if (one.rows) return everyOther(bytes, rowsOf(shape), one.rows)
             return heads === undefined ? bytes : permuteRows(bytes, shape[0] ?? 0, heads, false)

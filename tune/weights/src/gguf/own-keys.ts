@@ -54,6 +54,39 @@ export const QWEN_EXPERT_KEYS: OwnKeys = {
   },
 }
 
+/** llama.cpp turns no fourth layer, whatever a file says. */
+const SMOLLM_INTERVAL = 4
+export const SMOLLM_KEYS: OwnKeys = {
+  keys: [],
+  read: () => ({ no_rope_layer_interval: SMOLLM_INTERVAL, use_sliding_window: false }),
+  write({ layers }) {
+    const wrong = layers.findIndex(
+      ({ rope }, i) => (rope === undefined) !== ((i + 1) % SMOLLM_INTERVAL === 0),
+    )
+    if (wrong >= 0)
+      throw new UnsupportedError(
+        `a GGUF file of smollm3 has positions in all layers but every ${SMOLLM_INTERVAL}th; layer ${wrong} ` +
+          'is otherwise here',
+      )
+    return {}
+  },
+}
+
+export const PHI_KEYS: OwnKeys = {
+  keys: ['attention.sliding_window'],
+  read({ metadata }, key) {
+    const window = metadata.whole(key('attention.sliding_window')) ?? 0
+    return { sliding_window: window > 0 ? window : null }
+  },
+  write({ layers, ropes: [rope], head_dim }) {
+    if (rope && rope.width !== head_dim)
+      throw new UnsupportedError(
+        `heads of ${head_dim} numbers of which ${rope.width} turn are not written to a GGUF file of phi3`,
+      )
+    return { 'attention.sliding_window': u32(layers[0]?.window ?? 0) }
+  },
+}
+
 /** What llama.cpp takes for every gpt-oss, and files do not say. */
 const CLAMP = { alpha: 1.702, limit: 7 }
 const YARN = 'rope.scaling'

@@ -1,0 +1,76 @@
+/** Keys of a GGUF file that Gemma 3 has, and what llama.cpp holds fixed for it. */
+import { UnsupportedError } from '../errors.ts'
+import type { ConfigToWrite } from './config-to-write.ts'
+import type { OwnKeys } from './own-keys.ts'
+import { f32, u32 } from './writer.ts'
+
+/** Every sixth layer sees all, the others a window. */
+const PATTERN = 6
+const isFull = (layer: number): boolean => (layer + 1) % PATTERN === 0
+/** Layers of the one size whose scale is of another width than its heads'. */
+const LAYERS_OF_27B = 62
+const WINDOW = 'attention.sliding_window'
+const THETA_OF_WINDOWS = 'rope.freq_base_swa'
+/** What a file that does not say it has, as llama.cpp takes it. */
+const DEFAULT_THETA = 10_000
+
+export const GEMMA_KEYS: OwnKeys = {
+  keys: [WINDOW, THETA_OF_WINDOWS],
+  placesTokens: true,
+  read({ metadata }, key) {
+    const whole = (name: string) => metadata.needs(key(name), metadata.whole(key(name)))
+    const width = metadata.whole(key('attention.key_length'))
+    const heads = whole('attention.head_count')
+    const hidden = whole('embedding_length')
+    return {
+      sliding_window: whole(WINDOW),
+      sliding_window_pattern: PATTERN,
+      rope_local_base_freq: metadata.number(key(THETA_OF_WINDOWS)) ?? DEFAULT_THETA,
+      query_pre_attn_scalar:
+        whole('block_count') === LAYERS_OF_27B ? hidden / heads : (width ?? hidden / heads),
+      hidden_activation: 'gelu_pytorch_tanh',
+    }
+  },
+  write(config) {
+    refuseOtherwise(config)
+    const { layers, ropes } = config
+    const windowed = layers[0]
+    return {
+      [WINDOW]: u32(windowed?.window ?? 0),
+      'rope.freq_base': f32(
+        thetaOf(
+          config,
+          layers.findIndex((_, i) => isFull(i)),
+        ),
+      ),
+      [THETA_OF_WINDOWS]: f32(ropes[windowed?.rope ?? 0]?.theta ?? DEFAULT_THETA),
+    }
+  },
+}
+
+/** Of a layer; where there is none that sees all, of the first. */
+function thetaOf({ layers, ropes }: ConfigToWrite, layer: number): number {
+  return ropes[layers[Math.max(layer, 0)]?.rope ?? 0]?.theta ?? 0
+}
+
+function refuseOtherwise({ layers, ropes, head_dim, hidden_size, ...config }: ConfigToWrite): void {
+  const window = layers[0]?.window ?? 0
+  const wrong = layers.findIndex((layer, i) => layer.window !== (isFull(i) ? 0 : window))
+  if (wrong >= 0 || window === 0)
+    throw new UnsupportedError(
+      `a GGUF file of gemma3 has windows in all layers but every ${PATTERN}th; layer ${Math.max(wrong, 0)} ` +
+        'is otherwise here',
+    )
+  const scaled = ropes.find(({ scaling }) => scaling !== undefined)
+  if (scaled)
+    throw new UnsupportedError(
+      `positions scaled as ${JSON.stringify(scaled.scaling?.type)} are not written to a GGUF file of gemma3`,
+    )
+  const width = layers.length === LAYERS_OF_27B ? hidden_size / config.num_attention_heads : head_dim
+  const scale = config.attention_scale
+  if (Math.abs(scale * width ** 0.5 - 1) > 1e-6)
+    throw new UnsupportedError(
+      `query_pre_attn_scalar ${Math.round(scale ** -2)} cannot be said in a GGUF file: llama.cpp takes ` +
+        `${width} for a model of this size`,
+    )
+}
