@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openSqliteStore } from '@cairn/log'
+import { openBareServer } from './bare-server.ts'
 import { commitMessages } from './fill.ts'
 import { startLoad } from './load-process.ts'
 import { openService } from './open-service.ts'
@@ -18,6 +19,8 @@ export type HttpBenchOptions = {
   replayEvents?: number
   readers?: readonly number[]
 }
+
+type Target = { port: number; token: string }
 
 /** About the size of an ordinary event. */
 const TEXT = 'x'.repeat(400)
@@ -35,6 +38,38 @@ export async function benchHttp({
   const rows: BenchRow[] = []
   const add = (name: string, value: number, unit: string): void =>
     void rows.push({ name, value: Number(value.toPrecision(4)), unit })
+
+  async function measureAppends(what: string, target: Target, sessions: string[], clients: number) {
+    const cpu = process.threadCpuUsage()
+    const { count, ms, latencies } = await load.ask(
+      { do: 'append', ...target, sessions, clients, durationMs: appendMs, content: TEXT },
+      'appended',
+    )
+    const used = process.threadCpuUsage(cpu)
+    const name = `${what}, ${clients} clients`
+    add(name, count / (ms / 1000), 'events/s')
+    add(`${name}, p50`, quantile(latencies, 0.5), 'ms')
+    add(`${name}, p99`, quantile(latencies, 0.99), 'ms')
+    add(`${name}, CPU of the HTTP thread`, (used.user + used.system) / count, 'µs/event')
+  }
+
+  async function measureReaders(what: string, target: Target, session: string, count: number) {
+    const events = latencySeconds * 50
+    await load.ask(
+      { do: 'read', ...target, session, readers: count, after: 0, events, announce: true, latency: true },
+      'ready',
+    )
+    const result = load.report('read')
+    const cpu = process.threadCpuUsage()
+    load.send({ do: 'pace', ...target, session, events, perSecond: 50, content: TEXT })
+    const { latencies } = await result
+    const used = process.threadCpuUsage(cpu)
+    const name = `${what}, ${count} readers`
+    add(`${name}, 50 events/s, p50`, quantile(latencies, 0.5), 'ms')
+    add(`${name}, 50 events/s, p99`, quantile(latencies, 0.99), 'ms')
+    add(`${name}, CPU of the HTTP thread`, (used.user + used.system) / (events * count), 'µs/delivery')
+  }
+
   try {
     // First of all, while the heap is small and steady; a first batch has loaded what every later one shares.
     const quiet = await newSession()
@@ -50,43 +85,8 @@ export async function benchHttp({
       { do: 'append', ...target, sessions, clients: 8, durationMs: appendMs / 3, content: TEXT },
       'appended',
     )
-    for (const clients of [1, 64]) {
-      const cpu = process.threadCpuUsage()
-      const { count, ms, latencies } = await load.ask(
-        { do: 'append', ...target, sessions, clients, durationMs: appendMs, content: TEXT },
-        'appended',
-      )
-      const used = process.threadCpuUsage(cpu)
-      add(`durable appends, ${clients} clients`, count / (ms / 1000), 'events/s')
-      add(`durable appends, ${clients} clients, p50`, quantile(latencies, 0.5), 'ms')
-      add(`durable appends, ${clients} clients, p99`, quantile(latencies, 0.99), 'ms')
-      add(
-        `durable appends, ${clients} clients, CPU of the HTTP thread`,
-        (used.user + used.system) / count,
-        'µs/event',
-      )
-    }
-
-    for (const count of readers) {
-      const session = await newSession()
-      const events = latencySeconds * 50
-      await load.ask(
-        { do: 'read', ...target, session, readers: count, after: 0, events, announce: true, latency: true },
-        'ready',
-      )
-      const result = load.report('read')
-      const cpu = process.threadCpuUsage()
-      load.send({ do: 'pace', ...target, session, events, perSecond: 50, content: TEXT })
-      const { latencies } = await result
-      const used = process.threadCpuUsage(cpu)
-      add(`append → reader, ${count} readers, 50 events/s, p50`, quantile(latencies, 0.5), 'ms')
-      add(`append → reader, ${count} readers, 50 events/s, p99`, quantile(latencies, 0.99), 'ms')
-      add(
-        `append → reader, ${count} readers, CPU of the HTTP thread`,
-        (used.user + used.system) / (events * count),
-        'µs/delivery',
-      )
-    }
+    for (const clients of [1, 64]) await measureAppends('durable appends', target, sessions, clients)
+    for (const count of readers) await measureReaders('append → reader', target, await newSession(), count)
 
     const long = await newSession()
     await commitMessages(store, long, replayEvents, TEXT)
@@ -105,6 +105,11 @@ export async function benchHttp({
     )
     add('replay over SSE', replayEvents / (replayed.ms / 1000), 'events/s')
     add('replay over SSE', replayed.bytes / 1e6 / (replayed.ms / 1000), 'MB/s')
+
+    const bare = await openBareServer()
+    await measureAppends('node:http alone', bare, ['any'], 64)
+    await measureReaders('node:http alone', bare, 'any', Math.max(...readers))
+    await bare.close()
     return rows
   } finally {
     load.stop()

@@ -57,8 +57,9 @@ inline void list_top(const float* values, int64_t n, int64_t k, int32_t* tokens,
   }
 }
 
-// Leaves only logits whose bits are set; false where none is. Most words of a mask are full or empty.
-inline bool keep_allowed(float* logits, int64_t n, const int32_t* mask) {
+// Logits whose bits are set, and -inf for the others, in one pass; `out` may be `logits`. False where no bit
+// is set.
+inline bool copy_allowed(const float* logits, int64_t n, const int32_t* mask, float* out) {
   vu lane;
   for (int i = 0; i < VL; i++) lane[i] = uint32_t(i);
   const vf never = splat(-__builtin_inff());
@@ -67,16 +68,15 @@ inline bool keep_allowed(float* logits, int64_t n, const int32_t* mask) {
   for (; i + 32 <= n; i += 32) {
     const uint32_t word = uint32_t(mask[i / 32]);
     any |= word;
-    if (word == 0xffffffff) continue;
     for (int64_t j = 0; j < 32; j += VL) {
       const vu is_open = ((vu{} + word) >> (lane + uint32_t(j))) & 1;
-      store(logits + i + j, is_open != 0 ? load(logits + i + j) : never);
+      store(out + i + j, is_open != 0 ? load(logits + i + j) : never);
     }
   }
   for (; i < n; i++) {
     const uint32_t bit = uint32_t(mask[i / 32]) >> i % 32 & 1;
     any |= bit;
-    if (!bit) logits[i] = -__builtin_inff();
+    out[i] = bit ? logits[i] : -__builtin_inff();
   }
   return any != 0;
 }
@@ -191,10 +191,9 @@ void sample(Call& call) {
         logit = (logit > 0 ? logit / by[e * 2] : logit * by[e * 2]) + by[e * 2 + 1];
       }
       if (masked[row] >= 0) {
-        if (changed == raw) std::memcpy(scratch, raw, size_t(n) * 4);
-        changed = scratch;
-        if (!keep_allowed(scratch, n, masks + masked[row] * mask_words))
+        if (!copy_allowed(changed, n, masks + masked[row] * mask_words, scratch))
           throw std::runtime_error("a mask allows no token");
+        changed = scratch;
       }
       const float temperature = choice[row * 3];
       const int32_t* w = words + row * 4;

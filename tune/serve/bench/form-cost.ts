@@ -49,12 +49,20 @@ const form = forms.of({
 const loose = forms.of({ kind: 'regex', startsInThought: false, pattern: '("[^"]*" ){1000,}' })
 console.log(`forms ready in ${Math.round(performance.now() - start)} ms`)
 
-/** The mean, and how far from it the true one may lie in 95 of 100 such samples, as of the normal law. */
-function interval(sample: readonly number[]): { mean: number; margin: number } {
-  const mean = sample.reduce((sum, one) => sum + one, 0) / sample.length
-  const squares = sample.reduce((sum, one) => sum + (one - mean) ** 2, 0)
-  return { mean, margin: 1.96 * Math.sqrt(squares / (sample.length - 1) / sample.length) }
+/**
+ * Between which numbers the true median lies in 95 of 100 such samples, whatever their law: of a sample as
+ * many stand below it as tosses of a coin show heads (the binomial, by the normal law).
+ */
+function medianInterval(sample: readonly number[]): [low: number, high: number] {
+  const sorted = sample.toSorted((a, b) => a - b)
+  const beside = Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2) - 1
+  const place = Math.max(0, beside)
+  return [sorted[place] ?? NaN, sorted[sorted.length - 1 - place] ?? NaN]
 }
+
+const percent = (share: number) => (100 * share).toFixed(1)
+const told = (sample: readonly number[]) =>
+  `${percent(median(sample))} % (${medianInterval(sample).map(percent).join(' to ')})`
 
 const prompts = promptsOf(Number(values.sequences), 16)
 const speed = async (of: Form | undefined) => await measure(model, prompts, Number(values.answer), of)
@@ -73,14 +81,9 @@ for (const [name, one] of [
     cpuPairs.push(free.decodeCpu / formed.decodeCpu - 1)
     console.log(`${name}: free ${free.decode.toFixed(1)}, formed ${formed.decode.toFixed(1)} tokens/s`)
   }
-  const { mean, margin } = interval(pairs)
   console.log(
-    `${name}: ${(100 * mean).toFixed(1)} ± ${(100 * margin).toFixed(1)} % more time a token ` +
-      '(mean, 95 % of chance)',
-  )
-  console.log(
-    `${name}: ${(100 * median(pairs)).toFixed(1)} % more time a token, ` +
-      `${(100 * median(cpuPairs)).toFixed(1)} % more of the processors (medians of ${pairs.length} pairs)`,
+    `${name}: ${told(pairs)} more time a token, ${told(cpuPairs)} more of the processors ` +
+      `(medians of ${pairs.length} pairs, and where they lie in 95 of 100 cases)`,
   )
 }
 await model.close()

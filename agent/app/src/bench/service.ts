@@ -4,7 +4,7 @@ import { Config } from '@cairn/protocol'
 import { localToken } from '../local/local-admin.ts'
 import { startService } from '../main.ts'
 import { createLogger } from '../serve/logging.ts'
-import type { ServiceReport, ServiceStart } from './service-protocol.ts'
+import { ownUsage, type ServiceReport, type ServiceStart } from './service-protocol.ts'
 
 const tell = (report: ServiceReport): void => void process.send?.(report)
 
@@ -30,10 +30,7 @@ async function start({ dir, config, env }: ServiceStart): Promise<void> {
         write: line => void process.stderr.write(line),
       }),
   })
-  process.on('message', () => {
-    const { user, system } = process.cpuUsage()
-    tell({ cpu_ms: (user + system) / 1000, peak_rss_mb: process.resourceUsage().maxRSS / 1024 })
-  })
+  process.on('message', () => tell(ownUsage()))
   process.once('disconnect', () => void service.stop().finally(() => process.exit(0)))
   tell({ url: service.url, token: await localToken(dataDir) })
 }

@@ -9,11 +9,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Part, startPart } from './part.ts'
 import { MODEL, TITLE_MODEL } from './swarm/protocol.ts'
 import type { LoadJob, LoadReport, ModelReport } from './swarm/protocol.ts'
-import type { ServiceReport, ServiceStart, ServiceUsage } from './service-protocol.ts'
+import type { RelayStart, ServiceReport, ServiceStart, ServiceUsage } from './service-protocol.ts'
 
 export const SWARM_LEVELS = [20, 100, 300, 600]
 
 export type SwarmRow = {
+  /** The relay stores nothing and asks for no title: what any server would take on this machine. */
+  server: 'Cairn' | 'relay'
   turns: number
   all_done_s: number
   first_token_ms: [p50: number, p99: number]
@@ -29,31 +31,42 @@ export type SwarmRow = {
 
 const LOOK_MS = 100
 
+type Target = Extract<ServiceReport, { url: string }>
+
 /**
  * One after the other on one service, as it would live: the first level pays for what is loaded and compiled.
+ * The relay has its turn after each.
  */
 export async function benchSwarm(directory: string, levels: readonly number[]): Promise<SwarmRow[]> {
   const dir = await mkdtemp(join(directory, 'cairn-bench-'))
-  const [model, service, load] = ['swarm/model', 'service', 'swarm/load'].map(startPart) as [Part, Part, Part]
+  const names = ['swarm/model', 'service', 'swarm/relay', 'swarm/load']
+  const [model, service, relay, load] = names.map(startPart) as [Part, Part, Part, Part]
   try {
     const { port } = (await model.hear()) as Extract<ModelReport, { port: number }>
-    const started = service.ask({ dir, config: configOf(`http://127.0.0.1:${port}/v1`), env: {} })
-    const { url, token } = (await started) as Extract<ServiceReport, { url: string }>
-    const use = async (): Promise<ServiceUsage> => (await service.ask('usage')) as ServiceUsage
+    const base_url = `http://127.0.0.1:${port}/v1`
     const answered = async (): Promise<number> =>
       ((await model.ask('answered')) as Extract<ModelReport, { answered: number }>).answered
-    const rows: SwarmRow[] = []
-    for (const turns of levels) {
+    const targets = {
+      Cairn: await service.ask({ dir, config: configOf(base_url), env: {} } satisfies ServiceStart),
+      relay: await relay.ask({ base_url } satisfies RelayStart),
+    } as Record<SwarmRow['server'], Target>
+
+    /** Each turn is `calls` calls. */
+    async function measure(server: SwarmRow['server'], part: Part, turns: number, calls: number) {
+      const use = async (): Promise<ServiceUsage> => (await part.ask('usage')) as ServiceUsage
       const [before, asked] = [await use(), await answered()]
-      const report = (await load.ask({ url, token, turns } satisfies LoadJob)) as LoadReport
-      // Each turn is one call, and its title another.
-      while ((await answered()) - asked < 2 * turns) await sleep(LOOK_MS)
+      const report = (await load.ask({ ...targets[server], turns } satisfies LoadJob)) as LoadReport
+      while ((await answered()) - asked < calls * turns) await sleep(LOOK_MS)
       await sleep(LOOK_MS)
-      rows.push(sumUp(turns, report, before, await use()))
+      return sumUp(server, turns, report, before, await use())
     }
+    const rows: SwarmRow[] = []
+    // A turn of ours has a second call, for its title.
+    for (const turns of levels)
+      rows.push(await measure('Cairn', service, turns, 2), await measure('relay', relay, turns, 1))
     return rows
   } finally {
-    await Promise.all([load, service, model].map(part => part.stop()))
+    await Promise.all([load, service, relay, model].map(part => part.stop()))
     await rm(dir, { recursive: true, force: true })
   }
 }
@@ -64,7 +77,13 @@ const configOf = (base_url: string): ServiceStart['config'] => ({
   limits: { concurrent_turns: 5_000, requests_per_minute: 1_000_000, streams_per_principal: 100_000 },
 })
 
-function sumUp(turns: number, report: LoadReport, before: ServiceUsage, after: ServiceUsage): SwarmRow {
+function sumUp(
+  server: SwarmRow['server'],
+  turns: number,
+  report: LoadReport,
+  before: ServiceUsage,
+  after: ServiceUsage,
+): SwarmRow {
   const quantiles = (values: readonly number[]): ((q: number) => number) => {
     const sorted = Float64Array.from(values).toSorted()
     return q => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
@@ -75,6 +94,7 @@ function sumUp(turns: number, report: LoadReport, before: ServiceUsage, after: S
     (q: number) => number,
   ]
   return {
+    server,
     turns,
     all_done_s: report.all_done / 1000,
     first_token_ms: [first(0.5), first(0.99)],

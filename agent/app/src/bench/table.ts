@@ -43,6 +43,7 @@ export const swarmTable = (rows: readonly SwarmRow[]): string =>
   table(
     [
       'turns at once',
+      'server',
       'all done, s',
       'first token p50 / p99, ms',
       'token p50 / p99, ms',
@@ -54,6 +55,7 @@ export const swarmTable = (rows: readonly SwarmRow[]): string =>
     ],
     rows.map(row => [
       number.format(row.turns),
+      row.server,
       row.all_done_s.toFixed(1),
       row.first_token_ms.map(whole).join(' / '),
       row.token_ms.map(whole).join(' / '),
