@@ -4,6 +4,7 @@
  * included.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Part, startPart } from './part.ts'
@@ -24,6 +25,8 @@ export type SwarmRow = {
   /** Events that the answer came in: on a machine that cannot keep up they are fewer, and cost less. */
   chunks_a_turn: number
   cpu_ms_a_turn: number
+  /** Of all processors, by all processes, model and readers too; near 1 the machine is full. */
+  busy: number
   peak_rss_mb: number
   lost: number
   repeated: number
@@ -54,11 +57,13 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
     /** Each turn is `calls` calls. */
     async function measure(server: SwarmRow['server'], part: Part, turns: number, calls: number) {
       const use = async (): Promise<ServiceUsage> => (await part.ask('usage')) as ServiceUsage
-      const [before, asked] = [await use(), await answered()]
+      const [before, asked, from] = [await use(), await answered(), machineTimes()]
       const report = (await load.ask({ ...targets[server], turns } satisfies LoadJob)) as LoadReport
+      const to = machineTimes()
       while ((await answered()) - asked < calls * turns) await sleep(LOOK_MS)
       await sleep(LOOK_MS)
-      return sumUp(server, turns, report, before, await use())
+      const busy = 1 - (to.idle - from.idle) / (to.all - from.all)
+      return { server, busy, ...sumUp(turns, report, before, await use()) }
     }
     const rows: SwarmRow[] = []
     // A turn of ours has a second call, for its title.
@@ -71,6 +76,13 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
   }
 }
 
+/** Milliseconds of all processors together since the machine started: all, and those with nothing to do. */
+function machineTimes(): { all: number; idle: number } {
+  const times = cpus().map(cpu => cpu.times)
+  const sum = (of: (one: (typeof times)[number]) => number) => times.reduce((all, one) => all + of(one), 0)
+  return { all: sum(t => t.user + t.nice + t.sys + t.idle + t.irq), idle: sum(t => t.idle) }
+}
+
 const configOf = (base_url: string): ServiceStart['config'] => ({
   models: { providers: { swarm: { kind: 'openai', base_url } } },
   agents: { assistant: { model: `swarm/${MODEL}`, summary_model: `swarm/${TITLE_MODEL}` } },
@@ -78,12 +90,11 @@ const configOf = (base_url: string): ServiceStart['config'] => ({
 })
 
 function sumUp(
-  server: SwarmRow['server'],
   turns: number,
   report: LoadReport,
   before: ServiceUsage,
   after: ServiceUsage,
-): SwarmRow {
+): Omit<SwarmRow, 'server' | 'busy'> {
   const quantiles = (values: readonly number[]): ((q: number) => number) => {
     const sorted = Float64Array.from(values).toSorted()
     return q => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
@@ -94,7 +105,6 @@ function sumUp(
     (q: number) => number,
   ]
   return {
-    server,
     turns,
     all_done_s: report.all_done / 1000,
     first_token_ms: [first(0.5), first(0.99)],
