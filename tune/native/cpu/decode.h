@@ -168,10 +168,13 @@ inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to
                   *map = reinterpret_cast<const float*>(s.part[4]);
       float offset;
       std::memcpy(&offset, s.part[3], 4);
-      for (int64_t i = 0; i < n; i += 16) {
-        const int64_t block = (at + i) / kNf4Block;
-        decode_nibbles<true>(codes + (at + i) / 2, kNf4Table,
-            map[scale_codes[block]] * groups[block / kNf4Group] + offset, 1.0f, out + i);
+      for (int64_t i = 0; i < n;) {
+        const int64_t block = (at + i) / kNf4Block, end = min64(n, (block + 1) * kNf4Block - at);
+        const float scale = map[scale_codes[block]] * groups[block / kNf4Group] + offset;
+        // A block has four sixteens and one scale: sixteen products serve them all.
+        float scaled[16];
+        for (int code = 0; code < 16; code++) scaled[code] = kNf4Table[code] * scale;
+        for (; i < end; i += 16) decode_nibbles<true>(codes + (at + i) / 2, scaled, 1.0f, 1.0f, out + i);
       }
       return;
     }
