@@ -229,7 +229,7 @@ describe('what a file could not say is refused by name', () => {
     [
       'another kind of tokenizer',
       { tokenizer: inModel({ type: 'Unigram' }) },
-      /cannot be written to a GGUF file, which has byte-level BPE: [^]*model\.type/,
+      /cannot be written to a GGUF file, only byte-level BPE is: [^]*model\.type/,
     ],
     ['bytes as tokens', { tokenizer: inModel({ byte_fallback: true }) }, /model\.byte_fallback/],
     [

@@ -1,7 +1,8 @@
 /** The text files that a model directory holds, as a GGUF file says the same. */
 import { configOf } from './config.ts'
 import { openGguf, type GgufFile } from './gguf-file.ts'
-import { readVocabulary, tokenizerFiles } from './vocabulary.ts'
+import { tokenizerFiles } from './tokenizer-files.ts'
+import { readVocabulary } from './vocabulary.ts'
 
 const json = (value: unknown) => `${JSON.stringify(value)}\n`
 const tokenizerOf = ({ path, metadata }: GgufFile) => tokenizerFiles(path, readVocabulary(path, metadata))

@@ -199,8 +199,8 @@ describe('a file that says something else', () => {
     ],
     [
       'another kind of tokenizer',
-      { 'tokenizer.ggml.model': text('llama') },
-      'tokenizer.ggml.model "llama" is not supported',
+      { 'tokenizer.ggml.model': text('bert') },
+      'tokenizer.ggml.model "bert" is not supported',
     ],
     ['no split', { 'tokenizer.ggml.pre': undefined }, 'has no tokenizer.ggml.pre'],
     [

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { TokenizerTexts } from '../tokenizer.ts'
 import { splitLike, stepsOf } from './split-patterns.ts'
-import { TOKEN_TYPES, type Vocabulary } from './vocabulary.ts'
+import { TOKEN_TYPES, type ByteLevel, type Vocabulary } from './vocabulary.ts'
 import { bool, text, texts, u32, type MetadataValue } from './writer.ts'
 
 const off = z.literal([false, null]).optional()
@@ -37,11 +37,11 @@ export function vocabularyOf(
   { path, json, config, template }: TokenizerTexts,
   size: number,
   ends: readonly number[],
-): Vocabulary {
+): Vocabulary<ByteLevel> {
   const parsed = tokenizerJson.safeParse(json)
   if (!parsed.success)
     throw new UnsupportedError(
-      `${path}: cannot be written to a GGUF file, which has byte-level BPE: ${z.prettifyError(parsed.error)}`,
+      `${path}: cannot be written to a GGUF file, only byte-level BPE is: ${z.prettifyError(parsed.error)}`,
     )
   const { added_tokens: added, pre_tokenizer, post_processor, model } = parsed.data
   const split = splitLike(pre_tokenizer, model.ignore_merges)
@@ -70,9 +70,12 @@ export function vocabularyOf(
       : undefined
   const start = idOf(config.bos_token)
   return {
-    split,
+    model: {
+      kind: 'gpt2',
+      split,
+      merges: model.merges.map(merge => (typeof merge === 'string' ? merge : merge.join(' '))),
+    },
     tokens,
-    merges: model.merges.map(merge => (typeof merge === 'string' ? merge : merge.join(' '))),
     start,
     ends: [...new Set([idOf(config.eos_token) ?? [], ...ends].flat())],
     padding: idOf(config.pad_token),
@@ -107,12 +110,16 @@ function addsStart(path: string, processor: unknown, start: string | undefined):
 const END_KEYS = ['eos', 'eot', 'eom'] as const
 
 /** The vocabulary as keys of a file. */
-export function vocabularyMetadata(path: string, vocabulary: Vocabulary): Record<string, MetadataValue> {
-  const { split, tokens, merges, start, ends, padding, unknown, addsStart: begins, template } = vocabulary
+export function vocabularyMetadata(
+  path: string,
+  vocabulary: Vocabulary<ByteLevel>,
+): Record<string, MetadataValue> {
+  const { tokens, start, ends, padding, unknown, addsStart: begins, template } = vocabulary
   if (ends.length > END_KEYS.length)
     throw new UnsupportedError(
       `${path}: the model has ${ends.length} end tokens, and a GGUF file names ${END_KEYS.length}`,
     )
+  const { kind, split, merges } = vocabulary.model
   const ids = {
     ...Object.fromEntries(ends.map((id, i) => [END_KEYS[i] ?? '', id])),
     bos: start,
@@ -120,7 +127,7 @@ export function vocabularyMetadata(path: string, vocabulary: Vocabulary): Record
     unknown,
   }
   return {
-    'tokenizer.ggml.model': text('gpt2'),
+    'tokenizer.ggml.model': text(kind),
     'tokenizer.ggml.pre': text(split.names[0]),
     'tokenizer.ggml.tokens': texts(tokens.map(token => token.text)),
     'tokenizer.ggml.token_type': {

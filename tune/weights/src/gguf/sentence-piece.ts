@@ -1,0 +1,153 @@
+/**
+ * SentencePiece's BPE, as llama.cpp does it: a text is code points, with ▁ for each space; of all neighbours
+ * that make a token together, those of the highest score become one, the first ones where scores are equal;
+ * what is no token in the end is written in tokens of bytes.
+ *
+ * tokenizer.json says that by merges in order: every way to part a token in two, by the scores of tokens.
+ * Which pair of equal score is the first in a text an order cannot say, but for runs of one character (of
+ * spaces: Llama's have one score): symbols of such a run never grow from left to right, so the first pair is
+ * the one with the longest left side. Other tokens of one score are refused. Two ways to make one token that
+ * overlap in a text (ab·aba and aba·ba in ab|aba|ba) are in the same order, which is not llama.cpp's there.
+ */
+import { InputError, UnsupportedError } from '../errors.ts'
+import type { Metadata } from './metadata.ts'
+import type { Token } from './vocabulary.ts'
+
+export type SentencePiece = {
+  kind: 'llama'
+  /** The first are made first. */
+  merges: [left: string, right: string][]
+  /** Whether a space is put before a text, and behind each special token in it. */
+  prefixesSpace: boolean
+  /** Special tokens that absorb the white space behind them. */
+  absorbing: ReadonlySet<string>
+}
+
+const KEY = 'tokenizer.ggml'
+const SPACE = '▁'
+
+export function readSentencePiece(path: string, metadata: Metadata, tokens: readonly Token[]): SentencePiece {
+  const scores = metadata.needs(`${KEY}.scores`, metadata.numbers(`${KEY}.scores`))
+  if (scores.length !== tokens.length)
+    throw new InputError(
+      `${path}: ${KEY}.scores has ${scores.length} entries for the ${tokens.length} of ${KEY}.tokens`,
+    )
+  const bytes = new Set(tokens.flatMap(({ text, type }) => (type === 'byte' ? text : [])))
+  for (let byte = 0; byte < 256; byte++)
+    if (!bytes.has(byteToken(byte)))
+      throw new UnsupportedError(
+        `${path}: has no token of type 6 for byte ${byteToken(byte)}, so there are texts without ids`,
+      )
+  return {
+    kind: 'llama',
+    merges: mergesOf(path, tokens, scores),
+    prefixesSpace: metadata.flag(`${KEY}.add_space_prefix`) ?? true,
+    absorbing: absorbingOf(metadata.text('general.name') ?? '', tokens),
+  }
+}
+
+const byteToken = (byte: number) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`
+
+/** Tokens that are found in a text before the rest of it is merged. */
+export const isFoundFirst = ({ type }: Token): boolean =>
+  type === 'control' || type === 'userDefined' || type === 'unknown'
+
+/** No file says which tokens absorb spaces; llama.cpp knows Phi-3's by the model's name. */
+function absorbingOf(name: string, tokens: readonly Token[]): ReadonlySet<string> {
+  if (!/phi-?3/i.test(name)) return new Set()
+  const others = ['<unk>', '<s>', '<|endoftext|>']
+  return new Set(tokens.flatMap(one => (isFoundFirst(one) && !others.includes(one.text) ? one.text : [])))
+}
+
+type Merge = SentencePiece['merges'][number]
+/** Tokens of one score: the first of them, and how they are made. */
+type Equals = { id: number; text: string; merges: Merge[] }
+
+/** All ways to part tokens in two, the best score first, then the longer left side. */
+function mergesOf(path: string, tokens: readonly Token[], scores: readonly number[]): Merge[] {
+  const known = new Set(tokens.flatMap(({ text, type }) => (type === 'unused' ? [] : text)))
+  const byScore = new Map<number, Equals>()
+  for (const [id, token] of tokens.entries()) {
+    // What is found first is not in the rest, unless it has ▁, which a text has only then.
+    if (token.type === 'unused' || (isFoundFirst(token) && !token.text.includes(SPACE))) continue
+    const merges = waysToPart(path, id, token.text, known)
+    if (merges.length === 0) continue
+    const score = scores[id] ?? 0
+    const equals = byScore.get(score)
+    if (!equals) {
+      byScore.set(score, { id, text: token.text, merges })
+      continue
+    }
+    if (new Set(equals.text + token.text).size > 1)
+      throw new UnsupportedError(
+        `${path}: ${KEY}.scores of ${equals.id} and ${id} are both ${score}, and which of the two tokens ` +
+          'is made first would depend on the text; that is not supported',
+      )
+    equals.merges.push(...merges)
+  }
+  const length = (text: string) => [...text].length
+  return [...byScore]
+    .toSorted(([a], [b]) => b - a)
+    .flatMap(([, { merges }]) =>
+      merges.toSorted((a, b) => length(b[0]) - length(a[0]) || length(b[1]) - length(a[1])),
+    )
+}
+
+function waysToPart(path: string, id: number, text: string, known: ReadonlySet<string>): Merge[] {
+  const characters = [...text]
+  const ways: Merge[] = []
+  for (let at = characters.length - 1; at > 0; at--) {
+    const parts: Merge = [characters.slice(0, at).join(''), characters.slice(at).join('')]
+    const missing = parts.filter(part => !known.has(part))
+    if (missing.length === 0) ways.push(parts)
+    else if (missing.every(part => [...part].length === 1))
+      throw new UnsupportedError(
+        `${path}: token ${id}, ${JSON.stringify(text)}, has the character ${JSON.stringify(missing[0])}, ` +
+          'which is no token; that is not supported',
+      )
+  }
+  return ways
+}
+
+type Json = Record<string, unknown>
+const replace = (from: string, to: string): Json => ({
+  type: 'Replace',
+  pattern: { String: from },
+  content: to,
+})
+
+/** What tokenizer.json says of it beside the tokens that are found first. */
+export function sentencePieceJson(
+  { merges, prefixesSpace }: SentencePiece,
+  vocab: ReadonlyMap<string, number>,
+  unknown: string | undefined,
+): Json {
+  const escape = replace(' ', SPACE)
+  return {
+    normalizer: prefixesSpace
+      ? { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: SPACE }, escape] }
+      : escape,
+    pre_tokenizer: null,
+    decoder: {
+      type: 'Sequence',
+      decoders: [
+        replace(SPACE, ' '),
+        { type: 'ByteFallback' },
+        { type: 'Fuse' },
+        ...(prefixesSpace ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
+      ],
+    },
+    model: {
+      type: 'BPE',
+      dropout: null,
+      unk_token: unknown ?? null,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: true,
+      byte_fallback: true,
+      ignore_merges: false,
+      vocab: Object.fromEntries(vocab),
+      merges,
+    },
+  }
+}
