@@ -5,9 +5,10 @@
  * try alone.
  */
 import { createCudaEngine, createEngine, listCardOps } from '@cairn-tune/native'
-import { DTYPES, OP_NAMES, type Dtype, type OpName } from '@cairn-tune/ops'
+import { OP_NAMES, type OpName } from '@cairn-tune/ops'
+import { BYTE_CASES, countDifferent } from './byte-cases.ts'
 import { CASES } from './cases.ts'
-import { noise, relativeError, runNative, runOracle, tensor, TOLERANCE, type Values } from './one-op.ts'
+import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
 
 type Row = { cases: number; wrong: number; worst: number; first: string }
 const fresh = (): Row => ({ cases: 0, wrong: 0, worst: 0, first: '' })
@@ -48,7 +49,7 @@ async function judgeOps(): Promise<boolean> {
       note(op, name, NaN, 0, `${dtype} ${name}: ${String(error)}`)
     }
   }
-  for (const { op, name, inputs, attrs } of byTheByte()) {
+  for (const { op, name, inputs, attrs } of BYTE_CASES) {
     if (!canRun.has(op) || (only !== undefined && op !== only)) continue
     try {
       const [own, other] = [await runNative(card, op, inputs, attrs), await runNative(cpu, op, inputs, attrs)]
@@ -63,48 +64,6 @@ async function judgeOps(): Promise<boolean> {
     console.log(`| ${op} | ${cases} | ${wrong} | ${worst.toExponential(1)} | ${first} |`)
   console.log(`without a launcher: ${OP_NAMES.filter(op => !canRun.has(op)).join(', ') || 'none'}`)
   return [...rows.values()].every(({ wrong }) => wrong === 0)
-}
-
-/** What must be the same in every byte: stored weights, and states in 8 bits after a step. */
-function* byTheByte(): Generator<{
-  op: OpName
-  name: string
-  inputs: Values
-  attrs: Record<string, string | number>
-}> {
-  const storages = (Object.keys(DTYPES) as Dtype[]).filter(
-    dtype => !['f32', 'bf16', 'i32', 'dynamic8', 'dynamic8_unsigned'].includes(dtype),
-  )
-  for (const dtype of storages) {
-    for (const from of ['f32', 'bf16'] as const) {
-      const x = noise(from, [200, 448], 70, 0.1)
-      yield { op: 'quantize', name: `${from} to ${dtype}`, inputs: { x }, attrs: { dtype } }
-    }
-    const x = noise(dtype, [200, 448], 71, 0.1)
-    for (const to of ['f32', 'bf16'] as const)
-      yield { op: 'dequantize', name: `${dtype} to ${to}`, inputs: { x }, attrs: { dtype: to } }
-  }
-  const shape = [1000]
-  yield {
-    op: 'adamw_8bit',
-    name: 'step 7',
-    inputs: {
-      p: noise('f32', shape, 72),
-      g: noise('f32', shape, 73),
-      m: noise('dynamic8', shape, 74, 0.1),
-      v: tensor('dynamic8_unsigned', shape, noise('f32', shape, 75).numbers.map(Math.abs)),
-      factor: tensor('f32', [1], [0.3]),
-      schedule: tensor('f32', [2], [2e-3, 7]),
-    },
-    attrs: { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01 },
-  }
-}
-
-function countDifferent(a: Uint8Array, b: Uint8Array): number {
-  if (a.length !== b.length) return Infinity
-  let count = 0
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) count++
-  return count
 }
 
 const isRight = await judgeOps()

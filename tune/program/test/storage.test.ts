@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dequantize, quantize } from '@cairn-tune/ops'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
+import { WILD } from './byte-cases.ts'
 import { noise, relativeError, runNative, tensor } from './one-op.ts'
 
 const isas = await listIsas()
@@ -15,24 +16,19 @@ beforeAll(async () => {
 afterAll(() => engines.forEach(engine => engine.close()))
 const engineOf = (isa: string) => engines.get(isa)!
 
-const shape = [67, 320]
-// Sizes from tiny to large, a row of zeros and a block of equal numbers.
-const wild = noise('f32', shape, 40).numbers.map((value, i) =>
-  i < 320 ? 0 : i < 400 ? 0.3 : value * 2 ** ((i % 23) - 12),
-)
+const { shape } = WILD
 
 describe.each(isas)('%s', isa => {
   test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16', 'bf16_vnni', 'f32'] as const)(
     '%s: quantize writes the bytes of TypeScript, dequantize reads its numbers',
     async dtype => {
-      const given = tensor('f32', shape, wild)
-      const bytes = quantize(Float32Array.from(given.numbers), dtype, shape)
-      const { y } = await runNative(engineOf(isa), 'quantize', { x: given }, { dtype })
+      const bytes = quantize(Float32Array.from(WILD.numbers), dtype, shape)
+      const { y } = await runNative(engineOf(isa), 'quantize', { x: WILD }, { dtype })
       expect(Buffer.compare(y!.bytes, bytes)).toBe(0)
       const back = await runNative(
         engineOf(isa),
         'dequantize',
-        { x: { ...given, dtype, bytes } },
+        { x: { ...WILD, dtype, bytes } },
         { dtype: 'f32' },
       )
       expect(back.y?.numbers).toEqual(Float64Array.from(dequantize(bytes, dtype, shape)))
