@@ -9,7 +9,9 @@ import { RESERVED_DIR } from './locate.ts'
 import { unlessMissing } from './missing-file.ts'
 import { errorCode } from './path-problem.ts'
 
-const PASSED_OVER = new Set(['.git', 'node_modules', '.venv', '__pycache__', RESERVED_DIR])
+/** Folders that tools make for themselves, and make again where they are gone. */
+export const MADE_BY_TOOLS: readonly string[] = ['node_modules', '.venv', '__pycache__']
+const PASSED_OVER: ReadonlySet<string> = new Set(['.git', RESERVED_DIR, ...MADE_BY_TOOLS])
 const GONE: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EACCES']
 
 export type WalkedFile = {

@@ -7,6 +7,7 @@
  */
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
+import { MADE_BY_TOOLS } from '@cairn/workspace'
 import type { Box } from '../sandbox/box.ts'
 import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
 import { GIT_PREFIX } from './git-broker.ts'
@@ -15,6 +16,8 @@ export type Checkout = { repo: string; url: string; branch: string }
 
 /** Of the longest clone. */
 const CHECKOUT_MS = 10 * 60_000
+/** A worktree that nobody used for so long goes, where nothing would be lost with it. */
+const KEPT_DAYS = 7
 const SAID_CHARS = 500
 
 /** Of a run; the same whenever the run is taken up. */
@@ -27,6 +30,9 @@ export const checkoutIn = (workspace: string, repo: string, branch: string): str
 
 /** A value of git's settings, which has escapes for these two alone. */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+
+/** A name in a pattern of grep's. */
+const escaped = (name: string): string => name.replaceAll('.', String.raw`\.`)
 
 /** The settings of git in the run's home. */
 export const gitSettings = ({ repo, url }: Pick<Checkout, 'repo' | 'url'>): string =>
@@ -43,6 +49,10 @@ export const gitSettings = ({ repo, url }: Pick<Checkout, 'repo' | 'url'>): stri
  * worktree is ready once it says so, a clone once it has its name. Another run may do the same at the moment,
  * so each clones under a name of its own; parts that no checkout can be at work on any more are removed. The
  * worktree finds its clone by a relative path, so that both may be moved or copied with the workspace.
+ *
+ * Worktrees of other runs are tidied away before a new one is made. `git worktree remove` would look for them
+ * where they were before the workspace was copied; so their folder and what the clone has of them are removed
+ * here. Their branches stay, with every commit.
  */
 const SCRIPT = `
 set -eu
@@ -50,9 +60,26 @@ name=$1 url=$2 branch=$3 tree=$4
 mkdir -p "repos/$name" && cd "repos/$name"
 [ ! -e .git ] || { echo "repos/$name is a clone of somebody else's: move it away" >&2; exit 1; }
 ready=".clone/.git/worktrees/$tree/ready"
-[ ! -e "$ready" ] || [ ! -e "$tree" ] || exit 0
+# Taken up again, it is in use again.
+[ ! -e "$ready" ] || [ ! -e "$tree" ] || { touch "$ready"; exit 0; }
 find . -maxdepth 1 -name '.part-*' -mmin +${CHECKOUT_MS / 60_000} -exec rm -rf {} +
 renew() { git -C .clone fetch --quiet origin && git -C .clone remote set-head origin --auto > /dev/null; }
+gitdir_of() { echo "gitdir: ../.clone/.git/worktrees/$1"; }
+# Of a run, unused, all of it in a branch, and nothing in it but what git has and what tools make again.
+is_spent() {
+  own=".clone/.git/worktrees/$1"
+  [ -e "$own/ready" ] && [ -z "$(find "$own" -mtime -${KEPT_DAYS} -print -quit)" ] || return 1
+  grep -q '^ref: refs/heads/' "$own/HEAD" || return 1
+  for begun in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG sequencer modules; do
+    [ ! -e "$own/$begun" ] || return 1
+  done
+  [ -e "$1" ] || return 0
+  # Somebody's own folder may stand in its place.
+  [ "$(cat "$1/.git")" = "$(gitdir_of "$1")" ] || return 1
+  held=$(git -C "$1" --no-optional-locks status --porcelain --ignored=matching --untracked-files=normal \\
+    --ignore-submodules=none) || return 1
+  ! printf '%s' "$held" | grep -qvE '^!! (.*/)?(${MADE_BY_TOOLS.map(escaped).join('|')})/$'
+}
 if [ -e .clone ]; then
   # Once more where another run had the same ref in hand.
   renew || renew
@@ -70,9 +97,14 @@ fi
 rm -rf "$tree"
 if git -C .clone show-ref --quiet --verify "refs/heads/$branch"; then set -- "../$tree" "$branch"
 else set -- --no-track -b "$branch" "../$tree" origin/HEAD; fi
+for known in .clone/.git/worktrees/*/; do
+  known=$(basename "$known")
+  # What cannot be removed stays, and is in no run's way.
+  if is_spent "$known" 2> /dev/null; then rm -rf "$known" ".clone/.git/worktrees/$known" || :; fi
+done
 # By force: it may be known already, as a folder that is gone.
 git -C .clone worktree add --quiet --lock --force --force "$@"
-echo "gitdir: ../.clone/.git/worktrees/$tree" > "$tree/.git"
+gitdir_of "$tree" > "$tree/.git"
 touch "$ready"
 `
 

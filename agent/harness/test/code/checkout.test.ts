@@ -1,5 +1,15 @@
 /** Worktrees of runs, made by a real git in a real box. The repository lies in the workspace, where boxes see it. */
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
@@ -100,6 +110,80 @@ test('a workspace that was copied has its worktrees in the copy', async () => {
   expect(git(join(copy, 'repos/site/.clone'), 'log', '--format=%s', '-1', 'cairn/aaaaaaaa')).toBe(
     'in the copy',
   )
+})
+
+const DAY_MS = 86_400_000
+/** Nobody has used the worktree for so many days. */
+function rest(workspace: string, run: string, days: number): void {
+  const known = join(workspace, 'repos/site/.clone/.git/worktrees', run)
+  const then = new Date(Date.now() - days * DAY_MS)
+  for (const path of ['', ...readdirSync(known, { recursive: true, encoding: 'utf8' })])
+    utimesSync(join(known, path), then, then)
+}
+const isThere = (workspace: string, run: string) => ({
+  tree: existsSync(join(workspace, 'repos/site', run)),
+  known: existsSync(join(workspace, 'repos/site/.clone/.git/worktrees', run)),
+})
+/** In a worktree that was used eight days ago; the name is what is to be lost with it. */
+const HELD: Readonly<Record<string, (tree: string, known: string) => void>> = {
+  'a change': tree => writeFileSync(join(tree, 'page.txt'), 'changed'),
+  'a new file': tree => writeFileSync(join(tree, 'new.txt'), 'new'),
+  'a file that git ignores': tree => {
+    appendFileSync(join(tree, '../.clone/.git/info/exclude'), '.env\n')
+    writeFileSync(join(tree, '.env'), 'KEY=1')
+  },
+  'a commit of no branch': tree => {
+    git(tree, 'switch', '--quiet', '--detach')
+    git(tree, 'commit', '--quiet', '--allow-empty', '-m', 'of no branch')
+  },
+  'a merge that is not over': (tree, known) => {
+    writeFileSync(join(known, 'MERGE_HEAD'), git(tree, 'rev-parse', 'HEAD'))
+  },
+  'a clone of somebody’s in its place': tree => {
+    rmSync(tree, { recursive: true })
+    execFileSync('git', ['clone', '--quiet', join(tree, '../.clone'), tree], { stdio: 'ignore' })
+  },
+}
+
+test('a worktree that nobody used for a week goes with the next run; its commits stay in its branch', async () => {
+  const { workspace, take } = stage()
+  const tree = await take('aaaaaaaa')
+  git(tree, 'commit', '--quiet', '--allow-empty', '-m', 'mine')
+  // What tools make again is nothing that would be lost.
+  appendFileSync(join(workspace, 'repos/site/.clone/.git/info/exclude'), 'node_modules\n')
+  mkdirSync(join(tree, 'web/node_modules/left'), { recursive: true })
+  writeFileSync(join(tree, 'web/node_modules/left/index.js'), '')
+  await take('cccccccc')
+  rmSync(join(workspace, 'repos/site/cccccccc'), { recursive: true })
+  rest(workspace, 'aaaaaaaa', 6)
+  rest(workspace, 'cccccccc', 8)
+  await take('bbbbbbbb')
+  expect(isThere(workspace, 'aaaaaaaa')).toEqual({ tree: true, known: true })
+  expect(isThere(workspace, 'cccccccc'), 'somebody removed it').toEqual({ tree: false, known: false })
+  rest(workspace, 'aaaaaaaa', 8)
+  await take('dddddddd')
+  expect(isThere(workspace, 'aaaaaaaa')).toEqual({ tree: false, known: false })
+  expect(isThere(workspace, 'bbbbbbbb')).toEqual({ tree: true, known: true })
+  await take('aaaaaaaa')
+  expect(git(tree, 'log', '--format=%s', '-1')).toBe('mine')
+})
+
+test.each(Object.keys(HELD))('a worktree with %s stays, however long nobody used it', async held => {
+  const { workspace, take } = stage()
+  const tree = await take('aaaaaaaa')
+  HELD[held]!(tree, join(workspace, 'repos/site/.clone/.git/worktrees/aaaaaaaa'))
+  rest(workspace, 'aaaaaaaa', 8)
+  await take('bbbbbbbb')
+  expect(isThere(workspace, 'aaaaaaaa')).toEqual({ tree: true, known: true })
+})
+
+test('a worktree that its run took up again is in use', async () => {
+  const { workspace, take } = stage()
+  await take('aaaaaaaa')
+  rest(workspace, 'aaaaaaaa', 8)
+  await take('aaaaaaaa')
+  await take('bbbbbbbb')
+  expect(isThere(workspace, 'aaaaaaaa')).toEqual({ tree: true, known: true })
 })
 
 test('a repository without a commit, and a clone of somebody else’s, are told as they are', async () => {
