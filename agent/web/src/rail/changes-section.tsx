@@ -1,5 +1,6 @@
 /** What was changed in files, in the session or in one turn: by calls of the agent, and by coding agents. */
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
 import { describeError, isMissing } from '../api.ts'
@@ -9,7 +10,7 @@ import { checkpointQuery, fileQuery } from '../queries.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
-import { type ChangedFile, changedFiles, type RunChanges, runChanges } from './changes.ts'
+import { type ChangedFile, changedFiles, forkedFrom, type RunChanges, runChanges } from './changes.ts'
 import { TurnPicker } from './turn-picker.tsx'
 
 type Props = { log: FollowedSession; onEvent: (id: number) => void }
@@ -25,6 +26,7 @@ export function ChangesSection({ log, onEvent }: Props) {
       : { from: turn.startId, through: (next?.startId ?? Infinity) - 1 }
   const files = changedFiles(events, range)
   const runs = runChanges(events, range)
+  const origin = turn === undefined ? forkedFrom(events) : null
   return (
     <>
       <TurnPicker turns={turns} value={turn?.number ?? null} whole="The whole session" onChange={setPicked} />
@@ -42,10 +44,29 @@ export function ChangesSection({ log, onEvent }: Props) {
       {runs.map(run => (
         <Run key={run.run_id} sessionId={log.id} run={run} onEvent={onEvent} />
       ))}
+      {origin !== null && <Earlier sessionId={origin.session_id} />}
       <p className="faint rail-note">
         What commands of the terminal changed is not kept, and not shown here.
       </p>
     </>
+  )
+}
+
+/** A fork has the files as they were, and not the checkpoints, which go with the session that they are of. */
+function Earlier({ sessionId }: { sessionId: string }) {
+  return (
+    <p className="faint rail-note" data-testid="changes-before">
+      What was changed before is in{' '}
+      <Link
+        className="json-link"
+        to="/sessions/$sessionId"
+        params={{ sessionId }}
+        search={{ rail: 'changes' }}
+      >
+        the session that this is a fork of
+      </Link>
+      .
+    </p>
   )
 }
 

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { changedFiles, runChanges } from './changes.ts'
+import { changedFiles, forkedFrom, runChanges } from './changes.ts'
 
 const call = (id: number, path: string, hash?: string) =>
   ({
@@ -52,4 +52,12 @@ test('of runs of coding agents: what their results tell, in the range that they 
     { run_id: 'r4', agent: 'cairn', files: ['src/a.ts'], between, eventId: 4 },
     { run_id: 'r6', agent: 'cairn', files: ['old.ts'], between: null, eventId: 6 },
   ])
+})
+
+test('of a fork: where it begins; nothing else has been forked', () => {
+  const said = (data: object) => ({ id: 1, type: 'user.message', data }) as unknown as SessionEvent
+  const forked_from = { session_id: 'other', event_id: 5 }
+  expect(forkedFrom([said({ synthetic: 'fork', forked_from }), ...LOG])).toEqual(forked_from)
+  expect(forkedFrom([said({ content: 'hello' }), said({ synthetic: 'fork', forked_from })])).toBe(null)
+  expect(forkedFrom(LOG)).toBe(null)
 })

@@ -1,5 +1,6 @@
 /** Which files the calls of a range of events changed, by the checkpoints that they left. Pure. */
 import { type SessionEvent, toolError } from '@cairn/protocol'
+import { FORK } from '@cairn/state'
 
 export type Range = { from: number; through: number }
 export type ChangedFile = {
@@ -50,6 +51,14 @@ export const runChanges = (events: readonly SessionEvent[], { from, through }: R
     const { run_id, agent, files_changed: files = [], changes: between = null } = event.data
     return files.length === 0 ? [] : [{ run_id, agent, files, between, eventId: event.id }]
   })
+
+/** Where a fork begins: what was changed before is in the other log, with its checkpoints. */
+export function forkedFrom(events: readonly SessionEvent[]): { session_id: string; event_id: number } | null {
+  const began = events.find(({ type }) => type === 'user.message')
+  return began?.type === 'user.message' && began.data.synthetic === FORK
+    ? (began.data.forked_from ?? null)
+    : null
+}
 
 function failedCalls(events: readonly SessionEvent[]): ReadonlySet<string> {
   const failed = new Set<string>()
