@@ -105,13 +105,22 @@ test.each(['reject', 'cancelled'] as const)(
   },
 )
 
-test('a branch that is to be deleted is judged like any other update', async () => {
-  const { server, pushes, clone, inBox } = await stage('reject')
-  await expect(inBox(clone, 'push', 'origin', ':main')).rejects.toThrow('remote rejected')
-  expect(pushes[0]!.updates).toEqual([
-    { ref: 'refs/heads/main', old: git(server.folder, 'rev-parse', 'main'), new: '0'.repeat(40) },
-  ])
-})
+test.each(['allow', 'reject'] as const)(
+  'a branch that is to be deleted is judged like any other update: %s',
+  async verdict => {
+    const { server, pushes, clone, inBox } = await stage(verdict)
+    // One that git itself would let go, which `main` is not.
+    git(server.folder, 'branch', 'old', 'main')
+    const push = inBox(clone, 'push', 'origin', ':old')
+    if (verdict === 'reject') await expect(push).rejects.toThrow(/\[remote rejected\].*said no/)
+    else await push
+    const main = git(server.folder, 'rev-parse', 'main')
+    expect(pushes.map(({ updates }) => updates)).toEqual([
+      [{ ref: 'refs/heads/old', old: main, new: '0'.repeat(40) }],
+    ])
+    expect(git(server.folder, 'branch', '--list', 'old')).toBe(verdict === 'reject' ? 'old' : '')
+  },
+)
 
 test.each([
   ['another repository', '/_cairn/git/other/info/refs?service=git-upload-pack'],
