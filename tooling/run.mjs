@@ -141,16 +141,18 @@ const commands = {
   async 'judge:containers'(runtime) {
     process.env.CAIRN_TEST_BOXES = runtime === undefined ? 'container' : `container:${runtime}`
     const attacks = ['box', 'policy-proxy'].map(name => `agent/harness/test/security/${name}.test.ts`)
+    const leftovers = 'agent/harness/test/security/leftovers.test.ts'
     const others = [
       ...attacks,
-      ...['resources', 'leftovers'].map(n => `agent/harness/test/security/${n}.test.ts`),
+      leftovers,
+      'agent/harness/test/security/resources.test.ts',
       'agent/harness/src/tools/terminal.test.ts',
     ]
     const tests =
       runtime === undefined || !basename(runtime).startsWith('runsc')
         ? [...others, 'agent/harness/test/mcp/boxed.test.ts']
         : // gVisor's own network does not have the machine's sockets.
-          [...attacks, '-t', '^(?!network: open)']
+          [...attacks, leftovers, '-t', '^(?!network: open)']
     const judged = await run('agent/harness/test/sandbox/judge-containers.ts', 'judge', runtime ?? '')
     return judged || run(vitest, 'run', '--project', 'unit', ...tests)
   },

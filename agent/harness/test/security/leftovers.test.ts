@@ -2,16 +2,16 @@
  * What a command leaves running, in eight ways of getting away, after its end and after a stop; in the box
  * and by every way of holding a command without one.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
 import type { SandboxProvider } from '../../src/sandbox/box.ts'
 import { markHolder } from '../../src/sandbox/marks.ts'
-import { allProcesses, readStat } from '../../src/sandbox/processes.ts'
 import { terminalTool } from '../../src/tools/terminal.ts'
 import { boxed, HOLDERS, unboxed } from '../sandbox/providers.ts'
 import { makeContext, runParsed } from '../tools/tool-context.ts'
+import { findSleepers } from './sleepers.ts'
 
 /** Each starts a sleep that the call does not wait for. */
 type Getaways = Readonly<Record<string, (sleep: string) => string>>
@@ -30,38 +30,29 @@ const GETAWAYS: Getaways = {
 let unique = process.pid * 1000
 const nextName = (): string => `1${(unique += 1)}`
 
-function argumentsOf(pid: number): readonly string[] {
-  try {
-    return 'ZX'.includes(readStat(pid)?.state ?? 'X')
-      ? []
-      : readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-  } catch {
-    // It is over.
-    return []
-  }
-}
-const sleepersOf = (name: string): number[] => allProcesses().filter(pid => argumentsOf(pid).includes(name))
-
 /**
  * All ways at once, in a call that ends by itself or is stopped once all of them run. Says which survived.
  */
-async function attack(sandbox: SandboxProvider, getaways: Getaways, isStopped: boolean): Promise<string[]> {
+async function attack(
+  [kind, sandbox]: readonly [string, SandboxProvider],
+  getaways: Getaways,
+  isStopped: boolean,
+): Promise<string[]> {
   const ways = Object.entries(getaways).map(([how, start]) => ({ how, name: nextName(), start }))
   const stop = new AbortController()
   const context = makeContext({ signal: stop.signal, timeoutMs: 120_000 })
   const starts = ways.map(({ name, start }) => start(`sleep ${name}`))
   const command = [...starts, 'until [ -e go ]; do sleep 0.02; done'].join('\n')
   const call = runParsed(terminalTool({ sandbox, graceMs: 200 }), { command }, context)
-  await expect.poll(() => ways.filter(({ name }) => sleepersOf(name).length === 0)).toEqual([])
+  const find = () => findSleepers(kind)(ways.map(({ name }) => name))
+  await expect.poll(async () => new Set((await find()).map(({ name }) => name)).size).toBe(ways.length)
   if (isStopped) stop.abort(new Error('the session was stopped'))
   else writeFileSync(join(context.workspace, 'go'), '')
   await (isStopped ? expect(call).rejects.toThrow('the session was stopped') : call)
   // At once: the end of the call is a promise, not a hope.
-  const survivors = ways
-    .map(way => ({ ...way, left: sleepersOf(way.name) }))
-    .filter(({ left }) => left.length > 0)
-  for (const pid of survivors.flatMap(({ left }) => left)) process.kill(pid, 'SIGKILL')
-  return survivors.map(({ how }) => how)
+  const left = await find()
+  for (const sleeper of left) await sleeper.end()
+  return ways.filter(({ name }) => left.some(sleeper => sleeper.name === name)).map(({ how }) => how)
 }
 
 const holders = await Promise.all(
@@ -87,7 +78,7 @@ describe.each(kinds)('%s', (kind, sandbox) => {
     'nothing that a command starts outlives %s, in whichever of eight ways it gets away',
     async (_, isStopped) => {
       for (let round = 0; round < rounds(1, 20); round += 1) {
-        const survivors = await attack(sandbox, GETAWAYS, isStopped)
+        const survivors = await attack([kind, sandbox], GETAWAYS, isStopped)
         const count = (counted[kind] ??= { tried: 0, unexpected: 0 })
         count.tried += Object.keys(GETAWAYS).length
         count.unexpected += survivors.length
@@ -105,6 +96,6 @@ test('every way of holding a command was there to be tried, as it is on a Debian
 
 test('marks alone lose what also leaves the workspace, which is why they are the last resort', async () => {
   const elsewhere = { elsewhere: (sleep: string) => `(cd / && env -i setsid ${sleep} >/dev/null 2>&1 &)` }
-  expect(await attack(unboxed(markHolder), elsewhere, false)).toEqual(['elsewhere'])
-  for (const [, sandbox] of kinds.slice(0, -1)) expect(await attack(sandbox, elsewhere, false)).toEqual([])
+  expect(await attack(['marks', unboxed(markHolder)], elsewhere, false)).toEqual(['elsewhere'])
+  for (const held of kinds.slice(0, -1)) expect(await attack(held, elsewhere, false)).toEqual([])
 })
