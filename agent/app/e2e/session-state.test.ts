@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
 import { cairn, startServer } from './server.ts'
-import { newSession, say, waitFor } from './session.ts'
+import { newSession, PATIENCE_MS, say, waitFor } from './session.ts'
 import { expectState, placeOfStates } from './told-state.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -102,4 +102,13 @@ test('a call that is held is neither a failure nor the end: the turn says held, 
   const turn = by(page, 'turn-row').first()
   await turn.getByText('1 held for approval').waitFor()
   expect(await turn.textContent()).not.toContain('failed')
+  // So does the row of the call, until somebody has decided.
+  const result = page.locator('.event-row[data-event-type="tool.result"]').first()
+  const drawn = async () => [await result.getAttribute('data-level'), await result.textContent()]
+  const words = expect.stringMatching(/write_file held for approval$/) as string
+  expect(await drawn()).toEqual(['waiting', words])
+  const pending = { session_id, status: 'pending', kind: 'governance_gate' } as const
+  const [item] = (await server.client.call('listInbox', { query: pending })).items
+  await server.client.call('respondInbox', { params: { item_id: item!.id }, body: { decision: 'reject' } })
+  await expect.poll(drawn, { timeout: PATIENCE_MS }).toEqual([null, words])
 })

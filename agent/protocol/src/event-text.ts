@@ -67,3 +67,22 @@ export function toolError(content: string): string | null {
   if (typeof parsed !== 'object' || parsed === null || !('error' in parsed)) return null
   return typeof parsed.error === 'string' ? parsed.error : compact(parsed.error)
 }
+
+/** Whether a call did not run because a person is to approve it first (contract 10.5): no failure. */
+export const isHeld = (content: string): boolean => toolError(content) === 'policy_blocked_overridable'
+
+/** How a call ended: held for a person, or what it took, and its result or error. */
+export const toolResultText = (d: {
+  name: string
+  content: string
+  elapsed_ms: number
+  truncated?: boolean | undefined
+}): string => {
+  if (isHeld(d.content)) return `${d.name} held for approval`
+  const error = toolError(d.content)
+  return join(
+    `${d.name} ${d.elapsed_ms === 0 ? 'refused' : formatDuration(d.elapsed_ms)}`,
+    d.truncated && 'truncated',
+    error === null ? oneLine(d.content, 120) : `✕ ${oneLine(error, 120)}`,
+  )
+}

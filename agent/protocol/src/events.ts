@@ -16,7 +16,6 @@ import { clip } from './text.ts'
 import { RESEARCH_LEVELS, RESEARCH_MODES, ResearchSettings } from './research.ts'
 import {
   compact,
-  formatDuration,
   formatSize,
   formatTokens,
   goalText,
@@ -28,7 +27,7 @@ import {
   sagaStepText,
   secondsText,
   short,
-  toolError,
+  toolResultText,
   usageText,
 } from './event-text.ts'
 
@@ -706,7 +705,8 @@ export const EVENTS = {
   'tool.result': def(
     'tools',
     'tools',
-    'A tool ended, failed, or was refused (`elapsed_ms` 0). A failure is content with an `error` key.',
+    'A tool ended, failed, or was refused or held for an approval (`elapsed_ms` 0). A failure is content with ' +
+      'an `error` key.',
     {
       tool_call_id: id,
       name: z.string(),
@@ -717,14 +717,7 @@ export const EVENTS = {
       extra: { ...turnOptional, truncated: z.boolean().optional(), full_result_path: z.string().optional() },
       worker: true,
       reported: true,
-      summary: d =>
-        join(
-          `${d.name} ${d.elapsed_ms === 0 ? 'refused' : formatDuration(d.elapsed_ms)}`,
-          d.truncated && 'truncated',
-          toolError(d.content) === null
-            ? oneLine(d.content, 120)
-            : `✕ ${oneLine(toolError(d.content) ?? '', 120)}`,
-        ),
+      summary: toolResultText,
     },
   ),
 

@@ -65,6 +65,13 @@ test('a tool result is an error when its content is an object that has the key e
   ).toBe('sh refused · ✕ Tool execution failed: no')
 })
 
+test('a call that is held for an approval is neither refused nor an error', () => {
+  const content = '{"error":"policy_blocked_overridable","message":"requires approval","tool_call_id":"c"}'
+  expect(summarize(eventAt(1, 'tool.result', { name: 'sh', content, elapsed_ms: 0 }))).toBe(
+    'sh held for approval',
+  )
+})
+
 test('both shapes of policy.allowed and of harness.wake have their own line', () => {
   expect(
     summarize(eventAt(1, 'policy.allowed', { tool: 'sh', check: 'governance_gate', timestamp: 1 })),

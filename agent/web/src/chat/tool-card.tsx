@@ -3,7 +3,7 @@
  * page of a link has it too, so nothing here asks the API.
  */
 import { memo, useMemo, useState } from 'react'
-import { toolError } from '@cairn/protocol'
+import { isHeld as isHeldCall, toolError } from '@cairn/protocol'
 import { formatDuration, oneLine } from '../format.ts'
 import { ToolBody } from '../tools/tool-body.tsx'
 import { readCall } from '../tools/tool-call.ts'
@@ -37,9 +37,8 @@ export const ToolCard = memo(function ToolCard({
     [item.name, item.arguments, item.content],
   )
   const { verb, object, note } = toolLine(call)
-  // The marker the model gets for a call that a person may still allow (contract 14.6); the approval's
-  // card says the rest.
-  const isHeld = item.status === 'refused' && item.content?.includes('policy_blocked_overridable') === true
+  // The approval's card says the rest.
+  const isHeld = item.content !== null && isHeldCall(item.content)
   const error = item.content === null || isHeld ? null : toolError(item.content)
   return (
     <details

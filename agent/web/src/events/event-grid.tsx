@@ -176,6 +176,7 @@ function Row({
         {...place}
         event={event}
         folded={count}
+        isWaiting={index.isWaiting(event)}
         afterMs={before ? Date.parse(event.created_at) - Date.parse(before.created_at) : null}
       />
     )

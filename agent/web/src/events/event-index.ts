@@ -16,6 +16,7 @@ import {
   matches,
   searchText,
 } from './filter.ts'
+import { createHeldCalls } from './held-calls.ts'
 import { type TurnSums, addToTurn, startTurn, startsTurn } from './turn-sums.ts'
 
 export type RowKey = number
@@ -46,6 +47,8 @@ export type EventIndex = {
   /** Scans until `isLate` says so; true when it reached the end. */
   scan(isLate: () => boolean): boolean
   turnAt(eventIndex: number): TurnSums | undefined
+  /** Whether an event is the result of a call that still waits for an approval. */
+  isWaiting(event: SessionEvent): boolean
 }
 
 const SLICE = 256
@@ -81,6 +84,7 @@ export function createEventIndex(): EventIndex {
     countByType: log.countByType,
     countByFamily: log.countByFamily,
     turnAt: log.turnAt,
+    isWaiting: log.isWaiting,
     append: log.append,
     get rows() {
       return rows
@@ -125,12 +129,14 @@ function createTally() {
   const alarms: number[] = []
   const countByType = new Map<EventType, number>()
   const countByFamily = new Map<Family, number>()
+  const held = createHeldCalls()
 
   function count(event: SessionEvent, index: number) {
     const family = familyOfAny(event.type)
     countByType.set(event.type, (countByType.get(event.type) ?? 0) + 1)
     countByFamily.set(family, (countByFamily.get(family) ?? 0) + 1)
     if (factsOf(event.type).alarm) alarms.push(index)
+    held.look(event)
     const turn = turns.at(-1)
     if (startsTurn(turn, event)) turns.push(startTurn(event, index, turns.length + 1))
     else if (turn) addToTurn(turn, event)
@@ -142,6 +148,7 @@ function createTally() {
     alarms,
     countByType,
     countByFamily,
+    isWaiting: held.isWaiting,
     append(batch: readonly SessionEvent[]): void {
       for (const event of batch) {
         // The stream resumes after a cursor; what it repeats is known already.

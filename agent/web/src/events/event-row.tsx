@@ -13,9 +13,9 @@ import {
   formatTokens,
   plural,
 } from '../format.ts'
-import { AlertIcon } from '../ui/icons.tsx'
+import { AlertIcon, ClockIcon } from '../ui/icons.tsx'
 import { familyOfAny } from './filter.ts'
-import { factsOf, summarize, toolError } from '@cairn/protocol'
+import { factsOf, isHeld, summarize, toolError } from '@cairn/protocol'
 import type { TurnSums } from './turn-sums.ts'
 
 export const rowId = (rowKey: number) => `row-${rowKey}`
@@ -31,14 +31,18 @@ const place = ({ rowKey, rowIndex, isActive }: Place) =>
   }) as const
 const at = (top: number) => ({ transform: `translateY(${top}px)` })
 
-/** Strong marks for what went wrong; `failed` for a tool that did. */
-function levelOf(event: SessionEvent): 'alarm' | 'recovered' | 'failed' | undefined {
+type Level = 'alarm' | 'recovered' | 'failed' | 'waiting'
+
+/** Strong marks for what went wrong; `failed` for a tool that did, `waiting` for one that a person holds up. */
+function levelOf(event: SessionEvent, isWaiting: boolean): Level | undefined {
+  if (isWaiting) return 'waiting'
   if (event.type === 'harness.recovered') return 'recovered'
   if (factsOf(event.type).alarm) return 'alarm'
   const isFailed =
     event.type === 'tool.result' &&
     typeof event.data.content === 'string' &&
-    toolError(event.data.content) !== null
+    toolError(event.data.content) !== null &&
+    !isHeld(event.data.content)
   return isFailed || /\.(failed|failure|denied|step_failed)$/.test(event.type) ? 'failed' : undefined
 }
 
@@ -46,9 +50,17 @@ export const EventRow = memo(function EventRow({
   event,
   afterMs,
   folded,
+  isWaiting,
   ...rest
-}: Place & { event: SessionEvent; afterMs: number | null; /** Chunks of its answer. */ folded: number }) {
-  const level = levelOf(event)
+}: Place & {
+  event: SessionEvent
+  afterMs: number | null
+  /** Chunks of its answer. */
+  folded: number
+  /** Its call waits for an approval. */
+  isWaiting: boolean
+}) {
+  const level = levelOf(event, isWaiting)
   return (
     <div
       className="event-row"
@@ -69,7 +81,7 @@ export const EventRow = memo(function EventRow({
         {afterMs === null ? '' : formatDelta(afterMs)}
       </span>
       <span role="gridcell" className="cell-type">
-        {level !== undefined && <AlertIcon />}
+        {level === 'waiting' ? <ClockIcon /> : level !== undefined && <AlertIcon />}
         {event.type}
       </span>
       <span role="gridcell" className="cell-summary">

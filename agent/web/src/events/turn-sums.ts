@@ -3,7 +3,7 @@
  * or wake after the one before has ended, and takes in every later wake: after a crash, after an answer it
  * waited for, after a pause.
  */
-import { factsOf, type SessionEvent, toolError } from '@cairn/protocol'
+import { factsOf, isHeld, type SessionEvent, toolError } from '@cairn/protocol'
 
 type TurnEnding = 'completed' | 'budget_exhausted' | 'tool_loop' | 'stopped' | 'paused' | 'failed'
 
@@ -47,9 +47,6 @@ type UsageKeys = {
   cost_usd?: unknown
   cost_unpriced_model?: unknown
 }
-
-/** What a call that waits for an approval gives the model in place of a result (contract 10.5). */
-const HELD = 'policy_blocked_overridable'
 
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
@@ -118,15 +115,8 @@ export function addToTurn(turn: TurnSums, event: SessionEvent): void {
       turn.toolCalls += 1
       break
     case 'tool.result':
-      switch (toolError(event.data.content)) {
-        case null:
-          break
-        case HELD:
-          turn.toolsHeld += 1
-          break
-        default:
-          turn.toolErrors += 1
-      }
+      if (isHeld(event.data.content)) turn.toolsHeld += 1
+      else if (toolError(event.data.content) !== null) turn.toolErrors += 1
       break
     case 'harness.wake':
       turn.wakes += 1

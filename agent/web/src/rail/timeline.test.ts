@@ -32,6 +32,14 @@ test('model calls, parallel tools, waits and workers are spans with their ends',
   expect(spans[2]?.failed).toBe(true)
 })
 
+test('a call that is held for an approval did not fail', () => {
+  const [held] = spansOf([
+    at(1, 0, 'tool.call', { tool_call_id: 'a', name: 'terminal' }),
+    at(2, 0, 'tool.result', { tool_call_id: 'a', content: '{"error":"policy_blocked_overridable"}' }),
+  ])
+  expect(held?.failed).toBe(false)
+})
+
 test('when the chunks are pruned the response says when the first token came; an end closes what was cut off', () => {
   const [model, tool] = spansOf([
     at(1, 0, 'llm.request', { model: 'm' }),

@@ -1,5 +1,5 @@
 /** Where the time of a turn went: a span for each call of the model, each tool, each wait, each worker. Pure. */
-import { type SessionEvent, toolError } from '@cairn/protocol'
+import { isHeld, type SessionEvent, toolError } from '@cairn/protocol'
 
 export type Span = {
   kind: 'model' | 'tool' | 'wait' | 'worker'
@@ -42,7 +42,7 @@ function read(open: Open, event: SessionEvent): void {
     case 'tool.call':
       return begin(open, event.data.tool_call_id, { kind: 'tool', name: event.data.name, event, at })
     case 'tool.result':
-      return end(open, event.data.tool_call_id, at, toolError(event.data.content) !== null)
+      return end(open, event.data.tool_call_id, at, isFailure(event.data.content))
     case 'inbox.input_required':
       return begin(open, `wait ${event.data.tool_call_id}`, { kind: 'wait', name: 'a question', event, at })
     case 'ask_user_question.response':
@@ -67,6 +67,8 @@ function read(open: Open, event: SessionEvent): void {
     default:
   }
 }
+
+const isFailure = (content: string): boolean => toolError(content) !== null && !isHeld(content)
 
 type Begun = Pick<Span, 'kind' | 'name'> & { event: SessionEvent; at: number }
 
