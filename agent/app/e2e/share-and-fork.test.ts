@@ -99,7 +99,10 @@ test('a message is sent in other words in a fork, and the session stays as it wa
   await by(page, 'edit-text').waitFor({ state: 'detached' })
   expect(await page.evaluate<string>('document.activeElement.dataset.testid')).toBe('edit-message')
   await page.keyboard.press('Enter')
+  await by(page, 'edit-text').fill(' \n ')
+  expect(await by(page, 'edit-send').isDisabled(), 'blanks are no message').toBe(true)
   await by(page, 'edit-text').fill('plant peas')
+  expect(await by(page, 'edit-send').isDisabled()).toBe(false)
   // A message that does not arrive is sent again to the fork that was made for it.
   await page.route(/\/messages$/, route => route.abort(), { times: 1 })
   await by(page, 'edit-text').press('Enter')

@@ -1,5 +1,5 @@
 /** A message in other words: what was said before it, and then these, in a new session. */
-import { type FormEvent, type KeyboardEvent, useEffect, useRef } from 'react'
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { AlongWith } from './along-with.tsx'
 import type { ItemOf } from './chat-item.ts'
@@ -9,15 +9,17 @@ type Props = { sessionId: string; item: ItemOf<'user'>; onDone: () => void }
 
 export function EditMessage({ sessionId, item, onDone }: Props) {
   const fork = useFork(sessionId)
+  const [text, setText] = useState(item.content)
   const field = useRef<HTMLTextAreaElement>(null)
+  const content = text.trim()
+  const mayNotSend = content === '' || fork.isPending
   useEffect(() => {
     field.current?.focus()
     field.current?.setSelectionRange(item.content.length, item.content.length)
   }, [item])
   const submit = (event?: FormEvent) => {
     event?.preventDefault()
-    const content = field.current?.value.trim() ?? ''
-    if (content === '' || fork.isPending) return
+    if (mayNotSend) return
     const { attachments, images } = item
     fork.mutate({
       event_id: item.event_id - 1,
@@ -43,7 +45,8 @@ export function EditMessage({ sessionId, item, onDone }: Props) {
         className="input"
         rows={3}
         dir="auto"
-        defaultValue={item.content}
+        value={text}
+        onChange={event => setText(event.target.value)}
         onKeyDown={onKeyDown}
         aria-label="The message in other words"
         data-testid="edit-text"
@@ -56,7 +59,7 @@ export function EditMessage({ sessionId, item, onDone }: Props) {
         <Button className="button" onPress={onDone}>
           Cancel
         </Button>
-        <Button className="button primary" type="submit" isDisabled={fork.isPending} data-testid="edit-send">
+        <Button className="button primary" type="submit" isDisabled={mayNotSend} data-testid="edit-send">
           Send again
         </Button>
       </div>
