@@ -116,6 +116,19 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
   })
 })
 
+test('a fork has the title of the other session, and none where nothing was said before', async () => {
+  await using service = await startService()
+  const id = await talked(service)
+  await service.call(`/v1/sessions/${id}`, { method: 'PATCH', body: { title: 'Notes' } })
+  for (const [event_id, title] of [
+    [5, 'Notes'],
+    [0, null],
+  ]) {
+    const { json } = await service.call(`/v1/sessions/${id}/fork`, { method: 'POST', body: { event_id } })
+    expect(json.title).toBe(title)
+  }
+})
+
 test('a fork names an event, and belongs to who made it', async () => {
   await using service = await startService()
   const id = await talked(service)

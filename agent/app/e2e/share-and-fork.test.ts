@@ -118,6 +118,18 @@ test('a message is sent in other words in a fork, and the session stays as it wa
   expect(await readLog(server.client, id)).toEqual(before)
   expect((await server.client.call('listSessions', { query: {} })).sessions).toHaveLength(2)
 
+  // The first message in other words: what is said there first gives that session its title.
+  await page.goto(`${server.url}/sessions/${id}`)
+  await by(page, 'edit-message').first().click()
+  await by(page, 'edit-text').fill('plant peas today')
+  await by(page, 'edit-send').click()
+  await page.waitForURL(url => !url.pathname.endsWith(id) && url.pathname.startsWith('/sessions/'))
+  const anew = page.url().split('/').at(-1)!
+  const title = async (id: string) => (await server.client.call('getSession', { params: { id } })).title
+  expect(await title(anew)).not.toBe(await title(id))
+  const named = await waitFor(server.client, anew, 0, isType('session.title_updated'))
+  expect(named.data).toEqual({ title: 'plant peas today', provisional: true })
+
   // From an answer: the fork rests until somebody says something.
   await page.goto(`${server.url}/sessions/${id}`)
   await by(page, 'fork').last().click()

@@ -57,7 +57,8 @@ export async function forkSession(deps: Deps, fork: ForkSession): Promise<Sessio
   const history = await conversationUpTo(deps.store, source.id, event_id)
   const made = await createSession(deps, agents, {
     agent: source.agent,
-    ...(source.title === null ? {} : { title: source.title }),
+    // Where nothing was said before, its own first message gives it a title (contract 7.13).
+    ...(source.title === null || history.length === 0 ? {} : { title: source.title }),
     config: source.config,
     principal,
   })
