@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
-import { isType, newSession, runTurn, waitFor } from './session.ts'
+import { isType, newSession, readLog, runTurn, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
 
@@ -116,6 +116,12 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
   await by(page, 'feedback-send').click()
   await by(page, 'feedback-down', '[aria-pressed="true"]').click()
   await by(page, 'feedback-down', '[aria-pressed="false"]').waitFor()
+  const ratings = (await readLog(server.client, id)).filter(isType('user.feedback')).map(({ data }) => data)
+  expect(ratings.map(({ rating, reason, withdrawn }) => [rating, reason, withdrawn])).toEqual([
+    ['down', undefined, undefined],
+    ['down', 'too long', undefined],
+    ['down', undefined, true],
+  ])
   // Toasts would lie over what is drawn.
   await page.evaluate(
     `document.querySelectorAll('[data-testid="toast"] button').forEach(close => close.click())`,
