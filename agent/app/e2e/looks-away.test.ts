@@ -1,4 +1,4 @@
-/** A person who looks away is told what waits: by a count on the tab, and by notifications if they want them. */
+/** A person who looks away is told what waits: by a count on the tab, by notifications if they want them. */
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
@@ -8,10 +8,11 @@ const POLL = { timeout: PATIENCE_MS }
 const ask = { name: 'ask_user_question', arguments: { questions: [{ prompt: 'Which colour?' }] } }
 const scenario = { rules: [{ when: { user: 'ask' }, answer: { tool_calls: [ask] } }] }
 
-// Run in the page, so it is text here. A page without a screen is always in sight: whether it is, the test says.
+// Run in the page, so it is text here. A page without a screen is always in sight: the test says when not.
 const OBSERVED = `
-  window.isAway = false
-  Object.defineProperty(document, 'visibilityState', { get: () => (window.isAway ? 'hidden' : 'visible') })
+  Object.defineProperty(document, 'visibilityState', {
+    get: () => (sessionStorage.getItem('away') === 'true' ? 'hidden' : 'visible'),
+  })
   window.told = []
   window.Notification = class extends Notification {
     constructor(title, options) {
@@ -20,13 +21,13 @@ const OBSERVED = `
     }
   }`
 
-test('what begins to wait while nobody looks is one notification; the tab counts all that waits', async () => {
+test('what begins to wait while nobody looks is one notification; the tab counts what waits', async () => {
   const { url, loginUrl, client } = await startServer(makePlace({ scenario }))
   const browser = await openBrowser()
   const { page, troubles } = await openPage(browser)
   await page.context().grantPermissions(['notifications'])
   await page.addInitScript(OBSERVED)
-  const look = (isAway: boolean) => page.evaluate(`window.isAway = ${isAway}`)
+  const look = (isAway: boolean) => page.evaluate(`sessionStorage.setItem('away', '${isAway}')`)
   const title = () => page.title()
   const icon = () => page.evaluate<string>(`document.querySelector('link[rel="icon"]').getAttribute('href')`)
   /** Asks in a session of its own; the id of the item. */
@@ -44,10 +45,10 @@ test('what begins to wait while nobody looks is one notification; the tab counts
 
   // What waited when the page was opened is no news.
   const items = [await asked()]
+  await look(true)
   await page.reload()
   await expect.poll(title, POLL).toMatch(/^\(1\) /)
   expect(await icon()).toBe('/icon-waiting.svg')
-  await look(true)
   items.push(await asked())
   await expect.poll(title, POLL).toMatch(/^\(2\) /)
   // Nor is what comes while the person looks.

@@ -705,8 +705,8 @@ export const EVENTS = {
   'tool.result': def(
     'tools',
     'tools',
-    'A tool ended, failed, or was refused or held for an approval (`elapsed_ms` 0). A failure is content with ' +
-      'an `error` key.',
+    'A tool ended, failed, or was refused or held for an approval (`elapsed_ms` 0). A failure is content ' +
+      'with an `error` key.',
     {
       tool_call_id: id,
       name: z.string(),
