@@ -1,0 +1,64 @@
+/**
+ * A LoRA micro-step of this tree beside one of another tree, in one process and step by step in turn, so that
+ * whatever else the machine does falls on both. Arguments: the other tree (a checkout with its node_modules),
+ * pairs (16), threads (2), instruction set (the fastest that each has). What a process has once for all, as
+ * the state of a matrix unit, both share.
+ */
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+/** As much of a tree as is measured. */
+type Step = { run(): Promise<{ loss: number }> }
+type Native = {
+  createEngine(options: {
+    threads: number
+    isa?: string
+    log: (line: string) => void
+  }): Promise<{ isa: string }>
+}
+type Bench = {
+  prepareLoraStep(
+    engine: { isa: string },
+    options: { recipe: 'bf16'; tokens: number; layers: number },
+  ): Promise<Step>
+}
+
+const [other, pairs = '16', threads = '2', isa] = process.argv.slice(2)
+if (other === undefined)
+  throw new Error('usage: step-pairs.ts OTHER_TREE [PAIRS] [THREADS] [INSTRUCTION_SET]')
+
+async function stepOf(tree: string): Promise<Step> {
+  const load = (path: string): Promise<unknown> => import(pathToFileURL(resolve(tree, path)).href)
+  const { createEngine } = (await load('tune/native/src/index.ts')) as Native
+  const { prepareLoraStep } = (await load('tune/train/bench/lora-step.ts')) as Bench
+  const engine = await createEngine({ threads: Number(threads), ...(isa && { isa }), log: console.log })
+  console.log(`${tree}: ${engine.isa}, ${threads} threads`)
+  return await prepareLoraStep(engine, { recipe: 'bf16', tokens: 2048, layers: 4 })
+}
+
+async function timed(step: Step): Promise<number> {
+  const start = performance.now()
+  await step.run()
+  return (performance.now() - start) / 1000
+}
+
+const theirs = await stepOf(resolve(other))
+const ours = await stepOf(fileURLToPath(new URL('../../..', import.meta.url)))
+const quotients: number[] = []
+// The first pair has its memory to find.
+for (let i = -1; i < Number(pairs); i++) {
+  const first = await timed(i % 2 === 0 ? theirs : ours)
+  const second = await timed(i % 2 === 0 ? ours : theirs)
+  const [then, now] = i % 2 === 0 ? [first, second] : [second, first]
+  console.log(`${then.toFixed(2)} s there, ${now.toFixed(2)} s here${i < 0 ? ', not counted' : ''}`)
+  if (i >= 0) quotients.push(then / now)
+}
+const logs = quotients.map(Math.log)
+const mean = logs.reduce((sum, one) => sum + one, 0) / logs.length
+const squares = logs.reduce((sum, one) => sum + (one - mean) ** 2, 0)
+const margin = 1.96 * Math.sqrt(squares / (logs.length - 1) / logs.length)
+const median = quotients.toSorted((a, b) => a - b)[quotients.length >> 1] ?? NaN
+console.log(
+  `speed of this tree by the other one: ${median.toFixed(3)} at the median, ${Math.exp(mean).toFixed(3)} ± ` +
+    `${margin.toFixed(3)} at the mean (95 of 100 cases, as of the normal law)`,
+)
