@@ -11,6 +11,7 @@ import { MODEL } from './protocol.ts'
 type Chunk = { choices: { delta?: { content?: string } }[] }
 
 const readers = new Map<string, ServerResponse>()
+let sessions = 0
 const tell = (report: ServiceReport): void => void process.send?.(report)
 const eventOf = (type: string, content?: string): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, data: { content } })}\n\n`
@@ -31,11 +32,7 @@ function passOn(answer: IncomingMessage, reader: ServerResponse): void {
 
 function answerWith(baseUrl: string, given: IncomingMessage, response: ServerResponse): void {
   const [, , , id, what] = (given.url ?? '').split('?')[0]?.split('/') ?? []
-  if (id === undefined) {
-    const made = `session-${readers.size}`
-    readers.set(made, response)
-    return void response.end(JSON.stringify({ id: made }))
-  }
+  if (id === undefined) return void response.end(JSON.stringify({ id: `session-${++sessions}` }))
   if (what === 'events') {
     readers.set(id, response)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
