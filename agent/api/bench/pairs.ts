@@ -1,8 +1,10 @@
 /**
  * This tree against another one: `npm run bench:pairs -- --against DIR` (a checkout with its node_modules).
  * Both services are up at once, each under load for a moment in turn, so that whatever else the machine does
- * falls on both. A row is the median over the rounds of the quotient of two neighbours, this tree by the
- * other one, the middle half of those quotients, and where the true median lies in 95 of 100 cases.
+ * falls on both. But two processes of one tree differ by several percent for as long as they live, and by
+ * other ones after the next start, so both are started anew `--starts` times, each of them first in turn. A
+ * row is the mean over the starts of the median quotient of `--rounds` neighbours, this tree by the other
+ * one, with its bounds in 95 of 100 cases, and each start's median.
  * `--indexed`: this tree's service indexes what is said for the search, the other one does not. `--postgres`:
  * both keep their logs in schemas of one server, the one that TEST_DATABASE_URL or DATABASE_URL names or one
  * that is started for it.
@@ -23,19 +25,26 @@ import type { Ready, Start } from './pairs/service.ts'
 const { values } = parseArgs({
   options: {
     against: { type: 'string' },
-    rounds: { type: 'string', default: '40' },
+    starts: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '8' },
     indexed: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
     only: { type: 'string', default: 'appends,deliveries,replay' },
   },
 })
 if (values.against === undefined) throw new Error('--against DIR: the tree to compare with')
+const starts = Number(values.starts)
+if (!(starts >= 2)) throw new Error('--starts: at least 2, for between them is what the bounds come from')
 const rounds = Number(values.rounds)
 const only = values.only.split(',')
 /** With the index, long enough that it works beside the appends. */
 const BURST_MS = values.indexed ? 2000 : 500
 const READERS = 1000
+/** Rounds that are not counted. */
+const WARM_UP = 4
 const REPLAYED = 20_000
+/** In a sample: one takes less than a tenth of a second. */
+const REPLAYS = 6
 const TEXT = 'x'.repeat(400)
 
 type Service = Ready & { cpu(asked?: 'cpu' | 'drain'): Promise<number>; stop(): Promise<void> }
@@ -89,91 +98,98 @@ async function deliver(load: Load, service: Service): Promise<Sample> {
 
 async function replay(load: Load, service: Service): Promise<Sample> {
   const { port, token, long } = service
+  const once = { port, token, session: long, readers: 1, after: 0, events: REPLAYED }
   const before = await service.cpu()
-  const { ms } = await load.ask(
-    {
-      do: 'read',
-      port,
-      token,
-      session: long,
-      readers: 1,
-      after: 0,
-      events: REPLAYED,
-      announce: false,
-      latency: false,
-    },
-    'read',
-  )
-  return { cpu: ((await service.cpu()) - before) / REPLAYED, perSecond: (REPLAYED * 1000) / ms }
+  let took = 0
+  for (let time = 0; time < REPLAYS; time++) {
+    const { ms } = await load.ask({ do: 'read', ...once, announce: false, latency: false }, 'read')
+    took += ms
+  }
+  const events = REPLAYS * REPLAYED
+  return { cpu: ((await service.cpu()) - before) / events, perSecond: (events * 1000) / took }
 }
+
+/** Of one row, those of each start: this tree's, and the other one's right beside them. */
+type Pairs = { ours: Sample[]; theirs: Sample[] }[]
+const rows = new Map<string, Pairs>()
 
 /** Both in turn, the first of a round now this one and now that. */
 async function pair(
   name: string,
-  unit: string,
-  services: readonly [Service, Service],
+  [ours, theirs]: readonly [Service, Service],
   once: (service: Service) => Promise<Sample>,
 ): Promise<void> {
-  const samples: [Sample[], Sample[]] = [[], []]
-  for (let round = -2; round < rounds; round++) {
-    for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const sample = await once(services[at])
-      if (round >= 0) samples[at].push(sample)
+  const samples: Pairs[number] = { ours: [], theirs: [] }
+  for (let round = -WARM_UP; round < rounds; round++) {
+    const inTurn = [[samples.ours, ours] as const, [samples.theirs, theirs] as const]
+    for (const [kept, service] of round % 2 === 0 ? inTurn : inTurn.toReversed()) {
+      const sample = await once(service)
+      if (round >= 0) kept.push(sample)
     }
   }
-  const [ours, theirs] = samples
-  const quotients = (of: (sample: Sample) => number): string => {
-    const all = ours.map((sample, at) => of(sample) / of(theirs[at] as Sample))
-    // As many of a sample lie below the true median as tosses of a coin show heads: no law is assumed.
-    const beside = 0.98 / Math.sqrt(rounds)
-    const [from, low, middle, high, to] = [0.5 - beside, 0.25, 0.5, 0.75, 0.5 + beside].map(q =>
-      quantile(all, Math.max(0, q)).toFixed(3),
-    )
-    return `${middle} (${low} to ${high}; the median ${from} to ${to})`
-  }
-  const medians = (of: (sample: Sample) => number, digits: number): string =>
-    [theirs, ours].map(part => quantile(part.map(of), 0.5).toFixed(digits)).join(' → ')
-  console.log(`${name}, µs of CPU ${unit}: ${medians(({ cpu }) => cpu, 2)}, ${quotients(({ cpu }) => cpu)}`)
-  if (ours[0]?.perSecond !== null) {
-    const speed = ({ perSecond }: Sample): number => perSecond ?? 0
-    console.log(`${name}, a second: ${medians(speed, 0)}, ${quotients(speed)}`)
+  rows.set(name, [...(rows.get(name) ?? []), samples])
+}
+
+async function measureStart(at: number): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'cairn-pairs-'))
+  const places = values.postgres ? [await makePostgresPlace(), await makePostgresPlace()] : []
+  const trees = [fileURLToPath(new URL('../../..', import.meta.url)), resolve(values.against ?? '')]
+  const begin = (nth: number): Promise<Service> =>
+    startService({
+      tree: trees[nth] ?? '',
+      dir: join(dir, String(nth)),
+      events: only.includes('replay') ? REPLAYED : 0,
+      indexed: values.indexed && nth === 0,
+      ...(places[nth] !== undefined && { url: places[nth].place }),
+    })
+  const first = await begin(at % 2)
+  const second = await begin(1 - (at % 2))
+  const services = at % 2 === 0 ? ([first, second] as const) : ([second, first] as const)
+  const load = startLoad()
+  try {
+    // Many first: what one client measures after it has been compiled.
+    if (only.includes('appends'))
+      for (const clients of [64, 1])
+        await pair(`an append, ${clients} clients`, services, service => append(load, service, clients))
+    if (only.includes('replay')) await pair('an event over SSE', services, service => replay(load, service))
+    if (only.includes('deliveries')) {
+      for (const { port, token, watched: session } of services)
+        await load.ask({ do: 'hold', port, token, session, readers: READERS }, 'ready')
+      await pair(`a delivery to ${READERS} readers`, services, service => deliver(load, service))
+    }
+  } finally {
+    load.stop()
+    await Promise.all(services.map(service => service.stop()))
+    for (const { remove } of places) await remove()
+    await rm(dir, { recursive: true, force: true })
   }
 }
 
-const dir = await mkdtemp(join(tmpdir(), 'cairn-pairs-'))
-const places = values.postgres ? [await makePostgresPlace(), await makePostgresPlace()] : []
-const load = startLoad()
-const trees = [fileURLToPath(new URL('../../..', import.meta.url)), resolve(values.against)]
-const [ours, theirs] = await Promise.all(
-  trees.map((tree, at) =>
-    startService({
-      tree,
-      dir: join(dir, String(at)),
-      events: REPLAYED,
-      indexed: values.indexed && at === 0,
-      ...(places[at] !== undefined && { url: places[at].place }),
-    }),
-  ),
-)
-if (ours === undefined || theirs === undefined) throw new Error('[bench] two trees make two services')
-const services = [ours, theirs] as const
-try {
-  console.log(`the other tree → this one, this one by the other; ${rounds} rounds`)
-  if (only.includes('appends'))
-    for (const clients of [1, 64])
-      await pair(`durable appends, ${clients} clients`, 'an append', services, service =>
-        append(load, service, clients),
-      )
-  if (only.includes('replay'))
-    await pair('replay over SSE', 'an event', services, service => replay(load, service))
-  if (only.includes('deliveries')) {
-    for (const { port, token, watched: session } of services)
-      await load.ask({ do: 'hold', port, token, session, readers: READERS }, 'ready')
-    await pair(`deliveries to ${READERS} readers`, 'a delivery', services, service => deliver(load, service))
-  }
-} finally {
-  load.stop()
-  await Promise.all(services.map(service => service.stop()))
-  for (const { remove } of places) await remove()
-  await rm(dir, { recursive: true, force: true })
+const median = (all: number[]): number => quantile(all, 0.5)
+/** Student's t, two-sided 95 %, by degrees of freedom from 1; beyond the table the next smaller one. */
+const T = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.2, 2.18, 2.16, 2.14, 2.13]
+
+function tell(name: string, pairs: Pairs, of: (sample: Sample) => number, digits: number): void {
+  const [there, here] = (['theirs', 'ours'] as const).map(tree =>
+    median(pairs.flatMap(samples => samples[tree].map(of))).toFixed(digits),
+  )
+  const medians = pairs.map(({ ours, theirs }) =>
+    median(ours.map((sample, at) => of(sample) / of(theirs[at] as Sample))),
+  )
+  const logs = medians.map(Math.log)
+  const mean = logs.reduce((sum, one) => sum + one, 0) / logs.length
+  const squares = logs.reduce((sum, one) => sum + (one - mean) ** 2, 0)
+  const t = T[Math.min(logs.length - 1, T.length) - 1] ?? NaN
+  const margin = t * Math.sqrt(squares / (logs.length - 1) / logs.length)
+  const [low, middle, high] = [mean - margin, mean, mean + margin].map(log => Math.exp(log).toFixed(3))
+  const each = medians.map(one => one.toFixed(2)).join(' ')
+  console.log(`${name}: ${there} → ${here}, ${middle} (${low} to ${high}); starts ${each}`)
+}
+
+console.log(`the other tree → this one, this one by the other; ${starts} starts of ${rounds} rounds`)
+for (let at = 0; at < starts; at++) await measureStart(at)
+for (const [name, pairs] of rows) {
+  tell(`${name}, µs of CPU`, pairs, ({ cpu }) => cpu, 2)
+  if (pairs[0]?.ours[0]?.perSecond !== null)
+    tell(`${name}, a second`, pairs, ({ perSecond }) => perSecond ?? 0, 0)
 }

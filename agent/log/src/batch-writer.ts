@@ -4,7 +4,7 @@
  * next batch starts clean.
  */
 import { type AccountWrites, accountWrites } from './account-queries.ts'
-import { applyCommit, insertSession } from './apply-commit.ts'
+import { type Applied, applyCommit, insertSession } from './apply-commit.ts'
 import { Refusing } from './commit-rules.ts'
 import { type CommitSql, prepareCommitSql } from './commit-sql.ts'
 import { claimTimers } from './change-link.ts'
@@ -68,8 +68,10 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
   function perform(request: Transactional): unknown {
     switch (request.do) {
       case 'commit': {
-        const applied = applyCommit(sql, sessions, request)
-        return { ...applied, session: packSession(applied.session) } satisfies CommitAnswer
+        const { session, ...applied }: Applied = applyCommit(sql, sessions, request)
+        // Whoever watches the inbox is found by the organisation of its session.
+        const isLookedAt = request.without_session !== true || applied.items !== undefined
+        return isLookedAt ? { ...applied, session: packSession(session) } : (applied satisfies CommitAnswer)
       }
       case 'create':
         return create(sql, sessions, request)

@@ -154,6 +154,11 @@ export type Commit = {
   release_lease?: boolean
   set?: { status?: SessionStatus; title?: string; model?: string }
   /**
+   * Nobody will look at the session as it is then: a message, a chunk of an answer. To read `session` of the
+   * answer throws.
+   */
+  without_session?: true
+  /**
    * What the same transaction does to other sessions, after the commit's own part and in this order; a
    * refusal of any part undoes all of them. A session is named once in a commit. What follows from a link is
    * written so: a child's end and its outcome on the parent, a stop of a whole tree.
@@ -176,5 +181,6 @@ export type LinkedCommit = Pick<
 export type Committed = {
   events: readonly { id: EventId; type: EventType; created_at: string }[]
   last_id: EventId
+  /** As it is after the commit. Throws where the commit was one `without_session`. */
   session: SessionRow
 }

@@ -126,6 +126,7 @@ export function encodeCommit(redact: Redact, at: number, commit: Commit): Commit
   if (commit.release_lease === true) request.release_lease = true
   if (commit.can_wait === true) request.can_wait = true
   if (commit.set !== undefined) request.set = encodeSettings(redact, commit.set)
+  if (commit.without_session === true) request.without_session = true
   if (commit.also !== undefined && commit.also.length > 0) {
     const named = new Set([commit.session_id, ...commit.also.map(part => part.session_id)])
     if (named.size <= commit.also.length) throw new Error('[commit] a session is named twice in one commit')

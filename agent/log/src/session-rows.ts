@@ -89,7 +89,8 @@ declare const packed: unique symbol
 export type PackedSession = string & { readonly [packed]: true }
 export const packSession = (row: StoredSession): PackedSession =>
   JSON.stringify(CROSSING.map(name => row[name])) as PackedSession
-export function unpackSession(text: PackedSession): StoredSession {
+export function unpackSession(text: PackedSession | undefined): StoredSession {
+  if (text === undefined) throw new Error('[commit] the answer came without its session')
   const values = JSON.parse(text) as unknown[]
   return {
     ...Object.fromEntries(CROSSING.map((name, at) => [name, values[at]])),

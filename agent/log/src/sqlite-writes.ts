@@ -1,10 +1,9 @@
 /** What is written to the embedded store: requests to its writer, and their answers as callers know them. */
-import { isoStamp } from './commit-rules.ts'
+import { toCommitted } from './committed.ts'
 import { encodeCommit, encodeSession } from './encode-commit.ts'
 import { type StoredItem, toInboxItem } from './inbox-rows.ts'
 import { toLink } from './links.ts'
 import type { Redact } from './redact.ts'
-import type { SessionRow } from './session.ts'
 import { type StoredSession, toSessionRow, unpackSession } from './session-rows.ts'
 import type { LogStore } from './store.ts'
 import type { WriterClient } from './writer-client.ts'
@@ -22,18 +21,8 @@ export function createWrites(
     },
     async commit(commit) {
       const request = encodeCommit(redact, now(), commit)
-      const answer = (await ask(request)) as CommitAnswer
-      const first = answer.last - request.events.length + 1
-      const created_at = isoStamp(request.at)
-      let session: SessionRow | undefined
-      return {
-        events: commit.events.map(({ type }, at) => ({ id: first + at, type, created_at })),
-        last_id: answer.last,
-        // Most callers never look at it, and it is dearer than the rest of the answer.
-        get session() {
-          return (session ??= toSessionRow(unpackSession(answer.session)))
-        },
-      }
+      const { last, session } = (await ask(request)) as CommitAnswer
+      return toCommitted(commit, request.at, last, () => toSessionRow(unpackSession(session)))
     },
     async markRead(item) {
       const at = now()

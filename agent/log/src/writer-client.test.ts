@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startWriter } from './writer-client.ts'
-import type { Request } from './writer-messages.ts'
+import { readRequests, type Request, type RequestsText } from './writer-messages.ts'
 
 let dir: string
 beforeEach(() => {
@@ -29,7 +29,7 @@ test('the writer has at most two messages unanswered; what is asked for meanwhil
   const landed: string[] = []
   const post = Worker.prototype.postMessage
   vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, text: unknown) {
-    ends.push((ends.at(-1) ?? 0) + (JSON.parse(text as string) as unknown[]).length)
+    ends.push((ends.at(-1) ?? 0) + readRequests(text as RequestsText).length)
     unanswered.push(ends.filter(end => end > landed.length).length)
     post.call(this, text, [])
   })
@@ -62,7 +62,7 @@ test('what can wait is written behind what was asked for later, in batches of 25
   const posted: string[][] = []
   const post = Worker.prototype.postMessage
   vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, text: unknown) {
-    posted.push((JSON.parse(text as string) as { do: string }[]).map(request => request.do))
+    posted.push(readRequests(text as RequestsText).map(request => request.do))
     post.call(this, text, [])
   })
   const writer = await startWriter({ dir, path: makeFile(), now: 0 }, quiet)

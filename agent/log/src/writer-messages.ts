@@ -2,7 +2,8 @@
  * What crosses between the store (main thread) and its writer (worker thread). One message holds everything
  * that was asked for since the last, and answers come in the order of the requests, so nothing needs a
  * number. Both travel as JSON text: for small objects that is a fraction of what their structured clone
- * costs, on either side.
+ * costs, on either side. The payloads of events are JSON already and stand behind the requests as they are:
+ * to escape one and to read it again would cost more than the rest of its request.
  */
 import type { ArtifactMeta, EventType, InboxKind, SessionStatus } from '@cairn/protocol'
 import type { ChannelStatement } from './channel-sql.ts'
@@ -65,6 +66,7 @@ export type CommitRequest = {
   release_lease?: boolean
   can_wait?: true
   set?: { status?: SessionStatus; title?: string; model?: string }
+  without_session?: true
   also?: EncodedPart[]
 }
 
@@ -101,7 +103,8 @@ export type PartAnswer = {
   epoch: number | null
 }
 export type CommitAnswer = PartAnswer & {
-  session: PackedSession
+  /** Missing where nobody will look at it. */
+  session?: PackedSession
   /** Of the parts of other sessions, in their order. */
   also?: (PartAnswer & { org_id: string })[]
 }
@@ -133,11 +136,49 @@ export type AnswersText = string & { readonly [answers]: true }
 export const writeAnswers = (batch: readonly Answer[]): AnswersText => JSON.stringify(batch) as AnswersText
 export const readAnswers = (text: AnswersText): Answer[] => JSON.parse(text) as Answer[]
 
+/** A request on its way: JSON in which each payload is its length, and the payloads in their order. */
+export type RequestText = { head: string; payloads: string }
+
+export function writeRequest(request: Request): RequestText {
+  if (request.do !== 'commit') return { head: JSON.stringify(request), payloads: '' }
+  let payloads = ''
+  const lengthOf = ([type, data, effect]: EncodedEvent): [EventType, number, Effect | null] => {
+    payloads += data
+    return [type, data.length, effect]
+  }
+  const withLengths = <P extends Pick<CommitRequest, 'events' | 'reopen'>>(part: P) => ({
+    ...part,
+    events: part.events.map(lengthOf),
+    reopen: part.reopen && lengthOf(part.reopen),
+  })
+  const head = JSON.stringify({ ...withLengths(request), also: request.also?.map(withLengths) })
+  return { head, payloads }
+}
+
 declare const requests: unique symbol
+/** The length of the requests' JSON, a colon, that JSON, and the payloads. */
 export type RequestsText = string & { readonly [requests]: true }
-export const writeRequest = (request: Request): string => JSON.stringify(request)
-export const joinRequests = (texts: readonly string[]): RequestsText => `[${texts.join(',')}]` as RequestsText
-export const readRequests = (text: RequestsText): Request[] => JSON.parse(text) as Request[]
+export function joinRequests(texts: readonly RequestText[]): RequestsText {
+  const heads = `[${texts.map(({ head }) => head).join(',')}]`
+  return `${heads.length}:${heads}${texts.map(({ payloads }) => payloads).join('')}` as RequestsText
+}
+
+export function readRequests(text: RequestsText): Request[] {
+  const from = text.indexOf(':') + 1
+  let at = from + Number(text.slice(0, from - 1))
+  const read = JSON.parse(text.slice(from, at)) as Request[]
+  const putBack = (event: [unknown, unknown, unknown]): void => {
+    event[1] = text.slice(at, (at += event[1] as number))
+  }
+  for (const request of read) {
+    if (request.do !== 'commit') continue
+    for (const { events, reopen } of [request, ...(request.also ?? [])]) {
+      events.forEach(putBack)
+      if (reopen !== undefined) putBack(reopen)
+    }
+  }
+  return read
+}
 
 export type WriterStart = {
   dir: string

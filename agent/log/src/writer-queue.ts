@@ -3,11 +3,11 @@
  * come, which is in the order in which they were posted.
  */
 import { createWaitingLines } from './waiting-lines.ts'
-import { joinRequests, type Request, type RequestsText } from './writer-messages.ts'
+import { joinRequests, type Request, type RequestsText, type RequestText } from './writer-messages.ts'
 
 export type Waiting = {
   request: Request
-  text: string
+  text: RequestText
   resolve: (value: unknown) => void
   reject: (error: Error) => void
 }

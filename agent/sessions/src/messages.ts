@@ -70,7 +70,14 @@ export async function addMessage(
     const stopped = await stopBy(deps, session_id, said, { reason: stop_reason, rows })
     if (stopped) return named(stopped)
   }
-  const commit = { session_id, events: [said], expect_status: TAKES_INPUT, reopen: REOPENED, rows }
+  const commit: Commit = {
+    session_id,
+    events: [said],
+    expect_status: TAKES_INPUT,
+    reopen: REOPENED,
+    rows,
+    without_session: true,
+  }
   if (principal === null || isServerCommand(message.content))
     return named(await commitFor(deps.store, 'add a message to', commit))
   for (let tries = 0; ; tries++) {

@@ -27,7 +27,7 @@ export type LogHooks = {
   commitEnd?: (session: SessionRow, commit: Commit) => Promise<Committed>
 }
 export type SessionLog = {
-  /** The session as the last read or commit left it. */
+  /** The session as the claim or the last `append` left it. */
   session(): SessionRow
   position(): Position
   /**
@@ -61,7 +61,7 @@ export async function openSessionLog(
   { onGrown, commitEnd }: LogHooks = {},
 ): Promise<SessionLog> {
   const { id } = claim.session
-  /** Its session is made when somebody asks for it, which after a chunk nobody does. */
+  /** Its session is made when somebody asks for it. */
   let latest: Pick<Committed, 'session'> = claim
   let position = known
   let prefix: readonly EventDraft[] = []
@@ -76,17 +76,18 @@ export async function openSessionLog(
     }
   }
 
-  async function commit(events: readonly Draft[], append: Append = {}): Promise<Committed> {
+  async function commit(
+    events: readonly Draft[],
+    append: Append & Pick<Commit, 'without_session'> = {},
+  ): Promise<Committed> {
     lease.signal.throwIfAborted()
     const first = prefix
     prefix = []
     try {
       const whole = { session_id: id, fence: lease.fence, ...append, events: [...first, ...events] }
-      const committed = await (commitEnd !== undefined && endsChild(events)
+      return await (commitEnd !== undefined && endsChild(events)
         ? commitEnd(latest.session, whole)
         : store.commit(whole))
-      latest = committed
-      return committed
     } catch (thrown) {
       // A guard refused it: nothing landed. Else nobody knows: a second wake says nothing wrong, and whoever
       // began more than that begins it anew if the fold shows that it is missing. A saga, say, must not begin
@@ -116,12 +117,13 @@ export async function openSessionLog(
     catchUp,
     async append(events, append) {
       const committed = await commit(events, append)
+      latest = committed
       await catchUp()
       onGrown?.(position)
       return committed
     },
     async emit(events, append) {
-      await commit(events, append)
+      await commit(events, { ...append, without_session: true })
     },
   }
 }

@@ -11,6 +11,7 @@ import { encodeCommit } from '@cairn/log/internal/encode-commit'
 import { toInboxItem } from '@cairn/log/internal/inbox-rows'
 import { migrate, readMigrations } from '@cairn/log/internal/migrate'
 import { createReader, type Reader } from '@cairn/log/internal/reader'
+import { toCommitted } from '@cairn/log/internal/committed'
 import { type StoredSession, toSessionRow, unpackSession } from '@cairn/log/internal/session-rows'
 import { type CoordinationReader, createCoordinationReader } from '@cairn/log/internal/sqlite-coordination'
 import { type StoredTimer, toLink, toTimer } from '@cairn/log/internal/links'
@@ -175,16 +176,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       () => encodeCommit(redact, world.now(), sent),
       (value, at) => {
         const { last, session } = value as CommitAnswer
-        const created_at = new Date(at).toISOString()
-        return {
-          events: given.events.map(({ type }, index) => ({
-            id: last - given.events.length + 1 + index,
-            type,
-            created_at,
-          })),
-          last_id: last,
-          session: toSessionRow(unpackSession(session)),
-        }
+        return toCommitted(given, at, last, () => toSessionRow(unpackSession(session)))
       },
     )
   }

@@ -1,5 +1,6 @@
 /** What is written to the store on Postgres: commits by the writer of the process, the rest on the pool. */
-import { Refusing, isoStamp } from '../commit-rules.ts'
+import { Refusing } from '../commit-rules.ts'
+import { toCommitted } from '../committed.ts'
 import { encodeCommit, encodeSession } from '../encode-commit.ts'
 import { BESIDE_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
 import type { Redact } from '../redact.ts'
@@ -49,13 +50,7 @@ export function createWrites({ db, writer, watchers, redact, now }: WritesDeps):
       const done = await writer.commit(request).catch((error: unknown) => {
         throw error instanceof Refusing ? toRefusal(error, request.at) : error
       })
-      const firstId = done.last - request.events.length + 1
-      const created_at = isoStamp(request.at)
-      return {
-        events: commit.events.map(({ type }, at) => ({ id: firstId + at, type, created_at })),
-        last_id: done.last,
-        session: toSessionRow(done.session),
-      }
+      return toCommitted(commit, request.at, done.last, () => toSessionRow(done.session))
     },
     async markRead(itemId) {
       const at = now()

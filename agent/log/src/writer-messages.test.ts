@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { type CommitRequest, joinRequests, readRequests, type Request, writeRequest } from './writer-messages.ts'
+
+test('requests cross as they were asked, whatever stands in their payloads', () => {
+  const commit: CommitRequest = {
+    do: 'commit',
+    at: 1,
+    session_id: 'own',
+    events: [
+      ['user.message', '{"content":"12:[\\"a\\"]"}', { messages: 1, wakes: true }],
+      ['user.message', '{"content":"ţară 🙂 \\ud800"}', null],
+    ],
+    reopen: ['session.resume', '{}', { status: 'active' }],
+    without_session: true,
+    also: [
+      { session_id: 'one', events: [], reopen: ['session.resume', '{"nth":1}', null] },
+      { session_id: 'other', events: [['session.complete', '{"nth":2}', { status: 'completed' }]] },
+    ],
+  }
+  const asked: Request[] = [
+    { do: 'markRead', at: 2, item: 'first: [1]' },
+    commit,
+    { do: 'commit', at: 3, session_id: 'empty', events: [] },
+    { ...commit, session_id: 'again' },
+    { do: 'probe' },
+  ]
+  expect(readRequests(joinRequests(asked.map(writeRequest)))).toEqual(asked)
+})
