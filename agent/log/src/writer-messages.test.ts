@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { type CommitRequest, joinRequests, readRequests, type Request, writeRequest } from './writer-messages.ts'
+import {
+  type CommitRequest,
+  joinRequests,
+  readRequests,
+  type Request,
+  writeRequest,
+} from './writer-messages.ts'
 
 test('requests cross as they were asked, whatever stands in their payloads', () => {
   const commit: CommitRequest = {

@@ -8,7 +8,7 @@ import type { LogStore } from '../store.ts'
 import { selectBehind } from '../search/behind-sql.ts'
 import { followLogs } from '../search/follow.ts'
 import { findHits, type Span } from '../search/hits.ts'
-import { type Behind, indexLog, type Stretch } from '../search/index-log.ts'
+import { type Behind, createIndexer, type Stretch } from '../search/index-log.ts'
 import type { SearchQuery, SearchStore, UsageQuery, UsageRow } from '../search/search-store.ts'
 import { parseWanted, type Wanted } from '../search/words.ts'
 import { sortedPage } from '../listing.ts'
@@ -117,11 +117,12 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
   const listing = createListings('search')
   const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
-  const target = { add: (stretch: Stretch) => addStretch(db, stretch) }
+  const indexer = createIndexer(logs, { add: (stretch: Stretch) => addStretch(db, stretch) })
+  const askBehind = async (): Promise<Behind[]> => (await ask(BEHIND, [])) as Behind[]
 
   async function index(ids: readonly string[] | null): Promise<void> {
-    const behind = ids === null ? await ask(BEHIND, []) : await ask(BEHIND_OF, [[...ids]])
-    for (const each of behind as Behind[]) await indexLog(logs, target, each)
+    if (ids === null) await indexer.compare(await askBehind())
+    else await indexer.follow((await ask(BEHIND_OF, [[...ids]])) as Behind[])
   }
 
   async function findSessions(query: SearchQuery, words: string): Promise<StoredSession[]> {
@@ -180,7 +181,7 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
     },
     usage: async ({ org_id, since, until, by }: UsageQuery) =>
       (await ask(USAGE[by], [org_id, since, until])) as UsageRow[],
-    behind: async () => (await ask(BEHIND, [])).length,
+    behind: async () => indexer.count(await askBehind()),
     close: () => stopFollowing(),
   }
 }

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { asError } from '@cairn/protocol/words'
-import { indexLog } from './index-log.ts'
+import { createIndexer, type Stretch } from './index-log.ts'
 import { findHits, MAX_HITS } from './hits.ts'
 import type { Found, SearchPage, SearchQuery, UsageQuery } from './search-store.ts'
 import { openSqliteIndex, type SqliteIndex } from './sqlite-index.ts'
@@ -24,12 +24,12 @@ const { path, log } = workerData as SearchStart
 const index: SqliteIndex = openSqliteIndex(path, log)
 
 /** Lets a search that came meanwhile go first, between stretches. */
-const polite = {
-  async add(stretch: Parameters<SqliteIndex['add']>[0]): Promise<boolean> {
+const indexer = createIndexer(index.logs, {
+  async add(stretch: Stretch): Promise<boolean> {
     await turn()
     return index.add(stretch)
   },
-}
+})
 
 async function find(query: SearchQuery, now: number): Promise<SearchPage> {
   const wanted = parseWanted(query.words)
@@ -43,14 +43,16 @@ async function find(query: SearchQuery, now: number): Promise<SearchPage> {
 async function serve(request: SearchRequest): Promise<unknown> {
   switch (request.do) {
     case 'index':
-      for (const behind of index.behind(request.ids)) await indexLog(index.logs, polite, behind)
+      await (request.ids === null
+        ? indexer.compare(index.behind(null))
+        : indexer.follow(index.behind(request.ids)))
       return null
     case 'find':
       return find(request.query, request.now)
     case 'usage':
       return index.usage(request.query)
     case 'behind':
-      return index.behind(null).length
+      return indexer.count(index.behind(null))
     case 'close':
       index.close()
       return null

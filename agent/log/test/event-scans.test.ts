@@ -1,0 +1,46 @@
+/**
+ * No statement that the running service has ready walks over all events, which are most of a store. (Those
+ * of a look for damage do, and run by themselves.)
+ */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { createBatchWriter } from '../src/batch-writer.ts'
+import { migrate, readMigrations } from '../src/migrate.ts'
+import { createReader } from '../src/reader.ts'
+import { createFinder } from '../src/search/sqlite-finder.ts'
+import { createIndexWriter } from '../src/search/sqlite-index-writer.ts'
+import { type Db, openDb } from '../src/sqlite-adapter.ts'
+import { createCoordinationReader } from '../src/sqlite-coordination.ts'
+
+test('SQLite finds events by their place, in every statement of reading, writing and indexing', () => {
+  const db = openDb(':memory:')
+  migrate(db, readMigrations(), 0)
+  // In the service the index is a file of its own, to which the log is attached.
+  db.exec(readFileSync(new URL('../src/search/search.sql', import.meta.url), 'utf8'))
+  const statements = new Set<string>()
+  const recording = new Proxy(db, {
+    get: (target, name) =>
+      name === 'prepare'
+        ? (sql: string) => {
+            statements.add(sql)
+            return target.prepare(sql)
+          }
+        : (Reflect.get(target, name, target) as unknown),
+  }) as Db
+  for (const prepare of [createReader, createCoordinationReader, createBatchWriter, createIndexWriter])
+    prepare(recording)
+  createFinder(recording)
+
+  const reading = [...statements].filter(
+    sql => /\bevents\b/.test(sql) && !/^\s*INSERT INTO events\b/.test(sql),
+  )
+  expect(reading.length, 'statements that read events').toBeGreaterThan(3)
+  const scanning = reading.filter(sql =>
+    db
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .some(({ detail }) => /^SCAN (events|e)\b(?!.*USING)/.test(String(detail))),
+  )
+  expect(scanning).toEqual([])
+  db.close()
+})
