@@ -1,8 +1,8 @@
 /** Which logs are behind, as both stores ask it. */
 
 /**
- * Sessions, as `s`, whose log has grown since it was indexed, by whatever: no event is read for it. `progress`
- * is the table of how far each is.
+ * Sessions, as `s`, whose log has grown since it was indexed, by whatever: no event is read for it.
+ * `progress` is the table of how far each is.
  */
 export const selectBehind = (progress: string): string =>
   `SELECT s.id, p.through AS after, s.last_id AS newest FROM sessions s LEFT JOIN ${progress} p ` +
