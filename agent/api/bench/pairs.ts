@@ -32,7 +32,8 @@ const { values } = parseArgs({
     only: { type: 'string', default: 'appends,deliveries,replay' },
   },
 })
-if (values.against === undefined) throw new Error('--against DIR: the tree to compare with')
+const { against } = values
+if (against === undefined) throw new Error('--against DIR: the tree to compare with')
 const starts = Number(values.starts)
 if (!(starts >= 2)) throw new Error('--starts: at least 2, for between them is what the bounds come from')
 const rounds = Number(values.rounds)
@@ -111,6 +112,7 @@ async function replay(load: Load, service: Service): Promise<Sample> {
 
 /** Of one row, those of each start: this tree's, and the other one's right beside them. */
 type Pairs = { ours: Sample[]; theirs: Sample[] }[]
+const trees = [fileURLToPath(new URL('../../..', import.meta.url)), resolve(against)] as const
 const rows = new Map<string, Pairs>()
 
 /** Both in turn, the first of a round now this one and now that. */
@@ -133,18 +135,18 @@ async function pair(
 async function measureStart(at: number): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-pairs-'))
   const places = values.postgres ? [await makePostgresPlace(), await makePostgresPlace()] : []
-  const trees = [fileURLToPath(new URL('../../..', import.meta.url)), resolve(values.against ?? '')]
-  const begin = (nth: number): Promise<Service> =>
+  const begin = (nth: 0 | 1): Promise<Service> =>
     startService({
-      tree: trees[nth] ?? '',
+      tree: trees[nth],
       dir: join(dir, String(nth)),
       events: only.includes('replay') ? REPLAYED : 0,
       indexed: values.indexed && nth === 0,
       ...(places[nth] !== undefined && { url: places[nth].place }),
     })
-  const first = await begin(at % 2)
-  const second = await begin(1 - (at % 2))
-  const services = at % 2 === 0 ? ([first, second] as const) : ([second, first] as const)
+  const isOursFirst = at % 2 === 0
+  const first = await begin(isOursFirst ? 0 : 1)
+  const second = await begin(isOursFirst ? 1 : 0)
+  const services = isOursFirst ? ([first, second] as const) : ([second, first] as const)
   const load = startLoad()
   try {
     // Many first: what one client measures after it has been compiled.

@@ -1,17 +1,14 @@
 import type { EventId } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import type { SessionRow } from '../session.ts'
-import type { LogStore } from '../store.ts'
-import { createIndexer, type Stretch } from './index-log.ts'
+import { createIndexer, type Logs, type Stretch } from './index-log.ts'
 
 /** A log of messages (m) and chunks (c), and what an indexer does with it. */
 function logOf(events: string) {
   const reads: EventId[] = []
   const added: [after: EventId | null, through: EventId, texts: EventId[]][] = []
   let log = events
-  const row = () => ({ id: 's', last_event_id: log.length, title: null, agent: 'a' }) as unknown as SessionRow
-  const logs: Pick<LogStore, 'read' | 'getSession'> = {
-    getSession: async () => row(),
+  const logs: Logs = {
+    getSession: async () => ({ id: 's', last_event_id: log.length, title: null, agent: 'a' }),
     async read(_, after, limit) {
       reads.push(after)
       return [...log]

@@ -3,6 +3,7 @@
  * reaches. The same on both stores.
  */
 import type { EventId } from '@cairn/protocol'
+import type { SessionRow } from '../session.ts'
 import type { LogStore } from '../store.ts'
 import { type Entries, entriesOf, INDEXED_TYPES, sessionText } from './entries.ts'
 import { wordSet } from './words.ts'
@@ -18,7 +19,10 @@ export type IndexTarget = {
   /** All or nothing. False where another process was faster: somebody else's `after` is newer by now. */
   add(stretch: Stretch): boolean | Promise<boolean>
 }
-type Logs = Pick<LogStore, 'read' | 'getSession'>
+/** What is read of logs, and of a session no more than this. */
+export type Logs = Pick<LogStore, 'read'> & {
+  getSession(id: string): Promise<Pick<SessionRow, 'id' | 'last_event_id' | 'agent' | 'title'> | null>
+}
 
 /** Indexes a log to its end as it was when this began. */
 async function indexLog(logs: Logs, target: IndexTarget, { id, after }: Behind): Promise<void> {

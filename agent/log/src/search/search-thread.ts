@@ -23,9 +23,9 @@ const port = parentPort
 const { path, log } = workerData as SearchStart
 const index: SqliteIndex = openSqliteIndex(path, log)
 
-/** Lets a search that came meanwhile go first, between stretches. */
 const indexer = createIndexer(index.logs, {
   async add(stretch: Stretch): Promise<boolean> {
+    // A search that came meanwhile goes first, between stretches.
     await turn()
     return index.add(stretch)
   },

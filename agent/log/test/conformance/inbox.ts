@@ -236,6 +236,27 @@ export function defineInbox({ open }: Bench): void {
     await store.commit({ session_id: 's', events: [], rows: [{ do: 'inbox.expire_all', decision: 'x' }] })
   })
 
+  test('a commit without_session hands none out, and whoever watches the inbox is told of its items', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('s'))
+    const told = once()
+    const ids: string[] = []
+    const stop = store.watchInbox('org_1', id => {
+      ids.push(id)
+      told.call()
+    })
+    const committed = await store.commit({
+      session_id: 's',
+      events: [withRows(say('raise'), openItem({ id: 'i' }))],
+      without_session: true,
+    })
+    expect(committed.last_id).toBe(1)
+    expect(() => committed.session).toThrow('session s is asked for after a commit without_session')
+    await told.called
+    stop()
+    expect(ids).toEqual(['i'])
+  })
+
   test('what is sent while a question waits can be refused, and a question passed over expires once', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
