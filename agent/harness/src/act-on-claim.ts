@@ -1,7 +1,7 @@
 /**
  * What a worker does with one session that it has claimed (contract 8): what a capability owes first, then
  * the turn, then what follows it. The lease goes back when the worker shuts down; after an exception it is
- * kept.
+ * kept. `begun` is called when a model is asked.
  */
 import type { Claim, SessionRow } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
@@ -30,7 +30,12 @@ export type ClaimDeps = {
 }
 
 /** Never rejects: whatever goes wrong is reported, and is the next worker's. */
-export async function actOnClaim(deps: ClaimDeps, claim: Claim, lease: Lease): Promise<void> {
+export async function actOnClaim(
+  deps: ClaimDeps,
+  claim: Claim,
+  lease: Lease,
+  begun: () => void,
+): Promise<void> {
   const { worker, folds } = deps
   const report: Log = (level, message, fields) =>
     worker.log(level, message, { session_id: lease.session_id, ...fields })
@@ -39,7 +44,10 @@ export async function actOnClaim(deps: ClaimDeps, claim: Claim, lease: Lease): P
   try {
     const fold = await folds.begin(claim.session, report)
     const log = await openSessionLog(worker.store, claim, lease, fold.position, {
-      onGrown: position => folds.moved(fold, position, lease, report),
+      onGrown(position) {
+        if (position.turn.requested) begun()
+        folds.moved(fold, position, lease, report)
+      },
       ...endOf(worker, claim, report),
     })
     keepFold = () => folds.keep(lease.session_id, Object.assign(fold, { position: log.position() }))

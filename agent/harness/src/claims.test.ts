@@ -29,7 +29,7 @@ test('a worker asks for as many children as their share of its places leaves, an
       maxRuns: 3,
       ttlMs: 1000,
       log: () => undefined,
-      runs: createRuns(() => forever.promise),
+      runs: createRuns(() => forever.promise, { enter: () => Promise.resolve(() => undefined) }),
     })
   const claims = start({ concurrent_turns: 8, child_share: 0.5, tree_parallel: 3, principal_turns: 5 })
   claims.look()

@@ -8,6 +8,7 @@ import { asError, type Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
 import { createCopies } from './copies.ts'
 import { actOnClaim } from './act-on-claim.ts'
+import { createBeginnings } from './beginnings.ts'
 import { keepCapabilities, upkeepOf } from './capabilities.ts'
 import { createClaims } from './claims.ts'
 import { type Clock, every, systemClock } from './clock.ts'
@@ -19,6 +20,7 @@ import { keepReturns } from './lease-returns.ts'
 import { renewLeases } from './lease-watch.ts'
 import type { Models } from './llm/registry.ts'
 import type { Log } from './log.ts'
+import { waitUntilFree, watchLoop } from './loop-load.ts'
 import { createRuns } from './runs.ts'
 import type { Tool } from './tools/tool.ts'
 import type { Worker } from './worker.ts'
@@ -50,6 +52,8 @@ export type HarnessOptions = {
   codingAgents?: CodingAgents
   clock?: Clock
   random?: () => number
+  /** Whether this process has no time to spare; by default its event loop says so. */
+  isBusy?: () => boolean
   /** So many ids of a session's log apart its snapshots are at least; tests want them often. */
   snapshotEvery?: number
 }
@@ -77,12 +81,12 @@ const KEPT_FOLDS = 200
 const LINE_MS = 10 * 60_000
 
 export function startHarness(options: HarnessOptions): Harness {
-  const { store, config, workerId, clock = systemClock } = options
+  const { store, config, workerId, clock = systemClock, isBusy = watchLoop() } = options
   const { limits } = config
   const ttlMs = Math.round(limits.lease_s * 1000)
   const shutdown = new AbortController()
   const background = new Set<Promise<void>>()
-  const worker = describeWorker(options, shutdown.signal, background)
+  const worker = describeWorker({ ...options, isBusy }, shutdown.signal, background)
   const returns = keepReturns({ store, clock, everyMs: POLL_MS, ttlMs, signal: shutdown.signal })
   const deps = {
     worker,
@@ -90,7 +94,10 @@ export function startHarness(options: HarnessOptions): Harness {
     returns,
     openCapabilities: keepCapabilities(worker),
   }
-  const runs = createRuns((claim, lease) => actOnClaim(deps, claim, lease))
+  const runs = createRuns(
+    (claim, lease, begun) => actOnClaim(deps, claim, lease, begun),
+    createBeginnings({ clock, isBusy }),
+  )
   const { max_running: maxRuns } = config.schedules
   const claims = createClaims({ store, workerId, limits, maxRuns, ttlMs, log: options.log, runs })
   const upkeep = tasksOf(worker, () => renewLeases(store, workerId, runs.latestLeases(), ttlMs))
@@ -131,7 +138,7 @@ export function startHarness(options: HarnessOptions): Harness {
 }
 
 function describeWorker(
-  options: HarnessOptions,
+  options: HarnessOptions & Pick<Required<HarnessOptions>, 'isBusy'>,
   shutdown: AbortSignal,
   background: Set<Promise<void>>,
 ): Worker {
@@ -152,6 +159,7 @@ function describeWorker(
     redact: options.redact ?? createRedactor(secrets),
     holdBack: createHoldBack(secrets),
     shutdown,
+    whenFree: () => waitUntilFree(clock, options.isBusy, shutdown),
     keepInBackground(running) {
       const task = running.finally(() => background.delete(task))
       background.add(task)

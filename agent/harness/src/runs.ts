@@ -1,5 +1,6 @@
 /** The sessions that one worker runs right now. */
 import type { Claim } from '@cairn/log'
+import type { Beginnings } from './beginnings.ts'
 import { holdLease, type Lease } from './lease.ts'
 
 export type Runs = {
@@ -19,7 +20,11 @@ export type Runs = {
 
 type Run = { lease: Lease; isChild: boolean; done: Promise<void> }
 
-export function createRuns(act: (claim: Claim, lease: Lease) => Promise<void>): Runs {
+/** `act` says when the turn has begun. */
+export function createRuns(
+  act: (claim: Claim, lease: Lease, begun: () => void) => Promise<void>,
+  beginnings: Beginnings,
+): Runs {
   const runs = new Map<string, Run>()
   const leases = new Set<Lease>()
   return {
@@ -31,7 +36,10 @@ export function createRuns(act: (claim: Claim, lease: Lease) => Promise<void>): 
       // the same workspace.
       const before = runs.get(id)?.done ?? Promise.resolve()
       const done = before
-        .then(() => act(claim, lease))
+        .then(async () => {
+          const begun = await beginnings.enter()
+          await act(claim, lease, begun).finally(begun)
+        })
         .finally(() => {
           leases.delete(lease)
           if (runs.get(id)?.lease === lease) runs.delete(id)

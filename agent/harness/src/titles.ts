@@ -1,7 +1,7 @@
 /**
  * Titles that the harness finds for sessions without one (contract 7.13): the beginning of the first message
- * at once, and what a model makes of the exchange when the turn is over, so that no call for a title stands
- * in the way of a turn. A title is no part of a turn's record, so it needs no lease; one that was given
+ * at once, and what a model makes of the exchange when the turn is over and the process has time to spare, so
+ * that no call for a title stands in the way of a turn. A title is no part of a turn's record, so it needs no lease; one that was given
  * stays.
  */
 import { CommitRefused, type LogStore } from '@cairn/log'
@@ -21,7 +21,7 @@ const TIMEOUT_MS = 30_000
 type Exchange = { question: string; answer: string }
 
 export function titles(worker: Worker, report: Log): Capability {
-  const { store, config, models, shutdown, keepInBackground } = worker
+  const { store, config, models, shutdown, keepInBackground, whenFree } = worker
   let named = false
   const reported = (work: Promise<void>): Promise<void> =>
     work.catch((thrown: unknown) => {
@@ -44,6 +44,7 @@ export function titles(worker: Worker, report: Log): Capability {
       if (standing === null || exchange === null) return null
       const find = async (): Promise<void> => {
         const model = setUpAgent(config, log.session()).title_model
+        await whenFree()
         const signal = AbortSignal.any([shutdown, AbortSignal.timeout(TIMEOUT_MS)])
         const title = await askForTitle(models, model, exchange, signal)
         shutdown.throwIfAborted()

@@ -35,6 +35,8 @@ export type Worker = {
   holdBack: () => HeldText
   /** Aborts when the worker is told to stop: what runs beside the turns ends with it. */
   shutdown: AbortSignal
+  /** Resolves when this process has time to spare, after seconds at most: for what nobody waits for. */
+  whenFree(): Promise<void>
   /** What goes on beside the turns; a shutdown and `idle` wait for it. */
   keepInBackground(running: Promise<void>): void
 }

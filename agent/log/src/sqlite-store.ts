@@ -88,7 +88,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
       now,
       report,
       readOnly,
-      watch: watchers.watchSessions,
+      watch: watchers.watchIndexed,
     })
     const writer = readOnly
       ? refuseWrites(dir)

@@ -6,10 +6,13 @@ import { createCallbacks, createListeners } from './listeners.ts'
 import { createLiveCache } from './live-cache.ts'
 import { composeRecord } from './record-text.ts'
 import { unpackSession } from './session-rows.ts'
+import { isIndexed } from './search/entries.ts'
 import type { LogStore, StoredEvent } from './store.ts'
 import type { CommitAnswer, CommitRequest, PartAnswer, Request } from './writer-messages.ts'
 
 export type Watchers = Pick<LogStore, 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
+  /** A session that is new or has got an event which the search reads. */
+  watchIndexed: LogStore['watchSessions']
   /** Sees every answered request, in commit order. */
   landed(request: Request, value: unknown): void
   /** Newest events from memory; null where the page is not in it. */
@@ -24,6 +27,7 @@ export function createWatchers(): Watchers {
   const inbox = createListeners<[itemId: string]>()
   const workers = createListeners<[]>()
   const sessions = createCallbacks<[sessionId: string]>()
+  const indexed = createCallbacks<[sessionId: string]>()
 
   function keep(at: number, { session_id, reopen, events }: Part, { reopened, last }: PartAnswer): void {
     const all = reopened && reopen !== undefined ? [reopen, ...events] : events
@@ -43,6 +47,7 @@ export function createWatchers(): Watchers {
     if (live.has(part.session_id)) keep(at, part, answer)
     if (part.events.length > 0) readers.call(part.session_id, answer.epoch)
     sessions.call(part.session_id)
+    if (part.events.some(([type]) => isIndexed(type))) indexed.call(part.session_id)
     if (answer.work) workers.call(WORK)
     for (const item of answer.items ?? []) inbox.call(orgId(), item)
   }
@@ -58,8 +63,10 @@ export function createWatchers(): Watchers {
   return {
     landed(request, value) {
       if (request.do === 'commit') committed(request, value as CommitAnswer)
-      else if (request.do === 'create') sessions.call(request.session.id)
-      else if (request.do === 'release' && value === true) workers.call(WORK)
+      else if (request.do === 'create') {
+        indexed.call(request.session.id)
+        sessions.call(request.session.id)
+      } else if (request.do === 'release' && value === true) workers.call(WORK)
       else if (request.do === 'prune' && (value as { deleted: number }).deleted > 0) live.clear()
       else if (request.do === 'markRead' && value !== null)
         inbox.call((value as StoredItem).org_id, request.item)
@@ -71,6 +78,7 @@ export function createWatchers(): Watchers {
     },
     watchInbox: (orgId, nudge) => inbox.add(orgId, nudge),
     watchSessions: nudge => sessions.add(nudge),
+    watchIndexed: nudge => indexed.add(nudge),
     watchWork: nudge => workers.add(WORK, nudge),
   }
 }

@@ -48,7 +48,7 @@ export function boxedAgents(options: BoxedAgentsOptions): CodingAgents & { close
   return {
     // Read each time: one may be installed meanwhile.
     get names() {
-      return findCodingAgents(options).names
+      return namesHere(options)
     },
     reason: reasonOf(sandbox),
     repos: Object.keys(config.code.repos),
@@ -68,9 +68,11 @@ export function findCodingAgents(options: Pick<BoxedAgentsOptions, 'config' | 'd
   hasGit: boolean
 } {
   const reason = reasonOf(options.sandbox)
-  const hasGit = findProgram('git', COMMAND_PATH) !== null
-  return { names: reason === null ? namesOf(options) : [], reason, hasGit }
+  return { names: namesHere(options), reason, hasGit: findProgram('git', COMMAND_PATH) !== null }
 }
+
+const namesHere = (options: Pick<BoxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>): string[] =>
+  reasonOf(options.sandbox) === null ? namesOf(options) : []
 
 function reasonOf({ provider, proxy }: Pick<Sandbox, 'provider' | 'proxy'>): string | null {
   if (provider === null) return 'there is no box on this machine, and a coding agent runs in nothing else'

@@ -6,14 +6,16 @@
 import type { EventDraft } from '@cairn/protocol'
 import type { CompactReason } from '@cairn/state'
 import { ModelError } from '../llm/provider.ts'
+import { schemaText } from '../llm/schema-text.ts'
 import type { AskSettings } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import { contextCompact } from '../turn-events.ts'
 import { toolJsonSchema } from '../tools/parameters.ts'
+import type { Tool } from '../tools/tool.ts'
 import { carriedState } from './carried.ts'
 import type { Cut } from './cut.ts'
 import { cutAfterOverflow, cutDue, cutNow, type Window } from './due.ts'
-import { tokensOfText } from './size.ts'
+import { tokensOfChars, tokensOfText } from './size.ts'
 import { summarize } from './summarize.ts'
 import { summaryMessage } from './summary-message.ts'
 
@@ -23,12 +25,7 @@ import { summaryMessage } from './summary-message.ts'
  */
 export function findWindow({ models, setup, tools, limits }: AskSettings): (model: string) => Window | null {
   const known = new Map<string, Window | null>()
-  const overhead =
-    tokensOfText(setup.system) +
-    tools.reduce(
-      (sum, tool) => sum + tokensOfText(tool.name + tool.description + JSON.stringify(toolJsonSchema(tool))),
-      0,
-    )
+  const overhead = tokensOfText(setup.system) + tools.reduce((sum, tool) => sum + tokensOfTool(tool), 0)
   return model => {
     const found = known.get(model)
     if (found !== undefined) return found
@@ -47,6 +44,9 @@ export function findWindow({ models, setup, tools, limits }: AskSettings): (mode
     }
   }
 }
+
+const tokensOfTool = (tool: Tool): number =>
+  tokensOfChars(tool.name.length + tool.description.length + schemaText(toolJsonSchema(tool)).length)
 
 /** Compacts before a request that would take too much of the window. The position says that it is due. */
 export async function compactForThreshold(

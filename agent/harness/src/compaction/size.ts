@@ -11,7 +11,8 @@ const TOKENS_PER_IMAGE = 1500
 /** Role, separators and ids of one message. */
 const TOKENS_PER_MESSAGE = 4
 
-export const tokensOfText = (text: string): number => Math.ceil(text.length / CHARS_PER_TOKEN)
+export const tokensOfChars = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN)
+export const tokensOfText = (text: string): number => tokensOfChars(text.length)
 export const charsOfTokens = (tokens: number): number => Math.floor(tokens * CHARS_PER_TOKEN)
 
 export function tokensOfMessage(message: ConversationMessage): number {

@@ -68,7 +68,7 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
       try {
         const body = anthropicBody(request, settings) as unknown as Anthropic.MessageCreateParamsStreaming
         const response = await client.messages.create(body, { signal }).asResponse()
-        await readEvents(response.body, onBytes, ({ event, data }) => {
+        await readEvents(response, onBytes, ({ event, data }) => {
           if (event === 'error') throw streamError(data, response.headers)
           if (event !== undefined && event !== 'ping') answer.take(JSON.parse(data))
           return false

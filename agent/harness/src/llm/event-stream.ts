@@ -3,6 +3,7 @@
  * a dozen generators and a stream for the tap, which was a third of what a turn cost.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { readPieces } from './response-pieces.ts'
 
 export type OnBytes = (bytes: Uint8Array) => void
 
@@ -11,7 +12,7 @@ export type OnBytes = (bytes: Uint8Array) => void
  * `onBytes` sees every piece before it is parsed, pings and comments included.
  */
 export async function readEvents(
-  body: ReadableStream<Uint8Array> | null,
+  response: Response,
   onBytes: OnBytes,
   onEvent: (event: EventSourceMessage) => boolean,
 ): Promise<void> {
@@ -21,7 +22,7 @@ export async function readEvents(
       if (!isOver) isOver = onEvent(event)
     },
   })
-  await readText(body, onBytes, text => {
+  await readText(response, onBytes, text => {
     parser.feed(text)
     return isOver
   })
@@ -30,9 +31,9 @@ export async function readEvents(
 }
 
 /** The whole body as one text. */
-export async function readWhole(body: ReadableStream<Uint8Array> | null, onBytes: OnBytes): Promise<string> {
+export async function readWhole(response: Response, onBytes: OnBytes): Promise<string> {
   let whole = ''
-  await readText(body, onBytes, text => {
+  await readText(response, onBytes, text => {
     whole += text
     return false
   })
@@ -40,26 +41,14 @@ export async function readWhole(body: ReadableStream<Uint8Array> | null, onBytes
 }
 
 async function readText(
-  body: ReadableStream<Uint8Array> | null,
+  response: Response,
   onBytes: OnBytes,
   onText: (text: string) => boolean,
 ): Promise<void> {
-  if (body === null) return
-  const reader = body.getReader()
   const decoder = new TextDecoder()
-  let isOver = false
-  try {
-    while (!isOver) {
-      const { done, value } = await reader.read()
-      if (done) {
-        onText(decoder.decode())
-        return
-      }
-      onBytes(value)
-      isOver = onText(decoder.decode(value, { stream: true }))
-    }
-  } finally {
-    // What is left of a body nobody reads is not fetched; of one at its end, or broken, nothing is left.
-    reader.cancel().catch(() => undefined)
-  }
+  const isCut = await readPieces(response, piece => {
+    onBytes(piece)
+    return onText(decoder.decode(piece, { stream: true }))
+  })
+  if (!isCut) onText(decoder.decode())
 }

@@ -1,6 +1,7 @@
 /** Our request in the words of OpenAI's chat completions. */
 import { schemaPrompt, isStrictSchema } from './json-answer.ts'
-import type { AssistantMessageData, ModelMessage, ModelRequest } from './provider.ts'
+import type { AssistantMessageData, ModelMessage, ModelRequest, ToolSchema } from './provider.ts'
+import { schemaText } from './schema-text.ts'
 
 /** What a server turned out not to take; learnt from its refusals, see openai.ts. */
 export type OpenAIDialect = {
@@ -25,22 +26,25 @@ type KeptReasoning = {
   reasoning_details?: Json[]
 }
 
-/** The body of POST /chat/completions. */
-export function openAIBody(request: ModelRequest, dialect: OpenAIDialect): Json {
+/** The body of POST /chat/completions, as JSON text. */
+export function openAIBody(request: ModelRequest, dialect: OpenAIDialect): string {
+  const { tools } = request
+  const rest = JSON.stringify(withoutTools(request, dialect))
+  if (tools.length === 0) return rest
+  return `${rest.slice(0, -1)},"tools":[${tools.map(toolText).join(',')}]}`
+}
+
+const toolText = ({ name, description, parameters }: ToolSchema): string =>
+  `{"type":"function","function":{"name":${JSON.stringify(name)},"description":` +
+  `${JSON.stringify(description)},"parameters":${schemaText(parameters)}}}`
+
+function withoutTools(request: ModelRequest, dialect: OpenAIDialect): Json {
   const { json_schema: wanted } = request
   return {
     model: request.model,
     messages: openAIMessages(request, wanted && !dialect.jsonSchema ? [schemaPrompt(wanted.schema)] : []),
     stream: true,
     ...(dialect.streamOptions ? { stream_options: { include_usage: true } } : {}),
-    ...(request.tools.length > 0
-      ? {
-          tools: request.tools.map(({ name, description, parameters }) => ({
-            type: 'function',
-            function: { name, description, parameters },
-          })),
-        }
-      : {}),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
     ...(request.max_tokens === undefined ? {} : { [dialect.maxTokensKey]: request.max_tokens }),
     ...(wanted && dialect.jsonSchema

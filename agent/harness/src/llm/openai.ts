@@ -18,6 +18,9 @@ import { openAIBody, type OpenAIDialect } from './openai-request.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
 import { createTransport, type Fetch, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
 
+/** With it the SDK takes a body that is text as it is. */
+const JSON_BODY = { 'content-type': 'application/json' }
+
 export type OpenAIOptions = {
   /** As the operator calls it; for messages. */
   name: string
@@ -73,10 +76,17 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
       }
       const answer = openAIAnswer(request, site, onChunk)
       try {
-        const body = openAIBody(request, dialect) as unknown as OpenAI.ChatCompletionCreateParamsStreaming
-        const response = await client.chat.completions.create(body, { signal }).asResponse()
+        const response = await client
+          .post('/chat/completions', {
+            body: openAIBody(request, dialect),
+            headers: JSON_BODY,
+            stream: true,
+            signal,
+          })
+          .asResponse()
         const type = response.headers.get('content-type') ?? ''
-        if (type.includes('text/html'))
+        if (type.includes('text/html')) {
+          await response.body?.cancel()
           throw new ModelError(
             'configuration',
             say(
@@ -86,13 +96,12 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
             ),
             { retryable: false },
           )
+        }
         // A server that does not stream answers with the whole completion.
         if (type.includes('application/json'))
-          answer.take(
-            wholeCompletion(JSON.parse(await readWhole(response.body, onBytes)), site, response.headers),
-          )
+          answer.take(wholeCompletion(JSON.parse(await readWhole(response, onBytes)), site, response.headers))
         else
-          await readEvents(response.body, onBytes, ({ event, data }) => {
+          await readEvents(response, onBytes, ({ event, data }) => {
             if (data === '[DONE]') return true
             answer.take(chunkOf(event, JSON.parse(data), response.headers))
             return false

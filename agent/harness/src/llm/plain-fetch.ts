@@ -1,15 +1,13 @@
 /**
  * A fetch for answers that come in hundreds of small pieces. Undici's own hands each through an iterator and
  * a stream of bytes, at twice what undici's request takes for the same; what is rare (a redirect, a body that
- * is a stream) is left to it.
+ * is a stream) is left to it. What comes back can be read without promises: `PlainResponse`.
  */
 import type { Duplex, Readable } from 'node:stream'
 import zlib from 'node:zlib'
 import { type Dispatcher, fetch as undiciFetch } from 'undici'
 import type { Fetch } from './transport.ts'
 
-/** Pieces that wait for the reader before the socket is read no further. */
-const MOST_WAITING = 16
 /** Statuses that have no body (Fetch standard, null body status). */
 const BODILESS = [101, 204, 205, 304]
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status)
@@ -55,36 +53,61 @@ export function createPlainFetch(dispatcher: Dispatcher): Fetch {
   }
 }
 
+/**
+ * A response whose bytes can be had without its stream of the web, which takes two promises for each piece.
+ * Either is read, and not both.
+ */
+export class PlainResponse extends Response {
+  readonly pieces: Readable
+  constructor(pieces: Readable, init: ResponseInit) {
+    super(toWeb(pieces), init)
+    this.pieces = pieces
+  }
+}
+
+/** As fetch calls it when the connection breaks within the body. */
+export const terminated = (cause: unknown): TypeError => new TypeError('terminated', { cause })
+
 function toResponse({ statusCode, headers, body }: Dispatcher.ResponseData): Response {
   const said = new Headers()
   for (const [name, value] of Object.entries(headers))
     for (const each of [value ?? []].flat()) said.append(name, each)
+  const init = { status: statusCode, headers: said }
+  if (BODILESS.includes(statusCode)) {
+    drop(body)
+    return new Response(null, init)
+  }
   const decode = DECODERS[said.get('content-encoding')?.trim().toLowerCase() ?? '']
-  const plain: Readable = decode === undefined ? body : body.compose(decode())
-  if (!BODILESS.includes(statusCode)) return new Response(toWeb(plain), { status: statusCode, headers: said })
-  drop(body)
-  return new Response(null, { status: statusCode, headers: said })
+  const plain = decode === undefined ? body : body.compose(decode())
+  // It may break off before anybody reads it; whoever does is told then.
+  return new PlainResponse(
+    plain.on('error', () => undefined),
+    init,
+  )
 }
 
 /** Nobody wants what is left; that it was broken off is told as an error, to nobody. */
 const drop = (body: Readable): void => void body.on('error', () => undefined).destroy()
 
+/** Takes nothing before it is read. */
 function toWeb(body: Readable): ReadableStream<Uint8Array> {
+  let isRead = false
   return new ReadableStream<Uint8Array>(
     {
-      start(controller) {
+      pull(controller) {
+        if (body.errored !== null) throw terminated(body.errored)
+        if (isRead) return void body.resume()
+        isRead = true
         body
           .on('data', (piece: Uint8Array) => {
             controller.enqueue(piece)
-            if ((controller.desiredSize ?? 0) <= 0) body.pause()
+            body.pause()
           })
           .on('end', () => controller.close())
-          // As fetch calls it.
-          .on('error', cause => controller.error(new TypeError('terminated', { cause })))
+          .on('error', cause => controller.error(terminated(cause)))
       },
-      pull: () => void body.resume(),
       cancel: () => void body.destroy(),
     },
-    new CountQueuingStrategy({ highWaterMark: MOST_WAITING }),
+    { highWaterMark: 0 },
   )
 }

@@ -219,6 +219,7 @@ async function play(
       newId: world.newId,
       clock: process.clock,
       random: world.random,
+      isBusy: () => world.chance(0.3),
       snapshotEvery: SNAPSHOT_EVERY,
       log(level, message, fields) {
         const text = `${message} ${JSON.stringify(fields ?? {})}`

@@ -20,7 +20,7 @@ import { z } from 'zod'
 import type { Clock } from '../../src/clock.ts'
 import type { CodingAgents } from '../../src/code/agent-process.ts'
 import { createCopies } from '../../src/copies.ts'
-import { type Harness, startHarness } from '../../src/harness.ts'
+import { type Harness, type HarnessOptions, startHarness } from '../../src/harness.ts'
 import { createModels } from '../../src/llm/registry.ts'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
 import {
@@ -72,6 +72,9 @@ export type StageOptions = {
   /** How much a worker's copy of the workspace may hold. */
   copyLimits?: { max_bytes: number; max_files: number }
   hold?: ScriptedServerOptions['hold']
+  /** Whether the process of a worker has no time to spare. */
+  isBusy?: () => boolean
+  makeFolder?: HarnessOptions['makeFolder']
   /** Where what a scenario says depends on the id of the session. */
   session_id?: string
   /** What the session says for itself. */
@@ -99,6 +102,8 @@ export async function setStage({
   session: own = {},
   channel,
   codingAgents,
+  isBusy = () => false,
+  makeFolder,
 }: StageOptions): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-harness-'))
   const store = given ?? (await openSqliteStore({ dir: join(dir, 'log') }))
@@ -142,6 +147,8 @@ export async function setStage({
         newId,
         log: () => {},
         random: () => 0,
+        isBusy,
+        ...(makeFolder === undefined ? {} : { makeFolder }),
         ...(clock ? { clock } : {}),
         ...(codingAgents === undefined ? {} : { codingAgents }),
         ...(skillsDir === undefined ? {} : { skillsDir }),

@@ -8,7 +8,7 @@ import type { LogStore } from '../store.ts'
 import { selectBehind } from '../search/behind-sql.ts'
 import { followLogs } from '../search/follow.ts'
 import { findHits, type Span } from '../search/hits.ts'
-import { type Behind, createIndexer, type Stretch } from '../search/index-log.ts'
+import { type Behind, countBehind, indexLogs, type IndexTarget, type Stretch } from '../search/index-log.ts'
 import type { SearchQuery, SearchStore, UsageQuery, UsageRow } from '../search/search-store.ts'
 import { parseWanted, type Wanted } from '../search/words.ts'
 import { sortedPage } from '../listing.ts'
@@ -105,7 +105,7 @@ const addStretch = (db: Database, { session_id, after, through, texts, usage }: 
 type Options = {
   db: Database
   logs: Pick<LogStore, 'read' | 'getSession'>
-  /** Of what this process commits. */
+  /** See Watchers.watchIndexed. */
   watch: LogStore['watchSessions']
   now: () => number
   report: Report
@@ -117,12 +117,12 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
   const listing = createListings('search')
   const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
-  const indexer = createIndexer(logs, { add: (stretch: Stretch) => addStretch(db, stretch) })
+  const target: IndexTarget = { add: stretch => addStretch(db, stretch) }
   const askBehind = async (): Promise<Behind[]> => (await ask(BEHIND, [])) as Behind[]
 
   async function index(ids: readonly string[] | null): Promise<void> {
-    if (ids === null) await indexer.compare(await askBehind())
-    else await indexer.follow((await ask(BEHIND_OF, [[...ids]])) as Behind[])
+    const behind = ids === null ? await askBehind() : await ask(BEHIND_OF, [[...ids]])
+    await indexLogs(logs, target, behind as Behind[])
   }
 
   async function findSessions(query: SearchQuery, words: string): Promise<StoredSession[]> {
@@ -181,7 +181,7 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
     },
     usage: async ({ org_id, since, until, by }: UsageQuery) =>
       (await ask(USAGE[by], [org_id, since, until])) as UsageRow[],
-    behind: async () => indexer.count(await askBehind()),
+    behind: async () => countBehind(logs, await askBehind()),
     close: () => stopFollowing(),
   }
 }

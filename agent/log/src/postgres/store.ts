@@ -99,7 +99,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     db,
     // Not from memory, which may be a commit behind the row that says how far to index.
     logs: { ...reads, read: reader.read },
-    watch: watchers.watchOwn,
+    watch: watchers.watchIndexed,
     now,
     report,
   })

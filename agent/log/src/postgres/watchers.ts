@@ -1,5 +1,6 @@
 /** Who watches the store in this process, told of what this process writes and of what others say. */
 import { createCallbacks, createListeners } from '../listeners.ts'
+import { isIndexed } from '../search/entries.ts'
 import { heldEpoch } from '../session-rows.ts'
 import type { LogStore } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
@@ -14,8 +15,8 @@ const LOOK_AGAIN_MS = 50
 const WORK = 'work'
 
 export type Watchers = Pick<LogStore, 'read' | 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
-  /** As watchSessions, of what this process writes alone. */
-  watchOwn: LogStore['watchSessions']
+  /** Of what this process writes, a session that is new or has an event which the search reads. */
+  watchIndexed: LogStore['watchSessions']
   created(sessionId: string): void
   /** Written here, as the rest of this type is: sessions grew, items changed, work may have appeared. */
   landed(done: Done): void
@@ -44,7 +45,7 @@ export async function startWatchers(
   const orgs = createListeners<[itemId: string]>()
   const workers = createListeners<[]>()
   const sessions = createCallbacks<[sessionId: string]>()
-  const own = createCallbacks<[sessionId: string]>()
+  const indexed = createCallbacks<[sessionId: string]>()
   const told = createTold()
   const { tell, close } = await startNudges(address, db, self, {
     pollMs,
@@ -72,17 +73,16 @@ export async function startWatchers(
     orgs.call(orgId, item.id)
     tell({ i: [orgId, item.id, item.at] })
   }
-  function changed(sessionId: string): void {
-    own.call(sessionId)
-    sessions.call(sessionId)
-  }
   return {
     read: live.read,
     watch: live.watch,
     watchInbox: (orgId, nudge) => orgs.add(orgId, nudge),
     watchSessions: nudge => sessions.add(nudge),
-    watchOwn: nudge => own.add(nudge),
-    created: changed,
+    watchIndexed: nudge => indexed.add(nudge),
+    created(sessionId) {
+      indexed.call(sessionId)
+      sessions.call(sessionId)
+    },
     watchWork: nudge => workers.add(WORK, nudge),
     landed(done) {
       for (const { events, items, session, work } of [done, ...done.also]) {
@@ -91,7 +91,8 @@ export async function startWatchers(
           live.committed(session.id, events, heldEpoch(session))
           tell({ s: [session.id, events[0].id, last.id] })
         }
-        changed(session.id)
+        if (events.some(({ type }) => isIndexed(type))) indexed.call(session.id)
+        sessions.call(session.id)
         if (work) freed()
         for (const item of items) itemChanged(session.org_id, item)
       }

@@ -5,5 +5,5 @@
  * `progress` is the table of how far each is.
  */
 export const selectBehind = (progress: string): string =>
-  `SELECT s.id, p.through AS after, s.last_id AS newest FROM sessions s LEFT JOIN ${progress} p ` +
+  `SELECT s.id, p.through AS after FROM sessions s LEFT JOIN ${progress} p ` +
   'ON p.session_key = s.key WHERE (p.through IS NULL OR s.last_id > p.through)'

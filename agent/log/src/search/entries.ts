@@ -22,6 +22,9 @@ export type Entries = { texts: IndexedText[]; usage: UsageEntry[] }
 export const INDEXED_TYPES: readonly EventType[] = [
   ...new Set([...SEARCHED_TYPES, ...typesWith('usage', true)]),
 ]
+const INDEXED: ReadonlySet<EventType> = new Set(INDEXED_TYPES)
+export const isIndexed = (type: EventType): boolean => INDEXED.has(type)
+
 const DAY_MS = 86_400_000
 const dayOf = (at: number): number => at - (at % DAY_MS)
 

@@ -1,6 +1,6 @@
 /**
- * How logs come into the index: a stretch of one at a time, each in one transaction with the cursor it
- * reaches. The same on both stores.
+ * How logs come into the index: a stretch of one at a time, in one transaction with the cursor it reaches.
+ * The same on both stores.
  */
 import type { EventId } from '@cairn/protocol'
 import type { SessionRow } from '../session.ts'
@@ -8,11 +8,11 @@ import type { LogStore } from '../store.ts'
 import { type Entries, entriesOf, INDEXED_TYPES, sessionText } from './entries.ts'
 import { wordSet } from './words.ts'
 
-/** A session whose log goes to `newest` and is indexed up to `after`; null: not at all. */
-export type Behind = { id: string; after: EventId | null; newest: EventId }
+/** A session whose log is indexed up to `after` and goes on; null: not at all. */
+export type Behind = { id: string; after: EventId | null }
 export type Stretch = Entries & { session_id: string; after: EventId | null; through: EventId }
 
-/** Events of one transaction: no search waits behind more. */
+/** Events of a stretch: no search waits behind more. */
 const STRETCH = 64
 
 export type IndexTarget = {
@@ -40,46 +40,15 @@ async function indexLog(logs: Logs, target: IndexTarget, { id, after }: Behind):
   }
 }
 
-export type Indexer = {
-  /** Brings in what is new of these, of which somebody knows that they have grown. */
-  follow(behind: readonly Behind[]): Promise<void>
-  /** Brings in all of these and moves the cursor of each to its end. */
-  compare(behind: readonly Behind[]): Promise<void>
-  /** How many of these have what is indexed and is not yet. */
-  count(behind: readonly Behind[]): Promise<number>
+/** Brings in what is new of these and moves the cursor of each to its end. */
+export async function indexLogs(logs: Logs, target: IndexTarget, behind: readonly Behind[]): Promise<void> {
+  for (const each of behind) await indexLog(logs, target, each)
 }
 
-/**
- * While an answer is written its log grows for seconds by chunks, of which nothing is indexed. Following it
- * then costs a look at what is new and no transaction; the cursor stays until all logs are compared.
- */
-export function createIndexer(logs: Logs, target: IndexTarget): Indexer {
-  /** Up to where a log was looked at and nothing was found. */
-  const looked = new Map<string, EventId>()
-  async function hasNews({ id, after, newest }: Behind): Promise<boolean> {
-    if (after === null) return true
-    const from = Math.max(after, looked.get(id) ?? 0)
-    if ((await logs.read(id, from, 1, INDEXED_TYPES)).length > 0) return true
-    looked.set(id, newest)
-    return false
-  }
-
-  return {
-    async follow(behind) {
-      for (const each of behind) {
-        if (!(await hasNews(each))) continue
-        looked.delete(each.id)
-        await indexLog(logs, target, each)
-      }
-    },
-    async compare(behind) {
-      looked.clear()
-      for (const each of behind) await indexLog(logs, target, each)
-    },
-    async count(behind) {
-      let count = 0
-      for (const each of behind) if (await hasNews(each)) count += 1
-      return count
-    },
-  }
+/** How many of these have what is indexed and is not yet: a log may have grown by chunks alone. */
+export async function countBehind(logs: Logs, behind: readonly Behind[]): Promise<number> {
+  let count = 0
+  for (const { id, after } of behind)
+    if (after === null || (await logs.read(id, after, 1, INDEXED_TYPES)).length > 0) count += 1
+  return count
 }

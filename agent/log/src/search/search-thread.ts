@@ -1,12 +1,16 @@
 /** The thread of the embedded store's index: indexing and searching take no time of the event loop. */
+import { setPriority } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { asError } from '@cairn/protocol/words'
-import { createIndexer, type Stretch } from './index-log.ts'
+import { countBehind, indexLogs, type IndexTarget } from './index-log.ts'
 import { findHits, MAX_HITS } from './hits.ts'
 import type { Found, SearchPage, SearchQuery, UsageQuery } from './search-store.ts'
 import { openSqliteIndex, type SqliteIndex } from './sqlite-index.ts'
 import { parseWanted } from './words.ts'
+
+/** A third of the share of a thread that has none. */
+const NICE = 5
 
 export type SearchStart = { path: string; log: string }
 export type SearchRequest =
@@ -19,17 +23,19 @@ export type SearchAsked = { n: number; request: SearchRequest }
 export type SearchAnswer = { n: number; value?: unknown; error?: { message: string; code?: string } }
 
 if (parentPort === null) throw new Error('[search-thread] must be started as a worker')
+// Of this thread alone, as Linux has it: where processors are short, turns go before their index.
+if (process.platform === 'linux') setPriority(NICE)
 const port = parentPort
 const { path, log } = workerData as SearchStart
 const index: SqliteIndex = openSqliteIndex(path, log)
 
-const indexer = createIndexer(index.logs, {
-  async add(stretch: Stretch): Promise<boolean> {
+const target: IndexTarget = {
+  async add(stretch) {
     // A search that came meanwhile goes first, between stretches.
     await turn()
     return index.add(stretch)
   },
-})
+}
 
 async function find(query: SearchQuery, now: number): Promise<SearchPage> {
   const wanted = parseWanted(query.words)
@@ -43,17 +49,20 @@ async function find(query: SearchQuery, now: number): Promise<SearchPage> {
 async function serve(request: SearchRequest): Promise<unknown> {
   switch (request.do) {
     case 'index':
-      await (request.ids === null
-        ? indexer.compare(index.behind(null))
-        : indexer.follow(index.behind(request.ids)))
+      try {
+        await indexLogs(index.logs, target, index.behind(request.ids))
+      } finally {
+        index.commit()
+      }
       return null
     case 'find':
       return find(request.query, request.now)
     case 'usage':
       return index.usage(request.query)
     case 'behind':
-      return indexer.count(index.behind(null))
+      return countBehind(index.logs, index.behind(null))
     case 'close':
+      index.commit()
       index.close()
       return null
   }

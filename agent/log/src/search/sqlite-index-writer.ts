@@ -5,6 +5,8 @@ import type { Behind, Stretch } from './index-log.ts'
 
 /** Words that are known to be in the vocabulary. */
 const KNOWN_WORDS = 50_000
+/** Stretches of one transaction: FTS5 writes a segment of its own for each. */
+const BATCH = 16
 
 export function createIndexWriter(db: Db) {
   const keyOf = db.prepare('SELECT key FROM sessions WHERE id = ?')
@@ -33,30 +35,46 @@ export function createIndexWriter(db: Db) {
     }
   }
 
+  /** Stretches that were added and not committed yet. */
+  let open = 0
+
+  function commit(): void {
+    if (open > 0) db.exec('COMMIT')
+    open = 0
+  }
+
+  function insert({ session_id, after, through, texts, usage }: Stretch): boolean {
+    const key = Number(keyOf.get(session_id)?.['key'])
+    const { changes } = after === null ? begin.run(key, through) : move.run(through, key, after)
+    if (Number(changes) !== 1) return false
+    for (const { event_id, words } of texts) {
+      addText.run(key, event_id, words.join(' '))
+      keepWords(words)
+    }
+    for (const { day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls } of usage)
+      addUsage.run(day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls, key)
+    return true
+  }
+
   return {
     behind: (ids: readonly string[] | null): Behind[] =>
       (ids === null ? behindAll.all() : behindOf.all(JSON.stringify(ids))) as Behind[],
 
-    add({ session_id, after, through, texts, usage }: Stretch): boolean {
-      const key = Number(keyOf.get(session_id)?.['key'])
-      db.exec('BEGIN')
+    /** Seen by whoever reads here; on disk by `commit`, or when a batch is full. */
+    add(stretch: Stretch): boolean {
+      if (open === 0) db.exec('BEGIN')
+      open += 1
       try {
-        const { changes } = after === null ? begin.run(key, through) : move.run(through, key, after)
-        if (Number(changes) === 1) {
-          for (const { event_id, words } of texts) {
-            addText.run(key, event_id, words.join(' '))
-            keepWords(words)
-          }
-          for (const { day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls } of usage)
-            addUsage.run(day, model, calls, input_tokens, output_tokens, cost_usd, unpriced_calls, key)
-        }
-        db.exec('COMMIT')
-        return Number(changes) === 1
+        const isAdded = insert(stretch)
+        if (open === BATCH) commit()
+        return isAdded
       } catch (error) {
+        open = 0
         known.clear()
         db.exec('ROLLBACK')
         throw error
       }
     },
+    commit,
   }
 }

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { createBeginnings } from './beginnings.ts'
+
+/** `ask` lets one more enter; `entered` are those that have, each with what it says when it has begun. */
+function setUp(busy: boolean) {
+  const timers = new Map<object, () => void>()
+  const state = { busy }
+  const beginnings = createBeginnings({
+    isBusy: () => state.busy,
+    clock: {
+      after(ms, run) {
+        expect(ms).toBe(250)
+        const timer = {}
+        timers.set(timer, run)
+        return () => void timers.delete(timer)
+      },
+    },
+  })
+  const entered: (() => void)[] = []
+  return {
+    state,
+    entered,
+    timers,
+    ask(count: number) {
+      for (let left = count; left > 0; left--) void beginnings.enter().then(begun => entered.push(begun))
+    },
+  }
+}
+const settled = () => new Promise(resolve => setImmediate(resolve))
+
+test('with time to spare everyone begins at once', async () => {
+  const { ask, entered } = setUp(false)
+  ask(100)
+  await settled()
+  expect(entered).toHaveLength(100)
+})
+
+test('without, eight begin, and the next when one of them has begun, each once', async () => {
+  const { ask, entered, timers } = setUp(true)
+  ask(11)
+  await settled()
+  expect(entered).toHaveLength(8)
+  entered[0]?.()
+  entered[0]?.()
+  await settled()
+  expect(entered).toHaveLength(9)
+  expect(timers.size, 'one that has begun is not waited for').toBe(8)
+  entered[1]?.()
+  entered[2]?.()
+  await settled()
+  expect(entered).toHaveLength(11)
+})
+
+test('one that takes long is not waited for', async () => {
+  const { ask, entered, timers } = setUp(true)
+  ask(9)
+  await settled()
+  const [first] = timers.values()
+  first?.()
+  await settled()
+  expect(entered).toHaveLength(9)
+})
+
+test('those that wait go before those that come, and all go as soon as there is time', async () => {
+  const { ask, entered, state } = setUp(true)
+  ask(20)
+  await settled()
+  state.busy = false
+  ask(1)
+  await settled()
+  expect(entered, 'nobody overtakes').toHaveLength(8)
+  entered[0]?.()
+  await settled()
+  expect(entered).toHaveLength(21)
+})

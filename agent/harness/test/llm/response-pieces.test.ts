@@ -1,0 +1,119 @@
+/** Answers as they come over a real connection: read to their end, cut, broken off, and the next call after them. */
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { afterAll, expect, test } from 'vitest'
+import { Agent } from 'undici'
+import { createPlainFetch, PlainResponse } from '../../src/llm/plain-fetch.ts'
+import { readPieces } from '../../src/llm/response-pieces.ts'
+
+const dispatcher = new Agent()
+const fetch = createPlainFetch(dispatcher)
+const servers: Server[] = []
+afterAll(async () => {
+  await dispatcher.destroy()
+  for (const server of servers) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+/** `connections` were made to the server so far. */
+async function serve(listener: RequestListener) {
+  let connections = 0
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  server.on('connection', () => (connections += 1))
+  servers.push(server)
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  return {
+    ask: (signal?: AbortSignal) => fetch(url, signal === undefined ? {} : { signal }),
+    made: () => connections,
+  }
+}
+const text = (piece: Uint8Array): string => Buffer.from(piece).toString()
+
+test('pieces come in their order, each without a promise, and the end says that nothing was cut', async () => {
+  const { ask } = await serve((_, response) => {
+    response.write('one ')
+    setImmediate(() => response.end('two'))
+  })
+  const response = await ask()
+  expect(response).toBeInstanceOf(PlainResponse)
+  let whole = ''
+  expect(await readPieces(response, piece => ((whole += text(piece)), false))).toBe(false)
+  expect(whole).toBe('one two')
+})
+
+test('whoever has seen enough is done at once, and the connection serves the next call', async () => {
+  const { ask, made } = await serve((_, response) => response.end('data: [DONE]\n\n'))
+  for (let calls = 3; calls > 0; calls--) {
+    expect(await readPieces(await ask(), piece => text(piece).includes('[DONE]'))).toBe(true)
+    // The end of the body is in the same packet; the connection is free when it was taken in.
+    await new Promise(setImmediate)
+  }
+  expect(made()).toBe(1)
+})
+
+test('an answer that does not end behind its last piece is cut off after a while', async () => {
+  const closed = Promise.withResolvers<void>()
+  const { ask } = await serve((request, response) => {
+    request.socket.on('close', () => closed.resolve())
+    response.write('data: [DONE]\n\n')
+  })
+  let calls = 0
+  const last = await readPieces(await ask(), () => ++calls > 0)
+  expect(last).toBe(true)
+  await closed.promise
+  expect(calls, 'nobody is told of what comes behind it').toBe(1)
+})
+
+test('what the reader throws ends the connection and is thrown', async () => {
+  const closed = Promise.withResolvers<void>()
+  const { ask } = await serve((request, response) => {
+    request.socket.on('close', () => closed.resolve())
+    response.write('too much')
+  })
+  const thrown = new Error('enough')
+  const reading = readPieces(await ask(), () => {
+    throw thrown
+  })
+  await expect(reading).rejects.toBe(thrown)
+  await closed.promise
+})
+
+test('who breaks off is told with its cause, also before anybody reads', async () => {
+  const { ask } = await serve((_, response) => {
+    response.writeHead(200, { 'content-length': '100' }).write('beginning')
+    setImmediate(() => response.destroy())
+  })
+  const broken = {
+    name: 'TypeError',
+    message: 'terminated',
+    cause: { message: expect.any(String) as string },
+  }
+  await expect(readPieces(await ask(), () => false)).rejects.toMatchObject(broken)
+  const late = await ask()
+  if (!(late instanceof PlainResponse)) throw new Error('not ours')
+  await new Promise(resolve => late.pieces.resume().on('close', resolve))
+  await expect(readPieces(late, () => false)).rejects.toMatchObject(broken)
+  await expect((await ask()).text()).rejects.toMatchObject(broken)
+})
+
+test('an abort ends what is being read', async () => {
+  const { ask } = await serve((_, response) => void response.write('first'))
+  const stop = new AbortController()
+  const reading = readPieces(await ask(stop.signal), () => (stop.abort(new Error('enough')), false))
+  await expect(reading).rejects.toMatchObject({ message: 'terminated', cause: { message: 'enough' } })
+})
+
+test('a response of another fetch is read through its stream, and left at the last piece', async () => {
+  let cancelled = false
+  const stream = new ReadableStream<Uint8Array>({
+    pull: controller => controller.enqueue(Buffer.from('x')),
+    cancel: () => void (cancelled = true),
+  })
+  let pieces = 0
+  expect(await readPieces(new Response(stream), () => ++pieces === 3)).toBe(true)
+  expect([pieces, cancelled]).toEqual([3, true])
+  expect(await readPieces(new Response(null), () => false)).toBe(false)
+})
