@@ -1,8 +1,8 @@
 /**
  * Titles that the harness finds for sessions without one (contract 7.13): the beginning of the first message
- * at once, and what a model makes of the exchange when the turn is over and the process has time to spare, so
- * that no call for a title stands in the way of a turn. A title is no part of a turn's record, so it needs no lease; one that was given
- * stays.
+ * at once, and what a model makes of the exchange when the turn is over and the process has time to spare:
+ * no call for a title stands in the way of a turn. A title is no part of a turn's record, so it needs no
+ * lease; one that was given stays.
  */
 import { CommitRefused, type LogStore } from '@cairn/log'
 import { asError, clip } from '@cairn/protocol'
