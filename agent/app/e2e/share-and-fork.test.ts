@@ -88,6 +88,8 @@ test('a message is sent in other words in a fork, and the session stays as it wa
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'hello')
   await runTurn(server.client, id, 'plant beans')
+  // The title of a model comes when the process has time to spare.
+  await waitFor(server.client, id, 0, e => e.type === 'session.title_updated' && e.data.provisional !== true)
   const before = await readLog(server.client, id)
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)

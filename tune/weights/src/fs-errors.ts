@@ -40,8 +40,9 @@ export async function makeDirectories(path: string): Promise<void> {
     await makeOne(full)
   } catch (error) {
     const parent = dirname(full)
-    if (codeOf(error) !== 'ENOENT' || parent === full || (await isThere(parent))) throw error
-    await makeDirectories(parent)
+    if (codeOf(error) !== 'ENOENT' || parent === full) throw error
+    // One that is there was perhaps made since; where it was not, the second try fails as the first did.
+    if (!(await isThere(parent))) await makeDirectories(parent)
     await makeOne(full)
   }
 }
