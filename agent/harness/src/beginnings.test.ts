@@ -3,15 +3,14 @@ import { createBeginnings } from './beginnings.ts'
 
 /** `ask` lets one more enter; `entered` are those that have, each with what it says when it has begun. */
 function setUp(busy: boolean) {
-  const timers = new Map<object, () => void>()
+  const timers = new Map<object, { ms: number; run: () => void }>()
   const state = { busy }
   const beginnings = createBeginnings({
     isBusy: () => state.busy,
     clock: {
       after(ms, run) {
-        expect(ms).toBe(250)
         const timer = {}
-        timers.set(timer, run)
+        timers.set(timer, { ms, run })
         return () => void timers.delete(timer)
       },
     },
@@ -20,7 +19,8 @@ function setUp(busy: boolean) {
   return {
     state,
     entered,
-    timers,
+    /** Those that run, by how long they take. */
+    timers: (ms: number) => [...timers.values()].filter(timer => timer.ms === ms).map(({ run }) => run),
     ask(count: number) {
       for (let left = count; left > 0; left--) void beginnings.enter().then(begun => entered.push(begun))
     },
@@ -44,7 +44,7 @@ test('without, eight begin, and the next when one of them has begun, each once',
   entered[0]?.()
   await settled()
   expect(entered).toHaveLength(9)
-  expect(timers.size, 'one that has begun is not waited for').toBe(8)
+  expect(timers(250), 'one that has begun is not waited for').toHaveLength(8)
   entered[1]?.()
   entered[2]?.()
   await settled()
@@ -55,10 +55,23 @@ test('one that takes long is not waited for', async () => {
   const { ask, entered, timers } = setUp(true)
   ask(9)
   await settled()
-  const [first] = timers.values()
-  first?.()
+  timers(250)[0]?.()
   await settled()
   expect(entered).toHaveLength(9)
+  expect(timers(800), 'it waits no more').toEqual([])
+})
+
+test('nobody waits for ever', async () => {
+  const { ask, entered, timers } = setUp(true)
+  ask(10)
+  await settled()
+  timers(800)[0]?.()
+  await settled()
+  expect(entered).toHaveLength(9)
+  entered[0]?.()
+  entered[1]?.()
+  await settled()
+  expect(entered, 'each enters once').toHaveLength(10)
 })
 
 test('those that wait go before those that come, and all go as soon as there is time', async () => {

@@ -9,6 +9,8 @@ import type { Clock } from './clock.ts'
 const MOST = 8
 /** A turn that takes longer to begin waits for something else than this process. */
 const LONGEST_MS = 250
+/** Nobody waits longer: far beyond what the machine can do all are late, and the new ones not most. */
+const PATIENCE_MS = 800
 
 export type Beginnings = {
   /** Resolves when one more may begin, with what says that it has. */
@@ -45,6 +47,16 @@ export function createBeginnings({
     enter: () =>
       waiting.length === 0 && hasRoom()
         ? Promise.resolve(take())
-        : new Promise(resolve => waiting.push(() => resolve(take()))),
+        : new Promise(resolve => {
+            const enter = (): void => {
+              cancel()
+              resolve(take())
+            }
+            const cancel = clock.after(PATIENCE_MS, () => {
+              waiting.splice(waiting.indexOf(enter), 1)
+              enter()
+            })
+            waiting.push(enter)
+          }),
   }
 }
