@@ -1,28 +1,15 @@
 /** What a caller sees of our fetch is what it would see of undici's: each case runs through both. */
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { createPlainFetch } from '../../src/llm/plain-fetch.ts'
 import type { Fetch } from '../../src/llm/transport.ts'
+import { serve } from './local-server.ts'
 
 const dispatcher = new Agent()
-const servers: Server[] = []
-afterAll(async () => {
-  await dispatcher.destroy()
-  for (const server of servers) {
-    server.closeAllConnections()
-    server.close()
-  }
-})
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  servers.push(server)
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
-}
+afterAll(() => dispatcher.destroy())
 
 const undici = undiciFetch as unknown as (input: unknown, init: object) => Promise<Response>
 const both = test.each<[string, Fetch]>([
@@ -37,7 +24,7 @@ const caught = (promise: Promise<unknown>): Promise<unknown> =>
   )
 
 both('the body goes out; status, headers and pieces come back (%s)', async (_, fetch) => {
-  const url = await serve((request, response) => {
+  const { url } = await serve((request, response) => {
     response.writeHead(429, { 'x-said': ['a', 'b'], 'retry-after': '3' })
     request.on('data', (sent: Buffer) => response.end(`${request.method} ${request.url} ${sent.toString()}`))
   })
@@ -49,7 +36,7 @@ both('the body goes out; status, headers and pieces come back (%s)', async (_, f
 
 both('a redirect is followed, with what it asks for (%s)', async (_, fetch) => {
   const seen: string[] = []
-  const url = await serve((request, response) => {
+  const { url } = await serve((request, response) => {
     seen.push(`${request.method} ${request.url}`)
     if (request.url === '/there') return void response.end('here')
     response.writeHead(request.url === '/moved' ? 301 : 307, { location: '/there' }).end()
@@ -63,14 +50,14 @@ both('a redirect is followed, with what it asks for (%s)', async (_, fetch) => {
 })
 
 both('a body that was compressed is read as what it means (%s)', async (_, fetch) => {
-  const url = await serve((_request, response) =>
+  const { url } = await serve((_request, response) =>
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('data: x\n\n')),
   )
   expect(await (await fetch(url, post)).text()).toBe('data: x\n\n')
 })
 
 both('an answer without a body has none (%s)', async (_, fetch) => {
-  const url = await serve((_request, response) => response.writeHead(204).end())
+  const { url } = await serve((_request, response) => response.writeHead(204).end())
   const response = await fetch(url, post)
   expect([response.status, response.body]).toEqual([204, null])
 })
@@ -86,7 +73,7 @@ both('who does not listen, and who breaks off, is told with its cause (%s)', asy
     message: 'fetch failed',
     cause: { code: 'ECONNREFUSED' },
   })
-  const url = await serve((_request, response) => {
+  const { url } = await serve((_request, response) => {
     response.writeHead(200, { 'content-length': '100' }).write('beginning')
     setImmediate(() => response.destroy())
   })
@@ -95,7 +82,7 @@ both('who does not listen, and who breaks off, is told with its cause (%s)', asy
 })
 
 both('an abort rejects with its reason, before, during and after the headers (%s)', async (_, fetch) => {
-  const url = await serve((request, response) => {
+  const { url } = await serve((request, response) => {
     if (request.url === '/body') response.writeHead(200).write('first')
   })
   const reason = new Error('enough')
@@ -118,7 +105,7 @@ both(
     let sent = 0
     const full = Promise.withResolvers<void>()
     const closed = Promise.withResolvers<void>()
-    const url = await serve((_request, response) => {
+    const { url } = await serve((_request, response) => {
       response.on('close', () => closed.resolve())
       const more = (): void => {
         sent += 65_536

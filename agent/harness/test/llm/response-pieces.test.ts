@@ -1,34 +1,18 @@
 /** Answers as they come over a real connection: read to their end, cut, broken off, and the next call after them. */
-import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { afterAll, expect, test } from 'vitest'
 import { Agent } from 'undici'
 import { createPlainFetch, PlainResponse } from '../../src/llm/plain-fetch.ts'
 import { readPieces } from '../../src/llm/response-pieces.ts'
+import { serve } from './local-server.ts'
 
 const dispatcher = new Agent()
 const fetch = createPlainFetch(dispatcher)
-const servers: Server[] = []
-afterAll(async () => {
-  await dispatcher.destroy()
-  for (const server of servers) {
-    server.closeAllConnections()
-    server.close()
-  }
-})
+afterAll(() => dispatcher.destroy())
 
-/** `connections` were made to the server so far. */
-async function serve(listener: RequestListener) {
-  let connections = 0
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  server.on('connection', () => (connections += 1))
-  servers.push(server)
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
-  return {
-    ask: (signal?: AbortSignal) => fetch(url, signal === undefined ? {} : { signal }),
-    made: () => connections,
-  }
+async function askServer(listener: RequestListener) {
+  const { url, made } = await serve(listener)
+  return { made, ask: (signal?: AbortSignal) => fetch(url, signal === undefined ? {} : { signal }) }
 }
 function ours(response: Response): PlainResponse {
   if (!(response instanceof PlainResponse)) throw new Error('it came by another fetch')
@@ -37,7 +21,7 @@ function ours(response: Response): PlainResponse {
 const text = (piece: Uint8Array): string => Buffer.from(piece).toString()
 
 test('pieces come in their order, each without a promise, and the end says that nothing was cut', async () => {
-  const { ask } = await serve((_, response) => {
+  const { ask } = await askServer((_, response) => {
     response.write('one ')
     setImmediate(() => response.end('two'))
   })
@@ -48,7 +32,7 @@ test('pieces come in their order, each without a promise, and the end says that 
 })
 
 test('whoever has seen enough is done at once, and the connection serves the next call', async () => {
-  const { ask, made } = await serve((_, response) => {
+  const { ask, made } = await askServer((_, response) => {
     response.write('data: [DONE]\n\n')
     // A packet of its own, as from a server far away.
     setTimeout(() => response.end(), 20)
@@ -66,7 +50,7 @@ test('whoever has seen enough is done at once, and the connection serves the nex
 
 test('an answer that does not end behind its last piece is cut off after a while', async () => {
   const closed = Promise.withResolvers<void>()
-  const { ask } = await serve((request, response) => {
+  const { ask } = await askServer((request, response) => {
     request.socket.on('close', () => closed.resolve())
     response.write('data: [DONE]\n\n')
     setImmediate(() => response.write('more'))
@@ -80,7 +64,7 @@ test('an answer that does not end behind its last piece is cut off after a while
 
 test('what the reader throws ends the connection and is thrown', async () => {
   const closed = Promise.withResolvers<void>()
-  const { ask } = await serve((request, response) => {
+  const { ask } = await askServer((request, response) => {
     request.socket.on('close', () => closed.resolve())
     response.write('too much')
   })
@@ -93,7 +77,7 @@ test('what the reader throws ends the connection and is thrown', async () => {
 })
 
 test('who breaks off is told with its cause, also before anybody reads', async () => {
-  const { ask } = await serve((_, response) => {
+  const { ask } = await askServer((_, response) => {
     response.writeHead(200, { 'content-length': '100' }).write('beginning')
     setImmediate(() => response.destroy())
   })
@@ -111,7 +95,7 @@ test('who breaks off is told with its cause, also before anybody reads', async (
 })
 
 test('an abort ends what is being read', async () => {
-  const { ask } = await serve((_, response) => void response.write('first'))
+  const { ask } = await askServer((_, response) => void response.write('first'))
   const stop = new AbortController()
   const reading = readPieces(await ask(stop.signal), () => (stop.abort(new Error('enough')), false))
   await expect(reading).rejects.toMatchObject({ message: 'terminated', cause: { message: 'enough' } })
