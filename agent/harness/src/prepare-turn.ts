@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { SessionRow } from '@cairn/log'
 import { childConfig, workspaceOf } from '@cairn/sessions'
+import { sessionFolder } from '@cairn/workspace'
 import { setUpAgent } from './agent.ts'
 import { bindAsks, goesFirst } from './capabilities.ts'
 import type { Capability, Claimed, Folders } from './turn/capability.ts'
@@ -53,9 +54,7 @@ export async function makeFolders(
 ): Promise<Folders> {
   const copied = childConfig(session)?.copied_from
   if (copied !== undefined) await copies.make(session.id, copied, signal)
-  const [workspace, checkpoints] = await Promise.all([
-    makeFolder(workspacesDir, workspaceOf(session)),
-    makeFolder(join(dataDir, 'checkpoints'), session.id),
-  ])
-  return { workspace, checkpoints }
+  const workspace = await makeFolder(workspacesDir, workspaceOf(session))
+  // The store makes its own when something is kept: most turns keep nothing.
+  return { workspace, checkpoints: sessionFolder(join(dataDir, 'checkpoints'), session.id) }
 }

@@ -15,8 +15,11 @@ import type { RelayStart, ServiceReport, ServiceStart, ServiceUsage } from './se
 export const SWARM_LEVELS = [20, 100, 300, 600]
 
 export type SwarmRow = {
-  /** The relay stores nothing and asks for no title: what any server would take on this machine. */
-  server: 'Cairn' | 'relay'
+  /**
+   * The relays ask for no title and know no session: what any server would take on this machine that stores
+   * nothing, or that only has each chunk on disk before it is read.
+   */
+  server: 'Cairn' | 'relay' | 'durable relay'
   turns: number
   all_done_s: number
   first_token_ms: [p50: number, p99: number]
@@ -38,12 +41,12 @@ type Target = Extract<ServiceReport, { url: string }>
 
 /**
  * One after the other on one service, as it would live: the first level pays for what is loaded and compiled.
- * The relay has its turn after each.
+ * The relays have their turns after each.
  */
 export async function benchSwarm(directory: string, levels: readonly number[]): Promise<SwarmRow[]> {
   const dir = await mkdtemp(join(directory, 'cairn-bench-'))
-  const names = ['swarm/model', 'service', 'swarm/relay', 'swarm/load']
-  const [model, service, relay, load] = names.map(startPart) as [Part, Part, Part, Part]
+  const names = ['swarm/model', 'swarm/load', 'service', 'swarm/relay', 'swarm/relay']
+  const [model, load, service, relay, durable] = names.map(startPart) as [Part, Part, Part, Part, Part]
   try {
     const { port } = (await model.hear()) as Extract<ModelReport, { port: number }>
     const base_url = `http://127.0.0.1:${port}/v1`
@@ -51,7 +54,8 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
       ((await model.ask('answered')) as Extract<ModelReport, { answered: number }>).answered
     const targets = {
       Cairn: await service.ask({ dir, config: configOf(base_url), env: {} } satisfies ServiceStart),
-      relay: await relay.ask({ base_url } satisfies RelayStart),
+      relay: await relay.ask({ base_url, keep_in: null } satisfies RelayStart),
+      'durable relay': await durable.ask({ base_url, keep_in: dir } satisfies RelayStart),
     } as Record<SwarmRow['server'], Target>
 
     /** Each turn is `calls` calls. */
@@ -68,10 +72,14 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
     const rows: SwarmRow[] = []
     // A turn of ours has a second call, for its title.
     for (const turns of levels)
-      rows.push(await measure('Cairn', service, turns, 2), await measure('relay', relay, turns, 1))
+      rows.push(
+        await measure('Cairn', service, turns, 2),
+        await measure('relay', relay, turns, 1),
+        await measure('durable relay', durable, turns, 1),
+      )
     return rows
   } finally {
-    await Promise.all([load, service, relay, model].map(part => part.stop()))
+    await Promise.all([load, service, relay, durable, model].map(part => part.stop()))
     await rm(dir, { recursive: true, force: true })
   }
 }

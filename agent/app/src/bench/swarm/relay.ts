@@ -1,11 +1,12 @@
 /**
  * The least that can stand between a model and its readers, in a process of its own: a server of node:http
- * with the service's three routes, that knows nobody, stores nothing, and writes each chunk on as it comes.
- * What it takes is what the machine asks of any server of this load.
+ * with the service's three routes, that knows nobody and either writes each chunk on as it comes, or keeps it
+ * first (keep-chunks.ts). What it takes is what the machine asks of any server of this load.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ownUsage, type RelayStart, type ServiceReport } from '../service-protocol.ts'
+import { keepChunksIn, type KeptAnswer } from './keep-chunks.ts'
 import { MODEL } from './protocol.ts'
 
 type Chunk = { choices: { delta?: { content?: string } }[] }
@@ -13,24 +14,33 @@ type Chunk = { choices: { delta?: { content?: string } }[] }
 const readers = new Map<string, ServerResponse>()
 let sessions = 0
 const tell = (report: ServiceReport): void => void process.send?.(report)
-const eventOf = (type: string, content?: string): string =>
-  `event: ${type}\ndata: ${JSON.stringify({ type, data: { content } })}\n\n`
+const eventOf = (record: { type: string; data: { content?: string } }): string =>
+  frame(record.type, JSON.stringify(record))
+const frame = (type: string, record: string): string => `event: ${type}\ndata: ${record}\n\n`
+const COMPLETE = eventOf({ type: 'session.complete', data: {} })
 
-function passOn(answer: IncomingMessage, reader: ServerResponse): void {
+const passing = (reader: ServerResponse): KeptAnswer => ({
+  add: content => void reader.write(eventOf({ type: 'llm.delta', data: { content } })),
+  end: done => done(),
+})
+
+function readAnswer(from: IncomingMessage, answer: KeptAnswer, reader: ServerResponse): void {
   let rest = ''
-  answer.setEncoding('utf8').on('data', (text: string) => {
+  from.setEncoding('utf8').on('data', (text: string) => {
     const blocks = (rest + text).split('\n\n')
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
       const data = block.slice('data: '.length)
-      if (data === '[DONE]') return void reader.end(eventOf('session.complete'))
+      if (data === '[DONE]') return answer.end(() => void reader.end(COMPLETE))
       const content = (JSON.parse(data) as Chunk).choices[0]?.delta?.content
-      if (content !== undefined) reader.write(eventOf('llm.delta', content))
+      if (content !== undefined) answer.add(content)
     }
   })
 }
 
-function answerWith(baseUrl: string, given: IncomingMessage, response: ServerResponse): void {
+type Begin = (reader: ServerResponse) => KeptAnswer
+
+function answerWith(baseUrl: string, begin: Begin, given: IncomingMessage, response: ServerResponse): void {
   const [, , , id, what] = (given.url ?? '').split('?')[0]?.split('/') ?? []
   if (id === undefined) return void response.end(JSON.stringify({ id: `session-${++sessions}` }))
   if (what === 'events') {
@@ -44,7 +54,7 @@ function answerWith(baseUrl: string, given: IncomingMessage, response: ServerRes
   given.on('end', () => {
     const headers = { 'content-type': 'application/json' }
     const call = request(`${baseUrl}/chat/completions`, { method: 'POST', headers }, answer => {
-      if (reader) passOn(answer, reader)
+      if (reader) readAnswer(answer, begin(reader), reader)
     })
     const message = { role: 'user', ...(JSON.parse(content) as { content: string }) }
     call.on('error', error => reader?.destroy(error))
@@ -53,9 +63,15 @@ function answerWith(baseUrl: string, given: IncomingMessage, response: ServerRes
   })
 }
 
+function keepingIn(dir: string): Begin {
+  const keep = keepChunksIn(dir)
+  return reader => keep(record => void reader.write(frame('llm.delta', record)))
+}
+
 process.on('message', (given: RelayStart | 'usage') => {
   if (given === 'usage') return tell(ownUsage())
-  const server = createServer((request, response) => answerWith(given.base_url, request, response))
+  const begin = given.keep_in === null ? passing : keepingIn(given.keep_in)
+  const server = createServer((request, response) => answerWith(given.base_url, begin, request, response))
   server.listen(0, '127.0.0.1', 1024, () =>
     tell({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 'none' }),
   )
