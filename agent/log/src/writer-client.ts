@@ -87,18 +87,9 @@ export async function startWriter(
   }
 }
 
-/**
- * Little in the writer lives longer than a batch. Left to itself its nursery grows to 32 MB under load, and
- * takes as much CPU.
- */
-const NURSERY_MB = 6
-
 /** Resolves when the thread has the database open; rejects with DamagedStore where it may not. */
 async function startThread(start: WriterStart, report: WriterListeners['report']): Promise<Worker> {
-  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
-    workerData: start,
-    resourceLimits: { maxYoungGenerationSizeMb: NURSERY_MB },
-  })
+  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: start })
   await new Promise<void>((resolve, reject) => {
     worker.once('error', reject)
     worker.on('message', function begin(message: FromWriter) {
