@@ -11,7 +11,7 @@ import { claimTimers } from './change-link.ts'
 import { claim, release, renew } from './leases.ts'
 import { preparePrune } from './prune.ts'
 import { createSessionCache, type SessionCache } from './session-cache.ts'
-import { packSession, type StoredSession } from './session-rows.ts'
+import type { StoredSession } from './session-rows.ts'
 import { prepareSaveSnapshot } from './snapshots.ts'
 import { type Db, isStorageFailure } from './sqlite-adapter.ts'
 import type { Answer, CommitAnswer, Request } from './writer-messages.ts'
@@ -71,7 +71,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
         const { session, ...applied }: Applied = applyCommit(sql, sessions, request)
         // Whoever watches the inbox is found by the organisation of its session.
         const isLookedAt = request.without_session !== true || applied.items !== undefined
-        return isLookedAt ? { ...applied, session: packSession(session) } : (applied satisfies CommitAnswer)
+        return isLookedAt ? { ...applied, session: sessions.pack(session) } : (applied satisfies CommitAnswer)
       }
       case 'create':
         return create(sql, sessions, request)

@@ -3,22 +3,22 @@ import { BESIDE_SQL } from './inbox-rows.ts'
 import { prepareClaimSql } from './claim-sql.ts'
 import { prepareLinkSql } from './link-sql.ts'
 import { prepareCodeRunSql } from './change-code-run.ts'
+import { GROWING, MOVING } from './packed-session.ts'
 import { runChannelSql } from './sqlite-channels.ts'
 import { prepareResearchSql } from './research-sql.ts'
 import { prepareScheduleSql } from './schedule-sql.ts'
 import type { Db } from './sqlite-adapter.ts'
 import { SELECT_SESSION, waitingSql } from './session-rows.ts'
 
+const updateSession = (columns: readonly string[]): string =>
+  `UPDATE sessions SET ${columns.map(column => `${column} = ?`).join(', ')}, recent = ? WHERE key = ?`
+
 export function prepareCommitSql(db: Db) {
   return {
     session: db.prepare(`${SELECT_SESSION} WHERE s.id = :id`),
-    updateSession: db.prepare(
-      'UPDATE sessions SET status = ?, title = ?, model = ?, updated_at = ?, last_id = ?, ' +
-        'message_count = ?, tool_call_count = ?,\n' +
-        '      input_tokens = ?, output_tokens = ?, cost_usd = ?, cursor = ?, wake_id = ?, wake_at = ?, ' +
-        'asked_id = ?, worker_id = ?, epoch = ?, lease_until = ?, lease_at = ?,\n' +
-        '      recent = ?, delta_low = ?, pruned = ?, saga = ?, provisional = ?, unpriced = ? WHERE key = ?',
-    ),
+    updateSession: db.prepare(updateSession(MOVING)),
+    // No index holds one of these columns, so no index is written.
+    growSession: db.prepare(updateSession(GROWING)),
     insertSession: db.prepare(
       'INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, ' +
         'model, parent_id, config, created_at, updated_at)\n' +

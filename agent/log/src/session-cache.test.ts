@@ -13,6 +13,8 @@ function makeCache(capacity: number) {
   const cache = createSessionCache(sql, capacity)
   return {
     cache,
+    db,
+    row: (id: string) => ({ ...db.prepare('SELECT * FROM sessions WHERE id = ?').get(id), waiting: null }),
     lastId: (id: string) => db.prepare('SELECT last_id FROM sessions WHERE id = ?').get(id)?.['last_id'],
   }
 }
@@ -41,4 +43,37 @@ test('after a rollback it reads what the table says', () => {
   expect(load(cache, 'a').last_id).toBe(0)
   cache.flush()
   expect(lastId('a')).toBe(0)
+})
+
+test('the table has what changed, whether only the log grew or more', () => {
+  const { cache, row } = makeCache(10)
+  const steps = [
+    { last_id: 1, updated_at: 1, recent: '11' },
+    { last_id: 2, updated_at: 2, recent: '11,12' },
+    { last_id: 3, updated_at: 3, recent: '11,12,13', title: 'A title', unpriced: 1 as const },
+    { last_id: 4, updated_at: 4, recent: '11,12,13,14', title: null },
+  ]
+  for (const step of steps) {
+    const changed = { ...load(cache, 'a'), ...step }
+    cache.put(changed)
+    cache.flush()
+    expect(row('a')).toEqual(changed)
+  }
+})
+
+test('what a rollback undid is written again with the next change', () => {
+  const { cache, db, row } = makeCache(10)
+  const change = (values: object) => {
+    const changed = { ...load(cache, 'a'), ...values }
+    cache.put(changed)
+    cache.flush()
+    return changed
+  }
+  change({ last_id: 1 })
+  db.exec('BEGIN')
+  change({ last_id: 2, title: 'A title' })
+  db.exec('ROLLBACK')
+  cache.forget()
+  const again = change({ last_id: 2, title: 'A title' })
+  expect(row('a')).toEqual(again)
 })

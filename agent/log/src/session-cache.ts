@@ -4,6 +4,15 @@
  * sessions as a table.
  */
 import type { CommitSql } from './commit-sql.ts'
+import {
+  type FixedText,
+  type Moving,
+  movingOf,
+  onlyGrew,
+  packFixed,
+  type PackedSession,
+  packSession,
+} from './packed-session.ts'
 import { isFull, parsePositions } from './positions.ts'
 import type { StoredSession } from './session-rows.ts'
 
@@ -15,23 +24,38 @@ export type SessionCache = {
   put(row: StoredSession): void
   /** Moves the positions of the newest events to their table; the row is the caller's to put. */
   settle(row: StoredSession): void
+  /** The row as it crosses to the store. */
+  pack(row: StoredSession): PackedSession
   flush(): void
   /** After a rollback nothing remembered is true. */
   forget(): void
 }
 
 export function createSessionCache(
-  sql: Pick<CommitSql, 'session' | 'updateSession' | 'insertPosition' | 'waiting'>,
+  sql: Pick<CommitSql, 'session' | 'updateSession' | 'growSession' | 'insertPosition' | 'waiting'>,
   capacity: number = CAPACITY,
 ): SessionCache {
   const rows = new Map<string, StoredSession>()
   const dirty = new Map<number, StoredSession>()
+  /** By key: what the table holds, of those that were written. */
+  const written = new Map<number, Moving>()
+  /** By key: what a packed session begins with. */
+  const starts = new Map<number, FixedText>()
 
   function settle(row: StoredSession): void {
     const positions = parsePositions(row.recent)
     const before = row.last_id - positions.length
     for (const [at, pos] of positions.entries()) sql.insertPosition.run(row.key, before + at + 1, pos)
     row.recent = ''
+  }
+
+  function write(row: StoredSession): void {
+    const values = movingOf(row)
+    const before = written.get(row.key)
+    if (before !== undefined && onlyGrew(before, values))
+      sql.growSession.run(row.updated_at, row.last_id, row.recent, row.key)
+    else sql.updateSession.run(...values, row.recent, row.key)
+    written.set(row.key, values)
   }
 
   return {
@@ -50,6 +74,8 @@ export function createSessionCache(
       if (read === undefined) return null
       if (rows.size >= capacity) {
         rows.clear()
+        starts.clear()
+        written.clear()
         // These are newer than what the table says.
         for (const each of dirty.values()) rows.set(each.id, each)
       }
@@ -62,44 +88,23 @@ export function createSessionCache(
       rows.set(row.id, row)
       dirty.set(row.key, row)
     },
+    pack(row) {
+      let start = starts.get(row.key)
+      if (start === undefined) starts.set(row.key, (start = packFixed(row)))
+      return packSession(start, row)
+    },
     flush() {
       for (const row of dirty.values()) {
         if (isFull(row.recent)) settle(row)
-        sql.updateSession.run(...valuesOf(row), row.key)
+        write(row)
       }
       dirty.clear()
     },
     forget() {
       rows.clear()
       dirty.clear()
+      starts.clear()
+      written.clear()
     },
   }
 }
-
-/** In the order of `updateSession`. */
-const valuesOf = (row: StoredSession) => [
-  row.status,
-  row.title,
-  row.model,
-  row.updated_at,
-  row.last_id,
-  row.message_count,
-  row.tool_call_count,
-  row.input_tokens,
-  row.output_tokens,
-  row.cost_usd,
-  row.cursor,
-  row.wake_id,
-  row.wake_at,
-  row.asked_id,
-  row.worker_id,
-  row.epoch,
-  row.lease_until,
-  row.lease_at,
-  row.recent,
-  row.delta_low,
-  row.pruned,
-  row.saga,
-  row.provisional,
-  row.unpriced,
-]

@@ -44,60 +44,6 @@ export type StoredSession = {
   waiting: number | null
 }
 
-const CROSSING = [
-  'key',
-  'id',
-  'org_id',
-  'created_by',
-  'created_by_kind',
-  'agent',
-  'channel',
-  'status',
-  'title',
-  'model',
-  'parent_id',
-  'config',
-  'created_at',
-  'updated_at',
-  'last_id',
-  'message_count',
-  'tool_call_count',
-  'input_tokens',
-  'output_tokens',
-  'cost_usd',
-  'cursor',
-  'wake_id',
-  'wake_at',
-  'asked_id',
-  'worker_id',
-  'epoch',
-  'lease_until',
-  'lease_at',
-  'delta_low',
-  'pruned',
-  'saga',
-  'provisional',
-  'unpriced',
-  'waiting',
-] as const satisfies readonly (keyof StoredSession)[]
-declare const packed: unique symbol
-/**
- * A row as it crosses between threads with every answer: its values alone, without `recent`, which only the
- * writer reads. A text within the answer's text, for hardly anybody looks at it, and passing over it costs
- * less than reading it.
- */
-export type PackedSession = string & { readonly [packed]: true }
-export const packSession = (row: StoredSession): PackedSession =>
-  JSON.stringify(CROSSING.map(name => row[name])) as PackedSession
-export function unpackSession(text: PackedSession | undefined): StoredSession {
-  if (text === undefined) throw new Error('[commit] the answer came without its session')
-  const values = JSON.parse(text) as unknown[]
-  return {
-    ...Object.fromEntries(CROSSING.map((name, at) => [name, values[at]])),
-    recent: '',
-  } as StoredSession
-}
-
 /**
  * Rank of the kinds that ask a human for something; the lowest pending one is what the session waits on.
  * Nothing waits for a proposal, which is an action with that key: in JSON a name between bare quotes is a
