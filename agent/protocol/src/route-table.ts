@@ -32,7 +32,7 @@ function readLine(line: string): RouteLine {
   return { method, path, alias: !facts.includes('user'), answers: !facts.includes('silent') }
 }
 
-/** An import of what is loaded already still takes a fifth of a millisecond, so a line is read once. */
+/** To import again what is loaded takes a fifth of a millisecond, so a line is read once. */
 const known = new Map<RouteName, RouteLine>()
 
 export async function routeLine(name: RouteName): Promise<RouteLine> {

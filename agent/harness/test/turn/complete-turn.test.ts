@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { addMessage, createSession, renameSession } from '@cairn/sessions'
 import { alice, call, say, setStage, typesOf } from './stage.ts'
@@ -65,6 +67,15 @@ test('a turn with tools leaves its whole story in the log and completes the sess
     model: 'demo/model',
   })
   expect(stage.ran).toEqual(['note:a'])
+})
+
+test('a turn that changes no file leaves its workspace, and no folder of checkpoints', async () => {
+  await using stage = await setStage({ scenario: { rules: [{ answer: say('Hello.') }] } })
+  stage.start()
+  await stage.send('hello')
+  await stage.next('session.complete')
+  expect(existsSync(join(stage.dir, 'workspaces', stage.session_id))).toBe(true)
+  expect(existsSync(join(stage.dir, 'checkpoints'))).toBe(false)
 })
 
 test('chunks are written before the response, and together they are the answer', async () => {
