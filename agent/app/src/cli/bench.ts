@@ -48,7 +48,7 @@ export const bench = defineCommand({
       throw new UsageError(`--only must be one of ${PARTS.join(', ')}, got "${only}"`)
     const levels = readLevels(values.turns)
     const wants = (part: string): boolean => only === undefined || only === part
-    io.note('Measuring, two to three minutes; the machine should be quiet ...')
+    io.note('Measuring, about five minutes for all; the machine should be quiet ...')
     const log = wants('log') ? await benchAppend(directory) : []
     const http = wants('http') ? await benchHttp() : []
     const turn = wants('turn') ? await benchFirstEvent(directory) : []
