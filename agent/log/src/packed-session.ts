@@ -1,7 +1,8 @@
 /**
  * A session's row as it crosses between threads with the answer to a commit: its values alone, without
  * `recent`, which only the writer reads. A text within the answer's text, for hardly anybody looks at it, and
- * passing over it costs less than reading it. What stays as it was made is written once a session.
+ * passing over it costs less than reading it. What stays as it was made is written once a session. The same
+ * lists say which columns the writer writes back.
  */
 import type { StoredSession } from './session-rows.ts'
 

@@ -48,10 +48,10 @@ test('after a rollback it reads what the table says', () => {
 test('the table has what changed, whether only the log grew or more', () => {
   const { cache, row } = makeCache(10)
   const steps = [
-    { last_id: 1, updated_at: 1, recent: '11' },
-    { last_id: 2, updated_at: 2, recent: '11,12' },
-    { last_id: 3, updated_at: 3, recent: '11,12,13', title: 'A title', unpriced: 1 as const },
-    { last_id: 4, updated_at: 4, recent: '11,12,13,14', title: null },
+    { last_id: 1, updated_at: 10, recent: '11' },
+    { last_id: 2, updated_at: 20, recent: '11,12' },
+    { last_id: 3, updated_at: 30, recent: '11,12,13', title: 'A title', unpriced: 1 as const },
+    { last_id: 4, updated_at: 40, recent: '11,12,13,14', title: null },
   ]
   for (const step of steps) {
     const changed = { ...load(cache, 'a'), ...step }
