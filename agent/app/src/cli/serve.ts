@@ -5,7 +5,7 @@ import { maskConfig, showConfig } from '../config/show-config.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, dataDirOf } from '../local/data-dir.ts'
 import { type Database, databaseOf } from '../local/open-store.ts'
 import { workspacesDirOf } from '../local/workspaces-dir.ts'
-import { type Role, ROLES, type Service, startService } from '../main.ts'
+import { type Role, ROLES, type Service, type ServiceOptions, startService } from '../main.ts'
 import { createLogger, readLevel } from '../serve/logging.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
 import { EXIT, type ExitCode, UsageError } from '../exit.ts'
@@ -30,28 +30,14 @@ export const serve = defineCommand({
   options: { role: { type: 'string', default: 'all' } },
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
-    const { env } = io
-    // From the first moment on: who is told where the service is may stop it in the same breath.
+    // Signals are caught before the address is printed: whoever reads it may send one at once.
     const signalled = firstSignal()
-    const level = readLevel(env['LOG_LEVEL'])
-    const database = databaseOf(env)
-    const role = readRole(values.role, database)
-    const { config, demo, file } = readConfig(env)
-    const dataDir = dataDirOf(env)
-    const configDir = configDirOf(file)
-    const workspacesDir = workspacesDirOf(env, config.workspaces, configDir)
+    const level = readLevel(io.env['LOG_LEVEL'])
+    const { file, ...options } = readServiceOptions(io.env, values.role)
+    const { config, demo, dataDir, workspacesDir, database, role } = options
     const pretty = process.stderr.isTTY
     const service = await startService({
-      config,
-      demo,
-      env,
-      dataDir,
-      workspacesDir,
-      database,
-      role,
-      configDir,
-      host: env['HOST'] || DEFAULT_HOST,
-      port: readPort(env['PORT']),
+      ...options,
       createLog: redact =>
         createLogger({
           level,
@@ -82,6 +68,30 @@ export const serve = defineCommand({
     return stopOn(service, await signalled)
   },
 })
+
+/** What the environment and the configuration file say about the service; `file` is that file. */
+export function readServiceOptions(
+  env: Io['env'],
+  roleName = 'all',
+): Omit<ServiceOptions, 'createLog'> & { file: string | null } {
+  const database = databaseOf(env)
+  const role = readRole(roleName, database)
+  const { config, demo, file } = readConfig(env)
+  const configDir = configDirOf(file)
+  return {
+    config,
+    demo,
+    file,
+    env,
+    dataDir: dataDirOf(env),
+    workspacesDir: workspacesDirOf(env, config.workspaces, configDir),
+    database,
+    role,
+    configDir,
+    host: env['HOST'] || DEFAULT_HOST,
+    port: readPort(env['PORT']),
+  }
+}
 
 /** The embedded store has one process, which does everything. */
 function readRole(text: string, database: Database | null): Role {
