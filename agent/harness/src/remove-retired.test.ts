@@ -6,7 +6,10 @@ import { archiveSession, createSession } from '@cairn/sessions'
 import { expect, onTestFinished, test } from 'vitest'
 import { fakeClock } from '../test/turn/fake-clock.ts'
 import { alice, newId } from '../test/turn/stage.ts'
-import { LET_GO_MS, removeRetired, SWEEP_MS } from './remove-retired.ts'
+import { removeRetired, sweepMs } from './remove-retired.ts'
+
+const GRACE_MS = 30_000
+const SWEEP_MS = 60_000
 
 async function setUp() {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-retired-'))
@@ -56,6 +59,7 @@ async function setUp() {
         places,
         clock,
         isHeld: id => held.has(id),
+        graceMs: GRACE_MS,
         log: (level, message) => said.push(`${level}: ${message}`),
       }),
     /** A minute passes, and the sweep of its end is over. */
@@ -102,7 +106,7 @@ test('what a death left of a copy that was not finished goes with its session', 
 })
 
 test('a command that still runs keeps its workspace until it has ended, and others have time to let go', async () => {
-  expect(LET_GO_MS).toBeLessThanOrEqual(SWEEP_MS)
+  expect([GRACE_MS, 500, 86_400_000].map(sweepMs)).toEqual([SWEEP_MS, 1000, SWEEP_MS])
   const at = await setUp()
   const id = await at.session()
   at.held.add(id)

@@ -16,20 +16,23 @@ export type RemoveRetired = {
   places: readonly string[]
   /** Whether something of the session still runs in this process. */
   isHeld: (sessionId: string) => boolean
+  /** How long files stay once their session was found archived: another process may still be ending its command. */
+  graceMs: number
   log: Log
   clock?: Clock
 }
 
-export const SWEEP_MS = 60_000
-/** Another process may still be ending a command of the session, and takes no longer for it. */
-export const LET_GO_MS = 30_000
+const SWEEP_MS = 60_000
+/** A sweep that comes after the grace period finds the session due. */
+export const sweepMs = (graceMs: number): number => Math.min(SWEEP_MS, 2 * graceMs)
 const ASKED_AT_ONCE = 500
 
-/** Sweeps now and every minute; returns how to stop, which waits for the folder that is being removed. */
+/** Sweeps now and every minute, more often with a short grace period; returns how to stop, which waits for the folder that is being removed. */
 export function removeRetired({
   store,
   places,
   isHeld,
+  graceMs,
   log,
   clock = systemClock,
 }: RemoveRetired): () => Promise<void> {
@@ -49,7 +52,7 @@ export function removeRetired({
   function isDue(id: string): boolean {
     const since = seen.get(id) ?? clock.monotonic()
     seen.set(id, since)
-    return clock.monotonic() - since >= LET_GO_MS && !isHeld(id)
+    return clock.monotonic() - since >= graceMs && !isHeld(id)
   }
 
   async function sweep(): Promise<void> {
@@ -90,7 +93,7 @@ export function removeRetired({
   }
 
   void look()
-  const cancel = every(clock, SWEEP_MS, look)
+  const cancel = every(clock, sweepMs(graceMs), look)
   return async () => {
     stopped = true
     cancel()

@@ -541,6 +541,13 @@ export const Config = z.strictObject({
         .describe("so long a delegated worker is silent before its parent's log tells of it"),
       delegation_stale_tool_s: z.number().positive().default(180).describe('the same, while it is in a tool'),
       drain_s: z.number().nonnegative().default(20),
+      archive_grace_s: z
+        .number()
+        .positive()
+        .default(30)
+        .describe(
+          'seconds for which the files of an archived session stay after a process found it archived',
+        ),
       compact_at: z
         .number()
         .positive()

@@ -128,6 +128,7 @@ export async function startWorker(
       store,
       places: [workspacesDir, join(dataDir, 'checkpoints'), homesIn(dataDir)],
       isHeld: harness.holds,
+      graceMs: config.limits.archive_grace_s * 1000,
       log: logAt,
     }),
   )
