@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { testGroups } from './tooling/test-groups.ts'
 
 // The code under test needs node:sqlite and runs .ts files as child processes with this very Node.
 if (Number.parseInt(process.versions.node, 10) < 24) throw new Error('Run the tests with: npm test')
@@ -9,10 +9,6 @@ if (Number.parseInt(process.versions.node, 10) < 24) throw new Error('Run the te
  * or busy with other things.
  */
 const PATIENCE_MS = 120_000
-
-const E2E = '{agent/app,tune/cli,tooling}/e2e/**/*.test.ts'
-/** The end-to-end tests that open a browser page. */
-const PAGES = globSync(E2E).filter(file => readFileSync(file, 'utf8').includes(" from './browser.ts'"))
 
 /** Only .ci/run sets it, and tells every test that needed it (docs/testing.md). */
 const retry = Number(process.env['E2E_RETRY'] ?? 0)
@@ -38,33 +34,19 @@ export default defineConfig({
             'tooling/**/*.test.ts',
           ],
           exclude: [...configDefaults.exclude, 'tooling/e2e/**'],
-          sequence: { groupOrder: 0 },
         },
       },
-      {
-        extends: true,
+      ...Object.entries(testGroups()).map(([name, include]) => ({
+        extends: true as const,
         test: {
-          name: 'e2e',
-          include: [E2E],
-          exclude: [...configDefaults.exclude, ...PAGES],
+          name,
+          include,
           testTimeout: 3 * PATIENCE_MS,
           retry,
-          sequence: { groupOrder: 1 },
+          // The files of a runner share one process of services and one Chromium (agent/app/e2e/shared.ts).
+          isolate: false,
         },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'pages',
-          include: PAGES,
-          testTimeout: 3 * PATIENCE_MS,
-          retry,
-          // A browser and a server already fill the machine; two of each make the timings a lottery.
-          maxWorkers: 1,
-          fileParallelism: false,
-          sequence: { groupOrder: 2 },
-        },
-      },
+      })),
     ],
   },
 })

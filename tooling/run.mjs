@@ -49,40 +49,39 @@ const format = (...args) => run('node_modules/prettier/bin/prettier.cjs', '--log
 const unused = () => run('node_modules/knip/bin/knip.js', '--no-progress', '--no-config-hints')
 const gen = (...args) => run('tooling/gen.ts', ...args)
 
+const takesValue = /^--?(?:t|testNamePattern|reporter|outputFile|project|maxWorkers|exclude|bail)$/
+/** The groups of tests (test-groups.ts) that `npm test` runs, and those that it leaves out. */
+const FAST = ['unit', 'e2e', 'pages']
+const SLOW = ['faults', 'tours']
+/** Every group where files are named, which may be in any, and with CAIRN_TESTS=all. */
+function groupsFor(args, fast = FAST) {
+  const namesFiles = args.some((arg, at) => !arg.startsWith('-') && !takesValue.test(args[at - 1] ?? ''))
+  const groups = namesFiles || process.env.CAIRN_TESTS === 'all' ? [...fast, ...SLOW] : fast
+  return groups.flatMap(group => ['--project', group])
+}
+
 const commands = {
   async start(...args) {
     await ensureWebBuilt()
     return runCli('serve', ...args)
   },
+  /** The unit tests, the end-to-end tests and the page tests; every group with CAIRN_TESTS=all. */
   async test(...args) {
     await ensureWebBuilt()
-    return run(vitest, 'run', ...args)
+    return run(vitest, 'run', ...groupsFor(args), ...args)
   },
   async e2e(...args) {
     await ensureWebBuilt()
-    return run(vitest, 'run', '--project', 'e2e', '--project', 'pages', ...args)
+    return run(vitest, 'run', ...groupsFor(args, ['e2e', 'pages']), ...args)
   },
-  check: () =>
-    runAll({
-      typecheck,
-      lint,
-      'format --check': () => format('--check'),
-      unused,
-      unit: () => run(vitest, 'run', '--project', 'unit'),
-      'gen --check': () => gen('--check'),
-    }),
-  gen,
-  async 'build:web'() {
-    await ensureWebBuilt({ force: true })
-    return 0
-  },
-  tune: (...args) => runHere(tuneCli, args),
   /**
-   * Hours, not seconds: the fault tests that have a small share in `npm test`, with seeds of their own.
-   * SIM_SEEDS and CRASH_ROUNDS change how much.
+   * Deaths, clocks, disks, networks and attackers against real processes: minutes. With CAIRN_TESTS=all hours:
+   * seeds of their own and every case of the fault tests that have a share in `npm test`, too. SIM_SEEDS and
+   * CRASH_ROUNDS change how much.
    */
-  async 'faults:nightly'(...args) {
+  async 'test:faults'(...args) {
     await ensureWebBuilt()
+    if (process.env.CAIRN_TESTS !== 'all') return run(vitest, 'run', '--project', 'faults', ...args)
     process.env.CRASH_ROUNDS ??= '500'
     process.env.SIM_SEEDS ??= '10000'
     process.env.KILLS ??= 'all'
@@ -99,18 +98,23 @@ const commands = {
       'agent/channels/test/proofs/kills.test.ts',
       ...args,
     )
-    const crashes = await run(
-      vitest,
-      'run',
-      '--project',
-      'e2e',
-      'agent/app/e2e/crash.test.ts',
-      'agent/app/e2e/hostile-network.test.ts',
-      'agent/app/e2e/stopped-clock.test.ts',
-      ...args,
-    )
-    return simulation || crashes
+    return simulation || run(vitest, 'run', '--project', 'faults', ...args)
   },
+  check: () =>
+    runAll({
+      typecheck,
+      lint,
+      'format --check': () => format('--check'),
+      unused,
+      unit: () => run(vitest, 'run', '--project', 'unit'),
+      'gen --check': () => gen('--check'),
+    }),
+  gen,
+  async 'build:web'() {
+    await ensureWebBuilt({ force: true })
+    return 0
+  },
+  tune: (...args) => runHere(tuneCli, args),
   /** Every recorded family killed around every commit, on both stores. `npm test` runs a sample. */
   'kills:families': (...args) => {
     process.env.KILLS = 'all'
@@ -123,11 +127,11 @@ const commands = {
       ...args,
     )
   },
-  /** A session walks at random through its states in a real browser, 100 steps. `npm test` takes a few. */
+  /** A session walks at random through its states in a real browser, 100 steps. */
   async walks(...args) {
     await ensureWebBuilt()
     process.env.WALK_STEPS ??= '100'
-    return run(vitest, 'run', '--project', 'pages', 'agent/app/e2e/state-walks.test.ts', ...args)
+    return run(vitest, 'run', '--project', 'tours', 'agent/app/e2e/state-walks.test.ts', ...args)
   },
   /** A run of a coding agent killed around every commit. `npm test` runs a sample. */
   'kills:code': (...args) => {

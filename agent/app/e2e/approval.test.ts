@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { ApiError, type CairnClient } from '@cairn/client'
 import type { InboxItem, SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { type Server, makePlace, startServer } from './server.ts'
+import { type Server, makePlace, startServer, startService } from './server.ts'
 import { PATIENCE_MS, endsTurn, isType, newSession, readLog, runTurn, say, waitFor } from './session.ts'
 
 /**
@@ -94,7 +94,7 @@ test(
 )
 
 test('an approval given for one command does not cover another', async () => {
-  const server = await startServer(
+  const server = await startService(
     makePlace({
       scenario: {
         rules: [
@@ -123,7 +123,7 @@ test('an approval given for one command does not cover another', async () => {
 })
 
 test('a decision for an item that is not there, or is no decision, is refused by name', async () => {
-  const { client } = await startServer(makePlace({ scenario: SCENARIO, config: CONFIG }))
+  const { client } = await startService(makePlace({ scenario: SCENARIO, config: CONFIG }))
   const id = await newSession(client)
   await runTurn(client, id, 'run one')
   const [item] = await pending(client, id)
@@ -136,7 +136,7 @@ test('a decision for an item that is not there, or is no decision, is refused by
 })
 
 test('messages sent while a gate waits go on without it', async () => {
-  const { client } = await startServer(makePlace({ scenario: SCENARIO, config: CONFIG }))
+  const { client } = await startService(makePlace({ scenario: SCENARIO, config: CONFIG }))
   const id = await newSession(client)
   await runTurn(client, id, 'run one')
   const after = await say(client, id, 'never mind')

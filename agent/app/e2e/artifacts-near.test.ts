@@ -1,7 +1,7 @@
 /** Artifacts are loaded when they come near the visible part of the chat, and not before. */
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { newSession, runTurn } from './session.ts'
 
 const chart = (name: string) => ({
@@ -25,7 +25,7 @@ const scenario = {
 }
 
 test('a chart that has scrolled out of sight is drawn while it is near, however late the page is', async () => {
-  const server = await startServer(makePlace({ scenario }))
+  const server = await startService(makePlace({ scenario }))
   const id = await newSession(server.client)
   for (const text of ['far', 'near']) await runTurn(server.client, id, text)
   const { page, troubles } = await openPage(await openBrowser())

@@ -5,7 +5,7 @@ import { lookWithAxe } from './axe.ts'
 export type Looks = {
   /** Opens a page of the server and waits until it shows that. */
   load: (path: string, ready: string) => Promise<void>
-  /** Looks at what is shown, in every size and scheme. */
+  /** Looks at what is shown (`lookWithAxe`). */
   look: (name: string) => Promise<void>
   /** Everything that was found so far. */
   found: string[]

@@ -4,7 +4,7 @@ import { freePort } from '@cairn/log/test/free-port'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startServer, startService } from './server.ts'
 import { PATIENCE_MS, endsTurn, isType, readLog, runTurn, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -58,7 +58,7 @@ const REMEMBER_ROWS =
   'true })'
 
 test('the tour: log in, watch the answer stream, answer, approve, and find every event of it', async () => {
-  const server = await startServer(makePlace())
+  const server = await startService(makePlace())
   expect(server.demo).toBe(true)
   const { page, troubles } = await openPage(await openBrowser())
 
@@ -224,7 +224,7 @@ test('a page that is open when the server is killed goes on without a reload, an
 })
 
 test('a login link works once, and a stranger is sent away', async () => {
-  const server = await startServer(makePlace())
+  const server = await startService(makePlace())
   const browser = await openBrowser()
   const { page } = await openPage(browser)
   await startSession(page, server.loginUrl)

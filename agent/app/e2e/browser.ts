@@ -1,6 +1,5 @@
-/** A real Chromium, and where its pictures go. */
-import { existsSync, mkdirSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** A real Chromium, which the tests of a runner share, and where its screenshots go. */
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type Page, chromium } from 'playwright-core'
@@ -19,14 +18,28 @@ const ARGS = [
   '--disable-sync',
 ]
 
-export async function openBrowser(): Promise<Browser> {
+/** Launched by the first test of this runner that needs it; it ends with the runner. */
+let shared: Browser | null = null
+
+function launch(): Promise<Browser> {
   if (!existsSync(CHROMIUM))
     throw new Error(
       `There is no Chromium at ${CHROMIUM}. Install it (apt-get install chromium), or name another ` +
         'with CHROMIUM=/path/to/chromium.',
     )
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS, timeout: PATIENCE_MS })
-  onTestFinished(() => browser.close())
+  return chromium.launch({ executablePath: CHROMIUM, args: ARGS, timeout: PATIENCE_MS })
+}
+
+/**
+ * The Chromium of this runner. Each page is opened in a context of its own, with its own cookies, storage,
+ * cache and permissions; the contexts are closed after the test.
+ */
+export async function openBrowser(): Promise<Browser> {
+  if (shared?.isConnected() !== true) shared = await launch()
+  const browser = shared
+  onTestFinished(async () => {
+    await Promise.all(browser.contexts().map(context => context.close()))
+  })
   return browser
 }
 
@@ -45,28 +58,31 @@ export async function openPage(browser: Browser): Promise<{ page: Page; troubles
 export const DESKTOP = { width: 1440, height: 900 }
 export const PHONE = { width: 390, height: 844 }
 
-/** The pictures of the README are renewed only on demand: a test run leaves the tree as it was. */
-const PICTURES =
-  process.env['UPDATE_SCREENSHOTS'] === '1'
-    ? fileURLToPath(new URL('../../../docs/screenshots', import.meta.url))
-    : mkdtempSync(join(tmpdir(), 'cairn-screenshots-'))
+const SCREENSHOTS = fileURLToPath(new URL('../../../docs/screenshots', import.meta.url))
+/** Screenshots are renewed only on demand: a test run takes none. */
+const TAKES_SCREENSHOTS = process.env['UPDATE_SCREENSHOTS'] === '1'
 
-/** The page in light, in dark and at the width of a phone, and back as it was. */
+/**
+ * The page in light, in dark and at the width of a phone, and back as it was. Without UPDATE_SCREENSHOTS only
+ * what `arrangePhone` does and checks at the width of a phone happens.
+ */
 export async function takePictures(
   page: Page,
   name: string,
-  arrangePhone: () => Promise<void> = () => Promise.resolve(),
+  arrangePhone?: () => Promise<void>,
 ): Promise<void> {
-  mkdirSync(PICTURES, { recursive: true })
-  const take = async (variant: string): Promise<void> =>
-    void (await page.screenshot({ path: join(PICTURES, `${name}-${variant}.png`), animations: 'disabled' }))
-  await page.emulateMedia({ colorScheme: 'light' })
-  await take('light')
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await take('dark')
-  await page.emulateMedia({ colorScheme: 'light' })
+  const take = (variant: string): Promise<unknown> =>
+    page.screenshot({ path: join(SCREENSHOTS, `${name}-${variant}.png`), animations: 'disabled' })
+  if (TAKES_SCREENSHOTS) {
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    await page.emulateMedia({ colorScheme: 'light' })
+    await take('light')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await take('dark')
+    await page.emulateMedia({ colorScheme: 'light' })
+  } else if (arrangePhone === undefined) return
   await page.setViewportSize(PHONE)
-  await arrangePhone()
-  await take('phone')
+  await arrangePhone?.()
+  if (TAKES_SCREENSHOTS) await take('phone')
   await page.setViewportSize(DESKTOP)
 }

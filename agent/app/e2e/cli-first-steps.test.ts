@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cairn, makePlace, startServer } from './server.ts'
+import { cairn, makePlace, startService } from './server.ts'
 import { newSession } from './session.ts'
 
 test('where no server ever ran, a command says how one is started; with an address, which token it lacks', async () => {
@@ -30,12 +30,12 @@ test('the version is told; a commented cairn.yaml is written once, and read by t
   const again = await cairn(place, ['init'], { env })
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`${file} is there already`)])
   expect((await cairn(place, ['init', '--stdout'], { env })).stdout).toBe(text)
-  await startServer({ ...place, env: { ...place.env, ...env } })
+  await startService({ ...place, env: { ...place.env, ...env } })
 })
 
 test('an export to a file that is there says one sentence, and leaves the file', async () => {
   const place = makePlace({ scenario: { rules: [{ answer: { text: 'ok' } }] } })
-  const { client } = await startServer(place)
+  const { client } = await startService(place)
   const file = join(place.dir, 'log.jsonl')
   writeFileSync(file, 'mine')
   const { code, stderr } = await cairn(place, ['export', await newSession(client), '--out', file])

@@ -1,9 +1,20 @@
-/** The commands as a person at a shell uses them. */
+/**
+ * The commands as a person at a shell uses them. What a process adds (streams, exit codes, an interrupt) is
+ * tried with processes, the rest in the shared process.
+ */
 import { existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Place, type Server, cairn, makePlace, start, startServer } from './server.ts'
+import {
+  type Place,
+  type RunningService,
+  cairn,
+  cairnProcess,
+  makePlace,
+  start,
+  startService,
+} from './server.ts'
 import { PATIENCE_MS, newSession, readLog, runTurn, say } from './session.ts'
 
 const SCENARIO = {
@@ -67,9 +78,9 @@ const SCENARIO = {
 }
 const CONFIG = { agents: { assistant: { governance: { require_approval: ['terminal'] } } } }
 
-async function served(): Promise<{ place: Place; server: Server }> {
+async function served(): Promise<{ place: Place; server: RunningService }> {
   const place = makePlace({ scenario: SCENARIO, config: CONFIG })
-  return { place, server: await startServer(place) }
+  return { place, server: await startService(place) }
 }
 
 test('the login link is the last line that serve prints, whatever else it had to say', async () => {
@@ -89,22 +100,24 @@ test('the login link is the last line that serve prints, whatever else it had to
 
 test('send streams the answer to stdout and everything else to stderr, and goes on in the same session', async () => {
   const { place } = await served()
-  const first = await cairn(place, ['send', 'hello', 'there'])
+  const first = await cairnProcess(place, ['send', 'hello', 'there'])
   expect([first.code, first.stdout]).toEqual([0, 'All right, that is done.\n'])
   const id = /^session (\S+)$/m.exec(first.stderr)?.[1] ?? ''
-  const second = await cairn(place, ['send', '--session', id, '--json'], { stdin: 'echo from stdin\n' })
+  const second = await cairnProcess(place, ['send', '--session', id, '--json'], {
+    stdin: 'echo from stdin\n',
+  })
   expect(JSON.parse(second.stdout)).toMatchObject({
     session_id: id,
     status: 'completed',
     answer: 'You said: from stdin',
   })
-  const piped = await cairn(place, ['send', '--quiet', 'echo x'])
+  const piped = await cairnProcess(place, ['send', '--quiet', 'echo x'])
   expect([piped.stdout, piped.stderr]).toEqual(['You said: x\n', ''])
 })
 
 test('send says how a turn ended by its exit code', async () => {
   const { place } = await served()
-  const failed = await cairn(place, ['send', 'fail'])
+  const failed = await cairnProcess(place, ['send', 'fail'])
   expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('failed (provider_error)')])
   const asked = await cairn(place, ['send', 'ask'])
   expect([asked.code, asked.stderr]).toEqual([6, expect.stringContaining('? Which one? (left / right)')])
@@ -234,7 +247,7 @@ test('tail prints the log from a cursor, filtered, and ends on an interrupt; exp
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'echo one')
   const log = await readLog(server.client, id)
-  const tailing = cairn(
+  const tailing = cairnProcess(
     place,
     ['tail', id, '--after', '2', '--type', 'llm.', '--type', 'session.complete', '--json'],
     { until: text => text.split('"session.complete"').length > 2 },
@@ -302,7 +315,7 @@ test('a backup taken while the server runs is served as it was, tokens and files
   expect(statSync(join(copy, 'auth-key.json')).mode & 0o077).toBe(0)
   expect((await cairn(place, ['backup', copy])).code, 'never into another backup').toBe(2)
   await runTurn(server.client, id, 'echo two')
-  const restored = await startServer({ ...place, dataDir: copy, env: { ...place.env, CAIRN_DATA: copy } })
+  const restored = await startService({ ...place, dataDir: copy, env: { ...place.env, CAIRN_DATA: copy } })
   const query = { path: 'kept.txt' }
   expect((await restored.client.call('workspaceFile', { params: { id }, query })).content).toContain(
     'the day',

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { git, startGitServer } from '@cairn/harness/test/git-server'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, newSession, readLog, say, waitFor } from './session.ts'
 
 // Put together at run time: this file is in the box of the built-in agent.
@@ -47,7 +47,7 @@ test('a run clones its repository, pushes what a person approves, and never has 
       agents: { assistant: { governance: { egress: { default: 'deny' } } } },
     },
   })
-  const server = await startServer({ ...place, env: { ...place.env, SITE_TOKEN: TOKEN } })
+  const server = await startService({ ...place, env: { ...place.env, SITE_TOKEN: TOKEN } })
   const { client } = server
   const id = await newSession(client)
   await say(client, id, '/code add a page --repo nowhere')

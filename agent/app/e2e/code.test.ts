@@ -9,7 +9,7 @@ import axe from 'axe-core'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
 
 const command = (text: string) => ({ tool_calls: [{ name: 'terminal', arguments: { command: text } }] })
@@ -40,7 +40,7 @@ const POLL = { timeout: PATIENCE_MS }
 
 test('a coding agent works in its box, a person decides in the page, and nothing outlives a stop', async () => {
   const place = makePlace({ scenario, config })
-  const server = await startServer(place)
+  const server = await startService(place)
   const { client } = server
   const id = await newSession(client)
   const { page, troubles } = await openPage(await openBrowser())

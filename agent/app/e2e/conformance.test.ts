@@ -5,11 +5,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { cairn, makePlace, startServer } from './server.ts'
+import { cairn, makePlace, startService } from './server.ts'
 
 test('a server that was just started passes every check, and says so in JSON', async () => {
   const place = makePlace()
-  const server = await startServer(place)
+  const server = await startService(place)
   const { code, stdout } = await cairn(place, ['conformance', server.url, '--json'])
   const found = JSON.parse(stdout) as {
     passed: number
@@ -72,7 +72,7 @@ const LIES: readonly [check: string, change: (path: string, text: string) => str
 
 test('a server that loses an event, repeats an effect or answers otherwise is found out, and the exit code says so', async () => {
   const place = makePlace()
-  const server = await startServer(place)
+  const server = await startService(place)
   await Promise.all(
     LIES.map(async ([check, change]) => {
       const { code, stdout } = await cairn(place, [

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { localToken } from '../src/local/local-admin.ts'
-import { cairn, makePlace, startServer } from './server.ts'
+import { cairn, makePlace, startServer, startService } from './server.ts'
 import { PATIENCE_MS, endsTurn, isType, newSession, readLog, say, waitFor } from './session.ts'
 
 const SCENARIO = {
@@ -76,7 +76,7 @@ function follow(
 
 test('curl with the cursor of a broken connection, in the middle of an answer, gets exactly the rest', async () => {
   const place = makePlace({ scenario: SCENARIO })
-  const { client, url } = await startServer(place)
+  const { client, url } = await startService(place)
   const id = await newSession(client)
   const token = await localToken(place.dataDir)
   const first = follow(`${url}/v1/sessions/${id}/events?after=0&type=tool.call`, token)
@@ -104,7 +104,7 @@ test('curl with the cursor of a broken connection, in the middle of an answer, g
 
 test('Last-Event-ID is the cursor where after is absent, and after wins', async () => {
   const place = makePlace({ scenario: SCENARIO })
-  const { client, url } = await startServer(place)
+  const { client, url } = await startService(place)
   const id = await newSession(client)
   await waitFor(client, id, await say(client, id, 'go'), endsTurn)
   const token = await localToken(place.dataDir)
@@ -130,7 +130,7 @@ test('Last-Event-ID is the cursor where after is absent, and after wins', async 
 
 test('a service account reads the stream below /v1/api, and neither polls nor reads outside /v1/api', async () => {
   const place = makePlace({ scenario: { rules: [{ answer: { text: 'Fine.' } }] } })
-  const { client, url } = await startServer(place)
+  const { client, url } = await startService(place)
   const made = await cairn(place, ['token', 'service-account', 'reader', '--scope', 'org', '--json'])
   const { token } = JSON.parse(made.stdout) as { token: string }
   const id = await newSession(client)

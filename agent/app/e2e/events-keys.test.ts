@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { newSession, PATIENCE_MS, readLog, runTurn } from './session.ts'
 
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
@@ -14,7 +14,7 @@ const ACTIVE_ROW = `${ACTIVE}?.getAttribute('aria-rowindex') ?? null`
 
 /** A log that is longer than the window. */
 async function openEvents(page: Page): Promise<{ rows: number; last: number }> {
-  const server = await startServer(
+  const server = await startService(
     makePlace({ scenario: { rules: [{ answer: { text: 'Said and done.' } }] } }),
   )
   const id = await newSession(server.client)

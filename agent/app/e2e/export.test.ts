@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CairnClient } from '@cairn/client'
 import { expect, test } from 'vitest'
-import { cairn, makePlace, startServer } from './server.ts'
+import { cairn, makePlace, startService } from './server.ts'
 import { newSession, runTurn } from './session.ts'
 
 const SCENARIO = {
@@ -48,7 +48,7 @@ test('rated sessions become examples, unrated and denied ones do not, and three 
     scenario: SCENARIO,
     config: { agents: { assistant: {}, strict: { governance: { denied_tools: ['write_file'] } } } },
   })
-  const { client } = await startServer(place)
+  const { client } = await startService(place)
   const note = await rated(client, 'note', 'up')
   await rated(client, 'hello', 'up')
   await newSession(client)
@@ -87,7 +87,7 @@ test('rated sessions become examples, unrated and denied ones do not, and three 
 
 test('a good and a bad answer to the same message are a pair', async () => {
   const place = makePlace({ scenario: SCENARIO })
-  const { client } = await startServer(place)
+  const { client } = await startService(place)
   const bad = await rated(client, 'pick', 'down')
   const good = await rated(client, 'pick', 'up', { model: 'test/good' })
   const pairs = parsed((await cairn(place, ['export', '--all', '--format', 'dpo'])).stdout)
@@ -150,7 +150,7 @@ const RICH = {
 
 test('three exports of the same sessions are the same bytes, in every format', async () => {
   const place = makePlace({ scenario: RICH })
-  const { client } = await startServer(place)
+  const { client } = await startService(place)
   await rated(client, 'pick', 'down')
   await rated(client, 'pick', 'up', { model: 'test/good' })
   await rated(client, 'do something', 'up')

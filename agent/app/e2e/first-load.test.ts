@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 
 const DIST = fileURLToPath(new URL('../../web/dist', import.meta.url))
 /** Bytes of scripts, each compressed by gzip at its default level. */
@@ -22,7 +22,7 @@ async function scriptsOf(page: Page): Promise<{ bytes: number; scripts: string[]
 }
 
 test('the login form and the list of sessions load at most 130 kB of scripts', async () => {
-  const server = await startServer(makePlace())
+  const server = await startService(makePlace())
   const { page } = await openPage(await openBrowser())
   await page.goto(`${server.url}/login`)
   await page.locator('[data-testid="login-form"]').waitFor()

@@ -6,7 +6,7 @@ import { LLMock } from '@copilotkit/aimock'
 import type { EventType, SessionEvent } from '@cairn/protocol'
 import type { CairnClient } from '@cairn/client'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, newSession, readLog, runTurn, say, waitFor } from './session.ts'
 
 const GRADER = 'You grade the work of another agent'
@@ -51,7 +51,7 @@ async function start(): Promise<{ client: CairnClient; id: string; mock: LLMock 
     },
   })
   place.env['SOME_KEY'] = 'a-key-of-the-test-that-is-long-enough'
-  const { client } = await startServer(place)
+  const { client } = await startService(place)
   return { client, id: await newSession(client), mock }
 }
 

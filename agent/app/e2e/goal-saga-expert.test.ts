@@ -7,7 +7,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, PHONE, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { PATIENCE_MS, isType, readLog, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -129,7 +129,7 @@ const CONFIG = {
 
 test('a goal is worked on to the end with an expert, and a stop rolls a saga back; by keyboard and on a phone as well', async () => {
   const place = makePlace({ scenario: SCENARIO, config: CONFIG })
-  const server = await startServer(place)
+  const server = await startService(place)
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')

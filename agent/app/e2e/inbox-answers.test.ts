@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { cairn, makePlace, startServer } from './server.ts'
+import { cairn, makePlace, startService } from './server.ts'
 import { isType, newSession, runTurn, say, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -29,7 +29,7 @@ const scenario = {
 }
 
 test('a question is answered in the inbox, whose card names the agent and the session', async () => {
-  const server = await startServer(makePlace({ scenario }))
+  const server = await startService(makePlace({ scenario }))
   const { client } = server
   const { id: fence } = await client.call('createSession', { body: { title: 'The fence' } })
   const sign = await newSession(client)
@@ -73,7 +73,7 @@ test('a question is answered in the inbox, whose card names the agent and the se
 
 test('Ctrl+K leads to sessions, pages and commands; a log is exported as the command line does', async () => {
   const place = makePlace({ scenario })
-  const server = await startServer(place)
+  const server = await startService(place)
   const { id } = await server.client.call('createSession', { body: { title: 'Needle alpha' } })
   await server.client.call('createSession', { body: { title: 'Hay' } })
   await runTurn(server.client, id, 'hello')

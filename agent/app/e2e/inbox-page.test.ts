@@ -3,7 +3,7 @@ import { createClient } from '@cairn/client'
 import { visibleText } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { isType, newSession, PATIENCE_MS, runTurn, say, waitFor } from './session.ts'
 
 const OVERRIDE = '\u202E'
@@ -41,7 +41,7 @@ const scenario = {
 const config = { agents: { assistant: { governance: { require_approval: ['todo'] } } } }
 
 test('the inbox draws what an agent hid in its texts, and says who decided', async () => {
-  const server = await startServer(makePlace({ scenario, config }))
+  const server = await startService(makePlace({ scenario, config }))
   const { client } = server
   const machine = await client.call('createServiceAccount', { body: { name: 'judge', scope: 'org' } })
   const judge = createClient({ baseUrl: server.url, token: machine.token })

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, waitFor } from './session.ts'
 
 /** Presses Tab until the element of that role and name has the focus. */
@@ -21,7 +21,7 @@ async function tabTo(
 }
 
 test('the tour is done by keyboard alone: log in, ask, answer, approve, read the log', async () => {
-  const server = await startServer(makePlace())
+  const server = await startService(makePlace())
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')

@@ -4,7 +4,7 @@ import { SECRET, signed } from '@cairn/channels/test/signed'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLooks } from './axe-look.ts'
 import { openBrowser, openPage } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { PATIENCE_MS } from './session.ts'
 
 const POLL = { timeout: PATIENCE_MS }
@@ -19,7 +19,7 @@ test(
     const hook = { platform: 'webhook', secret_env: 'HOOK', callback_url: callback.url, access: 'linked' }
     const place = makePlace({ scenario, config: { agents: { greeter: {} }, channels: { hook } } })
     place.env['HOOK'] = SECRET
-    const server = await startServer(place)
+    const server = await startService(place)
     const { client } = server
     const path = (await client.call('listChannels', {})).channels[0]?.webhook_path ?? 'none'
     const send = async (text: string): Promise<void> => {

@@ -2,14 +2,14 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { cairn, makePlace, startServer } from './server.ts'
+import { cairn, makePlace, startService } from './server.ts'
 import { newSession } from './session.ts'
 
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 
 test('a password is offered on the first visit, and a login that ends leads back to where one was', async () => {
   const place = makePlace()
-  const server = await startServer(place)
+  const server = await startService(place)
   const id = await newSession(server.client)
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(`${server.url}/login`)

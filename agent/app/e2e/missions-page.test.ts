@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { lookWithAxe } from './axe.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { isType, PATIENCE_MS, readLog } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -59,7 +59,7 @@ const scenario = {
 }
 
 test('a mission is listed, followed through its verdict, tasks, board and workers, and steered', async () => {
-  const server = await startServer(makePlace({ scenario }))
+  const server = await startService(makePlace({ scenario }))
   const { client } = server
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DESKTOP, openBrowser, openPage, PHONE } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { newSession, runTurn } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -26,7 +26,7 @@ const scenario = {
 }
 
 test('the place is kept, buttons have their size, artifacts are had in full, themes keep signs', async () => {
-  const server = await startServer(makePlace({ scenario }))
+  const server = await startService(makePlace({ scenario }))
   const { client } = server
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { lookWithAxe } from './axe.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { PATIENCE_MS } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -106,7 +106,7 @@ const scenario = (web: string) => ({
 test('research is followed through its branches, scores, levels, sources and report', async () => {
   const web = await servePages()
   const agents = { assistant: { governance: { egress: { internal: ['127.0.0.1'] } } } }
-  const server = await startServer(
+  const server = await startService(
     makePlace({ scenario: scenario(web), config: { agents, research: { warn: 2, shift: 5, stop: 8 } } }),
   )
   const { client } = server

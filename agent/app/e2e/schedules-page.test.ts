@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { lookWithAxe } from './axe.ts'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, start, startServer } from './server.ts'
+import { makePlace, start, startService } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -23,7 +23,7 @@ const scenario = {
 
 test('a schedule is previewed, made, run, paused and ended on its page, and what is wrong is told', async () => {
   const place = makePlace({ scenario })
-  const server = await startServer(place)
+  const server = await startService(place)
   const { client } = server
   const id = await newSession(client)
   await say(client, id, 'hello')

@@ -1,6 +1,7 @@
 /**
- * The real server as a process of its own, on a free port and a data directory that goes when the test is
- * over.
+ * The real service on a free port and a data directory that is removed after the test. `startService` runs it
+ * in the process that the tests of a runner share; `startServer` gives it a process of its own, for a test
+ * that kills it, signals it, or looks at the process.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,6 +14,7 @@ import { type CairnClient, createClient } from '@cairn/client'
 import { stringify } from 'yaml'
 import { onTestFinished } from 'vitest'
 import { localToken } from '../src/local/local-admin.ts'
+import { COMPILE_CACHE, type Finished, runShared, startShared } from './shared.ts'
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 
@@ -42,20 +44,36 @@ export function makePlace(options: { scenario?: object; config?: object } = {}):
   return { dir, dataDir: join(dir, 'data'), workspaces: join(dir, 'workspaces'), env }
 }
 
-export type Server = {
+export type RunningService = {
   url: string
-  pid: number
   loginUrl: string
   demo: boolean
   client: CairnClient
   /** Everything it logged so far. */
   log: () => string
-  /** Dies at once, as a power cut would have it. */
-  kill: () => Promise<void>
   /** Drains; the exit code. */
   stop: () => Promise<number | null>
+}
+
+export type Server = RunningService & {
+  pid: number
+  /** Dies at once, as a power cut would have it. */
+  kill: () => Promise<void>
   exited: () => boolean
 }
+
+const envOf = (place: Place): Record<string, string> => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: place.dir,
+  ...place.env,
+})
+
+const clientOf = (place: Place, url: string): CairnClient =>
+  createClient({
+    baseUrl: url,
+    token: () => localToken(place.dataDir),
+    backoff: { baseMs: 50, maxMs: 500 },
+  })
 
 /** One process of the command line; `kill` ends it at once and waits until it is gone. */
 export function start(
@@ -65,7 +83,7 @@ export function start(
 ): { child: ChildProcess; stderr: () => string; kill: () => Promise<void> } {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: place.dir,
-    env: { PATH: process.env['PATH'] ?? '', HOME: place.dir, ...place.env },
+    env: { ...envOf(place), NODE_COMPILE_CACHE: COMPILE_CACHE },
     stdio,
   })
   const exit = once(child, 'exit')
@@ -106,25 +124,38 @@ export async function startServer(place: Place, args: readonly string[] = []): P
     demo,
     log: stderr,
     exited: () => child.exitCode !== null || child.signalCode !== null,
-    client: createClient({
-      baseUrl: url,
-      token: () => localToken(place.dataDir),
-      backoff: { baseMs: 50, maxMs: 500 },
-    }),
+    client: clientOf(place, url),
     kill: async () => void (await kill('SIGKILL')),
     stop: () => kill('SIGTERM'),
   }
 }
 
-export type Finished = { code: number | null; stdout: string; stderr: string }
+/** Starts the service in the shared process. Turns that it still runs after the test are ended at once. */
+export async function startService(place: Place): Promise<RunningService> {
+  const service = await startShared(envOf(place))
+  onTestFinished(async () => void (await service.stop()))
+  return { ...service, client: clientOf(place, service.url) }
+}
 
 /**
- * One command of the command line, to its end; with `until` it is interrupted once its output is as wanted.
+ * One command of the command line, to its end; with `until` it is interrupted once its output is as expected.
+ * It runs in the shared process, but for `cairn serve`, which waits for signals.
  */
-export async function cairn(
+export function cairn(
   place: Place,
   args: readonly string[],
   options: { env?: Record<string, string>; stdin?: string; until?: (stdout: string) => boolean } = {},
+): Promise<Finished> {
+  if (args[0] === 'serve') return cairnProcess(place, args, options)
+  const { stdin = '', until } = options
+  return runShared(args, { env: { ...envOf(place), ...options.env }, stdin, until })
+}
+
+/** The same in a process of its own. */
+export async function cairnProcess(
+  place: Place,
+  args: readonly string[],
+  options: Parameters<typeof cairn>[2] = {},
 ): Promise<Finished> {
   const { child, stderr } = start({ ...place, env: { ...place.env, ...options.env } }, args)
   let stdout = ''

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { isType, newSession, readLog, runTurn, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -67,7 +67,7 @@ const DOCK_SCENARIO = {
 }
 
 test('calls have the form of their tools; answers have code, formulas, diagrams and wide tables', async () => {
-  const server = await startServer(makePlace({ scenario: SCENARIO, config: CONFIG }))
+  const server = await startService(makePlace({ scenario: SCENARIO, config: CONFIG }))
   const { page, troubles } = await openPage(await openBrowser())
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(server.loginUrl)
@@ -162,7 +162,7 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
 })
 
 test('the dock completes, attaches, recalls, takes a number for a choice, and decides by key', async () => {
-  const server = await startServer(
+  const server = await startService(
     makePlace({
       scenario: DOCK_SCENARIO,
       config: { agents: { assistant: { governance: { require_approval: ['terminal'] } } } },

@@ -2,12 +2,12 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 
 test('a session is found however old it is, and "none" is said only when all were looked through', async () => {
-  const server = await startServer(makePlace())
+  const server = await startService(makePlace())
   const make = (title: string) => server.client.call('createSession', { body: { title } })
   const old = await make('Needle alpha')
   await server.client.call('sendMessage', {

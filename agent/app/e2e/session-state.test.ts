@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { cairn, startServer } from './server.ts'
+import { cairn, startServer, startService } from './server.ts'
 import { newSession, PATIENCE_MS, say, waitFor } from './session.ts'
 import { expectState, placeOfStates } from './told-state.ts'
 
@@ -15,7 +15,7 @@ const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${
 
 test('record, list, head, title and commands tell one state, in every state', async () => {
   const at = placeOfStates()
-  const server = await startServer(at)
+  const server = await startService(at)
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
@@ -90,7 +90,7 @@ test('a session that is resumed with nothing to do does not run for ever', async
 
 test('a call that is held is neither a failure nor the end: the turn says held, the session needs approval', async () => {
   const at = placeOfStates()
-  const server = await startServer(at)
+  const server = await startService(at)
   const { page } = await openPage(await openBrowser())
   const { stdout } = await cairn(at, ['send', '--json', 'write it'])
   const { session_id } = JSON.parse(stdout) as { session_id: string }

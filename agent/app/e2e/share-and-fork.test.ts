@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, PHONE, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { isType, newSession, readLog, runTurn, say, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -27,7 +27,7 @@ const scenario = {
 }
 
 test('a link shows the chat without a login and without anything to press, until it is ended', async () => {
-  const server = await startServer(makePlace({ scenario, config: { auth: { share_days: 7 } } }))
+  const server = await startService(makePlace({ scenario, config: { auth: { share_days: 7 } } }))
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'plant beans')
   const browser = await openBrowser()
@@ -84,7 +84,7 @@ test('a link shows the chat without a login and without anything to press, until
 })
 
 test('a message is sent in other words in a fork, and the session stays as it was', async () => {
-  const server = await startServer(makePlace({ scenario }))
+  const server = await startService(makePlace({ scenario }))
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'hello')
   await runTurn(server.client, id, 'plant beans')

@@ -1,12 +1,12 @@
 /** The tour of the demo as a screen reader has it: at each stop the tree, and what was said aloud on the way. */
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { PATIENCE_MS } from './session.ts'
 import { faultsOf, listen, liveParts, readTree, saidAloud } from './spoken.ts'
 
 test('at every stop of the tour all has a name and a place, and what happens is said aloud', async () => {
-  const server = await startServer(makePlace())
+  const server = await startService(makePlace())
   const { page, troubles } = await openPage(await openBrowser())
   await listen(page)
   const session = await page.context().newCDPSession(page)

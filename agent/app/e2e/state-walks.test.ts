@@ -8,7 +8,7 @@ import type { InboxItem, SessionState } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
 import { seeded } from './seeded.ts'
-import { startServer } from './server.ts'
+import { startService } from './server.ts'
 import { newSession, PATIENCE_MS, say, waitFor } from './session.ts'
 import { expectState, placeOfStates, type World } from './told-state.ts'
 
@@ -107,7 +107,7 @@ test(
   async () => {
     const random = seeded(SEED)
     const place = placeOfStates()
-    const server = await startServer(place)
+    const server = await startService(place)
     const { page, troubles } = await openPage(await openBrowser())
     await page.goto(server.loginUrl)
     await page.waitForURL('**/sessions')

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -71,7 +71,7 @@ const scenario = {
 
 test('tasks are seen with their attempts, a blocked one is answered on the page, and it goes on with the note', async () => {
   const place = makePlace({ scenario })
-  const server = await startServer(place)
+  const server = await startService(place)
   const { client } = server
   const id = await newSession(client)
   await say(client, id, 'build a house')

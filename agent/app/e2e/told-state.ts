@@ -5,7 +5,7 @@
 import type { InboxKind, SessionState } from '@cairn/protocol'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type Place, type Server, cairn, makePlace } from './server.ts'
+import { type Place, type RunningService, cairn, makePlace } from './server.ts'
 import { PATIENCE_MS } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -78,7 +78,7 @@ const WAITS: Partial<Record<SessionState, InboxKind>> = {
 }
 const RESTS: readonly SessionState[] = ['idle', 'done']
 
-export type World = { place: Place; server: Server; page: Page }
+export type World = { place: Place; server: RunningService; page: Page }
 
 /** Everything that tells the state tells this one. */
 export async function expectState(

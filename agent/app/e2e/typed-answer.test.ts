@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { cairn, makePlace, startServer } from './server.ts'
+import { cairn, makePlace, startService } from './server.ts'
 import { newSession, readLog, say, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -30,7 +30,7 @@ const SCENARIO = {
 }
 
 test('the composer answers an open question, or sends a new message instead, and the inbox says which', async () => {
-  const server = await startServer(makePlace({ scenario: SCENARIO }))
+  const server = await startService(makePlace({ scenario: SCENARIO }))
   const { page } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
@@ -65,7 +65,7 @@ test('the composer answers an open question, or sends a new message instead, and
 
 test('cairn send answers the question that waits; --new-message sends a message instead', async () => {
   const place = makePlace({ scenario: SCENARIO })
-  const server = await startServer(place)
+  const server = await startService(place)
   const ask = async () => {
     const id = await newSession(server.client)
     const after = await say(server.client, id, 'paint it')

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import axe, { type AxeResults } from 'axe-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { PATIENCE_MS, readLog } from './session.ts'
 
 const POLL = { timeout: PATIENCE_MS }
@@ -24,7 +24,7 @@ async function startSite() {
   )
   const site = { platform: 'website', origins: [shop], access: 'open', agent: 'greeter' }
   const place = makePlace({ scenario, config: { agents: { greeter: { tools: [] } }, channels: { site } } })
-  const server = await startServer(place)
+  const server = await startService(place)
   const { channels } = await server.client.call('listChannels', {})
   const key = `cairn_wk_${channels[0]!.id}`
   script = `<script async src="${server.url}/v1/website/widget.js" data-key="${key}"></script>`

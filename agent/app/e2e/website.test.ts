@@ -6,7 +6,7 @@ import type { Frame, Page } from 'playwright-core'
 import { ROUTES, type Route } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { openBrowser, PHONE, takePictures } from './browser.ts'
-import { makePlace, type Server, startServer } from './server.ts'
+import { makePlace, type RunningService, startService } from './server.ts'
 import { PATIENCE_MS, readLog } from './session.ts'
 
 const SCENARIO = {
@@ -56,10 +56,12 @@ async function openShop(widget: () => string): Promise<string> {
   return `http://localhost:${(server.address() as AddressInfo).port}`
 }
 
-const widgetOf = ({ url }: Server, key: string): string =>
+const widgetOf = ({ url }: RunningService, key: string): string =>
   `<script async src="${url}/v1/website/widget.js" data-key="${key}"></script>`
 
-async function start(require_confirm: boolean): Promise<{ server: Server; shop: string; key: string }> {
+async function start(
+  require_confirm: boolean,
+): Promise<{ server: RunningService; shop: string; key: string }> {
   let script = ''
   const shop = await openShop(() => script)
   const place = makePlace({
@@ -72,7 +74,7 @@ async function start(require_confirm: boolean): Promise<{ server: Server; shop: 
       },
     },
   })
-  const server = await startServer(place)
+  const server = await startService(place)
   const { channels } = await server.client.call('listChannels', {})
   const key = `cairn_wk_${channels[0]!.id}`
   script = widgetOf(server, key)

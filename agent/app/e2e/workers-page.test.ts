@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -76,7 +76,7 @@ const scenario = {
 }
 
 test('workers are seen at work, asked about and stopped, and what they say is text', async () => {
-  const server = await startServer(makePlace({ scenario }))
+  const server = await startService(makePlace({ scenario }))
   const { client } = server
   const id = await newSession(client)
   await say(client, id, 'go')

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
 import { openBrowser, openPage } from '../browser.ts'
-import { makePlace, startServer } from '../server.ts'
+import { makePlace, startService } from '../server.ts'
 
 /** How long a STUN request takes to leave, many times over: the control says so. */
 const SETTLE_MS = 700
@@ -103,7 +103,7 @@ function probes(stun: string, url: string): Record<string, string> {
 }
 
 test('an html artifact reaches nobody: no STUN packet and no request, in its frame or in any that it makes', async () => {
-  const server = await startServer(makePlace())
+  const server = await startService(makePlace())
   const { seen, stun, url } = await sentinels()
   const { page } = await openPage(await openBrowser())
   const show = async (html: string): Promise<void> => {

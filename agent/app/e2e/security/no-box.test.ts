@@ -9,7 +9,7 @@ import type { CairnClient } from '@cairn/client'
 import { tally } from '@cairn/protocol/test/attacks'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from '../browser.ts'
-import { cairn, makePlace, type Place, type Server, startServer } from '../server.ts'
+import { cairn, makePlace, type Place, type RunningService, startService } from '../server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, runTurn, waitFor } from '../session.ts'
 
 const pathOf = (name: string): string =>
@@ -55,7 +55,7 @@ const AGENTS = {
 }
 
 const ranIn = (place: Place, id: string): boolean => existsSync(join(place.workspaces, id, 'ran'))
-const resultsOf = async (server: Server, id: string, text: string): Promise<string[]> =>
+const resultsOf = async (server: RunningService, id: string, text: string): Promise<string[]> =>
   (await runTurn(server.client, id, text)).filter(isType('tool.result')).map(({ data }) => data.content)
 const sandboxOf = async (client: CairnClient) => (await client.call('about')).sandbox
 
@@ -64,7 +64,7 @@ test.each([
   ['No permissions to create new namespace', refusingBwrap],
 ])('without a box nothing runs a command, and everyone is told why: %s', async (reason, change) => {
   const place = change(makePlace({ scenario: CALLS, config: AGENTS }))
-  const server = await startServer(place)
+  const server = await startService(place)
   const id = await newSession(server.client)
   const [refused] = await resultsOf(server, id, 'run touch ran')
   expect(refused).toMatch(/there is no tool named terminal/)
@@ -85,7 +85,7 @@ test.each([
 
 test('the box is found wherever PATH has bwrap', async () => {
   const place = onlyPrograms(makePlace({ scenario: CALLS }), { bwrap: pathOf('bwrap') })
-  const server = await startServer(place)
+  const server = await startService(place)
   expect(await sandboxOf(server.client)).toMatchObject({ terminal: 'boxed', network: 'proxy' })
   const id = await newSession(server.client)
   expect(await resultsOf(server, id, 'run touch ran')).toEqual([expect.stringContaining('"exit_code":0')])
@@ -95,7 +95,7 @@ test('the box is found wherever PATH has bwrap', async () => {
 test('the configuration can say by name that commands run without a box, and everyone is told', async () => {
   const sandbox = { terminal: 'unboxed', network: 'open' }
   const place = makePlace({ scenario: CALLS, config: { sandbox } })
-  const server = await startServer(place)
+  const server = await startService(place)
   const id = await newSession(server.client)
   const [result] = await resultsOf(server, id, 'run touch ran')
   expect(result).toContain('none (unboxed by configuration)')
@@ -123,7 +123,7 @@ test(
   'the tour ends without a box too, over the approval of another tool',
   async () => {
     const place = onlyPrograms(makePlace())
-    const server = await startServer(place)
+    const server = await startService(place)
     const { page, troubles } = await openPage(await openBrowser())
     const by = (id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
     await page.goto(server.loginUrl)

@@ -1,0 +1,64 @@
+/** The groups of the end-to-end tests: whatever opens a browser is a page test, wherever it lies. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import config from '../vitest.config.ts'
+import { BROWSER_HELPER, testGroups } from './test-groups.ts'
+import { listPaths, root } from './workspace.ts'
+
+const groups = testGroups()
+const grouped = Object.values(groups).flat()
+const e2eFiles = ['agent/app/e2e', 'tune/cli/e2e', 'tooling/e2e'].flatMap(listPaths)
+
+test('every end-to-end test is in one group, and every name in a group is a file', () => {
+  expect(grouped.toSorted()).toEqual(e2eFiles.filter(path => path.endsWith('.test.ts')).toSorted())
+  expect(grouped.filter(path => !existsSync(join(root, path)))).toEqual([])
+})
+
+test('vitest runs these groups and no others beside the unit tests', () => {
+  const projects = (config.test?.projects ?? []) as { test: { name: string; include: string[] } }[]
+  const listed = projects.map(({ test: { name, include } }) => [name, include])
+  expect(Object.fromEntries(listed)).toEqual({ unit: expect.any(Array) as unknown, ...groups })
+})
+
+test('an end-to-end test that opens pages is in no group without a browser', () => {
+  // Other than the groups are made: by the words that open a page, not by imports.
+  const opensPages = (path: string): boolean =>
+    /\bopenBrowser\(|\bchromium\.launch\(|\bopenPage\(/.test(readFileSync(join(root, path), 'utf8'))
+  const tests = e2eFiles.filter(path => path.endsWith('.test.ts') && opensPages(path))
+  expect(tests).toContain('agent/app/e2e/security/artifact-frame.test.ts')
+  expect(tests).toContain('agent/app/e2e/security/no-box.test.ts')
+  expect(tests.filter(path => [...groups.e2e, ...groups.faults].includes(path))).toEqual([])
+})
+
+test('a page test is found by any import of the browser helper', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cairn-groups-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const files: Record<string, string> = {
+    [BROWSER_HELPER]: 'export const openBrowser = () => {}',
+    'agent/app/e2e/own-helper.ts': "export { openBrowser } from './browser.ts'",
+    'agent/app/e2e/types.ts':
+      "import type { openBrowser } from './browser.ts'\nexport type Open = typeof openBrowser",
+    'agent/app/e2e/beside.test.ts': "import { openBrowser } from './browser.ts'",
+    'agent/app/e2e/deep/below.test.ts': "import { openBrowser } from '../browser.ts'",
+    'agent/app/e2e/deep/through-a-helper.test.ts': "import { openBrowser } from '../own-helper.ts'",
+    'agent/app/e2e/late.test.ts': "const { openBrowser } = await import('./browser.ts')",
+    'agent/app/e2e/in-a-comment.test.ts': "// import { openBrowser } from './browser.ts'",
+    'agent/app/e2e/types-alone.test.ts': "import type { Open } from './types.ts'",
+    'tooling/e2e/far.test.ts': "import { openBrowser } from '../../agent/app/e2e/browser.ts'",
+  }
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), `${text}\n`)
+  }
+  const { pages, e2e } = testGroups(folder)
+  expect(pages).toEqual([
+    'agent/app/e2e/beside.test.ts',
+    'agent/app/e2e/deep/below.test.ts',
+    'agent/app/e2e/deep/through-a-helper.test.ts',
+    'agent/app/e2e/late.test.ts',
+    'tooling/e2e/far.test.ts',
+  ])
+  expect(e2e).toEqual(['agent/app/e2e/in-a-comment.test.ts', 'agent/app/e2e/types-alone.test.ts'])
+})

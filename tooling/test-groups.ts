@@ -1,0 +1,53 @@
+/**
+ * The groups of the end-to-end tests (docs/testing.md). A file that reaches a browser helper by its imports
+ * is a page test; those that take long and fail rarely are named here and run apart from `npm test`.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readImports, resolveRelative, root } from './workspace.ts'
+
+/** Whoever imports it, through whatever file of its own, opens pages in Chromium. */
+export const BROWSER_HELPER = 'agent/app/e2e/browser.ts'
+
+/** Deaths, clocks, disks, networks and attackers: `npm run test:faults`. */
+const FAULTS = [
+  'box-memory',
+  'channels-burst',
+  'channels-takeover',
+  'crash',
+  'disk-full',
+  'hostile-network',
+  'killed-service',
+  'other-servers',
+  'replicas',
+  'security/damaged-store',
+  'security/stepped-clock',
+  'security/workspace-race',
+  'stopped-clock',
+].map(name => `agent/app/e2e/${name}.test.ts`)
+
+/** Long walks through the whole page: `CAIRN_TESTS=all npm test`. */
+const TOURS = ['axe-tour', 'keyboard-tour', 'spoken-tour', 'state-walks'].map(
+  name => `agent/app/e2e/${name}.test.ts`,
+)
+
+export type TestGroups = Record<'e2e' | 'pages' | 'faults' | 'tours', string[]>
+
+/** Every end-to-end test file, in exactly one group. */
+export function testGroups(folder: string = root): TestGroups {
+  const files = globSync('{agent/app,tune/cli,tooling}/e2e/**/*.test.ts', { cwd: folder }).toSorted()
+  const named = new Set([...FAULTS, ...TOURS])
+  const pages = files.filter(file => !named.has(file) && reachesBrowser(file, folder))
+  const known = new Set([...named, ...pages])
+  return { e2e: files.filter(file => !known.has(file)), pages, faults: FAULTS, tours: TOURS }
+}
+
+/** Follows relative imports; those of types alone load nothing. */
+function reachesBrowser(file: string, folder: string, visited: Set<string> = new Set()): boolean {
+  if (file === BROWSER_HELPER) return true
+  if (visited.has(file) || !file.includes('/e2e/')) return false
+  visited.add(file)
+  return readImports({ path: file, text: readFileSync(join(folder, file), 'utf8') })
+    .filter(({ specifier, isType }) => specifier.startsWith('.') && !isType)
+    .some(({ specifier }) => reachesBrowser(resolveRelative(file, specifier), folder, visited))
+}
