@@ -14,6 +14,8 @@ type Person = { id: string; admin: boolean }
 
 /** Each throws an AppError: `no_browser`, `control_held`, `no_control`, `browser_unavailable`. */
 export type LiveBrowsers = {
+  /** Resolves where this process has the session's browser. */
+  find(session_id: string): Promise<unknown>
   view(
     session_id: string,
   ): Promise<

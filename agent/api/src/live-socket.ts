@@ -43,6 +43,9 @@ export function serveLiveViews(server: Server, deps: Deps): { close(): void } {
     const user = deps.liveTickets.use(session_id, ticket)
     if (user === null) return refuse(socket, '401 Unauthorized')
     sockets.handleUpgrade(request, socket, head, opened => {
+      // ws emits each frame that breaks RFC 6455 as an error of the WebSocket, and an error without a listener
+      // ends the process. ws itself then sends the close code of the violation and ends the connection.
+      opened.on('error', error => deps.log.info('closed a live view', { session_id, error: error.message }))
       attach(opened, session_id, user, deps).catch((thrown: unknown) => {
         if (!(thrown instanceof AppError))
           deps.log.warn('a live view did not open', { session_id, why: asError(thrown).message })
@@ -59,7 +62,9 @@ export function serveLiveViews(server: Server, deps: Deps): { close(): void } {
 }
 
 function refuse(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  const answer = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`
+  // `end` alone would wait until the client closes its half of the connection.
+  socket.end(answer, () => socket.destroy())
 }
 
 /** A page of another site cannot have a ticket; one that has is refused all the same. */

@@ -59,7 +59,10 @@ export async function startService({
   config?: ConfigInput
   /** URL of a place for the store; absent: SQLite in the folder. */ postgres?: string
 } & Partial<
-  Pick<ApiDeps, 'tuning' | 'webRoot' | 'demo' | 'metrics' | 'harnessStats' | 'connections' | 'notices'>
+  Pick<
+    ApiDeps,
+    'tuning' | 'webRoot' | 'demo' | 'metrics' | 'harnessStats' | 'connections' | 'notices' | 'browsers'
+  >
 > = {}): Promise<Service> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-api-'))
   // The clock of the service stands still unless a test moves it.

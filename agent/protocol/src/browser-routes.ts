@@ -67,7 +67,7 @@ export const BROWSER_ROUTES = {
     path: '/sessions/{id}/browser/live-ticket',
     summary:
       'A ticket for the live view, once and within 30 s: a WebSocket to ' +
-      '`/v1/sessions/{id}/browser/live?ticket=`',
+      '`/v1/sessions/{id}/browser/live?ticket=`; 404 `no_browser` where there is none',
     ...byPerson,
     status: 200,
     answer: z.object({ ticket: z.string(), expires_at: timestamp }),

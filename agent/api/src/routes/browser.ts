@@ -72,6 +72,8 @@ export const browserScreenshot: Handler<'browserScreenshot'> = async ({ services
 
 export const browserTicket: Handler<'browserTicket'> = async ({ services, principal, params }) => {
   await services.guard.check(principal, params.id)
+  // Without a browser there is nothing to watch, so no WebSocket may open.
+  await liveOf(services).find(params.id)
   const { ticket, expires_at } = services.liveTickets.issue(params.id, principal)
   return { ticket, expires_at: new Date(expires_at).toISOString() }
 }

@@ -30,6 +30,8 @@ type BrowserView = {
 }
 
 export type LiveBrowsers = {
+  /** Throws `no_browser`, or `browser_unavailable` where another process has it. */
+  find(session_id: string): Promise<unknown>
   /** Throws `no_browser`. */
   view(session_id: string): Promise<BrowserView>
   acquire(session_id: string, person: Person, force: boolean, item: string | null): Promise<Controlled>
@@ -64,6 +66,10 @@ class WatchedBrowsers implements LiveBrowsers {
         [...(this.#watched.get(session_id)?.viewers ?? [])].some(({ person }) => person.id === user_id),
       onChange: session_id => this.#tellControl(session_id),
     })
+  }
+
+  find(session_id: string): Promise<unknown> {
+    return this.#control.find(session_id)
   }
 
   acquire(...asked: Parameters<LiveBrowsers['acquire']>): Promise<Controlled> {
