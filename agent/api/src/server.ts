@@ -8,7 +8,7 @@ import { createHashQueue } from './auth/hash-queue.ts'
 import { createLoginThrottle } from './auth/login-throttle.ts'
 import { createClientAddress } from './client-address.ts'
 import { loadSigningKey } from './auth/signing-key.ts'
-import { type ApiDeps, type Services, TUNING } from './deps.ts'
+import { type ApiDeps, type Logger, type Services, TUNING } from './deps.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { type Exchange, openExchange } from './http/exchange.ts'
 import { checkFraming, refuseMalformed } from './http/malformed.ts'
@@ -145,7 +145,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   return {
     server,
     handler: handle(false),
-    listen: (port, host) => listen(server, port, host),
+    listen: (port, host) => listen(server, port, host, log),
     announceDrain: () => {
       isLeaving = true
     },
@@ -165,11 +165,13 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   }
 }
 
-const listen = (server: Server, port: number, host: string): Promise<AddressInfo> =>
+const listen = (server: Server, port: number, host: string, log: Logger): Promise<AddressInfo> =>
   new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, 1024, () => {
       server.off('error', reject)
+      // Without a listener an error of a connection that could not be accepted would end the process.
+      server.on('error', error => log.warn('could not accept a connection', { error: error.message }))
       resolve(server.address() as AddressInfo)
     })
   })

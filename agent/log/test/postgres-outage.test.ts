@@ -4,6 +4,8 @@
  */
 import { AppError } from '@cairn/protocol'
 import { openPostgresStore, withRows } from '@cairn/log'
+import { parsePostgresUrl } from '../src/postgres/address.ts'
+import { openPool } from '../src/postgres/connections.ts'
 import { readMigrations } from '../src/postgres/migrate.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectTold, ids, newSession, once, readAll, thought, upTo } from './conformance/fixture.ts'
@@ -252,4 +254,17 @@ test('everybody holds what the first one said', async () => {
   const held = await Promise.all(stores.map((store, index) => store.agreeOn('key', `ours ${index}`)))
   expect(new Set(held).size).toBe(1)
   expect(await stores[1]!.agreeOn('key', 'another')).toBe(held[0])
+})
+
+test('a connection that is lost within a transaction fails that transaction, and the process goes on', async () => {
+  const at = await place()
+  const db = openPool(parsePostgresUrl(at), () => {})
+  onTestFinished(() => db.close())
+  const lost = db.transaction('test', async ask => {
+    const [row] = await ask({ name: 'pid', text: 'SELECT pg_backend_pid() AS pid' })
+    await runSql(at, `SELECT pg_terminate_backend(${Number(row?.['pid'])}, 10000)`)
+    await ask({ name: 'one', text: 'SELECT 1 AS one' })
+  })
+  await expect(lost).rejects.toMatchObject({ code: 'storage' })
+  expect(await db.query({ name: 'two', text: 'SELECT 2 AS two' }, [])).toEqual([{ two: 2 }])
 })

@@ -2,7 +2,7 @@
  * Frames that break RFC 6455 on an open live view: the server closes that view with the close code of the
  * violation, and answers everybody else as before (contract 4.4).
  */
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
 import {
   arrived,
@@ -24,6 +24,7 @@ browsers.sessions.add(session)
 const uncaught: unknown[] = []
 const watch = (error: unknown): void => void uncaught.push(error)
 process.on('uncaughtExceptionMonitor', watch)
+beforeEach(() => void uncaught.splice(0))
 afterAll(() => void process.off('uncaughtExceptionMonitor', watch))
 
 const MALFORMED: Record<string, readonly [bytes: Buffer, closeCode: number]> = {

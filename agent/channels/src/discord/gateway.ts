@@ -108,7 +108,9 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
     signal.removeEventListener('abort', stop)
     // With this code Discord keeps the session for whoever goes on.
     await manager.destroy({ code: CloseCodes.Resuming, reason: 'going on elsewhere' })
-    manager.removeAllListeners()
+    // The listeners of errors stay: without one, an error that comes late ends the process.
+    for (const event of [WebSocketShardEvents.Dispatch, WebSocketShardEvents.Closed])
+      manager.removeAllListeners(event)
     // A failure of it has ended this, and is told.
     await taking.catch(() => undefined)
   }

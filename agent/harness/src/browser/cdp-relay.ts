@@ -49,7 +49,11 @@ export async function openCdpRelay({ url, refuses, timeoutMs }: RelayOptions): P
   const sockets = new WebSocketServer({ server: listener, path: `/${secret}`, maxPayload: MAX_MESSAGE })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
-  sockets.once('connection', client => {
+  // They stay: neither a connection that could not be accepted nor a second client may end the process.
+  sockets.on('error', () => listener.close())
+  sockets.on('connection', client => {
+    client.on('error', () => client.terminate())
+    if (sockets.clients.size > 1) return client.terminate()
     listener.close()
     join(client, browser, createJudge(refuses))
   })
@@ -85,12 +89,20 @@ function join(client: WebSocket, browser: WebSocket, judge: Judge): void {
     client.send(text)
   })
   client.on('message', (data: RawData) => browser.send(judge.told(String(data))))
-  client.on('error', () => client.terminate())
   client.once('close', () => browser.close())
   browser.once('close', () => client.close())
 }
 
 const keyOf = ({ sessionId = '', params }: Message): string => `${sessionId} ${params.requestId}`
+
+/** Undefined for any other message, and for text that is not JSON: the browser may send anything. */
+function readMessage(text: string): Message | undefined {
+  try {
+    return Message.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
 
 function createJudge(refuses: RelayOptions['refuses']): Judge {
   /** Held back by the browser, and not to go on. */
@@ -99,13 +111,13 @@ function createJudge(refuses: RelayOptions['refuses']): Judge {
     heard(text) {
       // Few messages are these, and screens of pages are long.
       if (!text.includes('"Fetch.requestPaused"')) return
-      const message = Message.safeParse(JSON.parse(text)).data
+      const message = readMessage(text)
       const url = message?.method === 'Fetch.requestPaused' ? message.params.request?.url : undefined
       if (message !== undefined && url !== undefined && refuses(url)) refused.add(keyOf(message))
     },
     told(text) {
       if (refused.size === 0 || !text.includes('"Fetch.')) return text
-      const message = Message.safeParse(JSON.parse(text)).data
+      const message = readMessage(text)
       if (message === undefined || !refused.delete(keyOf(message))) return text
       if (message.method !== 'Fetch.continueRequest') return text
       const { requestId } = message.params

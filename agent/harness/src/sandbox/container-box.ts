@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
 import { asError } from '@cairn/protocol'
 import type { Box, BoxLimits, BoxProcess, BoxSpec, Exit, SpawnOptions } from './box.ts'
+import { surviveBrokenPipes } from './broken-pipes.ts'
 import { type ContainerKind, containerArguments } from './container-arguments.ts'
 import { type Engine, removeContainer } from './container-engine.ts'
 import { behindInit } from './container-init.ts'
@@ -78,8 +79,9 @@ class ContainerBox implements Box {
       detached: true,
     })
     this.#client = child.pid === undefined ? null : identify(child.pid)
+    surviveBrokenPipes(child)
     const exited = new Promise<Exit>((resolve, reject) => {
-      child.once('error', reject)
+      child.on('error', reject)
       child.once('exit', (code, signal) => resolve(this.#exitOf(leash, code, signal)))
     })
     if (watch !== undefined) this.#watch(watch)

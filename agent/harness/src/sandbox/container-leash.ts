@@ -30,6 +30,8 @@ export function createLeash(folder: string, env: Readonly<Record<string, string>
     })
     connection.write(environmentMessage(env))
   })
+  // Without a socket init ends the container, and podman's exit says so.
+  server.on('error', () => server.close())
   server.maxConnections = 1
   server.listen(socket)
   return {

@@ -2,6 +2,7 @@
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
 import type { OnReadOpts, Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
+import { pipeline as pipeEnd } from 'node:stream/promises'
 
 /** A rule says no; as opposed to a network that fails. */
 export class Refused extends Error {}
@@ -39,23 +40,28 @@ export async function forward(request: IncomingMessage, response: ServerResponse
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([name]) => !dropped.has(name) && name !== 'host'),
   )
-  await new Promise<void>((resolve, reject) => {
+  response.once('close', () => socket.destroy())
+  const answered = await new Promise<IncomingMessage>((resolve, reject) => {
     const upstream = httpRequest({
       method: request.method,
       path: url.pathname + url.search,
       headers: { ...headers, host: url.host, connection: 'close' },
       createConnection: () => socket,
     })
-    upstream.once('error', reject)
-    upstream.once('response', answered => {
-      const gone = new Set([...HOP_HEADERS, ...namesIn(answered.headers.connection)])
-      const kept = Object.entries(answered.headers).filter(([name]) => !gone.has(name))
-      response.writeHead(answered.statusCode ?? 502, Object.fromEntries(kept))
-      pipeline(answered, response, error => (error ? reject(error) : resolve()))
+    upstream.on('error', reject)
+    upstream.once('response', resolve)
+    upstream.once('upgrade', () => {
+      socket.destroy()
+      reject(new Error(`'${url.host}' switched to another protocol without being asked`))
     })
-    response.once('close', () => socket.destroy())
     pipeline(request, upstream, error => error && reject(error))
   })
+  const gone = new Set([...HOP_HEADERS, ...namesIn(answered.headers.connection)])
+  const kept = Object.entries(answered.headers).filter(([name]) => !gone.has(name))
+  // Throws for a status such as 099, which Node reads and does not write. Here the caller catches that; in a
+  // listener of the response it would end the process.
+  response.writeHead(answered.statusCode ?? 502, Object.fromEntries(kept))
+  await pipeEnd(answered, response)
 }
 
 const namesIn = (header: string | undefined): string[] =>

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import type { Box, BoxLimits, BoxProcess, BoxSpec, Exit, SpawnOptions } from './box.ts'
 import { type Cgroup, type CgroupHome, makeCgroup } from './cgroup.ts'
+import { surviveBrokenPipes } from './broken-pipes.ts'
 import { behindForwarder, PROXY_VARIABLES } from './forwarder.ts'
 import { type Held, type Holder, type Leader } from './holder.ts'
 import { limited } from './limits.ts'
@@ -87,8 +88,9 @@ class HeldBox implements Box {
       stdio: [stdin ?? 'ignore', 'pipe', 'pipe', ...(wrapped.reports ? ['pipe' as const] : [])],
       detached: true,
     })
+    surviveBrokenPipes(child)
     const exited = new Promise<Exit>((resolve, reject) => {
-      child.once('error', reject)
+      child.on('error', reject)
       child.once('exit', (exitCode, signal) => {
         if (this.#group?.outOfMemory())
           this.#overran ??= `the command used more than ${this.#limits.memory_mb} MB of memory, and was ended`

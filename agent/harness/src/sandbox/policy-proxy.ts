@@ -190,7 +190,8 @@ async function openBoxProxy(
     })
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    // It stays after the start: a connection that could not be accepted must not end the process.
+    server.on('error', reject)
     server.listen(path, resolve)
   })
   return {

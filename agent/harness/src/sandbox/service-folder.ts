@@ -32,7 +32,8 @@ export async function openServiceFolder(parent = tmpdir()): Promise<ServiceFolde
   writeFileSync(join(path, OWNER), hostname())
   const server = createServer(socket => socket.destroy())
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    // It stays after the start: a connection that could not be accepted must not end the process.
+    server.on('error', reject)
     server.listen(join(path, ALIVE), resolve)
   })
   // It is there for as long as the process, and does not keep it.

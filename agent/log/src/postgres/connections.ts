@@ -140,6 +140,9 @@ export type Database = {
 
 export function openPool(address: PostgresAddress, report: Report): Database {
   const pool = new Pool({ ...baseConfig(address), max: address.pool, idleTimeoutMillis: 30_000 })
+  // The pool listens to idle connections only. One that is lost within a transaction emits an error as well,
+  // which without a listener ends the process; its next statement rejects with the same error.
+  pool.on('connect', client => void client.on('error', () => undefined))
   // An idle connection went; the pool opens another when one is wanted.
   pool.on('error', error => report('warn', 'a connection to the database was lost', { error: error.message }))
   const ask = async (
