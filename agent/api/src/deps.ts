@@ -4,6 +4,7 @@ import type { AnswerOf, Config } from '@cairn/protocol'
 import type { ConnectionDeps, NoticeDeps } from '@cairn/sessions'
 import type { Registry } from 'prom-client'
 import type { Authenticator } from './auth/authenticate.ts'
+import type { StandingWatch } from './auth/standing.ts'
 import type { SigningKey } from './auth/signing-key.ts'
 import type { HashQueue } from './auth/hash-queue.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
@@ -82,6 +83,10 @@ export type Tuning = {
   lookMs: number
   /** A connection whose answer is not taken ends after so long; a stream has rules of its own. */
   idleMs: number
+  /** How often the credentials of open streams and live views are checked, for changes by other processes. */
+  standingMs: number
+  /** A live view is pinged so often, and ends when it has not answered the last ping. */
+  pingMs: number
 }
 export const TUNING: Tuning = {
   heartbeatMs: 10_000,
@@ -91,6 +96,8 @@ export const TUNING: Tuning = {
   requestMs: 120_000,
   lookMs: 10_000,
   idleMs: 120_000,
+  standingMs: 5_000,
+  pingMs: 20_000,
 }
 
 /** The parts that handlers use. */
@@ -104,6 +111,7 @@ export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   streams: Streams
   sessionChanges: SessionChanges
   liveTickets: LiveTickets
+  standing: StandingWatch
   metrics: Metrics
   isReady: Readiness
 }

@@ -5,16 +5,16 @@ import { AppError, asError } from '@cairn/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Services } from './deps.ts'
 import type { LiveSocket } from './live-browsers.ts'
+import type { LiveViewer } from './live-tickets.ts'
 
 const PATH = /^\/v1\/sessions\/([^/]+)\/browser\/live$/
 /** A paste may be long; nothing else is. */
 const MAX_BYTES = 1 << 20
 /** A reader that takes nothing for so long is cut off. */
 const MAX_UNSENT = 8 << 20
-const PING_MS = 20_000
 const CLOSE = { refused: 4403, gone: 4404 } as const
 
-type Deps = Pick<Services, 'browsers' | 'liveTickets' | 'log'>
+type Deps = Pick<Services, 'authenticator' | 'browsers' | 'liveTickets' | 'log' | 'standing'>
 
 type Asked = { session_id: string; ticket: string }
 
@@ -31,26 +31,60 @@ function askedOf({ url = '/' }: Pick<IncomingMessage, 'url'>): Asked | null {
 /** Clients offer other protocols by themselves (h2c, say): what is no live view is answered as it stands. */
 export const isLiveView = (request: IncomingMessage): boolean => askedOf(request) !== null
 
+/** Ends every open live view and takes no more. */
+export type LiveViews = { close(): void }
+
+type Limits = { perPrincipal: number; pingMs: number }
+type Asking = { request: IncomingMessage; socket: Duplex; head: Buffer; asked: Asked; viewer: LiveViewer }
+
 /** The server gives upgrades here only where `isLiveView` says so. */
-export function serveLiveViews(server: Server, deps: Deps): { close(): void } {
+export function serveLiveViews(server: Server, deps: Deps, limits: Limits): LiveViews {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_BYTES, perMessageDeflate: false })
+  const views = new Set<LiveView>()
+
+  async function open({ request, socket, head, asked, viewer }: Asking): Promise<void> {
+    // The login may have ended since the ticket was issued.
+    if (!(await deps.authenticator.isStanding(viewer.identity))) return refuse(socket, '401 Unauthorized')
+    const theirs = [...views].filter(view => view.person.id === viewer.person.id)
+    if (theirs.length >= limits.perPrincipal) return refuse(socket, '429 Too Many Requests')
+    sockets.handleUpgrade(request, socket, head, opened => {
+      const view = { session_id: asked.session_id, person: viewer.person, socket: opened }
+      // ws emits each frame that breaks RFC 6455 as an error of the WebSocket, and an error without a listener
+      // ends the process. ws itself then sends the close code of the violation and ends the connection.
+      opened.on('error', error =>
+        deps.log.info('closed a live view', { session_id: view.session_id, error: error.message }),
+      )
+      views.add(view)
+      const unwatch = deps.standing.add(viewer.identity, () => {
+        views.delete(view)
+        opened.close(CLOSE.refused, 'unauthenticated')
+        if (![...views].some(other => isSameViewer(other, view))) releaseControl(view, deps)
+      })
+      opened.once('close', () => {
+        unwatch()
+        views.delete(view)
+      })
+      keepAlive(opened, limits.pingMs)
+      attach(view, deps).catch((thrown: unknown) => {
+        if (!(thrown instanceof AppError)) {
+          const why = asError(thrown).message
+          deps.log.warn('a live view did not open', { session_id: view.session_id, why })
+        }
+        opened.close(CLOSE.gone, thrown instanceof AppError ? thrown.code : 'internal')
+      })
+    })
+  }
+
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy())
     const asked = askedOf(request)
     if (asked === null) return refuse(socket, '404 Not Found')
-    const { session_id, ticket } = asked
     if (!isSameSite(request)) return refuse(socket, '403 Forbidden')
-    const user = deps.liveTickets.use(session_id, ticket)
-    if (user === null) return refuse(socket, '401 Unauthorized')
-    sockets.handleUpgrade(request, socket, head, opened => {
-      // ws emits each frame that breaks RFC 6455 as an error of the WebSocket, and an error without a listener
-      // ends the process. ws itself then sends the close code of the violation and ends the connection.
-      opened.on('error', error => deps.log.info('closed a live view', { session_id, error: error.message }))
-      attach(opened, session_id, user, deps).catch((thrown: unknown) => {
-        if (!(thrown instanceof AppError))
-          deps.log.warn('a live view did not open', { session_id, why: asError(thrown).message })
-        opened.close(CLOSE.gone, thrown instanceof AppError ? thrown.code : 'internal')
-      })
+    const viewer = deps.liveTickets.use(asked.session_id, asked.ticket)
+    if (viewer === null) return refuse(socket, '401 Unauthorized')
+    open({ request, socket, head, asked, viewer }).catch((error: unknown) => {
+      deps.log.warn('a live view did not open', { session_id: asked.session_id, why: asError(error).message })
+      refuse(socket, '503 Service Unavailable')
     })
   })
   return {
@@ -59,6 +93,35 @@ export function serveLiveViews(server: Server, deps: Deps): { close(): void } {
       sockets.close()
     },
   }
+}
+
+type LiveView = { session_id: string; person: LiveViewer['person']; socket: WebSocket }
+
+const isSameViewer = (one: LiveView, other: LiveView): boolean =>
+  one.session_id === other.session_id && one.person.id === other.person.id
+
+/** Gives the browser back to the agent where this person drives it. */
+function releaseControl({ session_id, person: { id } }: LiveView, { browsers, log }: Deps): void {
+  // Without the rights of an administrator, which would end the control of another person.
+  browsers?.()
+    ?.release(session_id, { id, admin: false })
+    .catch((thrown: unknown) => {
+      const isExpected =
+        thrown instanceof AppError && (thrown.code === 'no_control' || thrown.code === 'no_browser')
+      if (!isExpected) log.warn('could not release a browser', { session_id, error: asError(thrown).message })
+    })
+}
+
+/** Pings the client, and ends the connection when it did not answer the ping before. */
+function keepAlive(socket: WebSocket, everyMs: number): void {
+  let answered = true
+  socket.on('pong', () => (answered = true))
+  const ping = setInterval(() => {
+    if (!answered) return socket.terminate()
+    answered = false
+    socket.ping()
+  }, everyMs)
+  socket.once('close', () => clearInterval(ping))
 }
 
 function refuse(socket: Duplex, status: string): void {
@@ -73,24 +136,23 @@ function isSameSite({ headers }: IncomingMessage): boolean {
   return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
 }
 
-async function attach(
-  socket: WebSocket,
-  session_id: string,
-  user: { id: string; admin: boolean },
-  { browsers }: Deps,
-): Promise<void> {
+async function attach({ session_id, person, socket }: LiveView, { browsers }: Deps): Promise<void> {
   const live = browsers?.() ?? null
   if (live === null) return socket.close(CLOSE.gone, 'browser_unavailable')
-  const ping = setInterval(() => socket.ping(), PING_MS)
-  socket.on('close', () => clearInterval(ping))
   const face: LiveSocket = {
     send(data) {
       if (socket.bufferedAmount > MAX_UNSENT) return socket.terminate()
       if (socket.readyState === socket.OPEN) socket.send(data)
     },
     close: () => socket.close(CLOSE.refused),
-    onMessage: listener => socket.on('message', data => listener((data as Buffer).toString('utf8'))),
-    onClose: listener => void socket.once('close', listener),
+    // ws still emits messages while it waits for the client to close as well: nobody may drive then.
+    onMessage: listener =>
+      socket.on('message', data => {
+        if (socket.readyState === socket.OPEN) listener((data as Buffer).toString('utf8'))
+      }),
+    // The client may have gone while the browser was looked up.
+    onClose: listener =>
+      socket.readyState === socket.CLOSED ? listener() : void socket.once('close', listener),
   }
-  await live.attach(session_id, face, user)
+  await live.attach(session_id, face, person)
 }

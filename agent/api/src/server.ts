@@ -7,6 +7,7 @@ import { createExternalIssuer } from './auth/external-issuer.ts'
 import { createHashQueue } from './auth/hash-queue.ts'
 import { createLoginThrottle } from './auth/login-throttle.ts'
 import { createClientAddress } from './client-address.ts'
+import { createStandingWatch } from './auth/standing.ts'
 import { loadSigningKey } from './auth/signing-key.ts'
 import { type ApiDeps, type Logger, type Services, TUNING } from './deps.ts'
 import { createDispatch } from './http/dispatch.ts'
@@ -97,12 +98,15 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     now,
     monotonic,
   })
+  const { isStanding } = authenticator
+  const standing = createStandingWatch({ isStanding, everyMs: tuning.standingMs, log })
+  const perPrincipal = config.limits.streams_per_principal
   const streams = createStreams({
     store,
     log,
     tuning,
-    perPrincipal: config.limits.streams_per_principal,
-    isStanding: authenticator.isStanding,
+    perPrincipal,
+    standing,
     onDelivered: events => metrics.delivered(events),
   })
   const counted = { streams: streams.count, harness: deps.harnessStats }
@@ -120,6 +124,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     streams,
     sessionChanges: createSessionChanges({ store, log, shown: rows => shownSessions({ store }, rows) }),
     liveTickets: createLiveTickets(now),
+    standing,
     metrics,
     isReady: createReadiness(store, () => isLeaving || isDraining),
   }
@@ -140,7 +145,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   server.on('request', handle(false))
   server.on('checkContinue', handle(true))
   server.on('clientError', refuseMalformed)
-  const views = serveLiveViews(server, services)
+  const views = serveLiveViews(server, services, { perPrincipal, pingMs: tuning.pingMs })
 
   return {
     server,
@@ -158,6 +163,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     },
     close: () => {
       isDraining = true
+      standing.stop()
       streams.close()
       views.close()
       return endServer(server)

@@ -22,8 +22,8 @@ export type Authenticator = {
   /** Something was revoked: nothing remembered counts. */
   forget(): void
   /**
-   * Whether what stood behind a stream when it was opened still stands; the expiry of an access token does
-   * not end one.
+   * Whether the login and the account of an open connection have not ended. The expiry of an access token
+   * alone does not end a connection.
    */
   isStanding(identity: Identity): Promise<boolean>
 }
@@ -145,8 +145,7 @@ async function isStanding({ store, now }: AuthDeps, { principal, loginId }: Iden
   }
   const user = await store.accounts.getUser(principal.id)
   if (user === null || user.disabled_at !== null) return false
-  const login = loginId === null ? null : await store.accounts.getLogin(loginId)
-  return loginId === null || (login !== null && login.revoked_at === null)
+  return loginId === null || loginIsLive(store, loginId, now())
 }
 
 function bearerOf(header: string): string {

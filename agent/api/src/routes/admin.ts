@@ -56,7 +56,7 @@ export const revokeServiceAccount: Handler<'revokeServiceAccount'> = async ({
   )
     throw new AppError('not_found', 'There is no such service account.')
   services.authenticator.forget()
-  await services.streams.checkStanding()
+  await services.standing.check()
   return undefined
 }
 
@@ -107,6 +107,6 @@ export const disableUser: Handler<'disableUser'> = async ({ services, principal,
     throw new AppError('wrong_target', 'You cannot disable yourself; another administrator can.')
   await services.store.accounts.disableUser(user.id, services.now())
   services.authenticator.forget()
-  await services.streams.checkStanding()
+  await services.standing.check()
   return undefined
 }

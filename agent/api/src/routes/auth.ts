@@ -74,7 +74,7 @@ export const logout: Handler<'logout'> = async ({ services, identity, exchange }
   if (identity.loginId !== null) {
     await services.store.accounts.revokeLogin(identity.loginId, services.now())
     services.authenticator.forget()
-    await services.streams.checkStanding()
+    await services.standing.check()
   }
   exchange.cookies.splice(0, Infinity, cookieLine(exchange.req, null))
   return undefined
@@ -92,7 +92,7 @@ export const setPassword: Handler<'setPassword'> = async ({ services, principal,
   await accounts.setPassword(principal.id, hash)
   await accounts.revokeLogins(principal.id, services.now(), identity.loginId)
   services.authenticator.forget()
-  await services.streams.checkStanding()
+  await services.standing.check()
   return undefined
 }
 

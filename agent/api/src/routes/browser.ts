@@ -70,10 +70,13 @@ export const browserScreenshot: Handler<'browserScreenshot'> = async ({ services
   return { image: `data:image/jpeg;base64,${picture.toString('base64')}` }
 }
 
-export const browserTicket: Handler<'browserTicket'> = async ({ services, principal, params }) => {
+export const browserTicket: Handler<'browserTicket'> = async ({ services, principal, identity, params }) => {
   await services.guard.check(principal, params.id)
   // Without a browser there is nothing to watch, so no WebSocket may open.
   await liveOf(services).find(params.id)
-  const { ticket, expires_at } = services.liveTickets.issue(params.id, principal)
+  const { ticket, expires_at } = services.liveTickets.issue(params.id, {
+    identity,
+    person: { id: principal.id, admin: principal.admin },
+  })
   return { ticket, expires_at: new Date(expires_at).toISOString() }
 }

@@ -1,10 +1,8 @@
-/**
- * Every open stream of this process: the heartbeat, cutting off who takes nothing, ending those whose
- * credential was revoked, draining.
- */
+/** Every open stream of this process: the heartbeat, ending readers that take nothing, draining. */
 import type { LogStore } from '@cairn/log'
 import { AppError, type EventId } from '@cairn/protocol'
 import type { Identity } from '../auth/authenticate.ts'
+import type { StandingWatch } from '../auth/standing.ts'
 import type { Logger, Tuning } from '../deps.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Connection } from './connection.ts'
@@ -13,16 +11,11 @@ import { createOpenStreams, type OpenStream } from './open-streams.ts'
 import { createSessionHub, type SessionHub } from './session-hub.ts'
 import { createUpkeep } from './upkeep.ts'
 
-/** How often the credentials behind open streams are looked at, for revocations by other processes. */
-const STANDING_MS = 15_000
-
 export type Streams = {
   /** Streams the log of a session after a cursor, until the client leaves. */
   openSession(exchange: Exchange, identity: Identity, sessionId: string, after: EventId): void
   /** A stream of another kind: its bytes are the caller's, its upkeep is done here. */
   open(exchange: Exchange, identity: Identity, onClose: () => void): Connection
-  /** Ends the streams whose credential no longer stands. */
-  checkStanding(): Promise<void>
   count(): number
   drain(): void
   close(): void
@@ -33,19 +26,21 @@ type StreamsDeps = {
   tuning: Tuning
   /** Open streams that one principal may have. */
   perPrincipal: number
-  isStanding: (identity: Identity) => Promise<boolean>
+  standing: StandingWatch
   onDelivered: (events: number) => void
 }
 
 export function createStreams(deps: StreamsDeps): Streams {
-  const { store, log, tuning, isStanding, onDelivered } = deps
+  const { store, log, tuning, standing, onDelivered } = deps
   const hubs = new Map<string, SessionHub>()
   const all = createOpenStreams(deps.perPrincipal)
   let isDraining = false
 
-  function start(exchange: Exchange, identity: Identity): OpenStream {
+  function start(exchange: Exchange, identity: Identity): { open: OpenStream; forget: () => void } {
     if (isDraining) throw new AppError('draining', 'The server is shutting down.')
-    return all.add(exchange, identity)
+    const open = all.add(exchange, identity)
+    const unwatch = standing.add(identity, () => open.connection.end())
+    return { open, forget: () => (unwatch(), all.remove(open)) }
   }
 
   function hubOf(sessionId: string): SessionHub {
@@ -57,45 +52,28 @@ export function createStreams(deps: StreamsDeps): Streams {
     return hub
   }
 
-  async function checkStanding(): Promise<void> {
-    const verdicts = new Map<string, Promise<boolean>>()
-    for (const { connection, identity } of all) {
-      const who = `${identity.principal.id} ${identity.loginId ?? ''}`
-      const verdict = verdicts.get(who) ?? isStanding(identity)
-      verdicts.set(who, verdict)
-      if (!(await verdict)) connection.end()
-    }
-  }
-
   const ticking = setInterval(createUpkeep(all, tuning, log), tuning.tickMs)
-  const checking = setInterval(() => {
-    checkStanding().catch((error: unknown) =>
-      log.warn('could not check the credentials of open streams', { error: String(error) }),
-    )
-  }, STANDING_MS)
   ticking.unref()
-  checking.unref()
 
   return {
     openSession(exchange, identity, sessionId, after) {
-      const open = start(exchange, identity)
+      const { open, forget } = start(exchange, identity)
       const hub = hubOf(sessionId)
       const reader = hub.join(open.connection, after)
       open.lacks = () => hub.lacks(reader)
       open.connection.onClose = () => {
-        all.remove(open)
+        forget()
         hub.leave(reader)
       }
     },
     open(exchange, identity, onClose) {
-      const open = start(exchange, identity)
+      const { open, forget } = start(exchange, identity)
       open.connection.onClose = () => {
-        all.remove(open)
+        forget()
         onClose()
       }
       return open.connection
     },
-    checkStanding,
     count: all.count,
     drain() {
       isDraining = true
@@ -103,7 +81,6 @@ export function createStreams(deps: StreamsDeps): Streams {
     },
     close() {
       clearInterval(ticking)
-      clearInterval(checking)
       for (const { connection } of all) connection.destroy()
     },
   }

@@ -1,6 +1,6 @@
 /**
  * Frames that break RFC 6455 on an open live view: the server closes that view with the close code of the
- * violation, and answers everybody else as before (contract 4.4).
+ * violation, and answers everybody else as before (contract 11.12).
  */
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
