@@ -9,17 +9,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageOf, readImports, resolveRelative, root } from './workspace.ts'
 
-const AT_THE_START = [
-  'croner',
-  'jose',
-  'node-diff3',
-  'prom-client',
-  'standardwebhooks',
-  'undici',
-  'ws',
-  'yaml',
-  'zod',
-]
+const AT_THE_START = ['croner', 'jose', 'node-diff3', 'prom-client', 'undici', 'ws', 'yaml', 'zod']
 
 type Exports = Record<string, string>
 

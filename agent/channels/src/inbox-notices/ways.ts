@@ -1,11 +1,11 @@
 /** The two ways out: a signed call to a person's webhook, a mail to their address. */
-import { Webhook } from 'standardwebhooks'
 import { SendFailed } from '../adapter.ts'
 import { sendFailed } from '../email/failures.ts'
 import type { Smtp } from '../email/transport.ts'
 import { lostCall } from '../lost-call.ts'
 import { retryAfterMs } from '../retry-after.ts'
 import type { Send } from '../send-request.ts'
+import { createSignatures } from '../standard-webhooks.ts'
 import type { Letter, NoticeBody } from './text.ts'
 
 /** So long one attempt may take: well within the lease. */
@@ -23,16 +23,13 @@ export type Mailing = { smtp: Smtp; from: string; name: string }
 export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number): Ways => ({
   async call(id, { url, secret }, body) {
     const text = JSON.stringify(body)
-    const at = new Date(now())
     const answer = await fetch(url, {
       method: 'POST',
       // Another address would be another's: nobody judged it.
       redirect: 'manual',
       headers: {
         'content-type': 'application/json',
-        'webhook-id': id,
-        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-        'webhook-signature': new Webhook(secret).sign(id, at, text),
+        ...createSignatures(secret).headersFor(id, now(), text),
       },
       body: text,
       signal: AbortSignal.timeout(ATTEMPT_MS),

@@ -1,10 +1,9 @@
 /** Mails that a mail server posts, and what the configuration and `doctor` say. */
+import { createHmac } from 'node:crypto'
 import { checkChannels } from '@cairn/channels'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { Webhook } from 'standardwebhooks'
 import { call, logOf, makeBench, sessionsOf } from '../bench.ts'
-import { SECRET } from '../signed.ts'
 import { startFakeMailbox } from './fake-mailbox.ts'
 import { startFakePost } from './fake-post.ts'
 import { ADDRESS, SERVER, writeMail } from './person.ts'
@@ -24,10 +23,10 @@ const mail = {
   agent: 'greeter',
 } as const
 
-test('a mail that is posted is taken once, with its files, and one that is not signed is refused', async () => {
+async function startPosted() {
   const post = await startFakePost()
   onTestFinished(post.close)
-  const { store, start } = await makeBench(
+  const bench = await makeBench(
     'sqlite',
     {},
     {},
@@ -36,7 +35,28 @@ test('a mail that is posted is taken once, with its files, and one that is not s
       env: ENV,
     },
   )
-  const channels = await start()
+  return { post, store: bench.store, channels: await bench.start() }
+}
+
+/** As a mail server signs it: over the bytes of the mail. */
+function posted(raw: Uint8Array, key = Buffer.alloc(32, 7)) {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const signature = createHmac('sha256', key).update(`w1.${timestamp}.`).update(raw).digest('base64')
+  const headers = new Headers({
+    'webhook-id': 'w1',
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  })
+  return { headers, raw }
+}
+
+async function messagesOf({ store }: Pick<Awaited<ReturnType<typeof startPosted>>, 'store'>) {
+  const [session] = await sessionsOf(store)
+  return (await logOf(store, session!.id)).filter(({ type }) => type === 'user.message')
+}
+
+test('a mail that is posted is taken once, with its files, and one that is not signed is refused', async () => {
+  const { post, store, channels } = await startPosted()
   const raw = Buffer.from(
     writeMail({
       body:
@@ -44,22 +64,31 @@ test('a mail that is posted is taken once, with its files, and one that is not s
         'Content-Type: text/csv\nContent-Disposition: attachment; filename=a.csv\n\n1,2\n--b--\n',
     }),
   )
-  const signed = (secret: string) => {
-    const at = new Date()
-    const headers = new Headers({
-      'webhook-id': 'w1',
-      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-      'webhook-signature': new Webhook(secret).sign('w1', at, raw.toString()),
-    })
-    return { headers, raw }
-  }
-  const other = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
-  await expect(call(channels, signed(other))).rejects.toMatchObject({ code: 'bad_signature' })
-  for (let times = 0; times < 3; times++) expect((await call(channels, signed(SECRET))).status).toBe(200)
+  const other = posted(raw, Buffer.alloc(32, 9))
+  await expect(call(channels, other)).rejects.toMatchObject({ code: 'bad_signature' })
+  for (let times = 0; times < 3; times++) expect((await call(channels, posted(raw))).status).toBe(200)
   await expect.poll(() => post.got.length).toBe(1)
-  const [session] = await sessionsOf(store)
-  const said = (await logOf(store, session!.id)).filter(({ type }) => type === 'user.message')
-  expect(said).toMatchObject([{ data: { attachments: [{ filename: 'a.csv' }] } }])
+  expect(await messagesOf({ store })).toMatchObject([{ data: { attachments: [{ filename: 'a.csv' }] } }])
+})
+
+test('a posted mail in 8-bit windows-1252 is taken with the text that its author wrote', async () => {
+  const { post, store, channels } = await startPosted()
+  const head = writeMail({
+    body: 'Content-Type: text/plain; charset=windows-1252\nContent-Transfer-Encoding: 8bit\n\n',
+  })
+  // Curly quotes and the euro sign: none of these bytes is valid UTF-8 where it stands.
+  const text = Buffer.from('934772fcdf6594206b6f7374656e2035208030', 'hex')
+  const raw = Buffer.concat([Buffer.from(head), text, Buffer.from('\n')])
+  const signed = posted(raw)
+  const changed = Buffer.from(raw)
+  changed[head.length] = 0x84
+  await expect(call(channels, { ...signed, raw: changed })).rejects.toMatchObject({ code: 'bad_signature' })
+  expect((await call(channels, signed)).status).toBe(200)
+  await expect.poll(() => post.got.length).toBe(1)
+  const [message] = await messagesOf({ store })
+  expect(message).toMatchObject({
+    data: { content: expect.stringContaining('\u201cGr\u00fc\u00dfe\u201d kosten 5 \u20ac0') },
+  })
 })
 
 test('doctor says what is wrong with a mailbox and a mail server, in words', async () => {
