@@ -172,6 +172,27 @@ test.each(KINDS)(
   },
 )
 
+test('a message without words or a button is refused, and no row is written', async () => {
+  const { store, start } = await makeBench('sqlite')
+  const channels = await start()
+  for (const said of [{ text: '' }, { text: ' \n' }, { text: '', press: '' }])
+    await expect(say(channels, said)).rejects.toMatchObject({
+      code: 'invalid_body',
+      extra: { errors: [expect.objectContaining({ path: expect.stringMatching(/^(?:text|press)$/) })] },
+    })
+  const [connection] = await store.channels.listConnections('org_1')
+  expect(await store.channels.nextInbound(connection!.id, 10)).toEqual([])
+})
+
+test('a webhook-id of more than 256 characters is refused with the reason', async () => {
+  const { start } = await makeBench('sqlite')
+  const channels = await start()
+  await expect(say(channels, { text: 'hello', id: 'x'.repeat(257) })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: 'The webhook-id has more than 256 characters.',
+  })
+})
+
 test('a message that fails five times is given up, visibly, and what comes after it goes on', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const isPoison = ({ events }: Commit) => JSON.stringify(events).includes('poison')

@@ -7,14 +7,19 @@ const id = z
   .min(1)
   .max(200)
   .refine(text => text.isWellFormed() && !text.includes('\0'), 'must be whole Unicode without U+0000')
-export const WebhookMessage = z.strictObject({
-  conversation_id: id,
-  user_id: id,
-  user_name: z.string().max(200).optional(),
-  text: z.string().max(100_000).default(''),
-  press: z.string().max(32).optional(),
-  language: z.string().max(20).optional(),
-})
+export const WebhookMessage = z
+  .strictObject({
+    conversation_id: id,
+    user_id: id,
+    user_name: z.string().max(200).optional(),
+    text: z.string().max(100_000).default(''),
+    press: z.string().min(1).max(32).optional(),
+    language: z.string().max(20).optional(),
+  })
+  .refine(({ text, press }) => press !== undefined || text.trim() !== '', {
+    path: ['text'],
+    error: 'must not be blank unless press is given',
+  })
 
 export type WebhookPart = {
   type: string
