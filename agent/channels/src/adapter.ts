@@ -163,6 +163,11 @@ export type Limits = {
   perSecond?: number
   /** Between two edits of a progress message; absent: the platform edits none. */
   editEveryMs?: (target: Record<string, unknown>) => number
+  /**
+   * Minutes between two messages that say that a coding run is still working, where the platform edits no
+   * messages; absent: none is sent.
+   */
+  updateEveryMin?: number
   /** So long its typing sign lasts; absent: it has none. */
   typingMs?: number
 }

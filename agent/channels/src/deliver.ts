@@ -3,7 +3,7 @@
  * conversation at a time. The disclosure goes first, and nothing follows before the platform has taken it.
  */
 import type { ChannelDelivery, DueConversation } from '@cairn/log'
-import { decodeEvent, type EventId, type EventType, type SessionEvent } from '@cairn/protocol'
+import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
 import type { TestNotice } from '@cairn/sessions'
 import type { Part } from './adapter.ts'
 import { isDecision, settleCard } from './decided-card.ts'
@@ -13,13 +13,10 @@ import { ask } from './prompt.ts'
 import type { Notice } from './notices.ts'
 import { piecesOf } from './pieces.ts'
 import type { Progress } from './progress.ts'
-import { VISIBLE } from './render.ts'
+import { deliveredTypes } from './render.ts'
 import { type Delivering, sendPart, type Sent } from './send-part.ts'
 
 const AT_ONCE = 100
-/** What people see, and the decisions that change what they saw. */
-const READ: readonly EventType[] = [...VISIBLE, 'user.message']
-
 /** How long until there may be more to do; null: everything is delivered. */
 export async function deliverConversation(
   delivering: Delivering,
@@ -35,10 +32,12 @@ export async function deliverConversation(
   const { session_id, last_id, running } = conversation
   const blocked = await disclose(delivering, conversation)
   if (blocked !== null) return postpone(blocked)
+  // A decision is a message of a person: it changes what people saw.
+  const types = [...deliveredTypes(connection.adapter.limits), 'user.message'] as const
   let through: EventId = conversation.delivered_through
   let looked = through
   for (;;) {
-    const events = await deps.store.read(session_id, looked, AT_ONCE, READ)
+    const events = await deps.store.read(session_id, looked, AT_ONCE, types)
     for (const { id, json } of events) {
       looked = id
       const event = decodeEvent(json)

@@ -24,6 +24,7 @@ async function readerOf({ deps, connection }: Delivering, sessionId: string): Pr
   return {
     isLinked: (await deps.store.getSession(sessionId))?.created_by_kind === 'user',
     hasNoButtons: adapter.hasNoButtons === true,
+    ...(adapter.limits.updateEveryMin === undefined ? {} : { updateEveryMin: adapter.limits.updateEveryMin }),
     ...(publicUrl === null ? {} : { link: `${publicUrl}/sessions/${sessionId}` }),
   }
 }

@@ -17,9 +17,12 @@ export type Reader = {
   link?: string
   /** The platform has no buttons: what needs a decision is decided in the web UI. */
   hasNoButtons?: boolean
+  /** Minutes between two updates of a coding run; absent: they are shown in another way, or not at all. */
+  updateEveryMin?: number
 }
 
 const NOTHING = (): Piece[] => []
+const UPDATE = 'code.run_channel_update'
 const WAITING = 'This waits for an operator.'
 /** Arguments beyond this are read in the web UI: what is approved must be seen whole. */
 const SHOWN_ARGUMENTS = 3000
@@ -88,8 +91,8 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
     },
   ],
   'loop.result': ({ data }) => [{ type: 'answer', text: data.content }],
-  // Of a progress message that is edited in place.
-  'code.run_channel_update': NOTHING,
+  [UPDATE]: ({ data: { text, minutes = 1 } }, { updateEveryMin }) =>
+    updateEveryMin !== undefined && minutes % updateEveryMin === 0 ? [{ type: 'state', text }] : [],
   'session.stopped': () => [{ type: 'state', text: 'Stopped.' }],
   'session.fail': ({ data }) => [
     {
@@ -104,6 +107,13 @@ export const RENDERED = Object.keys(ROWS) as EventType[]
 export const VISIBLE: readonly EventType[] = typesWith('channel').filter(
   type => ROWS[type] !== undefined && ROWS[type] !== NOTHING,
 )
+
+/**
+ * The types that are delivered as messages of their own. An update of a coding run is part of the progress
+ * message where the platform edits messages, and must not move the delivery cursor past that message there.
+ */
+export const deliveredTypes = ({ updateEveryMin }: Pick<Reader, 'updateEveryMin'>): readonly EventType[] =>
+  updateEveryMin === undefined ? VISIBLE.filter(type => type !== UPDATE) : VISIBLE
 
 export function render(event: SessionEvent, reader: Reader): Piece[] {
   if (!VISIBLE.includes(event.type)) return []

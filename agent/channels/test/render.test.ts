@@ -1,6 +1,6 @@
 import { decodeEvent, EVENT_TYPES, typesWith } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { render, RENDERED, VISIBLE } from '../src/render.ts'
+import { deliveredTypes, render, RENDERED, VISIBLE } from '../src/render.ts'
 
 const event = (type: string, data: Record<string, unknown>) =>
   decodeEvent(JSON.stringify({ id: 1, session_id: 's', type, created_at: '2026-11-22T12:00:00.000Z', data }))
@@ -68,4 +68,28 @@ test('a failure shows its category and nothing from inside', () => {
   const failed = { reason: 'retries', error_category: 'provider_error', error: 'canary', retryable: true }
   const [shown] = render(event('session.fail', failed), { isLinked: true })
   expect(shown?.text).toBe('That did not work (provider_error). Send a message to try again.')
+})
+
+test('an update of a coding run is a message where the platform edits none, and as often as it takes one', () => {
+  const update = (minutes?: number) =>
+    event('code.run_channel_update', {
+      run_id: 'r',
+      agent: 'cairn',
+      text: 'Still working',
+      ...(minutes === undefined ? {} : { minutes }),
+    })
+  const sentAt = (updateEveryMin: number) =>
+    [1, 2, 9, 10, 11, 20].filter(
+      minutes => render(update(minutes), { isLinked: false, updateEveryMin }).length > 0,
+    )
+  expect(render(update(1), { isLinked: false, updateEveryMin: 1 })).toEqual([
+    { type: 'state', text: 'Still working' },
+  ])
+  expect(sentAt(1)).toEqual([1, 2, 9, 10, 11, 20])
+  expect(sentAt(10)).toEqual([10, 20])
+  // Records of earlier versions have no minutes.
+  expect(render(update(), { isLinked: false, updateEveryMin: 1 })).toHaveLength(1)
+  expect(render(update(1), { isLinked: false })).toEqual([])
+  expect(deliveredTypes({})).not.toContain('code.run_channel_update')
+  expect(deliveredTypes({ updateEveryMin: 1 })).toContain('code.run_channel_update')
 })

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Commit, LogStore } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
+import { codeChannelUpdate } from '@cairn/sessions'
 import { call, KINDS, logOf, makeBench, refusing, say, sessionsOf } from './bench.ts'
 import { response } from './worker.ts'
 
@@ -191,6 +192,25 @@ test('a webhook-id of more than 256 characters is refused with the reason', asyn
     code: 'bad_request',
     message: 'The webhook-id has more than 256 characters.',
   })
+})
+
+test('while a coding agent runs, the callback gets its updates in their order', async () => {
+  const { store, callback, start } = await makeBench('sqlite', {}, {}, { echo: false })
+  const channels = await start()
+  await say(channels, { text: 'build it' })
+  await expect.poll(async () => (await sessionsOf(store)).length).toBe(1)
+  const [session] = await sessionsOf(store)
+  const update = (minutes: number) =>
+    codeChannelUpdate({ run_id: 'r', agent: 'cairn', text: `Still working: step ${minutes}`, minutes })
+  for (const minutes of [1, 2]) await store.commit({ session_id: session!.id, events: [update(minutes)] })
+  await store.commit({ session_id: session!.id, events: [response('done')] })
+  await expect
+    .poll(() => callback.taken.map(({ type, text }) => [type, text]))
+    .toEqual([
+      ['state', 'Still working: step 1'],
+      ['state', 'Still working: step 2'],
+      ['answer', 'done'],
+    ])
 })
 
 test('a message that fails five times is given up, visibly, and what comes after it goes on', async () => {

@@ -1715,7 +1715,16 @@ export const EVENTS = {
     'code',
     'Throttled "still working", for channel sessions only.',
     {},
-    { channel: true, extra: { ...codeRun, text: z.string() }, worker: true, summary: d => oneLine(d.text) },
+    {
+      channel: true,
+      extra: {
+        ...codeRun,
+        text: z.string(),
+        minutes: count.optional().describe('since the run began, rounded'),
+      },
+      worker: true,
+      summary: d => oneLine(d.text),
+    },
   ),
   'code.run_result': def(
     'code',

@@ -26,7 +26,7 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl, fetch 
     platform: 'webhook',
     // Whoever calls one webhook says nothing about the users of another.
     workspace: connectionId,
-    limits: { text: 100_000, fileBytesIn: 0, fileBytesOut: 0 },
+    limits: { text: 100_000, fileBytesIn: 0, fileBytesOut: 0, updateEveryMin: 1 },
     delivery: 'keyed',
     webhook: {
       methods: ['POST'],

@@ -35,7 +35,7 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
     // A wa_id is a telephone number.
     workspace: '',
     // https://developers.facebook.com/docs/whatsapp/cloud-api/overview: 80 messages a second
-    limits: { text: 4096, fileBytesIn: 20 * MiB, fileBytesOut: 0, perSecond: 80 },
+    limits: { text: 4096, fileBytesIn: 20 * MiB, fileBytesOut: 0, perSecond: 80, updateEveryMin: 10 },
     delivery: 'reconciled',
     webhook: {
       methods: ['GET', 'POST'],

@@ -24,11 +24,11 @@ const CHANNEL_EVERY_MS = 60_000
 /** Their page or program shows the progress itself. */
 const OWN_CHANNELS: readonly string[] = ['web', 'api', 'cli', 'acp']
 
-/** People on a channel see nothing of the progress: once a minute they hear that there is some. */
+/** Records once a minute that the run is still working; the channel decides how often it sends that. */
 export function tellChannel(
   { session, log }: Claimed,
   clock: Clock,
-  { run_id, agent }: CodeRun,
+  { run_id, agent, started_at }: CodeRun,
   lastTool: () => string | null,
   onFailure: (thrown: unknown) => void,
 ): () => void {
@@ -36,6 +36,7 @@ export function tellChannel(
   return every(clock, CHANNEL_EVERY_MS, async () => {
     const tool = lastTool()
     const text = `Still working${tool === null ? '' : `: ${tool}`}`
-    await log.append([codeChannelUpdate({ run_id, agent, text })]).catch(onFailure)
+    const minutes = Math.max(1, Math.round((clock.now() - Date.parse(started_at)) / CHANNEL_EVERY_MS))
+    await log.append([codeChannelUpdate({ run_id, agent, text, minutes })]).catch(onFailure)
   })
 }
