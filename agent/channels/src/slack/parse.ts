@@ -1,4 +1,5 @@
 /** What Slack sends as inbound events. Pure: the same body gives the same events however it came. */
+import { AppError } from '@cairn/protocol'
 import type { FileRef, Inbound } from '../adapter.ts'
 import {
   BlockActions,
@@ -37,10 +38,25 @@ export function parsePayload(payload: unknown, options: ParseOptions): Inbound[]
   return command.success ? [parseCommand(command.data)] : []
 }
 
-/** The body of a request: JSON, or a form that holds JSON or a slash command. */
+const JSON_TYPE = 'application/json'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+const BRACE = '{'.charCodeAt(0)
+
+/**
+ * The body of a request: JSON, or a form that holds JSON or a slash command. The signature covers the bytes
+ * and not the content type, so the bytes decide how they are read: the text of a JSON event may look like the
+ * fields of a form. Throws AppError where the content type disagrees.
+ */
 export function readBody(raw: Uint8Array, headers: Headers): unknown {
+  const type = raw[0] === BRACE ? JSON_TYPE : FORM_TYPE
+  const given = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase()
+  if (given !== type)
+    throw new AppError(
+      'unsupported_media_type',
+      `Slack request rejected: the body is ${type} and the content type is ${given || 'missing'}.`,
+    )
   const text = new TextDecoder().decode(raw)
-  if (!(headers.get('content-type') ?? '').includes('form')) return parseJson(text)
+  if (type === JSON_TYPE) return parseJson(text)
   const form = new URLSearchParams(text)
   const payload = form.get('payload')
   return payload === null ? Object.fromEntries(form) : parseJson(payload)

@@ -96,11 +96,15 @@ const reject = (thrown: unknown): never => {
 }
 
 function readUpdate(raw: Uint8Array): Update {
+  let value: unknown
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw)) as Update
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
   } catch (cause) {
     throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause })
   }
+  if (typeof value !== 'object' || value === null || !('update_id' in value))
+    throw new AppError('bad_request', 'The body is not an update of Telegram: it has no update_id.')
+  return value as Update
 }
 
 async function listen(
