@@ -58,8 +58,8 @@ export async function openFile({ folder, name, stats, shown }: Located): Promise
   }
 }
 
-/** The text of a file. Refuses folders, devices, binary content and files beyond MAX_FILE_BYTES. */
-export async function readText(located: Located): Promise<string> {
+/** The bytes of a text file. Rejects folders, devices, binary content and files beyond MAX_FILE_BYTES. */
+export async function readTextBytes(located: Located): Promise<Buffer> {
   const { shown } = located
   await using file = await openFile(located)
   const { size } = file.stats
@@ -70,9 +70,23 @@ export async function readText(located: Located): Promise<string> {
     )
   const bytes = await file.read(MAX_FILE_BYTES)
   if (bytes.subarray(0, 8192).includes(0))
-    throw new PathProblem(`'${shown}' is a binary file (${size} bytes)`)
-  return bytes.toString('utf8')
+    throw new PathProblem(
+      hasUtf16Mark(bytes)
+        ? `'${shown}' is UTF-16 text (${size} bytes); convert it to UTF-8 with iconv in the terminal first`
+        : `'${shown}' is a binary file (${size} bytes)`,
+    )
+  return bytes
 }
+
+const hasUtf16Mark = (bytes: Buffer): boolean =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
+
+/**
+ * The text of a text file, for reading only. Bytes that are not UTF-8 become U+FFFD, so a file must never be
+ * written from this text: readTextBytes is for that.
+ */
+export const readText = async (located: Located): Promise<string> =>
+  (await readTextBytes(located)).toString('utf8')
 
 /** Opens the folder of a new file; those that are missing are made. Not `folder` itself: that stays open. */
 async function makeFolders(folder: Directory, missing: readonly string[]): Promise<Directory | null> {

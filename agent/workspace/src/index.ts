@@ -14,7 +14,15 @@ export { type CheckpointManifest, getContent, NoCheckpoint, readCheckpoint } fro
 export { copyFolder } from './copy-out.ts'
 export { type CopiedFile, copyWorkspace, TooLarge } from './copy-workspace.ts'
 export { Directory, type Entry } from './directory.ts'
-export { MAX_FILE_BYTES, openFile, type OpenFile, readText, removeFile, replaceFile } from './file.ts'
+export {
+  MAX_FILE_BYTES,
+  openFile,
+  type OpenFile,
+  readText,
+  readTextBytes,
+  removeFile,
+  replaceFile,
+} from './file.ts'
 export { enterIfThere, openFolder } from './folder.ts'
 export { type Located, locate, type PathIntent, pathProblem, RESERVED_DIR, WORKSPACE_MARK } from './locate.ts'
 export { unlessMissing } from './missing-file.ts'

@@ -43,7 +43,7 @@ export async function decideFile(sides: Sides, change: ChangedFile): Promise<Dec
   if (ours === null) return theirs === null ? { path, do: 'same' } : conflict('it was removed here')
   if (theirs === null) return conflict('the worker removed it, and it changed here')
   const original = await sides.copies.original(sides.childId, was)
-  if (original === null || [ours.bytes, theirs.bytes].some(bytes => !isMerged(bytes)))
+  if (original === null || [ours.bytes, original, theirs.bytes].some(bytes => !isMerged(bytes)))
     return conflict('both changed it, and it is no text that can be merged')
   const merged = mergeText(textOf(ours.bytes), textOf(original), textOf(theirs.bytes))
   if (merged === null) return conflict('both changed the same lines')

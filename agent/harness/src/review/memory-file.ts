@@ -3,8 +3,9 @@
  * People may read, mend and delete it; lines that are no entries are passed over, and gone with the next
  * change.
  */
+import { isUtf8 } from 'node:buffer'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { clip } from '@cairn/protocol'
 import { unlessMissing } from '@cairn/workspace'
 
@@ -26,10 +27,19 @@ export const cleanEntries = (entries: readonly string[]): string[] =>
   ].slice(0, MAX_ENTRIES)
 
 export async function readMemory(file: string): Promise<string[]> {
-  const text = await unlessMissing(readFile(file, 'utf8'))
-  return text === null
-    ? []
-    : cleanEntries(text.split('\n').flatMap(line => (line.startsWith('- ') ? [line.slice(2)] : [])))
+  const bytes = await unlessMissing(readFile(file))
+  if (bytes === null) return []
+  // The next review writes the entries back, so characters that cannot be decoded would be lost.
+  if (!isUtf8(bytes))
+    throw new Error(
+      `${join('memory', basename(dirname(file)), basename(file))} is not UTF-8; convert it to UTF-8`,
+    )
+  return cleanEntries(
+    bytes
+      .toString('utf8')
+      .split('\n')
+      .flatMap(line => (line.startsWith('- ') ? [line.slice(2)] : [])),
+  )
 }
 
 /** Replaces the file as a whole: whoever dies in the middle leaves the old one. */

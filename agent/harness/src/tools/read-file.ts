@@ -1,5 +1,6 @@
 /** read_file: a text file of the workspace, whole or some of its lines. */
-import { locate, readText } from '@cairn/workspace'
+import { isUtf8 } from 'node:buffer'
+import { locate, readTextBytes } from '@cairn/workspace'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
 
@@ -20,10 +21,23 @@ function takeFitting(lines: readonly string[]): string[] {
   return end === -1 ? [...lines] : lines.slice(0, end)
 }
 
+const BOM = Buffer.from('\ufeff')
+
 const shorten = (line: string) =>
   line.length > MAX_LINE_CHARS
     ? `${line.slice(0, MAX_LINE_CHARS)}… [${line.length - MAX_LINE_CHARS} more characters]`
     : line
+
+/** What the model must know before it edits the file; nothing for plain UTF-8. */
+function describeEncoding(bytes: Buffer): { encoding?: string } {
+  if (!isUtf8(bytes))
+    return {
+      encoding:
+        'not UTF-8: undecodable bytes are shown as U+FFFD. edit_file replaces ASCII text in this file and ' +
+        'keeps all other bytes; write_file would replace the file by UTF-8.',
+    }
+  return bytes.subarray(0, BOM.length).equals(BOM) ? { encoding: 'UTF-8 with a byte order mark' } : {}
+}
 
 export const readFileTool = defineTool({
   name: 'read_file',
@@ -41,7 +55,8 @@ export const readFileTool = defineTool({
   async run({ path, offset = 1, limit = MAX_LINES }, { workspace }) {
     await using at = await locate(workspace, path, 'read')
     const { shown } = at
-    const text = await readText(at)
+    const bytes = await readTextBytes(at)
+    const text = bytes.toString('utf8')
     const lines = text.split('\n')
     // A newline at the end closes the last line; it does not begin another.
     if (lines.at(-1) === '') lines.pop()
@@ -55,6 +70,7 @@ export const readFileTool = defineTool({
         path: shown,
         content: whole && text.endsWith('\n') ? content + '\n' : content,
         total_lines: lines.length,
+        ...describeEncoding(bytes),
         ...(whole ? {} : { first_line: offset, last_line: offset - 1 + wanted.length }),
       },
     }

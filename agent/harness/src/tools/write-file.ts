@@ -1,6 +1,7 @@
 /** write_file: creates a file of the workspace or replaces it whole. */
 import { locate, MAX_FILE_BYTES, replaceFile } from '@cairn/workspace'
 import { z } from 'zod'
+import { encodeText } from './encode-text.ts'
 import { defineTool } from './parameters.ts'
 
 export const writeFileTool = defineTool({
@@ -18,11 +19,11 @@ export const writeFileTool = defineTool({
   paths: ['path'],
   mutatesFiles: true,
   async run({ path, content }, { workspace }) {
-    const bytes = Buffer.byteLength(content)
-    if (bytes > MAX_FILE_BYTES)
-      throw new Error(`the content has ${bytes} bytes; at most ${MAX_FILE_BYTES} are written at once`)
+    const bytes = encodeText('content', content)
+    if (bytes.length > MAX_FILE_BYTES)
+      throw new Error(`the content has ${bytes.length} bytes; at most ${MAX_FILE_BYTES} are written at once`)
     await using at = await locate(workspace, path, 'write')
-    const { created } = await replaceFile(at, content)
-    return { content: { path: at.shown, bytes, created } }
+    const { created } = await replaceFile(at, bytes)
+    return { content: { path: at.shown, bytes: bytes.length, created } }
   },
 })
