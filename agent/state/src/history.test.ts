@@ -133,6 +133,31 @@ test('recovery, a repeated request, a crash and a pause are part of a sound log'
   ).toEqual([])
 })
 
+describe('the summary of a turn', () => {
+  const summed = (input_tokens: number): Line[] => [
+    ['worker.complete', { worker_id: 'c' }],
+    ...sound.slice(INDEX.wake, INDEX.turnSummary),
+    [
+      'turn.summary',
+      { ...at('t', 1), recap: 'r', artifacts: [], input_tokens, output_tokens: 2, cost_usd: 0 },
+    ],
+    ['session.complete', { reason: 'completed' }],
+  ]
+  const check = (input_tokens: number, current: boolean) =>
+    checkHistory(log(summed(input_tokens)), { current }).filter(found => found.includes('turn.summary'))
+
+  test('counts what its turn used, whatever began the turn', () => {
+    expect(check(2, true)).toEqual([])
+    expect(check(0, true)).toEqual([
+      expect.stringContaining('input_tokens is 0, and the events of its turn sum to 2'),
+    ])
+  })
+
+  test('may count nothing in a log of an older release', () => {
+    expect(check(0, false)).toEqual([])
+  })
+})
+
 test('a question may stay open at the end of a settled log', () => {
   const asked = [
     ...sound.slice(0, INDEX.call + 1),

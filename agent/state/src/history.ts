@@ -17,13 +17,14 @@ import { researchRules } from './history-research.ts'
 import { iterationRules } from './history-iterations.ts'
 import { sagaRules } from './history-sagas.ts'
 import { statusRules } from './history-status.ts'
+import { usageRules } from './history-usage.ts'
 
 export type HistoryOptions = {
   /** Nobody is at work on the session any more: its last turn has an end, or waits for an answer. */
   settled?: boolean
   /**
-   * All of it was written by this release: what older ones left out is missed (the tool.result of a question
-   * that was answered).
+   * All of it was written by this release, so what older ones left out is reported: the tool.result of a
+   * question that was answered, and the usage of a turn that no message began.
    */
   current?: boolean
 }
@@ -47,6 +48,7 @@ export function checkHistory(
   const children = childRules()
   const status = statusRules()
   const iterations = iterationRules()
+  const usage = usageRules()
 
   let before: SessionEvent | null = null
   for (const event of events) {
@@ -66,6 +68,7 @@ export function checkHistory(
       ...calls.check(event),
       ...children.check(event),
       ...iterations.check(event),
+      ...(current ? usage(event) : []),
     ])
       found.push(tell(event, what))
     before = event

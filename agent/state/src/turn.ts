@@ -2,13 +2,15 @@
  * Where a session stands in its turn, as a fold of the log: what a worker that takes over needs to go on, and
  * what the guards of the turn (budget, loops, empty answers, recovery) count (contract 7, 8).
  *
- * A turn begins with the first user message after the former one ended and ends with session.complete,
- * session.fail, session.stopped, or the continuation of a goal or a mission. A pause interrupts it: after the
+ * A turn begins with the first user message after the former one ended, or with the harness.wake for anything
+ * else that asks for work, and ends with session.complete, session.fail, session.stopped, or the continuation of
+ * a goal or a mission. A pause interrupts it: after the
  * resume it goes on under the same turn_id.
  */
 import { type EventOf, factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
 import { append, changeLast, type Owned } from './owned.ts'
+import { isReviewWake } from './review.ts'
 
 export type TurnState = {
   /** Null between turns and before the first call of the model. */
@@ -17,8 +19,8 @@ export type TurnState = {
   readonly next_iteration: number
   /** An llm.request without its response. */
   readonly requested: boolean
-  /** When its first message came. */
-  readonly started_at: string | null
+  /** It has begun: a message came, or a worker woke for what else asked for work. */
+  readonly begun: boolean
   /** What the turn's calls of models used. */
   readonly usage: Usage
   /** Answers in a row that were empty in every way. */
@@ -39,7 +41,7 @@ const idle = {
   turn_id: null,
   next_iteration: 0,
   requested: false,
-  started_at: null,
+  begun: false,
   usage: NO_USAGE,
   empty_answers: 0,
   escalated_model: null,
@@ -55,8 +57,8 @@ export const foldTurn = (turn: TurnState, event: SessionEvent): TurnState => fol
 /** As foldTurn, for a fold of many events that keeps only its end. */
 export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   const next = move(owned, turn, event)
-  // Between turns there is the background review, which is part of none.
-  return factsOf(event.type).usage && turn.started_at !== null
+  // Between turns the background review uses models, and a stopped coding agent reports what it used.
+  return factsOf(event.type).usage && turn.begun && !isOfReview(event)
     ? { ...next, usage: addUsage(next.usage, usageOf(event)) }
     : next
 }
@@ -64,7 +66,10 @@ export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent)
 function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   switch (event.type) {
     case 'user.message':
-      return { ...turn, started_at: turn.started_at ?? event.created_at, ...moved }
+      return { ...turn, begun: true, ...moved }
+    // The outcome of a worker or a blocked task begins a turn without a message.
+    case 'harness.wake':
+      return turn.begun || isReviewWake(event) ? turn : { ...turn, begun: true }
     case 'llm.request': {
       const { turn_id, iteration_index } = event.data
       return { ...turn, turn_id, next_iteration: iteration_index, requested: true }
@@ -111,6 +116,9 @@ function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
       return turn
   }
 }
+
+/** A person may write while the background review runs; what the review used is not part of their turn. */
+const isOfReview = ({ type }: SessionEvent): boolean => type === 'inbox.task_complete'
 
 type Call = TurnState['calls'][number]
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { emptyTurn, foldTurn } from './turn.ts'
 import { foldGoal } from './goal.ts'
 import { emptySessionView, foldSessionView } from './session-view.ts'
-import { usageOf } from './usage.ts'
+import { NO_USAGE, usageOf } from './usage.ts'
 
 const spent = { input_tokens: 7, output_tokens: 2, cost_usd: 0.25 }
 const at = (id: number, type: string, data: object): SessionEvent =>
@@ -31,12 +31,21 @@ test.each(typesWith('usage'))('the usage of %s is in the sums of view, turn and 
   const event = at(3, type, payload)
   expect(usageOf(event)).toEqual(spent)
   expect(foldSessionView(emptySessionView, [asked, event])).toMatchObject(spent)
-  expect(foldTurn(foldTurn(emptyTurn, asked), event).usage).toEqual(spent)
+  const isOfReview = type === 'inbox.task_complete'
+  expect(foldTurn(foldTurn(emptyTurn, asked), event).usage).toEqual(isOfReview ? NO_USAGE : spent)
   expect(foldGoal(foldGoal(null, goal), event)?.spent).toEqual({ tokens: 9, cost_usd: 0.25 })
 })
 
-test('a turn does not count what a background review used between turns', () => {
-  expect(foldTurn(emptyTurn, at(3, 'inbox.task_complete', payload)).usage.input_tokens).toBe(0)
+test('a turn that no message began counts what it used', () => {
+  const wake = at(2, 'harness.wake', { worker_id: 'w', cursor: 1 })
+  const turn = [at(1, 'worker.complete', { worker_id: 'c' }), wake, at(3, 'llm.response', payload)]
+  expect(turn.reduce(foldTurn, emptyTurn).usage).toEqual(spent)
+})
+
+test('a turn counts neither a background review nor the end of a coding agent that was stopped before it', () => {
+  const review = at(2, 'harness.wake', { worker_id: 'w', review_memory: true, review_skills: false })
+  const between = [review, at(3, 'inbox.task_complete', payload), at(4, 'code.run_result', payload)]
+  expect(between.reduce(foldTurn, emptyTurn).usage).toEqual(NO_USAGE)
 })
 
 test('a type that may carry tokens says so in the contract, but for those that repeat what other events say', () => {

@@ -1,0 +1,45 @@
+/**
+ * What a turn.summary counts: the usage of all events of its turn, whatever began the turn. The background
+ * review is part of no turn.
+ */
+import { factsOf, type SessionEvent } from '@cairn/protocol'
+import { isReviewWake } from './review.ts'
+import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
+
+const KEYS = ['input_tokens', 'output_tokens', 'cost_usd'] as const
+
+/** Sums of floats differ in their last digits. */
+const isSame = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a))
+
+export function usageRules(): (event: SessionEvent) => Iterable<string> {
+  let awake = false
+  let used: Usage = NO_USAGE
+
+  return function* check(event) {
+    switch (event.type) {
+      case 'harness.wake':
+        if (!isReviewWake(event)) awake = true
+        return
+      case 'session.complete':
+      case 'session.fail':
+      case 'session.stopped':
+      case 'outcome.continuation':
+      case 'mission.continuation':
+        awake = false
+        used = NO_USAGE
+        return
+      case 'turn.summary':
+        for (const key of KEYS) {
+          const counted = event.data[key]
+          if (counted !== undefined && !isSame(counted, used[key]))
+            yield `${key} is ${counted}, and the events of its turn sum to ${used[key]}`
+        }
+        return
+      // The end of a background review, which may come while a turn runs.
+      case 'inbox.task_complete':
+        return
+      default:
+        if (awake && factsOf(event.type).usage) used = addUsage(used, usageOf(event))
+    }
+  }
+}
