@@ -95,6 +95,8 @@ export function changeRow(
       )
     case 'inbox.expire_all':
       return sql.expireItems.all(change.decision, at, row.key).map(({ id }) => String(id))
+    case 'inbox.expire_waiting':
+      return sql.expireWaiting.all(change.decision, at, row.key).map(({ id }) => String(id))
     case 'inbox.expire_call': {
       const item = sql.itemOfCall.get(row.key, change.tool_call_id, change.kind) as StoredItem | undefined
       if (item === undefined || item.status === 'expired') return []

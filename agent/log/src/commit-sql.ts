@@ -8,10 +8,14 @@ import { runChannelSql } from './sqlite-channels.ts'
 import { prepareResearchSql } from './research-sql.ts'
 import { prepareScheduleSql } from './schedule-sql.ts'
 import type { Db } from './sqlite-adapter.ts'
-import { SELECT_SESSION, waitingSql } from './session-rows.ts'
+import { EXPIRES_WITH_STOP, SELECT_SESSION, waitingSql } from './session-rows.ts'
 
 const updateSession = (columns: readonly string[]): string =>
   `UPDATE sessions SET ${columns.map(column => `${column} = ?`).join(', ')}, recent = ? WHERE key = ?`
+
+const EXPIRE =
+  "UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ? WHERE session_key = ? " +
+  "AND status = 'pending'"
 
 export function prepareCommitSql(db: Db) {
   return {
@@ -41,10 +45,8 @@ export function prepareCommitSql(db: Db) {
       'UPDATE inbox_items SET status = ?, decision = ?, responded_at = ?, decided_by = ?, ' +
         "decided_by_kind = ? WHERE seq = ? AND status = 'pending' RETURNING seq",
     ),
-    expireItems: db.prepare(
-      "UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ? WHERE session_key = ? " +
-        "AND status = 'pending' RETURNING id",
-    ),
+    expireItems: db.prepare(`${EXPIRE} RETURNING id`),
+    expireWaiting: db.prepare(`${EXPIRE} AND ${EXPIRES_WITH_STOP} RETURNING id`),
     markRead: db.prepare(
       `UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *, ${BESIDE_SQL}`,
     ),

@@ -63,6 +63,11 @@ export type RowChange =
   /** Every pending item of the session: nobody can answer them any more. */
   | { do: 'inbox.expire_all'; decision: string }
   /**
+   * Every pending question of the session, and every action but proposals and those that outlive a stop: the turn
+   * that waited for them was stopped.
+   */
+  | { do: 'inbox.expire_waiting'; decision: string }
+  /**
    * The item of a call is passed over: a pending one expires, one that expired before stays. Refused with
    * `already_answered` when somebody has responded.
    */

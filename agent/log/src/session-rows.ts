@@ -1,5 +1,6 @@
 /** The row of a session as SQLite holds it, and as the interface hands it out. */
 import type { SessionStatus } from '@cairn/protocol'
+import { OUTLIVE_STOP } from '@cairn/protocol/words'
 import type { Projected } from './projection.ts'
 import { sessionState } from './session-state.ts'
 import type { SessionRow } from './session.ts'
@@ -49,9 +50,14 @@ export type StoredSession = {
  * Nothing waits for a proposal, which is an action with that key: in JSON a name between bare quotes is a
  * key's and never part of a text.
  */
+const ACTION = `kind = 'action_required' AND payload NOT LIKE '%"proposal":%'`
 const RANK =
-  "CASE WHEN kind = 'input_required' THEN 1 WHEN kind = 'action_required' AND payload NOT LIKE " +
-  `'%"proposal":%' THEN 2 WHEN kind = 'governance_gate' THEN 3 END`
+  `CASE WHEN kind = 'input_required' THEN 1 WHEN ${ACTION} THEN 2 ` +
+  `WHEN kind = 'governance_gate' THEN 3 END`
+/** Whether an item of a session is one that a stop expires. */
+export const EXPIRES_WITH_STOP =
+  `(kind = 'input_required' OR (${ACTION}` +
+  `${OUTLIVE_STOP.map(type => ` AND payload NOT LIKE '%"action_type":"${type}"%'`).join('')}))`
 /** Takes the session's key and the time as `:key` and `:now`, or as the given expressions. */
 export const waitingSql = (key: string, now: string): string =>
   `SELECT min(${RANK}) FROM inbox_items WHERE session_key = ${key} AND status = 'pending' AND ` +

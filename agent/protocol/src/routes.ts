@@ -292,7 +292,7 @@ export const ROUTES = {
   pauseSession: {
     method: 'POST',
     path: '/sessions/{id}/pause',
-    summary: 'Pause; a running turn stops at once',
+    summary: 'Pause the session and all open workers below it; a running turn stops at once',
     ...onSession,
     status: 200,
     answer: Session,
@@ -300,7 +300,7 @@ export const ROUTES = {
   resumeSession: {
     method: 'POST',
     path: '/sessions/{id}/resume',
-    summary: 'Resume a paused session',
+    summary: 'Resume a paused session and the workers that its pause had paused',
     ...onSession,
     status: 200,
     answer: Session,
@@ -316,10 +316,12 @@ export const ROUTES = {
   stopSession: {
     method: 'POST',
     path: '/sessions/{id}/stop',
-    summary: 'Abort the running turn; the session stays active',
+    summary: 'Abort the running turn and end all open workers; the session stays active',
     ...onSession,
     status: 200,
-    answer: Session,
+    answer: Session.extend({
+      stopped: z.boolean().describe('false: nothing was running, and nothing was written'),
+    }),
   },
   giveFeedback: {
     method: 'POST',

@@ -11,9 +11,10 @@ import { AppError, type EventDraft, type SessionStatus } from '@cairn/protocol'
 import { endOwn, pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
 import { type Around, commitOverTree } from './over-tree.ts'
 import { nothingUsed } from './child-report.ts'
-import { stoppedRun } from './code.ts'
+import { findLiveRun, stoppedRun } from './code.ts'
 import type { Deps } from './deps.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
+import { expireWaiting, hasActionToStop } from './open-items.ts'
 import { composePause } from './steer-mission.ts'
 
 async function overTree(
@@ -35,6 +36,8 @@ export const pauseSession = (deps: Deps, sessionId: string, reason = 'paused by 
     revoke_lease: true,
     also: await pauseBelow(deps, around),
   }))
+
+const isAtRest = ({ status }: SessionRow): boolean => status === 'completed' || status === 'failed'
 
 export const resumeSession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
   goOn(deps, 'resume', sessionId, 'user', ['paused'])
@@ -85,12 +88,46 @@ async function refuseBelowPause(deps: Deps, link: Link | null): Promise<void> {
 const hasPausedMission = async ({ store }: Deps, sessionId: string): Promise<boolean> =>
   (await store.coordination.missionOf(sessionId))?.status === 'paused'
 
+/** `stopped`: false where an active session had nothing to stop; then nothing is written. */
+export type StopOutcome = SessionRow & { stopped: boolean }
+
 /**
  * Aborts the running turn and those of all below; everything up to here counts as dealt with. A root stays
- * active; a child has ended, and its parent is told. Of a root at rest only the open descendants are stopped.
+ * active; a child has ended, and its parent is told. Of a root at rest or paused only the open descendants are
+ * stopped.
  */
-export const stopSession = (deps: Deps, sessionId: string, reason = 'stopped by user'): Promise<SessionRow> =>
-  overTree(deps, 'stop', sessionId, around => stopCommit(deps, around, reason))
+export async function stopSession(
+  deps: Deps,
+  sessionId: string,
+  reason = 'stopped by user',
+): Promise<StopOutcome> {
+  const idle: SessionRow[] = []
+  const committed = await commitOverTree(deps, 'stop', sessionId, async around => {
+    if (around.session.status !== 'active' || (await hasWorkToStop(deps, around)))
+      return stopCommit(deps, around, reason)
+    idle.push(around.session)
+    return null
+  })
+  const session = committed?.session ?? idle.at(-1)
+  if (session === undefined) throw new Error('[stop] nothing was composed')
+  return { ...session, stopped: committed !== null }
+}
+
+/**
+ * Whether a stop of an active session ends something: a turn that is due, runs or waits, the run of a coding
+ * agent, a mission, a worker. An approval alone is no work: the turn that asked for it goes on or has ended.
+ */
+export async function hasWorkToStop(deps: Deps, { session, link, below }: Around): Promise<boolean> {
+  const { id, wake_id, cursor, waiting_on } = session
+  if (link?.status === 'open' || below.length > 0 || wake_id > cursor) return true
+  if (waiting_on === 'question') return true
+  if (waiting_on === 'action' && (await hasActionToStop(deps.store, session))) return true
+  const [run, mission] = await Promise.all([
+    findLiveRun(deps.store, id),
+    link === null ? deps.store.coordination.missionOf(id) : null,
+  ])
+  return run !== null || mission?.status === 'active'
+}
 
 /** `said` goes first: the message that asked for the stop; it reopens a session at rest. */
 export async function stopCommit(
@@ -109,10 +146,11 @@ export async function stopCommit(
       : { told: pause.events, parts: pause.also, rows: pause.rows, used: nothingUsed() }
   const { told, parts, rows } = stop
   const isChild = link?.status === 'open'
-  const atRest = session.status === 'completed' || session.status === 'failed'
+  const atRest = isAtRest(session)
+  const isPaused = session.status === 'paused' && !isChild
   // Only the open descendants, or a coding agent that waits for a decision: there is no turn to abort.
   const run = atRest && said === undefined ? await stoppedRun(deps, session.id) : { events: [], rows: [] }
-  const onlyBelow = atRest && said === undefined && (below.length > 0 || run.events.length > 0)
+  const onlyBelow = (atRest || isPaused) && said === undefined && (below.length > 0 || run.events.length > 0)
   const error = `The worker was stopped: ${reason}.`
   const own = await endOwn(deps, around, { as: 'failed', cause: 'cancelled', error }, stop)
   return {
@@ -132,12 +170,17 @@ export async function stopCommit(
           ? ['active', 'paused']
           : ['active'],
     revoke_lease: true,
-    cursor: 'self',
+    // What was said to a paused session is still to be answered.
+    ...(isPaused ? {} : { cursor: 'self' as const }),
     rows: [
       ...rows,
       ...run.rows,
       ...own.rows,
-      ...(isChild ? [{ do: 'inbox.expire_all', decision: 'stopped' } as const] : []),
+      ...(isChild
+        ? [{ do: 'inbox.expire_all', decision: 'stopped' } as const]
+        : onlyBelow
+          ? []
+          : [expireWaiting]),
     ],
     also: [...parts, ...own.also],
   }

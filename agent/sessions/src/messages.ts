@@ -18,7 +18,7 @@ import { isServerCommand, parseSlashCommand } from '@cairn/state'
 import { answerQuestion } from './answers.ts'
 import { commitOverTree } from './over-tree.ts'
 import type { Deps } from './deps.ts'
-import { stopCommit } from './lifecycle.ts'
+import { hasWorkToStop, stopCommit } from './lifecycle.ts'
 import { resumed } from './lifecycle-events.ts'
 import { TAKES_INPUT, userMessage } from './message-events.ts'
 import { deciderOf, principalStamp } from './principal-stamp.ts'
@@ -187,13 +187,9 @@ async function stopBy(
   try {
     return await commitOverTree(deps, 'stop', sessionId, async around => {
       const { session, below } = around
-      const runs =
-        session.status === 'active' &&
-        (session.lease !== null || session.waiting_on !== null || session.wake_id > session.cursor)
       const isOver = session.status === 'paused' || session.status === 'archived'
-      return runs || (below.length > 0 && !isOver)
-        ? withChanges(await stopCommit(deps, around, reason, said), rows)
-        : null
+      const isAtWork = session.status === 'active' ? await hasWorkToStop(deps, around) : below.length > 0
+      return isAtWork && !isOver ? withChanges(await stopCommit(deps, around, reason, said), rows) : null
     })
   } catch (thrown) {
     // The turn ended in between; the message is answered like any other.

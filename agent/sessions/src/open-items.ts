@@ -1,8 +1,15 @@
 /** Items of a session that wait for somebody. */
-import type { SessionRow } from '@cairn/log'
+import type { RowChange, SessionRow } from '@cairn/log'
 import type { EventData, InboxItem, InboxKind } from '@cairn/protocol'
+import { OUTLIVE_STOP } from '@cairn/protocol/words'
 import { GOAL_BLOCKED } from '@cairn/state'
 import type { Deps } from './deps.ts'
+
+/**
+ * The questions and actions of a turn that is stopped: an answer to one must not continue that turn, and what is
+ * said next is a message. Approvals stay open; each is a decision about one call, whenever it is made.
+ */
+export const expireWaiting: RowChange = { do: 'inbox.expire_waiting', decision: 'stopped' }
 
 /** The call whose undecided item covers a call of that tool with those arguments, or null. */
 export async function findOpenGate(
@@ -48,3 +55,10 @@ export const openBlockedGoals = async (store: Deps['store'], session: Of): Promi
   (await pending(store, session, 'action_required'))
     .filter(({ payload }) => payload['action_type'] === GOAL_BLOCKED)
     .map(item => item.id)
+
+/** Whether an action waits that a stop expires. */
+export const hasActionToStop = async (store: Deps['store'], session: Of): Promise<boolean> =>
+  (await pending(store, session, 'action_required')).some(
+    ({ payload }) => payload['proposal'] === undefined && !OUTLIVES.includes(payload['action_type']),
+  )
+const OUTLIVES: readonly unknown[] = OUTLIVE_STOP

@@ -13,6 +13,7 @@ import { resumed, stopped } from './lifecycle-events.ts'
 import { missionCancelled, missionPaused, missionResumed } from './mission-events.ts'
 import { missionGoesOn } from './mission-messages.ts'
 import { dropMissionTimer, missionTimer } from './mission-timer.ts'
+import { expireWaiting } from './open-items.ts'
 import { deciderOf, principalStamp } from './principal-stamp.ts'
 import { readFolded } from './read-folded.ts'
 
@@ -201,7 +202,7 @@ function endTurn({ session }: Around, part: Part, reason: string, ends: boolean)
     session_id: session.id,
     events: said,
     expect_status: [session.status],
-    rows,
+    rows: ends ? [...rows, expireWaiting] : rows,
     also,
     ...(ends ? { revoke_lease: true, cursor: 'self' as const } : {}),
   }

@@ -5,6 +5,10 @@ import {
   createSession,
   failed,
   pauseSession,
+  raiseAction,
+  raiseGate,
+  type Raised,
+  raiseQuestion,
   renameSession,
   resumeSession,
   retrySession,
@@ -49,6 +53,40 @@ test('a stop leaves no work behind; a pause keeps it for the resume', async () =
   expect(await desk.store.claim('worker', 1, 60_000)).toEqual([])
   await resumeSession(desk.deps, desk.session.id)
   expect(await desk.store.claim('worker', 1, 60_000)).toHaveLength(1)
+})
+
+test('a stop where nothing runs writes no event and says so, however often it is asked for', async () => {
+  await using desk = await setUp()
+  expect(await stopSession(desk.deps, desk.session.id)).toMatchObject({ status: 'active', stopped: false })
+  expect(await desk.events()).toEqual([])
+  await working(desk)
+  expect(await stopSession(desk.deps, desk.session.id)).toMatchObject({ status: 'active', stopped: true })
+  for (let again = 0; again < 2; again++)
+    expect(await stopSession(desk.deps, desk.session.id)).toMatchObject({ state: 'idle', stopped: false })
+  expect(types(await desk.events())).toEqual(['user.message', 'session.stopped'])
+})
+
+test('an approval, a proposal or a paused schedule is nothing to stop; a question or an action is', async () => {
+  const action = { title: 't', instructions: 'i', context: '', target: null, reason: '' }
+  const gate = {
+    tool_name: 'terminal',
+    tool_call_id: 'c',
+    arguments_excerpt: '',
+    deny_reason: '',
+    policy_id: 'p',
+  }
+  const cases = [
+    [desk => raiseGate(desk.deps, { ...gate, arguments_hash: 'h' }), false],
+    [desk => raiseAction(desk.deps, { ...action, action_type: 'schedule_paused' }), false],
+    [desk => raiseAction(desk.deps, { ...action, action_type: 'login' }), true],
+    [desk => raiseQuestion(desk.deps, { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }), true],
+  ] as const satisfies readonly (readonly [(desk: Desk) => Raised, boolean])[]
+  for (const [raise, expected] of cases) {
+    await using desk = await setUp()
+    await desk.write([raise(desk).draft])
+    expect((await stopSession(desk.deps, desk.session.id)).stopped).toBe(expected)
+    expect((await desk.row()).waiting_on === null).toBe(expected)
+  }
 })
 
 test('a failed session is retried, a paused one resumed or retried', async () => {

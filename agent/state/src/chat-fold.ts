@@ -57,6 +57,7 @@ function foldChat(items: ChatItem[], event: SessionEvent): void {
     }
     case 'session.stopped':
       markUnanswered(items)
+      cancelQuestions(items)
       return endStreams(items)
     case 'session.pause':
     case 'session.complete':
@@ -150,7 +151,7 @@ function asked(items: ChatItem[], event: EventOf<'inbox.input_required'>): void 
 function answered(items: ChatItem[], event: EventOf<'ask_user_question.response'>): void {
   const { tool_call_id, responses } = event.data
   const question = findItem(items, 'question', item => item.tool_call_id === tool_call_id, Infinity)
-  if (question) items[question.index] = { ...question.item, responses }
+  if (question) items[question.index] = { ...question.item, responses, cancelled: false }
   const known = findTool(items, tool_call_id, Infinity)
   if (known) items[known.index] = { ...known.item, status: 'done', content: answerText(responses) }
 }
@@ -160,6 +161,12 @@ function passOver(items: ChatItem[], callId: string, reach?: number): void {
   const question = findItem(items, 'question', item => item.tool_call_id === callId, reach)
   if (question && question.item.responses === null)
     items[question.index] = { ...question.item, cancelled: true }
+}
+
+/** A stop ends every question that waits. */
+function cancelQuestions(items: ChatItem[]): void {
+  for (const [index, item] of items.entries())
+    if (item.kind === 'question' && item.responses === null) items[index] = { ...item, cancelled: true }
 }
 
 function gated(items: ChatItem[], event: EventOf<'inbox.governance_gate'>): void {

@@ -6,6 +6,8 @@ type Call = {
   call: EventId | null
   asked: EventId | null
   answered: EventId | null
+  /** A stop that expired its question. */
+  expired: EventId | null
   denied: EventId | null
   /** Its result; of a question that was answered the answer, until there is one, or the model has gone on. */
   closed: EventId | null
@@ -57,11 +59,15 @@ function* close(call: Call | undefined, event: Closing): Generator<string> {
     else if (call.answered !== null && !ANSWER.test(content))
       yield `it is not what was answered at ${call.answered}`
   } else if (call.asked === null) yield 'the question was never put'
+  else if (call.expired !== null) yield `the question expired with the stop at ${call.expired}`
   if (event.type !== 'tool.result') call.answered = event.id
   call.closed = event.id
 }
 
-/** `current`: a question that was answered has its tool.result, which older releases left out. */
+/**
+ * `current`: a question that was answered has its tool.result, which older releases left out, and one that was
+ * stopped is not answered.
+ */
 export function callRules(current: boolean): CallRules {
   const calls = new Map<string, Call>()
   const runs: string[] = []
@@ -77,6 +83,7 @@ export function callRules(current: boolean): CallRules {
             call: null,
             asked: null,
             answered: null,
+            expired: null,
             denied: null,
             closed: null,
           })
@@ -118,6 +125,12 @@ export function callRules(current: boolean): CallRules {
         if ('reason' in event.data && --approvals < 0)
           yield 'more calls were let through by approval than were approved'
         return
+      case 'session.stopped':
+        // In logs of older releases a question outlived the stop.
+        if (current)
+          for (const call of calls.values())
+            if (call.asked !== null && call.closed === null) call.expired = event.id
+        return
       case 'session.complete':
         // The stop of a worker ends it as it is, with calls open.
         return event.data.reason === 'stopped' ? undefined : yield* goOn(calls, event, current)
@@ -132,6 +145,7 @@ export function callRules(current: boolean): CallRules {
   return {
     check,
     concludes: event => event.type === 'tool.result' && isAnswered(calls.get(event.data.tool_call_id)),
-    waits: () => [...calls.values()].some(call => call.asked !== null && call.closed === null),
+    waits: () =>
+      [...calls.values()].some(call => call.asked !== null && call.closed === null && call.expired === null),
   }
 }

@@ -43,6 +43,9 @@ export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): r
         ? waiting.filter(({ key }) => !(key.startsWith(ACTION) && content.endsWith(key.slice(ACTION.length))))
         : waiting
     }
+    // The actions expire with the turn that waited for them.
+    case 'session.stopped':
+      return waiting.filter(isApproval)
     default:
       return waiting
   }

@@ -11,9 +11,9 @@ import {
 import type { Call, Handler } from '../handler.ts'
 import { shownSession } from './session-view.ts'
 
-type Change = 'pauseSession' | 'resumeSession' | 'retrySession' | 'stopSession'
+type Change = 'pauseSession' | 'resumeSession' | 'retrySession'
 
-/** All four pass the same guard and answer the session as it is then. */
+/** All pass the same guard and answer the session as it is then. */
 const changing =
   (change: (deps: Deps, sessionId: string) => Promise<SessionRow>) =>
   async ({ services, principal, params }: Call<Change>): Promise<Session> => {
@@ -24,4 +24,8 @@ const changing =
 export const pauseSession: Handler<'pauseSession'> = changing(pause)
 export const resumeSession: Handler<'resumeSession'> = changing(resume)
 export const retrySession: Handler<'retrySession'> = changing(retry)
-export const stopSession: Handler<'stopSession'> = changing(stop)
+export const stopSession: Handler<'stopSession'> = async ({ services, principal, params }) => {
+  await services.guard.check(principal, params.id)
+  const { stopped, ...session } = await stop(services, params.id)
+  return { ...(await shownSession(services, session)), stopped }
+}

@@ -51,7 +51,8 @@ const commandOf = ({ name, summary, does, call }: Verb): Command =>
       const [id] = takePositionals(positionals, ['the id of a session'])
       const { client } = connect(values, io)
       const session = await call(client, { params: { id }, signal: io.signal })
-      io.out(values.json ? jsonLine(session) : `${session.id}  ${session.state}\n`)
+      const note = 'stopped' in session && session.stopped === false ? '  nothing was running' : ''
+      io.out(values.json ? jsonLine(session) : `${session.id}  ${session.state}${note}\n`)
       return EXIT.ok.code
     },
   })

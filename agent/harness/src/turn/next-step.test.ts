@@ -113,12 +113,20 @@ test('a question waits; a message of a person passes it over, one of the server 
   })
 })
 
-test('a question outlives a stop: its answer begins a turn', () => {
+test('a stop ends a question: its call is closed, whatever asks for work next', () => {
   const waiting = [message, request(0), answer(0, '', ['q']), called('q'), asked('q'), stopped]
+  const closed = { do: 'leave', calls: ['q'] }
   expect(after(waiting)).toEqual({ do: 'rest' })
+  expect(after([...waiting, message])).toEqual(closed)
+  expect(after([...waiting, ['user.message', { content: 'x', synthetic: 'governance_decision' }]])).toEqual(
+    closed,
+  )
+})
+
+test('in a log of an older release the answer to a question that was stopped begins a turn', () => {
+  const waiting = [message, request(0), answer(0, '', ['q']), called('q'), asked('q'), stopped]
   expect(after([...waiting, responded('q')])).toEqual({ do: 'conclude', calls: ['q'] })
   expect(after([...waiting, responded('q'), result('q')])).toEqual(plain)
-  expect(after([...waiting, message])).toEqual({ do: 'unask', calls: ['q'] })
 })
 
 test('a question that was answered gets its result before anything else, each by itself', () => {

@@ -102,6 +102,8 @@ function turnStep(position: Position, limits: TurnLimits): Step {
   const unanswered = conversation.open.filter(call => !waits(call))
   if (unanswered.length > 0) return { do: inTurn ? 'run' : 'leave', calls: unanswered }
   if (conversation.open.length > 0) {
+    const stopped = conversation.open.filter(call => isStopped(position, call.tool_call_id))
+    if (stopped.length > 0) return { do: 'leave', calls: stopped }
     const passedOver = conversation.open.filter(
       call => position.spoken_id > askedAt(position, call.tool_call_id),
     )
@@ -167,6 +169,11 @@ const isLoud = ({ quiet }: ConversationEntry): boolean => quiet !== true
 
 const askedAt = ({ questions }: Position, callId: string): number =>
   questions.find(question => question.tool_call_id === callId)?.asked_at ?? Number.POSITIVE_INFINITY
+
+/** A stop ended the turn that asked, and its question with it: nothing waits for the answer any more. */
+const isStopped = ({ ended, questions }: Position, callId: string): boolean =>
+  ended?.by === 'session.stopped' &&
+  questions.some(({ tool_call_id, asked_at }) => tool_call_id === callId && asked_at < ended.id)
 
 function isLooping({ turn }: Position): boolean {
   const tail = turn.calls.slice(-LOOP_LENGTH)

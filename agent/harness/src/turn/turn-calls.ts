@@ -1,5 +1,5 @@
 /** The calls of a turn, with what the turn has to give to them. */
-import { CommitRefused, REDACTED } from '@cairn/log'
+import { CommitRefused, REDACTED, type RowChange } from '@cairn/log'
 import { findOpenGate } from '@cairn/sessions'
 import { openGates } from '../governance/open-gates.ts'
 import { answeredResult } from '../tools/answered-result.ts'
@@ -50,17 +50,13 @@ export async function runAnswer(turn: TurnContext, calls: Calls): Again {
 export async function close(turn: TurnContext, calls: Calls, reason: CloseReason): Again {
   const deps = callDeps(turn)
   for (const call of calls) {
-    const answered =
-      reason === 'question_passed_over'
-        ? [
-            {
-              do: 'inbox.expire_call',
-              tool_call_id: call.tool_call_id,
-              kind: 'input_required',
-              decision: 'passed_over',
-            } as const,
-          ]
-        : []
+    const expired: RowChange = {
+      do: 'inbox.expire_call',
+      tool_call_id: call.tool_call_id,
+      kind: 'input_required',
+      decision: reason === 'question_passed_over' ? 'passed_over' : 'stopped',
+    }
+    const answered = call.state === 'waiting' ? [expired] : []
     try {
       await closeCalls(
         { ...deps, commit: events => turn.log.append(events, { rows: answered }) },

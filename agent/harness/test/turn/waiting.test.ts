@@ -9,7 +9,7 @@ import {
   stopSession,
   syntheticMessage,
 } from '@cairn/sessions'
-import { AppError, type SessionEvent } from '@cairn/protocol'
+import { AppError, type EventDraft, type SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { alice, call, say, setStage, type Stage, typesOf } from './stage.ts'
@@ -347,7 +347,93 @@ test('two people deciding at once get one decision', async () => {
   ).toHaveLength(1)
 })
 
-test('the answer to a question of a turn that was stopped is answered, whatever was said before the stop', async () => {
+test.each([
+  ['a stop', (stage: Stage) => stopSession(stage.deps, stage.session_id)],
+  ['/stop as a message', (stage: Stage) => stage.send('/stop')],
+] as const)('%s expires the question that waits, and what is said next is a message', async (_, stop) => {
+  await using stage = await setStage({ scenario: asking })
+  await onFreshWorker(stage, async () => {
+    await stage.send('paint it')
+    await stage.next('inbox.input_required')
+  })
+  await stop(stage)
+  expect(await stage.session()).toMatchObject({ status: 'active', state: 'idle', waiting_on: null })
+  const { items } = await stage.store.listInbox({ org_id: 'org', session_id: stage.session_id, limit: 10 })
+  expect(items).toMatchObject([{ kind: 'input_required', status: 'expired', decision: 'stopped' }])
+
+  const asked = await stage.next('inbox.input_required')
+  await expect(
+    answerQuestion(stage.deps, {
+      session_id: stage.session_id,
+      tool_call_id: asked.data.tool_call_id,
+      responses: [{ question: 'Which colour?', answer: 'blue' }],
+      principal: alice,
+    }),
+  ).rejects.toMatchObject({ code: 'already_answered', message: 'This has expired: stopped.' })
+
+  await onFreshWorker(stage, async () => {
+    await stage.send('never mind')
+    await stage.next('session.complete')
+  })
+  const events = await stage.events()
+  expect(events.some(event => event.type === 'ask_user_question.response')).toBe(false)
+  expect(results(events).map(({ content }) => JSON.parse(content) as unknown)).toEqual([
+    { cancelled: true, reason: 'the turn ended before there was an answer' },
+  ])
+  expect(events.findLast(event => event.type === 'llm.response')?.data.message.content).toBe('fine')
+  expect(checkHistory(events, { settled: true, current: true })).toEqual([])
+})
+
+test('a stop expires the action that the turn waits for, and to complete it later is refused', async () => {
+  const action = { title: 'Log in', instructions: 'Log in at the bank.', reason: 'It asks for a code.' }
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: { user: 'never mind' }, answer: say('fine') },
+        { answer: { tool_calls: [{ name: 'request_user_action', arguments: action }] } },
+      ],
+    },
+  })
+  await onFreshWorker(stage, async () => {
+    await stage.send('pay the bill')
+    await stage.next('inbox.action_required')
+  })
+  const item = await gateItem(stage)
+  await stopSession(stage.deps, stage.session_id)
+  expect(await stage.session()).toMatchObject({ status: 'active', state: 'idle', waiting_on: null })
+  await expect(respondInbox(stage.deps, item, { completed: true }, alice)).rejects.toMatchObject({
+    code: 'already_answered',
+    message: 'This has expired: stopped.',
+  })
+  await onFreshWorker(stage, async () => {
+    await stage.send('never mind')
+    await stage.next('session.complete')
+  })
+  expect(checkHistory(await stage.events(), { settled: true, current: true })).toEqual([])
+})
+
+test('an approval outlives a stop: a decision is about one call, whenever it is made', async () => {
+  await using stage = await setStage({
+    ...gated,
+    scenario: {
+      rules: [
+        { when: { user: 'approved' }, steps: [{ tool_calls: [{ repeat: 'note' }] }, say('noted at last')] },
+        { steps: [call('note', 'a'), { text: 'I begin', hang: true as const }] },
+      ],
+    },
+  })
+  const harness = stage.start()
+  await stage.send('note a')
+  await stage.next('llm.request', 2)
+  await stopSession(stage.deps, stage.session_id)
+  await harness.idle()
+  expect(await stage.session()).toMatchObject({ state: 'needs_approval' })
+  await respondInbox(stage.deps, await gateItem(stage), { decision: 'approve' }, alice)
+  await stage.next('session.complete')
+  expect(stage.ran).toEqual(['note:a'])
+})
+
+test('in a log of an older release the answer to a question of a stopped turn is answered', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ when: { user: 'approved' }, answer: say('blue it is') }, ...asking.rules] },
   })
@@ -362,12 +448,14 @@ test('the answer to a question of a turn that was stopped is answered, whatever 
     events: [syntheticMessage('governance_decision', 'approved')],
   })
   await stopSession(stage.deps, stage.session_id)
-  await answerQuestion(stage.deps, {
-    session_id: stage.session_id,
-    tool_call_id: asked.data.tool_call_id,
-    responses: [{ question: 'Which colour?', answer: 'blue' }],
-    principal: alice,
-  })
+  const answered = {
+    type: 'ask_user_question.response',
+    data: {
+      tool_call_id: asked.data.tool_call_id,
+      responses: [{ question: 'Which colour?', answer: 'blue', is_other: false }],
+    },
+  } as unknown as EventDraft
+  await stage.store.commit({ session_id: stage.session_id, events: [answered] })
   await onFreshWorker(stage, () => stage.next('session.complete'))
   expect((await stage.events()).findLast(event => event.type === 'llm.response')?.data.message.content).toBe(
     'blue it is',

@@ -4,7 +4,7 @@
  */
 import { isOpen, Refusing } from '../commit-rules.ts'
 import { BESIDE_SQL, type StoredItem } from '../inbox-rows.ts'
-import type { StoredSession } from '../session-rows.ts'
+import { EXPIRES_WITH_STOP, type StoredSession } from '../session-rows.ts'
 import type { Decider } from '../commit.ts'
 import type { EncodedRow } from '../writer-messages.ts'
 import { guardOfChannel } from '../change-channel.ts'
@@ -46,10 +46,13 @@ const ANSWER_ITEM = statement(
     `decided_by_kind = $5, changed_at = ${CHANGED_NOW} WHERE seq = $6 AND status = 'pending' RETURNING ` +
     'id, changed_at',
 )
-const EXPIRE_ITEMS = statement(
-  'expire_items',
+const EXPIRE =
   "UPDATE inbox_items SET status = 'expired', decision = $1, responded_at = $2, changed_at = " +
-    `${CHANGED_NOW} WHERE session_key = $3 AND status = 'pending' RETURNING id, changed_at`,
+  `${CHANGED_NOW} WHERE session_key = $3 AND status = 'pending'`
+const EXPIRE_ITEMS = statement('expire_items', `${EXPIRE} RETURNING id, changed_at`)
+const EXPIRE_WAITING = statement(
+  'expire_waiting_items',
+  `${EXPIRE} AND ${EXPIRES_WITH_STOP} RETURNING id, changed_at`,
 )
 const DROP_GRANTS = statement('drop_grants', 'DELETE FROM grants WHERE session_key = $1 AND expires_at <= $2')
 const ADD_GRANT = statement(
@@ -153,6 +156,8 @@ export async function changeRow(
       )
     case 'inbox.expire_all':
       return changedItems(await ask(EXPIRE_ITEMS, [change.decision, at, row.key]))
+    case 'inbox.expire_waiting':
+      return changedItems(await ask(EXPIRE_WAITING, [change.decision, at, row.key]))
     case 'inbox.expire_call': {
       const found = await ask(ITEM_OF_CALL, [row.key, change.tool_call_id, change.kind])
       const item = found[0] as StoredItem | undefined

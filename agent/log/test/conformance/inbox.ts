@@ -236,6 +236,37 @@ export function defineInbox({ open }: Bench): void {
     await store.commit({ session_id: 's', events: [], rows: [{ do: 'inbox.expire_all', decision: 'x' }] })
   })
 
+  test('a stop expires questions and actions, and no approval, proposal, task or schedule', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('s'))
+    const action = (action_type: string, more = {}) =>
+      ({ kind: 'action_required', payload: { title: 'x', action_type, ...more } }) as const
+    await raise(
+      store,
+      's',
+      { id: 'gate' },
+      { id: 'question', kind: 'input_required' },
+      { id: 'login', ...action('login') },
+      { id: 'goal', ...action('goal_blocked') },
+      { id: 'proposal', ...action('skill_proposal', { proposal: {} }) },
+      { id: 'task', ...action('task_blocked') },
+      { id: 'schedule', ...action('schedule_paused') },
+      { id: 'quoted', ...action('login', { context: '"action_type":"task_blocked" and "proposal":' }) },
+    )
+    await store.commit({
+      session_id: 's',
+      events: [],
+      rows: [{ do: 'inbox.expire_waiting', decision: 'stopped' }],
+    })
+    const { items } = await store.listInbox({ org_id: 'org_1', status: ['expired'], limit: 10 })
+    expect(items.map(({ id, decision }) => [id, decision]).toSorted()).toEqual([
+      ['goal', 'stopped'],
+      ['login', 'stopped'],
+      ['question', 'stopped'],
+      ['quoted', 'stopped'],
+    ])
+  })
+
   test('a commit without_session hands none out, and whoever watches the inbox is told of its items', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))

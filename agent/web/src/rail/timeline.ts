@@ -61,8 +61,7 @@ function read(open: Open, event: SessionEvent): void {
     case 'session.complete':
     case 'session.fail':
     case 'session.stopped':
-      for (const [key, span] of open.byKey)
-        if (span.kind === 'model' || span.kind === 'tool') end(open, key, at)
+      for (const [key, span] of open.byKey) if (span.kind !== 'worker') end(open, key, at)
       return
     default:
   }
