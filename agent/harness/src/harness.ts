@@ -21,6 +21,7 @@ import { renewLeases } from './lease-watch.ts'
 import type { Models } from './llm/registry.ts'
 import type { Log } from './log.ts'
 import { waitUntilFree, watchLoop } from './loop-load.ts'
+import type { McpServers } from './mcp/servers.ts'
 import { createRuns } from './runs.ts'
 import type { Tool } from './tools/tool.ts'
 import type { Worker } from './worker.ts'
@@ -32,8 +33,10 @@ export type HarnessOptions = {
   secrets?: readonly string[]
   /** The store's redactor: what is shown and kept elsewhere loses the same. By default one for those values. */
   redact?: Redact
-  /** The built-in tools and those of MCP servers. */
+  /** All tools but those of MCP servers. */
   tools: readonly Tool[]
+  /** Servers whose tools come and go; absent: there are none. */
+  mcp?: Pick<McpServers, 'tools' | 'find'>
   config: Config
   /** Holds what is the service's own: memory files, and `checkpoints/<session id>` of files of the workspaces. */
   dataDir: string
@@ -142,10 +145,12 @@ function describeWorker(
   shutdown: AbortSignal,
   background: Set<Promise<void>>,
 ): Worker {
-  const { clock = systemClock, random = Math.random, skillsDir } = options
+  const { clock = systemClock, random = Math.random, skillsDir, mcp } = options
   const secrets = [...options.models.secrets, ...(options.secrets ?? [])]
   return {
     ...options,
+    tools: () => (mcp === undefined ? options.tools : [...options.tools, ...mcp.tools()]),
+    findTool: (name, signal) => mcp?.find(name, signal) ?? Promise.resolve(null),
     id: options.workerId,
     clock,
     random,

@@ -20,7 +20,7 @@ export async function prepareTurn(
   made.catch(() => undefined)
   let setup = setUpAgent(config, session)
   for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
-  let tools = worker.tools
+  let tools = worker.tools()
   for (const capability of capabilities) tools = [...tools, ...(capability.tools?.(setup, tools) ?? [])]
   const turn = {
     store,
@@ -33,6 +33,7 @@ export async function prepareTurn(
     models,
     capabilities,
     tools,
+    findTool: worker.findTool,
     ...(await made),
     written: new Map<string, string>(),
     holdBack,

@@ -8,12 +8,17 @@ import type { Models } from './llm/registry.ts'
 import type { Log } from './log.ts'
 import type { Tool } from './tools/tool.ts'
 
+/** For a name that is not among the tools: a tool of a server that has connected since, or its absence. */
+export type FindTool = (name: string, signal: AbortSignal) => Promise<Tool | { absence: string } | null>
+
 export type Worker = {
   id: string
   store: LogStore
   models: Models
-  /** The built-in tools and those of MCP servers. */
-  tools: readonly Tool[]
+  /** The built-in tools, and those of the MCP servers that are connected now. */
+  tools(): readonly Tool[]
+  /** `McpServers.find`. */
+  findTool: FindTool
   config: Config
   dataDir: string
   workspacesDir: string

@@ -87,7 +87,6 @@ export async function startWorker(
   const boxes = mcpBoxes({ sandbox, dataDir, path: env['PATH'] })
   const mcp = startMcpServers({ servers: config.mcp_servers, env, boxes, log: logAt })
   parts.defer(() => mcp.stop())
-  await mcp.ready
   const tools = builtinTools({
     store,
     sandbox: sandbox.provider,
@@ -116,10 +115,8 @@ export async function startWorker(
     ...(linkedWorkspaces === true ? { makeFolder: makeLinkedFolder } : {}),
     workerId,
     newId: randomUUID,
-    // Read anew for every turn: servers come and go.
-    get tools() {
-      return [...tools, ...ofDemo, ...(browsers?.tools ?? []), ...mcp.tools()]
-    },
+    tools: [...tools, ...ofDemo, ...(browsers?.tools ?? [])],
+    mcp,
     log: logAt,
   })
   parts.defer(() => harness.stop())

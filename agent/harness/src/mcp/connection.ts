@@ -1,15 +1,7 @@
 /**
  * One MCP server: connected, or trying to be. Its tools are there while it is; a call to one that went away
- * fails like any tool.
- *
- *   connecting → connected   tools are listed, and listed again when the server says that they changed
- *              → waiting     it could not be reached
- *              → left_out    a variable of its configuration is not set, or there is no box: not tried again
- *   connected  → waiting     the connection closed or a request could not be sent: tools are gone
- *   waiting    → connecting  after a backoff, for as long as the service runs
- *   any        → stopped     the service shuts down
+ * fails like any tool. Its states are in connection-state.ts.
  */
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { type McpServerConfig, asError, checkMove } from '@cairn/protocol'
 import { backoffMs } from '../backoff.ts'
@@ -17,15 +9,23 @@ import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { rootCause } from '../tools/root-cause.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
-import { isBroken, request } from './request.ts'
-import { listTools, type McpSession, openSession } from './session.ts'
+import { absenceOf, MOVES, type State } from './connection-state.ts'
 import { LeftOut } from './left-out.ts'
+import { listTools, type ToolList } from './list-tools.ts'
+import { paced } from './paced.ts'
+import { isBroken, request } from './request.ts'
+import { type McpSession, openSession } from './session.ts'
 import type { Environment, McpBoxes } from './transport.ts'
+import { within } from './within.ts'
 import { wrapTool } from './wrap-tool.ts'
 
 const RECONNECT = { baseMs: 1000, maxMs: 60_000 }
 /** Full jitter may say "now"; a server that dies at once must not be started in a circle. */
 const LEAST_WAIT_MS = 250
+/** A connection that lasted this long begins a new series of attempts; one that ends sooner continues the last. */
+const STABLE_MS = 60_000
+/** For a server to take the end of its session. */
+const END_TIMEOUT_MS = 2000
 
 export type ConnectionOptions = {
   env: Environment
@@ -36,24 +36,11 @@ export type ConnectionOptions = {
 }
 export type McpConnection = {
   tools(): readonly Tool[]
+  /** Why its tools are absent; null while they are there. */
+  absence(): string | null
   /** Settles when the first attempt has ended, either way. */
   ready: Promise<void>
   stop(): Promise<void>
-}
-
-type State =
-  | { at: 'connecting'; opening: Client | null; done: Promise<void> }
-  | { at: 'connected'; session: McpSession; tools: readonly Tool[] }
-  | { at: 'waiting'; cancelRetry: () => void }
-  | { at: 'left_out' }
-  | { at: 'stopped' }
-
-const MOVES: Readonly<Record<State['at'], readonly State['at'][]>> = {
-  connecting: ['connected', 'waiting', 'left_out', 'stopped'],
-  connected: ['connected', 'waiting', 'stopped'],
-  waiting: ['connecting', 'stopped'],
-  left_out: ['stopped'],
-  stopped: [],
 }
 
 export const connectMcpServer = (
@@ -67,7 +54,7 @@ class Connection implements McpConnection {
   readonly #name: string
   readonly #config: McpServerConfig
   readonly #options: ConnectionOptions
-  /** Attempts since it was connected last. */
+  /** Attempts since it was connected for long enough. */
   #attempts = 0
   #state: State
 
@@ -83,13 +70,19 @@ class Connection implements McpConnection {
     return this.#state.at === 'connected' ? this.#state.tools : []
   }
 
+  absence(): string | null {
+    return absenceOf(this.#name, this.#state)
+  }
+
   #move(next: State): void {
     checkMove(`MCP server ${this.#name}`, MOVES, this.#state.at, next.at)
     this.#state = next
   }
 
-  #wrap(listed: Awaited<ReturnType<typeof listTools>>): Tool[] {
-    return listed.map(tool => wrapTool(this.#name, this.#config, tool, (...call) => this.#call(...call)))
+  #wrap({ tools, problems }: ToolList): Tool[] {
+    for (const problem of problems)
+      this.#options.log('warn', `the list of tools of MCP server ${this.#name} was cut: ${problem}`)
+    return tools.map(tool => wrapTool(this.#name, this.#config, tool, (...call) => this.#call(...call)))
   }
 
   /** Connects, or waits for the attempt that goes on; never rejects. */
@@ -109,18 +102,19 @@ class Connection implements McpConnection {
   }
 
   async #open(connecting: Extract<State, { at: 'connecting' }>): Promise<void> {
-    const { log } = this.#options
+    const { log, clock } = this.#options
     try {
-      const { session, tools } = await openSession(this.#name, this.#config, this.#options, {
+      const { session, list } = await openSession(this.#name, this.#config, this.#options, {
         onOpening: client => {
           connecting.opening = client
         },
         onClosed: (lost, why) => this.#lose(lost, why),
-        onToolsChanged: of => void this.#relist(of),
+        onToolsChanged: of => this.#has(of)?.relist.trigger(),
       })
       if (this.#state !== connecting) return await session.client.close()
-      this.#attempts = 0
-      this.#move({ at: 'connected', session, tools: this.#wrap(tools) })
+      const tools = this.#wrap(list)
+      const relist = paced(clock, () => this.#relist(session))
+      this.#move({ at: 'connected', session, tools, since: clock.monotonic(), relist })
       log('info', `MCP server ${this.#name} is connected`, { tools: tools.length })
     } catch (thrown) {
       if (this.#state === connecting) this.#explain(asError(thrown))
@@ -154,8 +148,11 @@ class Connection implements McpConnection {
 
   /** Forgets a session that is of no use any more, once. */
   #lose(lost: McpSession, why: string): void {
-    if (!this.#has(lost)) return
-    const { log } = this.#options
+    const state = this.#has(lost)
+    if (state === null) return
+    const { log, clock } = this.#options
+    state.relist.stop()
+    if (clock.monotonic() - state.since >= STABLE_MS) this.#attempts = 0
     log('warn', `MCP server ${this.#name} went away; its tools are absent until it is back`, {
       why,
       said: lost.lastWords(),
@@ -168,15 +165,15 @@ class Connection implements McpConnection {
     )
   }
 
-  #has(session: McpSession): boolean {
-    return this.#state.at === 'connected' && this.#state.session === session
+  #has(session: McpSession): Extract<State, { at: 'connected' }> | null {
+    return this.#state.at === 'connected' && this.#state.session === session ? this.#state : null
   }
 
   async #relist(session: McpSession): Promise<void> {
-    if (!this.#has(session)) return
     try {
       const tools = this.#wrap(await listTools(session.client))
-      if (this.#has(session)) this.#move({ at: 'connected', session, tools })
+      const state = this.#has(session)
+      if (state !== null) state.tools = tools
     } catch (thrown) {
       this.#options.log(
         'warn',
@@ -225,8 +222,9 @@ class Connection implements McpConnection {
       await last.done
     }
     if (last.at !== 'connected') return
+    last.relist.stop()
     try {
-      await last.session.end()
+      await within(this.#options.clock, END_TIMEOUT_MS, 'ending the session', last.session.end())
     } catch (thrown) {
       this.#options.log('info', `MCP server ${this.#name} did not take our farewell`, {
         why: asError(thrown).message,

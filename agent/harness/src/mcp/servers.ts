@@ -1,9 +1,10 @@
-/** All configured MCP servers. None of them can keep the service from starting. */
+/** All configured MCP servers. None of them can keep the service from starting, or a turn from beginning. */
 import type { Config } from '@cairn/protocol'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { McpConnection } from './connection.ts'
+import { isNameOfServer } from './tool-name.ts'
 import type { Environment, McpBoxes } from './transport.ts'
 
 export type McpOptions = {
@@ -19,7 +20,12 @@ export type McpOptions = {
 export type McpServers = {
   /** The tools of those that are connected now. */
   tools(): readonly Tool[]
-  /** Settles when every server was tried once. */
+  /**
+   * For a name that a turn does not have: waits for the first attempt to connect to the server in the name.
+   * Null: no configured server has such a name. Rejects with the signal's reason.
+   */
+  find(name: string, signal: AbortSignal): Promise<Tool | { absence: string } | null>
+  /** Settles when every server was tried once. Turns do not wait for it. */
   ready: Promise<void>
   /** Ends the connections, and the processes of servers that were started. */
   stop(): Promise<void>
@@ -33,23 +39,53 @@ export function startMcpServers({
   clock = systemClock,
   random = Math.random,
 }: McpOptions): McpServers {
-  let connections: readonly McpConnection[] = []
+  const names = Object.keys(servers)
   let isStopped = false
+  let connections: ReadonlyMap<string, McpConnection> = new Map()
   // Loaded where there is a server: the SDK occupies some 8 MB.
-  async function connect(): Promise<void> {
+  async function connect(): Promise<ReadonlyMap<string, McpConnection>> {
     const { connectMcpServer } = await import('./connection.ts')
-    if (isStopped) return
-    connections = Object.entries(servers).map(([name, config]) =>
-      connectMcpServer(name, config, { env, boxes, log, clock, random }),
+    if (isStopped) return new Map()
+    connections = new Map(
+      Object.entries(servers).map(([name, config]) => [
+        name,
+        connectMcpServer(name, config, { env, boxes, log, clock, random }),
+      ]),
     )
-    await Promise.all(connections.map(connection => connection.ready))
+    return connections
   }
+  const begun = names.length === 0 ? Promise.resolve(connections) : connect()
+  const readyOf = async (wanted: readonly string[]): Promise<void> => {
+    const made = await begun
+    await Promise.all(wanted.map(name => made.get(name)?.ready))
+  }
+  const tools = (): readonly Tool[] => [...connections.values()].flatMap(connection => connection.tools())
   return {
-    tools: () => connections.flatMap(connection => connection.tools()),
-    ready: Object.keys(servers).length === 0 ? Promise.resolve() : connect(),
+    tools,
+    async find(name, signal) {
+      const wanted = names.filter(server => isNameOfServer(name, server))
+      if (wanted.length === 0) return null
+      await unlessAborted(signal, readyOf(wanted))
+      const found = tools().find(tool => tool.name === name)
+      const absences = wanted.flatMap(server => connections.get(server)?.absence() ?? [])
+      return found ?? (absences.length === 0 ? null : { absence: absences.join('; ') })
+    },
+    ready: readyOf(names),
     async stop() {
       isStopped = true
-      await Promise.all(connections.map(connection => connection.stop()))
+      await Promise.all([...connections.values()].map(connection => connection.stop()))
     },
+  }
+}
+
+async function unlessAborted(signal: AbortSignal, running: Promise<void>): Promise<void> {
+  signal.throwIfAborted()
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason as Error)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    await Promise.race([running, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }

@@ -1,16 +1,16 @@
 /** One session with an MCP server: opened, its tools listed, until it closes. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import {
-  ListToolsResultSchema,
-  ToolListChangedNotificationSchema,
-  type Tool as McpTool,
-} from '@modelcontextprotocol/sdk/types.js'
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { McpServerConfig } from '@cairn/protocol'
+import type { Clock } from '../clock.ts'
 import { rootCause } from '../tools/root-cause.ts'
+import { listTools, type ToolList } from './list-tools.ts'
 import { type Environment, type McpBoxes, type Opened, openTransport } from './transport.ts'
+import { within } from './within.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
-const MAX_TOOLS = 500
+/** From the connection to the end of the list of tools. */
+const OPEN_TIMEOUT_MS = 60_000
 
 export type McpSession = Opened & { client: Client }
 
@@ -22,30 +22,13 @@ export type SessionListener = {
   onToolsChanged(session: McpSession): void
 }
 
-/** All tools of a server; pages are followed up to a bound. */
-export async function listTools(client: Client): Promise<McpTool[]> {
-  if (client.getServerCapabilities()?.tools === undefined) return []
-  const tools: McpTool[] = []
-  let cursor: string | undefined
-  do {
-    const page = await client.request(
-      { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-      ListToolsResultSchema,
-      { timeout: REQUEST_TIMEOUT_MS },
-    )
-    tools.push(...page.tools)
-    cursor = page.nextCursor
-  } while (cursor !== undefined && tools.length < MAX_TOOLS)
-  return tools.slice(0, MAX_TOOLS)
-}
-
 /** Rejects with why it did not open, and what the server said last. */
 export async function openSession(
   name: string,
   config: McpServerConfig,
-  { env, boxes }: { env: Environment; boxes: McpBoxes },
+  { env, boxes, clock }: { env: Environment; boxes: McpBoxes; clock: Clock },
   listener: SessionListener,
-): Promise<{ session: McpSession; tools: McpTool[] }> {
+): Promise<{ session: McpSession; list: ToolList }> {
   const opened = await openTransport(name, config, env, boxes)
   const client = new Client({ name: 'cairn-agent', version: '1.0.0' }, { capabilities: {} })
   const session: McpSession = { ...opened, client }
@@ -62,11 +45,15 @@ export async function openSession(
     listener.onClosed(session, complaint || 'the connection closed')
   }
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => listener.onToolsChanged(session))
-  try {
+  // The timeout of the SDK covers the answer to `initialize`, not the notification that follows it.
+  async function connectAndList(): Promise<ToolList> {
     await client.connect(opened.transport, { timeout: REQUEST_TIMEOUT_MS })
-    const tools = await listTools(client)
+    return listTools(client)
+  }
+  try {
+    const list = await within(clock, OPEN_TIMEOUT_MS, 'opening a session', connectAndList())
     if (closed) throw new Error(complaint || 'the connection closed at once')
-    return { session, tools }
+    return { session, list }
   } catch (thrown) {
     await client.close()
     const said = opened.lastWords()

@@ -27,7 +27,7 @@ export async function measure(
   { worker, agent, session_id, metric, signal }: Measuring,
   folder: string,
 ): Promise<Measured> {
-  const terminal = worker.tools.find(({ name }) => name === TERMINAL)
+  const terminal = worker.tools().find(({ name }) => name === TERMINAL)
   const rules = { policy: agent.governance, agentTools: agent.tools }
   if (terminal === undefined || !isOffered(TERMINAL, rules))
     return { score: null, why: 'the terminal is not offered here, so nothing was measured' }

@@ -26,13 +26,14 @@ function keepSaga({ log, setup, clock, newId }: TurnContext): CallSteps | null {
 
 /** It needs the tools and the folders, not the agent. */
 const prepareRollBack = async (
-  { clock, tools, config, shutdown }: Worker,
+  { clock, tools, findTool, config, shutdown }: Worker,
   { session, lease, log, makeFolders }: Claimed,
 ): Promise<RollBackDeps> => ({
   log,
   lease,
   clock,
-  tools,
+  tools: tools(),
+  findTool,
   policy: policyOf(config, session),
   timeoutMs: config.limits.tool_timeout_s * 1000,
   ...(await makeFolders()),

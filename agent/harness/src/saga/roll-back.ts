@@ -17,6 +17,7 @@ import { workspaceMask } from '../tools/workspace-mask.ts'
 import type { SessionLog } from '../turn/session-log.ts'
 import { sagaCompensate, sagaComplete, stepBegin, stepCommitted, stepFailed } from './events.ts'
 import { stepKeys } from './steps.ts'
+import type { FindTool } from '../worker.ts'
 import { tellModel } from './tell-model.ts'
 
 const ERROR_CHARS = 500
@@ -32,6 +33,7 @@ export type RollBackDeps = {
   lease: Lease
   clock: Clock
   tools: readonly Tool[]
+  findTool: FindTool
   policy: GovernanceConfig
   workspace: string
   checkpoints: string
@@ -155,12 +157,15 @@ async function compensate(deps: RollBackDeps, step: SagaStep): Promise<string> {
 }
 
 async function runUndo(
-  { tools, policy, workspace, clock, lease, timeoutMs }: RollBackDeps,
+  { tools, findTool, policy, workspace, clock, lease, timeoutMs }: RollBackDeps,
   step: SagaStep,
   name: string,
 ): Promise<string> {
-  const tool = tools.find(each => each.name === name)
-  if (tool === undefined) throw new Error(`there is no tool ${name} to undo ${step.tool_name} with`)
+  const tool = tools.find(each => each.name === name) ?? (await findTool(name, lease.signal))
+  if (tool === null || 'absence' in tool)
+    throw new Error(
+      `there is no tool ${name} to undo ${step.tool_name} with${tool === null ? '' : `: ${tool.absence}`}`,
+    )
   if (step.compensation_args === null)
     throw new Error(`the arguments of ${name} could not be filled when ${step.tool_name} took effect`)
   const text = JSON.stringify(step.compensation_args)

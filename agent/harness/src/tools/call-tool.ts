@@ -29,7 +29,8 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   const tool = deps.tools.get(call.name)
   if (tool === undefined) {
     const offered = [...deps.tools.keys()].filter(known => isOffered(known, deps))
-    return refuseCall(deps, call, parseObject(call.arguments).raw, failed(unknownTool(call.name, offered)))
+    const unknown = unknownTool(call.name, offered, deps.absences.get(call.name))
+    return refuseCall(deps, call, parseObject(call.arguments).raw, failed(unknown))
   }
   const parsed = parseArguments(call.arguments, tool, workspaceMask(deps.workspace).unmask)
   if ('problem' in parsed)

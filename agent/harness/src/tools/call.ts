@@ -18,6 +18,8 @@ export type CallToolDeps = {
   /** Store of checkpoints, outside every workspace; null: none are kept. */
   checkpoints: string | null
   tools: ReadonlyMap<string, Tool>
+  /** Why tools that were called are not among them, by name, where that is known. */
+  absences: ReadonlyMap<string, string>
   policy: GovernanceConfig
   agentTools: readonly string[] | undefined
   /** `governance.log_allowed`. */

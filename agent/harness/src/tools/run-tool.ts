@@ -14,9 +14,15 @@ export const failure = (message: string): Record<string, unknown> => ({ error: `
 const NAME_CHARS = 100
 
 /** The content for a call of a tool that is not offered under that name. */
-export const unknownTool = (name: string, offered: readonly string[]): Record<string, unknown> =>
+export const unknownTool = (
+  name: string,
+  offered: readonly string[],
+  absence?: string,
+): Record<string, unknown> =>
   failure(
-    `there is no tool named ${clip(name, NAME_CHARS)}; there are ${offered.join(', ') || 'none at all'}`,
+    absence === undefined
+      ? `there is no tool named ${clip(name, NAME_CHARS)}; there are ${offered.join(', ') || 'none at all'}`
+      : `${absence}, so ${clip(name, NAME_CHARS)} was not called`,
   )
 
 /**

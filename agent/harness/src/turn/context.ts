@@ -7,6 +7,7 @@ import type { Lease } from '../lease.ts'
 import type { Log } from '../log.ts'
 import type { Models } from '../llm/registry.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { FindTool } from '../worker.ts'
 import type { Capability } from './capability.ts'
 import type { Asking } from './next-step.ts'
 import type { Position } from './position.ts'
@@ -22,6 +23,7 @@ export type TurnContext = {
   setup: AgentSetup
   models: Models
   tools: readonly Tool[]
+  findTool: FindTool
   /** What the agent can do beside answering and calling tools, in the order in which it is asked. */
   capabilities: readonly Capability[]
   /** The same table as the decision sees it. */

@@ -16,7 +16,7 @@ type Calls = Extract<Step, { do: 'run' }>['calls']
 
 /** Runs the calls of one answer. */
 export async function runAnswer(turn: TurnContext, calls: Calls): Again {
-  const deps = callDeps(turn, stepsOf(turn))
+  const deps = { ...callDeps(turn, stepsOf(turn)), ...(await findCalled(turn, calls)) }
   const isLost = (call: Calls[number]): boolean =>
     call.state === 'asked' && !turn.written.has(call.tool_call_id) && call.arguments.includes(REDACTED)
   for (const { tool_call_id, name } of calls.filter(isLost)) {
@@ -44,6 +44,26 @@ export async function runAnswer(turn: TurnContext, calls: Calls): Again {
       .map(call => ({ ...call, arguments: turn.written.get(call.tool_call_id) ?? call.arguments })),
   )
   return true
+}
+
+/**
+ * The tools of the turn, and those that it calls although it began without them: a call of an earlier worker
+ * must not fail because this process has just started and the tool's MCP server still connects.
+ */
+async function findCalled(
+  { tools, findTool, lease }: TurnContext,
+  calls: Calls,
+): Promise<Pick<CallToolDeps, 'tools' | 'absences'>> {
+  const known = new Map(tools.map(tool => [tool.name, tool]))
+  const absences = new Map<string, string>()
+  for (const name of new Set(calls.map(call => call.name))) {
+    if (known.has(name)) continue
+    const found = await findTool(name, lease.signal)
+    if (found === null) continue
+    if ('absence' in found) absences.set(name, found.absence)
+    else known.set(name, found)
+  }
+  return { tools: known, absences }
 }
 
 /** Closes calls that are left behind: the turn ended, or the question was passed over. */
@@ -90,6 +110,7 @@ function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
     workspace: turn.workspace,
     checkpoints: turn.checkpoints,
     tools: new Map(turn.tools.map(tool => [tool.name, tool])),
+    absences: new Map(),
     policy: setup.agent.governance,
     agentTools: setup.agent.tools,
     logAllowed: config.governance.log_allowed,

@@ -105,6 +105,7 @@ export async function makeBench(): Promise<Bench> {
       logAllowed: false,
       saga: NO_STEPS,
       timeoutMs: 20_000,
+      absences: new Map(),
       tools: new Map(
         [
           ...builtinTools({

@@ -64,6 +64,7 @@ export type StageOptions = {
   config?: ConfigInput
   agent?: NonNullable<ConfigInput['agents']>[string]
   tools?: readonly Tool[]
+  mcp?: HarnessOptions['mcp']
   /** Of one worker, which sees the store as that does. */
   toolsOf?(store: LogStore): readonly Tool[]
   limits?: ConfigInput['limits']
@@ -92,6 +93,7 @@ export async function setStage({
   config = {},
   agent = {},
   tools = [],
+  mcp,
   toolsOf = () => [],
   limits = {},
   store: given,
@@ -150,6 +152,7 @@ export async function setStage({
         isBusy,
         ...(makeFolder === undefined ? {} : { makeFolder }),
         ...(clock ? { clock } : {}),
+        ...(mcp === undefined ? {} : { mcp }),
         ...(codingAgents === undefined ? {} : { codingAgents }),
         ...(skillsDir === undefined ? {} : { skillsDir }),
         ...(copyLimits === undefined

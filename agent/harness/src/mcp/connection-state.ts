@@ -1,0 +1,43 @@
+/**
+ * The states of a connection to an MCP server:
+ *
+ *   connecting → connected   tools are listed, and listed again when the server says that they changed
+ *              → waiting     it could not be reached
+ *              → left_out    a variable of its configuration is not set, or there is no box: not tried again
+ *   connected  → waiting     the connection closed or a request could not be sent: tools are gone
+ *   waiting    → connecting  after a backoff, for as long as the service runs
+ *   any        → stopped     the service shuts down
+ */
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { Tool } from '../tools/tool.ts'
+import type { Paced } from './paced.ts'
+import type { McpSession } from './session.ts'
+
+export type State =
+  | { at: 'connecting'; opening: Client | null; done: Promise<void> }
+  | { at: 'connected'; session: McpSession; tools: readonly Tool[]; since: number; relist: Paced }
+  | { at: 'waiting'; cancelRetry: () => void }
+  | { at: 'left_out' }
+  | { at: 'stopped' }
+
+export const MOVES: Readonly<Record<State['at'], readonly State['at'][]>> = {
+  connecting: ['connected', 'waiting', 'left_out', 'stopped'],
+  connected: ['waiting', 'stopped'],
+  waiting: ['connecting', 'stopped'],
+  left_out: ['stopped'],
+  stopped: [],
+}
+
+/** Why the tools of a server are absent, as the model reads it; null while they are there. */
+export function absenceOf(name: string, { at }: State): string | null {
+  switch (at) {
+    case 'connected':
+      return null
+    case 'connecting':
+      return `MCP server '${name}' is still connecting`
+    case 'left_out':
+      return `MCP server '${name}' is left out: its configuration cannot work here`
+    default:
+      return `MCP server '${name}' is not connected at the moment`
+  }
+}

@@ -1,0 +1,40 @@
+/** Work that another side asks for, at a rate that this side decides. */
+import type { Clock } from '../clock.ts'
+
+const FIRST_PAUSE_MS = 1000
+const MAX_PAUSE_MS = 60_000
+
+export type Paced = { trigger(): void; stop(): void }
+
+/**
+ * Runs `task` at once for the first trigger, and at most once at a time. Triggers during a run or the pause
+ * after it are one later run; while they keep coming, each pause is twice as long as the one before.
+ */
+export function paced(clock: Clock, task: () => Promise<void>): Paced {
+  let state: 'idle' | 'busy' | 'stopped' = 'idle'
+  let isDue = false
+  let pauseMs = FIRST_PAUSE_MS
+  let cancel = (): void => {}
+  async function run(): Promise<void> {
+    state = 'busy'
+    isDue = false
+    await task()
+    if (isStopped()) return
+    cancel = clock.after(pauseMs, () => {
+      state = 'idle'
+      pauseMs = isDue ? Math.min(pauseMs * 2, MAX_PAUSE_MS) : FIRST_PAUSE_MS
+      if (isDue) void run()
+    })
+  }
+  const isStopped = (): boolean => state === 'stopped'
+  return {
+    trigger() {
+      if (state === 'busy') isDue = true
+      else if (state === 'idle') void run()
+    },
+    stop() {
+      state = 'stopped'
+      cancel()
+    },
+  }
+}
