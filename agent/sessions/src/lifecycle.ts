@@ -28,11 +28,12 @@ async function overTree(
   return committed.session
 }
 
+/** A session whose turn has ended is paused too while workers below it are open: the pause is theirs. */
 export const pauseSession = (deps: Deps, sessionId: string, reason = 'paused by user'): Promise<SessionRow> =>
   overTree(deps, 'pause', sessionId, async around => ({
     session_id: sessionId,
     events: [paused(reason)],
-    expect_status: ['active'],
+    expect_status: isAtRest(around.session) && around.below.length > 0 ? [around.session.status] : ['active'],
     revoke_lease: true,
     also: await pauseBelow(deps, around),
   }))

@@ -2,16 +2,19 @@
 import type { Commit, LogStore } from '@cairn/log'
 import { decodeEvent, type SessionEvent } from '@cairn/protocol'
 import {
+  addMessage,
   archiveSession,
+  completed,
+  failed,
   openChild,
   pauseSession,
   resumeSession,
   retrySession,
   stopSession,
 } from '@cairn/sessions'
-import { checkFamily } from '@cairn/state'
+import { checkFamily, checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
-import { type Desk, foreign, setUp } from './desk.ts'
+import { alice, type Desk, foreign, setUp } from './desk.ts'
 
 const LEAD = 'lead'
 const LEAF = 'leaf'
@@ -162,5 +165,65 @@ test('a worker that was paused by itself stays paused with its own workers when 
   expect(await statuses()).toEqual(['active', 'paused', 'paused'])
   await resumeSession(desk.deps, LEAD)
   expect(await statuses()).toEqual(['active', 'active', 'active'])
+  expect(checkFamily(await logsOf(desk))).toEqual([])
+})
+
+test.each([
+  ['ended in order', completed('completed', 'w'), 'completed'],
+  ['failed', failed({ reason: 'r', error_category: 'internal', error: 'e', retryable: true }), 'failed'],
+] as const)('a session whose turn %s is paused and resumed with all its workers', async (_, end, status) => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  await desk.write([end])
+  const statuses = async () =>
+    (await Promise.all([desk.session.id, LEAD, LEAF].map(id => desk.store.getSession(id)))).map(
+      row => row?.status,
+    )
+  expect(await statuses()).toEqual([status, 'active', 'active'])
+  expect(await pauseSession(desk.deps, desk.session.id)).toMatchObject({ status: 'paused' })
+  expect(await statuses()).toEqual(['paused', 'paused', 'paused'])
+  const logs = await logsOf(desk)
+  for (const log of logs.values()) expect(log.at(-1)?.type).toBe('session.pause')
+  // A message is stored, and the tree stays paused.
+  await addMessage(desk.deps, { session_id: desk.session.id, content: 'hello', principal: alice })
+  expect(await statuses()).toEqual(['paused', 'paused', 'paused'])
+  expect(await desk.store.claim('worker', 10, 60_000)).toEqual([])
+
+  desk.clock.now += 1000
+  await resumeSession(desk.deps, desk.session.id)
+  expect(await statuses()).toEqual(['active', 'active', 'active'])
+  expect(checkFamily(await logsOf(desk))).toEqual([])
+  for (const log of (await logsOf(desk)).values())
+    expect(checkHistory(log).filter(found => found.includes('session.pause'))).toEqual([])
+})
+
+test('a session whose turn has ended and that has no open workers is not paused', async () => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  await stopSession(desk.deps, LEAD)
+  await desk.write([completed('completed', 'w')])
+  await expect(pauseSession(desk.deps, desk.session.id)).rejects.toMatchObject({
+    code: 'wrong_state',
+    message: 'Cannot pause a session that is completed.',
+  })
+})
+
+test('a stop of a paused session ends its workers and leaves it paused', async () => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  await addMessage(desk.deps, { session_id: desk.session.id, content: 'hello', principal: alice })
+  await pauseSession(desk.deps, desk.session.id)
+  desk.clock.now += 1000
+  await stopSession(desk.deps, desk.session.id)
+  const links = await desk.store.coordination.children(desk.session.id)
+  expect(links.map(({ status, cause }) => [status, cause])).toEqual([['failed', 'parent']])
+  expect(await desk.row()).toMatchObject({ status: 'paused' })
+  await expect(stopSession(desk.deps, desk.session.id)).rejects.toMatchObject({ code: 'wrong_state' })
+  desk.clock.now += 1000
+  await resumeSession(desk.deps, desk.session.id)
+  // The message was not dealt with by the stop.
+  expect((await desk.store.claim('worker', 10, 60_000)).map(({ session }) => session.id)).toEqual([
+    desk.session.id,
+  ])
   expect(checkFamily(await logsOf(desk))).toEqual([])
 })

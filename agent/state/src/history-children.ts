@@ -9,6 +9,8 @@ import { BLOCK_TOOL } from './tasks.ts'
 export type ChildRules = {
   /** Feeds on a log in order; returns what is wrong with the event. */
   check(event: SessionEvent): string[]
+  /** Whether workers have no outcome yet. */
+  areOpen(): boolean
   /** A turn may rest on a call that waits for children, and a worker on its own workers, or on an approval. */
   mayRest(): boolean
 }
@@ -87,6 +89,7 @@ export function childRules(): ChildRules {
       else if (event.type === 'session.resume' || event.type === 'session.complete') paused = false
       return found
     },
+    areOpen: () => settled.size < spawned.size,
     mayRest: () => waiting.size > 0 || settled.size < spawned.size || approvals.holdWorker(),
   }
 }

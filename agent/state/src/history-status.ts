@@ -4,8 +4,11 @@ import { endsWorker } from './history-children.ts'
 import { isReviewWake } from './review.ts'
 
 export type StatusRules = {
-  /** `concludes`: it is the result of a question that was answered, which begins nothing. */
-  check(event: SessionEvent, concludes: boolean): Iterable<string>
+  /**
+   * `concludes`: it is the result of a question that was answered, which begins nothing. `hasWorkers`: workers of
+   * the session are open, so it can be paused although its turn has ended.
+   */
+  check(event: SessionEvent, concludes: boolean, hasWorkers: boolean): Iterable<string>
   /** What is wrong with a log that ends here; `waits`: somebody else has to do something first. */
   atEnd(waits: boolean): Iterable<string>
 }
@@ -32,7 +35,7 @@ export function statusRules(): StatusRules {
     waitsForAction: false,
   }
   return {
-    *check(event, concludes) {
+    *check(event, concludes, hasWorkers) {
       const { worker, wakes: mayWake } = factsOf(event.type)
       // Read in the next turn, whenever that is.
       const wakes = mayWake && !(event.type === 'loop.result' && event.data.wake !== true)
@@ -42,7 +45,7 @@ export function statusRules(): StatusRules {
       // A resume alone may find nothing to do, or no more than to write down what was answered before a stop.
       else if (!concludes && (worker || (wakes && event.type !== 'session.resume'))) standing.due = true
       if (event.type === 'llm.request') standing.inTurn = true
-      yield* move(standing, event)
+      yield* move(standing, event, hasWorkers)
     },
     *atEnd(waits) {
       const { awake, due, status, waitsForAction } = standing
@@ -51,7 +54,7 @@ export function statusRules(): StatusRules {
   }
 }
 
-function* move(standing: Standing, event: SessionEvent): Generator<string> {
+function* move(standing: Standing, event: SessionEvent, hasWorkers: boolean): Generator<string> {
   const { status } = standing
   switch (event.type) {
     case 'harness.wake':
@@ -86,10 +89,15 @@ function* move(standing: Standing, event: SessionEvent): Generator<string> {
     case 'session.stopped':
     case 'session.complete':
     case 'session.fail':
-      if (status !== 'active' && !(status === 'paused' && endsWorker(event)))
+      if (
+        status !== 'active' &&
+        !(status === 'paused' && endsWorker(event)) &&
+        !(event.type === 'session.pause' && status !== 'paused' && hasWorkers)
+      )
         yield `while the session was ${status}`
       if (event.type === 'session.stopped' || event.type === 'session.complete') standing.due = false
       if (event.type !== 'session.pause') standing.inTurn = false
+      if (event.type === 'session.stopped') standing.waitsForAction = false
       standing.status = STATUS_AFTER[event.type] ?? status
       standing.awake = false
       return

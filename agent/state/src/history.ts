@@ -55,7 +55,7 @@ export function checkHistory(
     const concludes = calls.concludes(event)
     for (const what of [
       ...checkOrder(before, event, iterations.isUnderWay()),
-      ...status.check(event, concludes),
+      ...status.check(event, concludes, children.areOpen()),
       ...goals(event),
       ...missions.check(event),
       ...research(event),

@@ -7,7 +7,7 @@ import { client } from '../api.ts'
 import { formatCost, formatCount, formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import { SessionActions } from '../sessions/session-actions.tsx'
-import { StateDot, isInTurn, stateWord } from '../sessions/session-state.tsx'
+import { canPause, StateDot, stateWord } from '../sessions/session-state.tsx'
 import { ConnectionBadge } from './connection-badge.tsx'
 import type { FollowedSession } from './followed-session.ts'
 
@@ -93,7 +93,7 @@ function PauseButton({ session, isConnected }: { session: Session | undefined; i
     mutationFn: (id: string) => client.call('pauseSession', { params: { id } }),
     onSuccess: next => refreshSession(queries, next.id),
   })
-  if (!session || !isInTurn(session)) return null
+  if (!session || !canPause(session)) return null
   return (
     <Button
       className="button quiet small"

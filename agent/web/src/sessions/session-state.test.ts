@@ -1,6 +1,6 @@
 import { SESSION_STATES, SESSION_STATUSES } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { isInTurn, STATE_WORDS, stateWord, titleMark } from './session-state.tsx'
+import { canPause, isInTurn, STATE_WORDS, stateWord, titleMark } from './session-state.tsx'
 
 test.each(SESSION_STATES)('list, head and tab title agree on %s', state => {
   const session = { state, status: 'active', open_children: 0 } as const
@@ -14,4 +14,13 @@ test.each(SESSION_STATES)('list, head and tab title agree on %s', state => {
   if (state.startsWith('needs_')) expect(`needs_${needed === 'question' ? 'answer' : needed}`).toBe(state)
   // What can be paused is never called idle or done.
   for (const status of SESSION_STATUSES) if (isInTurn({ state, status })) expect(calls).toBe(true)
+})
+
+test('a session whose turn has ended can be paused while workers of it are open', () => {
+  for (const status of ['completed', 'failed'] as const) {
+    const session = { state: status === 'failed' ? 'failed' : 'done', status, open_children: 2 } as const
+    expect(canPause(session)).toBe(true)
+    expect(canPause({ ...session, open_children: 0 })).toBe(false)
+    expect(canPause({ ...session, state: 'paused', status: 'paused' })).toBe(false)
+  }
 })

@@ -37,6 +37,11 @@ export const titleMark = ({ state }: Pick<Session, 'state'>): string => {
 export const isInTurn = ({ state, status }: Pick<Session, 'state' | 'status'>): boolean =>
   state === 'running' || (status === 'active' && (state === 'needs_answer' || state === 'needs_action'))
 
+/** What the server lets pause and stop: a turn, or the open workers of a session whose turn has ended. */
+export const canPause = (session: Told): boolean =>
+  isInTurn(session) ||
+  (session.open_children > 0 && session.status !== 'paused' && session.status !== 'archived')
+
 export function StateDot({ session }: { session: Told }) {
   const word = stateWord(session)
   return (

@@ -7,7 +7,7 @@ import { ADMIN_PAGES } from '../admin/admin-pages.ts'
 import { meQuery, refreshSession, sessionQuery } from '../queries.ts'
 import { SECTIONS } from '../rail/sections.ts'
 import { doToSession } from '../sessions/session-deeds.ts'
-import { isInTurn, stateWord } from '../sessions/session-state.tsx'
+import { canPause, stateWord } from '../sessions/session-state.tsx'
 import { sayError } from '../ui/toasts.tsx'
 import type { Entry } from './palette-fit.ts'
 
@@ -40,8 +40,8 @@ type Move = keyof typeof MOVES
 
 function movesOf(session: Session): Move[] {
   if (session.state === 'paused') return ['resume']
-  if (session.state === 'failed') return ['retry']
-  return isInTurn(session) ? ['stop', 'pause'] : []
+  const moves: Move[] = canPause(session) ? ['stop', 'pause'] : []
+  return session.state === 'failed' ? ['retry', ...moves] : moves
 }
 
 /** Of the session that is open; none where none is. */
