@@ -3,7 +3,7 @@
  * The report is for people and wakes nobody. A timer of the child checks, as long as its link is open.
  */
 import type { Commit, LogStore, RowChange, SessionRow, Timer } from '@cairn/log'
-import { decodeEvent } from '@cairn/protocol'
+import { decodeEvent, type EventDraft, type EventId, factsOf } from '@cairn/protocol'
 import { delegationStale } from './coordination.ts'
 
 /** So long a child may be silent, seconds: at all, and while one of its tools runs. */
@@ -45,21 +45,29 @@ export async function composeStale(
     ...guards,
     setTimer(session_id, after_s, { child_id, tool_call_id, idle_s, tool_s, told_id: told }),
   ]
-  if (await waitsForOthers(store, child)) return { events: [], rows: again(idle_s) }
-  const inTool = await hasOpenCall(store, child)
+  const { inTool, ended } = await findSilences(store, child, { idle_s, tool_s })
+  const untold = ended.filter(silence => silence.after_id > told_id)
+  const tell = (silence: Silence): EventDraft =>
+    delegationStale({
+      child_session_id: child_id,
+      tool_call_id,
+      idle_seconds: silence.idle_s,
+      in_tool: silence.in_tool,
+      threshold_seconds: silence.in_tool ? tool_s : idle_s,
+    })
+  const events = untold.map(tell)
+  const told = untold.at(-1)?.after_id ?? told_id
+  if (await waitsForOthers(store, child)) return { events, rows: again(idle_s, told) }
   const threshold = inTool ? tool_s : idle_s
   // By the store's clock alone: the time at which the timer was due, and that of the child's last event.
   const idle = (due_at - child.updated_at) / 1000
-  if (idle < threshold) return { events: [], rows: again(threshold - idle) }
-  if (told_id === child.last_event_id) return { events: [], rows: again(threshold) }
-  const stale = delegationStale({
-    child_session_id: child_id,
-    tool_call_id,
-    idle_seconds: idle,
-    in_tool: inTool,
-    threshold_seconds: threshold,
-  })
-  return { events: [stale], rows: again(threshold, child.last_event_id) }
+  if (idle < threshold) return { events, rows: again(threshold - idle, told) }
+  const after_id = child.last_event_id
+  if (told === after_id) return { events, rows: again(threshold, told) }
+  return {
+    events: [...events, tell({ after_id, idle_s: idle, in_tool: inTool })],
+    rows: again(threshold, after_id),
+  }
 }
 
 /** It is silent for a reason: it is paused, a person or its own children have to act, or no worker has a place for it. */
@@ -70,16 +78,37 @@ async function waitsForOthers(store: LogStore, child: SessionRow): Promise<boole
   return isQueued || (await store.coordination.children(child.id, { open: true, limit: 1 })).length > 0
 }
 
+/** `after_id`: the event after which the child wrote nothing for so long. */
+type Silence = { after_id: EventId; idle_s: number; in_tool: boolean }
+
 /** As many events as a turn's calls may be apart from their results. */
 const NEWEST = 500
 
-async function hasOpenCall(store: LogStore, { id, last_event_id }: SessionRow): Promise<boolean> {
+/**
+ * Whether a tool of the child runs, and the silences between its newest events that were too long. A timer fires
+ * some seconds after it is due, and the child may have written again by then. The time before an event that no
+ * turn writes was spent waiting: for a place, a person, a resume.
+ */
+async function findSilences(
+  store: LogStore,
+  { id, last_event_id }: SessionRow,
+  { idle_s, tool_s }: StaleLimits,
+): Promise<{ inTool: boolean; ended: Silence[] }> {
   const open = new Set<string>()
-  const from = Math.max(0, last_event_id - NEWEST)
-  for (const { json } of await store.read(id, from, NEWEST)) {
+  const ended: Silence[] = []
+  let before: { id: EventId; at: number } | null = null
+  for (const { json } of await store.read(id, Math.max(0, last_event_id - NEWEST), NEWEST)) {
     const event = decodeEvent(json)
+    const at = Date.parse(event.created_at)
+    const in_tool = open.size > 0
+    if (before !== null && factsOf(event.type).worker === true) {
+      const silent_s = (at - before.at) / 1000
+      if (silent_s >= (in_tool ? tool_s : idle_s))
+        ended.push({ after_id: before.id, idle_s: silent_s, in_tool })
+    }
     if (event.type === 'tool.call') open.add(event.data.tool_call_id)
     else if (event.type === 'tool.result') open.delete(event.data.tool_call_id)
+    before = { id: event.id, at }
   }
-  return open.size > 0
+  return { inTool: open.size > 0, ended }
 }

@@ -7,6 +7,7 @@ import {
   openChild,
   pauseSession,
   raiseQuestion,
+  resumeSession,
   staleTimer,
   stopSession,
 } from '@cairn/sessions'
@@ -105,6 +106,33 @@ test('a child in a tool has three minutes, and who says something meanwhile is n
   expect(await told(desk)).toEqual([])
   await pass(desk, 61)
   expect(await told(desk)).toMatchObject([{ in_tool: true, threshold_seconds: 180 }])
+})
+
+test('a silence that ended before the timer was looked at is told of, once', async () => {
+  await using desk = await setUp()
+  await delegate(desk)
+  const fence = await claimChild(desk)
+  await childSays(desk, fence)
+  desk.clock.now += 61 * SECOND
+  await childSays(desk, fence)
+  await pass(desk, 2)
+  expect(await told(desk)).toMatchObject([{ idle_seconds: 61, in_tool: false, threshold_seconds: 60 }])
+  await pass(desk, 55)
+  expect(await told(desk)).toHaveLength(1)
+})
+
+test('the time that a child waited for a resume is no silence', async () => {
+  await using desk = await setUp()
+  await delegate(desk)
+  await childSays(desk, await claimChild(desk))
+  await pauseSession(desk.deps, CHILD)
+  desk.clock.now += 600 * SECOND
+  await resumeSession(desk.deps, CHILD)
+  const fence = await claimChild(desk)
+  await childSays(desk, fence, foreign('harness.wake', { worker_id: 'w', cursor: 0 }))
+  await childSays(desk, fence)
+  await pass(desk, 30)
+  expect(await told(desk)).toEqual([])
 })
 
 test.each<[why: string, wait: (desk: Desk) => Promise<unknown>]>([
