@@ -399,6 +399,9 @@ const goal = {
   rubric: Rubric,
   max_iterations: z.int().min(1).max(20),
 }
+/** Both count evaluations: a start is written before its own has ended. */
+const evaluationsBefore = count.describe('evaluations that ended before this one: 0 for the first')
+const evaluationsSoFar = count.describe('evaluations that have ended, with this one: 1 for the first')
 const operator = { principal_user_id: id.optional(), principal_service_account_id: id.optional() }
 const advice = {
   model: z.string(),
@@ -1032,7 +1035,7 @@ export const EVENTS = {
     {
       extra: {
         mission_id: id,
-        iteration: count,
+        iteration: evaluationsBefore,
         trigger: z.enum(MISSION_TRIGGERS),
         response_event_id: eventId.describe('the answer that is graded; without one, the mission.defined'),
       },
@@ -1048,7 +1051,7 @@ export const EVENTS = {
     {
       extra: {
         mission_id: id,
-        iteration: count,
+        iteration: evaluationsSoFar,
         trigger: z.enum(MISSION_TRIGGERS),
         result: z.enum(EVALUATION_RESULTS),
         explanation: z.string(),
@@ -1078,7 +1081,7 @@ export const EVENTS = {
     'Another round of the mission was queued.',
     {},
     {
-      extra: { mission_id: id, iteration: count, status_event_id: eventId },
+      extra: { mission_id: id, iteration: evaluationsSoFar, status_event_id: eventId },
       worker: true,
       summary: d => `iteration ${d.iteration}`,
     },
@@ -1192,7 +1195,11 @@ export const EVENTS = {
     'The gate blocked a tool call.',
     { tool: z.string(), reason: z.string(), timestamp: unixTime },
     {
-      extra: { tool_call_id: id.optional(), policy_id: z.string().optional() },
+      extra: {
+        tool_call_id: id.optional(),
+        policy_id: z.string().optional(),
+        run_id: id.optional().describe('of the coding agent whose call it is; such a call has no tool.call'),
+      },
       worker: true,
       trouble: 'exclude',
       summary: d => join(d.tool, oneLine(d.reason)),
@@ -1206,7 +1213,10 @@ export const EVENTS = {
     { tool_name: z.string(), reason: z.literal('human approval'), tool_call_id: id },
     {
       worker: true,
-      extra: DECIDED_BY,
+      extra: {
+        ...DECIDED_BY,
+        run_id: id.optional().describe('of the coding agent whose call it is; such a call has no tool.call'),
+      },
       summary: d =>
         'tool' in d
           ? join(String(d.tool), String(d['check']))
@@ -1409,7 +1419,7 @@ export const EVENTS = {
     'The evaluator opened its span around one turn.',
     {
       outcome_id: id,
-      iteration: count,
+      iteration: evaluationsBefore,
       response_event_id: eventId,
     },
     {
@@ -1423,7 +1433,7 @@ export const EVENTS = {
     'The evaluator is at work.',
     {
       outcome_id: id,
-      iteration: count,
+      iteration: evaluationsBefore,
     },
     { worker: true, summary: d => `iteration ${d.iteration}` },
   ),
@@ -1434,7 +1444,7 @@ export const EVENTS = {
     {
       outcome_id: id,
       outcome_evaluation_start_id: eventId,
-      iteration: count,
+      iteration: evaluationsSoFar,
       result: z.enum(EVALUATION_RESULTS),
       explanation: z.string(),
       feedback: z.string(),
@@ -1465,7 +1475,7 @@ export const EVENTS = {
     'A continuation of the goal was queued.',
     {
       outcome_id: id,
-      iteration: count,
+      iteration: evaluationsSoFar,
       status_event_id: eventId.nullable(),
     },
     { worker: true, summary: d => `iteration ${d.iteration}` },
@@ -1966,7 +1976,8 @@ export const EVENTS = {
       channel: true,
       extra: {
         run_session_id: id,
-        scheduled_session_id: id,
+        schedule_id: id.optional(),
+        scheduled_session_id: id.describe('the id of the schedule, which is no session; see schedule_id'),
         content: z.string(),
         outcome: z.enum(RUN_OUTCOMES),
         duration_seconds: seconds,

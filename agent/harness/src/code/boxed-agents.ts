@@ -74,10 +74,11 @@ export function findCodingAgents(options: Pick<BoxedAgentsOptions, 'config' | 'd
 const namesHere = (options: Pick<BoxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>): string[] =>
   reasonOf(options.sandbox) === null ? namesOf(options) : []
 
-function reasonOf({ provider, proxy }: Pick<Sandbox, 'provider' | 'proxy'>): string | null {
+/** By what the boxes can have: a process that only looks, as `cairn doctor` does, opens no proxy. */
+function reasonOf({ provider }: Pick<Sandbox, 'provider'>): string | null {
   if (provider === null) return 'there is no box on this machine, and a coding agent runs in nothing else'
   if (provider.kind === 'unboxed') return 'sandbox.terminal is unboxed, and a coding agent runs in a box only'
-  return proxy === null
+  return !provider.hasProxies
     ? 'boxes have no door to the broker here (perl is missing, or the network is open)'
     : null
 }

@@ -106,7 +106,7 @@ export async function judge(deps: JudgeDeps, call: JudgedCall): Promise<Judged> 
     if (decision.via !== 'grant' || grant === null) return 'allow'
     try {
       await deps.commit([
-        withRows(policyAllowedGrant(tool, tool_call_id, grant.granted_by), {
+        withRows(policyAllowedGrant(tool, tool_call_id, grant.granted_by, run_id), {
           do: 'grant.consume',
           id: grant.id,
           tool,
@@ -120,7 +120,7 @@ export async function judge(deps: JudgeDeps, call: JudgedCall): Promise<Judged> 
       return judge({ ...deps, findGrant: () => Promise.resolve(null) }, call)
     }
   }
-  const denied = policyDenied(tool, decision, tool_call_id, now())
+  const denied = policyDenied(tool, decision, tool_call_id, now(), run_id)
   if (!decision.overridable) {
     await deps.commit([denied])
     return 'reject'

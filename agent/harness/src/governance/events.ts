@@ -7,12 +7,13 @@ import { deciderKeys, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('governance')
 
-/** The gate blocked a call. */
+/** The gate blocked a call; `runId`: one of a coding agent. */
 export const policyDenied = (
   tool: string,
   denial: { reason: string; policy_id: string },
   tool_call_id: string,
   nowMs: number,
+  runId?: string,
 ): EventDraft =>
   write('policy.denied', {
     tool,
@@ -20,6 +21,7 @@ export const policyDenied = (
     timestamp: nowMs / 1000,
     tool_call_id,
     policy_id: denial.policy_id,
+    ...(runId === undefined ? {} : { run_id: runId }),
   })
 
 /** The gate let a call pass; written only with `governance.log_allowed` (policy.allowed, shape 1). */
@@ -34,10 +36,12 @@ export const policyAllowedGrant = (
   tool_name: string,
   tool_call_id: string,
   decidedBy: Grant['granted_by'],
+  runId?: string,
 ): EventDraft =>
   write('policy.allowed', {
     tool_name,
     reason: 'human approval',
     tool_call_id,
     ...(decidedBy === null ? {} : deciderKeys(decidedBy)),
+    ...(runId === undefined ? {} : { run_id: runId }),
   })

@@ -110,7 +110,10 @@ test('a permission is judged: what nothing names is allowed, what is denied is r
   const events = await stage.events()
   sound(events, coder)
   expect(coder.did).toEqual(['did a', 'left b'])
-  expect(of(events, 'policy.denied').map(({ data }) => data.tool)).toEqual(['code.delete'])
+  const [run] = of(events, 'code.run_started')
+  expect(of(events, 'policy.denied').map(({ data }) => [data.tool, data.run_id])).toEqual([
+    ['code.delete', run?.data.run_id],
+  ])
 })
 
 test('an approval given in time is used once, and changed input asks again', async () => {
@@ -126,7 +129,11 @@ test('an approval given in time is used once, and changed input asks again', asy
   sound(events, coder)
   expect(coder.did).toEqual(['did a', 'left a', 'did b'])
   expect(coder.started()).toBe(1)
-  expect(of(events, 'policy.allowed')).toHaveLength(2)
+  const [run] = of(events, 'code.run_started')
+  expect(of(events, 'policy.allowed').map(({ data }) => data.run_id)).toEqual([
+    run?.data.run_id,
+    run?.data.run_id,
+  ])
   expect(typesOf(events)).not.toContain('llm.request')
 })
 
