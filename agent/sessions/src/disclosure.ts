@@ -1,6 +1,7 @@
 /** Evidence that a person knew they speak with an AI: what was posted to them, and what they accepted. */
 import { createHash } from 'node:crypto'
-import { AppError, type EventId, type Principal, writer } from '@cairn/protocol'
+import type { StoredEvent } from '@cairn/log'
+import { AppError, decodeEvent, type EventData, type EventId, type Principal, writer } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
 import { commitFor } from './refusals.ts'
 
@@ -41,7 +42,10 @@ export async function presentDisclosure(
   })
 }
 
-/** A web user accepted the banner of that level. Repeatable: each acceptance is evidence of its own. */
+/**
+ * A web user accepted the banner of that level. One acceptance is one event: the same person's next request for
+ * the same level writes nothing and answers the id of the first.
+ */
 export async function confirmDisclosure(
   { store }: Deps,
   sessionId: string,
@@ -49,20 +53,47 @@ export async function confirmDisclosure(
   principal: Principal,
   visitorId?: string,
 ): Promise<EventId> {
+  const confirmed = write('disclosure.confirmed', {
+    level,
+    source: 'web_banner',
+    ...(principal.kind === 'user' ? { principal_user_id: principal.id } : {}),
+    ...(visitorId === undefined ? {} : { visitor_id: visitorId }),
+  })
+  const before = await findConfirmed(store, sessionId, confirmed.data)
+  if (before !== null) return before
   const { last_id } = await commitFor(store, 'confirm the disclosure of', {
     session_id: sessionId,
     expect_status: STANDING,
-    events: [
-      write('disclosure.confirmed', {
-        level,
-        source: 'web_banner',
-        ...(principal.kind === 'user' ? { principal_user_id: principal.id } : {}),
-        ...(visitorId === undefined ? {} : { visitor_id: visitorId }),
-      }),
-    ],
+    events: [confirmed],
   })
   return last_id
 }
+
+/** The event by which the same person accepted the same level before. */
+async function findConfirmed(
+  store: Deps['store'],
+  sessionId: string,
+  { level, principal_user_id, visitor_id }: EventData<'disclosure.confirmed'>,
+): Promise<EventId | null> {
+  for (let after: EventId | undefined = 0; after !== undefined;) {
+    const page: StoredEvent[] = await store.read(sessionId, after, CONFIRMED_AT_ONCE, [
+      'disclosure.confirmed',
+    ])
+    for (const { json } of page) {
+      const event = decodeEvent(json)
+      if (
+        event.type === 'disclosure.confirmed' &&
+        event.data.level === level &&
+        event.data.principal_user_id === principal_user_id &&
+        event.data.visitor_id === visitor_id
+      )
+        return event.id
+    }
+    after = page.length < CONFIRMED_AT_ONCE ? undefined : page.at(-1)?.id
+  }
+  return null
+}
+const CONFIRMED_AT_ONCE = 100
 
 /** Where the operator wants it, what people write waits for their acceptance; a program is no person. */
 export async function requireConfirmed(

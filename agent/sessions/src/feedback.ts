@@ -69,7 +69,14 @@ function rate(
     ...(score === undefined ? {} : { score }),
     ...(criteria === undefined ? {} : { criteria }),
   }
-  if (target.type === 'llm.response') return write('user.feedback', rated)
+  if (target.type === 'llm.response') {
+    if (target.data.finish_reason === 'command')
+      throw new AppError(
+        'wrong_target',
+        `Event ${target.id} is the reply of the server to a command; only answers of a model can be rated.`,
+      )
+    return write('user.feedback', rated)
+  }
   if (target.type === 'expert.result')
     return write(rating === 'up' ? 'expert.endorse' : 'expert.override', {
       expert: target.data.expert,

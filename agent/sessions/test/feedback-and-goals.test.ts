@@ -164,6 +164,18 @@ test('the disclosure that a person accepted is on record', async () => {
   })
 })
 
+test('one acceptance of the disclosure is one event; another person or level is another', async () => {
+  await using desk = await setUp()
+  const accept = (level: string, who = alice) => confirmDisclosure(desk.deps, desk.session.id, level, who)
+  const first = await accept('basic')
+  expect(await accept('basic')).toBe(first)
+  expect(await desk.events()).toHaveLength(1)
+  await accept('full')
+  await accept('basic', admin)
+  await accept('full')
+  expect(await desk.events()).toHaveLength(3)
+})
+
 test('people see their own sessions, an admin and an org token those of the organisation, nobody those of another', async () => {
   await using desk = await setUp()
   expect([alice, admin, judge].map(who => mayAccess(who, desk.session))).toEqual([true, true, true])
