@@ -49,7 +49,7 @@ export type Operation = {
   tags: string[]
   security: Record<string, string[]>[]
   parameters?: Parameter[]
-  requestBody?: { required: true; content: Content }
+  requestBody?: { required: boolean; content: Content }
   responses: Record<string, Response | { $ref: string }>
 }
 export type OpenApi = {

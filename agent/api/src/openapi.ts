@@ -18,6 +18,7 @@ import {
 } from '@cairn/protocol'
 import { z } from 'zod'
 import type { JsonSchema, OpenApi, Operation, Parameter, Response } from './openapi-document.ts'
+import { mayBeAbsent } from './http/read-body.ts'
 import { errorsOf } from './route-errors.ts'
 
 const REF = '#/components/schemas/'
@@ -74,7 +75,6 @@ function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, Jso
         type: { const: type },
         created_at: { type: 'string', format: 'date-time' },
         data: of(read),
-        trace_id: { type: 'string' },
       },
     }
   }
@@ -159,7 +159,12 @@ function operation(name: RouteName, viaApi: boolean, of: (schema: z.ZodType) => 
       `ignored.${route.creates ? ' Honours Idempotency-Key.' : ''}`,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: of(route.body) } } } }
+      ? {
+          requestBody: {
+            required: !mayBeAbsent(route.body),
+            content: { 'application/json': { schema: of(route.body) } },
+          },
+        }
       : {}),
     responses: {
       [route.status]: success,

@@ -1,28 +1,23 @@
-/** Which errors a route may answer. */
+/** Which errors a route may answer: those that follow from what it is, and its own (`errors` of its row). */
 import { type ErrorCode, type Route, type RouteName, ROUTES } from '@cairn/protocol'
 
-/** Beside those that every route may. */
+/** Of every route: the server may be at its limit, draining, or without a store. */
+const ALWAYS: readonly ErrorCode[] = ['bad_request', 'rate_limited', 'internal', 'storage', 'draining']
+
 export function errorsOf(name: RouteName): ErrorCode[] {
   const route: Route = ROUTES[name]
-  const codes: ErrorCode[] = ['bad_request', 'rate_limited', 'internal']
-  if (route.access !== 'public') codes.push('unauthenticated', 'token_expired')
-  if (name === 'pollEvents') codes.push('user_token_required')
-  if (route.access !== 'public') codes.push('service_account_route')
+  const codes: ErrorCode[] = [...ALWAYS, ...(route.errors ?? [])]
+  if (route.access !== 'public') codes.push('unauthenticated', 'token_expired', 'service_account_route')
+  if (route.access === 'user' || route.access === 'admin') codes.push('user_token_required')
   if (route.access === 'admin') codes.push('forbidden')
   if (route.path.includes('{')) codes.push('not_found')
-  if (route.path.includes('/events') && route.method === 'GET') codes.push('invalid_cursor')
-  if (route.body) codes.push('invalid_body', 'body_too_large', 'unsupported_media_type')
+  if (route.method !== 'GET') {
+    // A page of another site may not write with the cookie of this one.
+    codes.push('csrf', 'body_too_large', 'unsupported_media_type', 'invalid_body')
+    if (route.path.includes('{')) codes.push('wrong_state')
+  }
   if (route.creates) codes.push('idempotency_mismatch', 'idempotency_in_progress')
-  if (route.method !== 'GET' && route.path.includes('{id}')) codes.push('wrong_state')
-  if (name === 'answerQuestion' || name === 'respondInbox' || name === 'ackInboxItem')
-    codes.push('already_answered')
-  if (
-    name === 'giveFeedback' ||
-    name === 'respondInbox' ||
-    name === 'ackInboxItem' ||
-    name === 'workspaceFile'
-  )
-    codes.push('wrong_target')
-  if (name === 'createSession') codes.push('unknown_agent')
+  if (route.shownOnce) codes.push('shown_once')
+  if (route.stream) codes.push('too_many_streams')
   return codes
 }

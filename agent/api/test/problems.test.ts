@@ -15,8 +15,9 @@ const post = (service: Service, raw: string | Uint8Array, headers: Record<string
 
 test.each<[string, CallInit, number, string]>([
   ['/v1/nothing', {}, 404, 'not_found'],
-  ['/v1/sessions/', {}, 404, 'not_found'],
-  ['/v1/sessions/x/events/poll/', {}, 404, 'not_found'],
+  ['/v1/sessions//', {}, 404, 'not_found'],
+  ['/V1/sessions', {}, 404, 'not_found'],
+  ['/v1/sessions/x/events/y/feedback', { method: 'POST', body: { rating: 'up' } }, 404, 'not_found'],
   ['/v1', {}, 404, 'not_found'],
   ['/v1/sessions/%E0%A4%A/events', {}, 400, 'bad_request'],
   ['/v1/sessions', { method: 'DELETE' }, 405, 'method_not_allowed'],
@@ -32,7 +33,7 @@ test.each<[string, CallInit, number, string]>([
     415,
     'unsupported_media_type',
   ],
-  ['/v1/sessions', { method: 'POST', raw: '', headers: json }, 400, 'bad_request'],
+  ['/v1/auth/login', { method: 'POST', raw: '', headers: json }, 400, 'bad_request'],
   ['/v1/sessions', { method: 'POST', body: { agent: 'nobody' } }, 422, 'unknown_agent'],
   ['/v1/sessions', { method: 'POST', body: { config: { temperature: 9 } } }, 422, 'invalid_body'],
   ['/v1/sessions', { method: 'POST', body: { config: { budget: { max_tokens: -1 } } } }, 422, 'invalid_body'],
@@ -51,7 +52,7 @@ test.each<[string, CallInit, number, string]>([
   expect(Problem.safeParse(answer.json).success).toBe(true)
   expect(answer.json.title).toBe(ERRORS[code as keyof typeof ERRORS].title)
   expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'))
-  if (status === 405) expect(answer.headers.get('allow')).toBe('POST, GET')
+  if (status === 405) expect(answer.headers.get('allow')).toBe('POST, GET, HEAD')
 })
 
 test.each([
@@ -104,7 +105,7 @@ test.each([
   ['{"a":1,}', 7],
   ['[1 2]', 3],
   ['{"a" 1}', 5],
-  ['', 0],
+  [' ', 1],
   ['{"a":"\n"}', 5],
   ['{}x', 2],
   ['{"a":01}', 6],

@@ -8,7 +8,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { type LogStore, openPostgresStore, openSqliteStore, type UserRow } from '@cairn/log'
 import { Config, type ConfigInput } from '@cairn/protocol'
-import { type Api, type ApiDeps, createApi, createServiceAccount, mintUserToken } from '../src/index.ts'
+import {
+  type Api,
+  type ApiDeps,
+  createApi,
+  createServiceAccount,
+  mintUserToken,
+  openapiDocument,
+} from '../src/index.ts'
 
 export type Answer = { status: number; headers: Headers; text: string; json: ReturnType<typeof JSON.parse> }
 export type CallInit = {
@@ -121,6 +128,7 @@ export async function startService({
           ? {}
           : { body: JSON.stringify(body) }),
     })
+    if (response.status >= 400) checkDocumented(method, path, response.status)
     const text = await response.text()
     const isJson = (response.headers.get('content-type') ?? '').includes('json')
     return {
@@ -201,4 +209,20 @@ export async function startService({
       await rm(dir, { recursive: true, force: true })
     },
   }
+}
+
+/** Refusals that every path has, whatever is there: no such route, no such method. */
+const OF_PATHS = [404, 405]
+const OPERATIONS = Object.entries(openapiDocument().paths).map(([path, methods]) => ({
+  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?(?:\\?|$)`),
+  fixed: path.split('/').filter(part => !part.startsWith('{')).length,
+  methods,
+}))
+
+/** Every refusal of a route that a test meets stands in the OpenAPI document. */
+function checkDocumented(method: string, path: string, status: number): void {
+  const [found] = OPERATIONS.filter(({ pattern }) => pattern.test(path)).toSorted((a, b) => b.fixed - a.fixed)
+  const responses = found?.methods[method === 'HEAD' ? 'get' : method.toLowerCase()]?.responses
+  if (responses === undefined || OF_PATHS.includes(status) || String(status) in responses) return
+  throw new Error(`${method} ${path} answered ${status}, which the OpenAPI document does not name for it`)
 }

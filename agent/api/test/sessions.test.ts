@@ -1,7 +1,7 @@
 /** Contract 4, 6: sessions over HTTP, from creation to archive. */
-import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
 import { expect, test } from 'vitest'
+import { spawn } from './spawn.ts'
 import { startService, type Service } from './service.ts'
 
 const post = (service: Service, path: string, body?: unknown) =>
@@ -185,8 +185,8 @@ test('an answer can be rated by a user or a judge, anything else cannot', async 
   )
   for (const target of ['9', '0', '-1', 'x', '1e1'])
     expect(
-      (await post(service, `/v1/sessions/${id}/events/${target}/feedback`, { rating: 'up' })).status,
-    ).toBe(404)
+      (await post(service, `/v1/sessions/${id}/events/${target}/feedback`, { rating: 'up' })).json.code,
+    ).toBe(target === '9' ? 'not_found' : 'invalid_cursor')
 })
 
 const shape = (nodes: { id: string; depth: number }[]) => nodes.map(({ id, depth }) => [id, depth])
@@ -194,30 +194,21 @@ const shape = (nodes: { id: string; depth: number }[]) => nodes.map(({ id, depth
 test('the tree is seen from every member, the children from their parent', async () => {
   await using service = await startService()
   const root = await service.newSession()
-  const child = (parent_id: string) =>
-    service.store.createSession({
-      id: randomUUID(),
-      org_id: service.admin.org_id,
-      created_by: service.admin.id,
-      created_by_kind: 'user',
-      agent: 'assistant',
-      channel: 'worker',
-      parent_id,
-    })
-  const first = await child(root)
-  const second = await child(root)
-  const grand = await child(first.id)
-  for (const id of [root, grand.id, second.id])
+  const first = await spawn(service, root, 'first')
+  const second = await spawn(service, root, 'second')
+  const grand = await spawn(service, first, 'grand')
+  for (const id of [root, grand, second])
     expect(shape((await service.call(`/v1/sessions/${id}/tree`)).json.nodes)).toEqual([
       [root, 0],
-      [first.id, 1],
-      [grand.id, 2],
-      [second.id, 1],
+      [first, 1],
+      [grand, 2],
+      [second, 1],
     ])
   expect(shape((await service.call(`/v1/sessions/${root}/children`)).json.children)).toEqual([
-    [first.id, 1],
-    [second.id, 1],
+    [first, 1],
+    [second, 1],
   ])
+  expect(shape((await service.call(`/v1/sessions/${first}/children`)).json.children)).toEqual([[grand, 2]])
 })
 
 test('artifacts are listed with metadata and fetched one by one; the disclosure is confirmed by a user', async () => {

@@ -125,15 +125,18 @@ test('a client of HTTP/1.0 gets the stream without chunks', async () => {
   expect(body.join('')).toMatch(/^retry: 2000\n: connected\nid: 1\nevent: user\.message\ndata: \{/)
 })
 
-test('HEAD and preflight requests find no stream', async () => {
+test('HEAD answers as GET does, without the stream; preflight requests find none', async () => {
   await using service = await startService()
   const id = await service.newSession()
-  for (const method of ['HEAD', 'OPTIONS', 'PUT']) {
+  const head = await service.call(`/v1/sessions/${id}/events`, { method: 'HEAD' })
+  expect([head.status, head.headers.get('content-type'), head.text]).toEqual([200, 'text/event-stream', ''])
+  expect((await service.call('/v1/sessions/none/events', { method: 'HEAD' })).status).toBe(404)
+  for (const method of ['OPTIONS', 'PUT']) {
     const { status, headers } = await service.call(`/v1/sessions/${id}/events`, {
       method,
       headers: { origin: 'https://elsewhere.example' },
     })
-    expect([method, status, headers.get('allow')]).toEqual([method, 405, 'GET, POST'])
+    expect([method, status, headers.get('allow')]).toEqual([method, 405, 'GET, HEAD, POST'])
     expect(headers.get('access-control-allow-origin')).toBeNull()
   }
 })

@@ -1,52 +1,11 @@
 /** Contract 4 and 14.4: the workers below a session, and where a session stands in its tree. */
 import { randomUUID } from 'node:crypto'
-import { writer } from '@cairn/protocol'
-import { raiseGate, syntheticMessage } from '@cairn/sessions'
+import { raiseGate } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { addBlockedTask } from './blocked-task.ts'
-import { type Service, startService } from './service.ts'
+import { startService } from './service.ts'
+import { spawn } from './spawn.ts'
 
-const coordination = writer('coordination')
-
-/** A child of that session, as the harness makes one. */
-async function spawn(service: Service, parent_id: string, goal: string): Promise<string> {
-  const child_id = randomUUID()
-  const parent = await service.store.getSession(parent_id)
-  const link = await service.store.coordination.link(parent_id)
-  if (parent === null) throw new Error(`there is no session ${parent_id}`)
-  const { org_id, created_by, created_by_kind, agent } = parent
-  const depth = (link?.depth ?? 0) + 1
-  service.advance(10)
-  await service.store.commit({
-    session_id: parent_id,
-    events: [coordination('worker.spawned', { worker_id: child_id, goal, kind: 'worker', agent, depth })],
-    rows: [
-      {
-        do: 'link.open',
-        link: {
-          child_id,
-          parent_id,
-          root_id: link?.root_id ?? parent_id,
-          depth,
-          kind: 'worker',
-          tool_call_id: null,
-          task_id: null,
-          attempt: null,
-        },
-        max_open: 8,
-        max_total: 50,
-      },
-    ],
-    also: [
-      {
-        session_id: child_id,
-        create: { org_id, created_by, created_by_kind, agent, channel: 'worker', title: goal, parent_id },
-        events: [syntheticMessage('worker_goal', goal)],
-      },
-    ],
-  })
-  return child_id
-}
 const gate = () =>
   raiseGate(
     { newId: randomUUID },

@@ -107,6 +107,7 @@ export const ADMIN_ROUTES = {
   createUser: {
     method: 'POST',
     path: '/admin/users',
+    errors: ['wrong_state'],
     summary: 'Create a user; the login link is shown once',
     access: 'admin',
     alias: false,

@@ -35,6 +35,7 @@ export const BROWSER_ROUTES = {
   controlBrowser: {
     method: 'POST',
     path: '/sessions/{id}/browser/control',
+    errors: ['control_held', 'no_browser', 'browser_unavailable'],
     summary: 'Take over the browser, or give it back. One person at a time; an administrator may force it',
     ...byPerson,
     body: z.strictObject({
@@ -65,6 +66,7 @@ export const BROWSER_ROUTES = {
   browserTicket: {
     method: 'POST',
     path: '/sessions/{id}/browser/live-ticket',
+    errors: ['no_browser', 'no_control', 'browser_unavailable'],
     summary:
       'A ticket for the live view, once and within 30 s: a WebSocket to ' +
       '`/v1/sessions/{id}/browser/live?ticket=`; 404 `no_browser` where there is none',

@@ -71,6 +71,7 @@ export const CHANNEL_ROUTES = {
   createChannelLink: {
     method: 'POST',
     path: '/channel-links',
+    errors: ['wrong_state'],
     summary: 'A code that links an account of a messaging channel to you: send it there as /link CODE',
     access: 'user',
     alias: false,
@@ -106,6 +107,7 @@ export const CHANNEL_ROUTES = {
   createChannel: {
     method: 'POST',
     path: '/admin/channels',
+    errors: ['wrong_state', 'unknown_agent'],
     summary: 'Connect a messaging platform: it is running when its state says so',
     access: 'admin',
     alias: false,

@@ -22,7 +22,6 @@ export type EventOf<T extends EventType> = {
   /** RFC 3339, UTC, milliseconds. */
   created_at: string
   data: ReadData<T>
-  trace_id?: string
 }
 /** Any event of a log, discriminated by `type`. */
 export type SessionEvent = { [T in EventType]: EventOf<T> }[EventType]

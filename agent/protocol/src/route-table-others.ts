@@ -15,6 +15,7 @@ export const OTHERS = {
   sendMessage: 'POST /sessions/{id}/messages',
   pollEvents: 'GET /sessions/{id}/events/poll user',
   postEvents: 'POST /sessions/{id}/events',
+  getGoal: 'GET /sessions/{id}/goal',
   pauseSession: 'POST /sessions/{id}/pause',
   resumeSession: 'POST /sessions/{id}/resume',
   retrySession: 'POST /sessions/{id}/retry',

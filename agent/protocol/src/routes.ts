@@ -4,7 +4,9 @@
  * `/v1/api/…`; a service account's on `/v1/api/…` only, where a route with `alias: true` is served too.
  */
 import { z } from 'zod'
+import type { ErrorCode } from './errors.ts'
 import { Answer, Attachment, Image, Rubric, SkillOverride } from './events.ts'
+import { GoalView } from './goals.ts'
 import { MISSION_STATUSES } from './mission-words.ts'
 import { MissionDetail, MissionView } from './missions.ts'
 import { ResearchInput, ResearchView } from './research.ts'
@@ -22,6 +24,7 @@ import {
   INBOX_KINDS,
   INBOX_STATUSES,
   InboxItem,
+  type InboxKind,
   PrincipalView,
   Session,
   BoardView,
@@ -49,6 +52,8 @@ export type Route = {
   shownOnce?: readonly string[]
   query?: z.ZodType
   body?: z.ZodType
+  /** Refusals of its own, beside those that follow from what a route is (api/src/route-errors.ts). */
+  errors?: readonly ErrorCode[]
   /** Status of success, and the shape of its body (none for 204). `stream` answers text/event-stream. */
   status: 200 | 201 | 202 | 204
   answer?: z.ZodType
@@ -75,14 +80,14 @@ const EventRecord = z
     type: z.string(),
     created_at: z.string(),
     data: z.record(z.string(), z.unknown()),
-    trace_id: z.string().optional(),
   })
   .meta({ id: 'EventRecord' })
 const SessionNode = z
   .object({
     id: z.string(),
     parent_id: z.string().nullable(),
-    depth: z.int(),
+    root_id: z.string().describe('as in the record: a scheduled run is the root of a tree of its own'),
+    depth: z.int().describe('as in the record: 0 for a root'),
     agent: z.string(),
     channel: z.string(),
     status: z.enum(SESSION_STATUSES),
@@ -103,6 +108,10 @@ const Tokens = z
     expires_in: z.int().describe('seconds'),
   })
   .meta({ id: 'Tokens' })
+/** Kinds of items, by their names or by the types of their events. */
+const KIND_FILTER = list([...INBOX_KINDS, ...INBOX_KINDS.map(kind => `inbox.${kind}` as const)]).transform(
+  kinds => [...new Set(kinds.map(kind => kind.replace(/^inbox\./, '') as InboxKind))],
+)
 const page = { limit: integer('limit').optional(), cursor: z.string().optional() }
 
 export const CreateSession = z.strictObject({
@@ -139,6 +148,10 @@ export const Feedback = z.strictObject({
   score: z.number().min(0).max(1).optional(),
   criteria: z.record(z.string(), z.number()).optional(),
 })
+const QuestionResponses = z
+  .array(Answer.omit({ is_other: true }))
+  .min(1)
+  .max(10)
 export const InboxResponse = z.union([
   z.strictObject({
     decision: z.enum(['approve', 'reject']),
@@ -158,6 +171,9 @@ export const InboxResponse = z.union([
       .optional()
       .describe('what the agent is told; of a blocked task, its answer'),
   }),
+  z.strictObject({
+    responses: QuestionResponses.describe('of a question: an answer to each of its prompts'),
+  }),
 ])
 
 const onSession = { access: 'any', alias: true } as const
@@ -166,6 +182,7 @@ export const ROUTES = {
   createSession: {
     method: 'POST',
     path: '/sessions',
+    errors: ['unknown_agent'],
     summary: 'Create a session',
     ...onSession,
     creates: true,
@@ -228,6 +245,7 @@ export const ROUTES = {
   forkSession: {
     method: 'POST',
     path: '/sessions/{id}/fork',
+    errors: ['limit_reached', 'wrong_target'],
     summary: 'A new session that begins with what was said in this one, up to an event',
     ...onSession,
     creates: true,
@@ -240,6 +258,7 @@ export const ROUTES = {
   sendMessage: {
     method: 'POST',
     path: '/sessions/{id}/messages',
+    errors: ['question_open', 'disclosure_required'],
     summary: 'Add a user message; the agent begins a turn or is steered',
     ...onSession,
     creates: true,
@@ -254,6 +273,7 @@ export const ROUTES = {
   streamEvents: {
     method: 'GET',
     path: '/sessions/{id}/events',
+    errors: ['invalid_cursor', 'cursor_lost'],
     summary: 'Live stream of the log after a cursor (Server-Sent Events)',
     ...onSession,
     query: z.object({ after: Cursor.optional() }),
@@ -263,6 +283,7 @@ export const ROUTES = {
   pollEvents: {
     method: 'GET',
     path: '/sessions/{id}/events/poll',
+    errors: ['invalid_cursor', 'cursor_lost'],
     summary: 'The log after a cursor as JSON; user tokens only',
     access: 'user',
     alias: false,
@@ -288,6 +309,14 @@ export const ROUTES = {
         }),
       ),
     }),
+  },
+  getGoal: {
+    method: 'GET',
+    path: '/sessions/{id}/goal',
+    summary: 'The goal that was set last, with its verdicts; null where there is none, or it was cleared',
+    ...onSession,
+    status: 200,
+    answer: z.object({ goal: GoalView.nullable() }),
   },
   pauseSession: {
     method: 'POST',
@@ -326,6 +355,7 @@ export const ROUTES = {
   giveFeedback: {
     method: 'POST',
     path: '/sessions/{id}/events/{event_id}/feedback',
+    errors: ['invalid_cursor', 'wrong_target'],
     summary: 'Rate an llm.response or expert.result',
     ...onSession,
     creates: true,
@@ -336,14 +366,12 @@ export const ROUTES = {
   answerQuestion: {
     method: 'POST',
     path: '/sessions/{id}/questions/{tool_call_id}/respond',
+    errors: ['already_answered'],
     summary: 'Answer an ask_user_question prompt',
     ...onSession,
     creates: true,
     body: z.strictObject({
-      responses: z
-        .array(Answer.omit({ is_other: true }))
-        .min(1)
-        .max(10),
+      responses: QuestionResponses,
     }),
     status: 201,
     answer: z.object({ event_id: z.int() }),
@@ -400,6 +428,7 @@ export const ROUTES = {
   unblockTask: {
     method: 'POST',
     path: '/tasks/{task_id}/unblock',
+    errors: ['already_answered'],
     summary: 'Answer a blocked task: its worker goes on with the answer. The first answer counts',
     ...onSession,
     body: z.strictObject({ answer: said.pipe(z.string().max(20_000)) }),
@@ -409,6 +438,7 @@ export const ROUTES = {
   cancelTask: {
     method: 'POST',
     path: '/tasks/{task_id}/cancel',
+    errors: ['already_answered'],
     summary: 'Cancel a task that is not over, and all that was to come after it',
     ...onSession,
     body: z.strictObject({ reason: said.pipe(z.string().max(500)).optional() }),
@@ -418,6 +448,7 @@ export const ROUTES = {
   createMission: {
     method: 'POST',
     path: '/missions',
+    errors: ['not_found', 'wrong_state', 'unknown_agent'],
     summary:
       'Give a session a mission: it works in rounds, alone or with workers, until an evaluator is ' +
       'satisfied. ' +
@@ -541,6 +572,7 @@ export const ROUTES = {
   workspaceFile: {
     method: 'GET',
     path: '/sessions/{id}/workspace/file',
+    errors: ['wrong_target'],
     summary: 'One file of the workspace',
     ...onSession,
     query: z.object({ path: z.string().min(1) }),
@@ -556,6 +588,7 @@ export const ROUTES = {
   putWorkspaceFile: {
     method: 'POST',
     path: '/sessions/{id}/workspace/file',
+    errors: ['wrong_target'],
     summary: 'Put a file into the workspace, to be attached to a message',
     ...onSession,
     creates: true,
@@ -592,7 +625,7 @@ export const ROUTES = {
     query: z.object({
       ...page,
       status: list(INBOX_STATUSES).optional(),
-      kind: list(INBOX_KINDS).optional(),
+      kind: KIND_FILTER.optional().describe('each also as the type of its event: inbox.governance_gate'),
       session_id: z.string().optional(),
       descendants: z
         .enum(['true', 'false'])
@@ -621,7 +654,8 @@ export const ROUTES = {
   respondInbox: {
     method: 'POST',
     path: '/inbox/{item_id}/respond',
-    summary: 'Decide a gate or complete an action',
+    errors: ['already_answered', 'wrong_target', 'people_decide', 'not_what_was_shown'],
+    summary: 'Decide a gate, complete an action or answer a question',
     ...onSession,
     body: InboxResponse,
     status: 200,
@@ -638,6 +672,7 @@ export const ROUTES = {
   ackInboxItem: {
     method: 'POST',
     path: '/inbox/{item_id}/ack',
+    errors: ['already_answered', 'wrong_target'],
     summary: 'Acknowledge an informational item',
     ...onSession,
     status: 200,
@@ -646,6 +681,7 @@ export const ROUTES = {
   login: {
     method: 'POST',
     path: '/auth/login',
+    errors: ['unauthenticated'],
     summary: 'Log in by password or one-time link token; sets the cookie of the web UI when asked to',
     access: 'public',
     alias: false,
@@ -659,6 +695,7 @@ export const ROUTES = {
   refresh: {
     method: 'POST',
     path: '/auth/refresh',
+    errors: ['unauthenticated'],
     summary:
       'New access token; the refresh token is rotated. Without one in the body the cookie login is ' +
       'extended and no token is answered',
@@ -671,6 +708,7 @@ export const ROUTES = {
   logout: {
     method: 'POST',
     path: '/auth/logout',
+    errors: ['unauthenticated'],
     summary: 'Revoke this login',
     access: 'user',
     alias: false,

@@ -110,6 +110,7 @@ export const SCHEDULE_ROUTES = {
   createSchedule: {
     method: 'POST',
     path: '/schedules',
+    errors: ['not_found', 'wrong_state', 'limit_reached', 'invalid_schedule'],
     summary: 'Make a schedule: runs of the agent of a session, at times',
     ...onSchedule,
     creates: true,
@@ -129,6 +130,7 @@ export const SCHEDULE_ROUTES = {
   previewSchedule: {
     method: 'POST',
     path: '/schedules/preview',
+    errors: ['invalid_schedule'],
     summary: 'The next times of an expression, and what is odd about them',
     ...onSchedule,
     body: z.strictObject({

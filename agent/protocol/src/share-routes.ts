@@ -44,6 +44,7 @@ export const SHARE_ROUTES = {
   readShared: {
     method: 'POST',
     path: '/shared',
+    errors: ['not_found'],
     summary: 'What a link shows: the session and its chat after a cursor',
     access: 'public',
     alias: false,

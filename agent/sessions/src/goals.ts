@@ -54,6 +54,13 @@ export async function defineOutcomes(
       states: { goal, mission },
       seen,
     } = await readFolded(deps.store, sessionId)
+    const parent_id = (await deps.store.getSession(sessionId))?.parent_id ?? null
+    if (parent_id !== null)
+      throw new AppError(
+        'wrong_state',
+        'A worker has no goal of its own: give one to a session without a parent.',
+        { extra: { parent_id } },
+      )
     if (isMissionUnderWay(mission)) throw new AppError('wrong_state', hasMission(mission))
     if (isUnderWay(goal))
       throw new AppError(

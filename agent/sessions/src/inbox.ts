@@ -13,6 +13,7 @@ import {
 } from '@cairn/protocol'
 import { TASK_BLOCKED } from '@cairn/state'
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
+import { answerQuestion } from './answers.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
 import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
@@ -30,6 +31,7 @@ export const GRANT_TTL_MS = 60 * 60 * 1000
 export type InboxAnswer =
   | { decision: 'approve' | 'reject'; shown_hash?: string | undefined; reason?: string | undefined }
   | { completed: true; note?: string | undefined }
+  | { responses: readonly { question: string; answer: string }[] }
 
 /**
  * Decides a gate or completes an action, once: guard, grant and the message that tells the model go into one
@@ -44,6 +46,13 @@ export async function respondInbox(
   rows: readonly RowChange[] = [],
 ): Promise<InboxItem> {
   const item = await findInboxItem(deps.store, principal, itemId)
+  if ('responses' in answer) {
+    if (item.kind !== 'input_required') throw wrongKind(item, 'responses', 'input_required')
+    const { tool_call_id } = item.payload as EventData<'inbox.input_required'>
+    const { session_id } = item
+    await answerQuestion(deps, { session_id, tool_call_id, responses: answer.responses, principal, rows })
+    return reread(deps, item.id)
+  }
   const { decision, message } =
     'decision' in answer ? decide(deps, item, answer, principal) : completeAction(item, answer.note)
   if (item.status !== 'pending') throw answeredBefore(item)
@@ -240,8 +249,15 @@ const wrongKind = (item: StoredInboxItem, key: string, kind: InboxKind): AppErro
   new AppError(
     'wrong_target',
     `{${key}} answers an item of kind ${kind}; this one is ` +
-      `${item.kind}${item.kind === 'input_required' ? ', answered at its question' : ''}.`,
+      `${item.kind}.${item.kind === 'input_required' ? ` ${howToAnswer(item)}` : ''}`,
   )
+function howToAnswer({ session_id, payload }: StoredInboxItem): string {
+  const { tool_call_id } = payload as EventData<'inbox.input_required'>
+  return (
+    'Answer the question with {responses: [{question, answer}]}, here or at ' +
+    `/v1/sessions/${session_id}/questions/${tool_call_id}/respond.`
+  )
+}
 const answeredBefore = (item: StoredInboxItem): AppError =>
   new AppError('already_answered', tellAnswered(item), {
     extra: { decision: item.decision, item_status: item.status },

@@ -135,6 +135,7 @@ export {
 export { researchProblem, researchSettings } from './research-settings.ts'
 export { viewResearch } from './view-research.ts'
 export { researchConverged, researchDefined, researchHarvested } from './research-events.ts'
+export { viewGoal } from './view-goal.ts'
 export { findMission, shownMission, viewMission } from './view-mission.ts'
 export {
   chooseNotices,

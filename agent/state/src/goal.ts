@@ -11,7 +11,13 @@
  *
  * A resume has no event of its own in the contract; the message that restarts the work carries it.
  */
-import { type EVALUATION_RESULTS, type EventId, factsOf, type SessionEvent } from '@cairn/protocol'
+import {
+  type EVALUATION_RESULTS,
+  type EventId,
+  factsOf,
+  type GOAL_STATUSES,
+  type SessionEvent,
+} from '@cairn/protocol'
 import { usageOf } from './usage.ts'
 
 export type EvaluationResult = (typeof EVALUATION_RESULTS)[number]
@@ -25,7 +31,7 @@ export type Verdict = {
   cost_usd: number
   tokens: number
 }
-export type GoalStatus = 'active' | 'paused' | 'satisfied' | 'blocked' | 'failed' | 'max_iterations_reached'
+export type GoalStatus = (typeof GOAL_STATUSES)[number]
 
 export type Goal = {
   readonly outcome_id: string

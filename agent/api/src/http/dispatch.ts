@@ -2,7 +2,8 @@
  * One request from its route to its answer: who asks, may they, how often, with what body, was it answered
  * before. The order is the contract: nothing of a body is read for a caller who may not ask.
  */
-import { AppError, type Principal, type Route } from '@cairn/protocol'
+import { AppError, type Principal, type Route, type RouteName } from '@cairn/protocol'
+import { z } from 'zod'
 import { cookieLine } from '../auth/cookies.ts'
 import type { Identity } from '../auth/authenticate.ts'
 import type { Services } from '../deps.ts'
@@ -11,12 +12,12 @@ import { type Exchange, send, sendJson } from './exchange.ts'
 import { beginIdempotent } from './idempotency.ts'
 import { errorWithHeaders } from '../error-headers.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { checkBody, checkContentType, checkLength, fieldErrors, parseJson, readBody } from './read-body.ts'
+import { openCursor, sealCursor } from './page-cursor.ts'
+import { checkLength, fieldErrors, takeBody } from './read-body.ts'
 import { findRoute, type Match } from './router.ts'
 
 /** A handler with its types put aside: the table has proven that each fits its route. */
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
-const NO_BODY: Buffer = Buffer.alloc(0)
 
 export function createDispatch(
   services: Services,
@@ -48,16 +49,11 @@ export function createDispatch(
         exchange.cookies.push(cookieLine(exchange.req, identity.renewedCookie))
     }
 
-    const query = route.query === undefined ? {} : checkQuery(route, exchange)
-    let bytes = NO_BODY
-    let body: unknown
-    if (route.body !== undefined) {
-      checkContentType(exchange)
-      bytes = await readBody(exchange)
-      body = checkBody(route.body, parseJson(bytes))
-    }
-
+    const query = route.query === undefined ? {} : checkQuery(match, exchange)
+    const { bytes, body } = await takeBody(route, exchange)
     const principal = identity?.principal ?? null
+    if (route.stream === true && exchange.method === 'HEAD')
+      return answerHead(services, match, principal, exchange)
     const isKeyed =
       route.creates === true && principal !== null && exchange.req.headers['idempotency-key'] !== undefined
     const held = isKeyed
@@ -83,7 +79,7 @@ export function createDispatch(
     if (route.stream === true) return
     if (route.answer === undefined)
       return send(exchange, route.status, null, '', { 'cache-control': 'no-store' })
-    const json = textOf(answer)
+    const json = textOf(withSealedCursor(name, answer))
     await held?.keep(json)
     sendJson(exchange, route.status, json)
   }
@@ -105,9 +101,33 @@ function mayUse({ name, route, viaApi }: Match, principal: Principal): void {
     throw new AppError('forbidden', 'Only an administrator may do that.')
 }
 
+const takesCursor = ({ query }: Route): boolean =>
+  query instanceof z.ZodObject && Object.hasOwn(query.shape, 'cursor')
+
+function withSealedCursor(name: RouteName, answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null || !('next_cursor' in answer)) return answer
+  const { next_cursor } = answer
+  return typeof next_cursor === 'string' ? { ...answer, next_cursor: sealCursor(name, next_cursor) } : answer
+}
+
+/** What a GET of the stream would answer, without the stream. */
+async function answerHead(
+  { guard }: Services,
+  { params }: Match,
+  principal: Principal | null,
+  exchange: Exchange,
+): Promise<void> {
+  const { id } = params
+  if (principal !== null && id !== undefined) await guard.check(principal, id)
+  send(exchange, 200, 'text/event-stream', '', { 'cache-control': 'no-store' })
+}
+
 /** The parameters that the route knows; all others are ignored (contract 3.3). */
-function checkQuery(route: Route, { search }: Exchange): unknown {
-  const values = search === '' ? {} : Object.fromEntries([...new URLSearchParams(search)].toReversed())
+function checkQuery({ name, route }: Match, { search }: Exchange): unknown {
+  const values: Record<string, string> =
+    search === '' ? {} : Object.fromEntries([...new URLSearchParams(search)].toReversed())
+  const { cursor } = values
+  if (cursor !== undefined && takesCursor(route)) values['cursor'] = openCursor(name, cursor)
   const parsed = route.query?.safeParse(values)
   if (parsed?.success) return parsed.data
   const errors = fieldErrors(parsed?.error.issues ?? [])

@@ -3,8 +3,8 @@
  * says where.
  */
 import { isUtf8 } from 'node:buffer'
-import { AppError, MAX_DEPTH } from '@cairn/protocol'
-import type { z } from 'zod'
+import { AppError, MAX_DEPTH, type Route } from '@cairn/protocol'
+import { z } from 'zod'
 import type { Exchange } from './exchange.ts'
 import { findJsonError, nestingDepth } from './json-text.ts'
 
@@ -66,7 +66,7 @@ export function discardBody({ req, res, expectsContinue }: Exchange): void {
   req.resume()
 }
 
-export function checkContentType({ req }: Exchange): void {
+function checkContentType({ req }: Exchange): void {
   const type = req.headers['content-type']
   if (type === undefined || !/^\s*application\/json\s*(?:;|$)/i.test(type)) {
     throw new AppError(
@@ -77,7 +77,7 @@ export function checkContentType({ req }: Exchange): void {
   }
 }
 
-export function parseJson(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new AppError('bad_request', 'The body is not valid UTF-8.')
   const text = bytes.toString('utf8')
   if (nestingDepth(text) > MAX_DEPTH)
@@ -123,4 +123,29 @@ export function checkBody<T>(schema: z.ZodType<T>, value: unknown): T {
     first === undefined ? 'The body does not fit.' : `${first.path || 'body'}: ${first.message}`,
     { extra: { errors } },
   )
+}
+
+const NO_BYTES: Buffer = Buffer.alloc(0)
+const NO_KEYS = z.strictObject({})
+
+/** A body whose keys are all optional may be absent. */
+export const mayBeAbsent = (schema: z.ZodType): boolean => schema.safeParse({}).success
+
+const hasBody = ({ req }: Exchange): boolean =>
+  req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+
+/** The body of a request to the route, and its bytes. A route that takes no body takes an empty object too. */
+export async function takeBody(
+  { method, body: schema }: Route,
+  exchange: Exchange,
+): Promise<{ bytes: Buffer; body: unknown }> {
+  if (method === 'GET') return { bytes: NO_BYTES, body: undefined }
+  const isGiven = hasBody(exchange)
+  if (!isGiven && schema === undefined) return { bytes: NO_BYTES, body: undefined }
+  if (!isGiven && schema !== undefined && mayBeAbsent(schema))
+    return { bytes: NO_BYTES, body: checkBody(schema, {}) }
+  checkContentType(exchange)
+  const bytes = await readBody(exchange)
+  const body = checkBody(schema ?? NO_KEYS, parseJson(bytes))
+  return { bytes, body: schema === undefined ? undefined : body }
 }

@@ -42,14 +42,15 @@ const V1 = '/v1/'
 
 /**
  * A route, the methods that the path does take, or null: there is nothing there. A fixed segment wins over a
- * parameter.
+ * parameter. HEAD is the GET of a path, and a slash at its end is ignored.
  */
 export function findRoute(method: string, path: string): Found {
   const viaApi = path.startsWith(API)
   if (!viaApi && !path.startsWith(V1)) return null
   let node: Node | null = viaApi ? ALIASES : ROOT
   const values: string[] = []
-  for (const segment of path.slice(viaApi ? API.length : V1.length).split('/')) {
+  const end = path.endsWith('/') ? path.length - 1 : path.length
+  for (const segment of path.slice(viaApi ? API.length : V1.length, end).split('/')) {
     const fixed: Node | undefined = node.fixed.get(segment)
     if (fixed !== undefined) node = fixed
     else if (node.any !== null && segment !== '') {
@@ -58,8 +59,9 @@ export function findRoute(method: string, path: string): Found {
     } else return null
   }
   if (node.leaves.size === 0) return null
-  const leaf = node.leaves.get(method)
-  if (leaf === undefined) return { allow: [...node.leaves.keys()] }
+  const leaf = node.leaves.get(method === 'HEAD' ? 'GET' : method)
+  if (leaf === undefined)
+    return { allow: [...node.leaves.keys()].flatMap(each => (each === 'GET' ? ['GET', 'HEAD'] : [each])) }
   const params: Record<string, string> = {}
   for (let at = 0; at < values.length; at++)
     params[leaf.keys[at] as string] = decodeSegment(values[at] as string)

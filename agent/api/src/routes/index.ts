@@ -6,6 +6,7 @@ import { login, logout, me, refresh, setPassword } from './auth.ts'
 import { pollEvents, streamEvents } from './events.ts'
 import { ackInboxItem, getInboxItem, listInbox, readInboxItem, respondInbox, streamInbox } from './inbox.ts'
 import { forkSession } from './fork.ts'
+import { getGoal } from './goals.ts'
 import { pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
 import { answerQuestion, confirmDisclosure, giveFeedback, postEvents, sendMessage } from './messages.ts'
 import {
@@ -57,6 +58,7 @@ export const HANDLERS: Handlers = {
   streamEvents,
   pollEvents,
   postEvents,
+  getGoal,
   pauseSession,
   resumeSession,
   retrySession,

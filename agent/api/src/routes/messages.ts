@@ -58,7 +58,10 @@ export const answerQuestion: Handler<'answerQuestion'> = async ({ services, prin
 export const giveFeedback: Handler<'giveFeedback'> = async ({ services, principal, params, body }) => {
   await services.guard.check(principal, params.id)
   if (!/^[1-9]\d{0,14}$/.test(params.event_id))
-    throw new AppError('not_found', `There is no event ${params.event_id.slice(0, 40)} in this session.`)
+    throw new AppError(
+      'invalid_cursor',
+      `Invalid event_id ${JSON.stringify(params.event_id.slice(0, 40))}: must be a positive integer.`,
+    )
   return rate(services, { ...body, session_id: params.id, event_id: Number(params.event_id), principal })
 }
 

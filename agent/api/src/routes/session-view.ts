@@ -44,9 +44,15 @@ export async function shownSession(services: Store, row: SessionRow): Promise<Se
 }
 
 export type SessionNode = AnswerOf<'sessionTree'>['nodes'][number]
-export const shownNode = (row: SessionRow, depth: number): SessionNode => ({
+/** In the order given, each where its record says that it stands. */
+export async function shownNodes({ store }: Store, rows: readonly SessionRow[]): Promise<SessionNode[]> {
+  const families = await store.coordination.families(rows.map(row => row.id))
+  return rows.map((row, at) => shownNode(row, families[at] as Family))
+}
+const shownNode = (row: SessionRow, { root_id, depth }: Family): SessionNode => ({
   id: row.id,
   parent_id: row.parent_id,
+  root_id,
   depth,
   agent: row.agent,
   channel: row.channel,

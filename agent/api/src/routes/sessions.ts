@@ -15,7 +15,7 @@ import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { pageLimit } from './page-limit.ts'
 import { filtersOf } from './session-filters.ts'
-import { shownNode, shownSession, shownSessions, type SessionNode } from './session-view.ts'
+import { shownNodes, shownSession, shownSessions } from './session-view.ts'
 
 /** The agents that there are: those of the configuration, and the default one in any case. */
 export const agentNames = ({ config }: Services): string[] => [
@@ -90,7 +90,8 @@ async function childrenOf({ store }: Services, parent: SessionRow): Promise<Sess
 export const sessionChildren: Handler<'sessionChildren'> = async ({ services, principal, params }) => {
   const session = await services.guard.load(principal, params.id)
   const children = await childrenOf(services, session)
-  return { children: children.filter(child => mayAccess(principal, child)).map(child => shownNode(child, 1)) }
+  const visible = children.filter(child => mayAccess(principal, child))
+  return { children: await shownNodes(services, visible) }
 }
 
 export const sessionTree: Handler<'sessionTree'> = async ({ services, principal, params }) => {
@@ -101,14 +102,12 @@ export const sessionTree: Handler<'sessionTree'> = async ({ services, principal,
     if (parent === null || !mayAccess(principal, parent)) break
     root = parent
   }
-  const nodes: SessionNode[] = []
-  const seen = new Set<string>()
-  async function visit(session: SessionRow, depth: number): Promise<void> {
-    if (seen.has(session.id) || nodes.length >= MAX_NODES || !mayAccess(principal, session)) return
-    seen.add(session.id)
-    nodes.push(shownNode(session, depth))
-    for (const child of await childrenOf(services, session)) await visit(child, depth + 1)
+  const found = new Map<string, SessionRow>()
+  async function visit(session: SessionRow): Promise<void> {
+    if (found.has(session.id) || found.size >= MAX_NODES || !mayAccess(principal, session)) return
+    found.set(session.id, session)
+    for (const child of await childrenOf(services, session)) await visit(child)
   }
-  await visit(root, 0)
-  return { nodes }
+  await visit(root)
+  return { nodes: await shownNodes(services, [...found.values()]) }
 }

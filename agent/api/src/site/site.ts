@@ -33,8 +33,11 @@ export function createSite(services: Services): (exchange: Exchange) => Promise<
       }),
   }
   return async exchange => {
-    if (exchange.path === '/v1')
-      throw new AppError('not_found', 'There is no /v1; the routes are below it, see /docs.')
+    if (/^\/v1(?:\/|$)/i.test(exchange.path))
+      throw new AppError(
+        'not_found',
+        `There is no ${exchange.path.slice(0, 200)}: routes are below /v1/, in lower case; see /docs.`,
+      )
     const page = Object.hasOwn(pages, exchange.path) ? pages[exchange.path] : undefined
     exchange.route = page === undefined ? 'ui' : exchange.path.slice(1)
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD')

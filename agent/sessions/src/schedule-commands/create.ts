@@ -7,7 +7,7 @@ import { refusedAs } from '../refusals.ts'
 import { newState } from '../schedules/schedule.ts'
 import { jitterOf, nextSlotOf } from '../schedules/slots.ts'
 import { shownTiming } from '../schedules/view.ts'
-import { invalid, specOf } from '../schedules/wish.ts'
+import { specOf } from '../schedules/wish.ts'
 import { readSchedule } from './find.ts'
 
 /** Of a schedule that is to be made: the rows for a commit of its session. */
@@ -18,7 +18,11 @@ export function composeNew(
   if (!config.schedules.enabled)
     throw new AppError('wrong_state', 'Schedules are switched off here (schedules.enabled).')
   if (session.parent_id !== null)
-    throw invalid('session_id', 'is a session that works for another; schedules belong to those at the top')
+    throw new AppError(
+      'wrong_state',
+      'A worker has no schedule of its own: make one of a session without a parent.',
+      { extra: { parent_id: session.parent_id } },
+    )
   const spec = specOf(wish, { session, config, now, expires })
   const first = nextSlotOf(spec.timing)(now) ?? now
   const next = first + jitterOf(id, spec)

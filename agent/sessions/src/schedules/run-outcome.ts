@@ -76,6 +76,7 @@ export async function endOfRun(
     told: [
       loopResult({
         run_session_id: run.id,
+        schedule_id: about.schedule_id,
         scheduled_session_id: about.schedule_id,
         content,
         outcome,

@@ -68,20 +68,11 @@ function When({ event, before, turn, onJump }: Props) {
 }
 
 function Origin({ event }: { event: SessionEvent }) {
+  if (!isEventType(event.type) || EVENTS[event.type].producer === 'none') return null
   return (
     <>
-      {isEventType(event.type) && EVENTS[event.type].producer !== 'none' && (
-        <>
-          <dt>Written by</dt>
-          <dd>{EVENTS[event.type].producer}</dd>
-        </>
-      )}
-      {event.trace_id !== undefined && (
-        <>
-          <dt>Trace</dt>
-          <dd className="mono">{event.trace_id}</dd>
-        </>
-      )}
+      <dt>Written by</dt>
+      <dd>{EVENTS[event.type].producer}</dd>
     </>
   )
 }

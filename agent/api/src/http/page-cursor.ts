@@ -1,0 +1,24 @@
+/**
+ * The cursor of a page as clients see it: that of the store with a checksum over it and its route. A cursor that
+ * was damaged, made up or given out by another listing is refused; the store would read many of them as a place
+ * beyond the newest row and answer the first page again.
+ */
+import { crc32 } from 'node:zlib'
+import { AppError, type RouteName } from '@cairn/protocol'
+
+const checksum = (route: RouteName, cursor: string): string => crc32(`${route} ${cursor}`).toString(36)
+
+export const sealCursor = (route: RouteName, cursor: string): string => `${cursor}~${checksum(route, cursor)}`
+
+export function openCursor(route: RouteName, sealed: string): string {
+  const at = sealed.lastIndexOf('~')
+  const cursor = sealed.slice(0, Math.max(at, 0))
+  if (at < 1 || sealed.slice(at + 1) !== checksum(route, cursor))
+    throw new AppError(
+      'invalid_cursor',
+      `Invalid cursor ${JSON.stringify(sealed.slice(0, 200))}: use the next_cursor of this listing, or omit it ` +
+        'for the first page.',
+      { extra: { errors: [{ path: 'cursor', message: 'must be the next_cursor of this listing' }] } },
+    )
+  return cursor
+}
