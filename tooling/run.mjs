@@ -75,9 +75,9 @@ const commands = {
     return run(vitest, 'run', ...groupsFor(args, ['e2e', 'pages']), ...args)
   },
   /**
-   * Deaths, clocks, disks, networks and attackers against real processes: minutes. With CAIRN_TESTS=all hours:
-   * seeds of their own and every case of the fault tests that have a share in `npm test`, too. SIM_SEEDS and
-   * CRASH_ROUNDS change how much.
+   * Deaths, clocks, disks, networks and attackers against real processes; takes minutes. CAIRN_TESTS=all
+   * takes hours: new seeds, and every case of the fault tests of which `npm test` runs a sample.
+   * SIM_SEEDS and CRASH_ROUNDS change how much.
    */
   async 'test:faults'(...args) {
     await ensureWebBuilt()

@@ -1,6 +1,6 @@
 /**
- * Panels, dialogs and the administration against all rules of axe-core. It runs with CAIRN_TESTS=all, at three
- * widths, in light and in dark.
+ * Panels, dialogs and the administration against all rules of axe-core. It runs with CAIRN_TESTS=all, at
+ * three widths, in light and in dark.
  */
 import { expect, test } from 'vitest'
 import { createLooks } from './axe-look.ts'

@@ -76,6 +76,8 @@ test('a run clones its repository, pushes what a person approves, and never has 
   expect(readFileSync(join(clone, 'way-out.txt'), 'utf8')).toContain('elsewhere.example')
   const events = await readLog(client, id)
   expect(checkHistory(events)).toEqual([])
+  // The folder of the run is removed after its result; nothing is read while that goes on.
+  await expect.poll(() => readdirSync(join(place.dataDir, 'code'))).toEqual([])
   const written = [JSON.stringify(events), server.log(), textsBelow(place.dir)].join('\n')
   expect(upstream.asked.some(({ isLoggedIn }) => isLoggedIn)).toBe(true)
   for (const secret of [TOKEN, Buffer.from(`x-access-token:${TOKEN}`).toString('base64'), 'cairn_run_'])

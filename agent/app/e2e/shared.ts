@@ -39,7 +39,7 @@ function sharedProcess(): SharedProcess {
   return (shared = { child, receivers })
 }
 
-const send = (process: SharedProcess, request: Request): void => void process.child.send(request)
+const send = (host: SharedProcess, request: Request): void => void host.child.send(request)
 
 export type SharedService = {
   url: string
@@ -51,12 +51,12 @@ export type SharedService = {
 }
 
 export async function startShared(env: Env): Promise<SharedService> {
-  const process = sharedProcess()
+  const host = sharedProcess()
   const id = (lastId += 1)
   let log = ''
   const started = Promise.withResolvers<Answer & { kind: 'started' }>()
   const ended = Promise.withResolvers<number>()
-  process.receivers.set(id, answer => {
+  host.receivers.set(id, answer => {
     if (answer.kind === 'started') started.resolve(answer)
     else if (answer.kind === 'failed') {
       started.reject(new Error(answer.error))
@@ -66,7 +66,7 @@ export async function startShared(env: Env): Promise<SharedService> {
   })
   // Whoever starts the service is the first to learn of a failure; `stop` reports it again.
   ended.promise.catch(() => {})
-  send(process, { id, kind: 'start', env })
+  send(host, { id, kind: 'start', env })
   const { url, loginUrl, demo } = await started.promise
   let stopping = false
   return {
@@ -75,7 +75,7 @@ export async function startShared(env: Env): Promise<SharedService> {
     demo,
     log: () => log,
     stop() {
-      if (!stopping) send(process, { id, kind: 'stop' })
+      if (!stopping) send(host, { id, kind: 'stop' })
       stopping = true
       return ended.promise
     },
@@ -89,21 +89,21 @@ export async function runShared(
   argv: readonly string[],
   { env, stdin, until }: { env: Env; stdin: string; until?: ((stdout: string) => boolean) | undefined },
 ): Promise<Finished> {
-  const process = sharedProcess()
+  const host = sharedProcess()
   const id = (lastId += 1)
   const output = { stdout: '', stderr: '' }
   const ended = Promise.withResolvers<number>()
-  process.receivers.set(id, answer => {
+  host.receivers.set(id, answer => {
     if (answer.kind === 'ended') return ended.resolve(answer.code)
     if (answer.kind === 'failed') return ended.reject(new Error(answer.error))
     if (answer.kind === 'started') return
     output[answer.kind] += answer.text
-    if (answer.kind === 'stdout' && until?.(output.stdout)) send(process, { id, kind: 'interrupt' })
+    if (answer.kind === 'stdout' && until?.(output.stdout)) send(host, { id, kind: 'interrupt' })
   })
-  send(process, { id, kind: 'run', argv: [...argv], env, stdin })
+  send(host, { id, kind: 'run', argv: [...argv], env, stdin })
   try {
     return { code: await ended.promise, ...output }
   } finally {
-    process.receivers.delete(id)
+    host.receivers.delete(id)
   }
 }
