@@ -268,3 +268,19 @@ test('more requests than the limit are refused until the bucket refills', async 
   service.advance(2_000)
   expect((await service.call('/v1/auth/me', { token: await service.mintAdmin() })).status).toBe(200)
 })
+
+test('a problem document lists twenty errors and counts the rest, and stays small', async () => {
+  await using service = await startService()
+  const id = await service.newSession()
+  const answer = (path: string, body: unknown) => service.call(path, { method: 'POST', body })
+  const many = await answer(`/v1/sessions/${id}/events`, { events: Array.from({ length: 10 }, () => ({})) })
+  expect(many).toMatchObject({ status: 422, json: { errors_omitted: 10 } })
+  expect(many.json.errors).toHaveLength(20)
+  const keys = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`key-${at}`, 1]))
+  const long = { ['k'.repeat(500_000)]: 1 }
+  for (const body of [keys, { config: keys }, long, { config: long }, { agent: 'a'.repeat(900_000) }]) {
+    const { status, text } = await answer('/v1/sessions', body)
+    expect(status).toBe(422)
+    expect(text.length).toBeLessThan(16_384)
+  }
+})

@@ -190,6 +190,10 @@ export const Problem = z
     code: z.string(),
     detail: z.string(),
     request_id: z.string(),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    errors: z
+      .array(z.object({ path: z.string(), message: z.string() }))
+      .max(20)
+      .optional(),
+    errors_omitted: z.int().optional().describe('errors beyond the first twenty'),
   })
   .meta({ id: 'Problem' })

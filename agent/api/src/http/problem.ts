@@ -7,6 +7,8 @@ import { AppError, asError, ERRORS, type ErrorCode } from '@cairn/protocol'
 import type { Logger } from '../deps.ts'
 import { HEADERS } from '../error-headers.ts'
 import { type Exchange, send } from './exchange.ts'
+import { shortDetail, shortErrors } from './problem-limits.ts'
+import type { FieldError } from './read-body.ts'
 
 /** A guard of the store that no command has put into words. */
 const REFUSED: Partial<Record<CommitRefused['refusal'], ErrorCode>> = {
@@ -21,6 +23,8 @@ function coerce(thrown: unknown): AppError | null {
   const code = REFUSED[thrown.refusal]
   return code === undefined ? null : new AppError(code, `${ERRORS[code].title}.`, { cause: thrown })
 }
+
+type Extra = Record<string | symbol, unknown> & { errors?: readonly FieldError[] }
 
 export type Answered = { status: number; code: ErrorCode }
 
@@ -45,16 +49,17 @@ export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger):
       error: known.message,
     })
   }
-  const { [HEADERS]: headers, ...extra } = (known?.extra ?? {}) as Record<string | symbol, unknown>
+  const { [HEADERS]: headers, errors, ...extra } = (known?.extra ?? {}) as Extra
   const detail = known === null || status >= 500 ? detailOfOurs(code) : known.message
   const document = {
     type: `urn:cairn:problem:${code}`,
     title,
     status,
     code,
-    detail,
+    detail: shortDetail(detail),
     request_id: exchange.id,
     ...extra,
+    ...(errors === undefined ? {} : shortErrors(errors)),
   }
   send(exchange, status, 'application/problem+json', JSON.stringify(document), {
     'cache-control': 'no-store',
