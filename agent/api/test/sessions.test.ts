@@ -236,3 +236,20 @@ test('artifacts are listed with metadata and fetched one by one; the disclosure 
   expect((await post(service, `/v1/sessions/${id}/confirm-disclosure`)).status).toBe(204)
   expect(await types(service, id)).toEqual(['disclosure.confirmed'])
 })
+
+test('a caller names its session by what it is, and not by what the service creates itself', async () => {
+  await using service = await startService()
+  const create = (channel: string) => post(service, '/v1/sessions', { channel })
+  for (const channel of ['web', 'cli', 'acp', 'api', 'my-client_2'])
+    expect(await create(channel)).toMatchObject({ status: 201, json: { channel } })
+  const reserved = 'webhook slack telegram whatsapp website email discord worker scheduled'.split(' ')
+  for (const channel of reserved) {
+    const { status, json } = await create(channel)
+    expect([status, json.errors]).toEqual([
+      422,
+      [{ path: 'channel', message: `"${channel}" is reserved for sessions that the service creates itself` }],
+    ])
+  }
+  for (const channel of ['', 'Slack', 'slack ', 'slаck', 'a'.repeat(65), 'slack\n'])
+    expect((await create(channel)).status).toBe(422)
+})

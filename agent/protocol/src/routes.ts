@@ -17,6 +17,7 @@ import { BROWSER_ROUTES } from './browser-routes.ts'
 import { CHANNEL_ROUTES } from './channel-routes.ts'
 import { NOTICE_ROUTES } from './notice-routes.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
+import { CallerChannel } from './session-channel.ts'
 import { SESSION_STATUSES } from './session-words.ts'
 import { SHARE_ROUTES } from './share-routes.ts'
 import { list, SEARCH_ROUTES, SESSION_FILTERS } from './search-routes.ts'
@@ -117,7 +118,7 @@ const page = { limit: integer('limit').optional(), cursor: z.string().optional()
 export const CreateSession = z.strictObject({
   agent: z.string().optional(),
   title: z.string().min(1).max(256).optional(),
-  channel: z.string().max(64).optional(),
+  channel: CallerChannel.optional(),
   config: z.record(z.string(), z.unknown()).optional(),
 })
 export const ON_QUESTION = ['answer', 'pass_over', 'refuse'] as const
