@@ -9,7 +9,7 @@ import { createLoginThrottle } from './auth/login-throttle.ts'
 import { createClientAddress } from './client-address.ts'
 import { createStandingWatch } from './auth/standing.ts'
 import { loadSigningKey } from './auth/signing-key.ts'
-import { type ApiDeps, type Logger, type Services, TUNING } from './deps.ts'
+import { type ApiDeps, type Logger, type Services, type Tuning, TUNING } from './deps.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { type Exchange, openExchange } from './http/exchange.ts'
 import { checkFraming, refuseMalformed } from './http/malformed.ts'
@@ -85,6 +85,15 @@ const tellUnknownProxy = (address: string): string =>
   'a proxy ' +
   'of yours, name it there, for until then everybody behind it is one address'
 
+const createListener = (tuning: Tuning): Server =>
+  createServer({
+    keepAliveTimeout: 75_000,
+    headersTimeout: tuning.headersMs,
+    requestTimeout: tuning.requestMs,
+    connectionsCheckingInterval: tuning.lookMs,
+    shouldUpgradeCallback: isLiveView,
+  })
+
 export async function createApi(deps: ApiDeps): Promise<Api> {
   const { store, config, dataDir, now, log, monotonic = () => performance.now() } = deps
   const tuning = { ...TUNING, ...deps.tuning }
@@ -132,13 +141,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   const dispatch = besideMounts(services, limit, createDispatch(services, HANDLERS, limit))
   const site = createSite(services)
 
-  const server = createServer({
-    keepAliveTimeout: 75_000,
-    headersTimeout: tuning.headersMs,
-    requestTimeout: tuning.requestMs,
-    connectionsCheckingInterval: tuning.lookMs,
-    shouldUpgradeCallback: isLiveView,
-  })
+  const server = createListener(tuning)
   const connections = watchConnections(server)
   const { begin } = connections
   const handle = createHandler({ ...deps, untakenMs: tuning.idleMs, metrics, dispatch, site, begin })

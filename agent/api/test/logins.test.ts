@@ -140,6 +140,54 @@ test('a new password ends every other login and every unused link of its user', 
   expect((await refresh(service, mine.refresh_token)).status).toBe(200)
 })
 
+test('a new password needs the current one, or a new login link where that is forgotten', async () => {
+  await using service = await startService()
+  const set = (body: object) => service.call('/v1/auth/password', { method: 'POST', body })
+  const first = 'correct horse battery'
+  expect((await set({ password: first })).status).toBe(204)
+  const without = await set({ password: 'stolen token password' })
+  expect([without.status, without.json.errors[0].path]).toEqual([422, 'current_password'])
+  for (const current_password of ['', 'wrong', first.toUpperCase()])
+    expect((await set({ password: 'stolen token password', current_password })).json.errors).toEqual([
+      { path: 'current_password', message: 'is wrong' },
+    ])
+  const isGood = async (password: string) =>
+    (await logIn(service, { email: 'admin@example.org', password })).status === 200
+  expect(await isGood(first)).toBe(true)
+  expect((await set({ password: 'a second password', current_password: first })).status).toBe(204)
+  expect([await isGood(first), await isGood('a second password')]).toEqual([false, true])
+
+  const other = await createLoginLink(service.store, (await service.addUser()).user.id, service.now())
+  expect((await set({ password: 'a third password', link_token: other })).status).toBe(422)
+  const link_token = await link(service)
+  expect((await set({ password: 'a third password', link_token })).status).toBe(204)
+  expect(await isGood('a third password')).toBe(true)
+  expect((await set({ password: 'a fourth password', link_token })).status).toBe(422)
+})
+
+test('guessing the current password with a stolen token is slowed like a login', async () => {
+  await using service = await startService()
+  await service.store.accounts.setPassword(service.admin.id, await hashPassword('correct horse battery'))
+  const guess = (current_password: string) =>
+    service.call('/v1/auth/password', {
+      method: 'POST',
+      body: { password: 'new password', current_password },
+    })
+  for (let n = 0; n < 5; n++) expect((await guess('wrong')).status).toBe(422)
+  expect((await guess('correct horse battery')).status).toBe(429)
+})
+
+test('a newer login link ends the older ones of its user, and of nobody else', async () => {
+  await using service = await startService()
+  const { user } = await service.addUser()
+  const others = await createLoginLink(service.store, user.id, service.now())
+  const older = await link(service)
+  const newer = await link(service)
+  expect((await logIn(service, { link_token: older })).status).toBe(401)
+  expect((await logIn(service, { link_token: newer })).status).toBe(200)
+  expect((await logIn(service, { link_token: others })).status).toBe(200)
+})
+
 test('of two that create the same user at once one succeeds and the other is told', async () => {
   await using service = await startService()
   const make = () =>

@@ -146,6 +146,7 @@ export function accountWrites(db: Db) {
     },
     addLoginLink(at: number, sha256: string, userId: string, expiresAt: number): void {
       dropLinks.run(at)
+      dropLinksOf.run(userId)
       addLink.run(sha256, userId, expiresAt)
     },
     useLoginLink(_at: number, sha256: string, now: number): string | null {

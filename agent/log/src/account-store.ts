@@ -72,6 +72,7 @@ export interface AccountStore {
   /** Ends every login of the user but `keep`, and what login links of theirs are unused. */
   revokeLogins(userId: string, at: number, keep: string | null): Promise<void>
   /** One-time login links, by hash. */
+  /** Ends the older unused links of the user. */
   addLoginLink(sha256: string, userId: string, expiresAt: number): Promise<void>
   useLoginLink(sha256: string, now: number): Promise<string | null>
   addShare(share: Omit<ShareRow, 'created_at' | 'revoked_at'>): Promise<ShareRow>

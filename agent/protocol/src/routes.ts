@@ -727,10 +727,14 @@ export const ROUTES = {
   setPassword: {
     method: 'POST',
     path: '/auth/password',
-    summary: 'Set my password',
+    summary: 'Set my password; where there is one, the current one or a login link proves who asks',
     access: 'user',
     alias: false,
-    body: z.strictObject({ password: z.string().min(10).max(200) }),
+    body: z.strictObject({
+      password: z.string().min(10).max(200),
+      current_password: z.string().max(1000).optional().describe('required where there is a password'),
+      link_token: z.string().max(200).optional().describe('of an unused login link, instead of it'),
+    }),
     status: 204,
   },
   about: {

@@ -7,15 +7,22 @@ import { checkPassword, hashPassword } from '../auth/passwords.ts'
 import { sha256 } from '../auth/secrets.ts'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { networkOf } from '../client-address.ts'
 import { tooManyRequests } from '../error-headers.ts'
 
 export const login: Handler<'login'> = async ({ services, body, exchange }) => {
-  const ip = services.clientAddress(exchange.req)
-  const user =
-    'link_token' in body
-      ? await byLink(services, body.link_token)
-      : await byPassword(services, body, { ip, isGone: () => exchange.res.destroyed })
+  const isLink = 'link_token' in body
+  const user = isLink
+    ? await byLink(services, body.link_token)
+    : await byPassword(services, body, clientOf(services, exchange))
+  if (user === null)
+    throw new AppError(
+      'unauthenticated',
+      isLink
+        ? 'The login link was used before or has expired; ask for a new one.'
+        : 'The e-mail or the password is wrong.',
+    )
   const { loginId, refresh } = await startLogin(services, user.id)
   if (body.cookie === true) {
     exchange.cookies.push(cookieLine(exchange.req, refresh))
@@ -24,11 +31,19 @@ export const login: Handler<'login'> = async ({ services, body, exchange }) => {
   return issueTokens(services, user.id, loginId, refresh)
 }
 
+type Credentials = { email: string; password: string }
+type Client = { ip: string; isGone: () => boolean }
+const clientOf = ({ clientAddress }: Services, { req, res }: Exchange): Client => ({
+  ip: clientAddress(req),
+  isGone: () => res.destroyed,
+})
+
+/** The user whose password this is; null for a wrong one. Guessing is slowed for each email and address. */
 async function byPassword(
   { store, throttle, hashQueue }: Services,
-  { email, password }: { email: string; password: string },
-  { ip, isGone }: { ip: string; isGone: () => boolean },
-): Promise<UserRow> {
+  { email, password }: Credentials,
+  { ip, isGone }: Client,
+): Promise<UserRow | null> {
   const waitMs = throttle.waitMs(email, ip)
   if (waitMs > 0) throw tooManyRequests('Too many failed logins; wait before the next one.', waitMs / 1000)
   const ticket = { address: networkOf(ip), isKnown: throttle.isKnown(email, ip), isGone }
@@ -41,19 +56,16 @@ async function byPassword(
       throttle.takeBack(email, ip)
       throw error
     })
-  if (user === null || !isRight || user.disabled_at !== null)
-    throw new AppError('unauthenticated', 'The e-mail or the password is wrong.')
+  if (user === null || !isRight || user.disabled_at !== null) return null
   throttle.succeeded(email, ip)
   return user
 }
 
-/** Not slowed like a password: 256 random bits are not guessed. */
-async function byLink({ store, now }: Services, token: string): Promise<UserRow> {
+/** The user of an unused link; null for any other. Not slowed like a password: 256 random bits are not guessed. */
+async function byLink({ store, now }: Services, token: string): Promise<UserRow | null> {
   const userId = await store.accounts.useLoginLink(sha256(token), now())
   const user = userId === null ? null : await store.accounts.getUser(userId)
-  if (user === null || user.disabled_at !== null)
-    throw new AppError('unauthenticated', 'The login link was used before or has expired; ask for a new one.')
-  return user
+  return user === null || user.disabled_at !== null ? null : user
 }
 
 /**
@@ -80,11 +92,41 @@ export const logout: Handler<'logout'> = async ({ services, identity, exchange }
   return undefined
 }
 
+const invalid = (path: string, message: string): AppError =>
+  new AppError('invalid_body', `${path}: ${message}`, { extra: { errors: [{ path, message }] } })
+
+type Proof = { current_password?: string | undefined; link_token?: string | undefined }
+
+/** Throws unless the caller proves to be the user: an access token alone may be stolen. */
+async function proveUser(services: Services, user: UserRow, proof: Proof, exchange: Exchange): Promise<void> {
+  const { current_password, link_token } = proof
+  if (link_token !== undefined) {
+    if ((await byLink(services, link_token))?.id === user.id) return
+    throw invalid('link_token', 'was used before, has expired, or is the login link of another user')
+  }
+  if (current_password === undefined)
+    throw invalid(
+      'current_password',
+      'is required: you have a password. If you forgot it, send a new link_token',
+    )
+  const credentials = { email: user.email, password: current_password }
+  if ((await byPassword(services, credentials, clientOf(services, exchange))) === null)
+    throw invalid('current_password', 'is wrong')
+}
+
 /**
- * Whoever else is logged in may be why it is changed: every other login ends, and so do unused login links.
+ * Another login may be the reason for the change: every other login ends, and so do unused login links.
  */
-export const setPassword: Handler<'setPassword'> = async ({ services, principal, identity, body }) => {
+export const setPassword: Handler<'setPassword'> = async ({
+  services,
+  principal,
+  identity,
+  body,
+  exchange,
+}) => {
   const { accounts } = services.store
+  const user = await accounts.getUser(principal.id)
+  if (user !== null && user.password_hash !== null) await proveUser(services, user, body, exchange)
   // A place of their own: they are logged in already.
   const hash = await services.hashQueue.run({ address: principal.id, isKnown: true }, () =>
     hashPassword(body.password),

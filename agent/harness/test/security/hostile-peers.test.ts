@@ -1,6 +1,7 @@
 /**
  * Peers of the service's own connections that break their protocols: servers behind the policy proxy, a
- * browser elsewhere, a process in a sandbox that is gone. Each ends its own connection and never the process (contract 11.12).
+ * browser elsewhere, a process in a sandbox that is gone. Each ends its own connection and never the
+ * process (contract 11.12).
  */
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'

@@ -152,6 +152,7 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
     },
     async addLoginLink(sha256, userId, expiresAt) {
       await again(SQL.dropLinks, [now()])
+      await again(SQL.dropLinksOf, [userId])
       await write(SQL.addLink, [sha256, userId, expiresAt])
     },
     async useLoginLink(sha256, at) {

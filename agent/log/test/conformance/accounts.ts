@@ -97,7 +97,7 @@ export function defineAccounts({ open }: Bench): void {
     expect(await store.accounts.rotateLogin('l', 'r2', 'r4', clock.now() + DAY)).toBe(false)
   })
 
-  test('a login can be ended, and a login link works once and not past its time', async () => {
+  test('a login can be ended, and a login link works once, until a newer one and its time', async () => {
     const { store, clock } = await open()
     await firstAdmin(store)
     await store.accounts.createLogin({
@@ -108,9 +108,11 @@ export function defineAccounts({ open }: Bench): void {
     })
     await store.accounts.revokeLogin('l', 77)
     expect((await store.accounts.getLogin('l'))?.revoked_at).toBe(77)
+    await store.accounts.addLoginLink('link0', 'u1', clock.now() + 1000)
     await store.accounts.addLoginLink('link1', 'u1', clock.now() + 1000)
-    await store.accounts.addLoginLink('link2', 'u1', clock.now() + 1000)
+    expect(await store.accounts.useLoginLink('link0', clock.now())).toBeNull()
     expect(await store.accounts.useLoginLink('link1', clock.now())).toBe('u1')
+    await store.accounts.addLoginLink('link2', 'u1', clock.now() + 1000)
     expect(await store.accounts.useLoginLink('link1', clock.now())).toBeNull()
     expect(await store.accounts.useLoginLink('link2', clock.now() + 1000)).toBeNull()
   })

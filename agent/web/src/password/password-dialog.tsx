@@ -1,15 +1,26 @@
 /** A password for the next time. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { Button, Heading, Input, Label, Text, TextField } from 'react-aria-components'
 import { client, describeError } from '../api.ts'
+import { meQuery } from '../queries.ts'
 import { ModalDialog } from '../ui/modal.tsx'
 import { say } from '../ui/toasts.tsx'
 
+/** A login link, or its token alone, may stand in place of the current password. */
+function bodyOf(form: FormData) {
+  const password = String(form.get('password'))
+  const current = form.get('current')
+  if (typeof current !== 'string') return { password }
+  const link_token = /cairn_ll_[\w-]+/.exec(current)?.[0]
+  return link_token === undefined ? { password, current_password: current } : { password, link_token }
+}
+
 export function PasswordDialog({ onDone }: { onDone: () => void }) {
   const queries = useQueryClient()
+  const { data: me } = useQuery(meQuery)
   const save = useMutation({
-    mutationFn: (password: string) => client.call('setPassword', { body: { password } }),
+    mutationFn: (body: ReturnType<typeof bodyOf>) => client.call('setPassword', { body }),
     meta: { showsError: true },
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['me'] })
@@ -19,12 +30,29 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    save.mutate(String(new FormData(event.currentTarget).get('password')))
+    save.mutate(bodyOf(new FormData(event.currentTarget)))
   }
   return (
     <ModalDialog onClose={onDone}>
       <form onSubmit={submit}>
         <Heading slot="title">Set a password</Heading>
+        {me?.has_password === true && (
+          <TextField
+            className="field"
+            name="current"
+            type="password"
+            autoComplete="current-password"
+            maxLength={1000}
+            isRequired
+            autoFocus
+          >
+            <Label>Current password</Label>
+            <Input className="input" data-testid="current-password" />
+            <Text slot="description" className="faint">
+              Forgot it? Ask an administrator for a new login link and paste the link here.
+            </Text>
+          </TextField>
+        )}
         <TextField
           className="field"
           name="password"
@@ -33,7 +61,7 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
           minLength={10}
           maxLength={200}
           isRequired
-          autoFocus
+          autoFocus={me?.has_password !== true}
         >
           <Label>New password</Label>
           <Input className="input" data-testid="new-password" />
