@@ -49,8 +49,8 @@ export function serveLiveViews(server: Server, deps: Deps, limits: Limits): Live
     if (theirs.length >= limits.perPrincipal) return refuse(socket, '429 Too Many Requests')
     sockets.handleUpgrade(request, socket, head, opened => {
       const view = { session_id: asked.session_id, person: viewer.person, socket: opened }
-      // ws emits each frame that breaks RFC 6455 as an error of the WebSocket; without a listener that ends the
-      // process. ws itself then sends the close code of the violation and ends the connection.
+      // ws emits each frame that breaks RFC 6455 as an error of the WebSocket; without a listener that ends
+      // the process. ws itself then sends the close code of the violation and ends the connection.
       opened.on('error', error =>
         deps.log.info('closed a live view', { session_id: view.session_id, error: error.message }),
       )

@@ -4,13 +4,7 @@ import { chmod, mkdir, open, symlink, utimes } from 'node:fs/promises'
 import { Directory, type Entry, type Name } from './directory.ts'
 import { enterIfThere } from './folder.ts'
 import { unlessMissing } from './missing-file.ts'
-import { errorCode } from './path-problem.ts'
-
-/**
- * Went away or may not be read; or the copy would have a longer path than the system allows. A folder that is
- * changed while it is listed may name an entry twice: the first one counts.
- */
-const LEFT_OUT: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EEXIST', 'ENAMETOOLONG']
+import { isLeftOut } from './path-problem.ts'
 
 const CHUNK = 1024 * 1024
 
@@ -32,7 +26,7 @@ async function copyInto(folder: Directory, target: Buffer): Promise<number> {
     try {
       leftOut += await copyEntry(folder, entry, to)
     } catch (thrown) {
-      if (!LEFT_OUT.includes(errorCode(thrown) ?? '')) throw thrown
+      if (!isLeftOut(thrown)) throw thrown
       leftOut += 1
     }
   }

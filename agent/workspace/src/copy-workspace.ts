@@ -21,7 +21,7 @@ import { Directory, type Entry } from './directory.ts'
 import { enterIfThere } from './folder.ts'
 import { hashFile, hashOf } from './hash-file.ts'
 import { unlessMissing } from './missing-file.ts'
-import { changed, errorCode, PathProblem } from './path-problem.ts'
+import { changed, isLeftOut, PathProblem } from './path-problem.ts'
 
 /** What a file was when it was copied. The times are of the copy: while they stand, so does its content. */
 export type CopiedFile = { sha256: string; mode: number; size: number; mtime_ms: number; ctime_ms: number }
@@ -43,8 +43,6 @@ export class TooLarge extends Error {
 
 const TRIES = 5
 const CHUNK = 1024 * 1024
-/** Went away or may not be read, or its copy would have a longer path than the system allows. */
-const LEFT_OUT: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EEXIST', 'ENAMETOOLONG']
 
 /** `target` must be new, and nobody else's business. */
 export async function copyWorkspace(source: string, target: string, options: CopyOptions): Promise<void> {
@@ -74,7 +72,7 @@ class Copy {
       try {
         await this.#entry(folder, { name, kind: entry.kind }, join(target, name), path + name)
       } catch (thrown) {
-        if (!LEFT_OUT.includes(errorCode(thrown) ?? '')) throw thrown
+        if (!isLeftOut(thrown)) throw thrown
       }
     }
     await chmod(target, (await folder.stats()).mode & 0o777)

@@ -1,9 +1,16 @@
 /** A new session that begins as another did, with a copy of its files as they are now. */
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppError } from '@cairn/protocol'
+import { AppError, asError } from '@cairn/protocol'
 import { forkSession as fork } from '@cairn/sessions'
-import { copyWorkspace, removeTree, RESERVED_DIR, sessionFolder, TooLarge } from '@cairn/workspace'
+import {
+  copyWorkspace,
+  PathProblem,
+  removeTree,
+  RESERVED_DIR,
+  sessionFolder,
+  TooLarge,
+} from '@cairn/workspace'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { agentNames } from './sessions.ts'
@@ -11,6 +18,7 @@ import { shownSession } from './session-view.ts'
 
 /** As much as a worker's copy may hold. */
 const LIMITS = { max_bytes: 2 * 1024 ** 3, max_files: 100_000 }
+const COPY_MS = 60_000
 
 export const forkSession: Handler<'forkSession'> = async ({ services, principal, params, body }) => {
   const source = await services.guard.load(principal, params.id)
@@ -40,15 +48,22 @@ async function copyFiles({ workspacesDir }: Services, sourceId: string, copy: st
       ...LIMITS,
       skip: [RESERVED_DIR],
       keep_bytes: 0,
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(COPY_MS),
       onFile: () => Promise.resolve(),
     })
   } catch (thrown) {
     await removeTree(workspacesDir, copy)
-    if (thrown instanceof TooLarge)
-      throw new AppError('limit_reached', `The session cannot be forked: ${thrown.message}.`, {
-        cause: thrown,
-      })
-    throw thrown
+    throw refusalOf(thrown) ?? thrown
   }
+}
+
+/** Null: not the doing of the session and its commands. */
+function refusalOf(thrown: unknown): AppError | null {
+  const refuse = (code: 'limit_reached' | 'wrong_state', why: string): AppError =>
+    new AppError(code, `The session cannot be forked: ${why}.`, { cause: thrown })
+  if (thrown instanceof TooLarge) return refuse('limit_reached', thrown.message)
+  if (thrown instanceof PathProblem) return refuse('wrong_state', thrown.message)
+  return asError(thrown).name === 'TimeoutError'
+    ? refuse('limit_reached', `copying its files took longer than ${COPY_MS / 1000} s`)
+    : null
 }

@@ -72,14 +72,14 @@ export async function verifyIdentity(jwt: string, secret: string | null, now: nu
       requiredClaims: ['sub', 'exp'],
       currentDate: new Date(now),
     })
-    const { sub = '', exp = 0, name } = payload as { sub?: string; exp?: number; name?: unknown }
+    const { sub, exp = 0, name } = payload as { sub?: unknown; exp?: number; name?: unknown }
     if (exp - now / 1000 > MOST_IDENTITY_S)
       throw new AppError(
         'unauthenticated',
         `The identity is valid for over ${MOST_IDENTITY_S} s: sign a fresh one.`,
       )
-    if (sub === '' || sub.length > 200)
-      throw new AppError('unauthenticated', 'sub must have 1 to 200 characters.')
+    if (typeof sub !== 'string' || sub === '' || sub.length > 200)
+      throw new AppError('unauthenticated', 'sub must be a string of 1 to 200 characters.')
     return { subject: sub, name: typeof name === 'string' ? name.slice(0, 200) : null }
   } catch (thrown) {
     if (!(thrown instanceof errors.JOSEError)) throw thrown

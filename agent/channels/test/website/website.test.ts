@@ -189,6 +189,10 @@ test('who the host page knows has one conversation everywhere, and a JWT is take
     await signIdentity(claims, -1),
     await signIdentity(claims, 600),
     await signIdentity({ name: 'nobody' }),
+    // jose requires that `sub` is there, and judges no type.
+    await signIdentity({ sub: 42 }),
+    await signIdentity({ sub: ['customer-1'] }),
+    await signIdentity({ sub: null }),
     `${none}.${payload}.`,
     'nonsense',
   ])

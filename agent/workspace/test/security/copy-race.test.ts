@@ -2,7 +2,7 @@
  * A workspace is copied for a worker while a command of the agent exchanges folders and files in it for links
  * to the outside. Nothing from outside comes along, and nothing there is changed.
  */
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { expect, test } from 'vitest'
@@ -64,3 +64,30 @@ test.each(SWAPPER_PLACES)(
     expect(damage).toBeNull()
   },
 )
+
+test('links that become files while their folder is copied are left out, and the copy goes on', async () => {
+  using trap = setTrap()
+  const folder = join(trap.workspace, 'changing')
+  mkdirSync(folder)
+  for (let at = 0; at < 40; at += 1)
+    if (at % 2 === 0) writeFileSync(join(folder, `file-${at}`), 'kept')
+    else symlinkSync('nowhere', join(folder, `link-${at}`))
+  const target = join(trap.base, 'copy')
+  let isReplaced = false
+  await copyWorkspace(trap.workspace, target, {
+    ...OPTIONS,
+    signal: new AbortController().signal,
+    onFile(path) {
+      if (isReplaced || !path.startsWith('changing/')) return Promise.resolve()
+      isReplaced = true
+      for (const name of readdirSync(folder).filter(each => each.startsWith('link-'))) {
+        rmSync(join(folder, name))
+        writeFileSync(join(folder, name), 'was a link')
+      }
+      return Promise.resolve()
+    },
+  })
+  const copied = readdirSync(join(target, 'changing'))
+  expect(copied.filter(name => name.startsWith('file-'))).toHaveLength(20)
+  expect(copied.length).toBeLessThan(40)
+})
