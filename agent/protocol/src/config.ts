@@ -78,12 +78,19 @@ export const GovernanceConfig = z.strictObject({
 })
 export type GovernanceConfig = z.infer<typeof GovernanceConfig>
 
+const maxAnswerMb = z
+  .number()
+  .positive()
+  .default(2)
+  .describe('max size of one answer over HTTP, or of one line over stdio')
+
 export const McpServerConfig = z.union([
   z.strictObject({
     command: z.string(),
     args: z.array(z.string()).default([]),
     env: z.array(envName).default([]).describe('variables handed on by name'),
     read_only: z.array(z.string()).default([]),
+    max_answer_mb: maxAnswerMb,
     sandbox: z
       .enum(['box', 'none'])
       .default('box')
@@ -104,6 +111,7 @@ export const McpServerConfig = z.union([
     url: z.url(),
     headers_env: z.record(z.string(), envName).default({}),
     read_only: z.array(z.string()).default([]),
+    max_answer_mb: maxAnswerMb,
   }),
 ])
 export type McpServerConfig = z.infer<typeof McpServerConfig>

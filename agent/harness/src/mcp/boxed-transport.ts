@@ -14,12 +14,13 @@ export class BoxedTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   readonly #process: BoxProcess
   readonly #end: () => Promise<void>
-  readonly #buffer = new ReadBuffer()
+  readonly #buffer: ReadBuffer
   #closing: Promise<void> | null = null
 
-  /** `end` ends everything in the box. */
-  constructor(process: BoxProcess, end: () => Promise<void>) {
+  /** `end` ends everything in the box; `maxLineBytes` is of one message. */
+  constructor(process: BoxProcess, end: () => Promise<void>, maxLineBytes: number) {
     this.#process = process
+    this.#buffer = new ReadBuffer({ maxBufferSize: maxLineBytes })
     this.#end = end
   }
 
@@ -28,7 +29,15 @@ export class BoxedTransport implements Transport {
     const complain = (thrown: unknown): void => this.onerror?.(asError(thrown))
     stdin?.on('error', complain)
     stdout.on('data', (chunk: Buffer) => {
-      this.#buffer.append(chunk)
+      if (this.#closing !== null) return
+      try {
+        this.#buffer.append(chunk)
+      } catch (error) {
+        // A line beyond the maximum: what follows belongs to it, so nothing after it can be read.
+        complain(error)
+        this.close().catch(complain)
+        return
+      }
       this.#read()
     })
     exited

@@ -9,6 +9,7 @@ import type { Bind, BoxNetwork, SandboxProvider } from '../sandbox/box.ts'
 import type { Sandbox } from '../sandbox/choose.ts'
 import { COMMAND_PATH, findProgram } from '../sandbox/program.ts'
 import { LeftOut } from './left-out.ts'
+import { maxAnswerBytes } from './max-answer.ts'
 import type { McpBoxes, StdioServerConfig } from './transport.ts'
 
 export type McpBoxesOptions = {
@@ -65,7 +66,7 @@ export const mcpBoxes =
     })
     const parts = undo.move()
     return {
-      transport: new BoxedTransport(running, () => parts.disposeAsync()),
+      transport: new BoxedTransport(running, () => parts.disposeAsync(), maxAnswerBytes(config)),
       hasSession: () => false,
       lastWords: () => [said.trim(), ...(boxProxy?.refusals() ?? [])].filter(Boolean).join('\n'),
       end: () => Promise.resolve(),

@@ -26,10 +26,10 @@ export type SessionListener = {
 export async function openSession(
   name: string,
   config: McpServerConfig,
-  { env, boxes, clock }: { env: Environment; boxes: McpBoxes; clock: Clock },
+  around: { env: Environment; boxes: McpBoxes; clock: Clock },
   listener: SessionListener,
 ): Promise<{ session: McpSession; list: ToolList }> {
-  const opened = await openTransport(name, config, env, boxes)
+  const opened = await openTransport(name, config, around)
   const client = new Client({ name: 'cairn-agent', version: '1.0.0' }, { capabilities: {} })
   const session: McpSession = { ...opened, client }
   let closed = false
@@ -51,7 +51,7 @@ export async function openSession(
     return listTools(client)
   }
   try {
-    const list = await within(clock, OPEN_TIMEOUT_MS, 'opening a session', connectAndList())
+    const list = await within(around.clock, OPEN_TIMEOUT_MS, 'opening a session', connectAndList())
     if (closed) throw new Error(complaint || 'the connection closed at once')
     return { session, list }
   } catch (thrown) {

@@ -3,7 +3,10 @@ import { StdioClientTransport, DEFAULT_INHERITED_ENV_VARS } from '@modelcontextp
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { McpServerConfig } from '@cairn/protocol'
+import type { Clock } from '../clock.ts'
+import { boundedFetch } from './bounded-fetch.ts'
 import { LeftOut } from './left-out.ts'
+import { maxAnswerBytes } from './max-answer.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -54,15 +57,21 @@ export type StdioServerConfig = Extract<McpServerConfig, { command: string }>
 export async function openTransport(
   name: string,
   config: McpServerConfig,
-  env: Environment,
-  boxes: McpBoxes,
+  { env, boxes, clock }: { env: Environment; boxes: McpBoxes; clock: Clock },
 ): Promise<Opened> {
   if ('url' in config) {
     const values = readVariables(env, Object.values(config.headers_env))
     const headers = Object.fromEntries(
       Object.entries(config.headers_env).map(([header, name]) => [header, values[name] ?? '']),
     )
-    const transport = new StreamableHTTPClientTransport(new URL(config.url), { requestInit: { headers } })
+    const bounded = boundedFetch(maxAnswerBytes(config), clock)
+    const transport = new StreamableHTTPClientTransport(new URL(config.url), {
+      requestInit: { headers },
+      fetch: bounded.fetch,
+    })
+    // The SDK's client calls the handler that it finds here before its own.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is no EventTarget
+    transport.onmessage = message => bounded.onMessage(message)
     return {
       // The SDK declares `sessionId` there as optional and here as possibly undefined, which
       // exactOptionalPropertyTypes tells apart.
@@ -78,6 +87,7 @@ export async function openTransport(
     args: config.args,
     env: childEnvironment(env, config.env),
     stderr: 'pipe',
+    maxBufferSize: maxAnswerBytes(config),
   })
   let said = ''
   transport.stderr?.on('data', (chunk: Buffer) => {

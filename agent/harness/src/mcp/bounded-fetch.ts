@@ -1,0 +1,140 @@
+/**
+ * The fetch of an MCP server over HTTP. The server decides neither how much of an answer is read, nor whether
+ * a call learns that its answer ended, nor how often its stream of events is opened again.
+ */
+import { limitRefusals } from '../llm/transport.ts'
+import { type Clock, sleep } from '../clock.ts'
+
+export type BoundedFetch = {
+  fetch: typeof globalThis.fetch
+  /** To be called for each message that arrives: the stream of an answered request may end. */
+  onMessage(message: object): void
+}
+type Request = { id: string | number; method: string }
+
+const MIB = 1024 * 1024
+/** Streams that may be opened at once; later ones wait for their turn, one every five seconds. */
+const STREAM_BURST = 5
+const STREAM_EVERY_MS = 5000
+
+export function boundedFetch(maxBytes: number, clock: Clock): BoundedFetch {
+  const open = new Map<string | number, Request>()
+  const turn = streamTurns(clock)
+  const send = limitRefusals((input, init) => fetch(input, init))
+  return {
+    async fetch(input, init = {}) {
+      if (init.method === 'GET') await turn(init.signal ?? new AbortController().signal)
+      const request = requestOf(init.body)
+      const response = await send(input, init)
+      if (!response.ok || response.body === null) return response
+      const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
+      if (request !== null && isStream) open.set(request.id, request)
+      const takeOpen = (): Request | null => {
+        const found = request === null ? null : (open.get(request.id) ?? null)
+        if (request !== null) open.delete(request.id)
+        return found
+      }
+      const body = isStream
+        ? limitStream(response.body, maxBytes, takeOpen)
+        : limitText(response.body, maxBytes)
+      const { status, statusText, headers } = response
+      return new Response(body, { status, statusText, headers })
+    },
+    onMessage(message) {
+      if (!('method' in message) && 'id' in message) open.delete(message.id as Request['id'])
+    },
+  }
+}
+
+/** Null: a notification, or no message at all. */
+function requestOf(body: RequestInit['body']): Request | null {
+  if (typeof body !== 'string') return null
+  const { id, method } = JSON.parse(body) as Partial<Request>
+  return id === undefined || method === undefined ? null : { id, method }
+}
+
+/** A token bucket: a server can end its stream, and demand the next one, as often as it likes. */
+function streamTurns(clock: Clock): (signal: AbortSignal) => Promise<void> {
+  let next = Number.NEGATIVE_INFINITY
+  return async signal => {
+    const now = clock.monotonic()
+    next = Math.max(next, now - STREAM_BURST * STREAM_EVERY_MS) + STREAM_EVERY_MS
+    if (next > now) await sleep(clock, next - now, signal)
+  }
+}
+
+const tooMuch = (maxBytes: number): string =>
+  `the answer of the server is larger than ${maxBytes / MIB} MiB (max_answer_mb); the rest was not read`
+
+function limitText(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+  let taken = 0
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(bytes, controller) {
+        taken += bytes.length
+        if (taken > maxBytes) controller.error(new Error(tooMuch(maxBytes)))
+        else controller.enqueue(bytes)
+      },
+    }),
+  )
+}
+
+/**
+ * The events of the body, at most `maxBytes` of them. Where it ends, breaks or is cut while its request has no
+ * answer, one more event is the answer: the SDK would wait for the timeout of the call. A stream whose events
+ * have ids is resumed by the SDK, so its end alone is no reason.
+ */
+function limitStream(
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  takeOpen: () => Request | null,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let taken = 0
+  let tail = '\n'
+  let isResumable = false
+  const note = (bytes: Uint8Array): void => {
+    const text = tail + decoder.decode(bytes, { stream: true })
+    isResumable ||= /[\r\n]id:/.test(text)
+    tail = text.slice(-'\nid'.length)
+  }
+  async function next(): Promise<Uint8Array | { end: string | null }> {
+    try {
+      const { value, done } = await reader.read()
+      if (done) return { end: isResumable ? null : 'the server ended its answer without a result' }
+      taken += value.length
+      if (taken <= maxBytes) {
+        note(value)
+        return value
+      }
+    } catch {
+      return { end: isResumable ? null : 'the connection to the server broke before its answer was complete' }
+    }
+    await reader.cancel()
+    return { end: tooMuch(maxBytes) }
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const part = await next()
+        if (part instanceof Uint8Array) return controller.enqueue(part)
+        const request = part.end === null ? null : takeOpen()
+        if (request !== null && part.end !== null)
+          controller.enqueue(new TextEncoder().encode(failureEvent(request, part.end)))
+        controller.close()
+      },
+      cancel: reason => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** As a result for a tool, because the SDK takes only a result for the end of a stream that it would resume. */
+function failureEvent({ id, method }: Request, message: string): string {
+  const answer =
+    method === 'tools/call'
+      ? { result: { isError: true, content: [{ type: 'text', text: message }] } }
+      : { error: { code: -32_000, message } }
+  return `\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n\n`
+}
