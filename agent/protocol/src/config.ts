@@ -10,7 +10,7 @@ import { ResearchLevels } from './research.ts'
 
 const name = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'letters, digits, dot, dash and underscore only')
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must be of letters, digits, dot, dash and underscore only')
 const modelName = z.string().regex(/^[^/\s]+\/\S+$/, 'must read <provider>/<model>')
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
 
@@ -77,6 +77,34 @@ export const GovernanceConfig = z.strictObject({
   egress: EgressConfig.prefault({}),
 })
 export type GovernanceConfig = z.infer<typeof GovernanceConfig>
+
+/** Names of tools are `mcp__<server>__<tool>`, with `_` for a dot: the end of the server must be plain. */
+const mcpServerName = name
+  .max(40)
+  .regex(
+    /^(?!.*[._]{2})(?!.*[._]$)/,
+    'must not contain "__" or end in "_", because its tools are mcp__<server>__<tool> (a dot becomes "_")',
+  )
+
+const mcpServers = z
+  .record(
+    mcpServerName,
+    z.lazy(() => McpServerConfig),
+  )
+  .superRefine((servers, context) => {
+    const names = new Map<string, string>()
+    for (const server of Object.keys(servers)) {
+      const plain = server.replaceAll('.', '_')
+      const other = names.get(plain)
+      if (other !== undefined)
+        context.addIssue({
+          code: 'custom',
+          path: [server],
+          message: `has tools of the same names as ${other}: a dot is a "_" in names of tools`,
+        })
+      names.set(plain, server)
+    }
+  })
 
 const maxAnswerMb = z
   .number()
@@ -476,7 +504,7 @@ export const Config = z.strictObject({
     .min(1)
     .optional()
     .describe('a directory for the workspaces of the sessions, apart from the data directory'),
-  mcp_servers: z.record(name, McpServerConfig).default({}),
+  mcp_servers: mcpServers.default({}),
   sandbox: SandboxConfig.prefault({}),
   browser: BrowserConfig.prefault({}),
   schedules: SchedulesConfig.prefault({}),

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { ConfigError } from './config-error.ts'
 import { resolveConfig } from './effective-config.ts'
 import { editDistance, nearest } from './nearest.ts'
-import { parseConfig } from './parse-config.ts'
+import { parseConfig, parseConfigFile } from './parse-config.ts'
 import { readConfig } from './read-config.ts'
 import { showConfig } from './show-config.ts'
 
@@ -19,8 +19,13 @@ const problemsOf = (run: () => unknown): readonly string[] => {
   return []
 }
 const parse = (text: string): ReturnType<typeof parseConfig> => parseConfig(text, 'cairn.yaml')
-const resolve = (text: string, environment: Record<string, string> = {}): ReturnType<typeof resolveConfig> =>
-  resolveConfig(parse(text), 'cairn.yaml', environment)
+const resolve = (
+  text: string,
+  environment: Record<string, string> = {},
+): ReturnType<typeof resolveConfig> => {
+  const { config, source } = parseConfigFile(text, 'cairn.yaml')
+  return resolveConfig(config, 'cairn.yaml', environment, source)
+}
 
 test('an empty file is a configuration with every default', () => {
   expect(parse('').limits.drain_s).toBe(20)
@@ -92,7 +97,7 @@ test('names that lead nowhere are mistakes: providers, experts, variables', () =
 
 test('an internal address on the allow list is a mistake that names the list it belongs to', () => {
   const agent = (rules: string) =>
-    problemsOf(() => resolve(`agents: {a: {governance: {egress: {${rules}}}}}`))
+    problemsOf(() => resolve(`agents: {a: {governance: {egress: {default: deny, ${rules}}}}}`))
   expect(agent('allow: [localhost, example.org, 10.0.0.1, "[::1]"]')).toEqual(
     ['localhost', '10.0.0.1', '[::1]'].map(
       host =>
@@ -110,6 +115,80 @@ test('an internal address on the allow list is a mistake that names the list it 
     'line 1: agents.a.governance.egress.internal.0: must be a host name or an address in full, without ' +
       'a wildcard, got "*.corp"',
   ])
+})
+
+test('an entry of a policy that can match no tool is one sentence that names its line and the nearest tool', () => {
+  const text = `mcp_servers:
+  bank: {url: "http://127.0.0.1:1/mcp"}
+experts:
+  reader: {description: d, system: s, tools: [read_fil, "read_*"]}
+agents:
+  a:
+    tools: [terminal, "browser_*", mcp__bank__pay, "mcp__bank__*", "mcp__*"]
+    governance:
+      require_approval:
+        - terminl
+        - "*delete*"
+        - mcp__*__pay
+        - mcp__bnak__pay
+        - " terminal"
+        - ""
+        - "shell_*"
+        - code.execute
+      allowed_tools: []
+      denied_tools: []
+    saga: {undo: {mcp__bank__pay: {tool: mcp__bank__refund}, write_fil: {tool: edit_file}}}
+`
+  const at = 'agents.a.governance.require_approval'
+  expect(problemsOf(() => resolve(text))).toEqual([
+    `line 10: ${at}.0: there is no tool "terminl" (did you mean "terminal"?)`,
+    `line 11: ${at}.1: "*delete*" has a * at character 1, and a pattern may have one only at its end: ` +
+      'write whole names, or the beginning of names followed by *',
+    `line 12: ${at}.2: "mcp__*__pay" has a * at character 6, and a pattern may have one only at its end: ` +
+      'write whole names, or the beginning of names followed by *',
+    `line 13: ${at}.3: there is no tool "mcp__bnak__pay" (did you mean "mcp__bank__pay"?)`,
+    `line 14: ${at}.4: there is no tool " terminal" (did you mean "terminal"?)`,
+    `line 15: ${at}.5: an empty name matches no tool: remove it, or write the name of a tool`,
+    `line 16: ${at}.6: no tool has a name that begins with "shell_" (docs/tools.md lists them)`,
+    'line 4: experts.reader.tools.0: there is no tool "read_fil" (did you mean "read_file"?)',
+    'line 20: agents.a.saga.undo.write_fil: there is no tool "write_fil" (did you mean "write_file"?)',
+    'line 18: agents.a.governance.allowed_tools: an empty list allows every tool: remove the key, name the ' +
+      'allowed tools, or write denied_tools: ["*"] to allow none',
+  ])
+})
+
+test('an entry of egress that can match no host is one sentence that names its line', () => {
+  const text = `notices: {egress: {deny: ["a.*.org", "https://example.org", "", "10.0.0.0/8", "münchen.de"]}}
+mcp_servers:
+  files: {command: x, egress: {allow: [api.example.org]}}
+agents:
+  a: {governance: {egress: {default: deny, allow: ["*", "*.example.org", example.org, "[2606::1]"]}}}
+`
+  expect(problemsOf(() => resolve(text))).toEqual([
+    'line 1: notices.egress.deny.0: "a.*.org" has a * at character 3, and a pattern of hosts may only ' +
+      'begin with *. (*.example.org) or be *',
+    'line 1: notices.egress.deny.1: "https://example.org" is not a host name: write it without scheme, ' +
+      'port, path or network prefix',
+    'line 1: notices.egress.deny.2: an empty name matches no host: remove it, or write a host name',
+    'line 1: notices.egress.deny.3: "10.0.0.0/8" is not a host name: write it without scheme, ' +
+      'port, path or network prefix',
+    'line 1: notices.egress.deny.4: "münchen.de" matches no host: URLs have it as "xn--mnchen-3ya.de"',
+    'line 3: mcp_servers.files.egress.allow: the list changes nothing while default is allow: add default: ' +
+      'deny, or remove the list',
+  ])
+})
+
+test('two MCP servers cannot have tools of one name', () => {
+  const names = (list: string) => problemsOf(() => parse(`mcp_servers:\n${list}`))
+  const server = '{url: "http://127.0.0.1:1/"}'
+  expect(names(`  rug: ${server}\n  rug__x: ${server}`)).toEqual([
+    expect.stringMatching(/^line 3: mcp_servers\.rug__x: the name must not contain "__" or end in "_"/),
+  ])
+  for (const name of ['a_', 'a.', 'a._b', 'a..b']) expect(names(`  ${name}: ${server}`)).toHaveLength(1)
+  expect(names(`  git.hub: ${server}\n  git_hub: ${server}`)).toEqual([
+    expect.stringMatching(/^line 3: mcp_servers\.git_hub: has tools of the same names as git\.hub/),
+  ])
+  expect(names(`  git.hub: ${server}\n  git-hub: ${server}\n  a_b: ${server}`)).toEqual([])
 })
 
 test('a file that CAIRN_CONFIG names must exist; the default one need not', () => {

@@ -5,7 +5,9 @@
 import { isInternalHost } from '@cairn/harness/egress'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { ConfigError } from './config-error.ts'
+import { checkPatterns } from './check-patterns.ts'
 import { nearest } from './nearest.ts'
+import type { ConfigSource } from './parse-config.ts'
 
 export type EffectiveConfig = {
   config: Config
@@ -30,12 +32,21 @@ export function resolveConfig(
   given: Config,
   file: string,
   environment: Readonly<Record<string, string | undefined>>,
+  { lineOf, isGiven }: ConfigSource,
 ): EffectiveConfig {
   const named = [given.models.default, ...Object.values(given.agents).map(agent => agent.model)].some(
     model => model !== undefined,
   )
   const config = named ? withDefaultModel(given) : withDemo(given)
-  const problems = [...checkNames(config), ...checkEgress(config), ...checkEnvironment(config, environment)]
+  const patterns = checkPatterns(given, isGiven).map(
+    ({ path, message }) => `${lineOf(path)}${path.join('.')}: ${message}`,
+  )
+  const problems = [
+    ...checkNames(config),
+    ...checkEgress(config),
+    ...patterns,
+    ...checkEnvironment(config, environment),
+  ]
   if (problems.length > 0) throw new ConfigError(file, problems)
   return { config, demo: !named }
 }

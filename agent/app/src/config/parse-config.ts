@@ -9,7 +9,16 @@ import { ConfigError } from './config-error.ts'
 import { knownKeys } from './known-keys.ts'
 import { nearest } from './nearest.ts'
 
-export function parseConfig(text: string, file: string): Config {
+export type ConfigSource = {
+  /** `line 7: ` for a path of the file; empty where there is no line. */
+  lineOf(path: readonly PropertyKey[]): string
+  /** Whether the file has a value at the path. */
+  isGiven(path: readonly PropertyKey[]): boolean
+}
+
+export const parseConfig = (text: string, file: string): Config => parseConfigFile(text, file).config
+
+export function parseConfigFile(text: string, file: string): { config: Config; source: ConfigSource } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   if (document.errors.length > 0) {
@@ -22,15 +31,22 @@ export function parseConfig(text: string, file: string): Config {
   }
   const value: unknown = document.toJS() ?? {}
   const parsed = Config.safeParse(value)
-  if (parsed.success) return parsed.data
   const lineOf = (path: readonly PropertyKey[], key?: string): string => {
     const line = findLine(document, path, key, lines)
     return line === undefined ? '' : `line ${line}: `
   }
+  if (parsed.success)
+    return { config: parsed.data, source: { lineOf, isGiven: path => document.hasIn([...path]) } }
   const issues = parsed.error.issues.flatMap(issue => narrow(issue))
   throw new ConfigError(
     file,
     issues.flatMap(issue => {
+      if (issue.code === 'invalid_key')
+        return issue.issues.map(
+          ({ message }) =>
+            `${lineOf(issue.path.slice(0, -1), String(issue.path.at(-1)))}${issue.path.join('.')}: ` +
+            `the name ${message}`,
+        )
       if (issue.code !== 'unrecognized_keys')
         return [`${lineOf(issue.path)}${issue.path.join('.') || 'the file'}: ${sentence(issue, value)}`]
       const known = knownKeys(issue.path, value)

@@ -4,15 +4,15 @@ import { dirname, resolve } from 'node:path'
 import type { Config } from '@cairn/protocol'
 import { ConfigError } from './config-error.ts'
 import { type EffectiveConfig, resolveConfig } from './effective-config.ts'
-import { parseConfig } from './parse-config.ts'
+import { type ConfigSource, parseConfigFile } from './parse-config.ts'
 
 const DEFAULT_CONFIG_FILE = './cairn.yaml'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 export function readConfig(environment: Environment): EffectiveConfig & { file: string | null } {
-  const { given, file } = readGiven(environment)
-  return { ...resolveConfig(given, file ?? DEFAULT_CONFIG_FILE, environment), file }
+  const { given, file, source } = readGiven(environment)
+  return { ...resolveConfig(given, file ?? DEFAULT_CONFIG_FILE, environment, source), file }
 }
 
 /** Relative paths of the configuration start here. */
@@ -22,7 +22,11 @@ export const configDirOf = (file: string | null): string => resolve(file === nul
  * What the file says, without asking whether the service could run with it: a backup needs no key of a model.
  * A file that CAIRN_CONFIG names must be there; the default one may be absent.
  */
-export function readGiven(environment: Environment): { given: Config; file: string | null } {
+export function readGiven(environment: Environment): {
+  given: Config
+  file: string | null
+  source: ConfigSource
+} {
   const named = environment['CAIRN_CONFIG']
   const file = named || DEFAULT_CONFIG_FILE
   let text: string
@@ -30,12 +34,17 @@ export function readGiven(environment: Environment): { given: Config; file: stri
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ENOENT' && !named) return { given: parseConfig('', file), file: null }
+    if (code === 'ENOENT' && !named) return { ...readText('', file), file: null }
     throw new ConfigError(file, [
       code === 'ENOENT'
         ? 'there is no such file, and CAIRN_CONFIG names it'
         : `cannot be read: ${(error as Error).message}`,
     ])
   }
-  return { given: parseConfig(text, file), file }
+  return { ...readText(text, file), file }
+}
+
+function readText(text: string, file: string): { given: Config; source: ConfigSource } {
+  const { config, source } = parseConfigFile(text, file)
+  return { given: config, source }
 }

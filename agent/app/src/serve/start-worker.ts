@@ -26,6 +26,7 @@ import {
 import type { Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
+import { toolsNamedIn } from '../config/check-patterns.ts'
 import { demoParts } from '../demo/demo-tools.ts'
 import type { ServiceOptions } from '../main.ts'
 import type { Logger } from './logging.ts'
@@ -85,7 +86,13 @@ export async function startWorker(
   const { config, tools: ofDemo } = demoParts({ config: given, demo, role, store, url })
   const logAt: LogAt = (level, message, fields) => log[level](message, fields)
   const boxes = mcpBoxes({ sandbox, dataDir, path: env['PATH'] })
-  const mcp = startMcpServers({ servers: config.mcp_servers, env, boxes, log: logAt })
+  const mcp = startMcpServers({
+    servers: config.mcp_servers,
+    env,
+    boxes,
+    named: toolsNamedIn(config),
+    log: logAt,
+  })
   parts.defer(() => mcp.stop())
   const tools = builtinTools({
     store,

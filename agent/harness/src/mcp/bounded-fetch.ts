@@ -80,9 +80,9 @@ function limitText(body: ReadableStream<Uint8Array>, maxBytes: number): Readable
 }
 
 /**
- * The events of the body, at most `maxBytes` of them. Where it ends, breaks or is cut while its request has no
- * answer, one more event is the answer: the SDK would wait for the timeout of the call. A stream whose events
- * have ids is resumed by the SDK, so its end alone is no reason.
+ * The events of the body, at most `maxBytes` bytes. Where it ends, breaks or is cut while its request has no
+ * answer, one more event is the answer: the SDK would wait for the timeout of the call. The SDK resumes a
+ * stream whose events have ids, so the end of such a stream is not a failure.
  */
 function limitStream(
   body: ReadableStream<Uint8Array>,
@@ -130,7 +130,7 @@ function limitStream(
   )
 }
 
-/** As a result for a tool, because the SDK takes only a result for the end of a stream that it would resume. */
+/** A result in place of an error for a call: only after a result does the SDK not resume the stream. */
 function failureEvent({ id, method }: Request, message: string): string {
   const answer =
     method === 'tools/call'

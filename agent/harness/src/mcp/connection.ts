@@ -10,12 +10,14 @@ import type { Log } from '../log.ts'
 import { rootCause } from '../tools/root-cause.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import { absenceOf, MOVES, type State } from './connection-state.ts'
+
 import { LeftOut } from './left-out.ts'
 import { listTools, type ToolList } from './list-tools.ts'
 import { paced } from './paced.ts'
 import { isBroken, request } from './request.ts'
 import { type McpSession, openSession } from './session.ts'
 import type { Environment, McpBoxes } from './transport.ts'
+import { unmatchedNames } from './unmatched-names.ts'
 import { within } from './within.ts'
 import { wrapTool } from './wrap-tool.ts'
 
@@ -33,6 +35,8 @@ export type ConnectionOptions = {
   log: Log
   clock: Clock
   random: () => number
+  /** Names and patterns of tools in the lists of the configuration. */
+  named: readonly string[]
 }
 export type McpConnection = {
   tools(): readonly Tool[]
@@ -79,10 +83,20 @@ class Connection implements McpConnection {
     this.#state = next
   }
 
-  #wrap({ tools, problems }: ToolList): Tool[] {
+  #wrap({ tools: listed, problems }: ToolList): Tool[] {
+    const { log, named } = this.#options
     for (const problem of problems)
-      this.#options.log('warn', `the list of tools of MCP server ${this.#name} was cut: ${problem}`)
-    return tools.map(tool => wrapTool(this.#name, this.#config, tool, (...call) => this.#call(...call)))
+      log('warn', `the list of tools of MCP server ${this.#name} was cut: ${problem}`)
+    const tools = listed.map(tool =>
+      wrapTool(this.#name, this.#config, tool, (...call) => this.#call(...call)),
+    )
+    const unmatched = unmatchedNames(this.#name, this.#config, listed, named)
+    if (unmatched.length > 0)
+      log('warn', `the configuration names tools that MCP server ${this.#name} does not have`, {
+        names: unmatched,
+        tools: tools.slice(0, 50).map(({ name }) => name),
+      })
+    return tools
   }
 
   /** Connects, or waits for the attempt that goes on; never rejects. */

@@ -13,6 +13,8 @@ export type McpOptions = {
   env: Environment
   /** What servers over stdio run in (boxed.ts). */
   boxes: McpBoxes
+  /** Names and patterns of tools in the lists of the configuration: those that match nothing are logged. */
+  named?: readonly string[]
   log: Log
   clock?: Clock
   random?: () => number
@@ -35,6 +37,7 @@ export function startMcpServers({
   servers,
   env,
   boxes,
+  named = [],
   log,
   clock = systemClock,
   random = Math.random,
@@ -49,7 +52,7 @@ export function startMcpServers({
     connections = new Map(
       Object.entries(servers).map(([name, config]) => [
         name,
-        connectMcpServer(name, config, { env, boxes, log, clock, random }),
+        connectMcpServer(name, config, { env, boxes, named, log, clock, random }),
       ]),
     )
     return connections

@@ -75,6 +75,17 @@ test('one page of too many tools is cut at 500', async () => {
   expect(logged).toContainEqual(expect.stringMatching(/more than 500 tools/))
 })
 
+test('a name in the configuration that a server does not have is logged when the server is ready', async () => {
+  const { mcp, logged } = await start(sound, {
+    named: ['mcp__x__pay', 'mcp__x__p*', 'mcp__x__pya', 'mcp__x__z*', 'mcp__y__pay', 'terminal'],
+  })
+  await mcp.ready
+  expect(logged).toContainEqual(
+    'warn the configuration names tools that MCP server x does not have ' +
+      '{"names":["mcp__x__pya","mcp__x__z*"],"tools":["mcp__x__pay"]}',
+  )
+})
+
 /** The server sends `tools/list_changed` on its stream whenever the test writes to it. */
 const withStream = (streams: ServerResponse[]): Record<string, Answer> => ({
   ...sound,

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { mcpBoxes } from '../../src/mcp/boxed.ts'
 import { type McpServers, startMcpServers } from '../../src/mcp/servers.ts'
 import { runTool } from '../../src/tools/run-tool.ts'
-import { type Answer, type RpcRequest, sound, startRawServer } from '../mcp/raw-server.ts'
+import { type Answer, INITIALIZED, pay, type RpcRequest, sound, startRawServer } from '../mcp/raw-server.ts'
 import { boxed } from '../sandbox/providers.ts'
 import { systemClock } from '../../src/clock.ts'
 import { makeContext, makeFolder } from '../tools/tool-context.ts'
@@ -190,8 +190,8 @@ const writes = (code: string): string[] => [
   `const say = m => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\\n')
    require('readline').createInterface({ input: process.stdin }).on('line', line => {
      const { id, method } = JSON.parse(line)
-     if (method === 'initialize') say({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } } })
-     if (method === 'tools/list') say({ id, result: { tools: [{ name: 'pay', inputSchema: { type: 'object' } }] } })
+     if (method === 'initialize') say({ id, result: ${JSON.stringify(INITIALIZED)} })
+     if (method === 'tools/list') say({ id, result: { tools: [${JSON.stringify(pay)}] } })
      if (method === 'tools/call') { ${code} }
    })`,
 ]
