@@ -83,7 +83,15 @@ async function decide(
     await channels.dropInbound(row.seq, reason)
     return null
   }
-  if (given.ignore !== undefined) return drop(given.ignore)
+  if (given.ignore !== undefined) {
+    if (given.ignore.startsWith('unreadable'))
+      deps.report('warn', 'a message of a channel could not be read', {
+        connection: connection.name,
+        seq: row.seq,
+        reason: given.ignore,
+      })
+    return drop(given.ignore)
+  }
   if (given.status !== undefined) {
     await channels.movePart(connection.id, given.status)
     return drop('status')

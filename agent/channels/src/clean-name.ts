@@ -1,12 +1,16 @@
 /** The name of a file, as others give it, made one that names a file in one folder and nothing else. */
 
 const MOST = 100
+/** Characters that are looked at: the patterns below take time with the square of them. */
+const READ_MAX = 1_000
 /** Controls, marks that turn text around or are not seen, and what some system reserves. */
 // eslint-disable-next-line no-control-regex
 const UNWANTED = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff<>:"|?*]/g
 
 export function cleanName(name: string): string {
-  const base = name.normalize('NFC').toWellFormed().split(/[/\\]/).at(-1) ?? ''
+  const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
+  const short = last.length <= READ_MAX ? last : last.slice(0, READ_MAX / 2) + last.slice(-READ_MAX / 2)
+  const base = short.normalize('NFC').toWellFormed()
   const plain = base.replaceAll(UNWANTED, '').replace(/^[.\s-]+|[.\s]+$/g, '')
   if (plain === '') return 'file'
   const extension = /\.[A-Za-z0-9]{1,10}$/.exec(plain)?.[0] ?? ''

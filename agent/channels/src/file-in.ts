@@ -28,11 +28,10 @@ export async function takeFiles(
 ): Promise<FilesIn> {
   const taken: FilesIn = { attachments: [], notes: [] }
   const most = adapter.limits.fileBytesIn
-  for (const [at, file] of files.entries()) {
+  for (const [at, file] of files.slice(0, MOST_FILES).entries()) {
     const filename = cleanName(file.name)
     const leave = (why: string): void => void taken.notes.push(`[attachment ${why}: ${filename}]`)
-    if (at >= MOST_FILES) leave(`beyond the first ${MOST_FILES} was left out`)
-    else if (adapter.fetchFile === undefined || (file.size ?? 0) > most) leave('is too large')
+    if (adapter.fetchFile === undefined || (file.size ?? 0) > most) leave('is too large')
     else
       try {
         const bytes = await adapter.fetchFile(file, most, AbortSignal.timeout(FETCH_MS))
@@ -49,5 +48,10 @@ export async function takeFiles(
         leave('could not be fetched')
       }
   }
+  // One line, however many there are: a mail may have a thousand.
+  if (files.length > MOST_FILES)
+    taken.notes.push(
+      `[${files.length - MOST_FILES} attachments beyond the first ${MOST_FILES} were left out]`,
+    )
   return taken
 }

@@ -13,7 +13,8 @@ import {
   type MailPlace,
   readMailbox,
 } from './mailbox.ts'
-import { bytesOf, join, type MailTarget, parseMail, readMail, type Self, targetFor } from './parse.ts'
+import { readFiles, readInbound } from './mail-thread.ts'
+import { join, type MailTarget, type Self, targetFor } from './parse.ts'
 import { isAddress } from './people.ts'
 import { createTokens } from './reply-token.ts'
 import { openTransport, type Smtp } from './transport.ts'
@@ -40,7 +41,14 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
   const { connectionId, address, name, imap, webhookSecret, authservId, perSecond, perHour, now } = options
   const tokens =
     options.tokens === null ? null : createTokens(options.tokens.address, options.tokens.secret, connectionId)
-  const self: Self = { address, authservId, tokens }
+  const self: Self = {
+    address,
+    authservId,
+    tokens:
+      options.tokens === null
+        ? null
+        : { template: options.tokens.address, secret: options.tokens.secret, connectionId },
+  }
   const mailbox: MailboxOptions | null = imap === null ? null : { ...imap, now }
   const transport = openTransport(options.smtp)
   const sender = {
@@ -67,7 +75,10 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     webhook: webhookSecret === null ? null : postedMails(webhookSecret, self, now),
     ...(mailbox === null
       ? {}
-      : { consume: consuming => readMailbox(mailbox, consuming, fetched => parseFetched(fetched, self)) }),
+      : {
+          consume: consuming =>
+            readMailbox(mailbox, consuming, fetched => parseFetched(fetched, self, consuming.signal)),
+        }),
     send,
     async check(signal) {
       if (mailbox !== null) await checkMailbox(mailbox, signal)
@@ -91,7 +102,10 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
       })
     sentAt.push(at)
     try {
-      const { messageId } = await transport.sendMail({ ...composeMail(part, key, sender), signal })
+      const { messageId } = await transport.sendMail({
+        ...(await composeMail(part, key, sender, signal)),
+        signal,
+      })
       return { message_id: messageId }
     } catch (thrown) {
       throw sendFailed(thrown)
@@ -99,17 +113,22 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
   }
 }
 
-const parseFetched = ({ raw, at, place, tooLarge }: Fetched, self: Self): Promise<Inbound> =>
-  parseMail(
+const parseFetched = (
+  { raw, at, place, tooLarge }: Fetched,
+  self: Self,
+  signal: AbortSignal,
+): Promise<Inbound> =>
+  readInbound(
     {
       raw,
       at,
       ...(tooLarge === null
         ? {}
         : { note: `the mail has ${Math.ceil(tooLarge / 1e6)} MB and was left out but for its subject` }),
-      refOf: file => ({ ...place, file }),
+      place,
     },
     self,
+    signal,
   )
 
 /** A mail server posts each mail as it came, and signs it as Standard Webhooks say. */
@@ -122,23 +141,13 @@ function postedMails(secret: string, self: Self, now: () => number): NonNullable
       signatures.verify(call, Date.now())
       return null
     },
-    // The files go with the row: nobody can be asked for them later.
-    parse: async ({ raw }: Call) => [
-      await parseMail(
-        {
-          raw,
-          at: now(),
-          refOf: (_file, content) => ({ content: Buffer.from(content).toString('base64') }),
-        },
-        self,
-      ),
-    ],
+    parse: async ({ raw }: Call) => [await readInbound({ raw, at: now(), place: null }, self)],
   }
 }
 
-/** Files of one mail are asked for one after the other: the newest mail is kept until the next. */
+/** Files of one mail are asked for one after the other: those of the newest mail are kept until the next. */
 function createFetcher(mailbox: MailboxOptions | null): NonNullable<Adapter['fetchFile']> {
-  let newest: { key: string; raw: Uint8Array } | null = null
+  let newest: { key: string; files: Uint8Array[] } | null = null
   return async ({ ref }: FileRef, most, signal) => {
     const bytes =
       typeof ref['content'] === 'string'
@@ -152,9 +161,10 @@ function createFetcher(mailbox: MailboxOptions | null): NonNullable<Adapter['fet
     if (mailbox === null) throw new Error('the file did not come with its mail')
     const place: MailPlace = { uid: Number(ref['uid']), uidvalidity: String(ref['uidvalidity']) }
     const key = `${place.uidvalidity}/${place.uid}`
-    if (newest?.key !== key) newest = { key, raw: await fetchAgain(mailbox, place, signal) }
-    const file = (await readMail(newest.raw)).attachments[Number(ref['file'])]
+    if (newest?.key !== key)
+      newest = { key, files: await readFiles(await fetchAgain(mailbox, place, signal), signal) }
+    const file = newest.files[Number(ref['file'])]
     if (file === undefined) throw new Error('the mail holds no such file')
-    return bytesOf(file.content)
+    return file
   }
 }

@@ -1,7 +1,8 @@
 /** One part as a mail: an answer to the mail it is about, marked as one that a program wrote (RFC 3834). */
 import type { SendMailOptions } from 'nodemailer'
 import type { Part } from '../adapter.ts'
-import { htmlOf, paragraph } from './html.ts'
+import { paragraph } from './html.ts'
+import { renderHtml } from './mail-thread.ts'
 import type { MailTarget } from './parse.ts'
 import { ourMessageId } from './thread.ts'
 
@@ -17,12 +18,19 @@ const MARKDOWN: readonly Part['type'][] = ['answer', 'question', 'approval']
 /** So many mails before this one are named: the first, and the newest. */
 const REFERENCES = 20
 
-export function composeMail(part: Part, key: string, sender: Sender): SendMailOptions {
+export async function composeMail(
+  part: Part,
+  key: string,
+  sender: Sender,
+  signal: AbortSignal,
+): Promise<SendMailOptions> {
   const target = part.target as MailTarget
   const { to, others, subject, message_id, references, conversation } = target
   const text = textOf(part)
   const disclosure = part.disclosure ?? null
   const replyTo = sender.replyTo(target)
+  const hasHtml = part.plain !== true && MARKDOWN.includes(part.type)
+  const html = hasHtml ? await renderHtml(text, signal) : null
   return {
     messageId: ourMessageId(key, conversation, sender.address),
     from: { name: sender.name, address: sender.address },
@@ -37,9 +45,7 @@ export function composeMail(part: Part, key: string, sender: Sender): SendMailOp
           references: chain(references, message_id),
         }),
     text: disclosure === null ? text : `${disclosure}\n\n${text}`,
-    ...(part.plain !== true && MARKDOWN.includes(part.type)
-      ? { html: `${disclosure === null ? '' : paragraph(disclosure)}${htmlOf(text)}` }
-      : {}),
+    ...(html === null ? {} : { html: `${disclosure === null ? '' : paragraph(disclosure)}${html}` }),
     ...(part.file === undefined
       ? {}
       : {

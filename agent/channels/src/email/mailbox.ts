@@ -7,7 +7,7 @@ import { ImapFlow } from 'imapflow'
 import type { Consuming, Inbound } from '../adapter.ts'
 import { wait } from '../wait.ts'
 import { consumeFailed } from './failures.ts'
-import { MAIL_BYTES } from './limits.ts'
+import { MAIL_BYTES, UNREADABLE } from './limits.ts'
 
 const LOOK_MS = 4 * 60_000
 const CONNECT_MS = 15_000
@@ -75,9 +75,12 @@ export async function readMailbox(
     const take = async (uid: number): Promise<void> => {
       const found = await fetchMail(client, uid, uidvalidity)
       const fetched = isRenumbered && (found?.at ?? 0) < from - SECOND_MS ? null : found
-      await save(uid, fetched === null ? [] : [await parse(fetched)])
+      const inbound = fetched === null ? null : await parse(fetched)
+      await save(uid, inbound === null ? [] : [inbound])
       last = uid
-      if (fetched !== null) await client.messageFlagsAdd(String(uid), [String.raw`\Seen`], { uid: true })
+      // A mail that could not be read stays unread, so that a person who looks into the mailbox finds it.
+      if (inbound !== null && inbound.source.user_id !== UNREADABLE)
+        await client.messageFlagsAdd(String(uid), [String.raw`\Seen`], { uid: true })
     }
     await live()
     let isFirst = true

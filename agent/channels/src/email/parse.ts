@@ -1,13 +1,16 @@
-/** What a mail says: its author, conversation, text and files. Pure but for the work of parsing. */
+/**
+ * What a mail says: its author, conversation, text and files. Pure but for the work of parsing, which a sender
+ * can make long: mail-thread.ts runs it off the event loop.
+ */
 import { createHash } from 'node:crypto'
 import PostalMime, { type Email } from 'postal-mime'
 import type { FileRef, Inbound } from '../adapter.ts'
 import { automatic, type HeadersOf, isReport } from './automatic.ts'
 import { bounceOf } from './bounce.ts'
-import { SUBJECT } from './limits.ts'
+import { LINES_MAX, NESTING_MAX, PARTS_MAX, SUBJECT } from './limits.ts'
 import { othersOf, type Person, recipientsOf, senderOf } from './people.ts'
 import { verdictOf } from './proof.ts'
-import type { Tokens } from './reply-token.ts'
+import { createTokens } from './reply-token.ts'
 import { textOf } from './text.ts'
 import { idsOf, keyOf, type Place, placeOf } from './thread.ts'
 
@@ -38,51 +41,67 @@ export const targetFor = (address: string, subject: string): MailTarget => ({
   has_token: false,
 })
 
+/** Plain data: it is passed to a thread. */
 export type Self = {
   address: string
   authservId: string | null
-  tokens: Tokens | null
+  tokens: { template: string; secret: string; connectionId: string } | null
 }
+/** Plain data: it is passed to a thread. */
 export type Received = {
   raw: Uint8Array
   /** Epoch milliseconds. */
   at: number
   /** Said in place of what was not fetched. */
   note?: string
-  /** What the adapter needs to get the files, one by one. */
-  refOf(file: number, content: Uint8Array): Record<string, unknown>
+  /** Where its files are fetched later; null: they are kept with the message, as nothing can be asked later. */
+  place: Record<string, unknown> | null
 }
 
+const LF = '\n'.charCodeAt(0)
 /** Above this a Message-ID is a key of its hash. */
 const ID = 200
 
-export const readMail = (raw: Uint8Array): Promise<Email> =>
+/** Throws for a mail that the parser refuses, or that exceeds a limit. */
+async function readMail(raw: Uint8Array): Promise<Email> {
+  // The time of the parser grows with the lines, however short they are.
+  if (hasMoreLines(raw, LINES_MAX)) throw new Error(`more than ${LINES_MAX} lines`)
   // What was forwarded as a file stays one; its text is not that of the sender.
-  new PostalMime({ forceRfc822Attachments: true, maxNestingDepth: 50 }).parse(raw)
-
-export async function parseMail(received: Received, self: Self): Promise<Inbound> {
-  try {
-    return inboundOf(await readMail(received.raw), received, self)
-  } catch (thrown) {
-    // The parser refuses it: nobody may hold up those that come after it.
-    return unreadable(received, String(thrown))
-  }
+  const email = await new PostalMime({ forceRfc822Attachments: true, maxNestingDepth: NESTING_MAX }).parse(
+    raw,
+  )
+  if (email.attachments.length > PARTS_MAX) throw new Error(`more than ${PARTS_MAX} files`)
+  return email
 }
 
-function inboundOf(email: Email, received: Received, self: Self): Inbound {
+function hasMoreLines(raw: Uint8Array, max: number): boolean {
+  let count = 0
+  for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, at + 1)) if (++count > max) return true
+  return false
+}
+
+/** The contents of its files, in their order. */
+export const filesIn = async (raw: Uint8Array): Promise<Uint8Array[]> =>
+  (await readMail(raw)).attachments.map(({ content }) => bytesOf(content))
+
+export async function inboundOf(received: Received, self: Self): Promise<Inbound> {
   const { raw, at, note } = received
+  const email = await readMail(raw)
+  const tokens =
+    self.tokens === null
+      ? null
+      : createTokens(self.tokens.template, self.tokens.secret, self.tokens.connectionId)
   const headersOf: HeadersOf = name =>
     email.headers.filter(({ key }) => key === name).map(({ value }) => value)
   const id = idsOf(email.messageId)[0] ?? `<${sha256(raw)}>`
   const sender = senderOf(email)
   const from = sender?.address ?? ''
-  const token = self.tokens?.read(recipientsOf(email), from, at) ?? null
+  const token = tokens?.read(recipientsOf(email), from, at) ?? null
   const verdict = verdictOf(headersOf('authentication-results'), self.authservId, from)
   const isProven = token?.proves === true || verdict === 'pass'
   const references = [...idsOf(email.references), ...idsOf(email.inReplyTo)]
   const place = placeOf(id, references, token?.conversation ?? null, self.address)
-  const isOurs = (address: string): boolean =>
-    address === self.address || self.tokens?.isOurs(address) === true
+  const isOurs = (address: string): boolean => address === self.address || tokens?.isOurs(address) === true
   const user_id = isProven ? from : `unverified:${from}`
   // Nobody makes us write to people whom they only say they know.
   const others = isProven ? othersOf(email, from, isOurs) : []
@@ -137,7 +156,7 @@ function whyNot(
   return verdict === 'fail' && !isProven ? 'forged' : null
 }
 
-const filesOf = ({ attachments }: Email, { refOf }: Received): FileRef[] =>
+const filesOf = ({ attachments }: Email, { place }: Received): FileRef[] =>
   attachments.flatMap(({ filename, mimeType, content }, at) => {
     // Signatures of mails say nothing to an agent.
     if (/^application\/(?:pgp|pkcs7|x-pkcs7)-signature$/.test(mimeType)) return []
@@ -147,32 +166,15 @@ const filesOf = ({ attachments }: Email, { refOf }: Received): FileRef[] =>
         name: filename ?? `part-${at + 1}`,
         mime_type: mimeType,
         size: bytes.length,
-        ref: refOf(at, bytes),
+        ref: place === null ? { content: Buffer.from(bytes).toString('base64') } : { ...place, file: at },
       },
     ]
   })
 
-export const bytesOf = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
+const bytesOf = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
   typeof content === 'string' ? Buffer.from(content) : Buffer.from(content as ArrayBuffer)
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-
-const unreadable = ({ raw, at }: Received, why: string): Inbound => ({
-  event_key: sha256(raw),
-  conversation_key: sha256(raw),
-  target: {},
-  source: {
-    platform: 'email',
-    chat_id: sha256(raw),
-    chat_type: 'dm',
-    user_id: 'unreadable',
-    user_name: null,
-    thread_id: null,
-    ts: `${Math.floor(at / 1000)}.${sha256(raw).slice(0, 8)}`,
-  },
-  text: '',
-  ignore: `unreadable: ${why.slice(0, 200)}`,
-})
 
 /**
  * Who was in a conversation when it began may write into it, and whoever writes to its signed address. Its

@@ -1,9 +1,9 @@
 /** Mails that a mail server posts, and what the configuration and `doctor` say. */
-import { createHmac } from 'node:crypto'
 import { checkChannels } from '@cairn/channels'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { call, logOf, makeBench, sessionsOf } from '../bench.ts'
+import { signedBytes } from '../signed.ts'
 import { startFakeMailbox } from './fake-mailbox.ts'
 import { startFakePost } from './fake-post.ts'
 import { ADDRESS, SERVER, writeMail } from './person.ts'
@@ -38,18 +38,6 @@ async function startPosted() {
   return { post, store: bench.store, channels: await bench.start() }
 }
 
-/** As a mail server signs it: over the bytes of the mail. */
-function posted(raw: Uint8Array, key = Buffer.alloc(32, 7)) {
-  const timestamp = String(Math.floor(Date.now() / 1000))
-  const signature = createHmac('sha256', key).update(`w1.${timestamp}.`).update(raw).digest('base64')
-  const headers = new Headers({
-    'webhook-id': 'w1',
-    'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${signature}`,
-  })
-  return { headers, raw }
-}
-
 async function messagesOf({ store }: Pick<Awaited<ReturnType<typeof startPosted>>, 'store'>) {
   const [session] = await sessionsOf(store)
   return (await logOf(store, session!.id)).filter(({ type }) => type === 'user.message')
@@ -64,9 +52,9 @@ test('a mail that is posted is taken once, with its files, and one that is not s
         'Content-Type: text/csv\nContent-Disposition: attachment; filename=a.csv\n\n1,2\n--b--\n',
     }),
   )
-  const other = posted(raw, Buffer.alloc(32, 9))
+  const other = signedBytes(raw, { key: Buffer.alloc(32, 9) })
   await expect(call(channels, other)).rejects.toMatchObject({ code: 'bad_signature' })
-  for (let times = 0; times < 3; times++) expect((await call(channels, posted(raw))).status).toBe(200)
+  for (let times = 0; times < 3; times++) expect((await call(channels, signedBytes(raw))).status).toBe(200)
   await expect.poll(() => post.got.length).toBe(1)
   expect(await messagesOf({ store })).toMatchObject([{ data: { attachments: [{ filename: 'a.csv' }] } }])
 })
@@ -79,7 +67,7 @@ test('a posted mail in 8-bit windows-1252 is taken with the text that its author
   // Curly quotes and the euro sign: none of these bytes is valid UTF-8 where it stands.
   const text = Buffer.from('934772fcdf6594206b6f7374656e2035208030', 'hex')
   const raw = Buffer.concat([Buffer.from(head), text, Buffer.from('\n')])
-  const signed = posted(raw)
+  const signed = signedBytes(raw)
   const changed = Buffer.from(raw)
   changed[head.length] = 0x84
   await expect(call(channels, { ...signed, raw: changed })).rejects.toMatchObject({ code: 'bad_signature' })

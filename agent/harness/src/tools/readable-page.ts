@@ -1,6 +1,6 @@
 /** A page as text, off the event loop where it is large: five megabytes of links take more than a second. */
+import { runInThread } from '@cairn/log/run-in-thread'
 import { htmlToText } from './html-text.ts'
-import { runInThread } from './in-thread.ts'
 
 export type HtmlJob = { html: string; base: string }
 export type ReadablePage = { title: string; text: string }

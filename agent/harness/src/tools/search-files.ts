@@ -1,8 +1,8 @@
 /** search_files: lines of workspace files that match a regular expression. */
+import { runInThread } from '@cairn/log/run-in-thread'
 import { locate, openFolder } from '@cairn/workspace'
 import type { Place } from '@cairn/workspace/files-below'
 import { z } from 'zod'
-import { runInThread } from './in-thread.ts'
 import { defineTool } from './parameters.ts'
 
 export type SearchJob = {
