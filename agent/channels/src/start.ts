@@ -5,6 +5,7 @@ import { acknowledge } from './consume.ts'
 import type { Opening } from './open-connection.ts'
 import { receive } from './receive.ts'
 import { supervise } from './supervise.ts'
+import { createBudgets } from './website/budgets.ts'
 import { corsHeaders } from './website/cors.ts'
 import type { SiteCall } from './website/owner.ts'
 import { createWebsite, WEBSITE_PREFIX } from './website/site.ts'
@@ -36,7 +37,11 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
   const supervisor = await supervise(options, options.org_id)
   const { live } = supervisor
   const { channels } = options.store
-  const website = createWebsite({ ...options, find: id => live.get(id)?.connection ?? null })
+  const website = createWebsite({
+    ...options,
+    find: id => live.get(id)?.connection ?? null,
+    budgets: createBudgets(options, () => performance.now()),
+  })
   return {
     paths: [...live.values()].map(({ connection: { id, name } }) => ({ name, path: pathOf(id) })),
     prefixes: ['/v1/channels/', WEBSITE_PREFIX],

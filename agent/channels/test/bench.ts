@@ -172,6 +172,7 @@ export const call = (channels: Channels, said: { headers: Headers; raw: Uint8Arr
     path: pathOf(channels),
     query: new URLSearchParams(),
     signal: new AbortController().signal,
+    address: '192.0.2.1',
     ...said,
   })
 export const say = async (channels: Channels, said: Said): Promise<void> =>

@@ -36,7 +36,7 @@ function connectionsOf({ store, callback, sealing, users }: Bench) {
 const say = async (channels: Channels, id: string, text: string, secret = SECRET): Promise<number> => {
   const call = { method: 'POST', path: `/v1/channels/${id}/webhook`, query: new URLSearchParams() }
   const { signal } = new AbortController()
-  return channels.handle({ ...call, signal, ...signed({ text, secret }) }).then(
+  return channels.handle({ ...call, signal, address: '192.0.2.1', ...signed({ text, secret }) }).then(
     ({ status }) => status,
     (error: { status: number }) => error.status,
   )

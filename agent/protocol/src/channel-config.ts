@@ -111,6 +111,7 @@ const origin = z
   .refine(url => URL.canParse(url) && new URL(url).origin === url, {
     error: 'must be an origin: scheme, host and port, without a path',
   })
+const countMax = (preset: number, of: string) => z.int().min(1).default(preset).describe(of)
 const WebsiteChannel = z.strictObject({
   platform: z.literal('website'),
   origins: z.array(origin).min(1).describe('the sites that may show the widget'),
@@ -121,6 +122,23 @@ const WebsiteChannel = z.strictObject({
     .boolean()
     .default(false)
     .describe('messages are refused until the visitor has accepted the disclosure'),
+  per_address_hour: z
+    .strictObject({
+      visitors_max: countMax(60, 'new visitors'),
+      messages_max: countMax(300, 'messages and files'),
+      mb_max: countMax(100, 'megabytes of messages and files'),
+    })
+    .prefault({})
+    .describe('what visitors from one address may use within an hour'),
+  per_day: z
+    .strictObject({
+      visitors_max: countMax(5_000, 'new visitors'),
+      messages_max: countMax(10_000, 'messages and files'),
+      mb_max: countMax(2_000, 'megabytes of messages and files'),
+      tokens_max: countMax(20_000_000, 'tokens of the conversations'),
+    })
+    .prefault({})
+    .describe('what all visitors together may use within 24 hours'),
   ...shared,
   access: z.literal('open').describe('visitors are strangers'),
 })

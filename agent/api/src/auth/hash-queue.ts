@@ -6,7 +6,7 @@
  * one too, and the place it takes away when all are taken is its own. Who logged in from there before goes
  * ahead of everybody.
  */
-import { tooManyRequests } from '../error-headers.ts'
+import { tooManyRequests } from '@cairn/protocol'
 
 export type QueueLimits = { atOnce: number; perAddress: number; inAll: number }
 /** Two cores of a small machine; and so many wait that the last of them is served within some seconds. */

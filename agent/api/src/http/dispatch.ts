@@ -2,7 +2,7 @@
  * One request from its route to its answer: who asks, may they, how often, with what body, was it answered
  * before. The order is the contract: nothing of a body is read for a caller who may not ask.
  */
-import { AppError, type Principal, type Route, type RouteName } from '@cairn/protocol'
+import { AppError, type Principal, type Route, type RouteName, errorWithHeaders } from '@cairn/protocol'
 import { z } from 'zod'
 import { cookieLine } from '../auth/cookies.ts'
 import type { Identity } from '../auth/authenticate.ts'
@@ -10,7 +10,6 @@ import type { Services } from '../deps.ts'
 import { type Handlers, textOf } from '../handler.ts'
 import { type Exchange, send, sendJson } from './exchange.ts'
 import { beginIdempotent } from './idempotency.ts'
-import { errorWithHeaders } from '../error-headers.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { openCursor, sealCursor } from './page-cursor.ts'
 import { checkLength, fieldErrors, takeBody } from './read-body.ts'

@@ -4,8 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { AppError } from '@cairn/protocol'
-import { errorWithHeaders } from '../error-headers.ts'
+import { AppError, errorWithHeaders } from '@cairn/protocol'
 
 /**
  * Throws for what the parser lets through. Two Host headers (RFC 9112, 3.2): a proxy in front may have judged

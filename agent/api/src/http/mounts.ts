@@ -1,4 +1,5 @@
 /** Paths below which others answer: platforms call the channels here, and sign every byte of a body. */
+import { networkOf } from '../client-address.ts'
 import type { Services } from '../deps.ts'
 import type { Exchange } from './exchange.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -20,6 +21,8 @@ type MountedRequest = {
   headers: Headers
   raw: Uint8Array
   signal: AbortSignal
+  /** The address of the caller, or its network: what one person or one attacker has. */
+  address: string
 }
 
 const MAX_BODY = 4 * 1024 * 1024
@@ -37,14 +40,15 @@ export function besideMounts(
     const mount = mounts.find(({ prefix }) => exchange.path.startsWith(prefix))
     return mount === undefined
       ? dispatch(exchange)
-      : answer(mount, exchange, () => limit(`ip ${clientAddress(exchange.req)}`))
+      : answer(mount, exchange, clientAddress(exchange.req), limit)
   }
 }
 
 async function answer(
   { prefix, handle, headersFor }: Mount,
   exchange: Exchange,
-  limit: () => void,
+  caller: string,
+  limit: RateLimit,
 ): Promise<void> {
   exchange.route = `mount ${prefix}`
   const headers = new Headers()
@@ -53,11 +57,13 @@ async function answer(
   for (const [name, value] of Object.entries(headersFor?.(exchange.path, headers) ?? {}))
     exchange.res.setHeader(name, value)
   checkLength(exchange, MAX_BODY)
-  limit()
+  limit(`ip ${caller}`)
   const raw = await readBody(exchange, MAX_BODY)
   const gone = new AbortController()
   exchange.res.once('close', () => gone.abort())
   const query = new URLSearchParams(exchange.search)
   const { method, path } = exchange
-  await sendResponse(exchange, await handle({ method, path, query, headers, raw, signal: gone.signal }))
+  const address = networkOf(caller)
+  const request = { method, path, query, headers, raw, signal: gone.signal, address }
+  await sendResponse(exchange, await handle(request))
 }

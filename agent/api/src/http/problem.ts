@@ -3,9 +3,8 @@
  * the log only.
  */
 import { CommitRefused } from '@cairn/log'
-import { AppError, asError, ERRORS, type ErrorCode } from '@cairn/protocol'
+import { AppError, asError, ERRORS, type ErrorCode, HEADERS } from '@cairn/protocol'
 import type { Logger } from '../deps.ts'
-import { HEADERS } from '../error-headers.ts'
 import { type Exchange, send } from './exchange.ts'
 import { shortDetail, shortErrors } from './problem-limits.ts'
 import type { FieldError } from './read-body.ts'

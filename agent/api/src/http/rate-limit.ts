@@ -1,5 +1,5 @@
 /** A bucket of tokens a principal: a minute's worth at most, refilled steadily. */
-import { tooManyRequests } from '../error-headers.ts'
+import { tooManyRequests } from '@cairn/protocol'
 
 /**
  * Beyond so many principals the full buckets are forgotten; a bucket that is not full is somebody's limit.

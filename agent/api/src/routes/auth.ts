@@ -1,5 +1,5 @@
 /** Logging in and out (contract 5). */
-import { AppError } from '@cairn/protocol'
+import { AppError, tooManyRequests } from '@cairn/protocol'
 import type { UserRow } from '@cairn/log'
 import { COOKIE, cookieLine, readCookie } from '../auth/cookies.ts'
 import { issueTokens, refreshLogin, startLogin } from '../auth/logins.ts'
@@ -9,7 +9,6 @@ import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { networkOf } from '../client-address.ts'
-import { tooManyRequests } from '../error-headers.ts'
 
 export const login: Handler<'login'> = async ({ services, body, exchange }) => {
   const isLink = 'link_token' in body

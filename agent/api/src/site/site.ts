@@ -1,8 +1,7 @@
 /** Everything outside /v1: probes, metrics, the documents, and the web UI. */
-import { AppError } from '@cairn/protocol'
+import { AppError, errorWithHeaders } from '@cairn/protocol'
 import type { Services } from '../deps.ts'
 import { type Exchange, send, sendJson } from '../http/exchange.ts'
-import { errorWithHeaders } from '../error-headers.ts'
 import { openapiText } from '../openapi.ts'
 import { sendUnchanging } from './compressed.ts'
 import { DOCS_CSP, docsPage } from './docs-page.ts'

@@ -1,6 +1,6 @@
 /** The open streams of this process, and how many of them each principal has. */
+import { errorWithHeaders } from '@cairn/protocol'
 import type { Identity } from '../auth/authenticate.ts'
-import { errorWithHeaders } from '../error-headers.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Connection, takeConnection } from './connection.ts'
 

@@ -11,12 +11,15 @@ export async function visitorFor(
   headers: Headers,
   { id }: Connection,
   known: Known | null,
+  /** Called before a visitor is added; throws where there are too many. */
+  onNew: () => void,
 ): Promise<{ visitor: ChannelVisitor; token: string }> {
   const given = tokenOf(headers, id)
   const found = given === null ? null : await channels.visitor(id, hashToken(given))
   // Whoever is known now and was not, or was another, is somebody else.
   if (given !== null && found !== null && found.subject === (known?.subject ?? null))
     return { visitor: found, token: given }
+  onNew()
   const token = newToken()
   const visitor: ChannelVisitor = {
     token_sha256: hashToken(token),

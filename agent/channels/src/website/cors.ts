@@ -10,7 +10,12 @@ export function corsHeaders(headers: Headers, connections: Iterable<Connection>)
     ({ settings }) => settings.platform === 'website' && settings.origins.some(each => each === origin),
   )
   // Whatever the answer is, a cache keeps it for that origin alone.
-  return { vary: 'origin', ...(isNamed && origin !== null ? { 'access-control-allow-origin': origin } : {}) }
+  return {
+    vary: 'origin',
+    ...(isNamed && origin !== null
+      ? { 'access-control-allow-origin': origin, 'access-control-expose-headers': 'retry-after' }
+      : {}),
+  }
 }
 
 /** What a browser asks before the request itself. Without the origin in its headers it asks no further. */

@@ -3,18 +3,21 @@ import type { ChannelVisitor } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import type { Call } from '../adapter.ts'
 import type { ChannelDeps, Connection } from '../deps.ts'
+import type { Budgets, SiteLimits } from './budgets.ts'
 import * as visitors from './visitor.ts'
 
 export type Site = {
   connection: Connection
+  limits: SiteLimits
   origins: readonly string[]
   identitySecret: string | null
   requireConfirm: boolean
 }
 export type Owner = { site: Site; visitor: ChannelVisitor; token: string }
-/** `signal`: the caller has gone. */
-export type SiteCall = Call & { path: string; signal: AbortSignal }
+/** `signal`: the caller has gone. `address`: whom budgets count, an address or a network of IPv6. */
+export type SiteCall = Call & { path: string; signal: AbortSignal; address: string }
 export type SiteDeps = ChannelDeps & {
+  budgets: Budgets
   /** A connection that this process runs. */
   find: (connectionId: string) => Connection | null
 }
@@ -33,9 +36,10 @@ async function siteOf({ store, find }: SiteDeps, connectionId: string): Promise<
     (await store.channels.getConnection(connection.id))?.state === 'disabled'
   )
     throw new AppError('not_found', 'There is no such widget, or it is disabled.')
-  const { origins, require_confirm, identity_secret_env } = settings
+  const { origins, require_confirm, identity_secret_env, per_address_hour, per_day } = settings
   return {
     connection,
+    limits: { per_address_hour, per_day },
     origins,
     requireConfirm: require_confirm,
     identitySecret: identity_secret_env === undefined ? null : (connection.env[identity_secret_env] ?? null),

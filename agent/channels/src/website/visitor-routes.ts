@@ -5,7 +5,7 @@ import { answerQuestion, archiveSession, confirmDisclosure, stopSession } from '
 import { accountOf } from '../speaker.ts'
 import { conversationOf, disclosureOf, visitorFor } from './begin-conversation.ts'
 import { BeginBody, bodyOf, MessageBody, RespondBody } from './bodies.ts'
-import { checkConfirmed, type SiteCall, type SiteDeps, siteOfKey, writerOf } from './owner.ts'
+import { checkConfirmed, type Site, type SiteCall, type SiteDeps, siteOfKey, writerOf } from './owner.ts'
 import { countAs, sayAs } from './say.ts'
 import { attachmentsOf, putUpload } from './uploads.ts'
 import * as visitors from './visitor.ts'
@@ -15,11 +15,14 @@ const done = (): Response => new Response(null, { status: 204 })
 /** The visitor's conversation, made where they have none. */
 export async function begin(deps: SiteDeps, call: SiteCall): Promise<Response> {
   const { key, identity, language, no_cookies } = bodyOf(call, BeginBody)
-  const { connection, origins, identitySecret, requireConfirm } = await siteOfKey(deps, key)
+  const site = await siteOfKey(deps, key)
+  const { connection, origins, identitySecret, requireConfirm } = site
   visitors.checkOrigin(call.headers, origins)
   const known =
     identity === undefined ? null : await visitors.verifyIdentity(identity, identitySecret, deps.now())
-  const { visitor, token } = await visitorFor(deps, call.headers, connection, known)
+  const { visitor, token } = await visitorFor(deps, call.headers, connection, known, () =>
+    deps.budgets.charge(site, call.address, { visitors: 1 }),
+  )
   const told = disclosureOf(connection, language ?? null)
   const session_id = await conversationOf(deps, connection, visitors.visitorKey(visitor), told)
   const confirmed = await deps.store.read(session_id, 0, 1, ['disclosure.confirmed'])
@@ -39,10 +42,23 @@ export async function say(deps: SiteDeps, call: SiteCall, id: string): Promise<R
   const { site, visitor } = await writerOf(deps, call, id)
   const { content, uploads } = bodyOf(call, MessageBody)
   await checkConfirmed(deps, site, id)
+  await spend(deps, call, site, id)
   const key = call.headers.get('idempotency-key') ?? deps.newId()
   const attachments = uploads.length === 0 ? [] : await attachmentsOf(deps, await goingOn(deps, id), uploads)
   const taken = await sayAs(deps, site.connection, visitor, { session_id: id, content, attachments, key })
   return Response.json(taken, { status: 202 })
+}
+
+/** For what makes the model answer. Throws AppError rate_limited beyond a budget. */
+async function spend(
+  { budgets }: SiteDeps,
+  { address, raw }: SiteCall,
+  site: Site,
+  id: string,
+): Promise<void> {
+  await budgets.checkTokens(site)
+  budgets.charge(site, address, { messages: 1, bytes: raw.length })
+  await budgets.follow(site, id)
 }
 
 /** The file is the body, whatever its type; `?name=` says what it is called. */
@@ -50,6 +66,7 @@ export async function upload(deps: SiteDeps, call: SiteCall, id: string): Promis
   const { site, visitor } = await writerOf(deps, call, id)
   await checkConfirmed(deps, site, id)
   const session = await goingOn(deps, id)
+  deps.budgets.charge(site, call.address, { messages: 1, bytes: call.raw.length })
   await countAs(deps, site.connection, visitor, id)
   const name = call.query.get('name') ?? 'file'
   return Response.json(await putUpload(deps, session, name, call.raw), { status: 201 })
@@ -66,6 +83,7 @@ export async function respond(deps: SiteDeps, call: SiteCall, id: string, callId
   const { site } = await writerOf(deps, call, id)
   const { responses } = bodyOf(call, RespondBody)
   await checkConfirmed(deps, site, id)
+  await spend(deps, call, site, id)
   const principal = accountOf(site.connection)
   const answer = { session_id: id, tool_call_id: callId, responses, principal }
   const { last_id } = await answerQuestion(deps, answer)

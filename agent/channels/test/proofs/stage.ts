@@ -60,6 +60,7 @@ export const call = (channels: Channels, signed: Signed): Promise<Response> =>
     path: `/v1/channels/${CONNECTION_ID}/webhook`,
     query: new URLSearchParams(),
     signal: new AbortController().signal,
+    address: '192.0.2.1',
     headers: signed.headers,
     raw: signed.raw,
   })

@@ -159,6 +159,21 @@ const outcomeOf = (work: () => Promise<void>): Promise<string> =>
     (error: { code?: string }) => error.code ?? String(error),
   )
 
+test('what we send to a callback is no message when it is sent back to us', async () => {
+  const { webhook } = createWebhookAdapter({
+    connectionId: 'c',
+    secret: SECRET,
+    callbackUrl: 'https://example.org/',
+    fetch,
+  })
+  const body = JSON.stringify({ type: 'answer', conversation_id: 'C1', part: 0, text: '/stop', event_id: 7 })
+  const raw = Buffer.from(body)
+  const headers = new Headers(signatures.headersFor('key', Date.now(), body))
+  const call = { method: 'POST', query: new URLSearchParams(), headers, raw }
+  expect(webhook!.verify(call)).toBeNull()
+  expect(await outcomeOf(async () => void (await webhook!.parse(call)))).toBe('invalid_body')
+})
+
 test('another library verifies our signatures, and we verify its signatures', () => {
   const theirs = new Webhook(SECRET)
   const body = '{"text":"Grüße 🙂"}'

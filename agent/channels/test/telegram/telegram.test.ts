@@ -221,6 +221,7 @@ test('a webhook is registered with its secret, and nobody else’s call is taken
       headers: new Headers({ 'x-telegram-bot-api-secret-token': secret }),
       raw: Buffer.from(JSON.stringify(telegram.say('hello'))),
       signal: new AbortController().signal,
+      address: '192.0.2.1',
     })
   await expect(call('a-secreT')).rejects.toMatchObject({ code: 'bad_signature' })
   await expect(call('')).rejects.toMatchObject({ code: 'bad_signature' })

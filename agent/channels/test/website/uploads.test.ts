@@ -40,6 +40,7 @@ async function upload(channels: Channels, by: Visit, name: string, bytes: Buffer
     }),
     raw: bytes,
     signal: new AbortController().signal,
+    address: '192.0.2.1',
   })
   return { status: response.status, json: (await response.json()) as { upload_id: string; filename: string } }
 }

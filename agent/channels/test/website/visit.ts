@@ -13,11 +13,13 @@ export type Asked = {
   cookie?: string | null
   headers?: Record<string, string>
   query?: string
+  address?: string
 }
 export type Told = { status: number; json: Record<string, unknown>; headers: Headers; text: string }
 
 export async function ask(channels: Channels, path: string, asked: Asked = {}): Promise<Told> {
   const { method = 'POST', body, origin = `https://${HOST}`, csrf = null, cookie = null, query = '' } = asked
+  const { address = '192.0.2.1' } = asked
   const headers = new Headers({ host: HOST, ...asked.headers })
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (origin !== null) headers.set('origin', origin)
@@ -30,6 +32,7 @@ export async function ask(channels: Channels, path: string, asked: Asked = {}): 
     headers,
     raw: Buffer.from(body === undefined ? '' : JSON.stringify(body)),
     signal: new AbortController().signal,
+    address,
   })
   const text = await response.text()
   const isJson = (response.headers.get('content-type') ?? '').includes('json')
@@ -40,12 +43,17 @@ export async function ask(channels: Channels, path: string, asked: Asked = {}): 
 export type Record_ = { type: string; id?: number; data: Record<string, unknown> }
 
 /** Somebody who has opened the frame. */
-export async function visit(channels: Channels, body: Record<string, unknown>, cookie: string | null = null) {
-  const begun = await ask(channels, 'sessions', { body, cookie })
+export async function visit(
+  channels: Channels,
+  body: Record<string, unknown>,
+  cookie: string | null = null,
+  address = '192.0.2.1',
+) {
+  const begun = await ask(channels, 'sessions', { body, cookie, address })
   const kept = begun.headers.get('set-cookie')?.split(';')[0] ?? cookie
   const id = String(begun.json['session_id'])
   const csrf = String(begun.json['csrf'])
-  const mine = { cookie: kept, csrf }
+  const mine = { cookie: kept, csrf, address }
   return {
     begun,
     id,
@@ -68,6 +76,7 @@ export async function visit(channels: Channels, body: Record<string, unknown>, c
         headers: new Headers({ host: HOST, cookie: kept ?? '' }),
         raw: new Uint8Array(),
         signal: gone.signal,
+        address: '192.0.2.1',
       })
       const records: Record_[] = []
       let rest = ''

@@ -182,6 +182,7 @@ const give = async (payload: Record<string, unknown>): Promise<void> =>
     path: channels.paths[0]?.path ?? '',
     query: new URLSearchParams(),
     signal: new AbortController().signal,
+    address: '192.0.2.1',
     ...fake.signedByMeta(payload),
   }))
 const newest = async () => (await store.listSessions({ org_id: org.id, limit: 1 })).sessions[0]

@@ -129,6 +129,7 @@ test('forged bodies, other numbers and wrong verify tokens change nothing; a rep
       headers: new Headers(),
       raw: new Uint8Array(),
       signal: new AbortController().signal,
+      address: '192.0.2.1',
     })
   await expect(subscribe('guess')).rejects.toMatchObject({ code: 'bad_signature' })
   expect(await (await subscribe(VERIFY_TOKEN)).text()).toBe('42')

@@ -1,5 +1,5 @@
 /** Errors whose answer has headers of its own. */
-import { AppError, type ErrorCode } from '@cairn/protocol'
+import { AppError, type ErrorCode } from './errors.ts'
 
 /** Headers that come with an error: Retry-After, Allow. They travel beside the document, not in it. */
 export const HEADERS = Symbol('headers')

@@ -1,0 +1,145 @@
+/**
+ * What visitors may use. A visitor costs one request, so limits of a visitor hold nobody back: these are of an
+ * address within an hour, and of all visitors of a website within 24 hours. The counts are of this process,
+ * begin anew with it, and run on a clock that nobody sets.
+ */
+import type { LogStore } from '@cairn/log'
+import { type ChannelConfig, tooManyRequests } from '@cairn/protocol'
+import type { ChannelDeps, Connection } from '../deps.ts'
+
+const HOUR_MS = 60 * 60_000
+const DAY_MS = 24 * HOUR_MS
+const MB = 1_000_000
+/** Addresses that are remembered. Beyond, the one whose hour began first is forgotten. */
+const ADDRESSES_MAX = 20_000
+/** Conversations whose tokens are read for one message: more than one, so that none is left unread. */
+const READ_AT_ONCE = 20
+
+export type SiteLimits = Pick<Extract<ChannelConfig, { platform: 'website' }>, 'per_address_hour' | 'per_day'>
+type Budgeted = { connection: Connection; limits: SiteLimits }
+type Use = { visitors?: number; messages?: number; bytes?: number }
+type Maxima = { visitors_max: number; messages_max: number; mb_max: number }
+
+export type Budgets = {
+  /** Counts the use. Throws AppError rate_limited, and counts nothing, where it exceeds a budget. */
+  charge(site: Budgeted, address: string, use: Use): void
+  /** Throws AppError rate_limited where the conversations of the website have used its tokens. */
+  checkTokens(site: Budgeted): Promise<void>
+  /** From now on the tokens of this conversation count. */
+  follow(site: Budgeted, sessionId: string): Promise<void>
+}
+
+type Window = {
+  ends: number
+  visitors: number
+  messages: number
+  bytes: number
+  tokens: number
+  isTold: boolean
+}
+/** Tokens of a conversation that are counted already. */
+type Followed = Map<string, number>
+
+export function createBudgets(
+  { store, report }: Pick<ChannelDeps, 'report'> & { store: Pick<LogStore, 'getSession'> },
+  monotonic: () => number,
+): Budgets {
+  const hours = new Map<string, Window>()
+  const days = new Map<string, Window>()
+  const following = new Map<string, Followed>()
+
+  function windowOf(windows: Map<string, Window>, key: string, lengthMs: number): Window {
+    const found = windows.get(key)
+    if (found !== undefined && found.ends > monotonic()) return found
+    windows.delete(key)
+    if (windows.size >= ADDRESSES_MAX) {
+      const [oldest] = windows.keys()
+      if (oldest !== undefined) windows.delete(oldest)
+    }
+    const fresh = {
+      ends: monotonic() + lengthMs,
+      visitors: 0,
+      messages: 0,
+      bytes: 0,
+      tokens: 0,
+      isTold: false,
+    }
+    windows.set(key, fresh)
+    return fresh
+  }
+  const dayOf = ({ connection }: Budgeted): Window => windowOf(days, connection.id, DAY_MS)
+  const refusal = ({ ends }: Window, detail: string): Error =>
+    tooManyRequests(detail, (ends - monotonic()) / 1000)
+
+  /** Visitors are told that it is over for now; the operator, once, which budget it was. */
+  function dayIsOver({ connection }: Budgeted, day: Window, what: string): Error {
+    if (!day.isTold)
+      report('warn', 'a website has used its budget of 24 hours', { connection: connection.name, what })
+    day.isTold = true
+    return refusal(day, 'This chat has reached its limit for today. Try again later.')
+  }
+
+  return {
+    charge(site, address, use) {
+      const { per_address_hour, per_day } = site.limits
+      const hour = windowOf(hours, `${site.connection.id}/${address}`, HOUR_MS)
+      const day = dayOf(site)
+      const over = exceeded(hour, use, per_address_hour)
+      if (over !== null) throw refusal(hour, `${over} within an hour from one address. Try again later.`)
+      const overToday = exceeded(day, use, per_day)
+      if (overToday !== null) throw dayIsOver(site, day, overToday)
+      for (const window of [hour, day]) {
+        window.visitors += use.visitors ?? 0
+        window.messages += use.messages ?? 0
+        window.bytes += use.bytes ?? 0
+      }
+    },
+    async checkTokens(site) {
+      await readTokens(site)
+      const day = dayOf(site)
+      const { tokens_max } = site.limits.per_day
+      if (day.tokens >= tokens_max) throw dayIsOver(site, day, `More than ${tokens_max} tokens`)
+    },
+    async follow({ connection }, sessionId) {
+      const followed = followedOf(connection)
+      if (!followed.has(sessionId)) followed.set(sessionId, await tokensOf(sessionId))
+    },
+  }
+
+  function followedOf({ id }: Connection): Followed {
+    const found = following.get(id) ?? new Map<string, number>()
+    following.set(id, found)
+    return found
+  }
+
+  /** Reads some conversations, those first that were not read for longest. One that is idle is not read again. */
+  async function readTokens(site: Budgeted): Promise<void> {
+    const followed = followedOf(site.connection)
+    for (const [id, counted] of [...followed].slice(0, READ_AT_ONCE)) {
+      const session = await store.getSession(id)
+      // Another request has read it meanwhile.
+      if (followed.get(id) !== counted) continue
+      followed.delete(id)
+      if (session === null) continue
+      const total = session.input_tokens + session.output_tokens
+      dayOf(site).tokens += total - counted
+      if (session.lease !== null || session.wake_id > session.cursor) followed.set(id, total)
+    }
+  }
+
+  async function tokensOf(sessionId: string): Promise<number> {
+    const session = await store.getSession(sessionId)
+    return session === null ? 0 : session.input_tokens + session.output_tokens
+  }
+}
+
+/** What is more than may be, in words; null: nothing. */
+function exceeded(window: Window, use: Use, { visitors_max, messages_max, mb_max }: Maxima): string | null {
+  const { visitors = 0, messages = 0, bytes = 0 } = use
+  if (visitors > 0 && window.visitors + visitors > visitors_max)
+    return `More than ${visitors_max} new visitors`
+  if (messages > 0 && window.messages + messages > messages_max)
+    return `More than ${messages_max} messages and files`
+  if (bytes > 0 && window.bytes + bytes > mb_max * MB) return `More than ${mb_max} MB of messages and files`
+  return null
+}
