@@ -15,12 +15,16 @@ export async function checkBoxes(env: Environment, dataDir: string): Promise<Fin
     return []
   }
   const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], claims: false })
-  return [
-    checkSandbox(sandbox),
-    await checkBrowser(config, sandbox, env),
-    checkCodingAgents(config, dataDir, sandbox),
-    ...checkMcpServers(config, sandbox),
-  ]
+  try {
+    return [
+      checkSandbox(sandbox),
+      await checkBrowser(config, sandbox, env),
+      checkCodingAgents(config, dataDir, sandbox),
+      ...checkMcpServers(config, sandbox),
+    ]
+  } finally {
+    await sandbox.close()
+  }
 }
 
 function checkSandbox({ standing: { terminal, network, summary } }: Sandbox): Finding {

@@ -4,19 +4,51 @@
  * the service or the machine.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { asError } from '@cairn/protocol'
 import { bubblewrapArguments, type BoxView, type Features } from './bubblewrap-arguments.ts'
+import { isArchitecture, seccompFilter } from './bubblewrap-seccomp.ts'
 import { type Holder, type Leader, REPORT_FD } from './holder.ts'
 import { heldByNamespace } from './pid-namespace.ts'
 import { childrenOf } from './processes.ts'
 import { COMMAND_PATH, findProgram } from './program.ts'
 
-export type Bubblewrap = { program: string; features: Features; cutsNetwork: boolean }
+/** Files with the compiled lists of system calls, for a box and for one that makes boxes of its own. */
+type Filters = { plain: string; nests: string }
+export type Bubblewrap = { program: string; filters: Filters; features: Features; cutsNetwork: boolean }
 
-export function bubblewrapHolder({ program }: Bubblewrap, view: BoxView): Holder {
+/** bwrap reads the filter to its end. Each box opens it anew: a descriptor that is shared is at its end. */
+const FILTER_FD = 9
+/** A browser is driven over 3 and 4, and bwrap reports over 3. */
+const LAST_OWN_FD = 4
+
+/**
+ * Descriptors that the service itself was started with stay open in every child of node, and bwrap hands them
+ * on: a box would write to the lock file or the socket of whoever started the service.
+ */
+const ENTER =
+  `for fd in /proc/self/fd/*; do fd=\${fd##*/}; ((fd > ${LAST_OWN_FD})) && exec {fd}>&-; done; ` +
+  `exec "$@" ${FILTER_FD}<"$0"`
+
+const filtered = (
+  { program, filters }: Pick<Bubblewrap, 'program' | 'filters'>,
+  { nests = false }: Pick<BoxView, 'nests'>,
+  args: readonly string[],
+): readonly string[] => [
+  'bash',
+  '-c',
+  ENTER,
+  nests ? filters.nests : filters.plain,
+  program,
+  '--seccomp',
+  String(FILTER_FD),
+  ...args,
+]
+
+export function bubblewrapHolder(found: Bubblewrap, view: BoxView): Holder {
   return {
     kind: 'pid namespace',
     loses: null,
@@ -25,11 +57,11 @@ export function bubblewrapHolder({ program }: Bubblewrap, view: BoxView): Holder
       const command = [...bubblewrapArguments(view), ...argv]
       if (!mayReport)
         return {
-          argv: [program, ...command],
+          argv: filtered(found, view, command),
           hold: ({ pid }) => heldByNamespace(pid, () => childrenOf(pid)[0]),
         }
       return {
-        argv: [program, '--json-status-fd', String(REPORT_FD), ...command],
+        argv: filtered(found, view, ['--json-status-fd', String(REPORT_FD), ...command]),
         reports: true,
         hold(leader) {
           const report = readReport(leader)
@@ -62,21 +94,37 @@ function readReport(leader: Leader): { init: () => number | undefined; complete:
 
 const run = promisify(execFile)
 
-/**
- * Tries the box, for real: being installed is not enough where namespaces are switched off. `path` is where
- * programs are looked for.
- */
-export async function findBubblewrap(
-  path: string | undefined,
-  workspace = '/tmp',
-): Promise<Bubblewrap | { reason: string }> {
+export type FindOptions = {
+  /** Where programs are looked for. */
+  path: string | undefined
+  /** A new folder of the service, for the filters. */
+  makeFolder(what: string): string
+  architecture?: string
+}
+
+/** Tries the box, for real: being installed is not enough where namespaces are switched off. */
+export async function findBubblewrap({
+  path,
+  makeFolder,
+  architecture = process.arch,
+}: FindOptions): Promise<Bubblewrap | { reason: string }> {
   if (process.platform !== 'linux') return { reason: `bubblewrap needs Linux, this is ${process.platform}` }
+  // Without a filter a box would reach the hypervisor (AF_VSOCK) and more of the kernel than it needs.
+  if (!isArchitecture(architecture))
+    return {
+      reason: `there is no list of system calls for the processor architecture ${architecture} (x64, arm64)`,
+    }
   const program = findProgram('bwrap', path)
   if (program === null) return { reason: 'bubblewrap is not installed: there is no bwrap in PATH' }
+  const folder = makeFolder('seccomp')
+  const filters: Filters = { plain: join(folder, 'plain'), nests: join(folder, 'nests') }
+  for (const kind of ['plain', 'nests'] as const)
+    writeFileSync(filters[kind], seccompFilter(architecture, { nests: kind === 'nests' }), { mode: 0o400 })
   const attempt = async (network: 'none' | 'open', features: Features): Promise<string | null> => {
-    const view = { workspace, network, features, tmp_mb: 1 }
+    const view: BoxView = { workspace: '/tmp', network, features, tmp_mb: 1 }
+    const [file = '', ...args] = filtered({ program, filters }, view, bubblewrapArguments(view))
     try {
-      await run(program, [...bubblewrapArguments(view), 'bash', '-c', 'exit 0'], {
+      await run(file, [...args, 'bash', '-c', 'exit 0'], {
         timeout: 10_000,
         env: { PATH: COMMAND_PATH },
       })
@@ -92,7 +140,7 @@ export async function findBubblewrap(
   for (const network of ['none', 'open'] as const)
     for (const features of ways) {
       const problem = await attempt(network, features)
-      if (problem === null) return { program, features, cutsNetwork: network === 'none' }
+      if (problem === null) return { program, filters, features, cutsNetwork: network === 'none' }
       refusal = problem
     }
   return { reason: `bubblewrap is installed (${program}) and cannot make a box: ${refusal}${findCause()}` }

@@ -2,7 +2,7 @@
  * How commands run, decided once when a worker starts: in a box; without one, if the configuration says so by
  * name; or not at all. It also has one sentence that says which.
  */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config, SandboxConfig } from '@cairn/protocol'
@@ -54,10 +54,10 @@ const INSTEAD =
   'to give commands the rights of this server.'
 
 export async function chooseSandbox(options: SandboxOptions): Promise<Sandbox> {
-  if (options.claims === false) return { ...(await choose(options, null)), ...HOMELESS }
+  if (options.claims === false) return lookAtSandbox(options)
   await reapDeadServices()
   const folder = await openServiceFolder()
-  const chosen = await choose(options, folder)
+  const chosen = await choose(options, folder, folder.make)
   return {
     ...chosen,
     makeFolder: folder.make,
@@ -68,19 +68,28 @@ export async function chooseSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-/** Of a process that only looks. */
-const HOMELESS = {
-  makeFolder: (what: string) => mkdtempSync(join(tmpdir(), `cairn-${what}-`)),
-  close: () => Promise.resolve(),
+/** For a process that only looks, and leaves no folder of a service. */
+async function lookAtSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const folder = mkdtempSync(join(tmpdir(), 'cairn-looks-'))
+  const makeFolder = (what: string): string => mkdtempSync(join(folder, `${what}-`))
+  return {
+    ...(await choose(options, null, makeFolder)),
+    makeFolder,
+    close: () => Promise.resolve(rmSync(folder, { recursive: true, force: true })),
+  }
 }
 
 type Chosen = Omit<Sandbox, 'makeFolder' | 'close'>
 
-async function choose(options: SandboxOptions, folder: ServiceFolder | null): Promise<Chosen> {
+async function choose(
+  options: SandboxOptions,
+  folder: ServiceFolder | null,
+  makeFolder: Sandbox['makeFolder'],
+): Promise<Chosen> {
   const { config, path } = options
   if (config.terminal === 'unboxed') return chooseUnboxed(options, folder)
   if (config.provider === 'container') return chooseContainer(options, folder)
-  const found = await findBubblewrap(path)
+  const found = await findBubblewrap({ path, makeFolder })
   if ('reason' in found) return notOffered(found.reason)
   if (config.network !== 'open' && !found.cutsNetwork)
     return notOffered(

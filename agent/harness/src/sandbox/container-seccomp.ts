@@ -1,36 +1,32 @@
 /**
- * The system calls of a container: podman's own list, without those that make or join namespaces, mount, use
- * the kernel's keys, or reach into another process. The first are most of what a box needs of the kernel to
- * get out of it; the last would let a command take over init, which ends the container with its service.
+ * The system calls of a container: podman's own list, without those of refused-calls.ts. Reaching into
+ * another process would let a command take over init, which ends the container with its service.
  */
 import { z } from 'zod'
+import {
+  AF_INET,
+  AF_INET6,
+  AF_NETLINK,
+  AF_UNIX,
+  FORBIDDEN_CALLS,
+  IP_PROTOCOLS,
+  NETLINK_ROUTE,
+  NEW_NAMESPACES,
+  UNKNOWN_CALLS,
+} from './refused-calls.ts'
 
 const Rule = z.looseObject({ names: z.array(z.string()), action: z.string() })
 const Profile = z.looseObject({ syscalls: z.array(Rule) })
 
+/** socketcall(2) of 32-bit programs has the family in memory, where no rule can read it. */
+const WITHOUT_NUMBERS = ['umount', 'socketcall']
 const REFUSED: ReadonlySet<string> = new Set([
-  'unshare',
-  'setns',
-  'clone3',
-  'mount',
-  'umount',
-  'umount2',
-  'pivot_root',
-  'mount_setattr',
-  'move_mount',
-  'open_tree',
-  'fsopen',
-  'fsconfig',
-  'fsmount',
-  'fspick',
-  'keyctl',
-  'add_key',
-  'request_key',
-  'ptrace',
-  'process_vm_readv',
-  'process_vm_writev',
-  'pidfd_getfd',
+  ...Object.keys(FORBIDDEN_CALLS),
+  ...Object.keys(UNKNOWN_CALLS),
+  ...WITHOUT_NUMBERS,
 ])
+/** Rules of ours take the place of all that podman has for them. */
+const REPLACED: ReadonlySet<string> = new Set(['clone', 'socket', 'socketpair'])
 
 /**
  * gVisor looks rules up by names of its own, and this one differs from the kernel's. Without it select(2) is
@@ -42,13 +38,26 @@ const known = (name: string): string[] => {
   return other === undefined ? [name] : [name, other]
 }
 
-/** The flags of clone(2) that ask for a namespace. A new process asks for none. */
-const NEW_NAMESPACES = 0x7e020000
 const PLAIN_CLONE = {
   names: ['clone'],
   action: 'SCMP_ACT_ALLOW',
   args: [{ index: 0, value: NEW_NAMESPACES, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
 }
+
+type Check = readonly [index: number, value: number]
+const allowedWhere = (name: string, ...checks: Check[]) => ({
+  names: [name],
+  action: 'SCMP_ACT_ALLOW',
+  args: checks.map(([index, value]) => ({ index, value, valueTwo: 0, op: 'SCMP_CMP_EQ' })),
+})
+const SOCKETS = [
+  allowedWhere('socket', [0, AF_UNIX]),
+  ...[AF_INET, AF_INET6].flatMap(family =>
+    IP_PROTOCOLS.map(protocol => allowedWhere('socket', [0, family], [2, protocol])),
+  ),
+  allowedWhere('socket', [0, AF_NETLINK], [2, NETLINK_ROUTE]),
+  allowedWhere('socketpair', [0, AF_UNIX]),
+]
 
 /**
  * What is not named is refused as if the kernel did not know it (podman's default), so that the C library
@@ -56,13 +65,15 @@ const PLAIN_CLONE = {
  */
 export function narrowedProfile(json: string): string {
   const profile = Profile.parse(JSON.parse(json))
-  const kept = profile.syscalls.map(rule =>
-    rule.action === 'SCMP_ACT_ALLOW'
-      ? { ...rule, names: rule.names.filter(name => name !== 'clone' && !REFUSED.has(name)).flatMap(known) }
-      : rule,
-  )
+  const kept = profile.syscalls
+    .map(rule => ({ ...rule, names: rule.names.filter(name => !REPLACED.has(name)) }))
+    .map(rule =>
+      rule.action === 'SCMP_ACT_ALLOW'
+        ? { ...rule, names: rule.names.filter(name => !REFUSED.has(name)).flatMap(known) }
+        : rule,
+    )
   return JSON.stringify({
     ...profile,
-    syscalls: [...kept.filter(({ names }) => names.length > 0), PLAIN_CLONE],
+    syscalls: [...kept.filter(({ names }) => names.length > 0), PLAIN_CLONE, ...SOCKETS],
   })
 }

@@ -144,14 +144,21 @@ test.each([
   else expect(found).toMatch(problem)
 })
 
-test('a container may not make namespaces, mount or reach into another process', () => {
+const socketRule = (name: string, checks: readonly (readonly number[])[]) => ({
+  names: [name],
+  action: 'SCMP_ACT_ALLOW',
+  args: checks.map(([index, value]) => ({ index, value, valueTwo: 0, op: 'SCMP_CMP_EQ' })),
+})
+
+test('a container may not make namespaces, mount, reach into another process or open other sockets', () => {
   const json = JSON.stringify({
     defaultAction: 'SCMP_ACT_ERRNO',
     syscalls: [
       {
-        names: ['read', 'pselect6', 'clone', 'clone3', 'unshare', 'mount', 'ptrace'],
+        names: ['read', 'pselect6', 'clone', 'clone3', 'unshare', 'mount', 'ptrace', 'socketcall', 'keyctl'],
         action: 'SCMP_ACT_ALLOW',
       },
+      { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: 16, op: 'SCMP_CMP_NE' }] },
       { names: ['bpf', 'setns'], action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
     ],
   })
@@ -166,6 +173,21 @@ test('a container may not make namespaces, mount or reach into another process',
         action: 'SCMP_ACT_ALLOW',
         args: [{ index: 0, value: 0x7e020000, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
       },
+      // AF_UNIX; AF_INET and AF_INET6 with five protocols each; AF_NETLINK with NETLINK_ROUTE.
+      ...[
+        [[0, 1]],
+        ...[2, 10].flatMap(family =>
+          [0, 1, 6, 17, 58].map(protocol => [
+            [0, family],
+            [2, protocol],
+          ]),
+        ),
+        [
+          [0, 16],
+          [2, 0],
+        ],
+      ].map(checks => socketRule('socket', checks)),
+      socketRule('socketpair', [[0, 1]]),
     ],
   })
 })
