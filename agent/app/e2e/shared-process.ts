@@ -3,6 +3,7 @@
  * loaded once. Each service has its own data directory, configuration and port; each command has its own
  * input and output. Requests and answers are IPC messages. The process ends with its parent.
  */
+import { makeProcessPrivate } from '@cairn/workspace'
 import { main } from '../src/cli/run.ts'
 import { readServiceOptions } from '../src/cli/serve.ts'
 import { printable } from '../src/cli/terminal-text.ts'
@@ -24,6 +25,7 @@ export type Answer = { id: number } & (
   | { kind: 'failed'; error: string }
 )
 
+makeProcessPrivate()
 const services = new Map<number, Service>()
 const interrupts = new Map<number, AbortController>()
 const send = (answer: Answer): void => void process.send?.(answer)

@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { keepPrivate } from './keep-private.ts'
 import { isBusy, openDb } from './sqlite-adapter.ts'
 
 /** Another process has the data directory. */
@@ -24,7 +25,9 @@ export class DirectoryInUse extends Error {
 /** Returns how to let go. */
 export function lockDirectory(dir: string): () => void {
   const pidFile = join(dir, 'cairn.pid')
-  const db = openDb(join(dir, 'cairn.lock'), { busyMs: 0 })
+  const lock = join(dir, 'cairn.lock')
+  keepPrivate(lock)
+  const db = openDb(lock, { busyMs: 0 })
   try {
     db.exec('BEGIN EXCLUSIVE')
   } catch (cause) {
@@ -32,6 +35,7 @@ export function lockDirectory(dir: string): () => void {
     if (!isBusy(cause)) throw cause
     throw new DirectoryInUse(dir, readPid(pidFile), cause)
   }
+  keepPrivate(pidFile)
   writeFileSync(pidFile, `${process.pid}\n`)
   return () => db.close()
 }

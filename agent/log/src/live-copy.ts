@@ -1,6 +1,7 @@
 /** Copies the store of a data directory that another process may be serving at this moment. */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { keepPrivate } from './keep-private.ts'
 import { backupDb, openDb } from './sqlite-adapter.ts'
 
 export const DATABASE = 'cairn.db'
@@ -8,6 +9,7 @@ export const DATABASE = 'cairn.db'
 /** Copies the database at `path` to a file, or into a directory under its usual name. */
 export async function copyDatabase(path: string, target: string): Promise<void> {
   const file = existsSync(target) && statSync(target).isDirectory() ? join(target, DATABASE) : target
+  keepPrivate(file)
   const source = openDb(path, { readOnly: true })
   try {
     await backupDb(source, file)

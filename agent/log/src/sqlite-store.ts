@@ -1,9 +1,10 @@
 /** The embedded store (contract 9): one SQLite file, written by a worker thread, read from here. */
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { lockDirectory } from './data-lock.ts'
+import { keepPrivate } from './keep-private.ts'
 import { copyDatabase, DATABASE } from './live-copy.ts'
 import { createSqliteSearch } from './search/sqlite-search.ts'
 import { openForReading } from './open-reader.ts'
@@ -35,11 +36,6 @@ export type SqliteStoreOptions = {
 
 /** Beside the log, and made again where it is missing: no copy needs it. */
 const SEARCH_DATABASE = 'search.db'
-
-/** SQLite gives its files beside the database the same mode, so this one decides for all. */
-function keepPrivate(path: string): void {
-  closeSync(openSync(path, 'a', 0o600))
-}
 
 function refuseWrites(dir: string): WriterClient {
   return {

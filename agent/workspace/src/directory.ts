@@ -25,6 +25,7 @@ import { promisify } from 'node:util'
 import { addressing, descriptorPath, FILE_FLAGS, FOLDER_FLAGS } from './addressing.ts'
 import { unlessMissing } from './missing-file.ts'
 import { changed } from './path-problem.ts'
+import { workspaceUmask } from './umask.ts'
 
 /** Bytes where a name may be no UTF-8, which removing and copying have to cope with. */
 export type Name = string | Buffer
@@ -186,10 +187,16 @@ export class Directory implements AsyncDisposable {
 
   /** Opens the folder of that name, made where there is none. */
   async makeChild(name: string): Promise<Directory> {
-    await this.make(name).catch((thrown: NodeJS.ErrnoException) => {
-      if (thrown.code !== 'EEXIST') throw thrown
-    })
-    return this.child(name)
+    const isNew = await this.make(name).then(
+      () => true,
+      (thrown: NodeJS.ErrnoException) => {
+        if (thrown.code !== 'EEXIST') throw thrown
+        return false
+      },
+    )
+    const child = await this.child(name)
+    if (isNew) await child.#setMode(0o777 & ~workspaceUmask())
+    return child
   }
 
   /** Takes the place of what is there under the other name. */
@@ -220,6 +227,11 @@ export class Directory implements AsyncDisposable {
 
   /** Gives its owner every right to it. */
   unlock(): Promise<void> {
-    return this.#act(() => chmod(this.#self(), 0o700))
+    return this.#setMode(0o700)
+  }
+
+  /** Of the folder that is open, whatever stands under its name by now. */
+  #setMode(mode: number): Promise<void> {
+    return this.#act(() => chmod(this.#self(), mode))
   }
 }

@@ -5,6 +5,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { Directory } from './directory.ts'
 import type { Located } from './locate.ts'
 import { changed, errorCode, PathProblem } from './path-problem.ts'
+import { workspaceUmask } from './umask.ts'
 
 /** The largest file that is read whole into memory. */
 export const MAX_FILE_BYTES = 20 * 1024 * 1024
@@ -105,7 +106,7 @@ async function makeFolders(folder: Directory, missing: readonly string[]): Promi
 export async function replaceFile(
   { folder, missing, name, stats, shown }: Located,
   content: string | Uint8Array,
-  mode = stats === null ? 0o644 : stats.mode & 0o777,
+  mode = stats === null ? 0o644 & ~workspaceUmask() : stats.mode & 0o777,
 ): Promise<{ created: boolean }> {
   if (name === null || (stats !== null && !stats.isFile()))
     throw new PathProblem(`'${shown}' exists and is not a regular file`)
@@ -128,10 +129,12 @@ async function putInPlace(
 ): Promise<void> {
   const temporary = `.${name.slice(0, 100)}.${randomUUID()}`
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
-  const handle = await folder.openFile(temporary, flags, mode)
+  const handle = await folder.openFile(temporary, flags, 0o600)
   try {
     try {
       await handle.writeFile(content)
+      // Exactly this mode: open(2) would apply the umask of the service.
+      await handle.chmod(mode)
     } finally {
       await handle.close()
     }

@@ -1,5 +1,5 @@
 /** cairn backup: a copy of the data directory and of the workspaces, also while the server works on them. */
-import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { copyLiveStore } from '@cairn/log'
 import { copyFolder } from '@cairn/workspace'
@@ -9,8 +9,20 @@ import { findWorkspacesDir } from '../local/workspaces-dir.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, NotFoundError, UsageError } from '../exit.ts'
 
-/** Beside the store: what signs tokens, whom the commands act as, and files of the sessions as they were. */
-const BESIDE = ['auth-key.json', 'local-admin.json', 'checkpoints', 'memory']
+/**
+ * Beside the store: what signs tokens, the keys of what the store keeps sealed (credentials of connections,
+ * logins of browsers), whom the commands act as, files of the sessions as they were, what agents remember,
+ * and the homes of MCP servers.
+ */
+const BESIDE = [
+  'auth-key.json',
+  'secrets.key',
+  'browser-state.key',
+  'local-admin.json',
+  'checkpoints',
+  'memory',
+  'mcp',
+]
 
 export const backup = defineCommand({
   name: 'backup',
@@ -19,7 +31,7 @@ export const backup = defineCommand({
     [
       'backup DIRECTORY',
       'a new or empty one; serve it with CAIRN_DATA=DIRECTORY, the first start moves the workspaces ' +
-        'out of it. It holds the signing key: keep it as safe as the original',
+        'out of it. It holds all keys of the server: keep it as safe as the original',
     ],
   ],
   options: {},
@@ -42,13 +54,15 @@ export const backup = defineCommand({
     // The store first: every file that its events speak of is then among those copied after it.
     if (!(await copyLiveStore(source, target)))
       throw new NotFoundError(`There is no store in ${source}: set CAIRN_DATA to the data directory.`)
+    let leftOut = 0
     for (const name of BESIDE) {
-      if (existsSync(join(source, name)))
-        cpSync(join(source, name), join(target, name), { recursive: true, preserveTimestamps: true })
+      const [from, to] = [join(source, name), join(target, name)]
+      if (statSync(from, { throwIfNoEntry: false })?.isDirectory() === true)
+        leftOut += await copyFolder(from, to)
+      else if (existsSync(from)) cpSync(from, to, { preserveTimestamps: true })
     }
-    const leftOut = await copyWorkspaces([join(source, 'workspaces'), findWorkspacesDir(io.env)], target)
-    if (leftOut > 0)
-      io.note(`${leftOut} entries of workspaces are left out: sockets, pipes, and what went away meanwhile`)
+    leftOut += await copyWorkspaces([join(source, 'workspaces'), findWorkspacesDir(io.env)], target)
+    if (leftOut > 0) io.note(`${leftOut} entries are left out: sockets, pipes, and what went away meanwhile`)
     io.out(values.json ? `${JSON.stringify({ source, target, left_out: leftOut })}\n` : `${target}\n`)
     return EXIT.ok.code
   },

@@ -1,11 +1,13 @@
 /** The process of the command line: its streams, its signals and its exit code. */
 import { once } from 'node:events'
+import { makeProcessPrivate } from '@cairn/workspace'
 import { EXIT } from '../exit.ts'
 import type { Io } from './command.ts'
 import { openTerminal } from './read-terminal.ts'
 import { main } from './run.ts'
 import { printable } from './terminal-text.ts'
 
+makeProcessPrivate()
 const interrupt = new AbortController()
 const io: Io = {
   env: process.env,

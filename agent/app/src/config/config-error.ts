@@ -3,11 +3,12 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   /** One sentence each. */
   readonly problems: readonly string[]
-  constructor(file: string, problems: readonly string[]) {
+  constructor(file: string, problems: readonly string[], options?: ErrorOptions) {
     super(
       problems.length === 1
         ? `${file}: ${problems[0]}`
         : `${file} has ${problems.length} mistakes:\n${problems.map(problem => `  - ${problem}`).join('\n')}`,
+      options,
     )
     this.problems = problems
   }

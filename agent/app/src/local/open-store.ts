@@ -4,7 +4,7 @@
  * here: the key that signs user tokens.
  */
 import { randomUUID } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { shareSigningKey } from '@cairn/api'
 import {
@@ -21,6 +21,7 @@ import {
 import { asError } from '@cairn/protocol'
 import { InUseError, NotFoundError } from '../exit.ts'
 import { ConfigError } from '../config/config-error.ts'
+import { makePrivateDataDir } from './private-data-dir.ts'
 import { prepareWorkspaces } from './workspaces-dir.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -90,7 +91,7 @@ export async function openStore(
   dataDir: string,
   { workspacesDir, ...options }: Serving = {},
 ): Promise<LogStore> {
-  if (database !== null) mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makePrivateDataDir(dataDir)
   const shared = database === null ? null : await openDatabase(database, options)
   const store = shared ?? (await openEmbedded(dataDir, options))
   try {

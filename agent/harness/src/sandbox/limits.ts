@@ -6,6 +6,7 @@
  * one is delegated, and else looked after by the watchdog.
  */
 import { release } from 'node:os'
+import { workspaceUmask } from '@cairn/workspace'
 import type { BoxLimits } from './box.ts'
 
 /** Commands yield to the service. */
@@ -42,7 +43,8 @@ export function limited(
     n: open_files,
     ...(countsApart && countsProcesses() ? { u: pids } : {}),
   }
+  const umask = workspaceUmask().toString(8).padStart(3, '0')
   // What the service itself may not go beyond cannot be raised here, and holds all the same.
   const set = Object.entries(limits).map(([flag, value]) => `ulimit -${flag} ${value} 2>/dev/null`)
-  return ['bash', '-c', `${set.join('; ')}; exec nice -n ${NICENESS} "$@"`, 'limits', ...argv]
+  return ['bash', '-c', `umask ${umask}; ${set.join('; ')}; exec nice -n ${NICENESS} "$@"`, 'limits', ...argv]
 }

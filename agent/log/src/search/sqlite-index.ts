@@ -7,6 +7,7 @@
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { createReader } from '../reader.ts'
+import { keepPrivate } from '../keep-private.ts'
 import { type Db, isDamage, openDb } from '../sqlite-adapter.ts'
 import { createFinder } from './sqlite-finder.ts'
 import { createIndexWriter } from './sqlite-index-writer.ts'
@@ -31,6 +32,7 @@ function isCurrent(db: Db): boolean {
 }
 
 function openIndex(path: string, log: string): Db {
+  keepPrivate(path)
   const db = openDb(path)
   db.exec(`
     PRAGMA journal_mode = WAL;
