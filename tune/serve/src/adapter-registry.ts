@@ -2,8 +2,8 @@
  * Adapters by the names that requests use. One change at a time; a name is free again as soon as its
  * unloading began.
  */
-import { InputError, UnsupportedError, readStoredAdapter } from '@cairn-tune/weights'
-import { misfitOf, type LoadedAdapter } from './engine/adapters.ts'
+import { InputError, UnsupportedError, readStoredAdapter, type StoredAdapter } from '@cairn-tune/weights'
+import { limitsOf, misfitOf, type LoadedAdapter } from './engine/adapters.ts'
 import { ApiError, badRequest, notFound } from './errors.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -20,15 +20,25 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
   const loaded = new Map<string, LoadedAdapter>()
   const loading = new Set<string>()
 
-  async function read(name: string, path: string) {
+  async function read(name: string, path: string, maxRank: number) {
     try {
-      return await readStoredAdapter(path, model.targets)
+      return await readStoredAdapter(path, model.targets, limitsOf(model.targets, maxRank))
     } catch (error) {
       if (!(error instanceof InputError || error instanceof UnsupportedError)) throw error
-      const isMissing = (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
-      throw isMissing
+      // One answer for every reason why a file cannot be opened, or a client would learn which paths exist.
+      const isUnreadable = (error.cause as NodeJS.ErrnoException | undefined)?.code !== undefined
+      throw isUnreadable
         ? notFound(`Loading lora ${name} failed: No adapter found for ${path}: ${error.message}`)
         : badRequest(`Loading lora ${name} failed: ${error.message}`)
+    }
+  }
+
+  /** Throws what the client is told where the adapter has numbers that cannot be used. */
+  async function place(name: string, path: string, adapter: StoredAdapter): Promise<LoadedAdapter> {
+    try {
+      return await model.generator.load(name, path, adapter)
+    } catch (error) {
+      throw error instanceof InputError ? badRequest(`Loading lora ${name} failed: ${error.message}`) : error
     }
   }
 
@@ -44,11 +54,10 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
       )
     loading.add(name)
     try {
-      const adapter = await read(name, path)
+      const adapter = await read(name, path, model.stacks.maxRank)
       const misfit = misfitOf(adapter, model.targets, model.stacks.maxRank)
       if (misfit) throw badRequest(`Loading lora ${name} failed: ${misfit}`)
-      const entry = await model.generator.load(name, path, adapter)
-      loaded.set(name, entry)
+      loaded.set(name, await place(name, path, adapter))
     } finally {
       loading.delete(name)
     }

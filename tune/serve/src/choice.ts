@@ -1,8 +1,9 @@
 /** One answer to one prompt: the engine's tokens as text, with what the reply says about its end. */
+import { InputError } from '@cairn-tune/weights'
 import type { LoadedAdapter } from './engine/adapters.ts'
 import { EndedError } from './engine/ended.ts'
 import type { Sampling, TokenReport } from './engine/sequence.ts'
-import { ApiError, notFound } from './errors.ts'
+import { ApiError, badRequest, notFound } from './errors.ts'
 import { GrammarError } from './grammar/expression.ts'
 import type { Form } from './grammar/forms.ts'
 import { createTextStream } from './text-stream.ts'
@@ -114,6 +115,7 @@ export function generateChoice(
 function toApiError(error: Error): Error {
   if (error instanceof GrammarError)
     return new ApiError(500, 'InternalServerError', `The answer ended: ${error.message}.`)
+  if (error instanceof InputError) return badRequest(error.message)
   if (!(error instanceof EndedError)) return error
   return error.message.includes('shutting down')
     ? new ApiError(503, 'ServiceUnavailableError', error.message)

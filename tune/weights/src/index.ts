@@ -70,6 +70,7 @@ export {
   type Adapter,
   type AdapterTensor,
   type AdapterVector,
+  type AdapterLimits,
   type StoredAdapter,
   type StoredTensor,
 } from './peft-adapter.ts'

@@ -1,12 +1,12 @@
 /** Adapters in PEFT's layout: adapter_model.safetensors and adapter_config.json. */
-import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
+import { closeSync, fstatSync, read, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { writeTextAtomically } from './atomic-file.ts'
 import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
-import { isMissing, makeDirectories } from './fs-errors.ts'
+import { makeDirectories } from './fs-errors.ts'
 import { FLOAT_DTYPES, decodeFloats, encodeFloats, findNotFinite, type FloatDtype } from './float-values.ts'
 import { fusedParameter, parameterOf, partFused } from './fused-experts.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type AdapterConfig,
 } from './peft-config.ts'
 import { ranksOf } from './rank-pattern.ts'
+import { openRegularFile } from './regular-file.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
 
@@ -67,10 +68,15 @@ const READ_AT_ONCE = 4 * 2 ** 20
  * An adapter is small: one read of all of it. Each asynchronous call waits twice for a turn on a machine
  * whose every core computes, so what takes microseconds is done at once.
  */
-async function openWhole(path: string): Promise<ByteSource> {
+async function openWhole(path: string, maxBytes: number): Promise<ByteSource> {
   const file = openWeights(path)
   try {
-    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(fstatSync(file).size).buffer)
+    const { size } = fstatSync(file)
+    if (size > maxBytes)
+      throw new InputError(
+        `${path}: has ${size} bytes; an adapter of this base model has at most ${maxBytes}`,
+      )
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer)
     for (let filled = 0; filled < bytes.byteLength;) {
       const bytesRead =
         bytes.byteLength <= READ_AT_ONCE
@@ -95,10 +101,9 @@ async function openWhole(path: string): Promise<ByteSource> {
 
 function openWeights(path: string): number {
   try {
-    return openSync(path, 'r')
+    return openRegularFile(path)
   } catch (cause) {
-    if (isMissing(cause)) throw new InputError(`${path}: no such file`, { cause })
-    throw cause
+    throw new InputError(`${path}: cannot be read; an adapter's matrices are there`, { cause })
   }
 }
 
@@ -107,6 +112,8 @@ const NUMBERS_AT_ONCE = 500_000
 
 /** Linears of the model that an adapter is for. */
 type Linears = readonly { name: string }[]
+/** What an adapter of one model has at most: bytes of its matrices' file, and experts in fused matrices. */
+export type AdapterLimits = { maxBytes: number; experts: number }
 
 /**
  * Reads an adapter of ours or of PEFT; every A must have its B, of the rank that the configuration names.
@@ -126,11 +133,18 @@ export async function readAdapter(directory: string, linears: Linears = []): Pro
   return { ...rest, tensors }
 }
 
-/** The same with every matrix as it lies in the file, for those who can use it so. */
-export async function readStoredAdapter(directory: string, linears: Linears = []): Promise<StoredAdapter> {
+/**
+ * The same with every matrix as it lies in the file, for those who can use it so. Limits are checked before
+ * anything is read or parted that takes long.
+ */
+export async function readStoredAdapter(
+  directory: string,
+  linears: Linears = [],
+  limits?: AdapterLimits,
+): Promise<StoredAdapter> {
   const config = readAdapterConfig(join(directory, ADAPTER_CONFIG))
   const path = join(directory, ADAPTER_WEIGHTS)
-  const file = await openSafetensors(path, openWhole)
+  const file = await openSafetensors(path, path => openWhole(path, limits?.maxBytes ?? Infinity))
   const { rankOf, scaleOf } = ranksOf(join(directory, ADAPTER_CONFIG), config)
   const tensors: StoredTensor[] = []
   const fused: StoredTensor[] = []
@@ -155,6 +169,13 @@ export async function readStoredAdapter(directory: string, linears: Linears = []
     const dtype = entry.dtype as FloatDtype
     const [rows = 0, columns = 0] = entry.shape
     if (side === undefined) {
+      if (entry.shape.length !== 1)
+        throw new InputError(
+          `${path}: ${JSON.stringify(stored)} has shape (${entry.shape.join(', ')}), expected one dimension`,
+        )
+      const matrix = stored.replace(/lora_magnitude_vector$/, 'lora_A.weight')
+      if (!file.tensors.has(matrix))
+        throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(matrix)}`)
       const values = decodeFloats(dtype, await readFinite(stored, dtype))
       magnitudes.push({ name: stored.slice(PREFIX.length), shape: [values.length], values })
       continue
@@ -183,8 +204,16 @@ export async function readStoredAdapter(directory: string, linears: Linears = []
     checked = 0
     await setImmediate()
   }
-  await partAll(path, fused, { rankOf, linears, tensors })
+  await partAll(path, fused, { rankOf, linears, tensors, limits })
   if (tensors.length === 0) throw new InputError(`${path}: has no tensors`)
+  const names = new Set<string>()
+  for (const { name } of tensors) {
+    if (names.has(name))
+      throw new InputError(
+        `${path}: has ${name} twice, by itself and within the fused matrices of all experts; keep one of them`,
+      )
+    names.add(name)
+  }
   const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))
   return {
     baseModel: config.base_model_name_or_path ?? '',
@@ -208,7 +237,13 @@ async function partAll(
     rankOf,
     linears,
     tensors,
-  }: { rankOf: (linear: string) => number; linears: Linears; tensors: StoredTensor[] },
+    limits,
+  }: {
+    rankOf: (linear: string) => number
+    linears: Linears
+    tensors: StoredTensor[]
+    limits: AdapterLimits | undefined
+  },
 ): Promise<void> {
   const splitsGateUp = linears.some(({ name }) => name.endsWith('.experts.gate_proj'))
   for (const a of fused) {
@@ -218,6 +253,11 @@ async function partAll(
     if (b?.shape[1] !== a.shape[0])
       throw new InputError(
         `${path}: lora_A of ${parameter} is for ${a.shape[0]} rows of all experts, lora_B for ${b?.shape[1]}`,
+      )
+    const experts = a.shape[0] / rankOf(parameter)
+    if (limits && experts !== limits.experts)
+      throw new InputError(
+        `${path}: ${parameter} has ${experts} experts, expected ${limits.experts}; it was trained on another base`,
       )
     let parted = 0
     for (const pair of partFused({ parameter, rank: rankOf(parameter), a, b }, splitsGateUp)) {

@@ -1,9 +1,10 @@
 /** adapter_config.json: what of PEFT's settings is written, and what is understood. */
-import { readFileSync } from 'node:fs'
+import { closeSync, fstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { InputError, UnsupportedError } from './errors.ts'
 import { rankKeys, type Ranks } from './rank-pattern.ts'
+import { openRegularFile } from './regular-file.ts'
 
 export type AdapterConfig = Ranks & {
   baseModel: string
@@ -79,16 +80,31 @@ const configSchema = z.looseObject({
   layer_replication: z.null().optional(),
 })
 
-export function readAdapterConfig(path: string): z.infer<typeof configSchema> {
-  let text: string
+/** PEFT writes a kilobyte; patterns of every projection of a large model are some hundred. */
+const MAX_CONFIG_BYTES = 4 * 2 ** 20
+
+function readText(path: string): string {
+  let file: number
   try {
-    text = readFileSync(path, 'utf8')
+    file = openRegularFile(path)
   } catch (cause) {
     throw new InputError(
       `${path}: cannot be read; an adapter is a directory with ${ADAPTER_CONFIG} and ${ADAPTER_WEIGHTS}`,
       { cause },
     )
   }
+  try {
+    const { size } = fstatSync(file)
+    if (size > MAX_CONFIG_BYTES)
+      throw new InputError(`${path}: has ${size} bytes; at most ${MAX_CONFIG_BYTES} are read`)
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
+}
+
+export function readAdapterConfig(path: string): z.infer<typeof configSchema> {
+  const text = readText(path)
   let json: unknown
   try {
     json = JSON.parse(text)

@@ -67,22 +67,22 @@ export function createAdapterSlots(
   /** Serves who waits, until there is no slot to be had. */
   async function serve(): Promise<void> {
     isServing = true
-    try {
-      for (let next = queue[0]; next; next = queue[0]) {
-        const { adapter } = next
+    for (let next = queue[0]; next; next = queue[0]) {
+      const { adapter } = next
+      try {
         if (adapter.slot === undefined && !dropped.has(adapter) && !(await put(adapter))) {
           if (await makeRoom()) continue
-          return
+          break
         }
-        queue.shift()
         if (!dropped.has(adapter)) use(adapter)
         next.resolve()
+      } catch (error) {
+        // An adapter that cannot be written fails its own request; those behind it wait for other adapters.
+        next.reject(error)
       }
-    } catch (error) {
-      for (const { reject } of queue.splice(0)) reject(error)
-    } finally {
-      isServing = false
+      queue.shift()
     }
+    isServing = false
   }
 
   function wake(): void {

@@ -3,12 +3,14 @@
  * and no other adapter.
  */
 import { setImmediate } from 'node:timers/promises'
+import { MAGNITUDE } from '@cairn-tune/models'
 import { encodeBf16, type Arithmetic } from '@cairn-tune/ops'
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import {
   decodeFloats,
   linearsOf,
   missingExperts,
+  type AdapterLimits,
   type StoredAdapter,
   type StoredTensor,
 } from '@cairn-tune/weights'
@@ -34,7 +36,7 @@ export type AdapterStacks = {
   readonly buffers: Readonly<Record<string, DeviceBuffer>>
   /**
    * Writes an adapter to a free slot, or gives undefined where there is none. Yields to other work between
-   * matrices.
+   * matrices. The slot is free again if a write throws.
    */
   put(adapter: StoredAdapter): Promise<number | undefined>
   free(slot: number): void
@@ -61,6 +63,21 @@ const modulesOf = (targets: readonly Target[]) => [
   ...new Set(targets.map(({ name }) => name.split('.').at(-1))),
 ]
 
+/** A header of safetensors with a line for each tensor. */
+const MAX_HEADER_BYTES = 100_000_000
+
+/** What an adapter's file has at most: every linear at the largest rank, in numbers of 64 bits. */
+export function limitsOf(targets: readonly Target[], maxRank: number): AdapterLimits {
+  // Gate and up of fused experts share matrices of twice the rank, half of which are zeros.
+  const rank = 2 * maxRank
+  const numbers = targets.reduce(
+    (sum, { inputs, outputs, experts = 1 }) => sum + experts * (rank * (inputs + outputs) + outputs),
+    0,
+  )
+  const experts = Math.max(0, ...targets.map(({ experts: count }) => count ?? 0))
+  return { maxBytes: 8 * numbers + MAX_HEADER_BYTES, experts }
+}
+
 /** Why an adapter does not fit this base, or undefined where it does. */
 export function misfitOf(
   adapter: StoredAdapter,
@@ -70,21 +87,29 @@ export function misfitOf(
   if (adapter.lora_rank > maxRank)
     return `LoRA rank ${adapter.lora_rank} is greater than max_lora_rank ${maxRank}.`
   const known = new Map(targets.flatMap(one => pairsOf(one, 1).map(({ name }) => [name, one] as const)))
+  const stranger = (name: string) =>
+    `${name} changes a linear that the base model does not have; adapters of ` +
+    `${modulesOf(targets).join(', ')} are served.`
+  const misshapen = (name: string, shape: readonly number[], wanted: readonly number[]) =>
+    shape.length === wanted.length && shape.every((size, i) => size === wanted[i])
+      ? undefined
+      : `${name} has shape (${shape.join(', ')}), expected (${wanted.join(', ')}); it was trained on ` +
+        'another base.'
   for (const { name, shape } of adapter.tensors) {
     const [, linear = '', side] = /^(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
     const target = known.get(linear)
-    if (!target)
-      return (
-        `${name} changes a linear that the base model does not have; adapters of ` +
-        `${modulesOf(targets).join(', ')} are served.`
-      )
-    const rank = shape[side === 'A' ? 0 : 1]
-    const wanted = side === 'A' ? [rank, target.inputs] : [target.outputs, rank]
-    if (shape[0] !== wanted[0] || shape[1] !== wanted[1])
-      return (
-        `${name} is (${shape.join(', ')}) where the base model needs (${wanted.join(', ')}); it ` +
-        'was trained on another base.'
-      )
+    if (!target) return stranger(name)
+    const wanted = side === 'A' ? [shape[0], target.inputs] : [target.outputs, shape[1]]
+    const wrong = misshapen(name, shape, wanted)
+    if (wrong) return wrong
+  }
+  for (const { name, shape } of adapter.magnitudes) {
+    const target = known.get(name.slice(0, -MAGNITUDE.length))
+    if (!target) return stranger(name)
+    if (target.experts !== undefined)
+      return `${name} is a DoRA vector of an expert; DoRA is served for linears outside of experts only.`
+    const wrong = misshapen(name, shape, [target.outputs])
+    if (wrong) return wrong
   }
   return missingExperts(
     adapter.tensors.map(({ name }) => name),
@@ -134,6 +159,23 @@ export function createAdapterStacks(
     return codes
   }
 
+  /**
+   * Writes to one slot of a stack. Throws for a source that is longer than a slot, because its end would lie
+   * in the slot of another adapter.
+   */
+  function writeSlot(
+    stack: DeviceBuffer,
+    { index, byteLength }: { index: number; byteLength: number },
+    source: ArrayBufferView | { byteLength: number; fill: (memory: Uint8Array) => void },
+  ): void {
+    if (source.byteLength > byteLength)
+      throw new RangeError(`an adapter writes ${source.byteLength} bytes to a slot of ${byteLength}`)
+    const given = ArrayBuffer.isView(source)
+      ? source
+      : (memory: Uint8Array) => source.fill(memory.subarray(0, source.byteLength))
+    engine.write(stack, given, index * byteLength)
+  }
+
   type Writing = {
     a: DeviceBuffer
     b: DeviceBuffer
@@ -148,20 +190,22 @@ export function createAdapterStacks(
   /** Writes one pair of matrices with its rank and scale; how many numbers those were. */
   function writePair({ inputs, outputs }: Target, { a, b, ranks, index, scale, down, up }: Writing): number {
     const rank = down && up ? down.shape[0] : 0
-    engine.write(ranks, Float32Array.of(rank, scale), index * 2 * 4)
+    writeSlot(ranks, { index, byteLength: 2 * 4 }, Float32Array.of(rank, scale))
     if (!down || !up) return 0
-    const [atA, atB] = [index * maxRank * inputs * bytes, index * maxRank * outputs * bytes]
-    engine.write(a, codesOf(down), atA)
+    writeSlot(a, { index, byteLength: maxRank * inputs * bytes }, codesOf(down))
     // B transposed: a row of the stack is what one number of the middle adds to all outputs.
     const codes = codesOf(up)
-    engine.write(
+    writeSlot(
       b,
-      memory => {
-        const transposed = view(memory)
-        for (let n = 0; n < outputs; n++)
-          for (let r = 0; r < rank; r++) transposed[r * outputs + n] = codes[n * rank + r] ?? 0
+      { index, byteLength: maxRank * outputs * bytes },
+      {
+        byteLength: rank * outputs * bytes,
+        fill(memory) {
+          const transposed = view(memory)
+          for (let n = 0; n < outputs; n++)
+            for (let r = 0; r < rank; r++) transposed[r * outputs + n] = codes[n * rank + r] ?? 0
+        },
       },
-      atB,
     )
     return rank * (inputs + outputs)
   }
@@ -169,6 +213,16 @@ export function createAdapterStacks(
   async function put(adapter: StoredAdapter): Promise<number | undefined> {
     const slot = free.pop()
     if (slot === undefined) return undefined
+    try {
+      await write(adapter, slot)
+      return slot
+    } catch (error) {
+      free.push(slot)
+      throw error
+    }
+  }
+
+  async function write(adapter: StoredAdapter, slot: number): Promise<void> {
     const matrices = new Map(adapter.tensors.map(tensor => [tensor.name, tensor]))
     let written = 0
     for (const { target, a, b, ranks, factors } of stacks) {
@@ -181,9 +235,8 @@ export function createAdapterStacks(
         await setImmediate()
       }
       if (factors && adapter.magnitudes.length > 0)
-        engine.write(factors, await factorsOf(target, adapter), slot * target.outputs * 4)
+        writeSlot(factors, { index: slot, byteLength: target.outputs * 4 }, await factorsOf(target, adapter))
     }
-    return slot
   }
 
   return {

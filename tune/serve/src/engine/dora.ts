@@ -3,7 +3,7 @@ import { MAGNITUDE } from '@cairn-tune/models'
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { floatsOf, type Dtype } from '@cairn-tune/ops'
 import { createRecorder, outputBinding, prepare } from '@cairn-tune/program'
-import { decodeFloats, type StoredAdapter } from '@cairn-tune/weights'
+import { InputError, decodeFloats, type StoredAdapter } from '@cairn-tune/weights'
 import type { Target } from './adapters.ts'
 
 /** Lengths that an adapter gives the rows of W + scale·B·A, divided by those that they have. */
@@ -36,6 +36,13 @@ export function createDora(
       [outputBinding('y')]: norms,
     })
     const lengths = floatsOf(await engine.read(norms))
-    return magnitude.values.map((value, n) => value / (lengths[n] ?? NaN))
+    const factors = magnitude.values.map((value, n) => value / (lengths[n] ?? NaN))
+    const bad = factors.findIndex((factor, n) => !Number.isFinite(factor) || !Number.isFinite(lengths[n]))
+    if (bad >= 0)
+      throw new InputError(
+        `${magnitude.name}: row ${bad} of the adapted weight has length ${lengths[bad]} and its magnitude ` +
+          `is ${magnitude.values[bad]}; both, and their quotient, must be finite`,
+      )
+    return factors
   }
 }

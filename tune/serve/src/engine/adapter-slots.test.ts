@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import type { StoredAdapter } from '@cairn-tune/weights'
+import { createAdapterSlots, loadedOf } from './adapter-slots.ts'
+
+const stored = { lora_rank: 1 } as StoredAdapter
+
+test('an adapter that cannot be written fails its own request, and those behind it get their slots', async () => {
+  const broken = { ...stored }
+  const free = [0]
+  const slots = createAdapterSlots(
+    {
+      put: async adapter => {
+        if (adapter === broken) throw new Error('cannot be written')
+        return free.pop()
+      },
+      free: slot => void free.push(slot),
+    },
+    async () => undefined,
+  )
+  const [bad, good, other] = [broken, stored, stored].map((one, i) => loadedOf(i, `${i}`, '', one))
+  if (!bad || !good || !other) throw new Error('three adapters are needed')
+  const outcomes = Promise.allSettled([bad, good, bad].map(slots.hold))
+  expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected'])
+  slots.release(good)
+  await slots.hold(other)
+  expect([good.slot, other.slot]).toEqual([undefined, 0])
+})
