@@ -32,7 +32,11 @@ test('a model is served with the options of the specification until Ctrl-C', asy
   })
   const { url } = JSON.parse(said) as { url: string }
   const post = (path: string, body: object) =>
-    fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
+    fetch(url + path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    })
   const reply = (await (
     await post('/v1/completions', { model, prompt: 'Ana', max_tokens: 4, temperature: 0 })
   ).json()) as { choices: object[] }

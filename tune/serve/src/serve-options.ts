@@ -30,7 +30,7 @@ export type ServeOptions = {
   chatTemplate?: string
   /** Any of them is asked of every client. */
   apiKeys?: readonly string[]
-  /** Origins whose pages a browser lets read answers; `*` is any. */
+  /** Origins whose pages may send requests and read answers; `*` is any. */
   allowedOrigins?: readonly string[]
   /** Name → directory of adapters that are there from the start. */
   loraModules?: Readonly<Record<string, string>>

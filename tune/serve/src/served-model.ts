@@ -1,6 +1,6 @@
 /** A model ready to generate: tokenizer, weights, cache, adapters and the loop over them. */
 import { totalmem } from 'node:os'
-import { join } from 'node:path'
+import { basename, isAbsolute, join } from 'node:path'
 import { createEngine } from '@cairn-tune/native'
 import { partsOf, projectionLayer, readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import type { Arithmetic, Dtype } from '@cairn-tune/ops'
@@ -41,6 +41,8 @@ export type SamplingDefaults = {
 
 export type ServedModel = {
   readonly directory: string
+  /** What clients are shown of where it comes from: a name on the hub, or the last part of a path. */
+  readonly root: string
   /** Names that requests may call the base by; the first is what replies say. */
   readonly names: readonly string[]
   readonly tokenizer: ModelTokenizer
@@ -210,6 +212,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
     const endTokens = [...new Set(ends)]
     return {
       directory,
+      root: isAbsolute(options.model) ? basename(options.model) : options.model,
       names: options.servedModelNames ?? [options.model],
       tokenizer,
       harmony,

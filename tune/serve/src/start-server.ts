@@ -1,11 +1,12 @@
 /** The whole server: the model, its adapters, and HTTP in front of them. */
+import { lookup } from 'node:dns/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { InputError } from '@cairn-tune/weights'
 import { createAdapterRegistry } from './adapter-registry.ts'
 import { ApiError } from './errors.ts'
 import { createGate } from './http/gate.ts'
-import { handle, type App } from './http/routes.ts'
+import { UPDATING_NEEDS_KEY, handle, type App } from './http/routes.ts'
 import { DEFAULTS, type ServeOptions } from './serve-options.ts'
 import { loadServedModel } from './served-model.ts'
 
@@ -20,6 +21,19 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const env = options.env ?? process.env
   const port = options.port ?? DEFAULTS.port
   if (port > 65_535) throw new InputError(`port must be 0 to 65535, got ${port}`)
+  const host = options.host ?? DEFAULTS.host
+  const unusable = (cause: NodeJS.ErrnoException): Error =>
+    LISTEN_ERRORS.has(cause.code ?? '')
+      ? new InputError(
+          `${host}, port ${port}: the server cannot listen there (${cause.message}); give another --port ` +
+            'or --host',
+          { cause },
+        )
+      : cause
+  // The address is known before the first request, because the gate depends on it.
+  const { address: bound } = await lookup(host).catch((error: NodeJS.ErrnoException) => {
+    throw unusable(error)
+  })
   const model = await loadServedModel({
     ...options,
     enableLora: options.enableLora ?? Object.keys(options.loraModules ?? {}).length > 0,
@@ -34,10 +48,13 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
           key => key !== '',
         ),
         allowedOrigins: options.allowedOrigins ?? [],
+        address: bound,
+        host,
       }),
       allowsUpdating: /^(?:true|1)$/i.test(env['VLLM_ALLOW_RUNTIME_LORA_UPDATING'] ?? ''),
       log,
     }
+    if (app.allowsUpdating && !app.gate.mayUpdate) log(UPDATING_NEEDS_KEY)
     for (const [name, path] of Object.entries(options.loraModules ?? {})) {
       await app.adapters.load(name, path).catch((error: unknown) => {
         // The words that a client would get; here a person started the server with them.
@@ -51,18 +68,8 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       void handle(app, request, response)
     })
     await new Promise<void>((resolve, reject) => {
-      server.once('error', (cause: NodeJS.ErrnoException) =>
-        reject(
-          LISTEN_ERRORS.has(cause.code ?? '')
-            ? new InputError(
-                `${options.host ?? DEFAULTS.host}, port ${port}: the server cannot listen there ` +
-                  `(${cause.message}); give another --port or --host`,
-                { cause },
-              )
-            : cause,
-        ),
-      )
-      server.listen(port, options.host ?? DEFAULTS.host, resolve)
+      server.once('error', (cause: NodeJS.ErrnoException) => reject(unusable(cause)))
+      server.listen(port, bound, resolve)
     })
     const { address, port: own, family } = server.address() as AddressInfo
     return {

@@ -22,7 +22,8 @@ const send = (path: string, init: RequestInit & { key?: string } = {}) =>
     headers: { authorization: `Bearer ${init.key ?? 'two'}`, ...(init.headers as Record<string, string>) },
   })
 const post = async (path: string, body: object) => {
-  const response = await send(path, { method: 'POST', body: JSON.stringify(body) })
+  const headers = { 'content-type': 'application/json' }
+  const response = await send(path, { method: 'POST', body: JSON.stringify(body), headers })
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.includes('json') ?? false
   return { status: response.status, body: (isJson ? JSON.parse(text) : text) as never }
@@ -87,7 +88,8 @@ test('a body that is announced too long is refused before any of it came', async
   const { port, hostname } = new URL(server.url)
   const socket = connect(Number(port), hostname)
   socket.write(
-    'POST /v1/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer one\r\ncontent-length: 99999999999\r\n\r\n',
+    'POST /v1/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer one\r\n' +
+      'content-type: application/json\r\ncontent-length: 99999999999\r\n\r\n',
   )
   const chunks: Buffer[] = []
   for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk)

@@ -48,7 +48,11 @@ async function ask(
     ...extra,
   }
   const text = await (
-    await fetch(`${server.url}/v1/completions`, { method: 'POST', body: JSON.stringify(body) })
+    await fetch(`${server.url}/v1/completions`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    })
   ).text()
   const choices = /"choices":(.*),"usage"/.exec(text)?.[1]
   if (choices === undefined) throw new Error(text)

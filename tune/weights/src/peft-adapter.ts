@@ -210,7 +210,7 @@ export async function readStoredAdapter(
   for (const { name } of tensors) {
     if (names.has(name))
       throw new InputError(
-        `${path}: has ${name} twice, by itself and within the fused matrices of all experts; keep one of them`,
+        `${path}: has ${name} twice, by itself and within the fused matrices of all experts; keep one`,
       )
     names.add(name)
   }
@@ -257,7 +257,8 @@ async function partAll(
     const experts = a.shape[0] / rankOf(parameter)
     if (limits && experts !== limits.experts)
       throw new InputError(
-        `${path}: ${parameter} has ${experts} experts, expected ${limits.experts}; it was trained on another base`,
+        `${path}: ${parameter} has ${experts} experts, expected ${limits.experts}; it was trained on ` +
+          'another base',
       )
     let parted = 0
     for (const pair of partFused({ parameter, rank: rankOf(parameter), a, b }, splitsGateUp)) {

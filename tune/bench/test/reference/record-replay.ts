@@ -34,7 +34,11 @@ type Reply = {
 }
 const post = async (url: string, body: object) =>
   (await (
-    await fetch(`${url}/v1/completions`, { method: 'POST', body: JSON.stringify(body) })
+    await fetch(`${url}/v1/completions`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    })
   ).json()) as Reply
 
 /** Of all tokens of an answer, how far the closest was ahead. */

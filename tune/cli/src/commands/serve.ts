@@ -68,7 +68,7 @@ export const serveRun = defineCommand({
     ['  --api-key KEY …', 'one of them must come with every request; VLLM_API_KEY is one too'],
     [
       '  --allowed-origins ORIGINS',
-      'whose pages may read answers in a browser: *, a list with commas or in JSON',
+      'whose pages may send requests and read answers in a browser: *, a list with commas or in JSON',
     ],
     ['  --max-num-seqs N', `sequences computed at the same time; ${DEFAULTS.maxSequences} unless given`],
     ['  --max-num-batched-tokens N', `rows of a forward pass; ${DEFAULTS.maxBatchedTokens} unless given`],

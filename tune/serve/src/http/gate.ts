@@ -1,27 +1,50 @@
-/** Who may ask: API keys, and which pages of other origins a browser lets read the answers. */
+/**
+ * Who may ask: API keys, and which browser pages. A page of any site can send requests to a server on the
+ * reader's machine, so a request is refused by its Origin before it has an effect, and by its Host, because a
+ * site can let its own name resolve to 127.0.0.1 (DNS rebinding) and is then of the same origin.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '../errors.ts'
+import { hostnameOf, isLocalName, isLoopback } from './addresses.ts'
 
 export type GateOptions = {
   /** Any of them opens every route but those that say that the server is up. None asks for no key. */
   apiKeys: readonly string[]
-  /** Origins whose pages may read answers; `*` is any. None sends no header, so browsers keep them apart. */
+  /**
+   * Origins whose pages may send requests and read answers; `*` is any. A server on a loopback address also
+   * answers to their hosts.
+   */
   allowedOrigins: readonly string[]
+  /** The address that the server is bound to. */
+  address: string
+  /** The name that the person who started the server gave for it. */
+  host: string
 }
 
 export type Gate = {
-  /** Throws 401 where a key is missing. True where the request is answered: it was a preflight. */
+  /**
+   * Throws 401 where a key is missing, and 403 for a page or a host that is not allowed. True where the
+   * request is answered: it was a preflight.
+   */
   check(request: IncomingMessage, response: ServerResponse, pathname: string): boolean
+  /** Whether adapters may be changed over HTTP: by any client of this machine, else by those with a key. */
+  readonly mayUpdate: boolean
 }
 
 /** They tell nothing of anyone's requests. */
 const OPEN_PATHS = new Set(['/health', '/ping', '/version'])
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
+const forbidden = (message: string) => new ApiError(403, 'ForbiddenError', message)
 
-export function createGate({ apiKeys, allowedOrigins }: GateOptions): Gate {
+export function createGate({ apiKeys, allowedOrigins, address, host }: GateOptions): Gate {
   const known = apiKeys.map(digest)
+  const allowsAny = allowedOrigins.includes('*')
+  const isLocal = isLoopback(address)
+  const hosts = new Set(
+    [host, ...allowedOrigins.map(origin => origin.replace(/^[a-z]+:\/\//i, ''))].map(hostnameOf),
+  )
 
   /** Every key is compared, so that time tells nothing. */
   function hasKey({ headers: { authorization = '' } }: IncomingMessage): boolean {
@@ -29,11 +52,29 @@ export function createGate({ apiKeys, allowedOrigins }: GateOptions): Gate {
     return known.map(key => timingSafeEqual(key, given)).includes(true)
   }
 
-  function allowOrigin({ headers: { origin } }: IncomingMessage, response: ServerResponse): void {
-    if (allowedOrigins.length === 0) return
-    response.setHeader('vary', 'Origin')
-    if (origin === undefined || !(allowedOrigins.includes('*') || allowedOrigins.includes(origin))) return
-    response.setHeader('access-control-allow-origin', allowedOrigins.includes('*') ? '*' : origin)
+  /** HTTP/1.0 has no Host; no browser sends it. */
+  function checkHost({ headers: { host: given } }: IncomingMessage): void {
+    if (!isLocal || allowsAny || given === undefined) return
+    const name = hostnameOf(given)
+    if (name !== undefined && (isLocalName(name) || hosts.has(name))) return
+    throw forbidden(
+      `Host ${JSON.stringify(given)} is not allowed: this server is bound to ${address}. Send requests to ` +
+        'localhost, or start the server with --allowed-origins naming the origin.',
+    )
+  }
+
+  function checkOrigin({ headers: { origin, host: own } }: IncomingMessage, response: ServerResponse): void {
+    if (allowedOrigins.length > 0) response.setHeader('vary', 'Origin')
+    if (origin === undefined) return
+    if (allowsAny || allowedOrigins.includes(origin)) {
+      response.setHeader('access-control-allow-origin', allowsAny ? '*' : origin)
+      return
+    }
+    if (own !== undefined && [`http://${own}`, `https://${own}`].includes(origin)) return
+    throw forbidden(
+      `Origin ${JSON.stringify(origin)} is not allowed. Start the server with --allowed-origins naming it ` +
+        'to let its pages send requests.',
+    )
   }
 
   function isPreflight({ method, headers }: IncomingMessage): boolean {
@@ -45,8 +86,10 @@ export function createGate({ apiKeys, allowedOrigins }: GateOptions): Gate {
   }
 
   return {
+    mayUpdate: isLocal || known.length > 0,
     check(request, response, pathname) {
-      allowOrigin(request, response)
+      checkHost(request)
+      checkOrigin(request, response)
       if (isPreflight(request)) {
         response
           .writeHead(204, {

@@ -28,11 +28,25 @@ function withExactTools(body: unknown, text: string): unknown {
   return { ...body, tools: (parseExact(text) as { tools: unknown }).tools }
 }
 
+/**
+ * A browser sends a body of another type to any server without asking it first, so those are refused before
+ * they have an effect.
+ */
+function checkType({ headers: { 'content-type': given = '' } }: IncomingMessage): void {
+  if (/^\s*application\/json\s*(?:;|$)/i.test(given)) return
+  throw new ApiError(
+    415,
+    'UnsupportedMediaTypeError',
+    `Content-Type must be application/json, got ${given === '' ? 'none' : JSON.stringify(given)}.`,
+  )
+}
+
 /** Reads and checks a body. */
 export async function readBody<S extends z.ZodType>(
   request: IncomingMessage,
   schema: S,
 ): Promise<z.infer<S>> {
+  checkType(request)
   const text = await readText(request)
   let json: unknown
   try {

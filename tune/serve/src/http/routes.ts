@@ -1,11 +1,12 @@
 /** Which request goes where, and how errors leave. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { basename } from 'node:path'
 import type { AdapterRegistry } from '../adapter-registry.ts'
 import { ClientGone } from '../choice.ts'
 import { chat } from '../chat.ts'
 import { complete, type ReplyContext, type Send } from '../completions.ts'
-import { ApiError, errorBody, notFound, unknownModel } from '../errors.ts'
+import { ApiError, badRequest, errorBody, notFound, unknownModel } from '../errors.ts'
 import { metricsText } from '../metrics.ts'
 import {
   chatRequest,
@@ -119,8 +120,8 @@ function listModels({ model, adapters, started }: App): ModelCard[] {
   })
   const [base = ''] = model.names
   return [
-    ...model.names.map(name => card(name, model.directory, null)),
-    ...adapters.list().map(({ name, path }) => card(name, path, base)),
+    ...model.names.map(name => card(name, model.root, null)),
+    ...adapters.list().map(({ name, path }) => card(name, basename(path), base)),
   ]
 }
 
@@ -176,21 +177,41 @@ const routes: Readonly<Record<string, Handler>> = {
   'POST /v1/load_lora_adapter': handleLoad,
   'POST /v1/unload_lora_adapter': handleUnload,
 }
-/** Not there unless the environment allows it. */
+/** Absent unless the environment allows them and the gate lets only this machine or holders of a key ask. */
 const gated = new Set(['POST /v1/load_lora_adapter', 'POST /v1/unload_lora_adapter'])
+
+export const UPDATING_NEEDS_KEY =
+  'Loading and unloading adapters over HTTP is off, because the server listens on other than a loopback ' +
+  'address and asks for no API key. Start it with --api-key, or with --host 127.0.0.1.'
+
+function decodePath(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch (cause) {
+    throw cause instanceof URIError ? badRequest(`Malformed percent-encoding in the path: ${part}`) : cause
+  }
+}
+
+/** The path of a request's target, which is a path or a whole URL. */
+function pathOf(target: string): string {
+  const url = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target)
+  if (url) return url.pathname
+  throw badRequest(`The request's target ${JSON.stringify(target)} is not a path.`)
+}
 
 function findRoute(app: App, request: IncomingMessage, pathname: string): Handler {
   const key = `${request.method} ${pathname}`
   const card = /^GET \/v1\/models\/(.+)$/.exec(key)
   if (card?.[1]) {
-    const wanted = decodeURIComponent(card[1])
+    const wanted = decodePath(card[1])
     return (_, __, response) => {
       const found = listModels(app).find(({ id }) => id === wanted)
       if (!found) throw unknownModel(wanted)
       sendJson(response, 200, found)
     }
   }
-  const isOpen = (route: string) => Object.hasOwn(routes, route) && (app.allowsUpdating || !gated.has(route))
+  const isOpen = (route: string) =>
+    Object.hasOwn(routes, route) && ((app.allowsUpdating && app.gate.mayUpdate) || !gated.has(route))
   const handler = isOpen(key) ? routes[key] : undefined
   if (handler) return handler
   const others = Object.keys(routes).filter(route => isOpen(route) && route.endsWith(` ${pathname}`))
@@ -200,7 +221,11 @@ function findRoute(app: App, request: IncomingMessage, pathname: string): Handle
         'MethodNotAllowedError',
         `${pathname} takes ${others.map(route => route.split(' ')[0]).join(', ')}, not ${request.method}`,
       )
-    : notFound(`There is no ${request.method} ${pathname}.`)
+    : notFound(
+        app.allowsUpdating && gated.has(key)
+          ? UPDATING_NEEDS_KEY
+          : `There is no ${request.method} ${pathname}.`,
+      )
 }
 
 function toApiError(error: unknown): ApiError {
@@ -212,7 +237,7 @@ function toApiError(error: unknown): ApiError {
 /** Answers one request; never rejects. */
 export async function handle(app: App, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    const pathname = pathOf(request.url ?? '/')
     if (app.gate.check(request, response, pathname)) return
     await findRoute(app, request, pathname)(app, request, response)
   } catch (error) {
