@@ -1,15 +1,13 @@
 /**
- * What the attack suites share: how long they try, and the count of what they tried. `npm run security` sets
- * both variables, runs every suite below a folder named security/ and prints the table.
+ * The count of what the attack suites tried. `npm run security` runs every suite below a folder named
+ * security/ with every case, collects the counts in the file that ATTACK_TALLY names, and prints them.
  */
 import { appendFileSync } from 'node:fs'
 
 /** One line of the table. `unexpected` counts outcomes that differ from what docs/security.md promises. */
 export type Tally = { part: string; tried: number; unexpected: number }
 
-/** How often or how long an attack is tried: a sample in `npm test`, the full count at night. */
-export const rounds = (sample: number, full: number): number =>
-  process.env['ATTACKS'] === 'full' ? full : sample
+export { rounds } from './sample.ts'
 
 /** Adds a line to the table of `npm run security`; in `npm test` nobody collects it. */
 export function tally(part: string, tried: number, unexpected: number): void {

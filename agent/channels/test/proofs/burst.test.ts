@@ -1,5 +1,6 @@
 /** Fifty messages while nobody is there: whoever starts next answers all of them, in order and once. */
 import { randomUUID } from 'node:crypto'
+import { RUN_ALL } from '@cairn/protocol/test/sample'
 import { expect, test } from 'vitest'
 import { KINDS, makeBench, ORG } from '../bench.ts'
 import { expectSound, isOver } from './sound.ts'
@@ -9,12 +10,11 @@ import { ways } from './stages.ts'
 const SAID = Array.from({ length: 50 }, (_, at) => `m${at + 1}`)
 /** A visitor of the website waits for the answer to a message; where a lost part is held nothing else differs. */
 const bringing = ways.filter(({ way }) => way !== 'website' && !way.endsWith('hold'))
-const ALL = process.env['KILLS'] === 'all'
-const kinds = ALL ? KINDS : (['sqlite'] as const)
+const kinds = RUN_ALL ? KINDS : (['sqlite'] as const)
 /** One of each kind: called, polled, a mailbox, a gateway. */
 const SAMPLE = ['webhook', 'Telegram, long poll', 'a mailbox', 'Discord']
 
-const tried = bringing.filter(({ way }) => ALL || SAMPLE.includes(way))
+const tried = bringing.filter(({ way }) => RUN_ALL || SAMPLE.includes(way))
 
 test.each(tried.flatMap(each => kinds.map(kind => ({ ...each, kind }))))(
   '$way: fifty messages while the service is down are answered when it is back, on $kind',

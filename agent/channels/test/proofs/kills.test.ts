@@ -2,10 +2,10 @@
  * A process that dies before or after any of its writes, or whose store fails once there, on every platform
  * and both stores: no message that was acknowledged is lost, each is one `user.message`, what people see is
  * in the order of the log, and there are no more copies than docs/channels/README.md says. A write is the
- * boundary of what was done before it: a call that the platform took is followed by one. A sample in
- * `npm test`, all of them by `npm run kills:channels`.
+ * boundary of what was done before it: a call that the platform took is followed by one.
  */
 import type { Channels } from '@cairn/channels'
+import { RUN_ALL, SAMPLE } from '@cairn/protocol/test/sample'
 import { afterAll, expect, test } from 'vitest'
 import { type Away, KINDS, type Kind, makeBench, putAway } from '../bench.ts'
 import { type Death, deathsOf, mortalStore } from '../mortal-store.ts'
@@ -14,9 +14,8 @@ import { meet } from './stage.ts'
 import { type OpenStage, ways } from './stages.ts'
 
 const SAID = ['one', 'two']
-const ALL = process.env['KILLS'] === 'all'
-/** Of one platform, in `npm test`. */
-const SAMPLE: Record<Kind, number> = { sqlite: 6, postgres: 2 }
+/** Faults of one platform in `npm test`. */
+const FAULTS: Record<Kind, number> = { sqlite: 2, postgres: 1 }
 const AT_ONCE = 4
 const PATIENCE = { timeout: 60_000 }
 
@@ -83,13 +82,13 @@ afterAll(() =>
 
 test.each(ways)(
   '$way: a fault at any write loses nothing, doubles no message and keeps the order, on both stores',
-  { timeout: ALL ? 3_600_000 : 240_000 },
+  { timeout: RUN_ALL ? 3_600_000 : 240_000 },
   async ({ way, open }) => {
     const { calls } = await liveThrough('sqlite', open, null)
     expect(calls.length).toBeGreaterThan(8)
     const deaths = deathsOf(calls)
     const lives = KINDS.flatMap(kind =>
-      (ALL ? deaths : sampleOf(deaths, SAMPLE[kind], way.length)).map(death => ({ kind, death })),
+      (RUN_ALL ? deaths : sampleOf(deaths, FAULTS[kind], SAMPLE + way.length)).map(death => ({ kind, death })),
     ).values()
     // They mostly wait.
     const live = async (): Promise<void> => {

@@ -3,6 +3,7 @@
  * happens twice, the turn ends.
  */
 import type { SessionEvent } from '@cairn/protocol'
+import { oneIn } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { essence } from '../golden/essence.ts'
@@ -35,7 +36,7 @@ test('the advised session is, byte for byte, the golden one of this version', ()
   expect(now).toBe(golden)
 })
 
-test.each(deathsOf(undisturbed.commits))(
+test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   'the advised session killed just $when commit $nth ends, and the advisor is asked once a point',
   async death => {
     const { events, problems, seen: ran } = await run(death)

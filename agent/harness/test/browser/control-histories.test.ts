@@ -3,14 +3,14 @@
  * administrator who take it and give it back, pages that come and go, time that passes, browsers and workers
  * that die. Whatever comes of it is a legal history.
  */
+import { rounds } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { seeded } from '../simulation/world.ts'
 import { type Act, openControlPlace, playControl } from './control-world.ts'
 
-/** In full by `npm run kills:browser`. */
-const HISTORIES = process.env['KILLS'] === 'all' ? 1_000 : 80
+const HISTORIES = rounds(40, 1_000)
 
 const who = fc.constantFrom('ann' as const, 'ben' as const, 'root' as const)
 const act: fc.Arbitrary<Act> = fc.oneof(

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type LogStore, openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { oneIn } from '@cairn/protocol/test/sample'
 import { destroyBrowser, respondInbox } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -132,8 +133,7 @@ const onPostgres: OpenStore = async now => {
   return { store: await openPostgresStore({ url: place, now }), remove }
 }
 const undisturbed = await play(null)
-const all = deathsOf(undisturbed.commits)
-const some = (every: number) => all.filter((_, at) => process.env['KILLS'] === 'all' || at % every === 0)
+const deaths = deathsOf(undisturbed.commits)
 
 test('undisturbed, one browser begins and ends, and one person drives', () => {
   const browser = undisturbed.events.map(({ type }) => type).filter(type => type.startsWith('browser.'))
@@ -146,8 +146,8 @@ test('undisturbed, one browser begins and ends, and one person drives', () => {
 })
 
 test.each([
-  ...some(4).map(death => ({ on: 'SQLite', open: undefined, death })),
-  ...some(8).map(death => ({ on: 'Postgres', open: onPostgres, death })),
+  ...oneIn(8, deaths).map(death => ({ on: 'SQLite', open: undefined, death })),
+  ...oneIn(16, deaths).map(death => ({ on: 'Postgres', open: onPostgres, death })),
 ])(
   'on $on, killed just $death.when commit $death.nth, browsers and controls pair up',
   async ({ death, open }) => {

@@ -1,13 +1,11 @@
 /** A run of a coding agent whose worker dies at every commit: one result, and nothing is done twice. */
+import { oneIn } from '@cairn/protocol/test/sample'
 import { respondInbox } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { alice, setStage } from '../turn/stage.ts'
 import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'
 import { scriptedAgent } from './scripted-agent.ts'
-
-/** Each place of a death in the full run (`npm run kills:code`), every fourth otherwise. */
-const EVERY = process.env['KILLS'] === 'all' ? 1 : 4
 
 const run = (death: Death) =>
   withDeath(
@@ -52,7 +50,7 @@ test('undisturbed, the run ends', () => {
   expect(undisturbed.seen).toMatchObject({ did: ['did a'], live: 0, violations: [] })
 })
 
-test.each(deathsOf(undisturbed.commits).filter((_, at) => at % EVERY === 0))(
+test.each(oneIn(6, deathsOf(undisturbed.commits)))(
   'killed just $when commit $nth, the run has one result and the agent did nothing twice',
   async death => {
     const { events, problems, seen } = await run(death)

@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type LogStore, openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import type { SessionEvent } from '@cairn/protocol'
+import { oneIn } from '@cairn/protocol/test/sample'
 import { checkFamily, checkHistory } from '@cairn/state'
 import { describe, expect, test } from 'vitest'
 import { essence, sorted } from '../golden/essence.ts'
@@ -61,8 +62,6 @@ for (const [name, scene] of Object.entries(SCENES)) {
   const undisturbed = await play(scene, null)
   const golden = recorded(name, endings(undisturbed.seen.logs))
   const deaths = deathsOf(undisturbed.commits)
-  const oneOf = (many: number) =>
-    deaths.filter(({ nth }) => process.env['KILLS'] === 'all' || nth % many === many - 1)
 
   async function judge(death: Death, open?: OpenStore): Promise<void> {
     const { seen, problems } = death === null ? undisturbed : await play(scene, death, open)
@@ -76,10 +75,10 @@ for (const [name, scene] of Object.entries(SCENES)) {
 
   describe(name, () => {
     test('ends as it was recorded', () => judge(null))
-    test.each(oneOf(8))('killed just $when commit $nth, ends the same way and does nothing twice', death =>
+    test.each(oneIn(16, deaths))('killed just $when commit $nth, ends the same way and does nothing twice', death =>
       judge(death),
     )
-    test.each(oneOf(15))('on Postgres, killed just $when commit $nth, ends the same way', death =>
+    test.each(oneIn(30, deaths))('on Postgres, killed just $when commit $nth, ends the same way', death =>
       judge(death, onPostgres),
     )
   })

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@cairn/log'
 import type { SessionEvent } from '@cairn/protocol'
+import { oneIn } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
@@ -69,7 +70,7 @@ test('the reviewed session is, byte for byte, the golden one of this version', (
   expect(now).toBe(golden)
 })
 
-test.each(deathsOf(undisturbed.commits))(
+test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   'killed just $when commit $nth, the review is done over where it was cut: one memory, one proposal',
   async death => {
     const { events, problems, proposals, memory } = await run(death)

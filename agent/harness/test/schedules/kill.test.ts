@@ -4,6 +4,7 @@
  */
 import { type LogStore, openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { oneIn } from '@cairn/protocol/test/sample'
 import { checkFamily, checkHistory } from '@cairn/state'
 import { fireTimer, runSchedule } from '@cairn/sessions'
 import { describe, expect, test } from 'vitest'
@@ -96,8 +97,7 @@ const play = (death: Death, open?: OpenStore) =>
 
 describe('the worker of a run dies', async () => {
   const { commits } = await play(null)
-  const oneOf = (many: number) =>
-    deathsOf(commits).filter(({ nth }) => process.env['KILLS'] === 'all' || nth % many === many - 1)
+  const deaths = deathsOf(commits)
 
   async function judge(death: Death, open?: OpenStore): Promise<void> {
     const { seen, problems } = await play(death, open)
@@ -108,8 +108,8 @@ describe('the worker of a run dies', async () => {
     expect(checkFamily(seen.logs)).toEqual([])
     expect(seen.stage.ran.length).toBeLessThanOrEqual(1)
   }
-  test.each(oneOf(2))('just $when commit $nth, and it is told once', death => judge(death))
-  test.each(oneOf(4))('on Postgres, just $when commit $nth, and it is told once', death =>
+  test.each(oneIn(4, deaths))('just $when commit $nth, and it is told once', death => judge(death))
+  test.each(oneIn(8, deaths))('on Postgres, just $when commit $nth, and it is told once', death =>
     judge(death, onPostgres),
   )
 })

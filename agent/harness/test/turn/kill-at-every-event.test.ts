@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type LogStore, openSqliteStore } from '@cairn/log'
+import { oneIn } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
 import { expect, onTestFinished, test } from 'vitest'
 import { essence, sorted } from '../golden/essence.ts'
@@ -18,7 +19,7 @@ test('the undisturbed session is sound and has effects to repeat', () => {
   expect(undisturbed.commits).toBeGreaterThan(15)
 })
 
-test.each(deathsOf(undisturbed.commits))(
+test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   'killed just $when commit $nth, the next worker ends the session the same way and repeats no effect',
   async death => {
     const { events, seen: ran } = await playGolden(death)

@@ -1,9 +1,7 @@
-/**
- * The turn of kill-at-every-event.test.ts on Postgres: a third of the deaths, all of them where KILLS=all, as
- * `npm run faults:nightly` has it.
- */
+/** The turn of kill-at-every-event.test.ts on Postgres. */
 import { openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { oneIn } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { essence, sorted } from '../golden/essence.ts'
@@ -15,11 +13,8 @@ const onPostgres: OpenStore = async now => {
   return { store: await openPostgresStore({ url: place, now }), remove }
 }
 const undisturbed = await playGolden(null, onPostgres)
-const deaths = deathsOf(undisturbed.commits).filter(
-  ({ nth }) => process.env['KILLS'] === 'all' || nth % 3 === 0,
-)
 
-test.each(deaths)(
+test.each(oneIn(8, deathsOf(undisturbed.commits)))(
   'on Postgres, killed just $when commit $nth, the next worker ends the session the same way and repeats no effect',
   async death => {
     const { events, seen: ran, problems } = await playGolden(death, onPostgres)

@@ -12,6 +12,7 @@ import {
   writer,
 } from '@cairn/protocol'
 import { type Claim, type Commit, type LogStore, type RowChange, withRows } from '@cairn/log'
+import { rounds } from '@cairn/protocol/test/sample'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Bench } from './bench.ts'
@@ -312,7 +313,7 @@ export function defineState({ open }: Bench): void {
         for (const state of await walk(store, `walk-${++walks}`, ['message', 'claim', ...steps]))
           seen.add(state)
       }),
-      { numRuns: Number(process.env['STATE_WALKS'] ?? 60) },
+      { numRuns: rounds(15, 1_000) },
     )
     expect([...seen].toSorted()).toEqual([...SESSION_STATES].toSorted())
   })

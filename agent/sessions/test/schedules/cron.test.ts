@@ -1,3 +1,4 @@
+import { rounds } from '@cairn/protocol/test/sample'
 import { Cron } from 'croner'
 import { CronExpressionParser } from 'cron-parser'
 import fc from 'fast-check'
@@ -8,7 +9,6 @@ import { timingOf } from '../../src/schedules/wish.ts'
 import { instantOf, zoneName, zoneOf } from '../../src/schedules/zone.ts'
 
 /** The long runs are for the night. */
-const rounds = (sample: number, full: number): number => (process.env['ATTACKS'] === 'full' ? full : sample)
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -1,3 +1,4 @@
+import { rounds } from '@cairn/protocol/test/sample'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -20,7 +21,6 @@ import {
 import { jitterOf, nextSlotOf } from '../../src/schedules/slots.ts'
 
 /** The long runs are for the night. */
-const rounds = (sample: number, full: number): number => (process.env['ATTACKS'] === 'full' ? full : sample)
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
