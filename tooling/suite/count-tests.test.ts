@@ -1,4 +1,3 @@
-/** The end of a run's log says what failed, what passed only when tried again, and how many. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,18 +14,20 @@ const file = (name: string, assertionResults: Case[], more: { status?: string; m
   ...more,
 })
 
-function count(report: string): { lines: string[]; code: number | null } {
+function count(...reports: string[]): { lines: string[]; code: number | null } {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-count-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
-  writeFileSync(join(dir, 'report.json'), report)
-  const { stdout, status } = spawnSync(process.execPath, [program, join(dir, 'report.json')], {
-    encoding: 'utf8',
+  const paths = reports.map((report, at) => {
+    const path = join(dir, `${at}.json`)
+    writeFileSync(path, report)
+    return path
   })
+  const { stdout, status } = spawnSync(process.execPath, [program, ...paths], { encoding: 'utf8' })
   return { lines: stdout.trimEnd().split('\n'), code: status }
 }
 const counted = (...testResults: object[]) => count(JSON.stringify({ testResults }))
 
-test('a test that passed when it was tried again is told with its first failure, and counts as passed', () => {
+test('a test that passed on retry is reported as flaky with its first failure, and counts as passed', () => {
   const { lines, code } = counted(
     file('a.test.ts', [
       {
@@ -38,15 +39,15 @@ test('a test that passed when it was tried again is told with its first failure,
     ]),
   )
   expect(lines).toEqual([
-    'unsteady: a.test.ts > comes and goes',
+    'flaky: a.test.ts > comes and goes',
     '    Error: late',
-    expect.stringMatching(/^1 unsteady: /),
+    expect.stringMatching(/^1 flaky: /),
     '2 passed, 0 failed, 0 skipped',
   ])
   expect(code).toBe(0)
 })
 
-test('what failed is named just before the count, a file that does not load included, and fails the run', () => {
+test('failed tests, and files that do not load, are named just before the count and fail the run', () => {
   const { lines, code } = counted(
     file(
       'a.test.ts',
@@ -71,6 +72,12 @@ test('what failed is named just before the count, a file that does not load incl
 test.each([
   ['', 'an empty report'],
   ['{"testResults":[]}', 'a report without a test'],
-])('%j is a run that broke', report => {
+])('a run fails with %j, %s', report => {
   expect(count(report)).toEqual({ lines: ['0 passed, 0 failed, 0 skipped'], code: 1 })
+})
+
+test('several reports are counted together, and an empty one among them fails the run', () => {
+  const one = JSON.stringify({ testResults: [file('a.test.ts', [{ status: 'passed', fullName: 'works' }])] })
+  expect(count(one, one)).toEqual({ lines: ['2 passed, 0 failed, 0 skipped'], code: 0 })
+  expect(count(one, '')).toEqual({ lines: ['1 passed, 0 failed, 0 skipped'], code: 1 })
 })

@@ -1,0 +1,110 @@
+/**
+ * What `npm test` prints beside the results: which sample was drawn, the slowest files, and whether the suite
+ * kept its budget. UPDATE_DURATIONS=1 writes durations.json, by which longest-first.ts orders the files.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { relative } from 'node:path'
+import type { Reporter, TestModule, Vitest } from 'vitest/node'
+
+const SUITE_MAX_S = 600
+const FILE_MAX_S = 60
+const SHOWN = 20
+/** Beside more than this share of other work, durations say nothing about the suite. */
+const OTHER_WORK_MAX = 0.05
+
+const durations = new URL('durations.json', import.meta.url)
+
+export default class SuiteReport implements Reporter {
+  #root = ''
+  #started = 0
+  #before = { busy: 0, all: 0, own: 0 }
+
+  onInit(vitest: Vitest): void {
+    this.#root = vitest.config.root
+    this.#started = performance.now()
+    this.#before = processorTimes()
+    const which =
+      process.env['CAIRN_TESTS'] === 'all' ? 'every case' : `sample ${process.env['CAIRN_SAMPLE']}`
+    console.log(`Runs ${which}. CAIRN_SAMPLE=<number> repeats a sample, CAIRN_TESTS=all runs every case.`)
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const files = modules
+      .map(module => ({ path: relative(this.#root, module.moduleId), seconds: secondsOf(module) }))
+      .toSorted((a, b) => b.seconds - a.seconds)
+    if (process.env['UPDATE_DURATIONS'] === '1') update(files)
+    if (files.length <= SHOWN) return
+    const total = (performance.now() - this.#started) / 1000
+    console.log(`\nThe ${SHOWN} slowest of ${files.length} files, in seconds:`)
+    for (const { path, seconds } of files.slice(0, SHOWN))
+      console.log(`${seconds.toFixed(1).padStart(7)}  ${path}`)
+    const over = files.filter(({ seconds }) => seconds > FILE_MAX_S).map(({ path }) => path)
+    const complaints = [
+      ...(total > SUITE_MAX_S ? [`The suite took ${total.toFixed(0)} s: at most ${SUITE_MAX_S} s.`] : []),
+      ...over.map(path => `${path} took more than ${FILE_MAX_S} s: split it, or leave cases to test:all.`),
+    ]
+    const other = otherWork(this.#before, processorTimes())
+    console.log(
+      `The suite took ${total.toFixed(0)} s on ${availableParallelism()} processors; other programs`,
+    )
+    console.log(`used ${(100 * other).toFixed(0)} % of them.`)
+    if (complaints.length === 0 || process.env['CAIRN_TESTS'] === 'all') return
+    console.log(complaints.join('\n'))
+    // Only the judgement of a commit is strict, and only where the machine was its own.
+    if (process.env['CI'] !== 'true') return
+    if (other > OTHER_WORK_MAX) console.log('The budget is not judged on a machine that is busy otherwise.')
+    else process.exitCode = 1
+  }
+}
+
+/** Seconds from the start of a file's worker to its last test. */
+function secondsOf(module: TestModule): number {
+  const { environmentSetupDuration, prepareDuration, collectDuration, setupDuration, duration } =
+    module.diagnostic()
+  return (environmentSetupDuration + prepareDuration + collectDuration + setupDuration + duration) / 1000
+}
+
+/** Files that did not run keep their duration; files that are gone lose it. */
+function update(files: { path: string; seconds: number }[]): void {
+  const known: Record<string, number> = JSON.parse(readFileSync(durations, 'utf8'))
+  for (const { path, seconds } of files) known[path] = Number(seconds.toFixed(1))
+  const sorted = Object.entries(known).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  writeFileSync(durations, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
+}
+
+type Times = { busy: number; all: number; own: number }
+
+/** Of the whole machine, and of this process and its children that have ended; in hundredths of a second. */
+function processorTimes(): Times {
+  let times: number[]
+  try {
+    times = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.trim().split(/ +/).slice(1).map(Number)
+  } catch {
+    return { busy: 0, all: 0, own: 0 }
+  }
+  const [user, nice, system, idle, wait, irq, softirq, steal] = times as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const busy = user + nice + system + irq + softirq + steal
+  // Behind the name, which may hold spaces: state is field 3, utime to cstime are fields 14 to 17.
+  const own = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+    .slice(11, 15)
+    .reduce((sum, ticks) => sum + Number(ticks), 0)
+  return { busy, all: busy + idle + wait, own }
+}
+
+/** The share of the machine that other programs had. Where the system does not tell, there are none. */
+function otherWork(before: Times, after: Times): number {
+  const all = after.all - before.all
+  return all === 0 ? 0 : Math.max(0, (after.busy - before.busy - (after.own - before.own)) / all)
+}
