@@ -1,17 +1,32 @@
+import { execFileSync } from 'node:child_process'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { LongestFirst } from './tooling/suite/longest-first.ts'
 import { testGroups } from './tooling/test-groups.ts'
 
 // The code under test needs node:sqlite and runs .ts files as child processes with this very Node.
 if (Number.parseInt(process.versions.node, 10) < 24) throw new Error('Run the tests with: npm test')
 
 /**
- * A limit ends what hangs; it is no claim about speed. A test passes on a machine that is many times slower,
- * or busy with other things.
+ * A timeout ends what hangs; it says nothing about speed. A test passes on a machine that is many times
+ * slower, or busy with other work.
  */
 const PATIENCE_MS = 120_000
 
-/** Only .ci/run sets it, and tells every test that needed it (docs/testing.md). */
+/** Only .ci/run sets it, and reports every test that needed it (docs/testing.md). */
 const retry = Number(process.env['E2E_RETRY'] ?? 0)
+const report = process.env['CAIRN_TEST_REPORT']
+
+// Which sample of their cases the tests run that enumerate many (agent/protocol/test/sample.ts).
+process.env['CAIRN_SAMPLE'] ??= sampleOfCommit()
+
+function sampleOfCommit(): string {
+  try {
+    const commit = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: 'pipe' })
+    return String(Number.parseInt(commit.slice(0, 6), 16))
+  } catch {
+    return '0' // This copy is no clone.
+  }
+}
 
 export default defineConfig({
   test: {
@@ -23,6 +38,12 @@ export default defineConfig({
     hookTimeout: 3 * PATIENCE_MS,
     teardownTimeout: PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS / 2 } },
+    sequence: { sequencer: LongestFirst },
+    reporters: [
+      'default',
+      ...(report === undefined ? [] : [['json', { outputFile: report }] as const]),
+      './tooling/suite/report.ts',
+    ],
     projects: [
       {
         extends: true,

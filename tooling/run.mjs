@@ -1,6 +1,6 @@
 // Every npm script starts here. Plain JavaScript, because it must run on the system's Node before the
 // pinned one is installed. Each command does its own set-up: clone, `npm start`, nothing in between.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -49,15 +49,24 @@ const format = (...args) => run('node_modules/prettier/bin/prettier.cjs', '--log
 const unused = () => run('node_modules/knip/bin/knip.js', '--no-progress', '--no-config-hints')
 const gen = (...args) => run('tooling/gen.ts', ...args)
 
-const takesValue = /^--?(?:t|testNamePattern|reporter|outputFile|project|maxWorkers|exclude|bail)$/
-/** The groups of tests (test-groups.ts) that `npm test` runs, and those that it leaves out. */
+/** The groups of tests (test-groups.ts) that `npm test` runs, and those with commands of their own. */
 const FAST = ['unit', 'e2e', 'pages']
 const SLOW = ['faults', 'tours']
-/** Every group where files are named, which may be in any, and with CAIRN_TESTS=all. */
-function groupsFor(args, fast = FAST) {
-  const namesFiles = args.some((arg, at) => !arg.startsWith('-') && !takesValue.test(args[at - 1] ?? ''))
-  const groups = namesFiles || process.env.CAIRN_TESTS === 'all' ? [...fast, ...SLOW] : fast
-  return groups.flatMap(group => ['--project', group])
+const takesValue = /^--?(?:t|testNamePattern|reporter|outputFile|project|maxWorkers|exclude|bail)$/
+/** Whether the arguments of vitest name a file; a folder and `-t words` do not. */
+const namesFiles = args =>
+  args.some(
+    (arg, at) =>
+      !arg.startsWith('-') &&
+      !takesValue.test(args[at - 1] ?? '') &&
+      !statSync(join(root, arg), { throwIfNoEntry: false })?.isDirectory(),
+  )
+
+/** Runs groups of tests. Compiled modules are kept from process to process, so that workers start faster. */
+async function test(groups, args) {
+  await ensureWebBuilt()
+  process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'cairn-compile-cache')
+  return run(vitest, 'run', ...groups.flatMap(group => ['--project', group]), ...args)
 }
 
 const commands = {
@@ -65,41 +74,20 @@ const commands = {
     await ensureWebBuilt()
     return runCli('serve', ...args)
   },
-  /** The unit tests, the end-to-end tests and the page tests; every group with CAIRN_TESTS=all. */
-  async test(...args) {
-    await ensureWebBuilt()
-    return run(vitest, 'run', ...groupsFor(args), ...args)
+  /** The unit tests, the end-to-end tests and the page tests. A file that is named runs in whatever group. */
+  test: (...args) => test(namesFiles(args) ? [...FAST, ...SLOW] : FAST, args),
+  e2e: (...args) => test(namesFiles(args) ? ['e2e', 'pages', ...SLOW] : ['e2e', 'pages'], args),
+  /** Deaths, clocks, disks and networks against real processes. CRASH_ROUNDS runs longer. */
+  'test:faults': (...args) => test(['faults'], args),
+  /** Long walks through the whole page, by keyboard, by a screen reader's tree and at random. */
+  'test:tours': (...args) => test(['tours'], args),
+  /** Every group, and every case of the tests that run a sample in `npm test`. */
+  'test:all': (...args) => {
+    process.env.CAIRN_TESTS = 'all'
+    return test([...FAST, ...SLOW], args)
   },
-  async e2e(...args) {
-    await ensureWebBuilt()
-    return run(vitest, 'run', ...groupsFor(args, ['e2e', 'pages']), ...args)
-  },
-  /**
-   * Deaths, clocks, disks, networks and attackers against real processes; takes minutes. CAIRN_TESTS=all
-   * takes hours: new seeds, and every case of the fault tests of which `npm test` runs a sample.
-   * SIM_SEEDS and CRASH_ROUNDS change how much.
-   */
-  async 'test:faults'(...args) {
-    await ensureWebBuilt()
-    if (process.env.CAIRN_TESTS !== 'all') return run(vitest, 'run', '--project', 'faults', ...args)
-    process.env.CRASH_ROUNDS ??= '500'
-    process.env.SIM_SEEDS ??= '10000'
-    process.env.KILLS ??= 'all'
-    process.env.SIM_SEED ??= String(Math.floor(Math.random() * 2 ** 30))
-    const simulation = await run(
-      vitest,
-      'run',
-      '--project',
-      'unit',
-      'agent/harness/test/simulation/first-seeds.test.ts',
-      'agent/harness/test/turn/kill-on-postgres.test.ts',
-      'agent/harness/test/coordination/kill-families.test.ts',
-      'agent/harness/test/golden/golden.test.ts',
-      'agent/channels/test/proofs/kills.test.ts',
-      ...args,
-    )
-    return simulation || run(vitest, 'run', '--project', 'faults', ...args)
-  },
+  /** Removes one protection at a time and expects a test to fail: `-- words` for some, `-- --record`. */
+  mutants: (...args) => run('tooling/mutants/run.ts', ...args),
   check: () =>
     runAll({
       typecheck,
@@ -115,29 +103,6 @@ const commands = {
     return 0
   },
   tune: (...args) => runHere(tuneCli, args),
-  /** Every recorded family killed around every commit, on both stores. `npm test` runs a sample. */
-  'kills:families': (...args) => {
-    process.env.KILLS = 'all'
-    return run(
-      vitest,
-      'run',
-      '--project',
-      'unit',
-      'agent/harness/test/coordination/kill-families.test.ts',
-      ...args,
-    )
-  },
-  /** A session walks at random through its states in a real browser, 100 steps. */
-  async walks(...args) {
-    await ensureWebBuilt()
-    process.env.WALK_STEPS ??= '100'
-    return run(vitest, 'run', '--project', 'tours', 'agent/app/e2e/state-walks.test.ts', ...args)
-  },
-  /** A run of a coding agent killed around every commit. `npm test` runs a sample. */
-  'kills:code': (...args) => {
-    process.env.KILLS = 'all'
-    return run(vitest, 'run', '--project', 'unit', 'agent/harness/test/code/kill-code.test.ts', ...args)
-  },
   /**
    * By hand: needs podman. What only containers must keep, then the tests of boxes over containers, with
    * podman's runtime or another (`npm run judge:containers -- runc`); with gVisor (`-- runsc`) the attacks.
@@ -160,36 +125,18 @@ const commands = {
     const judged = await run('agent/harness/test/sandbox/judge-containers.ts', 'judge', runtime ?? '')
     return judged || run(vitest, 'run', '--project', 'unit', ...tests)
   },
-  /** Every platform of the channels, every write, both stores. `npm test` runs a sample. */
-  'kills:channels': (...args) => {
-    process.env.KILLS = 'all'
-    return run(vitest, 'run', '--project', 'unit', 'agent/channels/test/proofs/kills.test.ts', ...args)
-  },
   /** By hand: needs `dovecot` in the path and a Python with aiosmtpd (CAIRN_JUDGE_PYTHON names it). */
   'judge:email': (...args) => run('agent/channels/test/email/judge.ts', ...args),
   /** By hand: needs a Python with pywa (CAIRN_JUDGE_PYTHON names it). */
   'judge:whatsapp': (...args) => run('agent/channels/test/whatsapp/judge.ts', ...args),
-  /** The browser of a session: every death around a commit, and thousands of histories of who drives it. */
-  'kills:browser': (...args) => {
-    process.env.KILLS = 'all'
-    return run(
-      vitest,
-      'run',
-      '--project',
-      'unit',
-      'agent/harness/test/browser/kill-browser.test.ts',
-      'agent/harness/test/browser/control-histories.test.ts',
-      ...args,
-    )
-  },
   /** OpenCode, fetched from npm, end to end in a box without a network but the broker. */
   'judge:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
-  /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
   /** Every op that a card can run, and a LoRA step of every recipe, on the card at hand beside the CPU. */
   'judge:cuda': async () => {
     const ops = await run('tune/program/test/judge-cuda.ts')
     return (await run('tune/train/test/judge-cuda.ts')) || ops
   },
+  /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
   'judge:acp': (...args) => run('agent/app/e2e/judge-acp.ts', ...args),
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {

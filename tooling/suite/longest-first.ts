@@ -15,10 +15,14 @@ export class LongestFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const durationOf = ({ moduleId, project }: TestSpecification): number =>
       seconds[relative(project.config.root, moduleId)] ?? Number.POSITIVE_INFINITY
-    const groupOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder
     return specifications.toSorted(
       (a, b) =>
-        groupOf(a) - groupOf(b) || (durationOf(a) === durationOf(b) ? 0 : durationOf(b) - durationOf(a)),
+        groupOf(a).localeCompare(groupOf(b)) ||
+        (durationOf(a) === durationOf(b) ? 0 : durationOf(b) - durationOf(a)),
     )
   }
 }
+
+/** Files of a group stay together, because a runner is shared only by files of one group that follow each other. */
+const groupOf = ({ project }: TestSpecification): string =>
+  `${project.config.isolate ? 'last' : 'first'} ${project.name}`

@@ -1,7 +1,7 @@
 /**
  * Kill -9 at random moments (contract 7, 8, 11). What was acknowledged stays, what a reader saw
  * stays, ids have no gap, a tool that may not run twice does not, and every turn comes to its end.
- * CRASH_ROUNDS and CRASH_SEED repeat and extend; `npm run faults:nightly` runs 500 rounds on either store.
+ * CRASH_ROUNDS and CRASH_SEED repeat and extend; CRASH_ROUNDS=500 runs for hours.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
  * Random walks of one session through its states, in a real browser: after each step all that tells the state
- * tells the same. `npm run walks` takes 100 steps; WALK_SEED=… repeats a walk.
+ * tells the same. WALK_STEPS=100 takes more steps; WALK_SEED=… repeats a walk.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

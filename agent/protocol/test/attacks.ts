@@ -1,13 +1,15 @@
 /**
- * The count of what the attack suites tried. `npm run security` runs every suite below a folder named
- * security/ with every case, collects the counts in the file that ATTACK_TALLY names, and prints them.
+ * What the attack suites share: how long they try, and the count of what they tried. `npm run security` sets
+ * both variables, runs every suite below a folder named security/ and prints the table.
  */
 import { appendFileSync } from 'node:fs'
 
 /** One line of the table. `unexpected` counts outcomes that differ from what docs/security.md promises. */
 export type Tally = { part: string; tried: number; unexpected: number }
 
-export { rounds } from './sample.ts'
+/** How often or how long an attack is tried: a sample in `npm test`, every case in `npm run security`. */
+export const rounds = (sample: number, full: number): number =>
+  process.env['ATTACKS'] === 'full' ? full : sample
 
 /** Adds a line to the table of `npm run security`; in `npm test` nobody collects it. */
 export function tally(part: string, tried: number, unexpected: number): void {

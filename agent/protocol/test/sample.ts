@@ -1,6 +1,7 @@
 /**
- * Tests that enumerate many cases (every death of a turn, every seed) run a sample in `npm test` and every case
- * with CAIRN_TESTS=all. The sample depends on the commit, so a few commits in a row cover what one leaves out.
+ * Tests that enumerate many cases (every death of a turn, every seed) run a sample in `npm test` and every
+ * case with CAIRN_TESTS=all. The sample depends on the commit, so a few commits in a row cover what one
+ * leaves out.
  */
 
 export const RUN_ALL = process.env['CAIRN_TESTS'] === 'all'

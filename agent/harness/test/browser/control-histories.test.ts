@@ -10,7 +10,7 @@ import { afterAll, expect, test } from 'vitest'
 import { seeded } from '../simulation/world.ts'
 import { type Act, openControlPlace, playControl } from './control-world.ts'
 
-const HISTORIES = rounds(40, 1_000)
+const HISTORIES = rounds(40, 400)
 
 const who = fc.constantFrom('ann' as const, 'ben' as const, 'root' as const)
 const act: fc.Arbitrary<Act> = fc.oneof(

@@ -1,7 +1,7 @@
 /**
  * A turn that opens a browser, asks a person to act in it, and goes on; its worker dies around every commit,
  * those of the person's control among them. On both stores: a quarter of the deaths, on Postgres an eighth;
- * all where KILLS=all (`npm run kills:browser`).
+ * all with CAIRN_TESTS=all.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

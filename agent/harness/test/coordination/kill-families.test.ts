@@ -1,7 +1,7 @@
 /**
  * Recorded families, killed just before and after each commit of their worker, on both stores: the recorded
  * ending, one outcome a worker, and nothing twice. An eighth of the deaths, on Postgres a fifteenth; all
- * where KILLS=all (`npm run kills:families`). UPDATE_GOLDEN=1 records them anew.
+ * with CAIRN_TESTS=all. UPDATE_GOLDEN=1 records them again.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type LogStore, openPostgresStore } from '@cairn/log'

@@ -313,7 +313,7 @@ export function defineState({ open }: Bench): void {
         for (const state of await walk(store, `walk-${++walks}`, ['message', 'claim', ...steps]))
           seen.add(state)
       }),
-      { numRuns: rounds(15, 1_000) },
+      { numRuns: rounds(15, 200) },
     )
     expect([...seen].toSorted()).toEqual([...SESSION_STATES].toSorted())
   })

@@ -235,7 +235,7 @@ describe('compared with other libraries', () => {
           at = ours!
         }
       }),
-      { numRuns: rounds(200, 20_000) },
+      { numRuns: rounds(200, 5_000) },
     )
     expect(compared).toBeGreaterThan(900)
   })
@@ -257,7 +257,7 @@ describe('compared with other libraries', () => {
         ).toEqual([ours, ours])
         compared += 1
       }),
-      { numRuns: rounds(300, 20_000) },
+      { numRuns: rounds(300, 5_000) },
     )
     expect(compared).toBeGreaterThan(100)
   })
@@ -368,7 +368,7 @@ describe('a next slot', () => {
           expect(next(Math.floor(from + (found - from - 1) * share))).toBe(found)
         },
       ),
-      { numRuns: rounds(300, 20_000) },
+      { numRuns: rounds(300, 5_000) },
     )
   })
 })
