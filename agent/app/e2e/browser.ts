@@ -27,7 +27,11 @@ function launch(): Promise<Browser> {
       `There is no Chromium at ${CHROMIUM}. Install it (apt-get install chromium), or name another ` +
         'with CHROMIUM=/path/to/chromium.',
     )
-  return chromium.launch({ executablePath: CHROMIUM, args: ARGS, timeout: PATIENCE_MS })
+  // Vitest ends a runner by SIGTERM and, half a second later, by SIGKILL. An orderly close may take longer
+  // and then leaves its profile behind. At the exit of its process Playwright kills Chromium and removes it.
+  process.once('SIGTERM', () => process.exit())
+  const options = { executablePath: CHROMIUM, args: ARGS, timeout: PATIENCE_MS, handleSIGTERM: false }
+  return chromium.launch(options)
 }
 
 /**
