@@ -41,7 +41,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     reporters: [
       'default',
-      ...(report === undefined ? [] : [['json', { outputFile: report }] as const]),
+      ...(report === undefined ? [] : [['json', { outputFile: report }] as ['json', object]]),
       './tooling/suite/report.ts',
     ],
     projects: [

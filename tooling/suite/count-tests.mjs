@@ -1,5 +1,6 @@
-// `count-tests.mjs REPORT…` prints the end of a run from vitest's JSON reports: flaky tests, failed tests, and
-// the count as the last line. Exits with 1 when a test failed, when a report is empty, or when no test ran.
+// `count-tests.mjs REPORT…` prints the end of a run from vitest's JSON reports: flaky tests, failed tests,
+// and the count as the last line. Exits with 1 when a test failed, when a report is empty, or when no test
+// ran.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 

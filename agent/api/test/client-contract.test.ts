@@ -55,7 +55,8 @@ test.each(OPERATIONS.filter(({ method }) => method === 'get').map(({ path }) => 
   'HEAD %s has the status of GET and no body',
   async path => {
     // A stream has no end: only its refusal is compared here.
-    if (/\/stream$/.test(path)) return expect((await service.call(path, { method: 'HEAD' })).status).toBe(200)
+    if (path.endsWith('/stream'))
+      return expect((await service.call(path, { method: 'HEAD' })).status).toBe(200)
     const [get, head] = await Promise.all([service.call(path), service.call(path, { method: 'HEAD' })])
     expect([head.status, head.text]).toEqual([get.status, ''])
   },

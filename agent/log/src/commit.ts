@@ -63,8 +63,8 @@ export type RowChange =
   /** Every pending item of the session: nobody can answer them any more. */
   | { do: 'inbox.expire_all'; decision: string }
   /**
-   * Every pending question of the session, and every action but proposals and those that outlive a stop: the turn
-   * that waited for them was stopped.
+   * Every pending question of the session, and every action but proposals and those that outlive a stop: the
+   * turn that waited for them was stopped.
    */
   | { do: 'inbox.expire_waiting'; decision: string }
   /**

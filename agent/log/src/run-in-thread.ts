@@ -1,6 +1,6 @@
 /**
- * Runs long work in a thread of its own, so that the event loop stays free. Terminating the thread is the only
- * way to stop work that does not end by itself.
+ * Runs long work in a thread of its own, so that the event loop stays free. Terminating the thread is the
+ * only way to stop work that does not end by itself.
  */
 import { Worker } from 'node:worker_threads'
 

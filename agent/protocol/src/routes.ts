@@ -111,7 +111,7 @@ const Tokens = z
   .meta({ id: 'Tokens' })
 /** Kinds of items, by their names or by the types of their events. */
 const KIND_FILTER = list([...INBOX_KINDS, ...INBOX_KINDS.map(kind => `inbox.${kind}` as const)]).transform(
-  kinds => [...new Set(kinds.map(kind => kind.replace(/^inbox\./, '') as InboxKind))],
+  kinds => [...new Set(kinds.map(kind => kind.replace('inbox.', '') as InboxKind))],
 )
 const page = { limit: integer('limit').optional(), cursor: z.string().optional() }
 

@@ -43,8 +43,8 @@ export async function presentDisclosure(
 }
 
 /**
- * A web user accepted the banner of that level. One acceptance is one event: the same person's next request for
- * the same level writes nothing and answers the id of the first.
+ * A web user accepted the banner of that level. One acceptance is one event: the same person's next request
+ * for the same level writes nothing and answers the id of the first.
  */
 export async function confirmDisclosure(
   { store }: Deps,

@@ -94,8 +94,8 @@ export type StopOutcome = SessionRow & { stopped: boolean }
 
 /**
  * Aborts the running turn and those of all below; everything up to here counts as dealt with. A root stays
- * active; a child has ended, and its parent is told. Of a root at rest or paused only the open descendants are
- * stopped.
+ * active; a child has ended, and its parent is told. Of a root at rest or paused only the open descendants
+ * are stopped.
  */
 export async function stopSession(
   deps: Deps,

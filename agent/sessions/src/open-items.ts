@@ -6,8 +6,8 @@ import { GOAL_BLOCKED } from '@cairn/state'
 import type { Deps } from './deps.ts'
 
 /**
- * The questions and actions of a turn that is stopped: an answer to one must not continue that turn, and what is
- * said next is a message. Approvals stay open; each is a decision about one call, whenever it is made.
+ * The questions and actions of a turn that is stopped: an answer to one must not continue that turn, and what
+ * is said next is a message. Approvals stay open; each is a decision about one call, whenever it is made.
  */
 export const expireWaiting: RowChange = { do: 'inbox.expire_waiting', decision: 'stopped' }
 

@@ -70,7 +70,10 @@ export async function composeStale(
   }
 }
 
-/** It is silent for a reason: it is paused, a person or its own children have to act, or no worker has a place for it. */
+/**
+ * It is silent for a reason: it is paused, a person or its own children have to act, or no worker has a place
+ * for it.
+ */
 async function waitsForOthers(store: LogStore, child: SessionRow): Promise<boolean> {
   if (child.status !== 'active' || child.waiting_on !== null) return true
   if (child.lease !== null) return false
@@ -85,9 +88,9 @@ type Silence = { after_id: EventId; idle_s: number; in_tool: boolean }
 const NEWEST = 500
 
 /**
- * Whether a tool of the child runs, and the silences between its newest events that were too long. A timer fires
- * some seconds after it is due, and the child may have written again by then. The time before an event that no
- * turn writes was spent waiting: for a place, a person, a resume.
+ * Whether a tool of the child runs, and the silences between its newest events that were too long. A timer
+ * fires some seconds after it is due, and the child may have written again by then. The time before an event
+ * that no turn writes was spent waiting: for a place, a person, a resume.
  */
 async function findSilences(
   store: LogStore,

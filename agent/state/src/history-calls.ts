@@ -13,6 +13,8 @@ type Call = {
   closed: EventId | null
 }
 
+const UNSEEN = { call: null, asked: null, answered: null, expired: null, denied: null, closed: null }
+
 export type CallRules = {
   check(event: SessionEvent): Iterable<string>
   /** Whether it is the result of a question that was answered, which begins nothing. */
@@ -65,8 +67,8 @@ function* close(call: Call | undefined, event: Closing): Generator<string> {
 }
 
 /**
- * `current`: a question that was answered has its tool.result, which older releases left out, and one that was
- * stopped is not answered.
+ * `current`: a question that was answered has its tool.result, which older releases left out, and one that
+ * was stopped is not answered.
  */
 export function callRules(current: boolean): CallRules {
   const calls = new Map<string, Call>()
@@ -78,15 +80,7 @@ export function callRules(current: boolean): CallRules {
       case 'llm.response':
         for (const { id, function: made } of event.data.message.tool_calls ?? []) {
           if (calls.has(id)) yield `tool_call_id ${id} was used before`
-          calls.set(id, {
-            name: made.name,
-            call: null,
-            asked: null,
-            answered: null,
-            expired: null,
-            denied: null,
-            closed: null,
-          })
+          calls.set(id, { ...UNSEEN, name: made.name })
         }
         return
       case 'code.run_started':

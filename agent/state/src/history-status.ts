@@ -5,8 +5,8 @@ import { isReviewWake } from './review.ts'
 
 export type StatusRules = {
   /**
-   * `concludes`: it is the result of a question that was answered, which begins nothing. `hasWorkers`: workers of
-   * the session are open, so it can be paused although its turn has ended.
+   * `concludes`: it is the result of a question that was answered, which begins nothing. `hasWorkers`:
+   * workers of the session are open, so it can be paused although its turn has ended.
    */
   check(event: SessionEvent, concludes: boolean, hasWorkers: boolean): Iterable<string>
   /** What is wrong with a log that ends here; `waits`: somebody else has to do something first. */

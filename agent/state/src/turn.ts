@@ -3,9 +3,8 @@
  * what the guards of the turn (budget, loops, empty answers, recovery) count (contract 7, 8).
  *
  * A turn begins with the first user message after the former one ended, or with the harness.wake for anything
- * else that asks for work, and ends with session.complete, session.fail, session.stopped, or the continuation of
- * a goal or a mission. A pause interrupts it: after the
- * resume it goes on under the same turn_id.
+ * else that asks for work, and ends with session.complete, session.fail, session.stopped, or the continuation
+ * of a goal or a mission. A pause interrupts it: after the resume it goes on under the same turn_id.
  */
 import { type EventOf, factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'

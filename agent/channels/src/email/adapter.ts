@@ -138,7 +138,7 @@ function postedMails(secret: string, self: Self, now: () => number): NonNullable
     methods: ['POST'],
     bodyLimit: POSTED_BYTES,
     verify(call) {
-      signatures.verify(call, Date.now())
+      signatures.verify(call, now())
       return null
     },
     parse: async ({ raw }: Call) => [await readInbound({ raw, at: now(), place: null }, self)],

@@ -1,7 +1,7 @@
 /**
- * Emails are parsed, and Markdown is rendered for them, in threads. A sender chooses the lines, parts and nesting of a mail, and a mail of a few
- * megabytes can keep the parser busy for half a minute. A mail that exceeds a limit is `unreadable`: it has a
- * row that says why, and it is not tried again.
+ * Emails are parsed, and Markdown is rendered for them, in threads. A sender chooses the lines, parts and
+ * nesting of a mail, and a mail of a few megabytes can keep the parser busy for half a minute. A mail that
+ * exceeds a limit is `unreadable`: it has a row that says why, and it is not tried again.
  */
 import { webcrypto } from 'node:crypto'
 import { runInThread, type ThreadLimits } from '@cairn/log/run-in-thread'

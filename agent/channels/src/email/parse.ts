@@ -1,6 +1,6 @@
 /**
- * What a mail says: its author, conversation, text and files. Pure but for the work of parsing, which a sender
- * can make long: mail-thread.ts runs it off the event loop.
+ * What a mail says: its author, conversation, text and files. Pure but for the work of parsing, which a
+ * sender can make long: mail-thread.ts runs it off the event loop.
  */
 import { createHash } from 'node:crypto'
 import PostalMime, { type Email } from 'postal-mime'
@@ -54,7 +54,9 @@ export type Received = {
   at: number
   /** Said in place of what was not fetched. */
   note?: string
-  /** Where its files are fetched later; null: they are kept with the message, as nothing can be asked later. */
+  /**
+   * Where its files are fetched later; null: they are kept with the message, as nothing can be asked later.
+   */
   place: Record<string, unknown> | null
 }
 

@@ -1,7 +1,7 @@
 /**
- * What visitors may use. A visitor costs one request, so limits of a visitor hold nobody back: these are of an
- * address within an hour, and of all visitors of a website within 24 hours. The counts are of this process,
- * begin anew with it, and run on a clock that nobody sets.
+ * Budgets of visitors. A new visitor costs one request, so limits per visitor stop no one: these count an
+ * address within an hour, and all visitors of a website within 24 hours. The counts are of this process,
+ * restart with it, and use the monotonic clock.
  */
 import type { LogStore } from '@cairn/log'
 import { type ChannelConfig, tooManyRequests } from '@cairn/protocol'
@@ -44,30 +44,10 @@ export function createBudgets(
   { store, report }: Pick<ChannelDeps, 'report'> & { store: Pick<LogStore, 'getSession'> },
   monotonic: () => number,
 ): Budgets {
-  const hours = new Map<string, Window>()
-  const days = new Map<string, Window>()
+  const hourOf = createWindows(HOUR_MS, monotonic)
+  const dayOfKey = createWindows(DAY_MS, monotonic)
   const following = new Map<string, Followed>()
-
-  function windowOf(windows: Map<string, Window>, key: string, lengthMs: number): Window {
-    const found = windows.get(key)
-    if (found !== undefined && found.ends > monotonic()) return found
-    windows.delete(key)
-    if (windows.size >= ADDRESSES_MAX) {
-      const [oldest] = windows.keys()
-      if (oldest !== undefined) windows.delete(oldest)
-    }
-    const fresh = {
-      ends: monotonic() + lengthMs,
-      visitors: 0,
-      messages: 0,
-      bytes: 0,
-      tokens: 0,
-      isTold: false,
-    }
-    windows.set(key, fresh)
-    return fresh
-  }
-  const dayOf = ({ connection }: Budgeted): Window => windowOf(days, connection.id, DAY_MS)
+  const dayOf = ({ connection }: Budgeted): Window => dayOfKey(connection.id)
   const refusal = ({ ends }: Window, detail: string): Error =>
     tooManyRequests(detail, (ends - monotonic()) / 1000)
 
@@ -82,7 +62,7 @@ export function createBudgets(
   return {
     charge(site, address, use) {
       const { per_address_hour, per_day } = site.limits
-      const hour = windowOf(hours, `${site.connection.id}/${address}`, HOUR_MS)
+      const hour = hourOf(`${site.connection.id}/${address}`)
       const day = dayOf(site)
       const over = exceeded(hour, use, per_address_hour)
       if (over !== null) throw refusal(hour, `${over} within an hour from one address. Try again later.`)
@@ -112,7 +92,9 @@ export function createBudgets(
     return found
   }
 
-  /** Reads some conversations, those first that were not read for longest. One that is idle is not read again. */
+  /**
+   * Reads some conversations, those first that were not read for longest. One that is idle is not read again.
+   */
   async function readTokens(site: Budgeted): Promise<void> {
     const followed = followedOf(site.connection)
     for (const [id, counted] of [...followed].slice(0, READ_AT_ONCE)) {
@@ -133,7 +115,31 @@ export function createBudgets(
   }
 }
 
-/** What is more than may be, in words; null: nothing. */
+/** The open window of a key. A window that has ended is replaced by an empty one. */
+function createWindows(lengthMs: number, monotonic: () => number): (key: string) => Window {
+  const windows = new Map<string, Window>()
+  return key => {
+    const found = windows.get(key)
+    if (found !== undefined && found.ends > monotonic()) return found
+    windows.delete(key)
+    if (windows.size >= ADDRESSES_MAX) {
+      const [oldest] = windows.keys()
+      if (oldest !== undefined) windows.delete(oldest)
+    }
+    const fresh = {
+      ends: monotonic() + lengthMs,
+      visitors: 0,
+      messages: 0,
+      bytes: 0,
+      tokens: 0,
+      isTold: false,
+    }
+    windows.set(key, fresh)
+    return fresh
+  }
+}
+
+/** The budget that the use exceeds, in words; null: none. */
 function exceeded(window: Window, use: Use, { visitors_max, messages_max, mb_max }: Maxima): string | null {
   const { visitors = 0, messages = 0, bytes = 0 } = use
   if (visitors > 0 && window.visitors + visitors > visitors_max)

@@ -88,7 +88,10 @@ test.each(ways)(
     expect(calls.length).toBeGreaterThan(8)
     const deaths = deathsOf(calls)
     const lives = KINDS.flatMap(kind =>
-      (RUN_ALL ? deaths : sampleOf(deaths, FAULTS[kind], SAMPLE + way.length)).map(death => ({ kind, death })),
+      (RUN_ALL ? deaths : sampleOf(deaths, FAULTS[kind], SAMPLE + way.length)).map(death => ({
+        kind,
+        death,
+      })),
     ).values()
     // They mostly wait.
     const live = async (): Promise<void> => {
