@@ -20,6 +20,6 @@ export const typesWith = <F extends keyof EventFacts>(fact: F, value?: EventFact
  * suspends its own worker alone, and a goal is blocked when its turn is over.
  */
 const BESIDE_TURNS: readonly unknown[] = ['task_blocked', 'schedule_paused', 'goal_blocked']
-/** Of these, the actions that stay open when the session is stopped: a task and a schedule end by themselves. */
+/** Of these, the actions that a stop of the session leaves open: tasks and schedules end by themselves. */
 export const OUTLIVE_STOP = ['task_blocked', 'schedule_paused'] as const
 export const isBesideTurns = (action_type: unknown): boolean => BESIDE_TURNS.includes(action_type)

@@ -11,17 +11,16 @@ import {
   type Principal,
   deciderKeys,
 } from '@cairn/protocol'
-import { TASK_BLOCKED } from '@cairn/state'
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
 import { answerQuestion } from './answers.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
+import { blockedTaskOf, pausedScheduleOf } from './item-targets.ts'
 import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 import { deciderOf } from './principal-stamp.ts'
 import { proposalOf } from './proposals.ts'
 import { EXCERPT_MAX } from './raise.ts'
 import { resumeSchedule } from './schedule-commands/commands.ts'
-import { SCHEDULE_PAUSED } from './schedules/tell.ts'
 import { commitFor, tellAnswered } from './refusals.ts'
 import { findTask, unblockTask } from './tasks.ts'
 
@@ -85,20 +84,6 @@ export async function respondInbox(
     rows: [...rows, row],
   })
   return reread(deps, item.id)
-}
-
-/** The task that an item asks a person about; null for every other item. */
-function blockedTaskOf({ kind, payload }: StoredInboxItem): string | null {
-  if (kind !== 'action_required') return null
-  const { action_type, target } = payload as EventData<'inbox.action_required'>
-  return action_type === TASK_BLOCKED ? target : null
-}
-
-/** The schedule that waits to be resumed, where the item says so. */
-function pausedScheduleOf({ kind, payload }: StoredInboxItem): string | null {
-  if (kind !== 'action_required') return null
-  const { action_type, target } = payload as EventData<'inbox.action_required'>
-  return action_type === SCHEDULE_PAUSED ? target : null
 }
 
 /**
