@@ -113,7 +113,7 @@ export function fieldErrors(
   })
 }
 
-export function checkBody<T>(schema: z.ZodType<T>, value: unknown): T {
+function checkBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const errors = fieldErrors(parsed.error.issues)

@@ -17,7 +17,7 @@ const MOST_INTERVAL_S = 366 * 86_400
 const DAY_MS = 86_400_000
 const RFC3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})$/
 
-export const invalid = (path: string, message: string): AppError =>
+const invalid = (path: string, message: string): AppError =>
   new AppError('invalid_schedule', `${path}: ${message}.`, { extra: { errors: [{ path, message }] } })
 
 type TimingWish = Pick<ScheduleWish, 'cron' | 'every_s' | 'at' | 'timezone'>
