@@ -44,6 +44,7 @@ export async function measure(
             { temperature: 0, ignore_eos: true },
             {
               model,
+              edits: { logitBias: new Map(), allowed: undefined, badWords: [] },
               promptLength: ids.length,
               maxTokens: answerLength,
               logprobs: undefined,

@@ -1,10 +1,11 @@
 /** A conversation as the prompt that the model's own template makes of it. */
-import type { ChatMessage, ModelTokenizer } from '@cairn-tune/weights'
+import type { ChatMessage } from '@cairn-tune/weights'
 import { InputError, parseExact } from '@cairn-tune/weights'
 import { badRequest } from './errors.ts'
 import { toHarmony } from './harmony/conversation.ts'
 import { FINAL, callStart, openedIn } from './harmony/markers.ts'
 import type { ChatRequest, RequestMessage } from './protocol.ts'
+import type { ServedModel } from './served-model.ts'
 
 export type ChatPrompt = {
   ids: readonly number[]
@@ -44,6 +45,20 @@ function parseArguments(text: string): unknown {
   } catch {
     return text // not JSON: the text itself
   }
+}
+
+/** They are parsed without a pause, and are numbers more often than text. */
+const MAX_ARGUMENTS = 262_144
+
+function checkArguments(messages: readonly RequestMessage[]): void {
+  let characters = 0
+  for (const { tool_calls: calls } of messages)
+    for (const call of calls ?? []) characters += call.function.arguments.length
+  if (characters > MAX_ARGUMENTS)
+    throw badRequest(
+      `Arguments of earlier calls have ${characters} characters; at most ${MAX_ARGUMENTS} are accepted.`,
+      'messages',
+    )
 }
 
 const toMessage = ({ content, tool_calls: calls, ...rest }: RequestMessage): ChatMessage => ({
@@ -127,20 +142,36 @@ function isContinued({ continue_final_message: goesOn, ...request }: PromptReque
   return true
 }
 
-export function renderChat(
-  tokenizer: Pick<ModelTokenizer, 'chat' | 'encode' | 'encodeDocument'>,
+/** Throws for a text that has too many tokens by its length alone, before it is tokenised. */
+export function checkBytes(
+  text: string,
+  { maxPromptBytes }: Pick<ServedModel, 'maxPromptBytes'>,
+  param: string,
+): void {
+  const bytes = Buffer.byteLength(text)
+  if (bytes > maxPromptBytes)
+    throw badRequest(
+      `The prompt has ${bytes} bytes, which is longer than this model's maximum context length in tokens of ` +
+        `the greatest length: at most ${maxPromptBytes} bytes are accepted. Please reduce its length.`,
+      param,
+    )
+}
+
+export async function renderChat(
+  { texts, ...limits }: Pick<ServedModel, 'texts' | 'maxPromptBytes'>,
   request: PromptRequest,
   isHarmony = false,
-): ChatPrompt {
-  if (!tokenizer.chat) throw badRequest('The model has no chat template; use /v1/completions.')
+): Promise<ChatPrompt> {
+  if (!texts.hasTemplate) throw badRequest('The model has no chat template; use /v1/completions.')
   const hasTools = (request.tools?.length ?? 0) > 0 && request.tool_choice !== 'none'
   if (!hasTools && request.tool_choice && request.tool_choice !== 'none' && request.tool_choice !== 'auto')
     throw badRequest('tool_choice needs tools', 'tool_choice')
+  checkArguments(request.messages)
   try {
     const goesOn = isContinued(request)
     const { prefix, isForced } = prefixOf(request, { hasTools, isHarmony, goesOn })
     const messages = isHarmony ? toHarmony(request.messages) : request.messages
-    const text = tokenizer.chat.render(
+    const text = await texts.render(
       { messages: messages.map(toMessage), ...(hasTools ? { tools: request.tools ?? [] } : {}) },
       {
         addGenerationPrompt: !goesOn && request.add_generation_prompt !== false,
@@ -148,8 +179,9 @@ export function renderChat(
         variables: request.chat_template_kwargs ?? {},
       },
     )
+    checkBytes(text, limits, 'messages')
     return {
-      ids: (request.add_special_tokens ? tokenizer.encodeDocument : tokenizer.encode)(text + prefix),
+      ids: await texts.encode(text + prefix, { isDocument: request.add_special_tokens ?? false }),
       prefix,
       startsInReasoning: !isHarmony && prefix === '' && isInThought(text, goesOn),
       isContinued: goesOn,

@@ -23,7 +23,7 @@ import type {
   TokenLogprob,
   ToolCall,
 } from './protocol.ts'
-import { checkRequest, stopsOf, toSampling, tokenName, truncatePrompt } from './sampling.ts'
+import { checkRequest, editsFrom, stopsOf, toSampling, tokenName, truncatePrompt } from './sampling.ts'
 import type { ServedModel } from './served-model.ts'
 import { createStreamUsage, usageOf } from './usage.ts'
 
@@ -98,9 +98,10 @@ export async function chat(
   send: Send,
 ): Promise<ChatCompletion> {
   checkRequest('/v1/chat/completions', request)
-  const rendered = renderChat(model.tokenizer, request, model.harmony !== undefined)
+  const rendered = await renderChat(model, request, model.harmony !== undefined)
   const prompt = { ...rendered, ids: truncatePrompt(rendered.ids, request, model) }
-  const form = formOf(request, model, { request, prompt })
+  const form = await formOf(request, model, { request, prompt })
+  const edits = await editsFrom(request, model)
   const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined
   if (!request.logprobs && request.top_logprobs)
     throw badRequest('top_logprobs needs logprobs to be true', 'top_logprobs')
@@ -108,6 +109,7 @@ export async function chat(
   const samplings = Array.from({ length: request.n ?? 1 }, (_, choice) =>
     toSampling(request, {
       model,
+      edits,
       promptLength: prompt.ids.length,
       maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
       logprobs,

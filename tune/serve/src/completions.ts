@@ -5,10 +5,17 @@
 import type { LoadedAdapter } from './engine/adapters.ts'
 import type { TokenReport } from './engine/sequence.ts'
 import { generateChoice, type ChoiceResult } from './choice.ts'
+import { checkBytes } from './chat-prompt.ts'
 import { badRequest } from './errors.ts'
 import { formOf } from './form-request.ts'
-import type { Completion, CompletionChoice, CompletionLogprobs, CompletionRequest } from './protocol.ts'
-import { checkRequest, stopsOf, toSampling, tokenName, truncatePrompt } from './sampling.ts'
+import {
+  LIST_LIMITS,
+  type Completion,
+  type CompletionChoice,
+  type CompletionLogprobs,
+  type CompletionRequest,
+} from './protocol.ts'
+import { checkRequest, editsFrom, stopsOf, toSampling, tokenName, truncatePrompt } from './sampling.ts'
 import { createStreamUsage, usageOf } from './usage.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -27,13 +34,12 @@ export type Send = (chunk: object) => void
 
 type Prompt = { ids: readonly number[]; text: () => string }
 
-function readPrompts(
-  model: Pick<ServedModel, 'maxModelLen' | 'tokenizer' | 'vocabSize'>,
-  request: Pick<CompletionRequest, 'prompt' | 'add_special_tokens' | 'truncate_prompt_tokens'>,
-): Prompt[] {
-  const { tokenizer, vocabSize } = model
+async function readPrompts(
+  model: Pick<ServedModel, 'maxModelLen' | 'maxPromptBytes' | 'texts' | 'tokenizer' | 'vocabSize'>,
+  request: Pick<CompletionRequest, 'prompt' | 'n' | 'add_special_tokens' | 'truncate_prompt_tokens'>,
+): Promise<Prompt[]> {
+  const { texts, tokenizer, vocabSize } = model
   const { prompt, add_special_tokens: adds } = request
-  const encode = adds === false ? tokenizer.encode : tokenizer.encodeDocument
   const cut = (ids: readonly number[], text: string | undefined): Prompt => {
     const left = truncatePrompt(ids, request, model)
     return {
@@ -42,16 +48,52 @@ function readPrompts(
     }
   }
   const isList = Array.isArray(prompt) && typeof prompt[0] !== 'number'
-  return (isList ? (prompt as (string | number[])[]) : [prompt as string | number[]]).map(one => {
-    if (typeof one === 'string') return cut(encode(one), one)
+  const all = isList ? (prompt as (string | number[])[]) : [prompt as string | number[]]
+  checkCounts(all.length, request.n ?? 1)
+  for (const one of all) if (typeof one === 'string') checkBytes(one, model, 'prompt')
+  const prompts: Prompt[] = []
+  for (const one of all) {
+    if (typeof one === 'string') {
+      prompts.push(cut(await texts.encode(one, { isDocument: adds !== false }), one))
+      continue
+    }
     const stranger = one.find(id => id >= vocabSize)
     if (stranger !== undefined)
       throw badRequest(
         `Token id ${stranger} is out of vocabulary: the model has ${vocabSize} tokens.`,
         'prompt',
       )
-    return cut(one, undefined)
-  })
+    prompts.push(cut(one, undefined))
+  }
+  return prompts
+}
+
+function checkCounts(prompts: number, n: number): void {
+  if (prompts > LIST_LIMITS.prompts)
+    throw badRequest(`prompt has ${prompts} prompts; at most ${LIST_LIMITS.prompts} are accepted.`, 'prompt')
+  if (prompts * n > LIST_LIMITS.choices)
+    throw badRequest(
+      `${prompts} prompts with n ${n} ask for ${prompts * n} answers; at most ${LIST_LIMITS.choices} are ` +
+        'accepted. Send several requests.',
+      'n',
+    )
+}
+
+/**
+ * Log-probabilities of prompts that a request may ask for: of one prompt they are listed without a pause, and
+ * all of them are in memory before the answer is sent.
+ */
+const MAX_PROMPT_LOGPROBS = { prompt: 300_000, request: 2_000_000 }
+
+function checkLogprobs(prompts: readonly Prompt[], each: number): void {
+  const counts = prompts.map(({ ids }) => ids.length * each)
+  const [longest, all] = [Math.max(...counts), counts.reduce((sum, count) => sum + count, 0)]
+  if (longest > MAX_PROMPT_LOGPROBS.prompt || all > MAX_PROMPT_LOGPROBS.request)
+    throw badRequest(
+      `echo and logprobs ask for ${all} log-probabilities, ${longest} of one prompt; at most ` +
+        `${MAX_PROMPT_LOGPROBS.request} and ${MAX_PROMPT_LOGPROBS.prompt} are accepted.`,
+      'logprobs',
+    )
 }
 
 /** Log-probabilities as the legacy format lists them. Among tokens of one text the likeliest counts. */
@@ -91,13 +133,15 @@ export async function complete(
   send: Send,
 ): Promise<Completion> {
   checkRequest('/v1/completions', request)
-  const prompts = readPrompts(model, request)
-  const form = formOf(request, model)
+  const prompts = await readPrompts(model, request)
+  const form = await formOf(request, model)
+  const edits = await editsFrom(request, model)
   const n = request.n ?? 1
   const echo = request.echo ?? false
   const logprobs = request.logprobs ?? undefined
   if (request.max_tokens === 0 && !echo)
     throw badRequest('max_tokens must be at least 1 where echo is off', 'max_tokens')
+  if (echo && logprobs !== undefined) checkLogprobs(prompts, n * (logprobs + 1))
   const { id, created, name, adapter, signal } = context
   const promptTokens = prompts.reduce((sum, { ids }) => sum + ids.length, 0)
   const usage = createStreamUsage(request, promptTokens)
@@ -113,6 +157,7 @@ export async function complete(
     Array.from({ length: n }, (_, choice) => {
       const sampling = toSampling(request, {
         model,
+        edits,
         promptLength: prompt.ids.length,
         maxTokens:
           request.max_tokens ??
@@ -124,6 +169,7 @@ export async function complete(
       return { prompt, sampling, index: p * n + choice }
     }),
   )
+  const nameOf = tokenName(model, request)
   const run = async ({
     prompt,
     sampling,
@@ -154,7 +200,7 @@ export async function complete(
       isEchoed = true
     }
     const lists = (tokens: Parameters<typeof listLogprobs>[1], from: number) =>
-      logprobs === undefined ? null : listLogprobs(tokenName(model, request), tokens, from)
+      logprobs === undefined ? null : listLogprobs(nameOf, tokens, from)
     const result = await generateChoice(model, {
       ids: prompt.ids,
       adapter,

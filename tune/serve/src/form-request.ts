@@ -1,6 +1,7 @@
 /** Which form a request asks its answer to have. */
 import type { ChatPrompt } from './chat-prompt.ts'
 import { badRequest } from './errors.ts'
+import { MOST_SOURCE } from './grammar/budget.ts'
 import { GrammarError } from './grammar/expression.ts'
 import type { Form } from './grammar/forms.ts'
 import type { Callable, FormSource } from './grammar/sources.ts'
@@ -12,9 +13,16 @@ import type { ServedModel } from './served-model.ts'
 type Asked = { source: FormSource; param: string }
 type Start = Pick<FormSource, 'startsInThought'>
 
+/** A longer one is refused as a form anyway, and is not parsed before. */
+function checkText(text: string, param: string): void {
+  if (text.length > 2 * MOST_SOURCE)
+    throw badRequest(`${param}: it has more than ${MOST_SOURCE} characters`, param)
+}
+
 function schemaFrom(value: unknown, param: string): Schema {
   if (isSchema(value)) return value
   if (typeof value === 'string') {
+    checkText(value, param)
     try {
       return schemaFrom(JSON.parse(value), param)
     } catch (error) {
@@ -106,11 +114,11 @@ function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): Asked | undef
 }
 
 /** The form of a request's answers; undefined where they are free. Throws for one that cannot be kept. */
-export function formOf(
+export async function formOf(
   request: SamplingRequest,
   model: Pick<ServedModel, 'forms' | 'endTokens'>,
   chat?: { request: ChatRequest; prompt: ChatPrompt },
-): Form | undefined {
+): Promise<Form | undefined> {
   const start = { startsInThought: chat?.prompt.startsInReasoning ?? false }
   const asked = [
     fromResponseFormat(request, start),
@@ -138,6 +146,7 @@ export function formOf(
     )
   if (model.endTokens.length === 0)
     throw badRequest(`${param} needs a model with an end token; this one has none`, param)
+  await model.forms.ready()
   try {
     return model.forms.of(source)
   } catch (error) {

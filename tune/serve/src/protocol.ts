@@ -4,12 +4,36 @@
  */
 import { z } from 'zod'
 
-const ids = z.array(z.int().nonnegative()).min(1)
+const isId = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+const isIds = (value: unknown): boolean => Array.isArray(value) && value.every(isId)
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
+/** Lists of a million numbers are checked by hand, which takes a hundredth of the time. */
+const tokenIds = z.custom<number[]>(isIds, 'Invalid input: expected a list of token ids')
+const ids = z.custom<number[]>(
+  value => isFilled(value) && isIds(value),
+  'Invalid input: expected a list of token ids with at least one',
+)
+/** What a list may have; each element costs time with every token, or once for every prompt. */
+export const LIST_LIMITS = {
+  prompts: 2048,
+  /** Prompts times n. */
+  choices: 2048,
+  stops: 64,
+  stopCharacters: 1024,
+  tokens: 1024,
+  words: 256,
+} as const
 const flag = z.boolean().nullish()
 /** A union by itself only says that it is wrong. */
 const oneOf = <const O extends readonly z.ZodType[]>(options: O, expected: string) =>
   z.union(options, { error: `Invalid input: expected ${expected}` })
-const stop = oneOf([z.string(), z.array(z.string())], 'a string or a list of strings').nullish()
+const stopText = z.string().max(LIST_LIMITS.stopCharacters)
+const stop = oneOf(
+  [stopText, z.array(stopText).max(LIST_LIMITS.stops)],
+  `a string or a list of strings: at most ${LIST_LIMITS.stops}, each of at most ` +
+    `${LIST_LIMITS.stopCharacters} characters`,
+).nullish()
 
 /** Keys that say how tokens are drawn and when to stop, shared by both endpoints. */
 const sampling = {
@@ -20,7 +44,7 @@ const sampling = {
   /** 64 bits in vLLM; of those that JavaScript cannot count, the nearest. */
   seed: z.number().refine(Number.isInteger, 'Invalid input: expected a whole number').nullish(),
   stop,
-  stop_token_ids: z.array(z.int().nonnegative()).nullish(),
+  stop_token_ids: z.array(z.int().nonnegative()).max(LIST_LIMITS.tokens).nullish(),
   ignore_eos: flag,
   min_tokens: z.int().nonnegative().nullish(),
   include_stop_str_in_output: flag,
@@ -28,14 +52,19 @@ const sampling = {
   presence_penalty: z.number().min(-2).max(2).nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   repetition_penalty: z.number().positive().nullish(),
-  logit_bias: z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)).nullish(),
+  logit_bias: z
+    .record(z.string().regex(/^\d+$/), z.number().min(-100).max(100))
+    .refine(bias => Object.keys(bias).length <= LIST_LIMITS.tokens, {
+      error: `Too big: expected at most ${LIST_LIMITS.tokens} tokens`,
+    })
+    .nullish(),
   n: z.int().min(1).max(128).nullish(),
   stream: flag,
   /** Adds the ids of prompt and answer to each choice. */
   return_token_ids: flag,
   stream_options: z.looseObject({ include_usage: flag, continuous_usage_stats: flag }).nullish(),
   allowed_token_ids: ids.nullish(),
-  bad_words: z.array(z.string().min(1)).nullish(),
+  bad_words: z.array(z.string().min(1).max(LIST_LIMITS.stopCharacters)).max(LIST_LIMITS.words).nullish(),
   truncate_prompt_tokens: z.int().min(-1).nullish(),
   add_special_tokens: flag,
   return_tokens_as_token_ids: flag,
@@ -60,7 +89,14 @@ export const completionRequest = z.looseObject({
   ...sampling,
   model: z.string().nullish(),
   prompt: oneOf(
-    [z.string(), z.array(z.string()).min(1), ids, z.array(ids).min(1)],
+    [
+      z.string(),
+      z.custom<string[]>(value => isFilled(value) && (value as unknown[]).every(isText)),
+      ids,
+      z.custom<number[][]>(
+        value => isFilled(value) && (value as unknown[]).every(one => isFilled(one) && isIds(one)),
+      ),
+    ],
     'a string, token ids, or a list of either with at least one',
   ),
   max_tokens: z.int().nonnegative().nullish(),
@@ -124,7 +160,7 @@ export const tokenizeRequest = z.looseObject({
 })
 export const detokenizeRequest = z.looseObject({
   model: z.string().nullish(),
-  tokens: z.array(z.int().nonnegative()),
+  tokens: tokenIds,
 })
 
 export const loadAdapterRequest = z.looseObject({

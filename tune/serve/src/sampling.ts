@@ -1,14 +1,16 @@
 /** From a request's sampling parameters to the engine's. */
 import { randomBytes } from 'node:crypto'
-import { forbid, type Edit, type Sampling } from './engine/sequence.ts'
+import type { Sampling } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'
 import { checkParameters } from './parameters/check.ts'
 import type { SamplingRequest } from './protocol.ts'
 import { MOST_LOGPROBS } from './engine/step-programs.ts'
 import type { ServedModel } from './served-model.ts'
+import type { Texts } from './texts.ts'
 
 export type SamplingContext = {
-  model: Pick<ServedModel, 'defaults' | 'endTokens' | 'maxModelLen' | 'tokenizer' | 'vocabSize'>
+  model: Pick<ServedModel, 'defaults' | 'endTokens' | 'maxModelLen'>
+  edits: RequestEdits
   promptLength: number
   /** Tokens asked for; what is left of the model's length where nothing is said. */
   maxTokens: number | undefined
@@ -55,35 +57,67 @@ export function truncatePrompt(
 export const tokenName = (
   { tokenizer }: Pick<ServedModel, 'tokenizer'>,
   { return_tokens_as_token_ids: asIds }: Pick<SamplingRequest, 'return_tokens_as_token_ids'>,
-): ((token: number) => string) => (asIds ? token => `token_id:${token}` : token => tokenizer.decode([token]))
+): ((token: number) => string) => {
+  if (asIds) return token => `token_id:${token}`
+  const names = new Map<number, string>()
+  return token => {
+    const name = names.get(token) ?? tokenizer.decode([token])
+    names.set(token, name)
+    return name
+  }
+}
 
-function forbiddenBy(allowed: readonly number[] | null | undefined, vocabSize: number): Edit[] {
-  if (!allowed) return []
-  const stranger = allowed.find(token => token >= vocabSize)
-  if (stranger !== undefined)
-    throw badRequest(
-      `allowed_token_ids names token ${stranger}; the vocabulary has ${vocabSize}`,
-      'allowed_token_ids',
-    )
-  const open = new Set(allowed)
-  return Array.from({ length: vocabSize }, (_, token) => token)
-    .filter(token => !open.has(token))
-    .map(forbid)
+/** The tokens that may be drawn, a bit for each; undefined where all may. */
+function allowedBy(allowed: readonly number[] | null | undefined, vocabSize: number): Int32Array | undefined {
+  if (!allowed) return undefined
+  const mask = new Int32Array(Math.ceil(vocabSize / 32))
+  for (const token of allowed) {
+    if (token >= vocabSize)
+      throw badRequest(
+        `allowed_token_ids names token ${token}; the vocabulary has ${vocabSize}`,
+        'allowed_token_ids',
+      )
+    mask[token >> 5] = (mask[token >> 5] ?? 0) | (1 << (token & 31))
+  }
+  return mask
 }
 
 /**
  * Tokens of each text, at the start of an answer and after a space, where that is another token: as vLLM
  * finds them.
  */
-function badWordsOf(
+async function badWordsOf(
   words: readonly string[] | null | undefined,
-  encode: ServedModel['tokenizer']['encode'],
-): readonly number[][] {
-  return (words ?? []).flatMap(word => {
-    const [plain, spaced] = [encode(word.trimStart()), encode(` ${word.trimStart()}`)]
+  { encode }: Pick<Texts, 'encode'>,
+): Promise<(readonly number[])[]> {
+  const found: (readonly number[])[] = []
+  for (const word of words ?? []) {
+    const plain = await encode(word.trimStart(), { isDocument: false })
+    const spaced = await encode(` ${word.trimStart()}`, { isDocument: false })
     const isOther = spaced[0] !== plain[0] && spaced.length === plain.length
-    return [plain, ...(isOther ? [spaced] : [])].filter(ids => ids.length > 0)
-  })
+    found.push(...[plain, ...(isOther ? [spaced] : [])].filter(ids => ids.length > 0))
+  }
+  return found
+}
+
+/** What a request changes about the logits of all its choices. */
+export type RequestEdits = Pick<Sampling, 'logitBias' | 'allowed' | 'badWords'>
+
+export async function editsFrom(
+  request: SamplingRequest,
+  { vocabSize, texts }: Pick<ServedModel, 'vocabSize' | 'texts'>,
+): Promise<RequestEdits> {
+  const logitBias = new Map(
+    Object.entries(request.logit_bias ?? {}).map(([token, add]) => [Number(token), add]),
+  )
+  for (const token of logitBias.keys())
+    if (token >= vocabSize)
+      throw badRequest(`logit_bias names token ${token}; the vocabulary has ${vocabSize}`, 'logit_bias')
+  return {
+    logitBias,
+    allowed: allowedBy(request.allowed_token_ids, vocabSize),
+    badWords: await badWordsOf(request.bad_words, texts),
+  }
 }
 
 export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): string[] {
@@ -93,9 +127,9 @@ export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): string[] {
 /** Throws where the prompt, with at least one token after it, is longer than the model. */
 export function toSampling(
   request: SamplingRequest,
-  { model, promptLength, maxTokens, logprobs, promptLogprobs, choice }: SamplingContext,
+  { model, edits, promptLength, maxTokens, logprobs, promptLogprobs, choice }: SamplingContext,
 ): Sampling {
-  const { defaults, maxModelLen, vocabSize } = model
+  const { defaults, maxModelLen } = model
   const remaining = maxModelLen - promptLength
   const asked = maxTokens ?? remaining
   if (promptLength === 0) throw badRequest('The prompt has no tokens.', 'prompt')
@@ -118,10 +152,6 @@ export function toSampling(
       `Requested sample logprobs of ${logprobs}, which is greater than max allowed: ${MOST_LOGPROBS}`,
       'logprobs',
     )
-  const bias = new Map(Object.entries(request.logit_bias ?? {}).map(([token, add]) => [Number(token), add]))
-  for (const token of bias.keys())
-    if (token >= vocabSize)
-      throw badRequest(`logit_bias names token ${token}; the vocabulary has ${vocabSize}`, 'logit_bias')
   return {
     temperature: request.temperature ?? defaults.temperature,
     topP: request.top_p ?? defaults.top_p,
@@ -134,9 +164,7 @@ export function toSampling(
     presencePenalty: request.presence_penalty ?? 0,
     frequencyPenalty: request.frequency_penalty ?? 0,
     repetitionPenalty: request.repetition_penalty ?? defaults.repetition_penalty,
-    logitBias: bias,
-    forbidden: forbiddenBy(request.allowed_token_ids, vocabSize),
-    badWords: badWordsOf(request.bad_words, model.tokenizer.encode),
+    ...edits,
     logprobs,
     promptLogprobs,
   }

@@ -28,6 +28,7 @@ import type { ModelShape } from './engine/step-programs.ts'
 import { blockBytes, createStepper } from './engine/step.ts'
 import { harmonyOf, type Harmony } from './harmony/markers.ts'
 import { createForms, type Forms } from './grammar/forms.ts'
+import { createTexts, type Texts } from './texts.ts'
 import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
 
 /** Sampling that a model's generation_config.json asks for where a request says nothing. */
@@ -46,6 +47,9 @@ export type ServedModel = {
   /** Names that requests may call the base by; the first is what replies say. */
   readonly names: readonly string[]
   readonly tokenizer: ModelTokenizer
+  readonly texts: Texts
+  /** A longer prompt has more tokens than the model takes, however they are cut. */
+  readonly maxPromptBytes: number
   /** Of a model that answers in the harmony format. */
   readonly harmony: Harmony | undefined
   readonly vocabSize: number
@@ -210,11 +214,14 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       ...(harmony?.endTokens ?? []),
     ]
     const endTokens = [...new Set(ends)]
+    const texts = createTexts(tokenizer, { directory, chatTemplate: options.chatTemplate })
     return {
       directory,
       root: isAbsolute(options.model) ? basename(options.model) : options.model,
       names: options.servedModelNames ?? [options.model],
       tokenizer,
+      texts,
+      maxPromptBytes: maxModelLen * tokenizer.maxTokenBytes,
       harmony,
       vocabSize: config.vocab_size,
       maxModelLen,
@@ -235,6 +242,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       blocks,
       async close() {
         await generator.close()
+        await texts.close()
         engine.close()
         await checkpoint.close()
       },

@@ -62,6 +62,7 @@ export {
   type ChatTemplate,
   type RenderOptions,
 } from './chat-template.ts'
+export { markNumbers } from './python-templates.ts'
 export { loadTokenizer, type ModelTokenizer } from './tokenizer.ts'
 export {
   readAdapter,

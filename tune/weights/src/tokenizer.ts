@@ -19,6 +19,8 @@ export type ModelTokenizer = {
   idOf: (token: string) => number | undefined
   /** One more than the highest id. */
   vocabSize: number
+  /** No token is of more bytes of text. */
+  maxTokenBytes: number
   bosTokenId: number | undefined
   eosTokenId: number | undefined
   padTokenId: number | undefined
@@ -129,6 +131,11 @@ function createTokenizer(
     pieceOf: createPieces(json, tokenizer),
     idOf,
     vocabSize: [...known].reduce((most, id) => Math.max(most, id), -1) + 1,
+    // The characters that stand for bytes take one or two each, so this counts none too few.
+    maxTokenBytes: [...tokenizer.get_vocab().keys()].reduce(
+      (most, token) => Math.max(most, Buffer.byteLength(token)),
+      1,
+    ),
     bosTokenId: idOf(bos_token),
     eosTokenId: idOf(eos_token),
     padTokenId: idOf(pad_token),

@@ -16,7 +16,7 @@ const sampling: Sampling = {
   frequencyPenalty: 0,
   repetitionPenalty: 1,
   logitBias: new Map(),
-  forbidden: [],
+  allowed: undefined,
   badWords: [],
   logprobs: undefined,
   promptLogprobs: false,

@@ -84,7 +84,8 @@ function fill({ ins, maskWords }: Desk, rows: readonly HeadRow[], edits: readonl
   for (const [
     i,
     {
-      sequence: { sampling: s, ids, promptLength, form },
+      sequence: { sampling: s, ids, promptLength },
+      sequence,
       row,
       forced,
     },
@@ -98,8 +99,9 @@ function fill({ ins, maskWords }: Desk, rows: readonly HeadRow[], edits: readonl
     ins.draw[i * 4 + 1] = s.seed[0]
     ins.draw[i * 4 + 2] = s.seed[1]
     ins.draw[i * 4 + 3] = ids.length - promptLength
-    if (form && forced < 0) {
-      ins.mask.set(form.mask(), mask * maskWords)
+    const allowed = forced < 0 ? maskOf(sequence) : undefined
+    if (allowed) {
+      ins.mask.set(allowed, mask * maskWords)
       ins.masked[i] = mask++
     }
     for (const { token, factor, add } of edits[i] ?? []) {
@@ -107,6 +109,17 @@ function fill({ ins, maskWords }: Desk, rows: readonly HeadRow[], edits: readonl
       ins.edit_by.set([factor, add], edit++ * 2)
     }
   }
+}
+
+const isMasked = ({ form, sampling }: Sequence): boolean =>
+  form !== undefined || sampling.allowed !== undefined
+
+/** Tokens that may come next; undefined where all may. A form goes before a list that has none of its tokens. */
+function maskOf({ form, sampling: { allowed } }: Sequence): Int32Array | undefined {
+  const wanted = form?.mask()
+  if (!wanted || !allowed) return wanted ?? allowed
+  const both = wanted.map((word, i) => word & (allowed[i] ?? 0))
+  return both.some(word => word !== 0) ? both : wanted
 }
 
 const NO_TOP: TokenReport['top'] = []
@@ -143,7 +156,7 @@ export function createSampler(
           1,
           edits.reduce((sum, { length }) => sum + length, 0),
         ),
-        masks: Math.max(1, rows.filter(({ sequence, forced }) => sequence.form && forced < 0).length),
+        masks: Math.max(1, rows.filter(({ sequence, forced }) => isMasked(sequence) && forced < 0).length),
         top: most,
       })
       const desks = free.get(prepared) ?? []

@@ -22,8 +22,8 @@ export type Sampling = {
   frequencyPenalty: number
   repetitionPenalty: number
   logitBias: ReadonlyMap<number, number>
-  /** Tokens that are never drawn, as the edits that see to it. */
-  forbidden: readonly Edit[]
+  /** Tokens that may be drawn, a bit for each; undefined where all may. */
+  allowed: Int32Array | undefined
   /** Runs of tokens of which the last is not drawn after the others. */
   badWords: readonly (readonly number[])[]
   /** Most likely tokens to report beside each one; undefined reports no log-probabilities. */
@@ -93,15 +93,14 @@ function countGenerated({ ids, promptLength }: Pick<Sequence, 'ids' | 'promptLen
 
 export type Edit = { token: number; factor: number; add: number }
 
-export const forbid = (token: number): Edit => ({ token, factor: 1, add: NEVER })
-
+const NO_EDITS: readonly Edit[] = []
 /** Far enough below every logit that the token is never drawn, and still finite. */
 const NEVER = -1e30
 /** What penalties, biases and a least length change about a sequence's next logits. */
 export function editsOf(sequence: Sequence): readonly Edit[] {
   const { sampling, ids, promptLength } = sequence
   const { repetitionPenalty, presencePenalty, frequencyPenalty, logitBias, minTokens } = sampling
-  const { forbidden, badWords } = sampling
+  const { badWords } = sampling
   if (
     repetitionPenalty === 1 &&
     presencePenalty === 0 &&
@@ -110,7 +109,7 @@ export function editsOf(sequence: Sequence): readonly Edit[] {
     minTokens === 0 &&
     badWords.length === 0
   )
-    return forbidden
+    return NO_EDITS
   const edits = new Map<number, Edit>()
   const change = (token: number, factor: number, add: number) => {
     const known = edits.get(token)
@@ -127,7 +126,7 @@ export function editsOf(sequence: Sequence): readonly Edit[] {
     const [last] = word.slice(-1)
     if (last !== undefined && endsWith(ids, promptLength, word)) change(last, 1, NEVER)
   }
-  return [...edits.values(), ...forbidden]
+  return [...edits.values()]
 }
 
 /** Whether what was generated ends with all of a word but its last token. */

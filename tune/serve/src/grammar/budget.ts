@@ -7,11 +7,11 @@ import type { Expression } from './expression.ts'
 import { GrammarError } from './grammar-error.ts'
 
 /** Characters of a source as JSON. */
-const MOST_SOURCE = 65_536
+export const MOST_SOURCE = 65_536
 /** Parts in each other, of a source or of what is made of it. */
 export const MOST_DEPTH = 256
-/** Rounded: half a second of combining and comparing, and 100 MB of parts. */
-const MOST = { steps: 500_000, nodes: 500_000 }
+/** At most 0.2 s of combining and comparing, during which others wait, and 60 MB of parts. */
+const MOST = { steps: 300_000, nodes: 300_000 }
 const WHAT = { steps: 'takes too long to work out', nodes: 'has too many parts' }
 
 type Budget = { steps: number; nodes: number; depth: number; kept: Map<object, Map<string, Expression>> }

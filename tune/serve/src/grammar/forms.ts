@@ -6,7 +6,7 @@ import { checkSource, withBudget } from './budget.ts'
 import { GrammarError } from './expression.ts'
 import { createMachine, type Machine, type State } from './machine.ts'
 import { grammarOf, type FormSource } from './sources.ts'
-import { createTokenTrie } from './token-trie.ts'
+import { createTokenTrie, createTokenTrieInTurns, type TokenTrie } from './token-trie.ts'
 
 /** Follows one answer. */
 export type FormMatcher = {
@@ -17,6 +17,8 @@ export type FormMatcher = {
 export type Form = { begin(): FormMatcher }
 
 export type Forms = {
+  /** Lays out the vocabulary, which takes a second of a large one, in turns with other work. */
+  ready(): Promise<void>
   /** Throws a GrammarError where a source is none that can be kept. */
   of(source: FormSource): Form
 }
@@ -35,12 +37,12 @@ export function createForms(
   vocabSize: number,
   endTokens: readonly number[],
 ): Forms {
-  let trie: ReturnType<typeof createTokenTrie> | undefined
+  let trie: TokenTrie | undefined
+  let layout: Promise<TokenTrie> | undefined
   const forms = new Map<string, Form>()
   let masks = new Map<State, Int32Array>()
 
-  const tokens = () =>
-    (trie ??= createTokenTrie(Array.from({ length: vocabSize }, (_, token) => bytesOf(token))))
+  const tokens = () => (trie ??= createTokenTrie(vocabSize, bytesOf))
 
   function maskOf(machine: Machine, state: State): Int32Array {
     const near = machine.within(state, tokens().longest)
@@ -88,6 +90,10 @@ export function createForms(
   }
 
   return {
+    async ready() {
+      layout ??= createTokenTrieInTurns(vocabSize, bytesOf)
+      trie ??= await layout
+    },
     of(source) {
       // Built here, before any step waits for it.
       tokens()

@@ -2,6 +2,7 @@
  * The vocabulary as a tree of bytes, laid out in depth-first order, so that one pass over it finds every
  * token that a state of a grammar allows, and skips what begins wrongly.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Machine, State } from './machine.ts'
 
 export type TokenTrie = {
@@ -13,25 +14,58 @@ export type TokenTrie = {
   allowed(machine: Machine, state: State): Int32Array
 }
 
-export function createTokenTrie(texts: readonly (Uint8Array | undefined)[]): TokenTrie {
+type BytesOf = (token: number) => Uint8Array | undefined
+
+export function createTokenTrie(count: number, bytesOf: BytesOf): TokenTrie {
+  const work = layOut(count, bytesOf)
+  for (let step = work.next(); ; step = work.next()) if (step.done) return step.value
+}
+
+/** Milliseconds of work between turns of the event loop. */
+const TURN_MS = 20
+
+export async function createTokenTrieInTurns(count: number, bytesOf: BytesOf): Promise<TokenTrie> {
+  const work = layOut(count, bytesOf)
+  let began = performance.now()
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done) return step.value
+    if (performance.now() - began < TURN_MS) continue
+    await setImmediate()
+    began = performance.now()
+  }
+}
+
+type Text = { bytes: Uint8Array; token: number }
+
+/** Stops after every part of a thousandth of the work or so. */
+function* layOut(count: number, bytesOf: BytesOf): Generator<void, TokenTrie> {
+  const texts: (Uint8Array | undefined)[] = []
+  /** Tokens by their first two bytes, so that none of the lists takes long to sort. */
+  const groups = new Map<number, Text[]>()
+  for (let token = 0; token < count; token++) {
+    const bytes = bytesOf(token)
+    texts.push(bytes)
+    if (token % 256 === 0) yield
+    if (!bytes || bytes.length === 0) continue
+    // A token of one byte comes before those that begin with it.
+    const key = (bytes[0] ?? 0) * 257 + (bytes.length > 1 ? 1 + (bytes[1] ?? 0) : 0)
+    const group = groups.get(key) ?? []
+    group.push({ bytes, token })
+    groups.set(key, group)
+  }
   const byte: number[] = []
   const depth: number[] = []
   /** Where the first node after this one and all below it lies. */
   const after: number[] = []
   const firstToken: number[] = []
   const tokens: number[] = []
-  // In the order of their bytes, tokens that begin alike stand together: each adds the nodes that the one
-  // before it does not have.
-  const sorted = texts
-    .flatMap((bytes, token) => (bytes && bytes.length > 0 ? [{ bytes, token }] : []))
-    .toSorted((a, b) => Buffer.compare(a.bytes, b.bytes))
   /** Nodes of the token before, by depth. */
   const path: number[] = []
   let before: Uint8Array = new Uint8Array()
   const close = (level: number) => {
     for (const node of path.splice(level)) after[node] = byte.length
   }
-  for (const { bytes, token } of sorted) {
+  const add = ({ bytes, token }: Text) => {
     let common = 0
     while (common < before.length && before[common] === bytes[common]) common++
     close(common)
@@ -43,6 +77,12 @@ export function createTokenTrie(texts: readonly (Uint8Array | undefined)[]): Tok
     tokens.push(token)
     before = bytes
   }
+  // In the order of their bytes, tokens that begin alike stand together: each adds the nodes that the one
+  // before it does not have.
+  for (const key of [...groups.keys()].toSorted((a, b) => a - b)) {
+    for (const text of (groups.get(key) ?? []).toSorted((a, b) => Buffer.compare(a.bytes, b.bytes))) add(text)
+    yield
+  }
   close(0)
   firstToken.push(tokens.length)
   const trie = {
@@ -52,7 +92,7 @@ export function createTokenTrie(texts: readonly (Uint8Array | undefined)[]): Tok
     firstToken: Int32Array.from(firstToken),
     tokens: Int32Array.from(tokens),
   }
-  const words = Math.ceil(texts.length / 32)
+  const words = Math.ceil(count / 32)
 
   return {
     bytesOf: token => texts[token],

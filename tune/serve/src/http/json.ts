@@ -3,28 +3,28 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseExact } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { ApiError, badRequest } from '../errors.ts'
-
-/** A list of prompts may be long; one of this size is a mistake. */
-const MAX_BODY_BYTES = 64 * 2 ** 20
+import { BODY_LIMITS, checkShape, tooMany, type Shape } from './body-shape.ts'
 
 async function readText(request: IncomingMessage): Promise<string> {
-  const tooLong = () =>
-    new ApiError(413, 'BadRequestError', `The body has more than ${MAX_BODY_BYTES} bytes.`)
+  const { bytes: most } = BODY_LIMITS
+  const tooLong = () => new ApiError(413, 'BadRequestError', `The body has more than ${most} bytes.`)
   // What is announced too long is not waited for.
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLong()
+  if (Number(request.headers['content-length'] ?? 0) > most) throw tooLong()
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.byteLength
-    if (bytes > MAX_BODY_BYTES) throw tooLong()
+    if (bytes > most) throw tooLong()
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
 }
 
 /** Numbers of tools are shown to the model as they were written; all others are numbers. */
-function withExactTools(body: unknown, text: string): unknown {
+function withExactTools(body: unknown, text: string, { parts, values }: Shape): unknown {
   if (typeof body !== 'object' || body === null || !('tools' in body)) return body
+  if (parts + values > BODY_LIMITS.partsWithTools)
+    throw tooMany(parts + values, 'values beside tools', BODY_LIMITS.partsWithTools)
   return { ...body, tools: (parseExact(text) as { tools: unknown }).tools }
 }
 
@@ -45,13 +45,16 @@ function checkType({ headers: { 'content-type': given = '' } }: IncomingMessage)
 export async function readBody<S extends z.ZodType>(
   request: IncomingMessage,
   schema: S,
+  { maxValues = BODY_LIMITS.values }: { maxValues?: number } = {},
 ): Promise<z.infer<S>> {
   checkType(request)
   const text = await readText(request)
+  const shape = checkShape(text, { ...BODY_LIMITS, values: maxValues })
   let json: unknown
   try {
-    json = withExactTools(JSON.parse(text), text)
+    json = withExactTools(JSON.parse(text), text, shape)
   } catch (cause) {
+    if (cause instanceof ApiError) throw cause
     throw badRequest(`The body is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
   const parsed = schema.safeParse(json)

@@ -22,6 +22,7 @@ import { checkParameters } from '../parameters/check.ts'
 import { detokenize, tokenize } from '../tokenize.ts'
 import { responsesRequest } from '../responses/request.ts'
 import { respond } from '../responses/responses.ts'
+import { BODY_LIMITS } from './body-shape.ts'
 import type { Gate } from './gate.ts'
 import { readBody, sendJson, sendText } from './json.ts'
 
@@ -84,6 +85,8 @@ async function answer(
   response.end('data: [DONE]\n\n')
 }
 
+const ofChat = { maxValues: BODY_LIMITS.valuesOfChat }
+
 const handleCompletion: Handler = async (app, request, response) => {
   const body = await readBody(request, completionRequest)
   const target = findModel(app, body.model)
@@ -93,7 +96,7 @@ const handleCompletion: Handler = async (app, request, response) => {
 }
 
 const handleChat: Handler = async (app, request, response) => {
-  const body = await readBody(request, chatRequest)
+  const body = await readBody(request, chatRequest, ofChat)
   const target = findModel(app, body.model)
   await answer(body, response, (signal, send) =>
     chat(app.model, body, { id: `chatcmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send),
@@ -101,7 +104,7 @@ const handleChat: Handler = async (app, request, response) => {
 }
 
 const handleResponse: Handler = async (app, request, response) => {
-  const body = await readBody(request, responsesRequest)
+  const body = await readBody(request, responsesRequest, ofChat)
   const target = findModel(app, body.model)
   await answer(body, response, (signal, send) =>
     respond(app.model, body, { id: `resp_${randomUUID()}`, created: seconds(), ...target, signal }, send),
@@ -148,15 +151,15 @@ const handleUnload: Handler = async ({ adapters, log }, request, response) => {
 }
 
 const handleTokenize: Handler = async (app, request, response) => {
-  const body = await readBody(request, tokenizeRequest)
+  const body = await readBody(request, tokenizeRequest, ofChat)
   findModel(app, body.model)
-  sendJson(response, 200, tokenize(app.model, body))
+  sendJson(response, 200, await tokenize(app.model, body))
 }
 
 const handleDetokenize: Handler = async (app, request, response) => {
   const body = await readBody(request, detokenizeRequest)
   findModel(app, body.model)
-  sendJson(response, 200, detokenize(app.model, body))
+  sendJson(response, 200, await detokenize(app.model, body))
 }
 
 const handlePing: Handler = (_, __, response) => sendText(response, 200, '')

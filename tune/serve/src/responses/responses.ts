@@ -64,7 +64,8 @@ function messagesOf({ input, instructions }: ResponsesRequest): RequestMessage[]
         const message = assistant()
         const called = { name: item.name ?? '', arguments: item.arguments ?? '' }
         const call = { type: 'function' as const, id: item.call_id ?? '', function: called }
-        message.tool_calls = [...(message.tool_calls ?? []), call]
+        message.tool_calls ??= []
+        message.tool_calls.push(call)
         break
       }
       case 'function_call_output':

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { loadTokenizer } from '@cairn-tune/weights'
 import { renderChat } from '../../src/chat-prompt.ts'
 import { chatRequest } from '../../src/protocol.ts'
+import { textsOf } from '../../src/texts.ts'
 
 const [directory = ''] = process.argv.slice(2)
 type Case = { request: object; text: string; ids: number[] }
@@ -15,7 +16,7 @@ const tokenizer = await loadTokenizer(join(directory, 'model'))
 let [texts, ids, shown] = [0, 0, 0]
 for (const { request, text, ids: wanted } of cases) {
   const asked = chatRequest.parse(request)
-  const prompt = renderChat(tokenizer, asked, true)
+  const prompt = await renderChat({ texts: textsOf(tokenizer), maxPromptBytes: Infinity }, asked, true)
   const found = tokenizer.decode(prompt.ids)
   texts += Number(found === text)
   ids += Number(prompt.ids.length === wanted.length && prompt.ids.every((id, i) => id === wanted[i]))

@@ -1,0 +1,62 @@
+/**
+ * What a body may consist of, counted before it is parsed: parsing and checking cost up to a hundred times
+ * more for many small values than for a long text of the same size.
+ */
+import { ApiError } from '../errors.ts'
+
+export const BODY_LIMITS = {
+  bytes: 8 * 2 ** 20,
+  /** Objects, lists and keys of objects together. */
+  parts: 100_000,
+  /** Elements of lists and objects; token ids are the usual ones. */
+  values: 1_000_000,
+  /** The same of a conversation, which has no lists of token ids: a value costs more on its way to a template. */
+  valuesOfChat: 200_000,
+  /** Values and parts beside tools, whose numbers are read a second time as they are written. */
+  partsWithTools: 50_000,
+  /** Objects and lists within each other. */
+  depth: 512,
+} as const
+
+const [QUOTE, COMMA, COLON, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Array.from(
+  '",:[\\]{}',
+  sign => sign.charCodeAt(0),
+)
+
+export type Shape = { parts: number; values: number; depth: number }
+
+export const tooMany = (count: number, what: string, most: number) =>
+  new ApiError(
+    413,
+    'BadRequestError',
+    `The body has ${count} ${what}; at most ${most} are accepted. Send several requests.`,
+  )
+
+/** Throws 413 for a text that has more of anything than a body may have. It need not be JSON. */
+export function checkShape(text: string, limits: Shape): Shape {
+  const counts = { parts: 0, values: 0, depth: 0 }
+  let depth = 0
+  let isInText = false
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (isInText) {
+      if (code === BACKSLASH) i++
+      else if (code === QUOTE) isInText = false
+    } else if (code === QUOTE) isInText = true
+    else if (code === COMMA) counts.values++
+    else if (code === COLON) counts.parts++
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      counts.parts++
+      counts.depth = Math.max(counts.depth, ++depth)
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--
+  }
+  for (const key of ['parts', 'values', 'depth'] as const)
+    if (counts[key] > limits[key]) throw tooMany(counts[key], WHAT[key], limits[key])
+  return counts
+}
+
+const WHAT = {
+  parts: 'objects, lists and keys',
+  values: 'values',
+  depth: 'objects and lists within each other',
+}

@@ -1,0 +1,195 @@
+/**
+ * Text to tokens, tokens to text, and conversations to text, without holding up other requests. What is short
+ * is done at once; the rest is done by another thread, one job at a time, because tokenising has no pauses and
+ * takes up to 20 µs a character. A request waits for each of its texts before it hands over the next one, so
+ * requests take turns.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import {
+  InputError,
+  markNumbers,
+  type Chat,
+  type ModelTokenizer,
+  type RenderOptions,
+} from '@cairn-tune/weights'
+import { ApiError, badRequest } from './errors.ts'
+
+export type Texts = {
+  readonly hasTemplate: boolean
+  /** Throws what the client is told where a text takes too long. */
+  encode(text: string, options: { isDocument: boolean }): Promise<readonly number[]>
+  decode(ids: readonly number[]): Promise<string>
+  /** Throws an InputError where the template refuses the conversation. */
+  render(chat: Chat, options: RenderOptions): Promise<string>
+  close(): Promise<void>
+}
+
+export type TextJob =
+  | { kind: 'encode'; text: string; isDocument: boolean }
+  | { kind: 'decode'; ids: readonly number[] }
+  | { kind: 'render'; chat: Chat; options: RenderOptions }
+export type TextSource = { directory: string; chatTemplate: string | undefined }
+/** What the thread answers; `refused` is the message of an InputError. */
+export type TextResult = { value: readonly number[] | string } | { refused: string } | { failed: string }
+
+/** Characters that are worked on at once: at most some 80 ms. A token id counts as four. */
+const MAX_AT_ONCE = 4096
+/** A text of the maximum length takes 20 s; a template may also never end. */
+const MAX_JOB_MS = 60_000
+
+type Tokenizer = Pick<ModelTokenizer, 'chat' | 'encode' | 'encodeDocument' | 'decode'>
+
+export function runTextJob(tokenizer: Tokenizer, job: TextJob): readonly number[] | string {
+  switch (job.kind) {
+    case 'encode':
+      return (job.isDocument ? tokenizer.encodeDocument : tokenizer.encode)(job.text)
+    case 'decode':
+      return tokenizer.decode(job.ids)
+    case 'render':
+      if (!tokenizer.chat) throw new InputError('the model has no chat template')
+      return tokenizer.chat.render(job.chat, job.options)
+  }
+}
+
+const sizeOf = (job: TextJob): number =>
+  job.kind === 'encode'
+    ? job.text.length
+    : job.kind === 'decode'
+      ? 4 * job.ids.length
+      : JSON.stringify([job.chat, job.options]).length
+
+/** Everything in this thread, for programs that serve nobody else. */
+export const textsOf = (tokenizer: Tokenizer): Texts =>
+  textsBy(
+    tokenizer,
+    async job => runTextJob(tokenizer, job),
+    async () => undefined,
+  )
+
+function textsBy(
+  tokenizer: Tokenizer,
+  run: (job: TextJob) => Promise<readonly number[] | string>,
+  close: () => Promise<void>,
+): Texts {
+  return {
+    hasTemplate: tokenizer.chat !== undefined,
+    encode: async (text, { isDocument }) =>
+      (await run({ kind: 'encode', text, isDocument })) as readonly number[],
+    decode: async ids => (await run({ kind: 'decode', ids })) as string,
+    render: async (chat, options) => (await run({ kind: 'render', chat, options })) as string,
+    close,
+  }
+}
+
+/** `maxAtOnce` and `maxJobMs` are for tests. */
+export function createTexts(
+  tokenizer: Tokenizer,
+  source: TextSource,
+  { maxAtOnce = MAX_AT_ONCE, maxJobMs = MAX_JOB_MS } = {},
+): Texts {
+  const thread = createThread(source, maxJobMs)
+  let sinceTurn = 0
+
+  async function run(job: TextJob): Promise<readonly number[] | string> {
+    const size = sizeOf(job)
+    if (size > maxAtOnce) return await thread.run(cloneable(job))
+    sinceTurn += size
+    if (sinceTurn > maxAtOnce) {
+      sinceTurn = size
+      await setImmediate()
+    }
+    return runTextJob(tokenizer, job)
+  }
+  return textsBy(tokenizer, run, thread.close)
+}
+
+/** Numbers that are kept as they were written would lose their class on the way to another thread. */
+const cloneable = (job: TextJob): TextJob =>
+  job.kind === 'render'
+    ? { ...job, ...(markNumbers({ chat: job.chat, options: job.options }) as object) }
+    : job
+
+type Waiting = {
+  job: TextJob
+  resolve: (value: readonly number[] | string) => void
+  reject: (error: Error) => void
+}
+
+/** A thread that is started for the first job and anew after one that it did not survive. */
+function createThread(
+  source: TextSource,
+  maxJobMs: number,
+): { run: (job: TextJob) => Promise<readonly number[] | string>; close: () => Promise<void> } {
+  const queue: Waiting[] = []
+  let worker: Worker | undefined
+  let isBusy = false
+  let isClosed = false
+  const closing = () => new ApiError(503, 'ServiceUnavailableError', 'the server is shutting down')
+  const tooLong = ({ kind }: TextJob) =>
+    badRequest(
+      `The text takes more than ${maxJobMs / 1000} s or too much memory to ${kind}; send less of it.`,
+    )
+  /** Takes the answer to the job in hand; undefined where the thread did not survive it. */
+  let settle: (result: TextResult | undefined) => void = () => undefined
+
+  function start(): Worker {
+    const started = new Worker(new URL('./texts-worker.ts', import.meta.url), { workerData: source })
+    started.on('message', (result: TextResult) => settle(result))
+    // Both come after the thread was replaced too, when they say nothing of the job in hand.
+    const lose = () => {
+      if (worker === started) settle(undefined)
+    }
+    started.on('error', lose).on('exit', lose)
+    return started
+  }
+
+  async function stop(): Promise<void> {
+    settle(undefined)
+    const stopped = worker
+    worker = undefined
+    await stopped?.terminate()
+  }
+
+  async function resultOf(job: TextJob): Promise<TextResult | undefined> {
+    worker ??= start()
+    const { promise, resolve } = Promise.withResolvers<TextResult | undefined>()
+    settle = resolve
+    const timer = setTimeout(() => resolve(undefined), maxJobMs)
+    // An idle thread does not keep the process.
+    worker.ref()
+    worker.postMessage(job)
+    const result = await promise
+    clearTimeout(timer)
+    worker?.unref()
+    return result
+  }
+
+  async function work(): Promise<void> {
+    isBusy = true
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const result = await resultOf(next.job)
+      if (!result) {
+        await stop()
+        next.reject(isClosed ? closing() : tooLong(next.job))
+      } else if ('value' in result) next.resolve(result.value)
+      else next.reject('refused' in result ? new InputError(result.refused) : new Error(result.failed))
+    }
+    isBusy = false
+  }
+
+  return {
+    run(job) {
+      if (isClosed) return Promise.reject(closing())
+      const { promise, resolve, reject } = Promise.withResolvers<readonly number[] | string>()
+      queue.push({ job, resolve, reject })
+      if (!isBusy) void work()
+      return promise
+    },
+    async close() {
+      isClosed = true
+      for (const { reject } of queue.splice(0)) reject(closing())
+      await stop()
+    },
+  }
+}

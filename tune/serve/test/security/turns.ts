@@ -1,0 +1,31 @@
+/**
+ * How long this thread works without a turn of the event loop: the longest time that any other request waits
+ * for it. In processor time, which does not depend on what else the machine does.
+ */
+import { setImmediate } from 'node:timers/promises'
+
+const cpuMs = () => {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+/** The longest turn while `run` works, and what that gives. */
+export async function longestTurn<T>(run: () => Promise<T>): Promise<{ ms: number; value: T }> {
+  let isOver = false
+  let longest = 0
+  async function watch(): Promise<void> {
+    for (let before = cpuMs(); !isOver;) {
+      await setImmediate()
+      const now = cpuMs()
+      longest = Math.max(longest, now - before)
+      before = now
+    }
+  }
+  const watching = watch()
+  try {
+    return { value: await run(), ms: longest }
+  } finally {
+    isOver = true
+    await watching
+  }
+}
