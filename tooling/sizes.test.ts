@@ -18,8 +18,6 @@ const longTables: Record<string, string> = {
   'agent/protocol/src/config.ts': 'the keys of cairn.yaml, each with its meaning',
   'agent/log/src/redact/secret-prefixes.ts': 'the list of prefixes of known secrets',
   'tune/ops/src/ops.ts': 'the table of ops',
-  'tune/models/src/families.ts': 'the table of model families',
-  'tune/train/src/problems/three-steps.ts': 'the templates of problems of three steps',
   'tune/train/src/problems/four-steps.ts': 'the templates of problems of four steps',
 }
 
