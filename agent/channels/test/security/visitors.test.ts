@@ -12,12 +12,12 @@ const WIDE = { visitors_max: 1_000, messages_max: 1_000, mb_max: 1_000 }
 
 async function startSite(settings: object = {}) {
   const site = {
-    platform: 'website',
+    platform: 'website' as const,
     origins: [SITE],
-    access: 'open',
+    access: 'open' as const,
     agent: 'greeter',
     ...settings,
-  } as const
+  }
   const bench = await makeBench('sqlite', {}, {}, { only: { site } })
   const channels = await bench.start()
   const [connection] = await bench.store.channels.listConnections('org_1')
@@ -61,13 +61,11 @@ test('fresh visitors from one address are refused beyond their number, and other
 })
 
 test('a visitor who comes back is not a new one, and many visitors of an address share their messages', async () => {
-  const { channels, open } = await startSite({
+  const { channels, open, key } = await startSite({
     per_address_hour: { ...WIDE, visitors_max: 2, messages_max: 3 },
   })
   const [ann, bob] = [await open(), await open()]
-  expect((await visit(channels, { key: '' + ann.begun.json['key'] }, ann.cookie).catch(() => ann)).id).toBe(
-    ann.id,
-  )
+  for (let times = 0; times < 5; times++) expect((await visit(channels, { key }, ann.cookie)).id).toBe(ann.id)
   for (const by of [ann, bob, ann]) expect((await by.say('hello')).status).toBe(202)
   expect(await refused(bob.say('hello'))).toMatchObject({
     message: 'More than 3 messages and files within an hour from one address. Try again later.',
