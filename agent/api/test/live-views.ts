@@ -67,15 +67,16 @@ export const upgradeRequest = (session_id: string, ticket: string, headers = '')
 /** A TCP connection with what arrived on it so far. */
 export type RawConnection = { socket: Socket; received(): Buffer; closed: Promise<unknown> }
 
-export async function openRaw(port: number): Promise<RawConnection> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  let received = Buffer.alloc(0)
-  socket.on('data', (chunk: Buffer) => (received = Buffer.concat([received, chunk])))
+export async function openRaw(port: number, { allowHalfOpen = false } = {}): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen })
+  // Joined when somebody asks: an answer of megabytes comes in many chunks.
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   // The server may reset a connection that broke the protocol.
   socket.on('error', () => {})
   const closed = new Promise(resolve => socket.once('close', resolve))
   await Promise.race([once(socket, 'connect'), closed])
-  return { socket, received: () => received, closed }
+  return { socket, received: () => Buffer.concat(chunks), closed }
 }
 
 /** Resolves when `isThere` accepts what arrived; rejects when the connection closes before. */

@@ -7,11 +7,19 @@ import { sendUnchanging } from './compressed.ts'
 import { DOCS_CSP, docsPage } from './docs-page.ts'
 import { createWebUi } from './web-ui.ts'
 
+/** Written at the first request only: these need no login and are large. */
+function lazyBytes(write: () => string): () => Buffer {
+  let bytes: Buffer | null = null
+  return () => (bytes ??= Buffer.from(write()))
+}
+
 type Page = (exchange: Exchange) => Promise<void> | void
 
 export function createSite(services: Services): (exchange: Exchange) => Promise<void> {
   const { metrics, isReady, version } = services
   const webUi = createWebUi(services.webRoot)
+  const openapi = lazyBytes(openapiText)
+  const docs = lazyBytes(docsPage)
   const pages: Record<string, Page> = {
     '/healthz': exchange => sendJson(exchange, 200, JSON.stringify({ status: 'ok', version })),
     '/readyz': async exchange => {
@@ -21,11 +29,11 @@ export function createSite(services: Services): (exchange: Exchange) => Promise<
     '/metrics': async exchange =>
       send(exchange, 200, metrics.contentType, await metrics.text(), { 'cache-control': 'no-store' }),
     '/openapi.json': exchange =>
-      sendUnchanging(exchange, 'application/json; charset=utf-8', Buffer.from(openapiText()), {
+      sendUnchanging(exchange, 'application/json; charset=utf-8', openapi(), {
         'cache-control': 'no-cache',
       }),
     '/docs': exchange =>
-      sendUnchanging(exchange, 'text/html; charset=utf-8', Buffer.from(docsPage()), {
+      sendUnchanging(exchange, 'text/html; charset=utf-8', docs(), {
         'cache-control': 'no-cache',
         'content-security-policy': DOCS_CSP,
         'referrer-policy': 'no-referrer',
