@@ -17,6 +17,10 @@ export function canonicalJson(value: unknown): string {
 export const argumentsHash = (args: Record<string, unknown>): string =>
   createHash('sha256').update(canonicalJson(args), 'utf8').digest('hex')
 
+/** What an approval covers of a call whose tool may be defined anew: the definition and the arguments. */
+export const definedCallHash = (definition_hash: string, args: Record<string, unknown>): string =>
+  argumentsHash({ definition_hash, arguments_hash: argumentsHash(args) })
+
 function encode(value: unknown, above: readonly object[]): string {
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return encodeString(value)

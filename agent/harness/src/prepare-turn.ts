@@ -20,8 +20,10 @@ export async function prepareTurn(
   made.catch(() => undefined)
   let setup = setUpAgent(config, session)
   for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
-  let tools = worker.tools()
+  const begun = worker.tools()
+  let tools = begun
   for (const capability of capabilities) tools = [...tools, ...(capability.tools?.(setup, tools) ?? [])]
+  const ofCapabilities = tools.slice(begun.length)
   const turn = {
     store,
     log,
@@ -32,7 +34,7 @@ export async function prepareTurn(
     setup,
     models,
     capabilities,
-    tools,
+    tools: () => [...worker.tools(), ...ofCapabilities],
     findTool: worker.findTool,
     ...(await made),
     written: new Map<string, string>(),

@@ -25,7 +25,7 @@ import { leaseOf, SELECT_SESSION, type StoredSession, toSessionRow } from './ses
 import { checked, findPosition, POSITION_OF, type StoredSnapshot } from './snapshots.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
 import type { Grant } from './commit.ts'
-import type { InboxQuery, LogStore, LostIds, SessionQuery, Snapshot, StoredEvent } from './store.ts'
+import type { AnyInboxQuery, LogStore, LostIds, SessionQuery, Snapshot, StoredEvent } from './store.ts'
 import type { SessionRow } from './session.ts'
 
 export function createReader(db: Db) {
@@ -170,12 +170,12 @@ export function createReader(db: Db) {
           }
     },
 
-    listInbox(query: InboxQuery, now: number): { items: InboxItem[]; next_cursor: string | null } {
-      const where = ['org_id = :org_id', 'seq < :before']
-      const values: Record<string, SqlValue> = {
-        org_id: query.org_id,
-        before: parseCursor(query.cursor),
-        limit: query.limit + 1,
+    listInbox(query: AnyInboxQuery, now: number): { items: InboxItem[]; next_cursor: string | null } {
+      const where = ['seq < :before']
+      const values: Record<string, SqlValue> = { before: parseCursor(query.cursor), limit: query.limit + 1 }
+      if (query.org_id !== undefined) {
+        where.push('org_id = :org_id')
+        values['org_id'] = query.org_id
       }
       if (query.created_by !== undefined) {
         where.push('created_by = :created_by')

@@ -1,6 +1,6 @@
 /** What is read from the embedded store, on this thread. */
 import type { Reader } from './reader.ts'
-import type { LogStore } from './store.ts'
+import { type LogStore, pendingGates } from './store.ts'
 import type { Watchers } from './sqlite-watchers.ts'
 
 export const createReads = (
@@ -18,6 +18,7 @@ export const createReads = (
   | 'listSessions'
   | 'getInboxItem'
   | 'listInbox'
+  | 'listPendingGates'
   | 'findGrant'
   | 'listArtifacts'
   | 'getArtifact'
@@ -43,6 +44,7 @@ export const createReads = (
   listSessions: async query => reader.listSessions(query, now()),
   getInboxItem: async id => reader.getInboxItem(id, now()),
   listInbox: async query => reader.listInbox(query, now()),
+  listPendingGates: async cursor => reader.listInbox(pendingGates(cursor), now()),
   findGrant: async (sessionId, tool, argumentsHash) =>
     reader.findGrant(sessionId, tool, argumentsHash, now()),
   listArtifacts: async sessionId => reader.listArtifacts(sessionId),

@@ -70,6 +70,15 @@ export type InboxQuery = {
   cursor?: string
 }
 
+/** What the readers of a store are asked: without an organisation, the items of all. */
+export type AnyInboxQuery = Omit<InboxQuery, 'org_id'> & Partial<Pick<InboxQuery, 'org_id'>>
+export const pendingGates = (cursor: string | undefined): AnyInboxQuery => ({
+  kind: ['governance_gate'],
+  status: ['pending'],
+  limit: 100,
+  ...(cursor === undefined ? {} : { cursor }),
+})
+
 export interface LogStore {
   // -- writing
   createSession(session: NewSession): Promise<SessionRow>
@@ -122,6 +131,8 @@ export interface LogStore {
     itemId: string,
   ): Promise<(InboxItem & { org_id: string; created_by: string; private: Record<string, string> }) | null>
   listInbox(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
+  /** Approvals that nobody has decided on, of all organisations: for the service itself, never for a caller. */
+  listPendingGates(cursor?: string): Promise<{ items: InboxItem[]; next_cursor: string | null }>
   /** Called whenever an inbox item of the organisation appeared or changed. */
   watchInbox(orgId: string, nudge: (itemId: string) => void): () => void
   /**

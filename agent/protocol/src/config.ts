@@ -112,12 +112,18 @@ const maxAnswerMb = z
   .default(2)
   .describe('max size of one answer over HTTP, or of one line over stdio')
 
+const pin = z
+  .record(z.string(), z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 of 64 hexadecimal digits'))
+  .optional()
+  .describe('definitions by name of the tool: other tools, and other definitions, are left out and logged')
+
 export const McpServerConfig = z.union([
   z.strictObject({
     command: z.string(),
     args: z.array(z.string()).default([]),
     env: z.array(envName).default([]).describe('variables handed on by name'),
     read_only: z.array(z.string()).default([]),
+    pin,
     max_answer_mb: maxAnswerMb,
     sandbox: z
       .enum(['box', 'none'])
@@ -139,6 +145,7 @@ export const McpServerConfig = z.union([
     url: z.url(),
     headers_env: z.record(z.string(), envName).default({}),
     read_only: z.array(z.string()).default([]),
+    pin,
     max_answer_mb: maxAnswerMb,
   }),
 ])

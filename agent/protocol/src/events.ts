@@ -1588,6 +1588,14 @@ export const EVENTS = {
           .describe(
             'the whole effective arguments, as an approval would let them run; a repeated gate has none',
           ),
+        tool_description: z
+          .string()
+          .optional()
+          .describe('of a tool of an MCP server, in the words of the server'),
+        definition_hash: z
+          .string()
+          .optional()
+          .describe('SHA-256 of the definition of that tool: an approval covers no other definition'),
         redactions: count
           .optional()
           .describe('so many parts of the arguments are secrets: they run and are not shown'),

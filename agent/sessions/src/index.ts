@@ -67,6 +67,7 @@ export {
   type GoalInput,
 } from './goals.ts'
 export { acknowledgeInbox, GRANT_TTL_MS, readInbox, respondInbox, type InboxAnswer } from './inbox.ts'
+export { expireChangedGates } from './changed-definitions.ts'
 export { findOpenGate, openBlockedGoals, openCheckIns } from './open-items.ts'
 export {
   raiseAction,

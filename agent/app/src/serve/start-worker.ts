@@ -22,9 +22,11 @@ import {
   startHarness,
   startMcpServers,
   sweepHomes,
+  type Tool,
 } from '@cairn/harness'
-import type { Redact } from '@cairn/log'
-import type { Config } from '@cairn/protocol'
+import type { LogStore, Redact } from '@cairn/log'
+import { asError, type Config } from '@cairn/protocol'
+import { expireChangedGates } from '@cairn/sessions'
 import { makeSessionFolder } from '@cairn/workspace'
 import { toolsNamedIn } from '../config/check-patterns.ts'
 import { demoParts } from '../demo/demo-tools.ts'
@@ -91,6 +93,7 @@ export async function startWorker(
     env,
     boxes,
     named: toolsNamedIn(config),
+    onTools: tools => expireChanged(store, tools, logAt),
     log: logAt,
   })
   parts.defer(() => mcp.stop())
@@ -137,6 +140,23 @@ export async function startWorker(
     }),
   )
   return { harness, browsers }
+}
+
+/** Approvals are for a tool as it was defined when they were asked for. */
+function expireChanged(store: LogStore, tools: readonly Tool[], log: LogAt): void {
+  const definitions = tools.flatMap(({ name, definition }) =>
+    definition === undefined ? [] : [[name, definition.hash] as const],
+  )
+  expireChangedGates({ store }, new Map(definitions)).then(
+    expired => {
+      if (expired > 0)
+        log('warn', 'approvals expired: MCP servers changed the definitions of tools', { expired })
+    },
+    (error: unknown) =>
+      log('error', 'approvals of changed tools could not be expired; they will not be honoured', {
+        why: asError(error).message,
+      }),
+  )
 }
 
 const browsersOf = (

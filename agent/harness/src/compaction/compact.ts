@@ -25,7 +25,7 @@ import { summaryMessage } from './summary-message.ts'
  */
 export function findWindow({ models, setup, tools, limits }: AskSettings): (model: string) => Window | null {
   const known = new Map<string, Window | null>()
-  const overhead = tokensOfText(setup.system) + tools.reduce((sum, tool) => sum + tokensOfTool(tool), 0)
+  const overhead = tokensOfText(setup.system) + tools().reduce((sum, tool) => sum + tokensOfTool(tool), 0)
   return model => {
     const found = known.get(model)
     if (found !== undefined) return found

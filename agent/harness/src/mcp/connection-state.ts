@@ -9,9 +9,32 @@
  *   any        → stopped     the service shuts down
  */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Paced } from './paced.ts'
 import type { McpSession } from './session.ts'
+import type { Environment, McpBoxes } from './transport.ts'
+
+export type ConnectionOptions = {
+  env: Environment
+  boxes: McpBoxes
+  log: Log
+  clock: Clock
+  random: () => number
+  /** Names and patterns of tools in the lists of the configuration. */
+  named: readonly string[]
+  /** Called with the tools of a server whenever they were listed. */
+  onTools: (tools: readonly Tool[]) => void
+}
+export type McpConnection = {
+  tools(): readonly Tool[]
+  /** Why its tools are absent; null while they are there. */
+  absence(): string | null
+  /** Settles when the first attempt has ended, either way. */
+  ready: Promise<void>
+  stop(): Promise<void>
+}
 
 export type State =
   | { at: 'connecting'; opening: Client | null; done: Promise<void> }
@@ -38,6 +61,8 @@ export function absenceOf(name: string, { at }: State): string | null {
     case 'left_out':
       return `MCP server '${name}' is left out: its configuration cannot work here`
     default:
-      return `MCP server '${name}' is not connected at the moment`
+      return notConnected(name)
   }
 }
+
+export const notConnected = (name: string): string => `MCP server '${name}' is not connected at the moment`

@@ -5,21 +5,24 @@
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { type McpServerConfig, asError, checkMove } from '@cairn/protocol'
 import { backoffMs } from '../backoff.ts'
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
 import { rootCause } from '../tools/root-cause.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
-import { absenceOf, MOVES, type State } from './connection-state.ts'
-
+import {
+  absenceOf,
+  type ConnectionOptions,
+  type McpConnection,
+  MOVES,
+  notConnected,
+  type State,
+} from './connection-state.ts'
+import type { DefinedTool } from './definition.ts'
 import { LeftOut } from './left-out.ts'
 import { listTools, type ToolList } from './list-tools.ts'
 import { paced } from './paced.ts'
 import { isBroken, request } from './request.ts'
 import { type McpSession, openSession } from './session.ts'
-import type { Environment, McpBoxes } from './transport.ts'
-import { unmatchedNames } from './unmatched-names.ts'
 import { within } from './within.ts'
-import { wrapTool } from './wrap-tool.ts'
+import { wrapTools } from './wrap-tool.ts'
 
 const RECONNECT = { baseMs: 1000, maxMs: 60_000 }
 /** Full jitter may say "now"; a server that dies at once must not be started in a circle. */
@@ -28,24 +31,6 @@ const LEAST_WAIT_MS = 250
 const STABLE_MS = 60_000
 /** For a server to take the end of its session. */
 const END_TIMEOUT_MS = 2000
-
-export type ConnectionOptions = {
-  env: Environment
-  boxes: McpBoxes
-  log: Log
-  clock: Clock
-  random: () => number
-  /** Names and patterns of tools in the lists of the configuration. */
-  named: readonly string[]
-}
-export type McpConnection = {
-  tools(): readonly Tool[]
-  /** Why its tools are absent; null while they are there. */
-  absence(): string | null
-  /** Settles when the first attempt has ended, either way. */
-  ready: Promise<void>
-  stop(): Promise<void>
-}
 
 export const connectMcpServer = (
   name: string,
@@ -83,19 +68,13 @@ class Connection implements McpConnection {
     this.#state = next
   }
 
-  #wrap({ tools: listed, problems }: ToolList): Tool[] {
-    const { log, named } = this.#options
-    for (const problem of problems)
-      log('warn', `the list of tools of MCP server ${this.#name} was cut: ${problem}`)
-    const tools = listed.map(tool =>
-      wrapTool(this.#name, this.#config, tool, (...call) => this.#call(...call)),
-    )
-    const unmatched = unmatchedNames(this.#name, this.#config, listed, named)
-    if (unmatched.length > 0)
-      log('warn', `the configuration names tools that MCP server ${this.#name} does not have`, {
-        names: unmatched,
-        tools: tools.slice(0, 50).map(({ name }) => name),
-      })
+  #wrap(list: ToolList): Tool[] {
+    const { log, named, onTools } = this.#options
+    const tools = wrapTools({ name: this.#name, config: this.#config, named, log }, list, {
+      call: (tool, args, limits) => this.#call(tool, args, limits),
+      confirm: tool => this.#confirm(tool),
+    })
+    onTools(tools)
     return tools
   }
 
@@ -172,41 +151,61 @@ class Connection implements McpConnection {
       said: lost.lastWords(),
     })
     this.#retryLater()
-    lost.client.close().catch((thrown: unknown) =>
-      log('warn', `closing the connection to MCP server ${this.#name} failed`, {
-        why: asError(thrown).message,
-      }),
-    )
+    lost.client.close().catch((thrown: unknown) => this.#report('the connection could not be closed', thrown))
   }
 
   #has(session: McpSession): Extract<State, { at: 'connected' }> | null {
     return this.#state.at === 'connected' && this.#state.session === session ? this.#state : null
   }
 
+  async #list(session: McpSession): Promise<void> {
+    const tools = this.#wrap(await listTools(session.client))
+    const state = this.#has(session)
+    if (state !== null) state.tools = tools
+  }
+
   async #relist(session: McpSession): Promise<void> {
     try {
-      const tools = this.#wrap(await listTools(session.client))
-      const state = this.#has(session)
-      if (state !== null) state.tools = tools
+      await this.#list(session)
     } catch (thrown) {
-      this.#options.log(
-        'warn',
-        `MCP server ${this.#name} said that its tools changed, but did not list them`,
-        {
-          why: asError(thrown).message,
-        },
-      )
+      this.#report('it announced a change of its tools and did not list them', thrown)
     }
   }
 
+  #report(what: string, thrown: unknown): void {
+    this.#options.log('warn', `MCP server ${this.#name}: ${what}`, { why: asError(thrown).message })
+  }
+
+  #connected(): Extract<State, { at: 'connected' }> {
+    if (this.#state.at === 'connected') return this.#state
+    throw new Error(notConnected(this.#name))
+  }
+
+  async #confirm(tool: DefinedTool): Promise<void> {
+    await this.#list(this.#connected().session)
+    this.#requireCurrent(tool)
+  }
+
+  /** Throws for a tool that is not the one that the server defines now. */
+  #requireCurrent({ tool, hash }: DefinedTool): void {
+    const { tools } = this.#connected()
+    if (tools.some(({ definition }) => definition?.hash === hash)) return
+    throw new Error(
+      `MCP server '${this.#name}' has changed the definition of '${tool.name}', so it was not called; ` +
+        'an approval of the earlier definition does not cover the new one',
+    )
+  }
+
   async #call(
-    tool: string,
+    defined: DefinedTool,
     args: Record<string, unknown>,
     limits: Pick<ToolContext, 'signal' | 'timeoutMs'>,
   ): Promise<ToolOutcome> {
-    const state = this.#state
-    if (state.at !== 'connected') throw new Error(`MCP server '${this.#name}' is not connected at the moment`)
-    const { session } = state
+    const { session, relist } = this.#connected()
+    // A change that the server has announced counts from then on, also where its list is not read yet.
+    await relist.settle()
+    this.#requireCurrent(defined)
+    const tool = defined.tool.name
     try {
       return await request(session, tool, args, limits)
     } catch (thrown) {
@@ -216,8 +215,8 @@ class Connection implements McpConnection {
       if (thrown instanceof StreamableHTTPError && thrown.code === 404 && session.hasSession()) {
         this.#lose(session, 'the server does not know our session any more')
         await this.#connect()
-        const again = this.#state
-        if (again.at === 'connected') return request(again.session, tool, args, limits)
+        this.#requireCurrent(defined)
+        return request(this.#connected().session, tool, args, limits)
       }
       if (!isBroken(thrown)) throw thrown
       const { message } = rootCause(thrown)
@@ -240,9 +239,7 @@ class Connection implements McpConnection {
     try {
       await within(this.#options.clock, END_TIMEOUT_MS, 'ending the session', last.session.end())
     } catch (thrown) {
-      this.#options.log('info', `MCP server ${this.#name} did not take our farewell`, {
-        why: asError(thrown).message,
-      })
+      this.#report('the session could not be ended', thrown)
     }
     await last.session.client.close()
   }

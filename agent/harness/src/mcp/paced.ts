@@ -4,7 +4,12 @@ import type { Clock } from '../clock.ts'
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000
 
-export type Paced = { trigger(): void; stop(): void }
+export type Paced = {
+  trigger(): void
+  /** Runs what was triggered and has not run yet; resolves when all of it has run. */
+  settle(): Promise<void>
+  stop(): void
+}
 
 /**
  * Runs `task` at once for the first trigger, and at most once at a time. Triggers during a run or the pause
@@ -15,10 +20,12 @@ export function paced(clock: Clock, task: () => Promise<void>): Paced {
   let isDue = false
   let pauseMs = FIRST_PAUSE_MS
   let cancel = (): void => {}
+  let running = Promise.resolve()
   async function run(): Promise<void> {
     state = 'busy'
     isDue = false
-    await task()
+    running = task()
+    await running
     if (isStopped()) return
     cancel = clock.after(pauseMs, () => {
       state = 'idle'
@@ -31,6 +38,14 @@ export function paced(clock: Clock, task: () => Promise<void>): Paced {
     trigger() {
       if (state === 'busy') isDue = true
       else if (state === 'idle') void run()
+    },
+    async settle() {
+      await running
+      if (!isDue || isStopped()) return
+      // The pause goes on: it is for triggers that nobody waits for.
+      isDue = false
+      running = task()
+      await running
     },
     stop() {
       state = 'stopped'

@@ -3,7 +3,7 @@ import type { Config } from '@cairn/protocol'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { McpConnection } from './connection.ts'
+import type { McpConnection } from './connection-state.ts'
 import { isNameOfServer } from './tool-name.ts'
 import type { Environment, McpBoxes } from './transport.ts'
 
@@ -15,6 +15,8 @@ export type McpOptions = {
   boxes: McpBoxes
   /** Names and patterns of tools in the lists of the configuration: those that match nothing are logged. */
   named?: readonly string[]
+  /** Called with the tools of a server whenever they were listed: definitions may have changed. */
+  onTools?: (tools: readonly Tool[]) => void
   log: Log
   clock?: Clock
   random?: () => number
@@ -38,6 +40,7 @@ export function startMcpServers({
   env,
   boxes,
   named = [],
+  onTools = () => {},
   log,
   clock = systemClock,
   random = Math.random,
@@ -52,7 +55,7 @@ export function startMcpServers({
     connections = new Map(
       Object.entries(servers).map(([name, config]) => [
         name,
-        connectMcpServer(name, config, { env, boxes, named, log, clock, random }),
+        connectMcpServer(name, config, { env, boxes, named, onTools, log, clock, random }),
       ]),
     )
     return connections

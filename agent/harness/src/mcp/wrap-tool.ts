@@ -1,28 +1,64 @@
-/** A tool of an MCP server as one of the agent's. */
-import type { Tool as McpTool } from '@modelcontextprotocol/sdk/types.js'
+/** The tools of an MCP server as tools of the agent. */
 import type { McpServerConfig } from '@cairn/protocol'
 import { z } from 'zod'
+import type { Log } from '../log.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
+import { admitTools, type DefinedTool } from './definition.ts'
+import type { ToolList } from './list-tools.ts'
 import { mcpToolName } from './tool-name.ts'
+import { unmatchedNames } from './unmatched-names.ts'
 
 const MAX_DESCRIPTION = 4000
 
-export type CallTool = (
-  tool: string,
-  args: Record<string, unknown>,
-  limits: Pick<ToolContext, 'signal' | 'timeoutMs'>,
-) => Promise<ToolOutcome>
+/** How a wrapped tool reaches its server. */
+export type ServerCalls = {
+  call(
+    tool: DefinedTool,
+    args: Record<string, unknown>,
+    limits: Pick<ToolContext, 'signal' | 'timeoutMs'>,
+  ): Promise<ToolOutcome>
+  /** Lists again, and rejects where the server defines the tool in another way by now. */
+  confirm(tool: DefinedTool): Promise<void>
+}
+type Server = { name: string; config: McpServerConfig; named: readonly string[]; log: Log }
 
-export function wrapTool(server: string, config: McpServerConfig, tool: McpTool, call: CallTool): Tool {
+/** Each name once; what is left out, and what the configuration names for nothing, is logged. */
+export function wrapTools(
+  { name: server, config, named, log }: Server,
+  { tools: listed, problems: cut }: ToolList,
+  calls: ServerCalls,
+): Tool[] {
+  const { admitted, problems } = admitTools(server, config, listed)
+  const tools = new Map<string, Tool>()
+  for (const defined of admitted) {
+    const tool = wrapTool(server, config, defined, calls)
+    if (tools.has(tool.name)) problems.push(`two of its tools would be named ${tool.name}; the first is used`)
+    else tools.set(tool.name, tool)
+  }
+  for (const problem of [...cut, ...problems])
+    log('warn', `the list of tools of MCP server ${server} was cut: ${problem}`)
+  const unmatched = unmatchedNames(server, config, listed, named)
+  if (unmatched.length > 0)
+    log('warn', `the configuration names tools that MCP server ${server} does not have`, {
+      names: unmatched,
+      tools: [...tools.keys()].slice(0, 50),
+    })
+  return [...tools.values()]
+}
+
+function wrapTool(server: string, config: McpServerConfig, defined: DefinedTool, calls: ServerCalls): Tool {
+  const { tool, hash } = defined
   // Hints of a server about itself are not trusted; only the operator's word makes a tool read-only.
   const readOnly = config.read_only.includes(tool.name)
+  const description = (tool.description ?? tool.title ?? tool.name).slice(0, MAX_DESCRIPTION)
   return {
     name: mcpToolName(server, tool.name),
-    description: (tool.description ?? tool.title ?? tool.name).slice(0, MAX_DESCRIPTION),
+    description,
     parameters: z.record(z.string(), z.unknown()),
     jsonSchema: tool.inputSchema,
     readOnly,
     idempotent: readOnly,
-    run: (args, limits) => call(tool.name, args, limits),
+    definition: { hash, confirm: () => calls.confirm(defined) },
+    run: (args, limits) => calls.call(defined, args, limits),
   }
 }

@@ -141,7 +141,7 @@ function researchFor(
   { setup, config, tools }: TurnContext,
   input: ResearchInput,
 ): ResearchSettings | { problem: string } {
-  const hasTerminal = tools.some(({ name }) => name === 'terminal')
+  const hasTerminal = tools().some(({ name }) => name === 'terminal')
   const found = researchProblem(setup.agent, input, hasTerminal)
   return found === null
     ? researchSettings(input, config.research)

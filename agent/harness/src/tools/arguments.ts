@@ -1,7 +1,7 @@
 /** The arguments of a call: as the model wrote them, as the tool gets them, and as the record has them. */
 import { REDACTED, type Redact } from '@cairn/log'
 import { asError, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
-import { argumentsHash } from '../canonical-json.ts'
+import { argumentsHash, definedCallHash } from '../canonical-json.ts'
 import type { Call } from './call.ts'
 import type { Tool } from './tool.ts'
 import { workspaceMask } from './workspace-mask.ts'
@@ -45,11 +45,14 @@ export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) =
     }
   }
   try {
-    return { raw, args: parsed.data, hash: argumentsHash(parsed.data) }
+    return { raw, args: parsed.data, hash: approvalHash(tool, parsed.data) }
   } catch (thrown) {
     return { raw, problem: asError(thrown).message }
   }
 }
+
+const approvalHash = ({ definition }: Tool, args: Record<string, unknown>): string =>
+  definition === undefined ? argumentsHash(args) : definedCallHash(definition.hash, args)
 
 const marksIn = (json: string): number => json.split(REDACTED).length - 1
 

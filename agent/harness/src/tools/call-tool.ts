@@ -37,6 +37,8 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
     return refuseCall(deps, call, parsed.raw, failed(failure(`invalid arguments: ${parsed.problem}`)))
   const decision = await gate(deps, tool, parsed.args, parsed.hash)
   if (!decision.allow) return denyCall(deps, call, parsed, decision)
+  const changed = decision.grant === undefined ? null : await definitionProblem(tool)
+  if (changed !== null) return refuseCall(deps, call, parsed.raw, failed(failure(changed)))
   let checkpoint: Checkpoint
   try {
     checkpoint = await keepCheckpoint(deps, tool, parsed.args)
@@ -45,6 +47,16 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   }
   const refused = await begin(deps, tool, call, parsed, { grant: decision.grant, checkpoint })
   return refused ?? runCommitted(deps, tool, call, parsed.args)
+}
+
+/** Before an approval is spent: why the tool is not the one that was approved, or null. */
+async function definitionProblem({ definition }: Tool): Promise<string | null> {
+  try {
+    await definition?.confirm()
+    return null
+  } catch (error) {
+    return asError(error).message
+  }
 }
 
 const failed = (content: Record<string, unknown>): Refusal => ({ status: 'failed', content, events: [] })

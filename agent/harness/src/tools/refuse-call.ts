@@ -34,7 +34,11 @@ function denied(
     return { status: 'refused', content: { error: `Blocked: ${denial.reason}` }, events: [event] }
   const shown = recordedArguments(deps.redact, workspaceMask(deps.workspace).mask(args))
   const arguments_excerpt = clip(canonicalJson(shown.arguments), EXCERPT_CHARS)
+  const tool = deps.tools.get(name)
   const about = {
+    ...(tool?.definition === undefined
+      ? {}
+      : { tool_description: tool.description, definition_hash: tool.definition.hash }),
     tool_name: name,
     tool_call_id,
     arguments_excerpt,

@@ -44,6 +44,11 @@ export type Tool = {
    */
   parameters: z.ZodType<Record<string, unknown>>
   jsonSchema?: Record<string, unknown>
+  /**
+   * Of a tool that another program defines and may change: an approval covers the hash beside the arguments.
+   * `confirm` asks that program again, and rejects where the definition is another by now.
+   */
+  definition?: { hash: string; confirm(): Promise<void> }
   /** Changes nothing anywhere: may run in parallel, may be run again after a crash. */
   readOnly: boolean
   /** May be run again after a crash although it writes. Read-only tools are. */

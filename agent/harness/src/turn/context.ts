@@ -22,7 +22,8 @@ export type TurnContext = {
   limits: Config['limits']
   setup: AgentSetup
   models: Models
-  tools: readonly Tool[]
+  /** Those of MCP servers come, go and change within a turn. */
+  tools(): readonly Tool[]
   findTool: FindTool
   /** What the agent can do beside answering and calling tools, in the order in which it is asked. */
   capabilities: readonly Capability[]

@@ -107,7 +107,7 @@ async function request(turn: TurnContext, { with_tools, nudges }: Extract<Step, 
 
 function offeredTools({ tools, setup }: TurnContext): ToolSchema[] {
   const rules = { policy: setup.agent.governance, agentTools: setup.agent.tools }
-  return tools
+  return tools()
     .filter(tool => isOffered(tool.name, rules) && tool.isOffered?.() !== false)
     .map(tool => ({ name: tool.name, description: tool.description, parameters: toolJsonSchema(tool) }))
 }

@@ -54,7 +54,7 @@ async function findCalled(
   { tools, findTool, lease }: TurnContext,
   calls: Calls,
 ): Promise<Pick<CallToolDeps, 'tools' | 'absences'>> {
-  const known = new Map(tools.map(tool => [tool.name, tool]))
+  const known = new Map(tools().map(tool => [tool.name, tool]))
   const absences = new Map<string, string>()
   for (const name of new Set(calls.map(call => call.name))) {
     if (known.has(name)) continue
@@ -109,7 +109,7 @@ function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
     iteration_index: answer?.iteration_index ?? 0,
     workspace: turn.workspace,
     checkpoints: turn.checkpoints,
-    tools: new Map(turn.tools.map(tool => [tool.name, tool])),
+    tools: new Map(turn.tools().map(tool => [tool.name, tool])),
     absences: new Map(),
     policy: setup.agent.governance,
     agentTools: setup.agent.tools,

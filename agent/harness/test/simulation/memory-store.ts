@@ -208,6 +208,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     listSessions: query => read((reader, now) => reader.listSessions(query, now)),
     getInboxItem: id => read((reader, now) => reader.getInboxItem(id, now)),
     listInbox: query => read((reader, now) => reader.listInbox(query, now)),
+    listPendingGates: never('listPendingGates'),
     watchInbox: never('watchInbox'),
     watchSessions: never('watchSessions'),
     findGrant: (sessionId, tool, hash) => read((reader, now) => reader.findGrant(sessionId, tool, hash, now)),

@@ -3,7 +3,7 @@ import type { InboxItem } from '@cairn/protocol'
 import { BESIDE_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
 import { belowSql } from '../link-sql.ts'
 import { page, parseCursor } from '../listing.ts'
-import type { InboxQuery, LogStore } from '../store.ts'
+import type { AnyInboxQuery, LogStore } from '../store.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 import { conditions } from './listings.ts'
 
@@ -29,12 +29,12 @@ export const createInboxReader = (
   },
 
   async listInbox(
-    query: InboxQuery,
+    query: AnyInboxQuery,
     now: number,
   ): Promise<{ items: InboxItem[]; next_cursor: string | null }> {
     const values: Value[] = [query.limit + 1]
     const { where, add } = conditions(values)
-    add(query.org_id, org => `org_id = ${org}`)
+    if (query.org_id !== undefined) add(query.org_id, org => `org_id = ${org}`)
     add(parseCursor(query.cursor), before => `seq < ${before}`)
     if (query.created_by !== undefined) add(query.created_by, creator => `created_by = ${creator}`)
     if (query.session_id !== undefined)

@@ -1,5 +1,5 @@
 /** What is read from the store on Postgres. */
-import type { LogStore } from '../store.ts'
+import { type LogStore, pendingGates } from '../store.ts'
 import type { Database } from './connections.ts'
 import type { Reader } from './reader.ts'
 import { readSnapshot } from './snapshots.ts'
@@ -18,6 +18,7 @@ export const createReads = (
   | 'listSessions'
   | 'getInboxItem'
   | 'listInbox'
+  | 'listPendingGates'
   | 'findGrant'
   | 'listArtifacts'
   | 'getArtifact'
@@ -33,6 +34,7 @@ export const createReads = (
   listSessions: query => reader.listSessions(query, now()),
   getInboxItem: id => reader.getInboxItem(id, now()),
   listInbox: query => reader.listInbox(query, now()),
+  listPendingGates: cursor => reader.listInbox(pendingGates(cursor), now()),
   findGrant: (sessionId, tool, argumentsHash) => reader.findGrant(sessionId, tool, argumentsHash, now()),
   listArtifacts: reader.listArtifacts,
   getArtifact: reader.getArtifact,

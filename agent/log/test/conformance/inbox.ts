@@ -377,6 +377,27 @@ export function defineInbox({ open }: Bench): void {
     expect(second.next_cursor).toBeNull()
   })
 
+  test('pending approvals are listed over all organisations, in pages, and nothing else is', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('s'))
+    await store.createSession(newSession('t', { org_id: 'org_2' }))
+    for (let at = 0; at < 110; at += 1)
+      await raise(store, at % 2 === 0 ? 's' : 't', { id: `i${at}`, kind: 'governance_gate' })
+    await raise(store, 's', { id: 'note', kind: 'task_complete' })
+    await store.commit({
+      session_id: 's',
+      events: [],
+      rows: [{ do: 'inbox.answer', id: 'i0', decision: 'reject', status: 'responded' }],
+    })
+    const first = await store.listPendingGates()
+    const second = await store.listPendingGates(first.next_cursor ?? undefined)
+    expect(first.items).toHaveLength(100)
+    expect([...first.items, ...second.items].map(item => item.id)).toEqual(
+      Array.from({ length: 109 }, (_, at) => `i${109 - at}`),
+    )
+    expect(second.next_cursor).toBeNull()
+  })
+
   test('watchers of an organisation are told which item appeared, changed or was read', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
