@@ -4,6 +4,7 @@ import type { Backoff } from './backoff.ts'
 import { type InboxStream, inboxWith, type SessionStream, sessionChangesWith } from './changes.ts'
 import { type Call, type CheckAnswer, callWith } from './call.ts'
 import { type Credentials, sendWith } from './credentials.ts'
+import { type SharedStream, sharedWith } from './shared.ts'
 import { type EventStream, type WaitOptions, eventsWith, waitFor } from './events.ts'
 
 export type ClientOptions = Credentials & {
@@ -42,6 +43,8 @@ export type CairnClient = {
   inboxStream: InboxStream
   /** Live changes of sessions. */
   sessionStream: SessionStream
+  /** Several logs, and the changes of sessions and inbox, over one connection. */
+  sharedStream: SharedStream
 }
 
 export function assembleClient(options: ClientOptions, check: CheckAnswer): CairnClient {
@@ -67,5 +70,6 @@ export function assembleClient(options: ClientOptions, check: CheckAnswer): Cair
     waitFor: (sessionId, predicate, wait) => waitFor(events, sessionId, predicate, wait),
     inboxStream: inboxWith(source),
     sessionStream: sessionChangesWith(source),
+    sharedStream: sharedWith(source),
   }
 }

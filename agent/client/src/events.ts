@@ -47,7 +47,9 @@ export function eventsWith(
           },
         ),
       accept: frame => {
-        const event = readEvent(frame, sessionId)
+        const event = readEvent(frame)
+        if (event.session_id !== sessionId)
+          throw new Error(`[events] session ${sessionId}: got event ${event.id} of ${event.session_id}`)
         // Ids only grow; a gap is a pruned llm.delta and no loss, anything at or before the cursor was handed
         // out already.
         if (event.id <= cursor) return null
@@ -58,14 +60,10 @@ export function eventsWith(
   }
 }
 
-function readEvent(frame: Frame, sessionId: string): SessionEvent {
+export function readEvent(frame: Frame): SessionEvent {
   const event = decodeEvent(frame.data)
-  if (String(event.id) !== frame.id || event.session_id !== sessionId) {
-    throw new Error(
-      `[events] frame ${frame.id ?? 'without id'} of session ${sessionId} holds event ${event.id} of ` +
-        `session ${event.session_id}`,
-    )
-  }
+  if (String(event.id) !== frame.id)
+    throw new Error(`[events] frame ${frame.id ?? 'without id'} holds event ${event.id}`)
   return event
 }
 

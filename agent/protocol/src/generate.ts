@@ -113,10 +113,8 @@ const FIRST = [
   'createSession',
   'listSessions',
   'getSession',
-  'streamSessions',
-  'streamEvents',
   'listInbox',
-  'streamInbox',
+  'streamShared',
 ] as const satisfies readonly RouteName[]
 const isFirst = (name: string): boolean => (FIRST as readonly string[]).includes(name)
 

@@ -12,15 +12,13 @@ const FIRST = {
   createSession: 'POST /sessions',
   listSessions: 'GET /sessions',
   getSession: 'GET /sessions/{id}',
-  streamEvents: 'GET /sessions/{id}/events silent',
   listInbox: 'GET /inbox',
-  streamInbox: 'GET /inbox/stream silent',
+  streamShared: 'GET /stream silent',
   login: 'POST /auth/login user',
   refresh: 'POST /auth/refresh user',
   logout: 'POST /auth/logout user silent',
   me: 'GET /auth/me',
   about: 'GET /about',
-  streamSessions: 'GET /sessions/stream silent',
 } as const satisfies Partial<Record<RouteName, string>>
 
 export type RouteLine = Pick<Route, 'path' | 'alias'> & { method: string; answers: boolean }

@@ -71,6 +71,28 @@ export const Cursor = z
   .string()
   .regex(/^\d{1,15}$/, 'after must be a non-negative integer')
   .transform(Number)
+/** Sessions of one shared stream. The limit keeps the address below what proxies allow (8 KB). */
+const SHARED_SESSIONS_MAX = 100
+const SessionCursors = z
+  .string()
+  .transform(text => text.split(','))
+  .pipe(
+    z
+      .array(
+        z.string().regex(/^[^,]+:\d{1,15}$/, 'each must be session_id:after, with an integer of 0 or more'),
+      )
+      .max(SHARED_SESSIONS_MAX, `at most ${SHARED_SESSIONS_MAX} sessions`),
+  )
+  .transform(entries =>
+    entries.map(entry => {
+      const colon = entry.lastIndexOf(':')
+      return { session_id: entry.slice(0, colon), after: Number(entry.slice(colon + 1)) }
+    }),
+  )
+  .refine(cursors => new Set(cursors.map(({ session_id }) => session_id)).size === cursors.length, {
+    message: 'each session once',
+  })
+  .describe(`at most ${SHARED_SESSIONS_MAX}, as session_id:after, several with commas`)
 /** Text with something to read in it: white space and what has no width is nothing. */
 const said = z.string().regex(/[^\s\u200b-\u200d\u2060]/, 'must not be blank')
 
@@ -641,6 +663,25 @@ export const ROUTES = {
     path: '/inbox/stream',
     summary: 'Live inbox changes (Server-Sent Events): `snapshot`, then `item`',
     ...onSession,
+    status: 200,
+    stream: true,
+  },
+  streamShared: {
+    method: 'GET',
+    path: '/stream',
+    summary:
+      'The logs of several sessions, and the changes of sessions and inbox, over one connection ' +
+      '(Server-Sent Events)',
+    ...onSession,
+    query: z.object({
+      sessions: SessionCursors.optional(),
+      changes: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe(
+          'true: also `session`, `snapshot` and `item`, as the streams of sessions and inbox send them',
+        ),
+    }),
     status: 200,
     stream: true,
   },

@@ -31,7 +31,7 @@ export type Answered = { status: number; code: ErrorCode }
 export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger): Answered {
   const known = coerce(thrown)
   const code = known?.code ?? 'internal'
-  const { status, title } = ERRORS[code]
+  const { status } = ERRORS[code]
   if (known === null || status === 500) {
     const error = asError(thrown)
     log.error('request failed', {
@@ -48,25 +48,39 @@ export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger):
       error: known.message,
     })
   }
-  const { [HEADERS]: headers, errors, ...extra } = (known?.extra ?? {}) as Extra
-  const detail = known === null || status >= 500 ? detailOfOurs(code) : known.message
-  const document = {
-    type: `urn:cairn:problem:${code}`,
-    title,
-    status,
-    code,
-    detail: shortDetail(detail),
-    request_id: exchange.id,
-    ...extra,
-    ...(errors === undefined ? {} : shortErrors(errors)),
-  }
+  const { headers, document } = describe(known, exchange.id)
   send(exchange, status, 'application/problem+json', JSON.stringify(document), {
     'cache-control': 'no-store',
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-    ...(headers as Record<string, string> | undefined),
+    ...headers,
   })
   return { status, code }
 }
+
+/** The document of a problem, and the headers that belong to it. `null` is an error of ours. */
+function describe(known: AppError | null, requestId: string) {
+  const code = known?.code ?? 'internal'
+  const { status, title } = ERRORS[code]
+  const { [HEADERS]: headers, errors, ...extra } = (known?.extra ?? {}) as Extra
+  const detail = known === null || status >= 500 ? detailOfOurs(code) : known.message
+  return {
+    headers: headers as Record<string, string> | undefined,
+    document: {
+      type: `urn:cairn:problem:${code}`,
+      title,
+      status,
+      code,
+      detail: shortDetail(detail),
+      request_id: requestId,
+      ...extra,
+      ...(errors === undefined ? {} : shortErrors(errors)),
+    },
+  }
+}
+
+/** The document of a refusal that is sent inside another answer. */
+export const problemDocument = (refusal: AppError, requestId: string) =>
+  describe(refusal, requestId).document
 
 /** What a caller is told about a fault of ours. */
 const detailOfOurs = (code: ErrorCode): string =>

@@ -5,7 +5,7 @@ import type { Services } from '../deps.ts'
 import { type Handler, jsonText } from '../handler.ts'
 
 /** Whoever saw a record that is gone must not wait for what comes after it as if nothing had happened. */
-async function checkCursor({ store }: Services, sessionId: string, cursor: EventId): Promise<void> {
+export async function checkCursor({ store }: Services, sessionId: string, cursor: EventId): Promise<void> {
   const lost = cursor > 0 ? await store.lostAt(sessionId, cursor) : null
   if (lost === null) return
   throw new AppError(

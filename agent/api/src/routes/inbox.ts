@@ -33,7 +33,7 @@ export const listInbox: Handler<'listInbox'> = async ({ services, principal, que
 }
 
 export const streamInbox: Handler<'streamInbox'> = async ({ services, identity, exchange }) => {
-  await streamInboxChanges(services, exchange, identity)
+  streamInboxChanges(services, exchange, identity)
   return undefined as never
 }
 

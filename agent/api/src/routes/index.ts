@@ -20,6 +20,7 @@ import {
   sessionTree,
 } from './sessions.ts'
 import { sessionWorkers } from './workers.ts'
+import { streamShared } from './shared-stream.ts'
 import { getBoard } from './board.ts'
 import * as browser from './browser.ts'
 import * as connections from './channel-connections.ts'
@@ -90,6 +91,7 @@ export const HANDLERS: Handlers = {
   workspaceCheckpoint,
   listInbox,
   streamInbox,
+  streamShared,
   getInboxItem,
   respondInbox,
   readInboxItem,

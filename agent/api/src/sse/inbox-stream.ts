@@ -2,26 +2,39 @@
  * Live inbox (contract 4): what is pending as `snapshot`, then each item that appears or changes as
  * `item`.
  */
-import { asError } from '@cairn/protocol'
+import { asError, type Principal } from '@cairn/protocol'
 import { mayAccess, nameDecider, shownItem, visibleTo } from '@cairn/sessions'
 import type { Identity } from '../auth/authenticate.ts'
 import type { Services } from '../deps.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { chunk } from './frames.ts'
+import type { Sink } from './reader.ts'
 
 const SNAPSHOT = 200
 
-export async function streamInboxChanges(
-  { store, streams, log }: Services,
-  exchange: Exchange,
-  identity: Identity,
-): Promise<void> {
-  const { principal } = identity
+export function streamInboxChanges(services: Services, exchange: Exchange, identity: Identity): void {
+  let stop = (): void => undefined
+  const connection = services.streams.open(exchange, identity, () => stop())
+  stop = followInbox(services, exchange.id, identity.principal, connection)
+}
+
+/** Sends the snapshot, and each change from now on; returns how to stop. */
+export function followInbox(
+  { store, log }: Services,
+  requestId: string,
+  principal: Principal,
+  connection: Sink,
+): () => void {
   const changed = new Set<string>()
   let isSending = true
-  let stop: (() => void) | null = null
-  const connection = streams.open(exchange, identity, () => stop?.())
 
+  function fail(error: unknown): void {
+    log.error('reading the inbox for a stream failed', {
+      request_id: requestId,
+      error: asError(error).message,
+    })
+    connection.destroy()
+  }
   /** Items are read when they are sent, so that ten changes of one are one frame. */
   async function sendChanged(): Promise<void> {
     for (const itemId of changed) {
@@ -39,34 +52,34 @@ export async function streamInboxChanges(
     isSending = true
     try {
       while (changed.size > 0 && connection.hasRoom()) await sendChanged()
-    } catch (thrown) {
-      log.error('reading the inbox for a stream failed', {
-        request_id: exchange.id,
-        error: asError(thrown).message,
-      })
-      connection.destroy()
+    } catch (error) {
+      fail(error)
     } finally {
       isSending = false
     }
   }
+  async function begin(): Promise<void> {
+    try {
+      const { items } = await store.listInbox({
+        ...visibleTo(principal),
+        status: ['pending'],
+        limit: SNAPSHOT,
+      })
+      connection.write(chunk(`event: snapshot\ndata: ${JSON.stringify({ items })}\n\n`))
+    } catch (error) {
+      fail(error)
+    } finally {
+      isSending = false
+    }
+    connection.onRoom = () => void flush()
+    await flush()
+  }
 
   // Watching begins before the snapshot is read: what changes in between is sent once more, never lost.
-  stop = store.watchInbox(principal.org_id, itemId => {
+  const stop = store.watchInbox(principal.org_id, itemId => {
     changed.add(itemId)
     void flush()
   })
-  try {
-    const { items } = await store.listInbox({ ...visibleTo(principal), status: ['pending'], limit: SNAPSHOT })
-    connection.write(chunk(`event: snapshot\ndata: ${JSON.stringify({ items })}\n\n`))
-  } catch (thrown) {
-    log.error('reading the inbox for a stream failed', {
-      request_id: exchange.id,
-      error: asError(thrown).message,
-    })
-    connection.destroy()
-    stop()
-  }
-  isSending = false
-  connection.onRoom = () => void flush()
-  await flush()
+  void begin()
+  return stop
 }

@@ -61,7 +61,8 @@ export async function catchUp(
     if (isGone(reader)) return false
     if (events.length === 0) return true
     for (const history of runsOf(reader.cursor, events)) {
-      if (!connection.hasRoom()) await drained(connection)
+      // Another writer of the same connection may have taken the room that woke this one.
+      while (!connection.hasRoom() && !isGone(reader)) await drained(connection)
       if (isGone(reader)) return false
       reader.cursor = history.to
       onDelivered(history.events.length)

@@ -8,18 +8,32 @@ import type { Exchange } from '../http/exchange.ts'
 import type { Connection } from './connection.ts'
 import { DRAINING } from './frames.ts'
 import { createOpenStreams, type OpenStream } from './open-streams.ts'
+import type { Sink } from './reader.ts'
 import { createSessionHub, type SessionHub } from './session-hub.ts'
+import { shareConnection } from './shared-connection.ts'
 import { createUpkeep } from './upkeep.ts'
 
 export type Streams = {
   /** Streams the log of a session after a cursor, until the client leaves. */
   openSession(exchange: Exchange, identity: Identity, sessionId: string, after: EventId): void
+  /**
+   * Streams several logs over one connection. Returns a function that adds a writer to the connection;
+   * `onClose` ends those writers. The logs are read asynchronously, so what the caller writes before its next
+   * await precedes every event.
+   */
+  openSessions(
+    exchange: Exchange,
+    identity: Identity,
+    cursors: readonly SessionCursor[],
+    onClose: () => void,
+  ): () => Sink
   /** A stream of another kind: its bytes are the caller's, its upkeep is done here. */
   open(exchange: Exchange, identity: Identity, onClose: () => void): Connection
   count(): number
   drain(): void
   close(): void
 }
+export type SessionCursor = { session_id: string; after: EventId }
 type StreamsDeps = {
   store: LogStore
   log: Logger
@@ -65,6 +79,21 @@ export function createStreams(deps: StreamsDeps): Streams {
         forget()
         hub.leave(reader)
       }
+    },
+    openSessions(exchange, identity, cursors, onClose) {
+      const { open, forget } = start(exchange, identity)
+      const addSink = shareConnection(open.connection)
+      const joined = cursors.map(({ session_id, after }) => {
+        const hub = hubOf(session_id)
+        return { hub, reader: hub.join(addSink(), after) }
+      })
+      open.lacks = () => joined.reduce((bytes, { reader }) => bytes + reader.lag, open.connection.unsent())
+      open.connection.onClose = () => {
+        forget()
+        for (const { hub, reader } of joined) hub.leave(reader)
+        onClose()
+      }
+      return addSink
     },
     open(exchange, identity, onClose) {
       const { open, forget } = start(exchange, identity)

@@ -1,0 +1,78 @@
+/** Several logs, and the changes of sessions and inbox, over one connection (contract 4.22). */
+import type { EventId, InboxItem, Session, SessionEvent } from '@cairn/protocol'
+import { pathOf } from './call.ts'
+import type { StreamSource } from './changes.ts'
+import { type EventsOptions, readEvent } from './events.ts'
+import { ApiError, type ProblemDocument } from './failure.ts'
+import { type Frame, resume } from './resume.ts'
+
+export type SharedItem =
+  /** First on each connection: the principal it belongs to. Lists are to be read again. */
+  | { type: 'opened'; principal_id: string }
+  | { type: 'event'; event: SessionEvent }
+  /** The server does not stream this session. The others continue. */
+  | { type: 'refused'; session_id: string; error: ApiError }
+  | { type: 'session'; session: Session }
+  | { type: 'snapshot'; items: InboxItem[] }
+  | { type: 'item'; item: InboxItem }
+export type SharedOptions = Omit<EventsOptions, 'after'> & {
+  /** The cursor of each session. */
+  sessions?: ReadonlyMap<string, EventId>
+  /** Also changes of sessions and inbox. */
+  changes?: boolean
+}
+export type SharedStream = (options: SharedOptions) => AsyncGenerator<SharedItem[], void, undefined>
+
+export const sharedWith =
+  ({ baseUrl, send, apiByDefault, tuning }: StreamSource): SharedStream =>
+  ({ sessions = [], changes = false, api = apiByDefault, signal, onState }) => {
+    const cursors = new Map(sessions)
+    return resume({
+      ...tuning,
+      signal: signal ?? new AbortController().signal,
+      onState: onState ?? (() => {}),
+      open: async connection => {
+        const query = {
+          sessions: cursors.size === 0 ? undefined : [...cursors].map(entry => entry.join(':')).join(','),
+          changes: changes ? 'true' : undefined,
+        }
+        return send(baseUrl + (await pathOf('streamShared', { query, api })), {
+          headers: { accept: 'text/event-stream' },
+          cache: 'no-store',
+          signal: connection,
+        })
+      },
+      accept: frame => readItem(frame, cursors),
+    })
+  }
+
+/** Moves the cursor of an event's session. Null for an event that was handed out, and for an unknown frame. */
+function readItem(frame: Frame, cursors: Map<string, EventId>): SharedItem | null {
+  // Only events have an id, and an event type may have the name of another frame.
+  if (frame.id !== undefined) {
+    const event = readEvent(frame)
+    if (event.id <= (cursors.get(event.session_id) ?? Infinity)) return null
+    cursors.set(event.session_id, event.id)
+    return { type: 'event', event }
+  }
+  switch (frame.event) {
+    case 'opened':
+      return { type: 'opened', ...(JSON.parse(frame.data) as { principal_id: string }) }
+    case 'refused': {
+      const { session_id, problem } = JSON.parse(frame.data) as {
+        session_id: string
+        problem: ProblemDocument
+      }
+      cursors.delete(session_id)
+      return { type: 'refused', session_id, error: new ApiError(problem) }
+    }
+    case 'session':
+      return { type: 'session', session: JSON.parse(frame.data) as Session }
+    case 'snapshot':
+      return { type: 'snapshot', ...(JSON.parse(frame.data) as { items: InboxItem[] }) }
+    case 'item':
+      return { type: 'item', item: JSON.parse(frame.data) as InboxItem }
+    default:
+      return null
+  }
+}
