@@ -8,8 +8,8 @@ import {
   type RouteName,
   routeLine,
 } from '@cairn/protocol'
-import type { Send } from './credentials.ts'
 import { readFailure } from './failure.ts'
+import type { Source } from './source.ts'
 
 /** Routes that answer JSON or nothing; streams have functions of their own. */
 export type CallableRoute = {
@@ -71,13 +71,7 @@ type LooseOptions = {
 /** Throws where the answer of a route does not hold what the route promises. */
 export type CheckAnswer = (name: RouteName, answer: unknown) => void
 
-export function callWith(
-  baseUrl: string,
-  send: Send,
-  apiByDefault: boolean,
-  now: () => number,
-  check: CheckAnswer,
-): Call {
+export function callWith({ baseUrl, send, apiByDefault, tuning }: Source, check: CheckAnswer): Call {
   return async <N extends CallableRoute>(name: N, ...[given]: [options?: unknown]): Promise<AnswerOf<N>> => {
     const options = (given ?? {}) as LooseOptions
     const route = await routeLine(name)
@@ -93,7 +87,7 @@ export function callWith(
         ...(options.signal === undefined ? {} : { signal: options.signal }),
       },
     )
-    if (!response.ok) throw await readFailure(response, now())
+    if (!response.ok) throw await readFailure(response, tuning.now())
     if (!route.answers) {
       await response.body?.cancel()
       return undefined as AnswerOf<N>

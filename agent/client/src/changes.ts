@@ -1,9 +1,9 @@
 /** Live changes of what is listed, of the inbox and of sessions; first and after reconnections, the whole. */
 import type { InboxItem, RouteName, Session } from '@cairn/protocol'
 import { pathOf } from './call.ts'
-import type { Send } from './credentials.ts'
-import type { EventsOptions, StreamTuning } from './events.ts'
+import type { EventsOptions } from './events.ts'
 import { type Frame, resume } from './resume.ts'
+import type { Source } from './source.ts'
 
 export type InboxChange = { type: 'snapshot'; items: InboxItem[] } | { type: 'item'; item: InboxItem }
 /** `opened`: the list is to be read. */
@@ -14,12 +14,9 @@ type ChangeStream<Change> = (
 export type InboxStream = ChangeStream<InboxChange>
 export type SessionStream = ChangeStream<SessionChange>
 
-/** What every stream of a client shares. */
-export type StreamSource = { baseUrl: string; send: Send; apiByDefault: boolean; tuning: StreamTuning }
-
 const changesOf =
   <Change>(route: RouteName, accept: (frame: Frame) => Change | null) =>
-  ({ baseUrl, send, apiByDefault, tuning }: StreamSource): ChangeStream<Change> =>
+  ({ baseUrl, send, apiByDefault, tuning }: Source): ChangeStream<Change> =>
   (options = {}) =>
     resume({
       ...tuning,

@@ -1,8 +1,8 @@
 /** A session's log, live and complete: after the cursor, each event once, in order (contract 3). */
 import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
 import { pathOf } from './call.ts'
-import type { Send } from './credentials.ts'
-import { type Frame, type ResumeOptions, type StateDetail, type StreamState, resume } from './resume.ts'
+import { type Frame, type StateDetail, type StreamState, resume } from './resume.ts'
+import type { Source } from './source.ts'
 
 export type EventsOptions = {
   /** Cursor: events after this id. Default 0, the whole log. */
@@ -17,18 +17,12 @@ export type WaitOptions = Pick<EventsOptions, 'after' | 'api'> & {
   /** Rejects with the signal's reason. */
   signal?: AbortSignal
 }
-export type StreamTuning = Pick<ResumeOptions<unknown>, 'backoff' | 'idleMs' | 'random' | 'now'>
 export type EventStream = (
   sessionId: string,
   options?: EventsOptions,
 ) => AsyncGenerator<SessionEvent[], void, undefined>
 
-export function eventsWith(
-  baseUrl: string,
-  send: Send,
-  apiByDefault: boolean,
-  tuning: StreamTuning,
-): EventStream {
+export function eventsWith({ baseUrl, send, apiByDefault, tuning }: Source): EventStream {
   return (sessionId, options = {}) => {
     let cursor = options.after ?? 0
     const api = options.api ?? apiByDefault

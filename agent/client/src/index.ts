@@ -7,7 +7,8 @@
  * batch   the events that arrived together, in order
  */
 export { createClient } from './checked.ts'
-export type { CairnClient, ClientOptions } from './client.ts'
+export type { CairnClient } from './client.ts'
+export type { ClientOptions } from './source.ts'
 export { ApiError, ConnectionError, type ProblemDocument } from './failure.ts'
 export type { CallOptions, CallableRoute } from './call.ts'
 export type { EventsOptions, WaitOptions } from './events.ts'

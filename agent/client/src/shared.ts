@@ -1,10 +1,10 @@
 /** Several logs, and the changes of sessions and inbox, over one connection (contract 4.22). */
 import type { EventId, InboxItem, Session, SessionEvent } from '@cairn/protocol'
 import { pathOf } from './call.ts'
-import type { StreamSource } from './changes.ts'
 import { type EventsOptions, readEvent } from './events.ts'
 import { ApiError, type ProblemDocument } from './failure.ts'
 import { type Frame, resume } from './resume.ts'
+import { type ClientOptions, type Source, sourceOf } from './source.ts'
 
 export type SharedItem =
   /** First on each connection: the principal it belongs to. Lists are to be read again. */
@@ -24,7 +24,7 @@ export type SharedOptions = Omit<EventsOptions, 'after'> & {
 export type SharedStream = (options: SharedOptions) => AsyncGenerator<SharedItem[], void, undefined>
 
 export const sharedWith =
-  ({ baseUrl, send, apiByDefault, tuning }: StreamSource): SharedStream =>
+  ({ baseUrl, send, apiByDefault, tuning }: Source): SharedStream =>
   ({ sessions = [], changes = false, api = apiByDefault, signal, onState }) => {
     const cursors = new Map(sessions)
     return resume({
@@ -45,6 +45,8 @@ export const sharedWith =
       accept: frame => readItem(frame, cursors),
     })
   }
+
+export const createSharedStream = (options: ClientOptions): SharedStream => sharedWith(sourceOf(options))
 
 /** Moves the cursor of an event's session. Null for an event that was handed out, and for an unknown frame. */
 function readItem(frame: Frame, cursors: Map<string, EventId>): SharedItem | null {

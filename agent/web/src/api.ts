@@ -1,4 +1,5 @@
 /** The one client of the UI: same origin, cookie session, renewed once after a 401 (contract 5). */
+import type { ClientOptions } from '@cairn/client'
 import { ApiError, ConnectionError, createUncheckedClient } from '@cairn/client/unchecked'
 
 const shared = { baseUrl: '', credentials: 'same-origin', headers: { 'x-cairn-csrf': '1' } } as const
@@ -7,7 +8,8 @@ const shared = { baseUrl: '', credentials: 'same-origin', headers: { 'x-cairn-cs
  */
 export const unrenewed = createUncheckedClient(shared)
 
-export const client = createUncheckedClient({
+/** Cookies, renewed where the server refuses them. */
+export const renewed: ClientOptions = {
   ...shared,
   refresh: async () => {
     try {
@@ -17,7 +19,9 @@ export const client = createUncheckedClient({
       if (!isUnauthenticated(error)) throw error
     }
   },
-})
+}
+
+export const client = createUncheckedClient(renewed)
 
 export const isUnauthenticated = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 401

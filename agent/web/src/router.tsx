@@ -13,6 +13,7 @@ import {
   retainSearchParams,
 } from '@tanstack/react-router'
 import { isUnauthenticated } from './api.ts'
+import { setLiveUser } from './live/live.ts'
 import { noteIn, wasIn } from './login/was-in.ts'
 import { meQuery } from './queries.ts'
 import { ErrorPage } from './shell/error-page.tsx'
@@ -55,7 +56,7 @@ const shell = createRoute({
   search: { middlewares: [retainSearchParams([...FILTER_KEYS])] },
   beforeLoad: async ({ context, location }) => {
     try {
-      await context.queries.ensureQueryData(meQuery)
+      setLiveUser((await context.queries.ensureQueryData(meQuery)).id)
       noteIn(true)
     } catch (error) {
       if (!isUnauthenticated(error)) throw error

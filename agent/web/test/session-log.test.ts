@@ -1,8 +1,7 @@
-import type { StreamState } from '@cairn/client'
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { NO_FILTER } from '../src/events/filter.ts'
-import { type ReadEvents, followSession } from '../src/session/followed-session.ts'
+import { type FollowLog, followSession } from '../src/session/followed-session.ts'
 import { eventAt } from './sample-data.ts'
 
 /** Frames drawn by hand, and a clock that moves a millisecond a look. */
@@ -21,24 +20,18 @@ function frames() {
   }
 }
 
-/** The next macrotask: every promise that can settle has. */
-const settle = () =>
-  new Promise<void>(done => {
-    setTimeout(done)
-  })
 const log = (count: number): SessionEvent[] =>
   Array.from({ length: count }, (_, i) => eventAt(i + 1, 'user.message', { content: `message ${i}` }))
 const reading =
-  (batches: SessionEvent[][], asked: number[] = []): ReadEvents =>
-  (_id, { after, onState }) => {
+  (batches: SessionEvent[][], asked: number[] = []): FollowLog =>
+  (_id, after, { onState, onItems }) => {
     asked.push(after)
-    onState('live')
-    return (async function* () {
-      for (const batch of batches) yield batch.filter(event => event.id > after)
-    })()
+    onState?.('live')
+    for (const batch of batches) onItems(batch.filter(event => event.id > after))
+    return () => undefined
   }
 
-test('batches of one frame become one revision with rows and chat alike', async () => {
+test('batches of one frame become one revision with rows and chat alike', () => {
   const clock = frames()
   const session = followSession('s', reading([log(3), log(5).slice(3)]), clock)
   let told = 0
@@ -46,7 +39,6 @@ test('batches of one frame become one revision with rows and chat alike', async 
     told += 1
   })
   session.follow()
-  await settle()
   const before = told
   expect(clock.asked).toBe(1)
   clock.draw()
@@ -56,11 +48,10 @@ test('batches of one frame become one revision with rows and chat alike', async 
   expect(session.connection).toBe('live')
 })
 
-test('a burst is spread over frames, and nothing of it is lost', async () => {
+test('a burst is spread over frames, and nothing of it is lost', () => {
   const clock = frames()
   const session = followSession('s', reading([log(40_000)]), clock)
   session.follow()
-  await settle()
   let drawn = 0
   while (clock.asked > 0) {
     clock.draw()
@@ -71,44 +62,38 @@ test('a burst is spread over frames, and nothing of it is lost', async () => {
   expect(session.view.last_id).toBe(40_000)
 })
 
-test('following again resumes at the last event received, drawn or not', async () => {
+test('following again resumes at the last event received, drawn or not', () => {
   const clock = frames()
   const asked: number[] = []
   const session = followSession('s', reading([log(7)], asked), clock)
   session.follow()
-  await settle()
   session.follow()
-  await settle()
   clock.draw()
   expect(asked).toEqual([0, 7])
   expect(session.index.events.map(event => event.id)).toEqual([1, 2, 3, 4, 5, 6, 7])
 })
 
-test('a filter is applied at once to a short log', async () => {
+test('a filter is applied at once to a short log', () => {
   const clock = frames()
   const session = followSession('s', reading([log(20)]), clock)
   session.follow()
-  await settle()
   clock.draw()
   session.setFilter({ ...NO_FILTER, text: 'message 7' })
   expect(session.index.matching).toBe(1)
 })
 
-test('a stream that ends for good is a failure with its reason', async () => {
+test('a stream that ends for good is a failure with its reason', () => {
   const refused = new Error('no such session')
   const session = followSession(
     's',
-    (_id, { onState }) => {
-      onState('connecting' satisfies StreamState)
-      return (async function* (): AsyncGenerator<SessionEvent[]> {
-        yield []
-        throw refused
-      })()
+    (_id, _after, { onState, onFailed }) => {
+      onState?.('connecting')
+      onFailed(refused)
+      return () => undefined
     },
     frames(),
   )
   session.follow()
-  await settle()
   expect(session.connection).toBe('failed')
   expect(session.failure).toBe(refused)
 })

@@ -1,6 +1,7 @@
 /** A live view of a session's browser: opened with a ticket, opened again when it breaks. */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { client, describeError, isMissing } from '../api.ts'
+import { followWhileVisible } from '../ui/follow-while-visible.ts'
 import { type BrowserTab, type Input, type LiveSocket, openLiveSocket, type Told } from './live-socket.ts'
 
 const AGAIN_MS = 2_000
@@ -48,37 +49,45 @@ export function useLiveView(
 ): { view: LiveView; say: (input: Input) => void } {
   const [view, setView] = useState(NOTHING)
   const socket = useRef<LiveSocket | null>(null)
+  // A person who drives keeps control while they look up something in another tab.
+  const drives = useRef(false)
   useEffect(() => {
-    let isOver = false
-    let again: ReturnType<typeof setTimeout> | undefined
-    const retry = (): void => {
-      if (!isOver) again = setTimeout(() => void connect(), AGAIN_MS)
-    }
-    async function connect(): Promise<void> {
-      try {
-        const { ticket } = await client.call('browserTicket', { params: { id: sessionId } })
-        if (isOver) return
-        socket.current = openLiveSocket(sessionId, ticket, {
-          onFrame: draw,
-          onTold: told => setView(now => follow(now, told)),
-          onClosed: retry,
-        })
-      } catch (error) {
-        setView(now => ({
-          ...now,
-          state: isMissing(error) ? 'none' : 'connecting',
-          problem: describeError(error),
-        }))
-        retry()
+    drives.current = view.yours
+  }, [view.yours])
+  useEffect(() => {
+    function start(): () => void {
+      let isOver = false
+      let again: ReturnType<typeof setTimeout> | undefined
+      const retry = (): void => {
+        if (!isOver) again = setTimeout(() => void connect(), AGAIN_MS)
+      }
+      async function connect(): Promise<void> {
+        try {
+          const { ticket } = await client.call('browserTicket', { params: { id: sessionId } })
+          if (isOver) return
+          socket.current = openLiveSocket(sessionId, ticket, {
+            onFrame: draw,
+            onTold: told => setView(now => follow(now, told)),
+            onClosed: retry,
+          })
+        } catch (error) {
+          setView(now => ({
+            ...now,
+            state: isMissing(error) ? 'none' : 'connecting',
+            problem: describeError(error),
+          }))
+          retry()
+        }
+      }
+      void connect()
+      return () => {
+        isOver = true
+        clearTimeout(again)
+        socket.current?.close()
+        socket.current = null
       }
     }
-    void connect()
-    return () => {
-      isOver = true
-      clearTimeout(again)
-      socket.current?.close()
-      socket.current = null
-    }
+    return followWhileVisible(start, () => drives.current)
   }, [sessionId, draw])
   const say = useCallback((input: Input) => {
     if (input.t === 'dialog') setView(now => ({ ...now, dialog: null }))

@@ -7,6 +7,7 @@
 import type { StreamState } from '@cairn/client'
 import type { SessionEvent } from '@cairn/protocol'
 import { type SessionView, emptySessionView, foldSessionView } from '@cairn/state'
+import type { Listener } from '../live/subscriptions.ts'
 import { type EventFilter } from '../events/filter.ts'
 import { type EventIndex, createEventIndex } from '../events/event-index.ts'
 
@@ -26,23 +27,21 @@ export type FollowedSession = {
   follow(): () => void
 }
 
-export type ReadEvents = (
-  id: string,
-  options: { after: number; signal: AbortSignal; onState: (state: StreamState) => void },
-) => AsyncIterable<SessionEvent[]>
+/** Follows the log after a cursor; returns how to stop. */
+export type FollowLog = (id: string, after: number, listener: Listener<SessionEvent>) => () => void
 export type Frames = { request: (callback: () => void) => void; now: () => number }
 
 const BUDGET_MS = 7
 const CHUNK = 1500
 
-export function followSession(id: string, read: ReadEvents, frames: Frames): FollowedSession {
+export function followSession(id: string, followLog: FollowLog, frames: Frames): FollowedSession {
   const index = createEventIndex()
   const pending = createPending()
   const changes = createChanges()
   let view = emptySessionView
   let connection: Connection = 'connecting'
   let failure: unknown = null
-  let following = new AbortController()
+  let stop = (): void => undefined
 
   const setConnection = (state: Connection) => {
     if (state === connection) return
@@ -61,24 +60,6 @@ export function followSession(id: string, read: ReadEvents, frames: Frames): Fol
     changes.tell()
     return pending.isEmpty() && isDone
   })
-
-  async function followUntil(signal: AbortSignal) {
-    const after = pending.lastId() ?? index.events.at(-1)?.id ?? 0
-    const onState = (state: StreamState) => {
-      if (!signal.aborted) setConnection(state)
-    }
-    try {
-      for await (const batch of read(id, { after, signal, onState })) {
-        if (signal.aborted) return
-        pending.add(batch)
-        requestFrame()
-      }
-    } catch (error) {
-      if (signal.aborted) return
-      failure = error
-      setConnection('failed')
-    }
-  }
 
   return {
     id,
@@ -103,11 +84,20 @@ export function followSession(id: string, read: ReadEvents, frames: Frames): Fol
       if (index.unscanned > 0) requestFrame()
     },
     follow() {
-      following.abort()
-      following = new AbortController()
+      stop()
       failure = null
-      void followUntil(following.signal)
-      return () => following.abort()
+      stop = followLog(id, pending.lastId() ?? index.events.at(-1)?.id ?? 0, {
+        onItems(batch) {
+          pending.add(batch)
+          requestFrame()
+        },
+        onState: setConnection,
+        onFailed(error) {
+          failure = error
+          setConnection('failed')
+        },
+      })
+      return stop
     },
   }
 }

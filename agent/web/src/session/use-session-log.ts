@@ -2,7 +2,7 @@
  * The log of the session on screen. A few stay in memory, so that going back to one resumes at its cursor.
  */
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
-import { client } from '../api.ts'
+import { followLog } from '../live/live.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
 import { type FollowedSession, followSession } from './followed-session.ts'
 import { keptLogs as logs } from './kept-logs.ts'
@@ -12,7 +12,7 @@ const KEPT = 4
 function logOf(id: string): FollowedSession {
   const log =
     logs.get(id) ??
-    followSession(id, (session, options) => client.events(session, options), {
+    followSession(id, followLog, {
       request: callback => {
         requestAnimationFrame(callback)
       },

@@ -2,27 +2,17 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { Session } from '@cairn/protocol'
-import { client } from '../api.ts'
+import { followChanges } from '../live/live.ts'
+import type { Change } from '../live/messages.ts'
 import { noteSession, type Listed } from '../queries.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
-import { sayError } from '../ui/toasts.tsx'
 
 /** The lists that a change may reorder are read again this much later, together with other changes. */
 const SETTLE_MS = 300
 
 export function useSessionsLive(): void {
   const queries = useQueryClient()
-  useEffect(
-    () =>
-      followWhileVisible(() => {
-        const stop = new AbortController()
-        follow(queries, stop.signal).catch((error: unknown) => {
-          if (!stop.signal.aborted) sayError(error)
-        })
-        return () => stop.abort()
-      }),
-    [queries],
-  )
+  useEffect(() => followWhileVisible(() => follow(queries)), [queries])
 }
 
 /** Whether every list that is shown has it, as it stands there: then its record is all that changes. */
@@ -37,7 +27,7 @@ function isInPlace(queries: QueryClient, session: Session): boolean {
   )
 }
 
-async function follow(queries: QueryClient, signal: AbortSignal): Promise<void> {
+function follow(queries: QueryClient): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const readAgain = () => {
     timer ??= setTimeout(() => {
@@ -45,18 +35,19 @@ async function follow(queries: QueryClient, signal: AbortSignal): Promise<void> 
       void queries.invalidateQueries({ queryKey: ['sessions'] })
     }, SETTLE_MS)
   }
-  try {
-    for await (const changes of client.sessionStream({ signal }))
-      for (const change of changes) {
-        // Workers stand on the page of their root.
-        if (
-          change.type === 'opened' ||
-          (change.session.parent_id === null && !isInPlace(queries, change.session))
-        )
-          readAgain()
-        if (change.type === 'session') noteSession(queries, change.session)
-      }
-  } finally {
+  const note = (change: Change) => {
+    // Workers stand on the page of their root.
+    if (
+      change.type === 'opened' ||
+      (change.type === 'session' && change.session.parent_id === null && !isInPlace(queries, change.session))
+    )
+      readAgain()
+    if (change.type === 'session') noteSession(queries, change.session)
+  }
+  // The inbox follows the same changes, and reports the failure.
+  const stop = followChanges({ onItems: changes => changes.forEach(note), onFailed: () => undefined })
+  return () => {
     clearTimeout(timer)
+    stop()
   }
 }

@@ -1,22 +1,26 @@
-/** Streams of a page that may be hidden. */
+/** What a page holds while it can be seen. */
 
-/** A hidden page gives its connection back after this long; browsers allow only six to one server. */
+/** A hidden page gives its subscriptions and connections back after this long. */
 const HIDDEN_MS = 20_000
 
 /** Keeps something running while the page can be seen, and for a while after; or as long as it is wanted. */
 export function followWhileVisible(start: () => () => void, isWanted = () => false): () => void {
   let stop: (() => void) | null = start()
   let timer: ReturnType<typeof setTimeout> | undefined
+  const giveBack = () => {
+    if (isWanted()) timer = setTimeout(giveBack, HIDDEN_MS)
+    else {
+      stop?.()
+      stop = null
+    }
+  }
   const change = () => {
     clearTimeout(timer)
     if (document.visibilityState === 'visible') stop ??= start()
-    else
-      timer = setTimeout(() => {
-        if (isWanted()) return
-        stop?.()
-        stop = null
-      }, HIDDEN_MS)
+    else timer = setTimeout(giveBack, HIDDEN_MS)
   }
+  // A page may be opened in a tab that nobody looks at.
+  change()
   document.addEventListener('visibilitychange', change)
   return () => {
     clearTimeout(timer)
