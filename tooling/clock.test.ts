@@ -22,7 +22,7 @@ const DATES: Record<string, string> = {
   'agent/app/src/serve/begin-channels.ts': 'the dates of the channels',
   'agent/app/src/serve/begin-notices.ts': 'the dates of the notices',
   'agent/channels/src/webhook/adapter.ts': 'a signature carries its date',
-  'agent/client/src/client.ts': 'Retry-After may be a date',
+  'agent/client/src/source.ts': 'Retry-After may be a date',
   'agent/harness/src/clock.ts': 'the side of the clock that gives dates',
   'agent/harness/src/llm/anthropic.ts': 'Retry-After may be a date',
   'agent/harness/src/llm/openai.ts': 'Retry-After may be a date',

@@ -16,7 +16,7 @@ export type ClientOptions = Credentials & {
   backoff?: Backoff
   random?: () => number
 }
-export type StreamTuning = { idleMs: number; backoff: Backoff; random: () => number; now: () => number }
+type StreamTuning = { idleMs: number; backoff: Backoff; random: () => number; now: () => number }
 /** What the calls and streams of a client share. */
 export type Source = { baseUrl: string; send: Send; apiByDefault: boolean; tuning: StreamTuning }
 

@@ -36,6 +36,7 @@ type MockLog = {
 }
 const logs = new Map<string, MockLog>()
 const items: InboxItem[] = []
+const USER_ID = 'user-1'
 const inboxReaders = new Set<ServerResponse>()
 let clock = Date.parse('2026-11-21T08:00:00Z')
 
@@ -70,7 +71,7 @@ function makeLog(id: string, title: string | null, status: Session['status'] = '
     output_tokens: 0,
     cost_usd: 0,
     unpriced: false,
-    created_by: 'user-1',
+    created_by: USER_ID,
     created_at: at,
     updated_at: at,
   }
@@ -253,7 +254,7 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
     return {
       body: {
         kind: 'user',
-        id: 'user-1',
+        id: USER_ID,
         org_id: 'org-1',
         name: 'Ada',
         email: 'ada@example.org',
@@ -342,7 +343,7 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
             target_event_id: Number(target),
             rating: body['rating'] as 'up',
             source: 'user',
-            rated_by_user_id: 'user-1',
+            rated_by_user_id: USER_ID,
           }),
         ),
         event_type: 'user.feedback',
@@ -368,14 +369,12 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
   return method === 'DELETE' ? { status: 204 } : { body: session }
 }
 
-function stream(
-  request: IncomingMessage,
-  response: ServerResponse,
-  log: MockLog | undefined,
-  cursor: number,
-) {
+/** The shared stream: what `sessions` and `changes` name. */
+function stream(request: IncomingMessage, response: ServerResponse, query: URLSearchParams) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' })
-  response.write('retry: 2000\n: connected\n')
+  response.write(
+    `retry: 2000\n: connected\nevent: opened\ndata: ${JSON.stringify({ principal_id: USER_ID })}\n\n`,
+  )
   const beat = setInterval(() => response.write(': beat\n'), 10_000)
   const send = (events: SessionEvent[]) =>
     response.write(
@@ -383,18 +382,24 @@ function stream(
         .map(event => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
         .join(''),
     )
-  if (log) {
+  const followed: MockLog[] = []
+  for (const entry of query.get('sessions')?.split(',') ?? []) {
+    const [id = '', cursor] = entry.split(':')
+    const log = logs.get(id)
+    if (log === undefined) continue
+    followed.push(log)
     log.readers.add(send)
     // A page at a time, as the service does.
-    const history = log.events.filter(event => event.id > cursor)
+    const history = log.events.filter(event => event.id > Number(cursor))
     for (let i = 0; i < history.length; i += 1000) send(history.slice(i, i + 1000))
-  } else {
+  }
+  if (query.get('changes') === 'true') {
     inboxReaders.add(response)
     response.write(`event: snapshot\ndata: ${JSON.stringify({ items })}\n\n`)
   }
   request.on('close', () => {
     clearInterval(beat)
-    log?.readers.delete(send)
+    for (const log of followed) log.readers.delete(send)
     inboxReaders.delete(response)
   })
 }
@@ -425,16 +430,7 @@ createServer((request, response) => {
     createReadStream(found).pipe(response)
     return
   }
-  const streamed = /^\/v1\/sessions\/([^/]+)\/events$/.exec(path)
-  if (request.method === 'GET' && (streamed || path === ROUTES.streamInbox.path.replace(/^/, '/v1'))) {
-    stream(
-      request,
-      response,
-      streamed ? logs.get(streamed[1] ?? '') : undefined,
-      Number(url.searchParams.get('after') ?? 0),
-    )
-    return
-  }
+  if (path === `/v1${ROUTES.streamShared.path}`) return stream(request, response, url.searchParams)
   let text = ''
   request.on('data', chunk => {
     text += String(chunk)

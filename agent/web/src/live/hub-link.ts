@@ -1,7 +1,7 @@
 /** The link of this page to its hub. A hub that ends, or does not answer, is replaced by a new one. */
 import type { FromHub, ToHub } from './messages.ts'
 
-const BEAT_MS = 5000
+const BEAT_MS = 2000
 /** Messages without an answer until the page opens another hub. */
 const UNANSWERED_MAX = 2
 

@@ -36,17 +36,19 @@ export function sendEvents(subscription: HubSubscription, events: SessionEvent[]
 /** A subscriber that is live is not told of a connection that replaces another. */
 export function sendState(subscription: HubSubscription, state: StreamState): void {
   if (state === subscription.state || (state === 'connecting' && subscription.state !== null)) return
+  const { port, key } = subscription
   subscription.state = state
-  subscription.port.postMessage({ type: 'state', key: subscription.key, state })
+  port.postMessage({ type: 'state', key, state })
 }
 
 export function endSubscription(subscription: HubSubscription, error: unknown): void {
+  const { port, key } = subscription
   subscription.isOver = true
   const failure = {
     message: error instanceof Error ? error.message : String(error),
     problem: error instanceof ApiError ? error.problem : null,
   }
-  subscription.port.postMessage({ type: 'failed', key: subscription.key, failure })
+  port.postMessage({ type: 'failed', key, failure })
 }
 
 /** The lowest cursor of each session. */

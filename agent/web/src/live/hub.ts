@@ -3,7 +3,7 @@
  * A browser has six HTTP/1.1 connections to a server for all its tabs.
  *
  *   changes   one connection while a page wants changes of sessions and inbox
- *   logs      one connection for the logs of all sessions; another one, with cursors, when the sessions change
+ *   logs      one connection for the logs of all sessions; replaced, with cursors, when the sessions change
  *
  * The hub runs in a shared worker, or in the page where the browser has none. It may end at any moment: pages
  * keep their cursors and subscribe again at the next hub.
@@ -28,6 +28,7 @@ import type { Change, ToHub } from './messages.ts'
 const SILENT_MS = 150_000
 /** The limit of one stream on the server. */
 const SESSIONS_MAX = 100
+const TOO_MANY = new Error(`More than ${SESSIONS_MAX} sessions are open. Close one, then reload.`)
 
 export type Hub = {
   /** The page of the port wants this, and nothing else. */
@@ -58,11 +59,7 @@ export function createHub(deps: HubDeps): Hub {
 
   function followLogs(added: readonly HubSubscription[]) {
     for (const each of added.toReversed())
-      if (cursorsOf(pages.toLogs()).size > SESSIONS_MAX)
-        endSubscription(
-          each,
-          new Error(`More than ${SESSIONS_MAX} sessions are open. Close one, then reload.`),
-        )
+      if (cursorsOf(pages.toLogs()).size > SESSIONS_MAX) endSubscription(each, TOO_MANY)
     const cursors = cursorsOf(pages.toLogs())
     const isSame = logs?.sessions.length === cursors.size && logs.sessions.every(id => cursors.has(id))
     if (isSame && added.length === 0) return

@@ -9,7 +9,7 @@ export type ToHub = readonly Want[]
 
 export type Change = Extract<SharedItem, { type: 'opened' | 'session' | 'snapshot' | 'item' }>
 /** An error, as far as it can be sent to another thread. */
-export type Failure = { message: string; problem: ProblemDocument | null }
+type Failure = { message: string; problem: ProblemDocument | null }
 export type FromHub =
   /** The answer to each message of the page. */
   | { type: 'alive' }
