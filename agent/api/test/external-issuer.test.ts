@@ -66,3 +66,38 @@ test('an issuer without an audience is a mistake that stops the start', async ()
     'auth.issuer needs auth.audience',
   )
 })
+
+test.each(['openid-configuration', 'keys'])(
+  'an answer of the issuer without an end is cut: %s',
+  async which => {
+    let sent = 0
+    const server = createServer((request, response) => {
+      if (request.url?.endsWith(which) !== true) {
+        response.end(JSON.stringify({ jwks_uri: `${issuer}/keys` }))
+        return
+      }
+      response.write('{"x":"')
+      const more = (): void => {
+        while (sent < 200_000_000 && response.write('x'.repeat(65_536))) sent += 65_536
+        sent += 65_536
+      }
+      response.on('drain', more)
+      more()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { privateKey } = await generateKeyPair('ES256')
+    const token = await new SignJWT({ email: 'admin@example.org' })
+      .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
+      .setIssuer(issuer)
+      .setAudience('cairn-tests')
+      .setExpirationTime('5m')
+      .sign(privateKey)
+    await using service = await startService({ config: { auth: { issuer, audience: 'cairn-tests' } } })
+    expect((await service.call('/v1/auth/me', { token })).status).toBeGreaterThanOrEqual(400)
+    expect(sent).toBeLessThan(16_000_000)
+    server.closeAllConnections()
+    server.close()
+  },
+)

@@ -37,6 +37,7 @@ export {
   type ScheduleView,
   type ScheduleWish,
 } from './schedules.ts'
+export { limitBody, limitResponse } from './limit-body.ts'
 export { CODE_PERMISSIONS, TOOL_NAMES } from './tool-names.ts'
 export { findPattern } from './tool-patterns.ts'
 export * from './visible-text.ts'

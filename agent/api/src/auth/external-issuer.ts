@@ -3,8 +3,8 @@
  * says who somebody is; whether they are a user here, and an administrator, is ours to say, so the e-mail
  * must be known.
  */
-import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTVerifyGetKey } from 'jose'
-import { AppError, type Config } from '@cairn/protocol'
+import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify, type JWTVerifyGetKey } from 'jose'
+import { AppError, type Config, limitResponse } from '@cairn/protocol'
 import { refusedToken } from './user-tokens.ts'
 
 /**
@@ -61,12 +61,19 @@ export function createExternalIssuer({ issuer, audience, jwks_url }: Config['aut
   }
 }
 
+/** Of a discovery document or a set of keys: each has a few kilobytes. */
+const MAX_ANSWER_BYTES = 1024 * 1024
+const fetchLimited: typeof fetch = async (url, init) =>
+  limitResponse(await fetch(url, init), MAX_ANSWER_BYTES)
+const keysAt = (url: string): JWTVerifyGetKey =>
+  createRemoteJWKSet(new URL(url), { [customFetch]: fetchLimited })
+
 async function discover(issuer: string, jwksUrl: string | undefined): Promise<JWTVerifyGetKey> {
-  if (jwksUrl !== undefined) return createRemoteJWKSet(new URL(jwksUrl))
+  if (jwksUrl !== undefined) return keysAt(jwksUrl)
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) })
+  const response = await fetchLimited(url, { signal: AbortSignal.timeout(5_000) })
   const found = response.ok ? ((await response.json()) as { jwks_uri?: unknown }) : {}
   if (typeof found.jwks_uri !== 'string')
     throw new Error(`[auth] ${url} answered ${response.status} without a jwks_uri; set auth.jwks_url`)
-  return createRemoteJWKSet(new URL(found.jwks_uri))
+  return keysAt(found.jwks_uri)
 }

@@ -1,4 +1,5 @@
 /** Slack's own client, without its retries: a silent retry posts twice, and retries are the deliverer's. */
+import { limitResponse } from '@cairn/protocol'
 import { type Logger, LogLevel, WebClient } from '@slack/web-api'
 
 export type ClientOptions = {
@@ -6,6 +7,7 @@ export type ClientOptions = {
   apiUrl: string
 }
 const TIMEOUT_MS = 15_000
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 /** Its log lines hold requests; what matters of them is in the errors. */
 const say = (): void => undefined
@@ -27,6 +29,9 @@ export const createClient = (token: string, { apiUrl }: ClientOptions, signal: A
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
-    fetch: (url, init) =>
-      fetch(url, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) }),
+    fetch: async (url, init) =>
+      limitResponse(
+        await fetch(url, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) }),
+        MAX_ANSWER_BYTES,
+      ),
   })

@@ -3,6 +3,7 @@ import type { WebClient } from '@slack/web-api'
 import { type FileRef, type Part, type PartFile, SendFailed } from '../adapter.ts'
 import { lostCall } from '../lost-call.ts'
 import { escapeText } from './blocks.ts'
+import { readAtMost } from '../read-at-most.ts'
 import { failureOf } from './failures.ts'
 import type { Target } from './messages.ts'
 
@@ -27,13 +28,14 @@ export async function fetchFile(
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]),
   })
-  if (!response.ok) throw new Error(`Slack answered ${response.status} for a file`)
   // Without the scope Slack shows a page to log in, with 200.
-  if ((response.headers.get('content-type') ?? '').startsWith('text/html') && mime_type !== 'text/html')
+  if (
+    response.ok &&
+    (response.headers.get('content-type') ?? '').startsWith('text/html') &&
+    mime_type !== 'text/html'
+  )
     throw new Error('Slack gave a page in place of the file: the app needs the scope files:read')
-  const bytes = new Uint8Array(await response.arrayBuffer())
-  if (bytes.length > mostBytes) throw new Error(`the file has more than ${mostBytes} bytes`)
-  return bytes
+  return readAtMost(response, mostBytes)
 }
 
 /** Three calls; what the last one answers names no message. */

@@ -1,5 +1,7 @@
 /** Calls of the Graph API. Throws SendFailed. */
+import { limitResponse } from '@cairn/protocol'
 import { lostCall } from '../lost-call.ts'
+import { readAtMost } from '../read-at-most.ts'
 import { failureOf } from './failures.ts'
 
 export type GraphOptions = {
@@ -10,6 +12,8 @@ export type GraphOptions = {
   now: () => number
 }
 const CALL_MS = 15_000
+/** Of an answer in JSON; files have limits of their own. */
+const MAX_ANSWER_BYTES = 1024 * 1024
 const META = /(^|\.)(facebook\.com|fbsbx\.com|whatsapp\.net)$/
 
 export function createGraph({ phoneNumberId, token, apiUrl, now }: GraphOptions) {
@@ -21,7 +25,9 @@ export function createGraph({ phoneNumberId, token, apiUrl, now }: GraphOptions)
       signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]),
     }).catch((thrown: unknown) => Promise.reject(lostCall('WhatsApp', thrown)))
     if (response.ok) return response
-    const { error } = (await response.json().catch(() => ({}))) as { error?: { code?: number } }
+    const { error } = (await limitResponse(response, MAX_ANSWER_BYTES)
+      .json()
+      .catch(() => ({}))) as { error?: { code?: number } }
     throw failureOf(response.status, error?.code ?? null, response.headers, now())
   }
 
@@ -32,13 +38,16 @@ export function createGraph({ phoneNumberId, token, apiUrl, now }: GraphOptions)
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ messaging_product: 'whatsapp', ...body }),
       })
-      const { messages } = (await response.json().catch(() => ({}))) as { messages?: { id?: string }[] }
+      const { messages } = (await limitResponse(response, MAX_ANSWER_BYTES)
+        .json()
+        .catch(() => ({}))) as { messages?: { id?: string }[] }
       return { message_id: messages?.[0]?.id ?? null }
     },
 
     /** Two calls: where it lies, and itself. Both want the token, so the second goes to Meta's hosts only. */
     async fetchMedia(id: string, mostBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-      const { url, file_size = 0 } = (await (await ask(encodeURIComponent(id), signal)).json()) as {
+      const answer = limitResponse(await ask(encodeURIComponent(id), signal), MAX_ANSWER_BYTES)
+      const { url, file_size = 0 } = (await answer.json()) as {
         url: string
         file_size?: number
       }
@@ -46,9 +55,7 @@ export function createGraph({ phoneNumberId, token, apiUrl, now }: GraphOptions)
       const { host, hostname } = new URL(url)
       if (host !== new URL(apiUrl).host && !META.test(hostname))
         throw new Error(`the file lies at ${hostname}, which is not of WhatsApp`)
-      const bytes = new Uint8Array(await (await ask(url, signal)).arrayBuffer())
-      if (bytes.length > mostBytes) throw new Error(`the file has more than ${mostBytes} bytes`)
-      return bytes
+      return readAtMost(await ask(url, signal), mostBytes)
     },
   }
 }

@@ -10,6 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { limitResponse } from '@cairn/protocol'
 import { z } from 'zod'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
 
@@ -63,13 +64,16 @@ export async function openCdpRelay({ url, refuses, timeoutMs }: RelayOptions): P
   }
 }
 
+/** A description of a browser has some 500 bytes. */
+const MAX_VERSION_BYTES = 64 * 1024
+
 /** A browser's address may be that of its HTTP server, which knows the socket's. It is asked there alone. */
 async function socketOf(url: string, signal: AbortSignal): Promise<string> {
   if (/^wss?:/.test(url)) return url
   const version = new URL(url)
   version.pathname = `${version.pathname.replace(/\/$/, '')}/json/version/`
   const answered = await fetch(version, { signal, redirect: 'error' })
-  const told: unknown = await answered.json()
+  const told: unknown = await limitResponse(answered, MAX_VERSION_BYTES).json()
   return z.object({ webSocketDebuggerUrl: z.url({ protocol: /^wss?$/ }) }).parse(told).webSocketDebuggerUrl
 }
 

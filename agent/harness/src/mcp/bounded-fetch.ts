@@ -2,6 +2,7 @@
  * The fetch of an MCP server over HTTP. The server decides neither how much of an answer is read, nor whether
  * a call learns that its answer ended, nor how often its stream of events is opened again.
  */
+import { limitBody } from '@cairn/protocol'
 import { limitRefusals } from '../llm/transport.ts'
 import { type Clock, sleep } from '../clock.ts'
 
@@ -36,7 +37,7 @@ export function boundedFetch(maxBytes: number, clock: Clock): BoundedFetch {
       }
       const body = isStream
         ? limitStream(response.body, maxBytes, takeOpen)
-        : limitText(response.body, maxBytes)
+        : limitBody(response.body, maxBytes, tooMuch(maxBytes))
       const { status, statusText, headers } = response
       return new Response(body, { status, statusText, headers })
     },
@@ -65,19 +66,6 @@ function streamTurns(clock: Clock): (signal: AbortSignal) => Promise<void> {
 
 const tooMuch = (maxBytes: number): string =>
   `the answer of the server is larger than ${maxBytes / MIB} MiB (max_answer_mb); the rest was not read`
-
-function limitText(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
-  let taken = 0
-  return body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(bytes, controller) {
-        taken += bytes.length
-        if (taken > maxBytes) controller.error(new Error(tooMuch(maxBytes)))
-        else controller.enqueue(bytes)
-      },
-    }),
-  )
-}
 
 /**
  * The events of the body, at most `maxBytes` bytes. Where it ends, breaks or is cut while its request has no
