@@ -114,7 +114,7 @@ export function generateChoice(
 
 function toApiError(error: Error): Error {
   if (error instanceof GrammarError)
-    return new ApiError(500, 'InternalServerError', `The answer ended: ${error.message}.`)
+    return badRequest(`The answer ended: ${error.message}.`)
   if (error instanceof InputError) return badRequest(error.message)
   if (!(error instanceof EndedError)) return error
   return error.message.includes('shutting down')
