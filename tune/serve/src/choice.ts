@@ -113,8 +113,7 @@ export function generateChoice(
 }
 
 function toApiError(error: Error): Error {
-  if (error instanceof GrammarError)
-    return badRequest(`The answer ended: ${error.message}.`)
+  if (error instanceof GrammarError) return badRequest(`The answer ended: ${error.message}.`)
   if (error instanceof InputError) return badRequest(error.message)
   if (!(error instanceof EndedError)) return error
   return error.message.includes('shutting down')

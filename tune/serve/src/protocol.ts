@@ -163,11 +163,13 @@ export const detokenizeRequest = z.looseObject({
   tokens: tokenIds,
 })
 
+/** Names are in lists, messages and lines of the log. */
+const adapterName = z.string().max(256).nullish()
 export const loadAdapterRequest = z.looseObject({
-  lora_name: z.string().nullish(),
-  lora_path: z.string().nullish(),
+  lora_name: adapterName,
+  lora_path: z.string().max(4096).nullish(),
 })
-export const unloadAdapterRequest = z.looseObject({ lora_name: z.string().nullish() })
+export const unloadAdapterRequest = z.looseObject({ lora_name: adapterName })
 
 export type SamplingRequest = z.infer<z.ZodObject<typeof sampling>>
 export type CompletionRequest = z.infer<typeof completionRequest>

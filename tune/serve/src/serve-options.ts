@@ -49,6 +49,8 @@ export type ServeOptions = {
   maxBatchedTokens?: number
   /** Whether prompts reuse what is cached of the same beginning. */
   prefixCaching?: boolean
+  /** Milliseconds until a connection without a whole head is closed (20,000), and six times that for a body. */
+  headersTimeoutMs?: number
   /** Where `VLLM_ALLOW_RUNTIME_LORA_UPDATING`, the hub's cache and its token are read from. */
   env?: Readonly<Record<string, string | undefined>>
   /** Told what happens while the server starts. */

@@ -13,6 +13,16 @@ import { loadServedModel } from './served-model.ts'
 /** What an address that a person chose can come to. */
 const LISTEN_ERRORS = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN'])
 
+/**
+ * Connections that send nothing, or a head or body that never ends, are closed before they use up the
+ * process's file descriptors. 8 MiB in two minutes are 70 KB/s.
+ */
+const connectionLimits = (headersTimeout = 20_000) => ({
+  headersTimeout,
+  requestTimeout: 6 * headersTimeout,
+  connectionsCheckingInterval: headersTimeout / 4,
+})
+
 export type RunningServer = { url: string; close(): Promise<void> }
 
 /** Loads the model and its first adapters, then listens. */
@@ -62,7 +72,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       })
     }
     const open = new Set<ServerResponse>()
-    const server = createServer((request, response) => {
+    const server = createServer(connectionLimits(options.headersTimeoutMs), (request, response) => {
       open.add(response)
       response.once('close', () => open.delete(response))
       void handle(app, request, response)

@@ -23,6 +23,7 @@ import { detokenize, tokenize } from '../tokenize.ts'
 import { responsesRequest } from '../responses/request.ts'
 import { respond } from '../responses/responses.ts'
 import { BODY_LIMITS } from './body-shape.ts'
+import { sendEvent } from './event-stream.ts'
 import type { Gate } from './gate.ts'
 import { readBody, sendJson, sendText } from './json.ts'
 
@@ -66,15 +67,7 @@ async function answer(
     sendJson(response, 200, await run(gone.signal, () => undefined))
     return
   }
-  const send: Send = chunk => {
-    if (!response.headersSent)
-      response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache',
-        connection: 'keep-alive',
-      })
-    if (!response.destroyed) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
-  }
+  const send: Send = chunk => sendEvent(response, JSON.stringify(chunk))
   try {
     await run(gone.signal, send)
   } catch (error) {
@@ -135,7 +128,7 @@ const handleLoad: Handler = async ({ adapters, log }, request, response) => {
   if (!name || !path)
     throw new ApiError(400, 'InvalidUserInput', "Both 'lora_name' and 'lora_path' must be provided.")
   await adapters.load(name, path)
-  log(`loaded ${name} from ${path}`)
+  log(`loaded ${JSON.stringify(name)} from ${JSON.stringify(path)}`)
   sendText(response, 200, `Success: LoRA adapter '${name}' added successfully.`)
 }
 
@@ -146,7 +139,7 @@ const handleUnload: Handler = async ({ adapters, log }, request, response) => {
   if (!name)
     throw new ApiError(400, 'InvalidUserInput', "'lora_name' needs to be provided to unload a LoRA adapter.")
   await adapters.unload(name)
-  log(`unloaded ${name}`)
+  log(`unloaded ${JSON.stringify(name)}`)
   sendText(response, 200, `Success: LoRA adapter '${name}' removed successfully.`)
 }
 
