@@ -141,7 +141,11 @@ test('an answer rated good is exported, trained, served and given again by the a
     temperature: 0,
   })
   const base = (await (
-    await fetch(`${model.url}/v1/chat/completions`, { method: 'POST', body: asked })
+    await fetch(`${model.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: asked,
+    })
   ).json()) as { choices: { message: { content: string } }[] }
   expect(base.choices[0]!.message.content).not.toContain('berth')
 
