@@ -1,13 +1,13 @@
 /** Bytes that break HTTP or RFC 6455, and how their connection goes on. */
 import { closeFrame, frame } from './live-views.ts'
 
-/** `then`: what the client does once the bytes are written; `keep` leaves it to the server to end. */
-export type Sent = { bytes: Buffer; then: 'keep' | 'end' | 'destroy' | 'reset' }
+/** `after`: what the client does once the bytes are written; `keep` leaves it to the server to end. */
+export type Sent = { bytes: Buffer; after: 'keep' | 'end' | 'destroy' | 'reset' }
 type Context = { session: string; token: string }
 
-const sent = (bytes: string | Buffer, then: Sent['then'] = 'keep'): Sent => ({
+const sent = (bytes: string | Buffer, after: Sent['after'] = 'keep'): Sent => ({
   bytes: typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes,
-  then,
+  after,
 })
 
 const text = (words: string, options = {}): Buffer => frame(words, options)
@@ -86,23 +86,23 @@ export function BROKEN_REQUESTS({ session, token }: Context): Sent[] {
     sent(get('/healthz', 'Content-Length: 10\r\n'), 'end'),
     sent(get('/healthz', 'Transfer-Encoding: chunked\r\n') + 'zz\r\n'),
     sent(get('/healthz', 'Expect: nonsense\r\n')),
-    ...(['keep', 'end', 'destroy', 'reset'] as const).flatMap(then => [
-      sent(get(stream), then),
-      sent(get(stream).repeat(20), then),
-      sent(get('/v1/inbox/stream'), then),
-      sent(get('/v1/sessions/stream'), then),
-      sent(get('/openapi.json').repeat(10), then),
-      sent(get('/healthz').repeat(50) + 'garbage\r\n\r\n', then),
-      sent(post(messages, 'Content-Length: 100\r\n', '{"content":'), then),
-      sent(post(messages, 'Content-Length: 100\r\nExpect: 100-continue\r\n', ''), then),
-      sent(post(messages, 'Transfer-Encoding: chunked\r\n', '5\r\n{"con'), then),
-      sent(post(messages, 'Transfer-Encoding: chunked\r\n', '5\r\n{"content\r\n'), then),
-      sent(post(messages, 'Transfer-Encoding: chunked\r\n', `${'f'.repeat(16)}\r\n{`), then),
-      sent(post(messages, 'Content-Length: 2000000000\r\n', '{'), then),
-      sent(post(upload, 'Content-Length: 100000\r\n', 'x'.repeat(50_000)), then),
+    ...(['keep', 'end', 'destroy', 'reset'] as const).flatMap(after => [
+      sent(get(stream), after),
+      sent(get(stream).repeat(20), after),
+      sent(get('/v1/inbox/stream'), after),
+      sent(get('/v1/sessions/stream'), after),
+      sent(get('/openapi.json').repeat(10), after),
+      sent(get('/healthz').repeat(50) + 'garbage\r\n\r\n', after),
+      sent(post(messages, 'Content-Length: 100\r\n', '{"content":'), after),
+      sent(post(messages, 'Content-Length: 100\r\nExpect: 100-continue\r\n', ''), after),
+      sent(post(messages, 'Transfer-Encoding: chunked\r\n', '5\r\n{"con'), after),
+      sent(post(messages, 'Transfer-Encoding: chunked\r\n', '5\r\n{"content\r\n'), after),
+      sent(post(messages, 'Transfer-Encoding: chunked\r\n', `${'f'.repeat(16)}\r\n{`), after),
+      sent(post(messages, 'Content-Length: 2000000000\r\n', '{'), after),
+      sent(post(upload, 'Content-Length: 100000\r\n', 'x'.repeat(50_000)), after),
       sent(
         post(messages, 'Content-Length: 2\r\n', '{}') + post(messages, 'Content-Length: 9\r\n', '{'),
-        then,
+        after,
       ),
     ]),
     sent(get('/v1/sessions', socket)),
@@ -132,6 +132,6 @@ export function randomBreak(random: () => number, context: Context): Sent {
   const ends = ['keep', 'end', 'destroy', 'reset'] as const
   return sent(
     Buffer.concat([changed.subarray(0, at), inserted, changed.subarray(at)]),
-    ends[below(ends.length)] as Sent['then'],
+    ends[below(ends.length)] as Sent['after'],
   )
 }

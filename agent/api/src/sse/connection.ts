@@ -8,6 +8,7 @@
  */
 import type { Socket } from 'node:net'
 import { checkMove } from '@cairn/protocol'
+import { errorWithHeaders } from '../error-headers.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Chunk, LAST_CHUNK, OPENING } from './frames.ts'
 import { Outgoing } from './outgoing.ts'
@@ -113,10 +114,21 @@ export class Connection {
   }
 }
 
-/** Sends the headers and takes the socket over: from here on nothing of node:http writes to it. */
+/**
+ * Sends the headers and takes the socket over: from here on nothing of node:http writes to it. Throws for a
+ * pipelined request whose turn to be answered has not come: its bytes would go out within the body of an
+ * earlier answer.
+ */
 export function takeConnection(exchange: Exchange): Connection {
   const { req, res } = exchange
-  const socket = req.socket
+  // Null until all earlier requests of the connection are answered.
+  const { socket } = res
+  if (socket === null)
+    throw errorWithHeaders(
+      'bad_request',
+      'A stream cannot be pipelined behind a request that is not answered yet: open another connection.',
+      { connection: 'close' },
+    )
   const isChunked = req.httpVersion === '1.1'
   res.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',

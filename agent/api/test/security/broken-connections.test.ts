@@ -42,16 +42,16 @@ function randomOf(seed: number): () => number {
 const kept: Socket[] = []
 
 /** Sends the bytes on a connection of its own and ends it as the attempt says. */
-async function attack({ bytes, then }: Sent, onView: boolean): Promise<void> {
+async function attack({ bytes, after }: Sent, onView: boolean): Promise<void> {
   const { socket, closed } = onView ? await openLiveView(service, session) : await openRaw(service.port)
   await new Promise<void>(resolve => socket.write(bytes, () => resolve()))
-  if (then === 'keep' || then === 'end') {
-    if (then === 'end') socket.end()
+  if (after === 'keep' || after === 'end') {
+    if (after === 'end') socket.end()
     kept.push(socket)
     if (kept.length > MAX_KEPT) kept.shift()?.destroy()
     return
   }
-  if (then === 'reset') socket.resetAndDestroy()
+  if (after === 'reset') socket.resetAndDestroy()
   else socket.destroy()
   await closed
 }
@@ -71,9 +71,9 @@ async function attempt(nth: number): Promise<void> {
   // An upgrade that is broken off, or followed by bytes at once, with a ticket that is good.
   const upgrade = upgradeRequest(session, await ticketOf(service, session))
   const frames = Object.values(BROKEN_FRAMES)
-  const after = frames[Math.floor(random() * frames.length)] as Sent
+  const broken = frames[Math.floor(random() * frames.length)] as Sent
   const cut = random() < 0.5 ? upgrade.slice(0, Math.floor(random() * upgrade.length)) : upgrade
-  return attack({ bytes: Buffer.concat([Buffer.from(cut), after.bytes]), then: after.then }, false)
+  return attack({ bytes: Buffer.concat([Buffer.from(cut), broken.bytes]), after: broken.after }, false)
 }
 
 const connections = (): Promise<number> =>
@@ -117,8 +117,7 @@ test(
       for (let nth = next++; nth < ATTEMPTS; nth = next++) await attempt(nth)
     }
     const using = useService(() => isOver)
-    await Promise.all(Array.from({ length: AT_ONCE }, breakConnections))
-    isOver = true
+    await Promise.all(Array.from({ length: AT_ONCE }, breakConnections)).finally(() => (isOver = true))
     const slowest = await using
     await service.say(session, 'still there')
     await stream.until(({ text }) => text().includes('still there'))

@@ -140,6 +140,21 @@ test.each(Object.entries(HARMLESS))('%s: one answer, and ours', async (_what, [b
   judge(await exchange(bytes), allowed),
 )
 
+test('a stream that is pipelined puts no bytes into the answer before it', async () => {
+  const session = await service.newSession()
+  await service.say(session, 'once only')
+  const login = `Authorization: Bearer ${service.adminToken}\r\n`
+  const about = `GET /v1/about HTTP/1.1\r\n${HOST}${login}\r\n`
+  const stream = `GET /v1/sessions/${session}/events HTTP/1.1\r\n${HOST}${login}\r\n`
+  const behindAnswer = await exchange(about + stream)
+  expect(statuses(behindAnswer)).toEqual([200, 400])
+  expect(behindAnswer).not.toContain('text/event-stream')
+  const behindStream = await exchange(stream + stream + stream)
+  expect(statuses(behindStream)).toEqual([200])
+  expect(behindStream.split('once only')).toHaveLength(2)
+  tally('http framing', 2, 0)
+})
+
 test('after all of that the server answers as before', async () => {
   expect((await service.call('/healthz')).status).toBe(200)
   expect(service.logged.filter(({ level }) => level === 'error')).toEqual([])
