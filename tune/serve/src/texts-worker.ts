@@ -16,5 +16,5 @@ async function answer(job: TextJob): Promise<TextResult> {
 }
 
 parentPort?.on('message', (job: TextJob) => {
-  void answer(job).then(result => parentPort?.postMessage(result))
+  void answer(job).then(result => parentPort?.postMessage(result, []))
 })

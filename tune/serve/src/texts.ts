@@ -158,7 +158,7 @@ function createThread(
     const timer = setTimeout(() => resolve(undefined), maxJobMs)
     // An idle thread does not keep the process.
     worker.ref()
-    worker.postMessage(job)
+    worker.postMessage(job, [])
     const result = await promise
     clearTimeout(timer)
     worker?.unref()

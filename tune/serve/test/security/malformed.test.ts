@@ -147,7 +147,7 @@ const LIKELY_OF: Record<string, unknown[]> = {
   tools: [
     [{ type: 'function', function: { name: 'f' } }],
     [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
-    [{ type: 'function', function: { name: '', parameters: { enum: [1e400, -0] } } }],
+    [{ type: 'function', function: { name: '', parameters: { enum: [Infinity, -0] } } }],
     [{ type: 'function', name: 'f' }],
   ],
   tool_choice: ['none', { type: 'function', function: { name: 'f' } }, { type: 'function', name: 'f' }],

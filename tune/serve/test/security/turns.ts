@@ -11,10 +11,10 @@ const cpuMs = () => {
 
 /** The longest turn while `run` works, and what that gives. */
 export async function longestTurn<T>(run: () => Promise<T>): Promise<{ ms: number; value: T }> {
-  let isOver = false
+  const over = new AbortController()
   let longest = 0
   async function watch(): Promise<void> {
-    for (let before = cpuMs(); !isOver;) {
+    for (let before = cpuMs(); !over.signal.aborted;) {
       await setImmediate()
       const now = cpuMs()
       longest = Math.max(longest, now - before)
@@ -25,7 +25,7 @@ export async function longestTurn<T>(run: () => Promise<T>): Promise<{ ms: numbe
   try {
     return { value: await run(), ms: longest }
   } finally {
-    isOver = true
+    over.abort()
     await watching
   }
 }
