@@ -10,6 +10,7 @@ const maxLines = 600
 const longTables = new Set([
   'agent/protocol/src/events.ts',
   'agent/protocol/src/routes.ts',
+  'agent/protocol/src/config.ts',
   'agent/protocol/test/pins.test.ts',
 ])
 

@@ -9,7 +9,7 @@ export type Mutant = {
   find: string
   replace: string
   tests: string[]
-  suite: 'fast' | 'faults' | 'cuda' | 'tours'
+  suite: 'fast' | 'faults' | 'tours'
 }
 
 export const readMutants = (): Mutant[] =>

@@ -7,8 +7,7 @@
  *   over     ended in order, or closed by either side
  */
 import type { Socket } from 'node:net'
-import { checkMove } from '@cairn/protocol'
-import { errorWithHeaders } from '../error-headers.ts'
+import { checkMove, errorWithHeaders } from '@cairn/protocol'
 import type { Exchange } from '../http/exchange.ts'
 import { type Chunk, LAST_CHUNK, OPENING } from './frames.ts'
 import { Outgoing } from './outgoing.ts'

@@ -1,7 +1,7 @@
 /**
- * Connections of every kind that the service accepts, broken in every way that HTTP and RFC 6455 allow, and at
- * random. Meanwhile other clients are answered within a second, their streams deliver, and nothing reaches the
- * process as an uncaught error (contract 11.12).
+ * Connections of every kind that the service accepts, broken in every way that HTTP and RFC 6455 allow, and
+ * at random. Meanwhile other clients are answered within a second, their streams deliver, and nothing reaches
+ * the process as an uncaught error (contract 11.12).
  */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
