@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'
-import { makePlace, startServer } from './server.ts'
+import { makePlace, startService } from './server.ts'
 import { isType, newSession, PATIENCE_MS, say, waitFor } from './session.ts'
 
 const LOAD_MS = 10_000
@@ -16,17 +16,17 @@ const scenario = {
 const messagesOf = (page: Page): Promise<string[]> =>
   page.locator('[data-testid="chat-content"] .user').allTextContents()
 
-/** Ends the shared worker of the pages as a crash would: none of them is told. */
-async function endSharedWorker(browser: Browser): Promise<number> {
+/** Ends the shared worker of a server's pages as a crash would: the pages get no message. */
+async function endSharedWorker(browser: Browser, server: string): Promise<number> {
   const cdp = await browser.newBrowserCDPSession()
   const { targetInfos } = await cdp.send('Target.getTargets')
-  const workers = targetInfos.filter(({ type }) => type === 'shared_worker')
+  const workers = targetInfos.filter(({ type, url }) => type === 'shared_worker' && url.startsWith(server))
   for (const { targetId } of workers) await cdp.send('Target.closeTarget', { targetId })
   return workers.length
 }
 
 test('ten visible pages of one browser load and stay live, whichever of them closes, and when their worker dies', async () => {
-  const { url, loginUrl, client } = await startServer(makePlace({ scenario }))
+  const { url, loginUrl, client } = await startService(makePlace({ scenario }))
   const browser = await openBrowser()
   const context = await browser.newContext()
   context.setDefaultTimeout(PATIENCE_MS)
@@ -61,7 +61,7 @@ test('ten visible pages of one browser load and stay live, whichever of them clo
   const left = chats.slice(1)
   await isLive('closed', left)
 
-  expect(await endSharedWorker(browser)).toBe(1)
+  expect(await endSharedWorker(browser, url)).toBe(1)
   await isLive('again', left)
   for (const { at, page } of left)
     expect(await messagesOf(page)).toEqual(['hello', 'live', 'closed', 'again'].map(word => `${word} ${at}`))
@@ -70,4 +70,30 @@ test('ten visible pages of one browser load and stay live, whichever of them clo
   const asked = await newSession(client)
   await waitFor(client, asked, await say(client, asked, 'ask me'), isType('inbox.input_required'))
   for (const page of pages.slice(1)) await page.getByTestId('inbox-count').getByText('1').waitFor()
+})
+
+test('a page of a browser without shared workers, and one that cannot start them, follow their session', async () => {
+  const { url, loginUrl, client } = await startService(makePlace({ scenario }))
+  const context = await (await openBrowser()).newContext()
+  context.setDefaultTimeout(PATIENCE_MS)
+  // A script that does not load is reported to the page, and storage that is blocked throws.
+  const scripts = [
+    'delete globalThis.SharedWorker',
+    'globalThis.SharedWorker = class { constructor() { throw new Error("blocked") } }',
+    `const Real = SharedWorker
+     globalThis.SharedWorker = class { constructor() { return new Real("/assets/missing.js") } }`,
+  ]
+  const first = await context.newPage()
+  await first.goto(loginUrl)
+  await first.waitForURL('**/sessions')
+  for (const script of scripts) {
+    const id = await newSession(client)
+    const page = await context.newPage()
+    await page.addInitScript(script)
+    await page.goto(`${url}/sessions/${id}`)
+    await page.locator('[data-testid="connection"][data-state="live"]').waitFor()
+    await say(client, id, 'hello')
+    await page.getByText('hello', { exact: true }).first().waitFor()
+    await page.close()
+  }
 })

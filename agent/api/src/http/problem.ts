@@ -79,8 +79,7 @@ function describe(known: AppError | null, requestId: string) {
 }
 
 /** The document of a refusal that is sent inside another answer. */
-export const problemDocument = (refusal: AppError, requestId: string) =>
-  describe(refusal, requestId).document
+export const problemDocument = (refusal: AppError, requestId: string) => describe(refusal, requestId).document
 
 /** What a caller is told about a fault of ours. */
 const detailOfOurs = (code: ErrorCode): string =>
