@@ -4,6 +4,7 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import type { McpServerConfig } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import { rootCause } from '../tools/root-cause.ts'
+import { limitReplies } from './limit-replies.ts'
 import { listTools, type ToolList } from './list-tools.ts'
 import { type Environment, type McpBoxes, type Opened, openTransport } from './transport.ts'
 import { within } from './within.ts'
@@ -47,7 +48,7 @@ export async function openSession(
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => listener.onToolsChanged(session))
   // The timeout of the SDK covers the answer to `initialize`, not the notification that follows it.
   async function connectAndList(): Promise<ToolList> {
-    await client.connect(opened.transport, { timeout: REQUEST_TIMEOUT_MS })
+    await client.connect(limitReplies(opened.transport, around.clock), { timeout: REQUEST_TIMEOUT_MS })
     return listTools(client)
   }
   try {

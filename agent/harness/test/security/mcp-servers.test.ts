@@ -4,9 +4,12 @@
  */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { Writable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { mcpBoxes } from '../../src/mcp/boxed.ts'
 import { type McpServers, startMcpServers } from '../../src/mcp/servers.ts'
 import { runTool } from '../../src/tools/run-tool.ts'
@@ -40,6 +43,7 @@ const floods =
     return undefined
   }
 
+const BOMB = gzipSync(Buffer.alloc(200 * MIB, 'x'))
 const TOO_MUCH = /larger than 2 MiB \(max_answer_mb\)/
 /** What a call of `pay` comes to, by what the server does with it. */
 const CALLS: Record<string, { call: Answer; due: RegExp }> = {
@@ -103,6 +107,15 @@ const CALLS: Record<string, { call: Answer; due: RegExp }> = {
     call: (_, response) => void response.writeHead(307, { location: 'http://127.0.0.1:22/' }).end(),
     due: /Redirect to http:\/\/127\.0\.0\.1:22\/ not followed/,
   },
+  'a compressed answer that grows a thousandfold': {
+    call: (_, response) =>
+      void response.writeHead(200, { ...JSON_TYPE, 'content-encoding': 'gzip' }).end(BOMB),
+    due: TOO_MUCH,
+  },
+  'a compressed stream that grows a thousandfold': {
+    call: (_, response) => void response.writeHead(200, { ...SSE, 'content-encoding': 'gzip' }).end(BOMB),
+    due: TOO_MUCH,
+  },
   'an answer nested 100,000 levels deep': {
     call: ({ id }, response) => {
       const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
@@ -113,6 +126,17 @@ const CALLS: Record<string, { call: Answer; due: RegExp }> = {
     },
     due: /nested deeper/,
   },
+}
+
+/** Counts what this process writes into the standard input of its children. */
+function watchReplies(): { written: () => number } {
+  let written = 0
+  const write = vi.spyOn(Socket.prototype, 'write').mockImplementation(function (this: Socket, ...args) {
+    if (String(args[0]).includes('"result"')) written += 1
+    return Writable.prototype.write.apply(this, args as never)
+  })
+  onTestFinished(() => write.mockRestore())
+  return { written: () => written }
 }
 
 const open = (url: string, more: ConfigInput['mcp_servers'] = {}): McpServers => {
@@ -184,6 +208,62 @@ test('a server that ends its stream of events at once, and asks for the next wit
   expect(server.asked.filter(method => method === 'GET').length).toBeLessThan(9)
 })
 
+const REQUESTS = ['ping', 'roots/list', 'sampling/createMessage', 'elicitation/create', 'no/such']
+
+test('a server that asks the client twenty thousand things gets a hundred answers', async () => {
+  await using server = await startRawServer({
+    ...sound,
+    'tools/call': (request, response) => {
+      response.writeHead(200, SSE)
+      for (let id = 0; id < 20_000; id += 1)
+        response.write(event({ jsonrpc: '2.0', id, method: REQUESTS[id % REQUESTS.length] }))
+      response.end(event(result(request, 'fine')))
+      return undefined
+    },
+  })
+  const mcp = open(server.url)
+  await mcp.ready
+  const before = server.asked.length
+  expect(await callOf(mcp)).toBe('fine')
+  await mcp.stop()
+  tally('requests of an MCP server to its client', 20_000, 0)
+  expect(server.asked.length - before).toBeLessThan(130)
+})
+
+test('names of tools with line ends, escape sequences and a megabyte reach neither the model nor the log as such', async () => {
+  const names = [
+    'a\nINFO all is well',
+    'b\u001B[2J',
+    'x'.repeat(1_000_000),
+    '',
+    '__proto__',
+    'constructor',
+    '../../etc',
+  ]
+  await using server = await startRawServer({
+    ...sound,
+    'tools/list': () => ({
+      tools: names.flatMap(name => [
+        { ...pay, name },
+        { ...pay, name },
+      ]),
+    }),
+  })
+  const logged: string[] = []
+  const mcp = startMcpServers({
+    servers: Config.parse({ mcp_servers: { x: { url: server.url } } }).mcp_servers,
+    env: {},
+    boxes: () => Promise.reject(new Error('this server asks for no box')),
+    log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+  })
+  onTestFinished(() => mcp.stop())
+  await mcp.ready
+  for (const { name } of mcp.tools()) expect(name).toMatch(/^mcp__x__[A-Za-z0-9_-]*$/)
+  expect(new Set(mcp.tools().map(({ name }) => name)).size).toBe(mcp.tools().length)
+  // oxlint-disable-next-line no-control-regex -- such characters are what the log must not have
+  expect(logged.filter(line => /[\u0000-\u001F]/.test(line) || line.length > 3000)).toEqual([])
+})
+
 const writes = (code: string): string[] => [
   '-e',
   // Answers the opening, and does what it likes with a call.
@@ -195,6 +275,30 @@ const writes = (code: string): string[] => [
      if (method === 'tools/call') { ${code} }
    })`,
 ]
+
+test('a server over stdio that asks without an end and reads no answer costs no memory for the answers', async () => {
+  const ask = `process.stdin.pause(); setInterval(() => {
+    for (let id = 0; id < 500; id++) say({ id, method: 'ping' })
+  }, 1)`
+  const mcp = startMcpServers({
+    servers: Config.parse({
+      mcp_servers: { asking: { command: process.execPath, args: writes(ask), sandbox: 'none' } },
+    }).mcp_servers,
+    env: process.env,
+    boxes: () => Promise.reject(new Error('this server asks for no box')),
+    log: () => {},
+  })
+  onTestFinished(() => mcp.stop())
+  await mcp.ready
+  const replies = watchReplies()
+  const { content } = await runTool(toolNamed(mcp, 'mcp__asking__pay'), {}, makeContext(), {
+    clock: systemClock,
+    signal: new AbortController().signal,
+    defaultTimeoutMs: 1500,
+  })
+  expect(String(Object.values(content))).toMatch(/timed out after 1.5 s/)
+  expect(replies.written()).toBeLessThan(250)
+})
 
 test.each(['none', 'box'] as const)(
   'a line without an end over stdio (sandbox: %s) ends the server, and nothing else',

@@ -1,0 +1,24 @@
+/**
+ * A server may ask its client things (ping, roots), and each question is answered. Questions without an end
+ * would be as many requests to the server, or an input that grows in memory where the server reads none of
+ * it: answers beyond the rate are not sent.
+ */
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { Clock } from '../clock.ts'
+
+const BURST = 100
+const EVERY_MS = 1000
+
+export function limitReplies<T extends Transport>(transport: T, clock: Clock): T {
+  const send = transport.send.bind(transport)
+  let spentUntil = Number.NEGATIVE_INFINITY
+  transport.send = (message, options) => {
+    if ('method' in message) return send(message, options)
+    const now = clock.monotonic()
+    spentUntil = Math.max(spentUntil, now - BURST * EVERY_MS) + EVERY_MS
+    if (spentUntil <= now) return send(message, options)
+    spentUntil -= EVERY_MS
+    return Promise.resolve()
+  }
+  return transport
+}
