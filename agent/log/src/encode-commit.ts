@@ -4,7 +4,7 @@
  */
 import { type EventDraft, factsOf } from '@cairn/protocol'
 import { effectOf } from './projection.ts'
-import type { Mode } from './redact/in-context.ts'
+import type { Mode } from './redact/values.ts'
 import type { Redact } from './redact.ts'
 import type { Commit, Draft, EventRow, LinkedCommit } from './commit.ts'
 import type { NewSession } from './session.ts'

@@ -27,6 +27,12 @@ const SECRETS = [
   `abc8Q~${'aB3_'.repeat(8)}`,
   `SG.${'aB3'.repeat(7)}.${'aB3'.repeat(14)}`,
   `https://hooks.slack.com/services/T0AB12/B0AB12/${'aB3'.repeat(8)}`,
+  `sk_${'0a1b2c3d'.repeat(6)}`,
+  `re_${'aB3x'.repeat(2)}_${'aB3x'.repeat(6)}`,
+  `key-${'0a1b2c3d'.repeat(4)}`,
+  `SK${'0a1b2c3d'.repeat(4)}`,
+  `secret_${'aB3x'.repeat(10)}aB3`,
+  `MTE${'aB3x'.repeat(5)}.${'aB3'.repeat(2)}.${'aB3x'.repeat(8)}`,
   ...KNOWN,
 ]
 /** Secrets by what stands before them. */
@@ -42,6 +48,18 @@ const IN_CONTEXT: readonly (readonly [before: string, secret: string, after: str
   ['https://x.test/?api_key=', 'aB3'.repeat(8), '&y=1'],
   ['aws_secret_access_key = ', `${'aB3'.repeat(12)}/+aB`, '\n'],
   ['{"access_token": "', 'aB3'.repeat(8), '"}'],
+  ['Cookie: theme=dark; session=', 'aB3'.repeat(8), '; x=y'],
+  ['{"Set-Cookie": "sid=', 'aB3'.repeat(8), '; Path=/"}'],
+  ['curl -s -u ada:', 'l0velace', ' https://x.test'],
+  ['mysql -u ada -p', 'l0velace', ' app'],
+  ['sshpass -p ', 'l0velace', ' ssh host'],
+  ['machine x.test login ada password ', 'l0velace', '\n'],
+  ['db.test:5432:app:ada:', 'l0velace', '\n'],
+  ['{"auth": "', 'YWRhOmxvdmVsYWNl', '"}'],
+  ['https://x.test/c?a=1&sig=', 'aB3x'.repeat(8), '&b=2'],
+  ['https://x.test/k?X-Amz-Signature=', '0a1b2c3d'.repeat(8), ' y'],
+  ['<server><password>', 'l0velace', '</password>'],
+  ['\u001b[32m', 'ghp_abcdefghijklmnopqrstuvwxyz0123456789', '\u001b[0m'],
 ]
 const redact = createRedactor(KNOWN)
 const holdBack = createHoldBack(KNOWN)

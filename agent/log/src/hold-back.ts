@@ -7,6 +7,7 @@
  * token, a block of a key) is carried over as positions (redact/runs.ts), so that a text which only ever
  * begins secrets costs what any other of its length costs.
  */
+import { COMMAND_BEGUN, LONGEST_SHORT } from './redact/in-commands.ts'
 import { CONTEXT_BEGUN, CONTEXT_RUNS, LONGEST_BEGUN } from './redact/in-context.ts'
 import { createKeyBlocks, KEY_BLOCK_BEGUN } from './redact/key-blocks.ts'
 import { TOKEN_BEGUN } from './redact/prefixed-tokens.ts'
@@ -14,15 +15,23 @@ import { compileRun, type RunRule } from './redact/runs.ts'
 import { TokenRuns } from './redact/token-runs.ts'
 import { encodeInJson } from './redact.ts'
 
-const BEGUN = [[TOKEN_BEGUN, ''] as const, [KEY_BLOCK_BEGUN, ''] as const, ...CONTEXT_BEGUN].map(
-  ([source, flags]) => new RegExp(source, `g${flags}`),
-)
+type Source = readonly [source: string, flags: string]
+const compile = ([source, flags]: Source): RegExp => new RegExp(source, `g${flags}`)
+const BEGUN = [[TOKEN_BEGUN, ''] as const, [KEY_BLOCK_BEGUN, ''] as const, ...CONTEXT_BEGUN].map(compile)
+const SHORT = [compile(COMMAND_BEGUN)]
 /**
  * An escape of a JSON text within the text stays whole: without its backslash the letter would be taken for
  * one of the secret after it.
  */
 const BACKSLASHES: RunRule = { head: String.raw`\\`, body: String.raw`\\`, longest: 1 }
-const RUNS = [...CONTEXT_RUNS, BACKSLASHES].map(compileRun)
+/** A control sequence stays whole for the same reason. */
+const SEQUENCE: RunRule = {
+  head: String.raw`(?:\x1b|u001[bB])[\[()*+]?`,
+  // Whole rows of them are one run.
+  body: String.raw`[\x1b\\[0-9;:?<=>ub]`,
+  longest: 7,
+}
+const RUNS = [...CONTEXT_RUNS, BACKSLASHES, SEQUENCE].map(compileRun)
 
 /** Twice the largest block of a key. No text waits longer, whatever it may become. */
 const MOST_HELD = 65_536
@@ -34,6 +43,13 @@ function beginningOf(value: string, text: string): number {
     if (text.endsWith(value.slice(0, length))) return text.length - length
   return text.length
 }
+
+/** Where the first of the shapes begins that ends with the text, from `from` on. */
+const firstOf = (shapes: readonly RegExp[], text: string, from: number): number =>
+  shapes.reduce((first, shape) => {
+    shape.lastIndex = from
+    return Math.min(first, shape.exec(text)?.index ?? text.length)
+  }, text.length)
 
 /** One text on its way. */
 export type HeldText = {
@@ -56,13 +72,13 @@ export function createHoldBack(known: readonly string[] = []): () => HeldText {
     function begins(at: number, floor: number): number {
       const text = held.slice(0, at - base)
       const from = Math.max(floor - base, text.length - LONGEST_BEGUN)
-      const begun = BEGUN.map(shape => {
-        shape.lastIndex = from
-        return shape.exec(text)?.index ?? text.length
-      })
+      const begun = Math.min(
+        firstOf(BEGUN, text, from),
+        firstOf(SHORT, text, Math.max(from, text.length - LONGEST_SHORT)),
+      )
       const end = text.slice(floor - base)
       const starts = values.map(value => beginningOf(value, end) + floor - base)
-      return Math.min(base + Math.min(...begun, ...starts), ...growing.map(one => one.begins(at, floor)))
+      return Math.min(base + Math.min(begun, ...starts), ...growing.map(one => one.begins(at, floor)))
     }
 
     function take(until: number): string {

@@ -9,9 +9,12 @@
  * scheme in front of it makes a secret (redact/in-context.ts). A secret that was encoded (base64, percent,
  * reversed, another case) passes: docs/secrets.md.
  */
-import { CONTEXTS, isSecretMember, type Mode } from './redact/in-context.ts'
+import { withoutCookies } from './redact/in-commands.ts'
+import { CONTEXTS, isSecretMember } from './redact/in-context.ts'
 import { KEY_BLOCK_WORDS, withoutKeyBlocks, withoutKeyMaterial } from './redact/key-blocks.ts'
-import { escapeRegExp, PREFIXES, TOKEN } from './redact/prefixed-tokens.ts'
+import { escapeRegExp, prefixWords, TOKEN } from './redact/prefixed-tokens.ts'
+import { ESCAPE_WORDS, withoutSequences } from './redact/escape-sequences.ts'
+import { isPair, type Mode } from './redact/values.ts'
 import { createWordFinder, type Word } from './redact/word-finder.ts'
 
 export const REDACTED = '[REDACTED]'
@@ -34,18 +37,24 @@ const BASE64 = /^[A-Za-z0-9+/\s]{4096,}={0,2}$/
 const KNOWN = 1
 const PREFIXED = 2
 const KEY_BLOCK = 4
-const CONTEXT_BITS = Object.entries(CONTEXTS).map(([, context], at) => [8 << at, context] as const)
+const ESCAPES = 8
+const CONTEXT_BITS = Object.entries(CONTEXTS).map(([, context], at) => [16 << at, context] as const)
 /** A member of the JSON itself is judged by its name, which stands in another literal. */
 const MEMBER = CONTEXT_BITS.reduce(
   (mask, [bit, { rule }]) =>
-    rule === CONTEXTS.jwk.rule || rule === CONTEXTS.assigned.rule ? mask | bit : mask,
+    [CONTEXTS.jwk.rule, CONTEXTS.assigned.rule, CONTEXTS.cookie.rule, CONTEXTS.registry.rule].includes(rule)
+      ? mask | bit
+      : mask,
   0,
 )
 const WORDS: readonly Word[] = [
-  ...PREFIXES.map((word): Word => [word, PREFIXED]),
+  ...prefixWords(PREFIXED, { whole: true }),
+  ...ESCAPE_WORDS.map((word): Word => [word, ESCAPES]),
   ...KEY_BLOCK_WORDS.map((word): Word => [word, KEY_BLOCK]),
   ...CONTEXT_BITS.flatMap(([bit, { words }]) => words.map((word): Word => [word, bit])),
 ]
+
+const COOKIE_MEMBER = /^(?:set-)?cookie$/i
 
 /** More than texts need; a credential that is part of the mark itself must not keep it going. */
 const MOST_ROUNDS = 32
@@ -99,12 +108,25 @@ export function createRedactor(known: readonly string[] = []): Redact {
   /** What could be in the text; zero for nearly all. */
   function suspicion(json: string): number {
     let mask = find(json)
+    const plain = (mask & ESCAPES) === 0 ? json : withoutSequences(json)
+    if (plain !== json) mask |= find(plain)
     for (const [bit, { look }] of CONTEXT_BITS)
-      if ((mask & bit) !== 0 && look !== null && !look.test(json)) mask &= ~bit
-    return mask
+      if ((mask & bit) !== 0 && look !== null && !look.test(json) && (plain === json || !look.test(plain)))
+        mask &= ~bit
+    return mask === ESCAPES ? 0 : mask
   }
 
   function redactText(text: string, mode: Mode, mask: number): string {
+    const left = redactPlain(text, mode, mask)
+    // Of arguments every character must stay that is no secret, and commands have no colours.
+    if ((mask & ESCAPES) === 0 || mode === 'arguments') return left
+    const plain = withoutSequences(left)
+    if (plain === left) return left
+    const redacted = redactPlain(plain, mode, mask)
+    return redacted === plain ? left : redacted
+  }
+
+  function redactPlain(text: string, mode: Mode, mask: number): string {
     let left = exact === null || (mask & KNOWN) === 0 ? text : text.replace(exact, REDACTED)
     if (BASE64.test(left)) return left
     if ((mask & PREFIXED) !== 0) left = left.replace(TOKEN, REDACTED)
@@ -119,9 +141,15 @@ export function createRedactor(known: readonly string[] = []): Redact {
     if (!isMember && find(literal) === 0) return literal
     const text = JSON.parse(literal) as string
     // What is left of a text that was redacted before is no secret.
-    if (isMember && !text.includes(REDACTED) && isSecretMember(JSON.parse(key) as string, text))
+    const name = isMember ? (JSON.parse(key) as string) : ''
+    if (
+      isMember &&
+      !text.includes(REDACTED) &&
+      (isSecretMember(name, text) || (name === 'auth' && isPair(text)))
+    )
       return JSON.stringify(REDACTED)
-    const redacted = redactText(text, mode, mask)
+    const kept = COOKIE_MEMBER.test(name) ? withoutCookies(text, REDACTED, mode) : text
+    const redacted = redactText(kept, mode, mask)
     return redacted === text ? literal : JSON.stringify(redacted)
   }
 

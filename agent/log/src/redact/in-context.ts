@@ -4,22 +4,16 @@
  *
  * In the arguments of a call a rule takes out characters of `SAFE` only: none that a shell acts on.
  */
+import { COMMAND_CONTEXTS, COMMAND_RUNS, isSecretElement } from './in-commands.ts'
 import { begun } from './prefixed-tokens.ts'
 import type { RunRule } from './runs.ts'
-
-export type Mode = 'text' | 'arguments'
-type Rule = (text: string, mark: string, mode: Mode) => string
-
-const SAFE = '[A-Za-z0-9._~%+/=,:^@-]'
+import { COMMON_WORD, hasLetterAndDigit, isPair, type Mode, PLACEHOLDER, type Rule, SAFE } from './values.ts'
 
 // ---- Authorization: Bearer …, Authorization: Basic …
 
 /** Opaque tokens have digits, or are longer than words. */
 const BEARER = /\b(bearer[ \t]+)(?=\S*\d|\S{20})[A-Za-z0-9._~+/-]{12,}=*/gi
 const BASIC = /\b(basic[ \t]+)([A-Za-z0-9+/]{6,}={0,2})(?![A-Za-z0-9+/=])/gi
-/** user:password, as RFC 7617 has it. */
-const isPair = (base64: string): boolean =>
-  /^[\x20-\x7e]*:[\x20-\x7e]+$/.test(Buffer.from(base64, 'base64').toString('latin1'))
 
 const scheme: Rule = (text, mark) =>
   text
@@ -34,7 +28,6 @@ const URL_PASSWORD: Record<Mode, RegExp> = {
   text: url(String.raw`[^\s/"'<>\\]`),
   arguments: url('[A-Za-z0-9._~%+=,^@-]'),
 }
-const PLACEHOLDER = /^(?:pass|password|passwd|secret|\*+|\.+|x+|\$?\{+\w+\}+|\$\w+)$/i
 
 const userinfo: Rule = (text, mark, mode) =>
   text.replace(URL_PASSWORD[mode], (all, before: string, password: string) =>
@@ -84,7 +77,6 @@ const ASSIGNMENT_BEGINS = new RegExp(`(?:${NAME})\\\\{0,8}["']?\\s{0,3}[:=]`, 'i
 
 const PASSWORD_NAME = new RegExp(`^(?:${PASSWORD})$`, 'i')
 const isPasswordName = (name: string): boolean => PASSWORD_NAME.test(name)
-const hasLetterAndDigit = (value: string): boolean => /[A-Za-z]/.test(value) && /\d/.test(value)
 /** config.auth2.token, urn:ietf:params:oauth:token-type:x509 */
 const isExpression = (value: string): boolean =>
   /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^(?:urn|https?):/.test(value)
@@ -113,11 +105,21 @@ const assigned: Rule = (text, mark, mode) =>
     isSecretValue(name, glue, value, next) ? `${name}${glue}${mark}${next}` : all,
   )
 
+// ---- <password>…</password>
+
+const elementOf = (value: string): RegExp =>
+  new RegExp(`(<[\\w.:-]{0,60}(?:${NAME})>)(${value}{6,512})(?=<\\/)`, 'gi')
+const ELEMENT: Record<Mode, RegExp> = { text: elementOf('[^\\s<>"\'\\\\]'), arguments: elementOf(SAFE) }
+
+const element: Rule = (text, mark, mode) =>
+  text.replace(ELEMENT[mode], (all, tag: string, value: string) =>
+    isSecretElement(value) ? tag + mark : all,
+  )
+
 // ---- members of the JSON itself
 
 const SECRET_KEY = new RegExp(`(?:${NAME})$`, 'i')
 const MEMBER_KEY = new RegExp(`^${MEMBERS}$`)
-const COMMON_WORD = /^[a-z]+$|^[A-Z]+$/
 
 /** Whether the value of a member of that name is a secret, whole. */
 export function isSecretMember(key: string, value: string): boolean {
@@ -129,6 +131,10 @@ export function isSecretMember(key: string, value: string): boolean {
     : value.length >= 16 && hasLetterAndDigit(value)
 }
 
+const ELEMENT_WORDS = ['assword', 'asswd', 'assphrase', 'ecret', 'oken', 'key', 'Key'].flatMap(word => [
+  `${word}>`,
+  `${word.toUpperCase()}>`,
+])
 /**
  * What may stand in JSON text before a rule of this file has something to do, as words and where it helps as
  * a look.
@@ -159,6 +165,12 @@ export const CONTEXTS = {
     look: ASSIGNMENT_BEGINS,
     rule: assigned,
   },
+  element: {
+    words: ELEMENT_WORDS,
+    look: null,
+    rule: element,
+  },
+  ...COMMAND_CONTEXTS,
 } as const satisfies Record<string, { words: readonly string[]; look: RegExp | null; rule: Rule }>
 
 // ---- the same as far as it has arrived, at the end of a text
@@ -202,4 +214,11 @@ export const CONTEXT_RUNS: readonly RunRule[] = [
     body: '[A-Za-z0-9_-]',
     longest: 36,
   },
+  {
+    head: String.raw`<[\w.:-]{0,60}(?:${NAME})>`,
+    body: String.raw`[^\s"'\\]`,
+    flags: 'i',
+    longest: 90,
+  },
+  ...COMMAND_RUNS,
 ]

@@ -51,6 +51,40 @@ function materialEnd(text: string, from: number, limit: number): number {
   return from + end
 }
 
+/** A line of nothing but key material, perhaps numbered or quoted. */
+const WHOLE_LINE = /^[\s"'>+|:\d-]*[A-Za-z0-9+/]+={0,2}[\s"',+;)\\]*$/
+/** What the first line has of it, where the text before it was cut off in the same line. */
+const END_OF_LINE = /[A-Za-z0-9+/]{16,}={0,2}[\s"',+;)\\]*$/
+
+/**
+ * Where the key material begins that stands before an end marker without a beginning: the output of tail, or
+ * of a file that was read from a later line. `at` when none stands there.
+ */
+function materialStart(text: string, floor: number, at: number): number {
+  const from = Math.max(floor, at - MAX_BLOCK)
+  const slice = text.slice(from, at)
+  const ends = [...slice.matchAll(LINE_END)]
+  let start = at
+  let holdsRun = false
+  for (let index = ends.length - 1; index >= 0; index--) {
+    const lineStart = index === 0 ? 0 : (ends[index - 1]?.index ?? 0) + (ends[index - 1]?.[0].length ?? 0)
+    const line = slice.slice(lineStart, ends[index]?.index)
+    if (line.length >= LONGEST_LINE) break
+    if (WHOLE_LINE.test(line)) {
+      holdsRun ||= /[A-Za-z0-9+/]{16}/.test(line)
+      start = from + lineStart
+      continue
+    }
+    const rest = END_OF_LINE.exec(line)
+    if (rest !== null) {
+      holdsRun = true
+      start = from + lineStart + rest.index
+    }
+    break
+  }
+  return holdsRun ? start : at
+}
+
 /** Finds what comes next from ever later places; what was found once is not looked for again. */
 function finderOf(pattern: RegExp, text: string): (from: number) => RegExpExecArray | null {
   let found: RegExpExecArray | null | undefined
@@ -66,7 +100,18 @@ function finderOf(pattern: RegExp, text: string): (from: number) => RegExpExecAr
 function* blocksOf(text: string): Generator<Block> {
   const headFrom = finderOf(HEAD, text)
   const tailFrom = finderOf(TAIL, text)
-  for (let head = headFrom(0); head !== null;) {
+  let covered = 0
+  for (;;) {
+    const head = headFrom(covered)
+    const lone = tailFrom(covered)
+    if (lone !== null && (head === null || lone.index < head.index)) {
+      const start = materialStart(text, covered, lone.index)
+      const end = lone.index + lone[0].length
+      if (start < lone.index) yield { start, body: start, end, closed: true }
+      covered = end
+      continue
+    }
+    if (head === null) return
     const start = head.index
     const body = start + head[0].length
     const limit = Math.min(headFrom(body)?.index ?? text.length, body + MAX_BLOCK)
@@ -74,7 +119,7 @@ function* blocksOf(text: string): Generator<Block> {
     const closed = tail !== null && tail.index < limit
     const end = closed ? tail.index + tail[0].length : materialEnd(text, body, limit)
     yield { start, body, end, closed }
-    head = headFrom(end)
+    covered = end
   }
 }
 

@@ -1,14 +1,16 @@
 /**
  * The table of prefixes as regular expressions: for tokens that are whole, and for one that is just arriving.
  */
+import { SEQUENCE_END } from './escape-sequences.ts'
 import type { RunRule } from './runs.ts'
 import { PREFIX_RULES, type PrefixRule } from './secret-prefixes.ts'
+import type { Word } from './word-finder.ts'
 
 /**
- * A secret may follow anything but a character of its own alphabet, or an escape such as \n of a JSON text
- * within the text.
+ * A secret may follow anything but a character of its own alphabet, unless that one ends an escape such as \n
+ * of a JSON text within the text, or a control sequence of a terminal.
  */
-export const START = String.raw`(?<![A-Za-z0-9_-](?<!\\[nrtbf]))`
+export const START = String.raw`(?<![A-Za-z0-9_-](?<!\\[nrtbf]|\\u[0-9a-fA-F]{4}|` + `${SEQUENCE_END}))`
 
 export const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
 
@@ -28,6 +30,43 @@ export const TOKEN = new RegExp(
   'g',
 )
 export const PREFIXES: readonly string[] = PREFIX_RULES.flatMap(rule => rule.prefixes)
+
+const WORD_CHARACTERS = tableOf('[A-Za-z0-9_-]')
+const BEFORE_LAST = tableOf(String.raw`[\\\[\d;:?()*+]`)
+
+/**
+ * Whether a word may begin here. It may say yes too often: START decides, and this is asked for each of the
+ * short prefixes that ordinary words hold.
+ */
+function mayStart(text: string, at: number): boolean {
+  if (at === 0 || WORD_CHARACTERS[text.charCodeAt(at - 1)] !== 1) return true
+  // An escape of one letter, the end of a control sequence, or an escape of four digits.
+  return BEFORE_LAST[text.charCodeAt(at - 2)] === 1 || text.charCodeAt(at - 5) === 117
+}
+
+function tableOf(body: string): Uint8Array {
+  const one = new RegExp(`^${body}$`)
+  return Uint8Array.from({ length: 128 }, (_, code) => Number(one.test(String.fromCharCode(code))))
+}
+
+/**
+ * The prefixes as words to look for, each confirmed by what stands around it. `whole`: as much follows as a
+ * token has; else also where the text ends before that, for a text that is just arriving.
+ */
+export const prefixWords = (mask: number, { whole: isWhole }: { whole: boolean }): Word[] =>
+  PREFIX_RULES.flatMap(({ prefixes, body, min, anywhere = false }) => {
+    const table = tableOf(body)
+    return prefixes.map((prefix): Word => [
+      prefix,
+      mask,
+      (text, end) => {
+        if (!anywhere && !mayStart(text, end - prefix.length)) return false
+        let at = end
+        while (at - end < min && table[text.charCodeAt(at)] === 1) at += 1
+        return at - end >= min || (!isWhole && at >= text.length)
+      },
+    ])
+  })
 
 /** The letters of a word, each optional after the one before it, and then what may follow the whole word. */
 export const begun = (word: string, then = ''): string =>

@@ -56,6 +56,35 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     min: 30,
     source: 'https://huggingface.co/docs/hub/security-tokens',
   },
+  { of: 'NVIDIA', prefixes: ['nvapi-'], body: WORD, min: 40, source: 'kingfisher nvidia.yml' },
+  { of: 'Cerebras', prefixes: ['csk-'], body: '[a-z0-9]', min: 40, source: 'kingfisher cerebras.yml' },
+  { of: 'Pinecone', prefixes: ['pcsk_'], body: '[A-Za-z0-9_]', min: 40, source: 'kingfisher pinecone.yml' },
+  { of: 'LangSmith', prefixes: ['lsv2_'], body: '[A-Za-z0-9_]', min: 30, source: 'kingfisher langchain.yml' },
+  { of: 'Tavily', prefixes: ['tvly-'], body: WORD, min: 20, source: 'kingfisher tavily.yml' },
+  {
+    of: 'ElevenLabs',
+    prefixes: ['sk_'],
+    body: '[0-9a-f]',
+    min: 48,
+    rest: '[0-9a-f]{48}(?![A-Za-z0-9])',
+    source: 'kingfisher elevenlabs.yml',
+  },
+  {
+    of: 'Fireworks',
+    prefixes: ['fw_'],
+    body: ALNUM,
+    min: 22,
+    rest: `(?=[A-Za-z]*\\d)${ALNUM}{22,}`,
+    source: 'kingfisher fireworks.yml',
+  },
+  {
+    of: 'Voyage',
+    prefixes: ['pa-'],
+    body: WORD,
+    min: 43,
+    rest: `(?=[A-Za-z_-]*\\d)(?=[a-z0-9_-]*[A-Z])${WORD}{43}(?!${WORD})`,
+    source: 'kingfisher voyageai.yml',
+  },
 
   // Code and packages.
   {
@@ -107,6 +136,29 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
   { of: 'Postman', prefixes: ['PMAK-'], body: '[0-9a-f-]', min: 50, source: 'gitleaks postman.go' },
   { of: 'Linear', prefixes: ['lin_api_'], body: ALNUM, min: 40, source: 'gitleaks linear.go' },
   { of: 'Atlassian', prefixes: ['ATATT3'], body: '[A-Za-z0-9_=-]', min: 60, source: 'gitleaks atlassian.go' },
+  {
+    of: 'Cursor',
+    prefixes: ['key_'],
+    body: '[0-9a-f]',
+    min: 64,
+    rest: '[0-9a-f]{64}(?![A-Za-z0-9])',
+    source: 'keys as they are issued',
+  },
+  {
+    of: 'Bitbucket',
+    prefixes: ['ATBB', 'ATCTT3'],
+    body: '[A-Za-z0-9_=-]',
+    min: 28,
+    source: 'https://support.atlassian.com/bitbucket-cloud/docs/app-passwords/',
+  },
+  {
+    of: 'crates.io',
+    prefixes: ['cio'],
+    body: ALNUM,
+    min: 32,
+    rest: `(?=[A-Za-z]*\\d)${ALNUM}{32}(?!${ALNUM})`,
+    source: 'kingfisher crates.io.yml',
+  },
 
   // Clouds and hosting.
   {
@@ -183,7 +235,13 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     anywhere: true,
     source: 'gitleaks hashicorp.go',
   },
-  { of: 'Doppler', prefixes: ['dp.pt.', 'dp.st.'], body: ALNUM, min: 40, source: 'gitleaks doppler.go' },
+  {
+    of: 'Doppler',
+    prefixes: ['dp.pt.', 'dp.st.', 'dp.ct.', 'dp.sa.', 'dp.scim.', 'dp.audit.'],
+    body: ALNUM,
+    min: 40,
+    source: 'gitleaks doppler.go',
+  },
   {
     of: 'Tailscale',
     prefixes: ['tskey-'],
@@ -205,6 +263,22 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     body: '[A-Z0-9]',
     min: 50,
     source: 'gitleaks age.go',
+  },
+  { of: 'Neon', prefixes: ['napi_'], body: '[a-z0-9]', min: 40, source: 'kingfisher neon.yml' },
+  {
+    of: 'Netlify',
+    prefixes: ['nfp_', 'nfc_', 'nfo_', 'nfb_', 'nfu_'],
+    body: '[A-Za-z0-9_]',
+    min: 36,
+    source: 'https://docs.netlify.com/api/get-started/',
+  },
+  { of: 'Render', prefixes: ['rnd_'], body: ALNUM, min: 28, source: 'kingfisher render.yml' },
+  {
+    of: 'Vercel',
+    prefixes: ['vcp_', 'vci_', 'vca_', 'vcr_', 'vck_'],
+    body: ALNUM,
+    min: 24,
+    source: 'https://vercel.com/changelog',
   },
 
   // Payment, mail, messages.
@@ -278,9 +352,50 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     anywhere: true,
     source: 'https://core.telegram.org/bots/api#authorizing-your-bot',
   },
+  {
+    of: 'Resend',
+    prefixes: ['re_'],
+    body: '[A-Za-z0-9_]',
+    min: 28,
+    rest: `(?=\\w*\\d)${ALNUM}{6,12}_${ALNUM}{20,}`,
+    source: 'kingfisher resend.yml',
+  },
+  {
+    of: 'Twilio',
+    prefixes: ['SK'],
+    body: '[0-9a-f]',
+    min: 32,
+    rest: '[0-9a-f]{32}(?![A-Za-z0-9])',
+    source: 'gitleaks twilio.go',
+  },
+  {
+    of: 'Mailgun',
+    prefixes: ['key-'],
+    body: '[0-9a-f]',
+    min: 32,
+    rest: '[0-9a-f]{32}(?![A-Za-z0-9])',
+    source: 'gitleaks mailgun.go',
+  },
+  {
+    of: 'Discord bots',
+    // Base64 of the first two digits of the id that every token begins with.
+    prefixes: ['MT', 'Mj', 'Mz', 'ND', 'NT', 'Nj', 'Nz', 'OD', 'OT'],
+    body: '[A-Za-z0-9_.-]',
+    min: 55,
+    rest: `${WORD}{20,28}\\.${WORD}{6}\\.${WORD}{27,}`,
+    source: 'https://docs.discord.com/developers/reference#authentication',
+  },
 
   // Data, design, observation.
   { of: 'Notion', prefixes: ['ntn_'], body: ALNUM, min: 40, source: 'gitleaks notion.go' },
+  {
+    of: 'Notion',
+    prefixes: ['secret_'],
+    body: ALNUM,
+    min: 43,
+    rest: `${ALNUM}{43}(?!${ALNUM})`,
+    source: 'gitleaks notion.go',
+  },
   { of: 'Figma', prefixes: ['figd_'], body: WORD, min: 30, source: 'secretlint rule-figma' },
   {
     of: 'Sentry',

@@ -3,13 +3,13 @@
  * text holds one of the prefixes: until one was seen, a single pass over what is new is all that a piece
  * costs.
  */
-import { PREFIXES, TOKEN_RUNS } from './prefixed-tokens.ts'
+import { PREFIXES, prefixWords, TOKEN_RUNS } from './prefixed-tokens.ts'
 import { compileRun, type Stretches } from './runs.ts'
 import { createWordFinder } from './word-finder.ts'
 
 const RUNS = TOKEN_RUNS.map(compileRun)
 const LONGEST = Math.max(...PREFIXES.map(prefix => prefix.length))
-const findPrefix = createWordFinder(PREFIXES.map(prefix => [prefix, 1]))
+const findPrefix = createWordFinder(prefixWords(1, { whole: false }))
 
 export class TokenRuns implements Stretches {
   /** Null: no prefix was seen yet, so none of them has found anything. */

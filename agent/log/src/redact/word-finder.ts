@@ -7,21 +7,25 @@
 const COLUMNS = 128
 const columnOf = (code: number): number => (code < COLUMNS ? code : COLUMNS - 1)
 
-/** `mask` is handed back when the word is found; words may share bits. */
-export type Word = readonly [word: string, mask: number]
+/** Whether what stands around the word makes it the one that is looked for; `end` is behind the word. */
+type Confirm = (text: string, end: number) => boolean
+/** `mask` is returned when the word is found, and confirmed where it asks for that; words may share bits. */
+export type Word = readonly [word: string, mask: number, confirm?: Confirm]
 
-type Node = { id: number; children: Map<number, Node>; mask: number }
+type Asked = { mask: number; confirm: Confirm }
+type Node = { id: number; children: Map<number, Node>; mask: number; asked: readonly Asked[] }
+const isHit = ({ mask, asked }: Node): boolean => mask !== 0 || asked.length > 0
 
 /** Returns the bits of all words that a text holds. */
 export function createWordFinder(words: readonly Word[]): (text: string) => number {
   const nodes: Node[] = []
   const addNode = (): Node => {
-    const node: Node = { id: nodes.length, children: new Map(), mask: 0 }
+    const node: Node = { id: nodes.length, children: new Map(), mask: 0, asked: [] }
     nodes.push(node)
     return node
   }
   const root = addNode()
-  for (const [word, mask] of words) {
+  for (const [word, mask, confirm] of words) {
     let node = root
     for (let at = 0; at < word.length; at++) {
       const column = columnOf(word.charCodeAt(at))
@@ -29,7 +33,8 @@ export function createWordFinder(words: readonly Word[]): (text: string) => numb
       node.children.set(column, next)
       node = next
     }
-    node.mask |= mask
+    if (confirm === undefined) node.mask |= mask
+    else node.asked = [...node.asked, { mask, confirm }]
   }
 
   // Where a node leads with each character; breadth first, so that the node that one falls back to has its
@@ -38,6 +43,7 @@ export function createWordFinder(words: readonly Word[]): (text: string) => numb
   const queue: [node: Node, fallback: Node][] = [[root, root]]
   for (const [node, fallback] of queue) {
     node.mask |= fallback.mask
+    node.asked = [...node.asked, ...fallback.asked]
     const row = node.id * COLUMNS
     if (node !== root) rows.copyWithin(row, fallback.id * COLUMNS, (fallback.id + 1) * COLUMNS)
     for (const [column, child] of node.children) {
@@ -47,7 +53,7 @@ export function createWordFinder(words: readonly Word[]): (text: string) => numb
   }
 
   // A state is the offset of its row; those that end a word come last, so that one comparison finds them.
-  const ordered = nodes.toSorted((a, b) => Math.sign(a.mask) - Math.sign(b.mask))
+  const ordered = nodes.toSorted((a, b) => Number(isHit(a)) - Number(isHit(b)))
   const offsets = new Int32Array(nodes.length)
   for (const [at, node] of ordered.entries()) offsets[node.id] = at * COLUMNS
   const next = new Int32Array(rows.length)
@@ -55,7 +61,8 @@ export function createWordFinder(words: readonly Word[]): (text: string) => numb
     for (let column = 0; column < COLUMNS; column++)
       next[at * COLUMNS + column] = offsets[rows[node.id * COLUMNS + column] as number] as number
   const masks = ordered.map(node => node.mask)
-  const firstHit = ordered.findIndex(node => node.mask !== 0) * COLUMNS
+  const asked = ordered.map(node => (node.asked.length === 0 ? null : node.asked))
+  const firstHit = ordered.findIndex(isHit) * COLUMNS
   const start = offsets[root.id] as number
 
   return text => {
@@ -63,8 +70,21 @@ export function createWordFinder(words: readonly Word[]): (text: string) => numb
     let mask = 0
     for (let at = 0; at < text.length; at++) {
       state = next[state + columnOf(text.charCodeAt(at))] as number
-      if (state >= firstHit) mask |= masks[state / COLUMNS] as number
+      if (state < firstHit) continue
+      const hit = state / COLUMNS
+      mask |= masks[hit] as number
+      const toAsk = asked[hit]
+      if (toAsk) mask |= ask(toAsk, text, at + 1, mask)
     }
     return mask
   }
+}
+
+function ask(asked: readonly Asked[], text: string, end: number, known: number): number {
+  let mask = 0
+  for (let at = 0; at < asked.length; at++) {
+    const each = asked[at] as Asked
+    if ((known & each.mask) !== each.mask && each.confirm(text, end)) mask |= each.mask
+  }
+  return mask
 }

@@ -16,6 +16,7 @@ const random = (
   alphabet = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789',
 ) => Array.from({ length }, (_, at) => alphabet[(at * 31 + length * 7 + at * at) % alphabet.length]).join('')
 const hex = (length: number) => random(length, '0123456789abcdef')
+const LOWER = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const base64Lines = (lines: number) =>
   Array.from({ length: lines }, (_, at) => random(64 - (at % 1))).join('\n')
 const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as { d: string }
@@ -80,6 +81,52 @@ const FORMS: Record<string, readonly [text: string, secret: string]> = {
   'our login link of an older release': [`http://127.0.0.1:8787/login#token=${random(43)}`, random(43)],
   'our refresh token': [`cairn_rt_0199c1de-7f00-7000-8000-000000000000.${random(43)}`, random(43)],
   'our service token': [`cairn_sk_${random(43)}`, random(43)],
+  'an NVIDIA key': [`nvapi-${random(64)}`, random(64)],
+  'a Cerebras key': [`csk-${random(48, LOWER)}`, random(48, LOWER)],
+  'a Pinecone key': [`pcsk_${random(6)}_${random(63)}`, random(63)],
+  'a LangSmith key': [`lsv2_pt_${hex(32)}_${hex(10)}`, hex(32)],
+  'a Tavily key': [`tvly-dev-${random(32)}`, random(32)],
+  'an ElevenLabs key': [`sk_${hex(48)}`, hex(48)],
+  'a Fireworks key': [`fw_${random(24)}`, random(24)],
+  'a Voyage key': [`pa-${random(43)}`, random(43)],
+  'a Neon key': [`napi_${random(64, LOWER)}`, random(64, LOWER)],
+  'a Netlify token': [`nfp_${random(36)}`, random(36)],
+  'a Render key': [`rnd_${random(28)}`, random(28)],
+  'a Resend key': [`re_${random(8)}_${random(24)}`, random(24)],
+  'a Vercel token': [`vcp_${random(56)}`, random(56)],
+  'a Cursor key': [`key_${hex(64)}`, hex(64)],
+  'a Twilio key': [`SK${hex(32)}`, hex(32)],
+  'a Mailgun key': [`key-${hex(32)}`, hex(32)],
+  'an Azure DevOps token': [`${random(76)}AZDO${random(4)}`, random(76)],
+  'a Notion secret': [`secret_${random(43)}`, random(43)],
+  'a Bitbucket app password': [`ATBB${random(32)}`, random(32)],
+  'a Bitbucket access token': [`ATCTT3${random(160)}`, random(160)],
+  'a Discord bot': [`MTE${random(21)}.${random(6)}.${random(38)}`, random(38)],
+  'a Doppler CLI token': [`dp.ct.${random(43)}`, random(43)],
+  'a crates.io token': [`cio${random(32)}`, random(32)],
+  'a cookie': [`curl -H 'Cookie: theme=dark; session=${random(32)}' https://x.test`, random(32)],
+  'a cookie that is set': [`Set-Cookie: sid=${random(24)}; Path=/; HttpOnly`, random(24)],
+  'a password of curl': [`curl -s -u ada:${random(9)} https://x.test`, random(9)],
+  'a password of mysql': [`mysql -h db -u ada -p${random(9)} app`, random(9)],
+  'a password of sshpass': [`sshpass -p ${random(9)} ssh ada@host`, random(9)],
+  'a line of netrc': [`machine x.test login ada password ${random(9)}`, random(9)],
+  'a line of .pgpass': [`db.test:5432:app:ada:${random(9)}`, random(9)],
+  'a login of docker': [
+    `{"auths":{"x.test":{"auth":"${basic(`ada:${random(9)}`)}"}}}`,
+    basic(`ada:${random(9)}`),
+  ],
+  'a login of npm': [`//x.test/:_auth=${basic(`ada:${random(9)}`)}`, basic(`ada:${random(9)}`)],
+  'a shared access signature': [`https://x.test/c?sv=1&sig=${random(40)}%3D&se=2`, random(40)],
+  'a signed address': [`https://x.test/k?X-Amz-Expires=9&X-Amz-Signature=${hex(64)}`, hex(64)],
+  'a password in XML': [`<server><password>${random(9)}</password></server>`, random(9)],
+  'the end of a key without its beginning': [
+    `${random(40)}\n${random(64)}\n${random(20)}=\n-----END PRIVATE KEY-----`,
+    random(64),
+  ],
+  'the numbered end of a key': [
+    `28 | ${random(64)}\n29 | ${random(24)}==\n30 | -----END RSA PRIVATE KEY-----\n`,
+    random(64),
+  ],
   'a known secret': [`it is ${KNOWN[0]}!`, KNOWN[0] as string],
 }
 
@@ -113,6 +160,36 @@ test.each(Object.entries(ENCODED))(
     expect(through(text)).toBe(text)
   },
 )
+
+const ESC = '\u001b'
+const GITHUB = `ghp_${random(36)}`
+const COLOURED: Record<string, string> = {
+  'the colour of git': `${ESC}[32m${GITHUB}${ESC}[m`,
+  'a bright colour of jq': `${ESC}[0;1;92m"${ESC}[0m${ESC}[38;5;214m${GITHUB}${ESC}[0m`,
+  'a cleared line': `${ESC}[2K${ESC}[1G${GITHUB}`,
+  'a title of the window': `${ESC}]0;build\u0007${GITHUB}`,
+  'a link': `${ESC}]8;;https://x.test${ESC}\\${GITHUB}${ESC}]8;;${ESC}\\`,
+  'a character set': `${ESC}(B${GITHUB}`,
+  'a match of grep within it': `${ESC}[01;31m${ESC}[Kghp_${ESC}[m${ESC}[K${random(36)}`,
+  'a match of grep that ends within its beginning': `${ESC}[01;31m${ESC}[Kgh${ESC}[m${ESC}[Kp_${random(36)}`,
+  'a coloured value': `password${ESC}[0m: ${ESC}[32m"${random(36)}"${ESC}[0m`,
+  'a sequence as cat shows it': `^[[32m${GITHUB}`,
+  'a sequence as a program writes it': String.raw`\033[1m${GITHUB}`,
+}
+test.each(Object.entries(COLOURED))('a control sequence of a terminal hides no secret: %s', (what, text) => {
+  const samples = [text, JSON.stringify({ output: text }), JSON.stringify({ a: JSON.stringify({ b: text }) })]
+  const passed = samples.filter(sample => through(sample).includes(random(36)))
+  tally(`redactor, control sequences: ${what}`, samples.length, passed.length)
+  expect(passed).toEqual([])
+})
+
+test('control sequences stay where there is no secret', () => {
+  const text = `${ESC}[32m+ a line${ESC}[0m and ${ESC}]0;title\u0007 more, task_id, path-1`
+  for (const sample of [text, JSON.stringify({ output: text })]) expect(through(sample)).toBe(sample)
+  expect(asArguments(`echo '${ESC}[32m${GITHUB}${ESC}[0m'; touch made`)).toBe(
+    `echo '${ESC}[32m[REDACTED]${ESC}[0m'; touch made`,
+  )
+})
 
 test('members of the JSON itself are judged by their names', () => {
   const value = {
@@ -151,6 +228,24 @@ test('code, prose and placeholders are not ruined', () => {
     'sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
     "const X509_SUBJECT_TOKEN = 'urn:ietf:params:oauth:token-type:x509'",
     'glance at the SG. and the hvs of it',
+    'curl -u "$USER:$PASSWORD" https://example.org',
+    'curl -u user:password https://example.org/1',
+    'docker run -u 1000:1000 image2',
+    'mysql -u root -p app1',
+    'sshpass -p "$PASSWORD" ssh host1',
+    'Cookie: theme=dark; lang=en',
+    'the cookie: it is sweet, and has 12 chocolate chips',
+    'a login and a password are needed here 1',
+    '<password>secret</password>',
+    '<token>string</token>',
+    '"auth": "required1"',
+    'img.example.org/a.png?sig=short1',
+    'task_0123456789, before_, re_export_this_module_with_a_long_name',
+    'SKIP, NDA, MTU and OTHER words. NTFS.drive.is.a.name.of.files.and.nothing.that.is.secret.at.all',
+    'see path/to/pa-rt and key-value of key_name, cio and fw_cfg',
+    '-----END PRIVATE KEY-----',
+    'prose before it\n-----END PRIVATE KEY-----',
+    `commit ${hex(40)}\nid 0199c1de-7f00-7000-8000-000000000000 sha256:${hex(64)}`,
   ]
   for (const sample of samples) expect(through(sample)).toBe(sample)
 })

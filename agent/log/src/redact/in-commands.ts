@@ -1,0 +1,161 @@
+/**
+ * Secrets in command lines, headers, signed addresses and files of credentials: `curl -u`, `mysql -p`,
+ * `sshpass -p`, `Cookie:`, netrc, .pgpass, the logins of registries. Whatever stands before them stays.
+ */
+import { begun } from './prefixed-tokens.ts'
+import type { RunRule } from './runs.ts'
+import { COMMON_WORD, hasLetterAndDigit, isPair, type Mode, PLACEHOLDER, type Rule, SAFE } from './values.ts'
+
+/** A value as a shell takes it for one word. */
+const WORD: Record<Mode, string> = { text: '[^\\s"\'`<>$\\\\|;&()]', arguments: SAFE }
+const isPlaceholder = (value: string): boolean => PLACEHOLDER.test(value) || /^[A-Z_]+$|^[.*:]+$/.test(value)
+
+/** No letter or digit before it, unless that ends an escape such as \n of a JSON text within the text. */
+const APART = String.raw`(?<![A-Za-z0-9](?<!\\[nrtbf]))`
+const QUOTE = String.raw`\\{0,8}["']?`
+const SPACE = String.raw`(?:\s|\\{1,8}[nrt]){1,20}`
+
+/** The first group stays, and the second is the secret. */
+function behind(
+  patternOf: (word: string) => string,
+  isSecret: (value: string) => boolean = value => !isPlaceholder(value),
+): Rule {
+  const patterns: Record<Mode, RegExp> = {
+    text: new RegExp(patternOf(WORD.text), 'gi'),
+    arguments: new RegExp(patternOf(WORD.arguments), 'gi'),
+  }
+  return (text, mark, mode) =>
+    text.replace(patterns[mode], (all, before: string, value: string) =>
+      isSecret(value) ? before + mark : all,
+    )
+}
+
+// ---- curl -u ada:…, mysql -p…, sshpass -p …
+
+const COMMAND_NAMES = ['curl', 'mysql', 'mariadb', 'sshpass']
+/** A command to the end of its line, taken as a whole: looking on from each name again would be dear. */
+const lineOf = (names: string): RegExp =>
+  new RegExp(String.raw`${APART}(?:${names})\b(?:[^\n\r|;&\\]|\\(?![nr]))*`, 'gi')
+const inLine =
+  (line: RegExp, rule: Rule): Rule =>
+  (text, mark, mode) =>
+    text.replace(line, found => rule(found, mark, mode))
+const COMMANDS = [
+  inLine(
+    lineOf('curl'),
+    behind(
+      word => String.raw`(\s(?:-u|--user|--proxy-user)[ =]?${QUOTE}[^\s:"'$\\|;&]{1,64}:)(${word}{4,128})`,
+    ),
+  ),
+  inLine(
+    lineOf('(?:mysql|mariadb)[a-z]{0,8}'),
+    behind(word => String.raw`(\s-p${QUOTE})(${word}{4,128})`),
+  ),
+  inLine(
+    lineOf('sshpass'),
+    behind(word => String.raw`(\s-p\s{0,3}${QUOTE})(${word}{4,128})`),
+  ),
+]
+const command: Rule = (text, mark, mode) => COMMANDS.reduce((left, rule) => rule(left, mark, mode), text)
+
+// ---- Cookie: …, Set-Cookie: …
+
+const COOKIE = new RegExp(
+  String.raw`(${APART}(?:set-)?cookie${QUOTE}\s{0,3}:\s{0,3}${QUOTE})([^\r\n"'\\<>]{1,512})`,
+  'gi',
+)
+const pairOf = (value: string): RegExp =>
+  new RegExp(`((?:^|[;\\s])([^\\s=;]{1,128})=)(${value}{12,512})`, 'g')
+const PAIR: Record<Mode, RegExp> = { text: pairOf('[^\\s;,"\'\\\\[\\]]'), arguments: pairOf(SAFE) }
+const ATTRIBUTE = /^(?:domain|path|expires|max-age|samesite)$/i
+
+/** The values of a header of cookies; the names stay. */
+export const withoutCookies: Rule = (pairs, mark, mode) =>
+  pairs.replace(PAIR[mode], (all, before: string, name: string, value: string) =>
+    !ATTRIBUTE.test(name) && (hasLetterAndDigit(value) || value.length >= 24) ? before + mark : all,
+  )
+const cookie: Rule = (text, mark, mode) =>
+  text.replace(COOKIE, (_, name: string, pairs: string) => name + withoutCookies(pairs, mark, mode))
+
+// ---- files of credentials
+
+const netrc = behind(
+  word => String.raw`(${APART}login${SPACE}[^\s"'\\]{1,100}${SPACE}password${SPACE})(${word}{4,128})`,
+)
+/** host:port:database:user:password */
+const pgpass = behind(word => String.raw`(:(?:5432|6432):[^:\s"'\\]{1,64}:[^:\s"'\\]{1,64}:)(${word}{4,128})`)
+/** As docker and npm keep the login of a registry. */
+const registry = behind(
+  () =>
+    String.raw`(["'_]auth${QUOTE}\s{0,3}[:=]\s{0,3}${QUOTE})([A-Za-z0-9+/]{8,256}={0,2})(?![A-Za-z0-9+/=])`,
+  isPair,
+)
+
+// ---- signed addresses, and tokens without a beginning of their own
+
+/** Whoever has such an address has what it leads to. */
+const SIGNED = String.raw`[?&](?:sig|X-Amz-Signature|X-Goog-Signature)=`
+const SIGNATURE = '[A-Za-z0-9%+/=_-]'
+const signature = behind(() => `(${SIGNED})(${SIGNATURE}{20,})`)
+/** Its only sign stands near its end, so it is not found in a text that is written piece by piece. */
+const azureDevOps = behind(() => `${APART}()([A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4})(?![A-Za-z0-9])`)
+
+/** Of an element whose name is that of a secret. */
+export const isSecretElement = (value: string): boolean =>
+  !isPlaceholder(value) && !COMMON_WORD.test(value) && (value.length < 16 || hasLetterAndDigit(value))
+
+export const COMMAND_CONTEXTS = {
+  command: { words: COMMAND_NAMES, look: null, rule: command },
+  cookie: { words: ['ookie', 'OOKIE'], look: /cookie[\\"']{0,9}\s{0,3}:/i, rule: cookie },
+  netrc: { words: ['login'], look: null, rule: netrc },
+  pgpass: { words: [':5432:', ':6432:'], look: null, rule: pgpass },
+  registry: {
+    words: ['_auth', '"auth', "'auth"],
+    look: /["'_]auth[\\"']{0,9}\s{0,3}[:=]/i,
+    rule: registry,
+  },
+  signature: { words: ['?sig=', '&sig=', '-Signature='], look: null, rule: signature },
+  azureDevOps: { words: ['AZDO'], look: null, rule: azureDevOps },
+} as const satisfies Record<string, { words: readonly string[]; look: RegExp | null; rule: Rule }>
+
+// ---- the same as far as it has arrived, at the end of a text
+
+type Source = readonly [source: string, flags: string]
+const anyOf = (words: readonly string[], then: string): string =>
+  words.map(word => begun(word, then)).join('|')
+
+/** What begins one of them, none longer than `LONGEST_SHORT`; what follows is found as a run. */
+const GLUE = String.raw`${QUOTE}\s{0,3}`
+export const COMMAND_BEGUN: Source = [
+  [
+    `${APART}(?:${anyOf([...COMMAND_NAMES, 'set-cookie', 'login'], '')})`,
+    APART + begun('cookie', `${GLUE}(?::${GLUE})?`),
+    `:(?:${anyOf(['5432:', '6432:'], '')})`,
+    `["'_](?:${begun('auth', `${GLUE}(?:[:=]${GLUE})?`)})?`,
+    `[?&](?:${anyOf(['sig=', 'X-Amz-Signature=', 'X-Goog-Signature='], '')})?`,
+    String.raw`<[\w.:-]{0,80}`,
+  ]
+    .map(source => `(?:${source})$`)
+    .join('|'),
+  'i',
+]
+export const LONGEST_SHORT = 88
+export const COMMAND_RUNS: readonly RunRule[] = [
+  { head: `${APART}(?:${COMMAND_NAMES.join('|')})`, body: String.raw`[^\n\r|;&]`, flags: 'i', longest: 7 },
+  // In one line: a text that speaks of a login must not wait for what may follow it.
+  { head: String.raw`${APART}login(?:\s|\\)`, body: String.raw`[^\n\r"']`, flags: 'i', longest: 6 },
+  {
+    head: String.raw`${APART}(?:set-)?cookie${QUOTE}\s{0,3}:\s{0,3}${QUOTE}`,
+    body: String.raw`[^\r\n]`,
+    flags: 'i',
+    longest: 36,
+  },
+  { head: ':(?:5432|6432):', body: String.raw`[^\s"'\\]`, longest: 6 },
+  {
+    head: String.raw`["'_]auth${QUOTE}\s{0,3}[:=]\s{0,3}${QUOTE}`,
+    body: String.raw`[^\s,;{}]`,
+    flags: 'i',
+    longest: 30,
+  },
+  { head: SIGNED, body: '[A-Za-z0-9%+/=_?&-]', flags: 'i', longest: 18 },
+]
