@@ -42,6 +42,34 @@ test('for a decision every space but the ordinary one is drawn, and so is a back
   expect(exactText('\\u{202E}')).toBe('\\u{5C}u{202E}')
 })
 
+test.each([
+  ['a Cyrillic letter within a Latin word', 'rm -rf /h\u043Eme', 'rm -rf /h\\u{43E}me'],
+  ['one at its beginning', '\u0440ath/x', '\\u{440}ath/x'],
+  ['one at its end', 'curl exampl\u0435.org', 'curl exampl\\u{435}.org'],
+  ['a Greek letter', 'n\u03BFde', 'n\\u{3BF}de'],
+  ['letters of mathematics', '\u{1D69B}\u{1D696} x', '\\u{1D69B}\\u{1D696} x'],
+])('for a decision %s is drawn', (_, text, drawn) => {
+  expect(exactText(text)).toBe(drawn)
+  expect(
+    exactParts(text)
+      .map(part => part.text)
+      .join(''),
+  ).toBe(drawn)
+  expect(visibleText(text), 'prose stays readable').toBe(text)
+})
+
+test('for a decision words of one script stay as they are', () => {
+  for (const text of [
+    'Привет, мир',
+    'Καλημέρα κόσμε',
+    'echo привет >ответ.txt',
+    'iPhoneを買う',
+    'Größe_1',
+    '한국어 text',
+  ])
+    expect(exactText(text)).toBe(text)
+})
+
 const any = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({

@@ -16,8 +16,19 @@ const EMOJI_PART = `${SELECTOR}|${JOINER}`
 const UNSEEN = String.raw`(?![\n\t]|${EMOJI_PART})[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]`
 
 const INVISIBLE = new RegExp(UNSEEN, 'gu')
+/**
+ * Letters of scripts that have the shapes of Latin ones, in a word that has Latin ones as well, and letters of
+ * mathematics, which are Latin ones by their look: `hоme` with a Cyrillic о is another folder than `home`.
+ */
+const ALIKE =
+  String.raw`[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}` +
+  String.raw`\p{Script=Lisu}\p{Script=Deseret}]`
+const OF_WORD = String.raw`[\p{L}\p{M}\p{N}_]{0,60}`
+const MIXED =
+  String.raw`(?<=\p{Script=Latin}${OF_WORD})${ALIKE}|${ALIKE}(?=${OF_WORD}\p{Script=Latin})|` +
+  String.raw`[\u{1D400}-\u{1D7FF}]`
 /** Every space but the ordinary one too: a shell takes none of them for a space. */
-const DECEIVING = new RegExp(String.raw`${UNSEEN}|(?! )\p{Zs}`, 'gu')
+const DECEIVING = new RegExp(String.raw`${UNSEEN}|(?! )\p{Zs}|${MIXED}`, 'gu')
 /** A backslash that would make ordinary text look like something that was drawn. */
 const LOOKS_DRAWN = /\\(?=u\{)/g
 

@@ -107,7 +107,7 @@ export const isSecretElement = (value: string): boolean =>
 export const COMMAND_CONTEXTS = {
   command: { words: COMMAND_NAMES, look: null, rule: command },
   cookie: { words: ['ookie', 'OOKIE'], look: /cookie[\\"']{0,9}\s{0,3}:/i, rule: cookie },
-  netrc: { words: ['login'], look: null, rule: netrc },
+  netrc: { words: ['login'], look: /login(?:\s|\\+[nrt])[^]{1,160}?password/i, rule: netrc },
   pgpass: { words: [':5432:', ':6432:'], look: null, rule: pgpass },
   registry: {
     words: ['_auth', '"auth', "'auth"],
