@@ -75,8 +75,9 @@ for (const [name, scene] of Object.entries(SCENES)) {
 
   describe(name, () => {
     test('ends as it was recorded', () => judge(null))
-    test.each(oneIn(16, deaths))('killed just $when commit $nth, ends the same way and does nothing twice', death =>
-      judge(death),
+    test.each(oneIn(16, deaths))(
+      'killed just $when commit $nth, ends the same way and does nothing twice',
+      death => judge(death),
     )
     test.each(oneIn(30, deaths))('on Postgres, killed just $when commit $nth, ends the same way', death =>
       judge(death, onPostgres),
