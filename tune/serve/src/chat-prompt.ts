@@ -151,8 +151,8 @@ export function checkBytes(
   const bytes = Buffer.byteLength(text)
   if (bytes > maxPromptBytes)
     throw badRequest(
-      `The prompt has ${bytes} bytes, which is longer than this model's maximum context length in tokens of ` +
-        `the greatest length: at most ${maxPromptBytes} bytes are accepted. Please reduce its length.`,
+      `The prompt has ${bytes} bytes. At most ${maxPromptBytes} are accepted: more cannot fit into the ` +
+        'maximum context length of this model. Please reduce the length of the prompt.',
       param,
     )
 }

@@ -1,8 +1,8 @@
 /**
  * Text to tokens, tokens to text, and conversations to text, without holding up other requests. What is short
- * is done at once; the rest is done by another thread, one job at a time, because tokenising has no pauses and
- * takes up to 20 µs a character. A request waits for each of its texts before it hands over the next one, so
- * requests take turns.
+ * is done at once; the rest is done by another thread, one job at a time, because tokenising has no pauses
+ * and takes up to 20 µs a character. A request waits for each of its texts before it hands over the next one,
+ * so requests take turns.
  */
 import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'

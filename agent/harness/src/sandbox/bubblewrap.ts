@@ -39,6 +39,9 @@ const filtered = (
   args: readonly string[],
 ): readonly string[] => [
   'bash',
+  // Without these bash reads .bashrc when its input is a socket, and the file that BASH_ENV names.
+  '--norc',
+  '-p',
   '-c',
   ENTER,
   nests ? filters.nests : filters.plain,

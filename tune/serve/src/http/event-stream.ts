@@ -5,8 +5,8 @@ import type { ServerResponse } from 'node:http'
 export const MAX_UNSENT_BYTES = 8 * 2 ** 20
 
 /**
- * Sends one event, the first with the head of the response. Ends the connection of a client that does not read
- * what it asked for.
+ * Sends one event, the first with the head of the response. Ends the connection of a client that does not
+ * read what it asked for.
  */
 export function sendEvent(response: ServerResponse, data: string): void {
   if (response.destroyed) return

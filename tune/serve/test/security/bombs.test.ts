@@ -1,6 +1,6 @@
 /**
- * Requests that are made to cost as much as possible. Each has an answer below 500, and none of them works for
- * long without a turn of the event loop, so that others are answered meanwhile.
+ * Requests that are made to cost as much as possible. Each has an answer below 500, and none of them works
+ * for long without a turn of the event loop, so that others are answered meanwhile.
  */
 import { afterAll, expect, test } from 'vitest'
 import { openFixture } from '../server-fixture.ts'

@@ -93,10 +93,10 @@ test('no other text than a key is a key, wherever it is sent', async () => {
 })
 
 test('one request is never read as two', async () => {
-  const second =
-    'POST /v1/unload_lora_adapter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"lora_name":"wide"}'
-  const first = (headers: string, body = '') =>
-    `POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}${second}`
+  const head = (path: string, headers: string): string =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n`
+  const second = `${head('/v1/unload_lora_adapter', 'Content-Length: 20')}{"lora_name":"wide"}`
+  const first = (headers: string, body = ''): string => `${head('/v1/completions', headers)}${body}${second}`
   const tries = [
     first('Content-Length: 0\r\nTransfer-Encoding: chunked', '0\r\n\r\n'),
     first('Transfer-Encoding: chunked\r\nContent-Length: 4', '0\r\n\r\n'),
