@@ -65,6 +65,7 @@ test.each(['none', 'open'] as const)(
       [1, 2, 3, 5].map(type => [`${name} ${type}`, socket, family, type, 0] as const),
     )
     const more = [
+      ['vsock by its lower half', socket, 2 ** 32 + FAMILIES.vsock, 1, 0],
       ['SCTP', socket, 2, 1, 132],
       ['DCCP', socket, 2, 6, 33],
       ['MPTCP', socket, 2, 1, 262],
@@ -128,6 +129,20 @@ const running = box.spawn(["ls", "/proc/self/fd"]);
 running.stdout.pipe(process.stdout);
 await running.exited; await box.close(); await sandbox.close();
 `
+
+test('a boxed command types nothing into a terminal, changes no interface and takes off no filter', async () => {
+  const [prctl, seccomp] = architecture === 'x64' ? [157, 317] : [167, 277]
+  const { output } = await run(
+    `${tryCalls([
+      ['no_new_privs off', prctl, 38, 0, 0, 0, 0],
+      ['seccomp off', prctl, 22, 0, 0, 0, 0],
+      ['seccomp strict', seccomp, 0, 1, 0],
+    ])}; perl -e '$c = "x"; print ioctl(STDIN, 0x5412, $c) ? "OK" : "refused", "\\n"'; ` +
+      'ip link add d0 type dummy 2>/dev/null && echo OK; ip link set lo mtu 100 2>/dev/null && echo OK; true',
+  )
+  tally('the box: rights given back, interfaces, terminals', 6, output.match(/\bOK\b/g)?.length ?? 0)
+  expect(output).toBe('no_new_privs off: 22\nseccomp off: 22\nseccomp strict: 22\nrefused\n')
+})
 
 const PYTHON = `
 import multiprocessing, socket, subprocess, threading
