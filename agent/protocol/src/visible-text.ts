@@ -21,8 +21,8 @@ const INVISIBLE = new RegExp(UNSEEN, 'gu')
  * of mathematics, which are Latin ones by their look: `hоme` with a Cyrillic о is another folder than `home`.
  */
 const ALIKE =
-  String.raw`[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}` +
-  String.raw`\p{Script=Lisu}\p{Script=Deseret}]`
+  String.raw`[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}` +
+  String.raw`\p{Script=Coptic}\p{Script=Lisu}\p{Script=Deseret}]`
 const OF_WORD = String.raw`[\p{L}\p{M}\p{N}_]{0,60}`
 const MIXED =
   String.raw`(?<=\p{Script=Latin}${OF_WORD})${ALIKE}|${ALIKE}(?=${OF_WORD}\p{Script=Latin})|` +

@@ -60,12 +60,15 @@ const command: Rule = (text, mark, mode) => COMMANDS.reduce((left, rule) => rule
 
 // ---- Cookie: …, Set-Cookie: …
 
+/** Names and values with semicolons between them: what follows a blank is no cookie any more. */
+const COOKIE_ITEM = String.raw`[^\s;,=:/?"'\\<>]{1,128}(?:=[^\s;,"'\\<>]{0,2048})?`
 const COOKIE = new RegExp(
-  String.raw`(${APART}(?:set-)?cookie${QUOTE}\s{0,3}:\s{0,3}${QUOTE})([^\r\n"'\\<>]{1,512})`,
+  String.raw`(${APART}(?:set-)?cookie${QUOTE}\s{0,3}:\s{0,3}${QUOTE})` +
+    String.raw`(${COOKIE_ITEM}(?:;\s{0,3}${COOKIE_ITEM})*)`,
   'gi',
 )
 const pairOf = (value: string): RegExp =>
-  new RegExp(`((?:^|[;\\s])([^\\s=;]{1,128})=)(${value}{12,512})`, 'g')
+  new RegExp(`((?:^|[;\\s])([^\\s=;]{1,128})=)(${value}{12,2048})`, 'g')
 const PAIR: Record<Mode, RegExp> = { text: pairOf('[^\\s;,"\'\\\\[\\]]'), arguments: pairOf(SAFE) }
 const ATTRIBUTE = /^(?:domain|path|expires|max-age|samesite)$/i
 
