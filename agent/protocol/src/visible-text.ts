@@ -18,7 +18,7 @@ const UNSEEN = String.raw`(?![\n\t]|${EMOJI_PART})[\p{C}\p{Zl}\p{Zp}\p{Default_I
 const INVISIBLE = new RegExp(UNSEEN, 'gu')
 /**
  * Letters of scripts that have the shapes of Latin ones, in a word that has Latin ones as well, and letters
- * of mathematics, which are Latin ones by their look: `hоme` with a Cyrillic о is another folder than `home`.
+ * of mathematics, which look like Latin ones: `h\u{43E}me` shows as `home` and is another folder.
  */
 const ALIKE =
   String.raw`[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}` +
