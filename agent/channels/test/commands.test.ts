@@ -14,7 +14,9 @@ async function link({ store, users, callback }: Bench, channels: Parameters<type
   await say(channels, { text: `/link ${code}` })
   await expect.poll(() => callback.seen()).toHaveLength(1)
 }
+/** The question comes behind the message, which is recorded after its session exists. */
 async function ask({ store }: Bench, id: string): Promise<void> {
+  await expect.poll(() => typesOf(store, id)).toContain('user.message')
   const { draft } = raiseQuestion(
     { newId: randomUUID },
     {

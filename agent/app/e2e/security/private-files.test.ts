@@ -43,6 +43,7 @@ test('no other user reads the data directory, one that was there before and was 
   const server = await startServer(place)
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'work')
+  await expect.poll(() => readdirSync(place.dataDir)).toContain('search.db-wal')
   const sealing = createSealing({ file: join(place.dataDir, 'secrets.key') })
   const sealed = sealing.seal('a row', 'the password of a channel')
   const copy = join(place.dir, 'copy')
