@@ -25,3 +25,11 @@ test('an adapter that cannot be written fails its own request, and those behind 
   await slots.hold(other)
   expect([good.slot, other.slot]).toEqual([undefined, 0])
 })
+
+test('a request for an adapter that was unloaded after it was looked up is refused, and does not run', async () => {
+  const slots = createAdapterSlots({ put: async () => 0, free: () => undefined }, async () => undefined)
+  const adapter = loadedOf(0, 'guest', '', stored)
+  await slots.place(adapter)
+  await slots.drop(adapter)
+  await expect(slots.hold(adapter)).rejects.toThrow("The lora adapter 'guest' was unloaded")
+})

@@ -5,11 +5,15 @@
  */
 import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
+import { unloadedError } from './ended.ts'
 
 export type AdapterSlots = {
   /** Gives a loaded adapter a slot where one is free. */
   place(adapter: LoadedAdapter): Promise<void>
-  /** One more user of an adapter, which has a slot from now on; a promise where that takes a while. */
+  /**
+   * One more user of an adapter, which has a slot from now on; a promise where that takes a while, which
+   * rejects for an adapter that was dropped.
+   */
   hold(adapter: LoadedAdapter): Promise<void> | undefined
   /** One user less. */
   release(adapter: LoadedAdapter): void
@@ -74,7 +78,9 @@ export function createAdapterSlots(
           if (await makeRoom()) continue
           break
         }
-        if (!dropped.has(adapter)) use(adapter)
+        // The request may have looked the adapter up before it was unloaded. Without a slot it must not run.
+        if (dropped.has(adapter)) throw unloadedError(adapter.name)
+        use(adapter)
         next.resolve()
       } catch (error) {
         // An adapter that cannot be written fails its own request; those behind it wait for other adapters.

@@ -6,3 +6,7 @@ export class EndedError extends Error {
 }
 
 export const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
+
+/** The end of a request whose adapter was unloaded. */
+export const unloadedError = (name: string): EndedError =>
+  new EndedError(`The lora adapter '${name}' was unloaded while it was generating.`)

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { StoredAdapter } from '@cairn-tune/weights'
 import { createAdapterSlots, loadedOf } from './adapter-slots.ts'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
-import { asError, EndedError } from './ended.ts'
+import { asError, EndedError, unloadedError } from './ended.ts'
 import { createLatencies, type Latencies } from './latencies.ts'
 import { createPrefillFirst } from './prefill-first.ts'
 import type { KvBlocks } from './kv-blocks.ts'
@@ -231,10 +231,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     },
     async unload(adapter) {
       for (const sequence of all()) {
-        if (sequence.adapter === adapter)
-          end(sequence, 'abort', {
-            error: new EndedError(`The lora adapter '${adapter.name}' was unloaded while it was generating.`),
-          })
+        if (sequence.adapter === adapter) end(sequence, 'abort', { error: unloadedError(adapter.name) })
       }
       blocks.forget(adapter.id)
       await slots?.drop(adapter)
