@@ -86,6 +86,12 @@ const commands = {
     process.env.CAIRN_TESTS = 'all'
     return test([...FAST, ...SLOW], args)
   },
+  /** Every case of every CUDA kernel on the emulated card. `npm test` runs a sample. */
+  'test:cuda': (...args) => {
+    process.env.CAIRN_TESTS = 'all'
+    const files = ['tune/emulator/test/', 'tune/program/test/cuda-', 'tune/native/test/cuda-']
+    return run(vitest, 'run', '--project', 'unit', ...files, ...args)
+  },
   /** Removes one protection at a time and expects a test to fail: `-- words` for some, `-- --record`. */
   mutants: (...args) => run('tooling/mutants/run.ts', ...args),
   check: () =>

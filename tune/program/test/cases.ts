@@ -3,7 +3,8 @@ import type { Attrs, Dtype, OpName } from '@cairn-tune/ops'
 import { adapters } from './adapter-cases.ts'
 import { expertMatmuls, roundedExperts, routes, storedExperts } from './expert-cases.ts'
 import { noise, runOracle, tensor, type Values } from './one-op.ts'
-import { preferences, tokenLogps } from './preference-cases.ts'
+import { losses, tokenLogps } from './head-cases.ts'
+import { preferences } from './preference-cases.ts'
 import { loras, paged, range, samples } from './serving-cases.ts'
 
 export type Case = { op: OpName; name: string; inputs: Values; attrs: Attrs; dtype: Dtype }
@@ -364,26 +365,6 @@ function* attentions(dtype: Dtype): Generator<Case> {
         attrs: { heads },
         dtype,
       }
-  }
-}
-
-function* losses(dtype: Dtype): Generator<Case> {
-  for (const [tokens, columns, vocab, chunk] of [
-    [33, 31, 101, 16],
-    [5, 64, 4099, 512],
-  ] as const) {
-    const inputs = {
-      x: noise(dtype, [tokens, columns], 20),
-      weight: noise(dtype, [vocab, columns], 21),
-      targets: tensor(
-        'i32',
-        [tokens],
-        range(tokens, t => (t % 4 === 1 ? -100 : (t * 17) % vocab)),
-      ),
-    }
-    const attrs = { arithmetic: dtype, chunk }
-    yield { op: 'head_loss', name: `${tokens}×${columns}×${vocab}`, inputs, attrs, dtype }
-    yield { op: 'head_loss_trained', name: `${tokens}×${columns}×${vocab}`, inputs, attrs, dtype }
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card: every case against the
- * oracle, and bytes against the processor's, as `npm run judge:cuda` tries them on a card.
+ * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card: cases against the
+ * oracle, and bytes against the processor's, as `npm run judge:cuda` tries them on a card. `npm test`
+ * launches each kernel with its smallest case, and a sample of all; `npm run test:cuda` tries every case.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
@@ -13,10 +14,30 @@ import {
   type CudaEngine,
   type Engine,
 } from '@cairn-tune/native'
-import type { OpName } from '@cairn-tune/ops'
+import { countElements, type Attrs, type OpName } from '@cairn-tune/ops'
+import { RUN_ALL, oneIn } from '@cairn-tune/ops/test/sample'
 import { BYTE_CASES, countDifferent } from './byte-cases.ts'
 import { CASES } from './cases.ts'
-import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
+import { relativeError, runNative, runOracle, TOLERANCE, type Values } from './one-op.ts'
+
+const sizeOf = (inputs: Values): number =>
+  Object.values(inputs).reduce((sum, value) => sum + countElements(value?.shape ?? [0]), 0)
+
+/** What decides which kernel an op launches: the dtypes of its inputs, its arithmetic and its output. */
+const kernelOf = ({ op, inputs, attrs }: { op: OpName; inputs: Values; attrs: Attrs }): string =>
+  [op, ...Object.values(inputs).map(value => value?.dtype), attrs['arithmetic'], attrs['dtype']].join(' ')
+
+/**
+ * The case of each kernel with the fewest numbers, as an interpreted launch takes time by its numbers, and a
+ * sample of all; or every case.
+ */
+function sampleOf<C extends { op: OpName; inputs: Values; attrs: Attrs }>(cases: readonly C[]): readonly C[] {
+  if (RUN_ALL) return cases
+  const smallest = [...Map.groupBy(cases, kernelOf).values()].map(some =>
+    some.reduce((least, one) => (sizeOf(one.inputs) < sizeOf(least.inputs) ? one : least)),
+  )
+  return [...new Set([...smallest, ...oneIn(16, cases)])]
+}
 
 function interpretKernels(): void {
   let engine: CudaEngine
@@ -34,7 +55,7 @@ function interpretKernels(): void {
     vi.unstubAllEnvs()
   })
 
-  test.each(CASES)('$op, $dtype: $name', async ({ op, inputs, attrs, dtype }) => {
+  test.each(sampleOf(CASES))('$op, $dtype: $name', async ({ op, inputs, attrs, dtype }) => {
     if (!ops.has(op)) {
       await expect(runNative(engine, op, inputs, attrs)).rejects.toThrow(op)
       return
@@ -44,7 +65,7 @@ function interpretKernels(): void {
       expect(relativeError(numbers, expected[name] ?? []), name).toBeLessThanOrEqual(TOLERANCE[dtype] ?? 0)
   })
 
-  test.each(BYTE_CASES)('$op, in every byte: $name', async ({ op, inputs, attrs }) => {
+  test.each(sampleOf(BYTE_CASES))('$op, in every byte: $name', async ({ op, inputs, attrs }) => {
     const [own, other] = [await runNative(engine, op, inputs, attrs), await runNative(cpu, op, inputs, attrs)]
     for (const [name, { bytes }] of Object.entries(own))
       expect(countDifferent(bytes, other[name]?.bytes ?? new Uint8Array()), name).toBe(0)

@@ -1,15 +1,16 @@
 /**
  * Kernels whose warps read and write the same global memory give the same in any order of warps: the emulated
  * card sees races in shared memory by themselves, those in global memory only by what comes out. Its order is
- * drawn once a process, so these are in a file of their own.
+ * drawn once a process, so these are in a file of their own. `npm test` tries one case of each op.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
+import { oneOfEach } from '@cairn-tune/ops/test/sample'
 import { createCudaEngine, findNvcc, nvccCandidates, type CudaEngine } from '@cairn-tune/native'
-import { CASES } from './cases.ts'
+import { losses, tokenLogps } from './head-cases.ts'
 import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
 
-const OPS = ['head_loss', 'head_loss_trained', 'token_logps', 'token_logps_grad']
+const CASES = (['f32', 'bf16'] as const).flatMap(dtype => [...losses(dtype), ...tokenLogps(dtype)])
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined) {
   describe('with warps in an order drawn by seed', () => {
@@ -24,7 +25,7 @@ if (findNvcc(nvccCandidates(process.env)) !== undefined) {
       vi.unstubAllEnvs()
     })
 
-    test.each(CASES.filter(({ op }) => OPS.includes(op)))(
+    test.each(oneOfEach(CASES, ({ op }) => op))(
       '$op, $dtype: $name',
       async ({ op, inputs, attrs, dtype }) => {
         const expected = runOracle(op, inputs, attrs)

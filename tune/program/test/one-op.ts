@@ -25,13 +25,26 @@ export function tensor(dtype: Dtype, shape: Shape, values: ArrayLike<number>): V
   return { dtype, shape, bytes, numbers: Float64Array.from(dequantize(bytes, dtype, shape)) }
 }
 
+/** Numbers in [0, 1) by seed. Hundreds of cases begin with the same ones, and drawing them costs most. */
+const drawn = new Map<number, Float64Array>()
+
+function draw(seed: number, count: number): Float64Array {
+  const known = drawn.get(seed) ?? new Float64Array()
+  if (known.length >= count) return known.subarray(0, count)
+  const all = new Float64Array(count)
+  all.set(known)
+  for (let i = known.length; i < count; i++) all[i] = uniform({ seed, step: 0, op: 0 }, i)
+  drawn.set(seed, all)
+  return all
+}
+
 /** Even noise in [-size, size], the same for the same seed. */
 export function noise(dtype: Dtype, shape: Shape, seed: number, size = 1): Value {
-  const values = Float32Array.from(
-    { length: countElements(shape) },
-    (_, i) => size * (2 * uniform({ seed, step: 0, op: 0 }, i) - 1),
+  return tensor(
+    dtype,
+    shape,
+    draw(seed, countElements(shape)).map(value => size * (2 * value - 1)),
   )
-  return tensor(dtype, shape, values)
 }
 
 export type Values = Readonly<Record<string, Value | undefined>>

@@ -1,35 +1,6 @@
 /** What the kernels of training on preferences are tried on. */
-import type { Dtype } from '@cairn-tune/ops'
 import type { Case } from './cases.ts'
-import { noise, runOracle, tensor } from './one-op.ts'
-import { range } from './serving-cases.ts'
-
-/** Rows without a target first, last and between; chunks that end within; none with a target at all. */
-export function* tokenLogps(dtype: Dtype): Generator<Case> {
-  for (const [tokens, columns, vocab, chunk, every] of [
-    [13, 24, 50, 4, 3],
-    [33, 31, 17, 64, 2],
-    [40, 64, 300, 16, 1],
-    [8, 16, 9, 8, 100],
-  ] as const) {
-    const inputs = {
-      // Logits of a few units: lse is that of exact ones, and bf16 rounds them.
-      x: noise(dtype, [tokens, columns], 61, 0.3),
-      weight: noise(dtype, [vocab, columns], 62),
-      targets: tensor(
-        'i32',
-        [tokens],
-        range(tokens, t => (t % every === every - 1 ? (t * 7) % vocab : -100)),
-      ),
-    }
-    const attrs = { arithmetic: dtype, chunk }
-    const name = `${tokens}×${columns}×${vocab}, a target every ${every}`
-    yield { op: 'token_logps', name, inputs, attrs, dtype }
-    const { lse = [] } = runOracle('token_logps', inputs, attrs)
-    const grad = { ...inputs, lse: tensor('f32', [tokens], lse), dlogps: noise('f32', [tokens], 63) }
-    yield { op: 'token_logps_grad', name, inputs: grad, attrs, dtype }
-  }
-}
+import { noise, tensor } from './one-op.ts'
 
 const f32 = (values: number[]) => tensor('f32', [values.length], values)
 

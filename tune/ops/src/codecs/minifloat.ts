@@ -63,11 +63,12 @@ export function encodeMinifloat(name: MinifloatName, value: number, rounding: Ro
   return sign | Math.min(code, maxCode)
 }
 
+const doubleView = new DataView(new ArrayBuffer(8))
+
 /** Floor of log2 of a positive finite number, exactly. */
 export function exponentOf(value: number): number {
-  const view = new DataView(new ArrayBuffer(8))
-  view.setFloat64(0, value)
-  const field = (view.getUint16(0) >> 4) & 0x7ff
+  doubleView.setFloat64(0, value)
+  const field = (doubleView.getUint16(0) >> 4) & 0x7ff
   return field === 0 ? exponentOf(value * 2 ** 64) - 64 : field - 1023
 }
 

@@ -11,13 +11,13 @@ const multipliers = [0xd2511f53, 0xcd9e8d57] as const
 const weyl = [0x9e3779b9, 0xbb67ae85] as const
 
 /**
- * High and low word of a product of two words, by halves: every number on the way is exact in a double, and
- * tensors take millions of them.
+ * The high word of a product of two words, by halves: every number on the way is exact in a double, and
+ * tensors take millions of them. The low word is `Math.imul(a, b) >>> 0`.
  */
-function multiply(a: number, b: number): Words2 {
+function highOf(a: number, b: number): number {
   const [aHigh, aLow, bHigh, bLow] = [a >>> 16, a & 0xffff, b >>> 16, b & 0xffff]
   const middle = aHigh * bLow + aLow * bHigh + ((aLow * bLow) >>> 16)
-  return [aHigh * bHigh + Math.floor(middle / 2 ** 16), Math.imul(a, b) >>> 0]
+  return (aHigh * bHigh + Math.floor(middle / 2 ** 16)) >>> 0
 }
 
 /** Four random words for a counter and a key. */
@@ -25,9 +25,14 @@ export function philox(counter: Words4, key: Words2): Words4 {
   let [c0, c1, c2, c3] = counter
   let [k0, k1] = key
   for (let round = 0; round < rounds; round++) {
-    const [high0, low0] = multiply(multipliers[0], c0)
-    const [high1, low1] = multiply(multipliers[1], c2)
-    ;[c0, c1, c2, c3] = [(high1 ^ c1 ^ k0) >>> 0, low1, (high0 ^ c3 ^ k1) >>> 0, low0]
+    const high0 = highOf(multipliers[0], c0)
+    const high1 = highOf(multipliers[1], c2)
+    const low0 = Math.imul(multipliers[0], c0) >>> 0
+    const low1 = Math.imul(multipliers[1], c2) >>> 0
+    c0 = (high1 ^ c1 ^ k0) >>> 0
+    c1 = low1
+    c2 = (high0 ^ c3 ^ k1) >>> 0
+    c3 = low0
     k0 = (k0 + weyl[0]) >>> 0
     k1 = (k1 + weyl[1]) >>> 0
   }
