@@ -3,6 +3,7 @@
  * for long without a turn of the event loop, so that others are answered meanwhile.
  */
 import { afterAll, expect, test } from 'vitest'
+import { oneIn } from '@cairn-tune/ops/test/sample'
 import { openFixture } from '../server-fixture.ts'
 import { attempts, tally } from './attacks.ts'
 import { longestTurn } from './turns.ts'
@@ -194,29 +195,32 @@ afterAll(() => {
   console.log(rows.map(([name, ms]) => `${ms.toFixed(0)} ms without a turn: ${name}`).join('\n'))
 })
 
-test.for(
-  Object.entries(ROUTES).flatMap(([path, bodies]) =>
-    Object.entries(bodies).map(([name, make]) => [path, name, make] as const),
-  ),
-)('%s: %s does not hold up other requests', async ([path, name, make]) => {
-  const made = make()
-  const body = Buffer.from(typeof made === 'string' ? made : JSON.stringify(made))
-  for (let round = 0; round < attempts(1, 3); round++) {
-    tried++
-    const { ms, value } = await longestTurn(async () => {
-      const reply = fetch(server.url + path, {
-        method: 'POST',
-        body,
-        headers: { 'content-type': 'application/json' },
+const BOMBS = Object.entries(ROUTES).flatMap(([path, bodies]) =>
+  Object.entries(bodies).map(([name, make]) => [path, name, make] as const),
+)
+
+test.for(attempts(0, 1) === 1 ? BOMBS : oneIn(3, BOMBS))(
+  '%s: %s does not hold up other requests',
+  async ([path, name, make]) => {
+    const made = make()
+    const body = Buffer.from(typeof made === 'string' ? made : JSON.stringify(made))
+    for (let round = 0; round < attempts(1, 3); round++) {
+      tried++
+      const { ms, value } = await longestTurn(async () => {
+        const reply = fetch(server.url + path, {
+          method: 'POST',
+          body,
+          headers: { 'content-type': 'application/json' },
+        })
+        const health = await fetch(`${server.url}/health`)
+        const { status } = await reply
+        return { status, health: health.status }
       })
-      const health = await fetch(`${server.url}/health`)
-      const { status } = await reply
-      return { status, health: health.status }
-    })
-    longest.push([`${path} ${name}, ${value.status}`, ms])
-    if (ms > MAX_TURN_MS || value.status >= 500) unexpected++
-    expect(value.status).toBeLessThan(500)
-    expect(value.health).toBe(200)
-    expect(ms).toBeLessThan(MAX_TURN_MS)
-  }
-})
+      longest.push([`${path} ${name}, ${value.status}`, ms])
+      if (ms > MAX_TURN_MS || value.status >= 500) unexpected++
+      expect(value.status).toBeLessThan(500)
+      expect(value.health).toBe(200)
+      expect(ms).toBeLessThan(MAX_TURN_MS)
+    }
+  },
+)
