@@ -62,10 +62,14 @@ const namesFiles = args =>
       !statSync(join(root, arg), { throwIfNoEntry: false })?.isDirectory(),
   )
 
-/** Runs groups of tests. Compiled modules are kept from process to process, so that workers start faster. */
-async function test(groups, args) {
+/**
+ * Runs groups of tests. Compiled modules are kept from process to process, so that workers start faster. A
+ * whole suite tells the report its name, under which UPDATE_DURATIONS=1 records how long it took.
+ */
+async function test(groups, args, suite = '') {
   await ensureWebBuilt()
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'cairn-compile-cache')
+  if (args.length === 0) process.env.CAIRN_SUITE = suite
   return run(vitest, 'run', ...groups.flatMap(group => ['--project', group]), ...args)
 }
 
@@ -75,20 +79,20 @@ const commands = {
     return runCli('serve', ...args)
   },
   /** The unit tests, the end-to-end tests and the page tests. A file that is named runs in whatever group. */
-  test: (...args) => test(namesFiles(args) ? [...FAST, ...SLOW] : FAST, args),
+  test: (...args) => test(namesFiles(args) ? [...FAST, ...SLOW] : FAST, args, 'test'),
   e2e: (...args) => test(namesFiles(args) ? ['e2e', 'pages', ...SLOW] : ['e2e', 'pages'], args),
   /** Deaths, clocks, disks and networks against real processes. CRASH_ROUNDS runs longer. */
-  'test:faults': (...args) => test(['faults'], args),
+  'test:faults': (...args) => test(['faults'], args, 'test:faults'),
   /** Long walks through the whole page, by keyboard, by a screen reader's tree and at random. */
-  'test:tours': (...args) => test(['tours'], args),
+  'test:tours': (...args) => test(['tours'], args, 'test:tours'),
   /** Every group, and every case of the tests that run a sample in `npm test`. */
   'test:all': (...args) => {
     process.env.CAIRN_TESTS = 'all'
-    return test([...FAST, ...SLOW], args)
+    return test([...FAST, ...SLOW], args, 'test:all')
   },
   /** Every case of every CUDA kernel on the emulated card. `npm test` runs a sample. */
   'test:cuda': (...args) => {
-    process.env.CAIRN_TESTS = 'all'
+    Object.assign(process.env, { CAIRN_TESTS: 'all', CAIRN_SUITE: args.length === 0 ? 'test:cuda' : '' })
     const files = ['tune/emulator/test/', 'tune/program/test/cuda-', 'tune/native/test/cuda-']
     return run(vitest, 'run', '--project', 'unit', ...files, ...args)
   },

@@ -9,7 +9,7 @@ export type Mutant = {
   find: string
   replace: string
   tests: string[]
-  suite: 'fast' | 'faults' | 'tours'
+  suite: 'fast' | 'faults' | 'cuda' | 'tours'
 }
 
 export const readMutants = (): Mutant[] =>

@@ -5,7 +5,7 @@
  * only.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -58,9 +58,10 @@ const rows: { name: string; suite: string; caught_by: string | null; seconds: nu
 try {
   must('git', ['worktree', 'add', '--detach', '--force', copy, 'HEAD'])
   // Hard links: packages are copied within a second, and their links lead to the copy's own sources.
-  must('cp', ['-al', 'node_modules', join(copy, 'node_modules')])
+  for (const folder of globSync(['node_modules', '{agent,tune}/*/node_modules'], { cwd: root }))
+    must('cp', ['-al', folder, join(copy, folder)])
   // Without a mutant everything passes; otherwise a failure would prove nothing.
-  for (const suite of ['fast', 'faults', 'tours'] as const) {
+  for (const suite of ['fast', 'faults', 'cuda', 'tours'] as const) {
     const tests = [...new Set(chosen.filter(each => each.suite === suite).flatMap(each => each.tests))]
     if (tests.length === 0) continue
     const { passed, failures } = runTests(copy, { tests, suite })

@@ -23,6 +23,19 @@ export const SUITES = {
     unaffected: path =>
       under('tune/', 'docs/', 'agent/web/')(path) || /^agent\/[^/]+\/(src|test)\/.*\.test\.tsx?$/.test(path),
   },
+  cuda: {
+    unaffected: path =>
+      under('agent/', 'docs/')(path) ||
+      (path.startsWith('tune/') &&
+        !under(
+          'tune/native/cuda/',
+          'tune/native/device/',
+          'tune/native/core/',
+          'tune/emulator/',
+          'tune/program/',
+          'tune/ops/',
+        )(path)),
+  },
 }
 
 /**

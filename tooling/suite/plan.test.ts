@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
 import { planSuites } from './plan.mjs'
 
-const passed = { agent: 'aaaa', tune: 'aaaa', faults: 'aaaa' }
+const passed = { agent: 'aaaa', tune: 'aaaa', faults: 'aaaa', cuda: 'aaaa' }
 const runs = (changed: string[] | null, known: Record<string, string> = passed): string[] =>
   planSuites(known, () => changed)
     .filter(({ run }) => run)
     .map(({ suite }) => suite)
 
 test('a machine that knows no success, or another history, runs everything', () => {
-  const everything = ['agent', 'tune', 'faults']
+  const everything = ['agent', 'tune', 'faults', 'cuda']
   expect(runs([], {})).toEqual(everything)
   expect(runs(null)).toEqual(everything)
 })
 
 test('a change that both products may depend on runs everything', () => {
   for (const path of ['package-lock.json', 'vitest.config.ts', 'tooling/run.mjs', '.ci/run', 'README.md'])
-    expect(runs([path]), path).toEqual(['agent', 'tune', 'faults'])
+    expect(runs([path]), path).toEqual(['agent', 'tune', 'faults', 'cuda'])
 })
 
 test('a change of one product leaves out the suite of the other', () => {
@@ -23,6 +23,7 @@ test('a change of one product leaves out the suite of the other', () => {
   expect(runs(['agent/web/src/main.tsx'])).toEqual(['agent'])
   expect(runs(['agent/log/src/commit.test.ts'])).toEqual(['agent'])
   expect(runs(['tune/serve/src/http/gate.ts'])).toEqual(['tune'])
+  expect(runs(['tune/emulator/machine/warp.cc'])).toEqual(['tune', 'cuda'])
   expect(runs(['docs/tune/cuda.md'])).toEqual(['tune'])
   expect(runs(['docs/contract.md'])).toEqual(['agent'])
   expect(runs(['agent/log/src/commit.ts', 'tune/cli/src/main.ts'])).toEqual(['agent', 'tune', 'faults'])

@@ -1,9 +1,10 @@
 /**
  * What `npm test` prints beside the results: which sample was drawn, the slowest files, and whether the suite
- * kept its budget. UPDATE_DURATIONS=1 writes durations.json, by which longest-first.ts orders the files.
+ * kept its budget. UPDATE_DURATIONS=1 writes durations.json, by which longest-first.ts orders the files, and
+ * the row of a whole suite in docs/data/suites.json.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, totalmem } from 'node:os'
 import { relative } from 'node:path'
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
 
@@ -14,6 +15,7 @@ const SHOWN = 20
 const OTHER_WORK_MAX = 0.05
 
 const durations = new URL('durations.json', import.meta.url)
+const suites = new URL('../../docs/data/suites.json', import.meta.url)
 
 export default class SuiteReport implements Reporter {
   #root = ''
@@ -33,9 +35,14 @@ export default class SuiteReport implements Reporter {
     const files = modules
       .map(module => ({ path: relative(this.#root, module.moduleId), seconds: secondsOf(module) }))
       .toSorted((a, b) => b.seconds - a.seconds)
-    if (process.env['UPDATE_DURATIONS'] === '1') update(files)
-    if (files.length <= SHOWN) return
     const total = (performance.now() - this.#started) / 1000
+    const other = otherWork(this.#before, processorTimes())
+    const everyCase = process.env['CAIRN_TESTS'] === 'all'
+    if (process.env['UPDATE_DURATIONS'] === '1') {
+      if (!everyCase) updateDurations(files)
+      updateSuite(total, other, modules)
+    }
+    if (files.length <= SHOWN) return
     console.log(`\nThe ${SHOWN} slowest of ${files.length} files, in seconds:`)
     for (const { path, seconds } of files.slice(0, SHOWN))
       console.log(`${seconds.toFixed(1).padStart(7)}  ${path}`)
@@ -44,12 +51,11 @@ export default class SuiteReport implements Reporter {
       ...(total > SUITE_MAX_S ? [`The suite took ${total.toFixed(0)} s: at most ${SUITE_MAX_S} s.`] : []),
       ...over.map(path => `${path} took more than ${FILE_MAX_S} s: split it, or leave cases to test:all.`),
     ]
-    const other = otherWork(this.#before, processorTimes())
     console.log(
       `The suite took ${total.toFixed(0)} s on ${availableParallelism()} processors; other programs`,
     )
     console.log(`used ${(100 * other).toFixed(0)} % of them.`)
-    if (complaints.length === 0 || process.env['CAIRN_TESTS'] === 'all') return
+    if (complaints.length === 0 || everyCase) return
     if (other > OTHER_WORK_MAX) console.log('Other programs used the machine: the budget is not judged.')
     else console.log(complaints.join('\n'))
   }
@@ -63,11 +69,31 @@ function secondsOf(module: TestModule): number {
 }
 
 /** Files that did not run keep their duration; files that are gone lose it. */
-function update(files: { path: string; seconds: number }[]): void {
+function updateDurations(files: { path: string; seconds: number }[]): void {
   const known: Record<string, number> = JSON.parse(readFileSync(durations, 'utf8'))
   for (const { path, seconds } of files) known[path] = Number(seconds.toFixed(1))
   const sorted = Object.entries(known).toSorted(([a], [b]) => (a < b ? -1 : 1))
   writeFileSync(durations, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
+}
+
+/** How long a whole suite took, with its counts and the machine. `npm test -- a-file` has no suite's name. */
+function updateSuite(seconds: number, otherWork: number, modules: readonly TestModule[]): void {
+  const suite = process.env['CAIRN_SUITE'] ?? ''
+  if (suite === '') return
+  const states = modules.flatMap(({ children }) => [...children.allTests()].map(test => test.result().state))
+  const count = (wanted: string) => states.filter(state => state === wanted).length
+  const known: Record<string, object> = existsSync(suites) ? JSON.parse(readFileSync(suites, 'utf8')) : {}
+  known[suite] = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+    seconds: Math.round(seconds),
+    other_work_percent: Math.round(100 * otherWork),
+    files: modules.length,
+    passed: count('passed'),
+    failed: count('failed'),
+  }
+  mkdirSync(new URL('.', suites), { recursive: true })
+  writeFileSync(suites, `${JSON.stringify(known, null, 2)}\n`)
 }
 
 type Times = { busy: number; all: number; own: number }
