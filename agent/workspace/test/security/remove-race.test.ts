@@ -2,7 +2,7 @@
  * A tree is removed while a command of the agent exchanges folders in it for links to the outside. Nothing
  * outside goes with it.
  */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
@@ -16,12 +16,16 @@ test.each(SWAPPER_PLACES)(
   async (where, boxed) => {
     using trap = setTrap()
     const victim = join(trap.workspace, 'victim')
+    // Out of the swapper's reach, or the test itself would write through an exchanged link.
+    const planted = join(trap.base, 'planted')
     const plant = (): void => {
-      mkdirSync(join(victim, 'deep/d/sub'), { recursive: true })
+      if (existsSync(victim)) return // The next removal goes on with what a swap left of it.
+      mkdirSync(join(planted, 'deep/d/sub'), { recursive: true })
       for (const name of ['key.txt', 'doomed.txt', 'sub/x.txt'])
-        writeFileSync(join(victim, 'deep/d', name), '')
-      symlinkSync(join(trap.base, 'outside'), join(victim, 'deep/link'))
-      symlinkSync(join(trap.base, 'outside'), join(victim, 'link'))
+        writeFileSync(join(planted, 'deep/d', name), '')
+      symlinkSync(join(trap.base, 'outside'), join(planted, 'deep/link'))
+      symlinkSync(join(trap.base, 'outside'), join(planted, 'link'))
+      renameSync(planted, victim)
     }
     const swapper = startSwapper({
       workspace: trap.workspace,
