@@ -27,7 +27,7 @@ const FAULTS = [
 ].map(name => `agent/app/e2e/${name}.test.ts`)
 
 /** Long walks through the whole page: `CAIRN_TESTS=all npm test`. */
-const TOURS = ['axe-tour', 'keyboard-tour', 'spoken-tour', 'state-walks'].map(
+const TOURS = ['axe-tour', 'keyboard-tour', 'security/no-box-tour', 'spoken-tour', 'state-walks'].map(
   name => `agent/app/e2e/${name}.test.ts`,
 )
 

@@ -2,26 +2,19 @@
  * A machine without a box: nothing runs commands unless the configuration says so by name, and everyone who
  * asks is told what holds.
  */
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { CairnClient } from '@cairn/client'
 import { tally } from '@cairn/protocol/test/attacks'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from '../browser.ts'
+import { onlyPrograms } from '../programs.ts'
 import { cairn, makePlace, type Place, type RunningService, startService } from '../server.ts'
-import { endsTurn, isType, newSession, PATIENCE_MS, readLog, runTurn, waitFor } from '../session.ts'
+import { isType, newSession, runTurn } from '../session.ts'
 
 const pathOf = (name: string): string =>
   execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
-
-/** PATH of the service: a folder with nothing but these. */
-function onlyPrograms(place: Place, programs: Readonly<Record<string, string>> = {}): Place {
-  const folder = join(place.dir, 'programs')
-  mkdirSync(folder)
-  for (const [name, target] of Object.entries(programs)) symlinkSync(target, join(folder, name))
-  return { ...place, env: { ...place.env, PATH: folder } }
-}
 
 /** A bwrap that is there and refuses, as one does where namespaces are switched off. */
 function refusingBwrap(place: Place): Place {
@@ -118,33 +111,3 @@ test.each([
   expect(code).not.toBe(0)
   expect(stderr).toContain(problem)
 })
-
-test(
-  'the tour ends without a box too, over the approval of another tool',
-  async () => {
-    const place = onlyPrograms(makePlace())
-    const server = await startService(place)
-    const { page, troubles } = await openPage(await openBrowser())
-    const by = (id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
-    await page.goto(server.loginUrl)
-    await by('sandbox-notice').getByText('No terminal.').waitFor()
-    await by('new-session').click()
-    await page.waitForURL('**/sessions/*')
-    const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
-    await by('composer').fill('Show me what you can do')
-    await by('composer').press('Enter')
-    await by('question-card', '[data-state="open"]').waitFor()
-    await page.getByText('There is no browser here, and cairn doctor says what it takes').waitFor()
-    await by('question-choice').first().click()
-    await by('question-submit').click()
-    await by('approval-card', '[data-state="open"]').locator('[data-testid="approve"]').click()
-    await page.getByText('your words are the last line of').waitFor()
-    const asked = (await readLog(server.client, id)).findLast(isType('user.message'))!.id
-    await waitFor(server.client, id, asked, endsTurn)
-    expect(readFileSync(join(place.workspaces, id, 'tour/notes.md'), 'utf8')).toMatch(
-      /- Logs do not forget\n$/,
-    )
-    expect(troubles).toEqual([])
-  },
-  2 * PATIENCE_MS,
-)
