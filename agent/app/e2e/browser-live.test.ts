@@ -19,6 +19,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import { createScripted } from '@cairn/harness/internal/scripted'
+import { RUN_ALL } from '@cairn/protocol/test/sample'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
@@ -194,10 +195,11 @@ test('a login: a person takes over, types a secret, returns; the turn goes on, t
   // Nor in what the model was sent, before, meanwhile and after.
   expect(model.server.requests.length).toBeGreaterThan(2)
   expect(JSON.stringify(model.server.requests)).not.toContain(SECRET)
-  // While the browser lives the service knows it, to hide it; with the browser that ends.
-  expect(await heapHas(server.pid, dumps, SECRET)).toBe(true)
+  // While the browser lives the service knows it, to hide it; with the browser that ends. Writing the heap of
+  // the service twice takes longer than everything else here.
+  if (RUN_ALL) expect(await heapHas(server.pid, dumps, SECRET)).toBe(true)
   await client.call('destroyBrowser', { params: { id } })
   await waitFor(client, id, done.id, isType('browser.destroyed'))
-  expect(await heapHas(server.pid, dumps, SECRET)).toBe(false)
+  if (RUN_ALL) expect(await heapHas(server.pid, dumps, SECRET)).toBe(false)
   expect(troubles.filter(trouble => !/ERR_|Failed to (load|fetch)|404|WebSocket/.test(trouble))).toEqual([])
 })
