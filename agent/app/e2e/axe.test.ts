@@ -5,10 +5,46 @@ import { openBrowser, openPage, PHONE } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 import { isType, newSession, say, waitFor } from './session.ts'
 
+const call = (name: string, args: object) => ({ name, arguments: args })
+/** One turn with what a chat can show: prose, a plan, a file, a table, a chart, a worker and a question. */
+const scenario = {
+  rules: [
+    { when: { user: 'Goal:\\s+Count' }, answer: { text: 'There are five lines.' } },
+    {
+      when: { user: '^Show' },
+      steps: [
+        {
+          text: 'First a **file**:\n\n- one\n- two\n\n```ts\nconst a = 1\n```',
+          tool_calls: [
+            call('todo', { todos: [{ id: 'a', content: 'Write a file', status: 'in_progress' }] }),
+            call('write_file', { path: 'notes.md', content: 'one\ntwo\n' }),
+            call('create_artifact', {
+              name: 'Beans',
+              spec: { kind: 'table', columns: ['Bean', 'Rows'], rows: [['red', 3]] },
+            }),
+            call('create_artifact', {
+              name: 'Rows',
+              spec: {
+                kind: 'chart',
+                chart: { type: 'bar', labels: ['red'], datasets: [{ label: 'rows', data: [3] }] },
+              },
+            }),
+            call('spawn_worker', { goal: 'Count the lines of notes.md' }),
+            call('ask_user_question', {
+              questions: [{ prompt: 'Which colour?', choices: [{ label: 'red' }, { label: 'blue' }] }],
+            }),
+          ],
+        },
+      ],
+    },
+    { answer: { text: 'Very well.' } },
+  ],
+}
+
 test('axe finds no violation on the main pages', async () => {
-  const server = await startService(makePlace())
+  const server = await startService(makePlace({ scenario }))
   const { page } = await openPage(await openBrowser())
-  const { load, look, found } = createLooks(page, server.url)
+  const { load, look, found } = createLooks(page, server.url, { oneIn: 3 })
   await load('/login', '[data-testid="login-form"]')
   await look('login')
   // The token is in the fragment: from the login page itself this would be no new page.

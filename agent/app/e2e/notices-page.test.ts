@@ -27,7 +27,7 @@ test('a person turns the webhook on, reads its secret once, and is called, also 
   })
   const server = await startServer(place)
   const { page, troubles } = await openPage(await openBrowser())
-  const { look, found } = createLooks(page, server.url)
+  const { look, found } = createLooks(page, server.url, { oneIn: 3 })
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
   await page.getByTestId('account').click()
