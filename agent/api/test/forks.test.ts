@@ -1,7 +1,7 @@
 /** Contract 6.10 and 6.11: a session that begins as another did, and one that comes back from the archive. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { writer } from '@cairn/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Service, startService } from './service.ts'
@@ -57,7 +57,7 @@ const logOf = async (service: Service, id: string) =>
 describe.each(['SQLite', 'Postgres'])('on %s', kind => {
   async function start(): Promise<Service> {
     if (kind === 'SQLite') return startService()
-    const { place, remove } = await makePostgresPlace()
+    const { place, remove } = await borrowPostgresPlace()
     onTestFinished(remove)
     return startService({ postgres: place })
   }

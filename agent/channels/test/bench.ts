@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Channels, startChannels, wait } from '@cairn/channels'
 import { type Commit, type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config, type ConfigInput, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import { createSealing, type Sealing } from '@cairn/sessions'
 import { afterEach } from 'vitest'
@@ -105,7 +105,7 @@ export async function makeBench(
         newId: randomUUID,
         random: () => 0.001,
         // The pace itself has tests with a clock as argument; here nobody waits a second for each message.
-        wait: (ms, signal) => wait(ms / 50, signal),
+        wait: (ms, signal) => wait(ms / 1000, signal),
         sealing,
         guardedFetch: () => fetch,
         learnSecrets: () => undefined,
@@ -119,7 +119,7 @@ export async function makeBench(
 
 async function openStore(kind: Kind, now: () => number, away: Away): Promise<LogStore> {
   if (kind === 'postgres') {
-    const { place, remove } = await makePostgresPlace()
+    const { place, remove } = await borrowPostgresPlace()
     away.push(remove)
     return openPostgresStore({ url: place, now })
   }

@@ -21,9 +21,12 @@ const PATIENCE_MS = 180_000
 /** Test files run in processes of their own; the run is their parent. A script is its own run. */
 const runPid = (): number => (process.env['VITEST'] === undefined ? process.pid : process.ppid)
 
+const givenDatabase = (): string | undefined =>
+  process.env['TEST_DATABASE_URL'] || process.env['DATABASE_URL'] || undefined
+
 /** The database that tests may make schemas in. */
 export async function sharedPostgres(): Promise<string> {
-  const given = process.env['TEST_DATABASE_URL'] || process.env['DATABASE_URL']
+  const given = givenDatabase()
   if (given) return given
   const dir = join(tmpdir(), `cairn-test-postgres-${runPid()}`)
   if (claimDirectory(dir)) {
@@ -70,6 +73,41 @@ function placeIn(database: string): PostgresPlace {
 export async function makePostgresPlace(): Promise<PostgresPlace> {
   return placeIn(await sharedPostgres())
 }
+
+/** Places that are empty again, with the tables of the store in them. */
+const emptied: PostgresPlace[] = []
+
+/**
+ * A place for one test, whose `remove` deletes the rows and keeps the tables for the next test of the file:
+ * making and dropping the tables takes longer than most tests. Every store on it must be closed before. A
+ * database that was given gets nothing that stays.
+ */
+export async function borrowPostgresPlace(): Promise<PostgresPlace> {
+  if (givenDatabase() !== undefined) return makePostgresPlace()
+  const lent = emptied.pop() ?? (await makePostgresPlace())
+  return {
+    ...lent,
+    async remove() {
+      await runSql(lent.place, emptyTables(lent.schema))
+      emptied.push(lent)
+    },
+  }
+}
+
+/** As after the migrations: no rows, and the sequences begin anew. Migrations insert no rows. */
+const emptyTables = (schema: string): string => `
+  DO $$
+  DECLARE name text;
+  BEGIN
+    SET LOCAL session_replication_role = replica; -- Foreign keys ask for no order.
+    FOR name IN SELECT tablename FROM pg_tables
+      WHERE schemaname = '${schema}' AND tablename <> 'schema_migrations'
+    LOOP
+      EXECUTE format('DELETE FROM %I', name);
+    END LOOP;
+    PERFORM setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+      FROM pg_sequences WHERE schemaname = '${schema}';
+  END $$`
 
 /** A place on a server of its own, which the test may crash and start again. */
 export async function makePrivatePostgres(): Promise<PostgresPlace & { server: PostgresServer }> {

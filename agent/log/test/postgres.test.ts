@@ -1,11 +1,11 @@
 /** The store on Postgres against the suite that every log must pass. */
 import { openPostgresStore } from '@cairn/log'
 import { defineLogConformance } from './conformance.ts'
-import { makePostgresPlace, runSql } from './postgres-place.ts'
+import { borrowPostgresPlace, makePostgresPlace, runSql } from './postgres-place.ts'
 
 defineLogConformance('the store on Postgres', {
   kind: 'shared',
-  makePlace: makePostgresPlace,
+  makePlace: ({ unopened }) => (unopened ? makePostgresPlace() : borrowPostgresPlace()),
   open: (place, options) => openPostgresStore({ url: place, ...options }),
   sql: runSql,
 })

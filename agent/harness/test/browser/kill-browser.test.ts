@@ -6,7 +6,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type LogStore, openPostgresStore } from '@cairn/log'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { oneIn } from '@cairn/protocol/test/sample'
 import { destroyBrowser, respondInbox } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
@@ -129,7 +129,7 @@ const play = (death: Death, open?: OpenStore) =>
   )
 
 const onPostgres: OpenStore = async now => {
-  const { place, remove } = await makePostgresPlace()
+  const { place, remove } = await borrowPostgresPlace()
   return { store: await openPostgresStore({ url: place, now }), remove }
 }
 const undisturbed = await play(null)

@@ -5,7 +5,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type LogStore, openPostgresStore } from '@cairn/log'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import type { SessionEvent } from '@cairn/protocol'
 import { oneIn } from '@cairn/protocol/test/sample'
 import { checkFamily, checkHistory } from '@cairn/state'
@@ -17,7 +17,7 @@ import { type FamilyScene, playScene, SCENES, WORKERS } from './family-scenes.ts
 import { familyLogs, ROOT } from './family-stage.ts'
 
 const onPostgres: OpenStore = async now => {
-  const { place, remove } = await makePostgresPlace()
+  const { place, remove } = await borrowPostgresPlace()
   return { store: await openPostgresStore({ url: place, now }), remove }
 }
 

@@ -1,6 +1,6 @@
 /** Operators against the evaluator, in both orders, on both stores: what came first counts. */
 import { type LogStore, type Mission, openPostgresStore, type Timer } from '@cairn/log'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { AppError } from '@cairn/protocol'
 import {
   archiveSession,
@@ -22,7 +22,7 @@ type Open = (options: Omit<StageOptions, 'store'>) => Promise<Stage>
 const STORES: Record<string, Open> = {
   'the embedded store': setStage,
   async Postgres(options) {
-    const { place, remove } = await makePostgresPlace()
+    const { place, remove } = await borrowPostgresPlace()
     const stage = await setStage({ ...options, store: await openPostgresStore({ url: place }) })
     const dispose = stage[Symbol.asyncDispose].bind(stage)
     return {

@@ -3,7 +3,7 @@
  * slot, told once, and the slots that passed meanwhile accounted for.
  */
 import { type LogStore, openPostgresStore } from '@cairn/log'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { oneIn } from '@cairn/protocol/test/sample'
 import { checkFamily, checkHistory } from '@cairn/state'
 import { fireTimer, runSchedule } from '@cairn/sessions'
@@ -58,7 +58,7 @@ describe.each(STORES)('on %s, whoever fires a slot dies', (_, open) => {
 })
 
 const onPostgres: OpenStore = async now => {
-  const { place, remove } = await makePostgresPlace()
+  const { place, remove } = await borrowPostgresPlace()
   return { store: await openPostgresStore({ url: place, now }), remove }
 }
 type Scene = { stage: Stage; id: string }

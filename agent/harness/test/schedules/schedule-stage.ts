@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type LogStore, openPostgresStore, openSqliteStore, type ScheduleRun, type Timer } from '@cairn/log'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config, type EventOf, type ScheduleWish } from '@cairn/protocol'
 import { createSchedule, type Deps, fireTimer } from '@cairn/sessions'
 import { alice, newId, readLog, type Stage } from '../turn/stage.ts'
@@ -40,7 +40,7 @@ export const STORES: [string, (now: () => number) => Promise<Place>][] = [
   [
     'Postgres',
     async now => {
-      const { place, remove } = await makePostgresPlace()
+      const { place, remove } = await borrowPostgresPlace()
       const others: LogStore[] = []
       return {
         store: await openPostgresStore({ url: place, now }),

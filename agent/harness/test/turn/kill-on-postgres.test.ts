@@ -1,6 +1,6 @@
 /** The turn of kill-at-every-event.test.ts on Postgres. */
 import { openPostgresStore } from '@cairn/log'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { oneIn } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { playGolden } from './golden-turn.ts'
 import { deathsOf, type OpenStore } from './with-death.ts'
 
 const onPostgres: OpenStore = async now => {
-  const { place, remove } = await makePostgresPlace()
+  const { place, remove } = await borrowPostgresPlace()
   return { store: await openPostgresStore({ url: place, now }), remove }
 }
 const undisturbed = await playGolden(null, onPostgres)

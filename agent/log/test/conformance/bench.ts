@@ -11,6 +11,8 @@ export type Bench = {
   sql: Implementation['sql']
   /** A store of its own; with `place`, the store that lives there. */
   open(options?: { place?: string; clock?: Clock; redact?: (json: string) => string }): Promise<Opened>
+  /** A place where no store was opened before. */
+  makeUnopened(): Promise<string>
 }
 
 export function makeBench(implementation: Implementation): Bench {
@@ -18,16 +20,17 @@ export function makeBench(implementation: Implementation): Bench {
   afterEach(async () => {
     for (const each of putAway.splice(0).toReversed()) await each()
   })
+  async function makePlace(options: { unopened: boolean }): Promise<string> {
+    const { place, remove } = await implementation.makePlace(options)
+    putAway.push(remove)
+    return place
+  }
   return {
     kind: implementation.kind,
     sql: implementation.sql,
+    makeUnopened: () => makePlace({ unopened: true }),
     async open(options = {}) {
-      let place = options.place
-      if (place === undefined) {
-        const made = await implementation.makePlace()
-        putAway.push(made.remove)
-        place = made.place
-      }
+      const place = options.place ?? (await makePlace({ unopened: false }))
       const clock = options.clock ?? makeClock()
       const store = await implementation.open(place, {
         now: clock.now,

@@ -12,7 +12,8 @@ import { expect } from 'vitest'
 export type Implementation = {
   /** One process has a place to itself, or several share it at once. */
   kind: 'exclusive' | 'shared'
-  makePlace(): Promise<{ place: string; remove(): Promise<void> }>
+  /** `unopened`: no store was there before. Else what lives there may have been emptied. */
+  makePlace(options: { unopened: boolean }): Promise<{ place: string; remove(): Promise<void> }>
   open(
     place: string,
     options: { now: () => number; monotonic: () => number; redact?: (json: string) => string },

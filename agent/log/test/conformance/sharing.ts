@@ -7,7 +7,7 @@ import { type LogStore, type NewSchedule, tail, withRows } from '@cairn/log'
 import { claimOne, ids, newSession, once, readAll, response, say, thought, upTo } from './fixture.ts'
 import type { Bench } from './bench.ts'
 
-export function defineSharing({ open }: Bench): void {
+export function defineSharing({ open, makeUnopened }: Bench): void {
   async function openThree(): Promise<[LogStore, LogStore, LogStore]> {
     const { store, place, clock } = await open()
     return [store, (await open({ place, clock })).store, (await open({ place, clock })).store]
@@ -226,7 +226,9 @@ export function defineSharing({ open }: Bench): void {
   })
 
   test('processes that start together make one admin among them', async () => {
-    const stores = await openThree()
+    const place = await makeUnopened()
+    const opened = await Promise.all(Array.from({ length: 3 }, () => open({ place })))
+    const stores = opened.map(({ store }) => store)
     const admins = await Promise.all(
       stores.map((store, at) =>
         store.accounts.ensureFirstAdmin(
