@@ -36,7 +36,7 @@ test('a record of 40 MB reaches every reader whole, and what comes after it too'
 
 test('a reader of a large record is not cut while it takes something, however slowly', async () => {
   // The kernel tells of room in steps that take this reader longer than it may stall.
-  const stallMs = 1_500
+  const stallMs = 1_000
   await using service = await startService({ tuning: { stallMs, tickMs: 100 } })
   const id = await withRecord(service, 12 * MB)
   const sent = request(`${service.url}/v1/sessions/${id}/events`, {
@@ -49,7 +49,7 @@ test('a reader of a large record is not cut while it takes something, however sl
   let taken = 0
   let tail = ''
   response.on('error', () => {})
-  // 64 KB at a time, 800 KB a second.
+  // 64 KB at a time, 1.2 MB a second.
   for (let next = performance.now(); !response.destroyed && !tail.includes('"after"');) {
     await once(response, 'readable')
     for (
@@ -59,7 +59,7 @@ test('a reader of a large record is not cut while it takes something, however sl
     ) {
       taken += piece.length
       tail = (tail + piece.toString('latin1')).slice(-2_000)
-      next += (piece.length / 800_000) * 1_000
+      next += (piece.length / 1_200_000) * 1_000
       const wait = next - performance.now()
       if (wait > 0) await new Promise(resolve => setTimeout(resolve, wait))
     }

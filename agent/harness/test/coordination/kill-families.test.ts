@@ -1,7 +1,7 @@
 /**
  * Recorded families, killed just before and after each commit of their worker, on both stores: the recorded
- * ending, one outcome a worker, and nothing twice. An eighth of the deaths, on Postgres a fifteenth; all
- * with CAIRN_TESTS=all. UPDATE_GOLDEN=1 records them again.
+ * ending, one outcome a worker, and nothing twice. A few of the deaths of each family, all with
+ * CAIRN_TESTS=all. UPDATE_GOLDEN=1 records them again.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type LogStore, openPostgresStore } from '@cairn/log'
@@ -75,11 +75,11 @@ for (const [name, scene] of Object.entries(SCENES)) {
 
   describe(name, () => {
     test('ends as it was recorded', () => judge(null))
-    test.each(oneIn(16, deaths))(
+    test.each(oneIn(40, deaths))(
       'killed just $when commit $nth, ends the same way and does nothing twice',
       death => judge(death),
     )
-    test.each(oneIn(30, deaths))('on Postgres, killed just $when commit $nth, ends the same way', death =>
+    test.each(oneIn(80, deaths))('on Postgres, killed just $when commit $nth, ends the same way', death =>
       judge(death, onPostgres),
     )
   })

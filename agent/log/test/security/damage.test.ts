@@ -20,12 +20,13 @@ import { DamagedStore, type LogStore, openSqliteStore, readLosses } from '@cairn
 import { readMark } from '../../src/store-mark.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { rounds, tally } from '@cairn/protocol/test/attacks'
+import { tally } from '@cairn/protocol/test/attacks'
+import { oneIn, RUN_ALL } from '@cairn/protocol/test/sample'
 import { ids, makeClock, newSession, readAll, thought, upTo } from '../conformance/fixture.ts'
 
 const COMMITS = 45
 /** At full length 800 stores are opened, and a busy machine takes a second for each. */
-const LONG = { timeout: rounds(4, 40) * 60_000 }
+const LONG = { timeout: (RUN_ALL ? 40 : 4) * 60_000 }
 /** Many small files are made and read; memory will do where there is a file system in it. */
 const root = mkdtempSync(join(tmpdir(), 'cairn-damage-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -145,13 +146,14 @@ async function judge(dir: string): Promise<string[]> {
 }
 
 test('a store that was killed after any commit has lost nothing, and nothing is told', async () => {
-  for (const [n, moment] of moments.entries()) {
+  const some = oneIn(4, [...moments.entries()])
+  for (const [n, moment] of some) {
     const { dir } = copyOf(moment)
     const { store, told } = await open(dir)
     expect([told, ids(await readAll(store, 's'))]).toEqual([[], upTo(n + 1)])
     await store.close()
   }
-  tally('damaged store', moments.length, 0)
+  tally('damaged store', some.length, 0)
 })
 
 test('a log cut in half is told with how much is missing and since when, and is kept', async () => {
@@ -181,9 +183,10 @@ test(
   LONG,
   async () => {
     const size = readFileSync(join(killed, 'cairn.db-wal')).length
-    const count = rounds(25, 400)
-    const cuts = fc.sample(fc.integer({ min: 0, max: size - 1 }), { numRuns: count, seed: 5 })
-    const bits = fc.sample(fc.integer({ min: 32 * 8, max: size * 8 - 1 }), { numRuns: count, seed: 6 })
+    const draw = (min: number, max: number, seed: number) =>
+      oneIn(40, fc.sample(fc.integer({ min, max }), { numRuns: 400, seed }))
+    const cuts = draw(0, size - 1, 5)
+    const bits = draw(32 * 8, size * 8 - 1, 6)
     const attacks: [what: string, damage: (wal: string) => void][] = [
       ['lost', wal => rmSync(wal)],
       ...cuts.map((cut): [string, (wal: string) => void] => [`cut at ${cut}`, wal => truncateSync(wal, cut)]),
@@ -336,10 +339,10 @@ test.each(whole)(
 test('garbage in any page is refused at the start, or harms nothing', async () => {
   const sound = readFileSync(join(settled, 'cairn.db'))
   const page = sound.readUInt16BE(16)
-  const pages = fc.sample(fc.integer({ min: 0, max: sound.length / page - 1 }), {
-    numRuns: rounds(40, 400),
-    seed: 7,
-  })
+  const pages = oneIn(
+    25,
+    fc.sample(fc.integer({ min: 0, max: sound.length / page - 1 }), { numRuns: 400, seed: 7 }),
+  )
   let refused = 0
   const problems: string[] = []
   for (const nth of pages) {
@@ -361,5 +364,6 @@ test('garbage in any page is refused at the start, or harms nothing', async () =
   }
   tally('damaged store', pages.length, problems.length)
   expect(problems).toEqual([])
-  expect(refused).toBeGreaterThan(pages.length / 2)
+  // A few pages may all be harmless ones.
+  expect(refused).toBeGreaterThan(RUN_ALL ? pages.length / 2 : 0)
 })
