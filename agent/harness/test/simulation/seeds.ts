@@ -66,15 +66,17 @@ const RARE = [
   'slots_in_backoff',
 ]
 
-/** The seeds of one file. Each of the seven samples takes seeds that no other takes. */
-const COUNT = rounds(50, 350)
+/** The seeds of one file, and how many samples they are divided into. */
+const ALL_SEEDS = 350
+const SAMPLES = 14
+const COUNT = rounds(ALL_SEEDS / SAMPLES, ALL_SEEDS)
 
 /** How long that many seeds may take on a busy machine. */
 export const SEEDS_TIMEOUT_MS = 60_000 + Number(process.env['SIM_SEEDS'] ?? COUNT) * 1000
 
 /** Runs seeds of the 350 that begin at `from`; SIM_SEED and SIM_SEEDS choose others. */
 export async function runSeeds(dir: string, from: number): Promise<void> {
-  const first = Number(process.env['SIM_SEED'] ?? from + (RUN_ALL ? 0 : (SAMPLE % 7) * COUNT))
+  const first = Number(process.env['SIM_SEED'] ?? from + (RUN_ALL ? 0 : (SAMPLE % SAMPLES) * COUNT))
   const seeds = Number(process.env['SIM_SEEDS'] ?? COUNT)
   const failed: string[] = []
   const totals: Outcome['counts'] = {}
