@@ -7,14 +7,14 @@ import { onTestFinished } from 'vitest'
 import { PATIENCE_MS } from './session.ts'
 
 /**
- * The same engine without the windows and menus of a desktop: it takes about half the CPU time. Debian has it
- * as chromium-headless-shell. Without it the tests run in Chromium itself.
+ * The same engine without the windows and menus of a desktop takes about two thirds of the CPU time. Debian
+ * has it as chromium-headless-shell. Without it the tests run in Chromium itself.
  */
 const HEADLESS_SHELL = '/usr/lib/chromium/chromium-headless-shell'
 const CHROMIUM =
   process.env['CHROMIUM'] || (existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : '/usr/bin/chromium')
 /**
- * The address bar of every window loads two pages of its own, which take a third of the CPU time of a test.
+ * The address bar of every window loads two pages of its own, which take a third of the CPU time of Chromium.
  * The switch replaces that of Playwright, whose names stand first (chromiumSwitches.ts of playwright-core).
  */
 const DISABLED_FEATURES = [
