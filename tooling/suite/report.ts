@@ -83,9 +83,10 @@ function updateSuite(seconds: number, otherWork: number, modules: readonly TestM
   const states = modules.flatMap(({ children }) => [...children.allTests()].map(test => test.result().state))
   const count = (wanted: string) => states.filter(state => state === wanted).length
   const known: Record<string, object> = existsSync(suites) ? JSON.parse(readFileSync(suites, 'utf8')) : {}
+  const memory = Math.round(totalmem() / 2 ** 30)
   known[suite] = {
     date: new Date().toISOString().slice(0, 10),
-    machine: `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+    machine: `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}, ${memory} GiB`,
     seconds: Math.round(seconds),
     other_work_percent: Math.round(100 * otherWork),
     files: modules.length,
