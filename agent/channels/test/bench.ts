@@ -8,7 +8,7 @@ import { type Commit, type LogStore, openPostgresStore, openSqliteStore } from '
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config, type ConfigInput, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import { createSealing, type Sealing } from '@cairn/sessions'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { type Callback, startCallback } from './callback.ts'
 import { type Said, SECRET, signed } from './signed.ts'
 import { startEcho } from './worker.ts'
@@ -20,8 +20,12 @@ export type Away = (() => Promise<unknown>)[]
 export async function putAway(away: Away): Promise<void> {
   for (const each of away.splice(0).toReversed()) await each()
 }
-const atEnd: Away = []
-afterEach(() => putAway(atEnd))
+/** Ends with the test that runs. A hook of this module would be one of the first test file alone. */
+function endingWithTest(): Away {
+  const away: Away = []
+  onTestFinished(() => putAway(away))
+  return away
+}
 
 export type Kind = 'sqlite' | 'postgres'
 export const KINDS = ['sqlite', 'postgres'] as const
@@ -56,7 +60,7 @@ export async function makeBench(
   kind: Kind,
   settings: Partial<Settings> = {},
   config: ConfigInput = {},
-  { echo = true, only, env = {}, away = atEnd, lines = [] }: Beside = {},
+  { echo = true, only, env = {}, away = endingWithTest(), lines = [] }: Beside = {},
 ): Promise<Bench> {
   let passed = 0
   const now = (): number => Date.now() + passed
