@@ -11,8 +11,9 @@ import { PATIENCE_MS } from './session.ts'
  * has it as chromium-headless-shell. Without it the tests run in Chromium itself.
  */
 const HEADLESS_SHELL = '/usr/lib/chromium/chromium-headless-shell'
-const CHROMIUM =
-  process.env['CHROMIUM'] || (existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : '/usr/bin/chromium')
+/** Has notifications, which the headless shell lacks. */
+export const CHROMIUM = process.env['CHROMIUM'] || '/usr/bin/chromium'
+const LIGHTEST = process.env['CHROMIUM'] || (existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : CHROMIUM)
 /**
  * The address bar of every window loads two pages of its own, which take a third of the CPU time of Chromium.
  * The switch replaces that of Playwright, whose names stand first (chromiumSwitches.ts of playwright-core).
@@ -47,19 +48,19 @@ const ARGS = [
   `--disable-features=${DISABLED_FEATURES.join(',')}`,
 ]
 
-/** Launched by the first test of this runner that needs it; it ends with the runner. */
-let shared: Browser | null = null
+/** Launched by the first test of this runner that needs it, by program; they end with the runner. */
+const shared = new Map<string, Browser>()
 
-function launch(): Promise<Browser> {
-  if (!existsSync(CHROMIUM))
+function launch(program: string): Promise<Browser> {
+  if (!existsSync(program))
     throw new Error(
-      `There is no Chromium at ${CHROMIUM}. Install it (apt-get install chromium), or name another ` +
+      `There is no Chromium at ${program}. Install it (apt-get install chromium), or name another ` +
         'with CHROMIUM=/path/to/chromium.',
     )
   // Vitest ends a runner by SIGTERM and, half a second later, by SIGKILL. An orderly close may take longer
   // and then leaves its profile behind. At the exit of its process Playwright kills Chromium and removes it.
   process.once('SIGTERM', () => process.exit())
-  const options = { executablePath: CHROMIUM, args: ARGS, timeout: PATIENCE_MS, handleSIGTERM: false }
+  const options = { executablePath: program, args: ARGS, timeout: PATIENCE_MS, handleSIGTERM: false }
   return chromium.launch(options)
 }
 
@@ -67,9 +68,10 @@ function launch(): Promise<Browser> {
  * The Chromium of this runner. Each page is opened in a context of its own, with its own cookies, storage,
  * cache and permissions; the contexts are closed after the test.
  */
-export async function openBrowser(): Promise<Browser> {
-  if (shared?.isConnected() !== true) shared = await launch()
-  const browser = shared
+export async function openBrowser(program: string = LIGHTEST): Promise<Browser> {
+  const running = shared.get(program)
+  const browser = running?.isConnected() === true ? running : await launch(program)
+  shared.set(program, browser)
   onTestFinished(async () => {
     await Promise.all(browser.contexts().map(context => context.close()))
   })

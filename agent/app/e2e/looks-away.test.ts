@@ -1,6 +1,6 @@
 /** A person who looks away is told what waits: by a count on the tab, by notifications if they want them. */
 import { expect, test } from 'vitest'
-import { openBrowser, openPage } from './browser.ts'
+import { CHROMIUM, openBrowser, openPage } from './browser.ts'
 import { makePlace, startService } from './server.ts'
 import { isType, newSession, PATIENCE_MS, say, waitFor } from './session.ts'
 
@@ -23,7 +23,7 @@ const OBSERVED = `
 
 test('what begins to wait while nobody looks is one notification; the tab counts what waits', async () => {
   const { url, loginUrl, client } = await startService(makePlace({ scenario }))
-  const browser = await openBrowser()
+  const browser = await openBrowser(CHROMIUM)
   const { page, troubles } = await openPage(browser)
   await page.context().grantPermissions(['notifications'])
   await page.addInitScript(OBSERVED)
