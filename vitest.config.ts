@@ -32,7 +32,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks',
-    maxWorkers: 2,
+    // Tests wait a third of their time, for clocks, processes and disks: three keep two processors busy.
+    maxWorkers: 3,
     testTimeout: 2 * PATIENCE_MS,
     // Servers, engines and models are made in hooks; on a new machine the first engine is compiled there.
     hookTimeout: 3 * PATIENCE_MS,

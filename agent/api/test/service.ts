@@ -6,7 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
-import { type LogStore, openPostgresStore, openSqliteStore, type UserRow } from '@cairn/log'
+import { type LogStore, openPostgresStore, type UserRow } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import {
   type Api,
@@ -80,7 +81,7 @@ export async function startService({
   const monotonic = (): number => passed
   const store =
     postgres === undefined
-      ? await openSqliteStore({ dir: join(dir, 'store'), now, monotonic })
+      ? await openStoreInProcess({ dir: join(dir, 'store'), now, monotonic })
       : await openPostgresStore({ url: postgres, now })
   const logged: Service['logged'] = []
   const logAs = (level: string) => (message: string, fields?: Record<string, unknown>) =>

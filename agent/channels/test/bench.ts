@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Channels, startChannels, wait } from '@cairn/channels'
-import { type Commit, type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
+import { type Commit, type LogStore, openPostgresStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config, type ConfigInput, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import { createSealing, type Sealing } from '@cairn/sessions'
@@ -127,7 +128,7 @@ async function openStore(kind: Kind, now: () => number, away: Away): Promise<Log
     away.push(remove)
     return openPostgresStore({ url: place, now })
   }
-  return openSqliteStore({ dir: await makeDir(away), now })
+  return openStoreInProcess({ dir: await makeDir(away), now })
 }
 
 async function makeDir(away: Away): Promise<string> {

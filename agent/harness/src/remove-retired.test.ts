@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { archiveSession, createSession } from '@cairn/sessions'
 import { expect, onTestFinished, test } from 'vitest'
 import { fakeClock } from '../test/turn/fake-clock.ts'
@@ -13,7 +13,7 @@ const SWEEP_MS = 60_000
 
 async function setUp() {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-retired-'))
-  const store = await openSqliteStore({ dir: join(dir, 'log') })
+  const store = await openStoreInProcess({ dir: join(dir, 'log') })
   onTestFinished(async () => {
     await store.close()
     rmSync(dir, { recursive: true })

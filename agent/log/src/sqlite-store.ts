@@ -17,7 +17,7 @@ import { createReads } from './sqlite-reads.ts'
 import { createWatchers } from './sqlite-watchers.ts'
 import { createLeases, createWrites } from './sqlite-writes.ts'
 import type { LogStore } from './store.ts'
-import { startWriter, type WriterClient } from './writer-client.ts'
+import { type StartThread, startWriter, type WriterClient } from './writer-client.ts'
 
 export type SqliteStoreOptions = {
   /** Made if it is not there. One process at a time. */
@@ -32,6 +32,8 @@ export type SqliteStoreOptions = {
   report?: (level: 'warn' | 'error', message: string) => void
   /** Beside a running server: reads, `check` and `backup` work, whatever writes is refused. */
   readOnly?: boolean
+  /** Where the writer runs; a thread of its own by default. */
+  startThread?: StartThread
 }
 
 /** Beside the log, and made again where it is missing: no copy needs it. */
@@ -67,6 +69,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     redact = createRedactor(),
     report = () => undefined,
     readOnly = false,
+    startThread,
   } = options
   // Every lease here is of this process. Their times look like dates, for people who read the table, and go
   // on from the date of the start whatever is made of the clock meanwhile.
@@ -88,7 +91,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     })
     const writer = readOnly
       ? refuseWrites(dir)
-      : await startWriter({ dir, path, now: now() }, { landed: watchers.landed, report })
+      : await startWriter({ dir, path, now: now() }, { landed: watchers.landed, report }, startThread)
     const { ask } = writer
     const db = openForReading(path)
     let closing: Promise<void> | null = null

@@ -34,11 +34,20 @@ export type WriterListeners = {
   report: (level: 'warn' | 'error', message: string) => void
 }
 
+/** What the store needs of the thread. Tests of other packages run the writer in their own process. */
+export type WriterThread = Pick<Worker, 'postMessage' | 'on' | 'once' | 'off' | 'terminate'>
+export type StartThread = (start: WriterStart) => WriterThread
+
+export const startThread: StartThread = start =>
+  new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: start })
+
 export async function startWriter(
   start: WriterStart,
   { landed, report }: WriterListeners,
+  thread: StartThread = startThread,
 ): Promise<WriterClient> {
-  const worker = await startThread(start, report)
+  const worker = thread(start)
+  await untilReady(worker, report)
   const queue = createWriterQueue(text => worker.postMessage(text, []))
   const state = checkedState('log writer', 'open', {
     open: ['closing', 'ended'],
@@ -88,9 +97,8 @@ export async function startWriter(
 }
 
 /** Resolves when the thread has the database open; rejects with DamagedStore where it may not. */
-async function startThread(start: WriterStart, report: WriterListeners['report']): Promise<Worker> {
-  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: start })
-  await new Promise<void>((resolve, reject) => {
+const untilReady = (worker: WriterThread, report: WriterListeners['report']): Promise<void> =>
+  new Promise<void>((resolve, reject) => {
     worker.once('error', reject)
     worker.on('message', function begin(message: FromWriter) {
       if (message === 'ready') {
@@ -104,8 +112,6 @@ async function startThread(start: WriterStart, report: WriterListeners['report']
       if (typeof message === 'object' && 'notice' in message) report(message.notice, message.message)
     })
   })
-  return worker
-}
 
 function settle(
   { request, resolve, reject }: Waiting,

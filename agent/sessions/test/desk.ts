@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LogStore, openSqliteStore, type SessionRow } from '@cairn/log'
+import type { LogStore, SessionRow } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import {
   decodeEvent,
   type EventDraft,
@@ -78,7 +79,7 @@ export async function setUp(): Promise<Desk> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-sessions-'))
   const clock = { now: START }
   let ids = 0
-  const store = await openSqliteStore({ dir, now: () => clock.now })
+  const store = await openStoreInProcess({ dir, now: () => clock.now })
   const deps: Deps = { store, now: () => clock.now, newId: () => `id-${++ids}` }
   const session = await createSession(deps, ['assistant'], { principal: alice })
   const events = async (): Promise<SessionEvent[]> =>

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRedactor, type LogStore, openSqliteStore } from '@cairn/log'
+import { createRedactor, type LogStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { INBOX_KINDS, type Principal } from '@cairn/protocol'
 import {
   chooseNotices,
@@ -27,7 +28,7 @@ export async function makeStage() {
   // It stands still until a test moves it: a second attempt is made when the test says so.
   let time = Date.now()
   const now = (): number => time
-  const store = await openSqliteStore({ dir: join(dir, 'store'), now })
+  const store = await openStoreInProcess({ dir: join(dir, 'store'), now })
   onTestFinished(() => store.close())
   const hook = await startHook()
   onTestFinished(hook.close)

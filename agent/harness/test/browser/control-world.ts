@@ -4,7 +4,8 @@
  * that is turned by hand.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { CommitRefused, type LogStore, openSqliteStore } from '@cairn/log'
+import { CommitRefused, type LogStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { AppError, asError, decodeEvent, GovernanceConfig, type SessionEvent } from '@cairn/protocol'
 import { createSession } from '@cairn/sessions'
 import type { Browsers } from '../../src/browser/browsers.ts'
@@ -56,7 +57,7 @@ export type ControlPlace = { store: LogStore; clock: FakeClock }
 export async function openControlPlace(): Promise<ControlPlace> {
   const clock = fakeClock(1_800_000_000_000)
   const { now } = clock
-  return { clock, store: await openSqliteStore({ dir: makeFolder('control'), now, monotonic: now }) }
+  return { clock, store: await openStoreInProcess({ dir: makeFolder('control'), now, monotonic: now }) }
 }
 
 export async function playControl(

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type LogStore, openSqliteStore } from '@cairn/log'
+import type { LogStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { BrowserConfig, decodeEvent, GovernanceConfig, type SessionEvent } from '@cairn/protocol'
 import { createSession } from '@cairn/sessions'
 import type { Browsers } from '../../src/browser/browsers.ts'
@@ -76,7 +77,7 @@ export async function openStage(
         : Promise.resolve([{ address: addresses[host], family: 4 }]),
   })
   const dir = makeFolder('browser')
-  const store = await openSqliteStore({ dir: `${dir}/log` })
+  const store = await openStoreInProcess({ dir: `${dir}/log` })
   const { id: session_id } = await createSession({ store, now: Date.now, newId: randomUUID }, ['assistant'], {
     principal: alice,
   })

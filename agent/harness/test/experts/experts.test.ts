@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import type { ConfigInput } from '@cairn/protocol'
 import { stopSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
@@ -311,7 +311,7 @@ test('a stop while the expert works ends its call of the model, and the delegati
 test('a worker that dies between the delegation and the result: the outcome is unknown, the delegation is closed, no expert runs twice', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-expert-'))
-  const store = await openSqliteStore({
+  const store = await openStoreInProcess({
     dir,
     now: () => Date.now() + late.ms,
     monotonic: () => performance.now() + late.ms,

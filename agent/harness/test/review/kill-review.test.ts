@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import type { SessionEvent } from '@cairn/protocol'
 import { oneIn } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
@@ -25,7 +25,7 @@ async function run(death: Death) {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
   const now = () => Date.now() + late.ms
-  const store = await openSqliteStore({ dir, now, monotonic: now })
+  const store = await openStoreInProcess({ dir, now, monotonic: now })
   try {
     await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent, store })
     const dying = dyingStore(store, death?.nth ?? Number.POSITIVE_INFINITY, death?.when ?? 'before')

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import type { EventDraft, SessionEvent } from '@cairn/protocol'
 import { pauseSession, stopSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
@@ -102,7 +102,7 @@ async function live({
 }: Case): Promise<{ world: string[]; events: SessionEvent[]; problems: string[] }> {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-saga-'))
-  const store = await openSqliteStore({
+  const store = await openStoreInProcess({
     dir,
     now: () => Date.now() + late.ms,
     monotonic: () => performance.now() + late.ms,

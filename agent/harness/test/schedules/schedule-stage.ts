@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LogStore, openPostgresStore, openSqliteStore, type ScheduleRun, type Timer } from '@cairn/log'
+import { type LogStore, openPostgresStore, type ScheduleRun, type Timer } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config, type EventOf, type ScheduleWish } from '@cairn/protocol'
 import { createSchedule, type Deps, fireTimer } from '@cairn/sessions'
@@ -29,7 +30,7 @@ export const STORES: [string, (now: () => number) => Promise<Place>][] = [
     'SQLite',
     async now => {
       const dir = mkdtempSync(join(tmpdir(), 'cairn-schedules-'))
-      const store = await openSqliteStore({ dir, now, monotonic: now })
+      const store = await openStoreInProcess({ dir, now, monotonic: now })
       return {
         store,
         more: () => Promise.resolve(store),

@@ -1,7 +1,8 @@
 /** Calls of tools on the real store, under a real lease: what the tests of callTool stand on. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Draft, type Fence, type LogStore, createRedactor, openSqliteStore } from '@cairn/log'
+import { type Draft, type Fence, type LogStore, createRedactor } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { GovernanceConfig, type Principal, type SessionEvent, decodeEvent } from '@cairn/protocol'
 import { addMessage, createSession, findOpenGate, respondInbox } from '@cairn/sessions'
 import { z } from 'zod'
@@ -77,7 +78,7 @@ export const policyOf = (policy: z.input<typeof GovernanceConfig>): GovernanceCo
 
 export async function makeBench(): Promise<Bench> {
   const dir = makeFolder('bench')
-  const store = await openSqliteStore({ dir: join(dir, 'log') })
+  const store = await openStoreInProcess({ dir: join(dir, 'log') })
   const commands = { store, now: Date.now, newId }
   const { id: session_id } = await createSession(commands, ['assistant'], { principal: alice })
   await addMessage(commands, { session_id, content: 'go', principal: alice })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { addMessage, createSession, stopSession } from '@cairn/sessions'
 import type { EventData } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
@@ -97,7 +97,7 @@ test('a worker that finds its llm.request answered by another asks no model', as
 test('a worker whose lease ran out says nothing more when another has taken over', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-lease-'))
-  const store = await openSqliteStore({
+  const store = await openStoreInProcess({
     dir,
     now: () => Date.now() + late.ms,
     monotonic: () => performance.now() + late.ms,
@@ -137,7 +137,7 @@ test('a worker whose lease ran out says nothing more when another has taken over
 test('a lease is renewed for as long as the turn runs', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-lease-'))
-  const store = await openSqliteStore({
+  const store = await openStoreInProcess({
     dir,
     now: () => Date.now() + late.ms,
     monotonic: () => performance.now() + late.ms,

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LogStore, openSqliteStore } from '@cairn/log'
+import type { LogStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { oneIn } from '@cairn/protocol/test/sample'
 import { checkHistory } from '@cairn/state'
 import { expect, onTestFinished, test } from 'vitest'
@@ -38,7 +39,7 @@ test('a session that kills every worker is given up after three recoveries', asy
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   await using stage = await setStage({
     scenario: golden,
-    store: await openSqliteStore({
+    store: await openStoreInProcess({
       dir,
       now: () => Date.now() + late.ms,
       monotonic: () => performance.now() + late.ms,

@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LogStore, openSqliteStore, type SessionRow } from '@cairn/log'
+import type { LogStore, SessionRow } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import {
   Config,
   type ConfigInput,
@@ -108,7 +109,7 @@ export async function setStage({
   makeFolder,
 }: StageOptions): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-harness-'))
-  const store = given ?? (await openSqliteStore({ dir: join(dir, 'log') }))
+  const store = given ?? (await openStoreInProcess({ dir: join(dir, 'log') }))
   const server = await startScriptedServer(scenario, hold === undefined ? {} : { hold })
   const settings = Config.parse({
     ...config,

@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LogStore, openSqliteStore } from '@cairn/log'
+import type { LogStore } from '@cairn/log'
+import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import type { SessionEvent } from '@cairn/protocol'
 import { dyingStore, type When } from './dying-store.ts'
 import type { Stage } from './stage.ts'
@@ -35,7 +36,7 @@ export type OpenStore = (now: () => number) => Promise<{ store: LogStore; remove
 const embedded: OpenStore = async now => {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
   return {
-    store: await openSqliteStore({ dir, now, monotonic: now }),
+    store: await openStoreInProcess({ dir, now, monotonic: now }),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   }
 }

@@ -1,0 +1,81 @@
+/**
+ * The writer: the only writing connection, and whatever was asked for while the last transaction was syncing.
+ */
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { createBatchWriter, type Transactional } from './batch-writer.ts'
+import { keepMark } from './keep-mark.ts'
+import { openWriter } from './open-writer.ts'
+import { DamagedStore } from './refuse-damaged.ts'
+import type { Db } from './sqlite-adapter.ts'
+import {
+  type FromWriter,
+  type Notice,
+  readRequests,
+  type RequestsText,
+  writeAnswers,
+  type WriterStart,
+} from './writer-messages.ts'
+
+/**
+ * Past this many a sync costs little a request, and the store can deal with one batch's answers while the
+ * next one is written.
+ */
+const MAX_BATCH = 256
+
+/**
+ * Opens the database and answers the requests that come on `port`, until one of them is to close. What is
+ * thrown ends the thread, except that a damaged database is told to the other end.
+ */
+export function runWriter(port: MessagePort, start: WriterStart): void {
+  const send = (message: FromWriter): void => port.postMessage(message)
+  const tell = (notice: Notice['notice'], message: string): void => send({ notice, message })
+  try {
+    serve(openWriter(start, tell), { port, start, send, tell })
+  } catch (error) {
+    if (!(error instanceof DamagedStore)) throw error
+    send({ damaged: error.message })
+    port.close()
+  }
+}
+
+type Ends = {
+  port: MessagePort
+  start: WriterStart
+  send(message: FromWriter): void
+  tell(notice: Notice['notice'], message: string): void
+}
+
+function serve(db: Db, { port, start, send, tell }: Ends): void {
+  // This process has the store to itself, so every lease in it belongs to a process that is gone. The
+  // holder's name stays: it did not give the lease back, and the next claim says so.
+  db.exec('UPDATE sessions SET lease_until = 0 WHERE worker_id IS NOT NULL')
+  db.exec('UPDATE channel_leases SET held_until = 0')
+  const runBatch = createBatchWriter(db)
+  const mark = keepMark(db, start, tell)
+
+  function close(): void {
+    // Tidy, not needed: a reader beside us, a backup say, may keep it from finishing and is not waited for.
+    db.exec('PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE)')
+    mark.close()
+    db.close()
+    send(writeAnswers([['done', null]]))
+    port.close()
+  }
+
+  port.on('message', (first: RequestsText) => {
+    const requests = readRequests(first)
+    for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port))
+      requests.push(...readRequests(more.message as RequestsText))
+    const transactional = requests.filter((request): request is Transactional => request.do !== 'close')
+    for (let from = 0; from < transactional.length; from += MAX_BATCH) {
+      const batch = transactional.slice(from, from + MAX_BATCH)
+      const answers = runBatch(batch)
+      send(writeAnswers(answers))
+      // Nobody waits for it: killed between the two, the mark is behind by this batch.
+      mark.note(batch, answers)
+    }
+    // The store sends nothing after it, so it is the last of its batch.
+    if (transactional.length < requests.length) close()
+  })
+  send('ready')
+}

@@ -1,0 +1,60 @@
+/**
+ * The embedded store for tests of what uses a store: on a copy of a database that is migrated already, and
+ * with the writer in this process. A thread and the migrations for each test took half the processor time of
+ * the tests of the harness. The tests of the store itself use the thread.
+ */
+import { EventEmitter } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
+import { type LogStore, openSqliteStore, type SqliteStoreOptions } from '@cairn/log'
+import { DATABASE } from '../src/live-copy.ts'
+import { migrate, readMigrations } from '../src/migrate.ts'
+import { runWriter } from '../src/run-writer.ts'
+import { openDb } from '../src/sqlite-adapter.ts'
+import type { StartThread } from '../src/writer-client.ts'
+import { configureWriter } from '../src/writer-connection.ts'
+
+const startInProcess: StartThread = start => {
+  const { port1: here, port2: there } = new MessageChannel()
+  const thread = new EventEmitter()
+  here.on('message', (message: unknown) => thread.emit('message', message))
+  here.on('close', () => thread.emit('exit', 0))
+  // As with a thread, what is thrown while it begins reaches a listener that is added after the start.
+  setImmediate(() => {
+    try {
+      runWriter(there, start)
+    } catch (error) {
+      thread.emit('error', error)
+      here.close()
+    }
+  })
+  return Object.assign(thread, {
+    postMessage: (text: unknown) => here.postMessage(text),
+    terminate() {
+      here.close()
+      return Promise.resolve(0)
+    },
+  })
+}
+
+/** Made by the first store of this process. */
+let template: string | null = null
+
+function migrated(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cairn-migrated-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const db = openDb(join(folder, DATABASE))
+  configureWriter(db)
+  migrate(db, readMigrations(), Date.now())
+  db.close()
+  return join(folder, DATABASE)
+}
+
+export function openStoreInProcess(options: SqliteStoreOptions): Promise<LogStore> {
+  mkdirSync(options.dir, { recursive: true, mode: 0o700 })
+  const path = join(options.dir, DATABASE)
+  if (!existsSync(path)) copyFileSync((template ??= migrated()), path)
+  return openSqliteStore({ startThread: startInProcess, ...options })
+}
