@@ -35,10 +35,10 @@ export type WriterListeners = {
 }
 
 /** What the store needs of the thread. Tests of other packages run the writer in their own process. */
-export type WriterThread = Pick<Worker, 'postMessage' | 'on' | 'once' | 'off' | 'terminate'>
+type WriterThread = Pick<Worker, 'postMessage' | 'on' | 'once' | 'off' | 'terminate'>
 export type StartThread = (start: WriterStart) => WriterThread
 
-export const startThread: StartThread = start =>
+const startThread: StartThread = start =>
   new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: start })
 
 export async function startWriter(

@@ -31,7 +31,7 @@ const startInProcess: StartThread = start => {
     }
   })
   return Object.assign(thread, {
-    postMessage: (text: unknown) => here.postMessage(text),
+    postMessage: (text: unknown) => here.postMessage(text, []),
     terminate() {
       here.close()
       return Promise.resolve(0)
