@@ -34,8 +34,19 @@ export type WriterListeners = {
   report: (level: 'warn' | 'error', message: string) => void
 }
 
+type Listen = {
+  (event: 'message', listener: (message: FromWriter) => void): unknown
+  (event: 'error', listener: (error: Error) => void): unknown
+  (event: 'exit', listener: () => void): unknown
+}
 /** What the store needs of the thread. Tests of other packages run the writer in their own process. */
-type WriterThread = Pick<Worker, 'postMessage' | 'on' | 'once' | 'off' | 'terminate'>
+type WriterThread = {
+  postMessage(text: unknown, transfer: []): void
+  on: Listen
+  once: Listen
+  off: Listen
+  terminate(): Promise<number>
+}
 export type StartThread = (start: WriterStart) => WriterThread
 
 const startThread: StartThread = start =>

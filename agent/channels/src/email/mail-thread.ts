@@ -1,10 +1,11 @@
 /**
- * Emails are parsed, and Markdown is rendered for them, in threads. A sender chooses the lines, parts and
+ * Emails are parsed, and Markdown is rendered for them, in processes. A sender chooses the lines, parts and
  * nesting of a mail, and a mail of a few megabytes can keep the parser busy for half a minute. A mail that
  * exceeds a limit is `unreadable`: it has a row that says why, and it is not tried again.
  */
 import { webcrypto } from 'node:crypto'
-import { runInThread, type ThreadLimits } from '@cairn/log/run-in-thread'
+import { runInProcess } from '@cairn/log/run-in-process'
+import type { ThreadLimits } from '@cairn/log/run-in-thread'
 import { asError } from '@cairn/protocol'
 import type { Inbound } from '../adapter.ts'
 import { createSemaphore, type Semaphore } from '../semaphore.ts'
@@ -18,17 +19,17 @@ export type MailJob =
   | { do: 'html'; markdown: string }
 export type MailResult = Inbound | Uint8Array[] | string
 
-/** Bytes below which parsing takes less time than starting a thread, whatever they hold. */
+/** Bytes below which parsing takes less time than starting a process, whatever they hold. */
 const SMALL = 2 * 1024
 const TIME_LIMIT_MS = 30_000
-/** Characters of Markdown below which rendering takes less time than starting a thread. */
+/** Characters of Markdown below which rendering takes less time than starting a process. */
 const SMALL_MARKDOWN = 1_000
 const HTML_LIMIT_MS = 10_000
-/** Threads of this process that parse mails at once; other mails wait. Rendering has its own. */
-const THREADS_MAX = 2
+/** Processes that parse mails at once; other mails wait. Rendering has its own. */
+const PROCESSES_MAX = 2
 
-const parsing = createSemaphore(THREADS_MAX)
-const rendering = createSemaphore(THREADS_MAX)
+const parsing = createSemaphore(PROCESSES_MAX)
+const rendering = createSemaphore(PROCESSES_MAX)
 const SCRIPT = new URL('./mail-worker.ts', import.meta.url)
 
 /** The message of a mail. Rejects only with the reason of the signal. */
@@ -41,7 +42,7 @@ export async function readInbound(
   try {
     return received.raw.length <= SMALL
       ? await inboundOf(received, self)
-      : await inThread<Inbound>(parsing, { do: 'inbound', received, self }, { signal, timeLimitMs })
+      : await inProcess<Inbound>(parsing, { do: 'inbound', received, self }, { signal, timeLimitMs })
   } catch (error) {
     signal.throwIfAborted()
     return unreadable(received, asError(error).message)
@@ -52,7 +53,7 @@ export async function readInbound(
 export const readFiles = (raw: Uint8Array, signal: AbortSignal): Promise<Uint8Array[]> =>
   raw.length <= SMALL
     ? filesIn(raw)
-    : inThread(parsing, { do: 'files', raw }, { signal, timeLimitMs: TIME_LIMIT_MS })
+    : inProcess(parsing, { do: 'files', raw }, { signal, timeLimitMs: TIME_LIMIT_MS })
 
 /**
  * Markdown as HTML; null: it cannot be rendered within the limits, and the mail has its text alone. Some
@@ -66,22 +67,22 @@ export async function renderHtml(
   try {
     return markdown.length <= SMALL_MARKDOWN
       ? htmlOf(markdown)
-      : await inThread<string>(rendering, { do: 'html', markdown }, { signal, timeLimitMs })
+      : await inProcess<string>(rendering, { do: 'html', markdown }, { signal, timeLimitMs })
   } catch {
     signal.throwIfAborted()
     return null
   }
 }
 
-async function inThread<R extends MailResult>(
-  threads: Semaphore,
+async function inProcess<R extends MailResult>(
+  processes: Semaphore,
   job: MailJob,
   { signal, timeLimitMs }: ThreadLimits,
 ): Promise<R> {
-  const release = await threads.acquire()
+  const release = await processes.acquire()
   try {
     let result: R | undefined
-    await runInThread<R>(SCRIPT, job, { timeLimitMs, signal }, message => {
+    await runInProcess<R>(SCRIPT, job, { timeLimitMs, signal }, message => {
       result = message
       return true
     })

@@ -1,11 +1,11 @@
 /** A page as text, off the event loop where it is large: five megabytes of links take more than a second. */
-import { runInThread } from '@cairn/log/run-in-thread'
+import { runInProcess } from '@cairn/log/run-in-process'
 import { htmlToText } from './html-text.ts'
 
 export type HtmlJob = { html: string; base: string }
 export type ReadablePage = { title: string; text: string }
 
-/** Characters below which starting a thread takes longer than the work. */
+/** Characters below which starting a process takes longer than the work. */
 const SMALL = 64 * 1024
 const TIME_LIMIT_MS = 10_000
 
@@ -17,7 +17,7 @@ export async function readablePage(
   if (job.html.length < SMALL) return htmlToText(job.html, job.base)
   let page: ReadablePage | undefined
   const script = new URL('./html-worker.ts', import.meta.url)
-  await runInThread<ReadablePage>(script, job, { timeLimitMs, signal }, made => {
+  await runInProcess<ReadablePage>(script, job, { timeLimitMs, signal }, made => {
     page = made
     return true
   })

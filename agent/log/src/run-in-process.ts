@@ -1,0 +1,48 @@
+/**
+ * Runs work on what a stranger sent in a process of its own. A thread would not do: its limit of memory is no
+ * protection, because V8 aborts the whole process when a thread allocates faster than it can be terminated.
+ */
+import { fork } from 'node:child_process'
+import type { HostedJob, HostMessage } from './process-host.ts'
+import { MEMORY_MB, type ThreadLimits, waitFor } from './run-in-thread.ts'
+
+const HOST = new URL('./process-host.ts', import.meta.url)
+
+/**
+ * Runs `script` in a thread of a new process, as runInThread does in this one. `job` and what the thread
+ * posts are copied by structured clone. Rejects also where the work needs more than 256 MB.
+ */
+export const runInProcess = <M>(
+  script: URL,
+  job: unknown,
+  limits: ThreadLimits,
+  take: (message: M) => boolean,
+): Promise<'done' | 'too slow'> =>
+  waitFor(limits, ({ done, fail }) => {
+    const cache = process.env['NODE_COMPILE_CACHE']
+    const child = fork(HOST, {
+      serialization: 'advanced',
+      env: cache === undefined ? {} : { NODE_COMPILE_CACHE: cache },
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    child.on('message', (message: HostMessage<M>) => {
+      if ('failed' in message) fail(new Error(message.failed))
+      else if (take(message.posted)) done()
+    })
+    child.on('error', fail)
+    child.on('exit', (_code, signal) =>
+      fail(
+        new Error(
+          signal === 'SIGABRT'
+            ? `the work needed more than ${MEMORY_MB} MB of memory`
+            : `its process ended without an answer (${signal ?? 'no signal'})`,
+        ),
+      ),
+    )
+    const hosted: HostedJob = { script: script.href, job, memoryMb: MEMORY_MB }
+    child.send(hosted, error => {
+      if (error !== null) fail(error)
+    })
+    return { stop: () => child.kill('SIGKILL') }
+  })
