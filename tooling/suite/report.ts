@@ -3,7 +3,7 @@
  * kept its budget. UPDATE_DURATIONS=1 writes durations.json, by which longest-first.ts orders the files, and
  * the row of a whole suite in docs/data/suites.json.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { relative } from 'node:path'
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
@@ -99,7 +99,7 @@ function updateSuite(seconds: number, otherWork: number, modules: readonly TestM
 
 type Times = { busy: number; all: number; own: number }
 
-/** Of the whole machine, and of this process and its children that have ended; in hundredths of a second. */
+/** Of the whole machine, and of this process and its descendants; in hundredths of a second. */
 function processorTimes(): Times {
   let times: number[]
   try {
@@ -118,13 +118,35 @@ function processorTimes(): Times {
     number,
   ]
   const busy = user + nice + system + irq + softirq + steal
-  // Behind the name, which may hold spaces: state is field 3, utime to cstime are fields 14 to 17.
-  const own = readFileSync('/proc/self/stat', 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
-    .slice(11, 15)
-    .reduce((sum, ticks) => sum + Number(ticks), 0)
+  const own = familyTicks()
   return { busy, all: busy + idle + wait, own }
+}
+
+/** Of this process, of all that descend from it, and of those of them that have ended. */
+function familyTicks(): number {
+  const children = new Map<number, number[]>()
+  const ticks = new Map<number, number>()
+  for (const name of readdirSync('/proc').filter(each => /^\d+$/.test(each))) {
+    let fields: string[]
+    try {
+      // Behind the name, which may hold spaces: the parent is field 4, utime to cstime are fields 14 to 17.
+      fields = readFileSync(`/proc/${name}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+    } catch {
+      continue // It has ended since.
+    }
+    const pid = Number(name)
+    const parent = Number(fields[1])
+    children.set(parent, [...(children.get(parent) ?? []), pid])
+    ticks.set(
+      pid,
+      fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0),
+    )
+  }
+  const sumOf = (pid: number): number =>
+    (children.get(pid) ?? []).reduce((sum, child) => sum + sumOf(child), ticks.get(pid) ?? 0)
+  return sumOf(process.pid)
 }
 
 /** The share of the machine that other programs had. Where the system does not tell, there are none. */
