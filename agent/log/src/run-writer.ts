@@ -23,8 +23,8 @@ import {
 const MAX_BATCH = 256
 
 /**
- * Opens the database and answers the requests that come on `port`, until one of them is to close. What is
- * thrown ends the thread, except that a damaged database is told to the other end.
+ * Opens the database and answers the requests that come on `port`, until one of them is to close. An error
+ * ends the thread, except that a damaged database is reported to the other end.
  */
 export function runWriter(port: MessagePort, start: WriterStart): void {
   const send = (message: FromWriter): void => port.postMessage(message)
@@ -71,7 +71,7 @@ function serve(db: Db, { port, start, send, tell }: Ends): void {
       const batch = transactional.slice(from, from + MAX_BATCH)
       const answers = runBatch(batch)
       send(writeAnswers(answers))
-      // Nobody waits for it: killed between the two, the mark is behind by this batch.
+      // No request waits for the mark: after a kill between the two it lacks this batch.
       mark.note(batch, answers)
     }
     // The store sends nothing after it, so it is the last of its batch.

@@ -94,7 +94,7 @@ export async function borrowPostgresPlace(): Promise<PostgresPlace> {
   }
 }
 
-/** As after the migrations: no rows, and the sequences begin anew. Migrations insert no rows. */
+/** Empties every table and restarts the sequences. Migrations insert no rows. */
 const emptyTables = (schema: string): string => `
   DO $$
   DECLARE name text;

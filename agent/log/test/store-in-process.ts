@@ -21,7 +21,7 @@ const startInProcess: StartThread = start => {
   const thread = new EventEmitter()
   here.on('message', (message: unknown) => thread.emit('message', message))
   here.on('close', () => thread.emit('exit', 0))
-  // As with a thread, what is thrown while it begins reaches a listener that is added after the start.
+  // The writer begins in a later turn, as a thread does, so that its errors find the listeners of the store.
   setImmediate(() => {
     try {
       runWriter(there, start)

@@ -147,7 +147,7 @@ test('an html artifact reaches nobody: no STUN packet and no request, in its fra
     const what = await arrived(batch.map(([, html]) => html))
     if (what === null) continue
     escaped.push(`one of ${batch.map(([name]) => name).join(', ')}: ${what}`)
-    // Each alone tells which it was.
+    // Each artifact is shown alone to find the one that arrived.
     for (const [name, html] of batch) {
       const alone = await arrived([html])
       if (alone !== null) escaped.push(`${name}: ${alone}`)

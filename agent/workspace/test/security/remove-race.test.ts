@@ -19,7 +19,7 @@ test.each(SWAPPER_PLACES)(
     // Out of the swapper's reach, or the test itself would write through an exchanged link.
     const planted = join(trap.base, 'planted')
     const plant = (): void => {
-      if (existsSync(victim)) return // The next removal goes on with what a swap left of it.
+      if (existsSync(victim)) return // A swap stopped the last removal: the next one continues it.
       mkdirSync(join(planted, 'deep/d/sub'), { recursive: true })
       for (const name of ['key.txt', 'doomed.txt', 'sub/x.txt'])
         writeFileSync(join(planted, 'deep/d', name), '')
