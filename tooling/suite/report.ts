@@ -99,7 +99,7 @@ function updateSuite(seconds: number, otherWork: number, modules: readonly TestM
 
 type Times = { busy: number; all: number; own: number }
 
-/** Of the whole machine, and of this process and its descendants; in hundredths of a second. */
+/** Processor time that the machine and this run have used so far, in hundredths of a second. */
 function processorTimes(): Times {
   let times: number[]
   try {
@@ -122,7 +122,7 @@ function processorTimes(): Times {
   return { busy, all: busy + idle + wait, own }
 }
 
-/** Of this process, of all that descend from it, and of those of them that have ended. */
+/** Processor time of this process and its descendants, including children that have ended. */
 function familyTicks(): number {
   const children = new Map<number, number[]>()
   const ticks = new Map<number, number>()

@@ -39,7 +39,7 @@ type Listen = {
   (event: 'error', listener: (error: Error) => void): unknown
   (event: 'exit', listener: () => void): unknown
 }
-/** What the store needs of the thread. Tests of other packages run the writer in their own process. */
+/** The store needs these of the thread. Tests of other packages run the writer in their own process. */
 type WriterThread = {
   postMessage(text: unknown, transfer: []): void
   on: Listen

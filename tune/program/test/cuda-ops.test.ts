@@ -23,7 +23,7 @@ import { relativeError, runNative, runOracle, TOLERANCE, type Values } from './o
 const sizeOf = (inputs: Values): number =>
   Object.values(inputs).reduce((sum, value) => sum + countElements(value?.shape ?? [0]), 0)
 
-/** What decides which kernel an op launches: the dtypes of its inputs, its arithmetic and its output. */
+/** These decide which kernel an op launches: the dtypes of its inputs, its arithmetic and its output. */
 const kernelOf = ({ op, inputs, attrs }: { op: OpName; inputs: Values; attrs: Attrs }): string =>
   [op, ...Object.values(inputs).map(value => value?.dtype), attrs['arithmetic'], attrs['dtype']].join(' ')
 

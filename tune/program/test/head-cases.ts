@@ -1,4 +1,4 @@
-/** What the kernels that read logits of the head a chunk at a time are tried on. */
+/** Inputs for the kernels that read the logits of the head one chunk at a time. */
 import type { Dtype } from '@cairn-tune/ops'
 import type { Case } from './cases.ts'
 import { noise, runOracle, tensor } from './one-op.ts'

@@ -13,7 +13,7 @@ import {
   type MailPlace,
   readMailbox,
 } from './mailbox.ts'
-import { readFiles, readInbound } from './mail-thread.ts'
+import { readFiles, readInbound } from './mail-process.ts'
 import { join, type MailTarget, type Self, targetFor } from './parse.ts'
 import { isAddress } from './people.ts'
 import { createTokens } from './reply-token.ts'

@@ -2,7 +2,7 @@
 import type { SendMailOptions } from 'nodemailer'
 import type { Part } from '../adapter.ts'
 import { paragraph } from './html.ts'
-import { renderHtml } from './mail-thread.ts'
+import { renderHtml } from './mail-process.ts'
 import type { MailTarget } from './parse.ts'
 import { ourMessageId } from './thread.ts'
 

@@ -1,6 +1,6 @@
 /** The thread that parses one mail, or renders the Markdown of one. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { MailJob, MailResult } from './mail-thread.ts'
+import type { MailJob, MailResult } from './mail-process.ts'
 import { htmlOf } from './html.ts'
 import { filesIn, inboundOf } from './parse.ts'
 

@@ -1,6 +1,6 @@
 /**
  * What a mail says: its author, conversation, text and files. Pure but for the work of parsing, which a
- * sender can make long: mail-thread.ts runs it off the event loop.
+ * sender can make long: mail-process.ts runs it off the event loop.
  */
 import { createHash } from 'node:crypto'
 import PostalMime, { type Email } from 'postal-mime'
@@ -41,13 +41,13 @@ export const targetFor = (address: string, subject: string): MailTarget => ({
   has_token: false,
 })
 
-/** Plain data: it is passed to a thread. */
+/** Plain data: it is passed to another process. */
 export type Self = {
   address: string
   authservId: string | null
   tokens: { template: string; secret: string; connectionId: string } | null
 }
-/** Plain data: it is passed to a thread. */
+/** Plain data: it is passed to another process. */
 export type Received = {
   raw: Uint8Array
   /** Epoch milliseconds. */
