@@ -28,11 +28,15 @@ extern const Kernel* const kTable;
 extern const ScratchOf* const kScratchTable;
 double peak(Arithmetic);
 }  // namespace avx2
+#endif
+#if defined(CAIRN_HAS_avx512)
 namespace avx512 {
 extern const Kernel* const kTable;
 extern const ScratchOf* const kScratchTable;
 double peak(Arithmetic);
 }  // namespace avx512
+#endif
+#if defined(CAIRN_HAS_avx512bf16)
 namespace avx512bf16 {
 extern const Kernel* const kTable;
 extern const ScratchOf* const kScratchTable;
@@ -65,15 +69,22 @@ std::vector<Isa> supported_isas() {
 #if defined(CAIRN_HAS_neon)
   isas.push_back({"neon", neon::kTable, neon::kScratchTable, neon::peak});
 #endif
-#if defined(CAIRN_HAS_avx2)
+#if defined(__x86_64__)
   __builtin_cpu_init();
-  bool has_avx2 =
+  [[maybe_unused]] const bool has_avx2 =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  [[maybe_unused]] const bool has_avx512 =
+      has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  [[maybe_unused]] const bool has_bf16 = has_avx512 && __builtin_cpu_supports("avx512bf16");
+#endif
+#if defined(CAIRN_HAS_avx2)
   if (has_avx2) isas.push_back({"avx2", avx2::kTable, avx2::kScratchTable, avx2::peak});
+#endif
+#if defined(CAIRN_HAS_avx512)
   if (has_avx512) isas.push_back({"avx512", avx512::kTable, avx512::kScratchTable, avx512::peak});
-  const bool has_bf16 = has_avx512 && __builtin_cpu_supports("avx512bf16");
+#endif
+#if defined(CAIRN_HAS_avx512bf16)
   if (has_bf16)
     isas.push_back({"avx512bf16", avx512bf16::kTable, avx512bf16::kScratchTable, avx512bf16::peak});
 #endif

@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildOnce, defaultCacheDir } from './build-once.ts'
 import { compilerCandidates, findCompiler, forAll, runCompiler, type Compiler } from './compiler.ts'
-import { isasOf, type Isa } from './isas.ts'
+import { isasOf, readFeatures, runnableIsas, type Isa } from './isas.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -46,7 +46,7 @@ const CPU_ADDON: AddonParts = {
   name: 'cairn_tune',
   folders: ['binding', 'core', 'cpu', 'generated'],
   files: [],
-  isas: isasOf(process.arch),
+  isas: runnableIsas(isasOf(process.arch), readFeatures()),
 }
 
 /** The host's half of the CUDA engine. Nothing of CUDA is needed to build it. */

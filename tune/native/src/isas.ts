@@ -1,35 +1,73 @@
 /**
- * Instruction sets that the kernels are compiled for, and the flags of each. What runs is chosen when the
- * addon loads, never at build time.
+ * Instruction sets that the kernels are compiled for, and the flags of each. A build has those that the
+ * processor at hand can run; which of them runs is chosen when the addon loads.
  */
+import { readFileSync } from 'node:fs'
 
 export type Isa = {
   name: string
-  flags: readonly string[]
+  /** Of the compiler. */ flags: readonly string[]
+  /** What Linux calls the features it needs, in /proc/cpuinfo. */ features: readonly string[]
   /** Left out where the compiler does not know its flags. */
   isOptional?: boolean
 }
 
-const avx2 = ['-mavx2', '-mfma', '-mf16c', '-mbmi', '-mbmi2', '-mlzcnt', '-mpopcnt']
-const avx512 = [...avx2, '-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', '-mprefer-vector-width=512']
-const avx512bf16 = [...avx512, '-mavx512bf16']
+const avx2 = {
+  flags: ['-mavx2', '-mfma', '-mf16c', '-mbmi', '-mbmi2', '-mlzcnt', '-mpopcnt'],
+  features: ['avx2', 'fma', 'bmi2'],
+}
+const avx512 = {
+  flags: [...avx2.flags, '-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', '-mprefer-vector-width=512'],
+  features: [...avx2.features, 'avx512f', 'avx512bw', 'avx512dq', 'avx512vl'],
+}
+const avx512bf16 = {
+  flags: [...avx512.flags, '-mavx512bf16'],
+  features: [...avx512.features, 'avx512_bf16'],
+}
+const amx = {
+  flags: [...avx512bf16.flags, '-mamx-tile', '-mamx-bf16'],
+  features: [...avx512bf16.features, 'amx_tile', 'amx_bf16'],
+}
+
+const portable: Isa = { name: 'portable', flags: [], features: [] }
 
 const byArchitecture: Partial<Record<NodeJS.Architecture, readonly Isa[]>> = {
   x64: [
-    { name: 'portable', flags: [] },
-    { name: 'avx2', flags: avx2 },
-    { name: 'avx512', flags: avx512 },
-    { name: 'avx512bf16', flags: avx512bf16 },
+    portable,
+    { name: 'avx2', ...avx2 },
+    { name: 'avx512', ...avx512 },
+    { name: 'avx512bf16', ...avx512bf16 },
     // Only Linux hands out the tile registers; g++ knows them from version 11 on.
-    ...(process.platform === 'linux'
-      ? [{ name: 'amx', flags: [...avx512bf16, '-mamx-tile', '-mamx-bf16'], isOptional: true }]
-      : []),
+    ...(process.platform === 'linux' ? [{ name: 'amx', ...amx, isOptional: true }] : []),
   ],
   // 64-bit ARM always has NEON, so its portable kernels are the NEON ones.
-  arm64: [{ name: 'neon', flags: [] }],
+  arm64: [{ name: 'neon', flags: [], features: [] }],
 }
 
 /** From slowest to fastest. */
 export function isasOf(architecture: NodeJS.Architecture): readonly Isa[] {
-  return byArchitecture[architecture] ?? [{ name: 'portable', flags: [] }]
+  return byArchitecture[architecture] ?? [portable]
+}
+
+/**
+ * Those that a processor can run, by its features; all of them where the features are unknown. Compiling the
+ * others takes most of the first start and gives kernels that never run.
+ */
+export function runnableIsas(
+  isas: readonly Isa[],
+  features: ReadonlySet<string> | undefined,
+): readonly Isa[] {
+  return features ? isas.filter(isa => isa.features.every(feature => features.has(feature))) : isas
+}
+
+/** The features of this machine's processor, where the system is Linux on x64. */
+export function readFeatures(path = '/proc/cpuinfo'): ReadonlySet<string> | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch {
+    return undefined // Another system, or a sandbox that hides it.
+  }
+  const line = /^flags\s*:(.*)$/m.exec(text)?.[1]
+  return line === undefined ? undefined : new Set(line.trim().split(/\s+/))
 }

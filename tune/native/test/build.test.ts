@@ -3,14 +3,23 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { buildAddon } from '../src/build.ts'
+import { buildAddon, type AddonParts } from '../src/build.ts'
 import { compilerCandidates, findCompiler } from '../src/compiler.ts'
+import { isasOf, readFeatures, runnableIsas } from '../src/isas.ts'
 
 let folder = ''
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'cairn-build-'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A small addon with every instruction set of x64, whatever this processor is. */
+const parts: AddonParts = {
+  name: 'small',
+  folders: ['core', 'generated'],
+  files: ['cpu/amax.cc'],
+  isas: isasOf('x64'),
+}
 
 // Stands for a compiler, so that these tests take no minute.
 function fakeCompiler(script: string) {
@@ -42,7 +51,7 @@ test('a cache that cannot be made is an error that names it, at once', async () 
 
 test('a failed compilation shows what the compiler said and leaves nothing finished behind', async () => {
   const compiler = fakeCompiler('echo "kernel.cc:1: no such thing" >&2; exit 3')
-  await expect(buildAddon({ cacheDir: join(folder, 'cache'), compiler })).rejects.toThrow(
+  await expect(buildAddon({ parts, cacheDir: join(folder, 'cache'), compiler })).rejects.toThrow(
     /failed with status 3:[\s\S]*kernel\.cc:1: no such thing/,
   )
   expect(
@@ -56,36 +65,55 @@ test('an instruction set that the compiler does not know is left out, and the re
   const refusing = fakeCompiler(`case "$*" in *-mamx-tile*) exit 1;; esac; ${writesItsOutput}`)
   const said: string[] = []
   const addon = await buildAddon({
+    parts,
     cacheDir: join(folder, 'cache'),
     compiler: refusing,
     log: line => said.push(line),
   })
   expect(readFileSync(addon, 'utf8')).toBe('')
-  expect(said.join()).not.toContain('amx')
+  expect(said.join()).toMatch(/for portable, avx2, avx512, avx512bf16$/)
+})
+
+test('only instruction sets that the processor can run are compiled, and all where its features are unknown', () => {
+  const names = (features: readonly string[] | undefined) =>
+    runnableIsas(isasOf('x64'), features && new Set(features)).map(({ name }) => name)
+  const cpuinfo = join(folder, 'cpuinfo')
+  writeFileSync(cpuinfo, 'model\t: some\nflags\t\t: fpu avx2 bmi2 fma\n\nflags\t\t: fpu\n')
+  expect(names([...readFeatures(cpuinfo)!])).toEqual(['portable', 'avx2'])
+  expect(names(['avx2', 'fma', 'bmi2', 'avx512f', 'avx512bw', 'avx512dq', 'avx512vl'])).toEqual([
+    'portable',
+    'avx2',
+    'avx512',
+  ])
+  expect(names(['avx2', 'fma'])).toEqual(['portable'])
+  expect(names(undefined)).toEqual(isasOf('x64').map(({ name }) => name))
+  writeFileSync(cpuinfo, 'Features\t: fp asimd\n')
+  expect(readFeatures(cpuinfo)).toBeUndefined()
+  expect(readFeatures(join(folder, 'none'))).toBeUndefined()
 })
 
 test('of two builders at once one compiles, the other says that it waits, and later calls find the result', async () => {
   const compiler = fakeCompiler(`sleep 0.1; ${writesItsOutput}`)
-  await buildAddon({ cacheDir: join(folder, 'alone'), compiler })
+  await buildAddon({ parts, cacheDir: join(folder, 'alone'), compiler })
   const alone = runsOf(compiler)
   const cacheDir = join(folder, 'shared')
   const said: string[] = []
   const log = (line: string) => said.push(line)
   const [first, second] = await Promise.all([
-    buildAddon({ cacheDir, compiler, log }),
-    buildAddon({ cacheDir, compiler, log }),
+    buildAddon({ parts, cacheDir, compiler, log }),
+    buildAddon({ parts, cacheDir, compiler, log }),
   ])
   expect(said.filter(line => line.startsWith('another process is compiling'))).toHaveLength(1)
   expect(second).toBe(first)
-  expect(await buildAddon({ cacheDir, compiler })).toBe(first)
+  expect(await buildAddon({ parts, cacheDir, compiler })).toBe(first)
   expect(runsOf(compiler)).toBe(2 * alone)
 })
 
 test('a lock left by a process that died does not block', async () => {
   const compiler = fakeCompiler(writesItsOutput)
-  const addon = await buildAddon({ cacheDir: folder, compiler })
+  const addon = await buildAddon({ parts, cacheDir: folder, compiler })
   rmSync(addon)
   // No process has this id: it is above what any system hands out.
   writeFileSync(`${addon}.lock`, '4194305')
-  expect(await buildAddon({ cacheDir: folder, compiler })).toBe(addon)
+  expect(await buildAddon({ parts, cacheDir: folder, compiler })).toBe(addon)
 })

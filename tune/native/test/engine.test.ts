@@ -1,7 +1,11 @@
 /** The engine: work off the event loop, cancelled between ops, errors with names and shapes. */
-import { execFileSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { OP_NAMES, floatsOf, intsOf } from '@cairn-tune/ops'
 import { createEngine, type FlatProgram } from '@cairn-tune/native'
 
@@ -165,7 +169,7 @@ test('an unknown instruction set or number of threads is refused', async () => {
   await expect(createEngine({ threads: 0 })).rejects.toThrow('an engine has 1 to 1024 threads, got 0')
 })
 
-test('a process that never closes its engine still ends, even in the middle of a run', () => {
+test('a process that never closes its engine still ends, even in the middle of a run', async () => {
   const index = fileURLToPath(new URL('../src/index.ts', import.meta.url))
   const script = `
     const { createEngine } = await import(${JSON.stringify(index)})
@@ -178,10 +182,34 @@ test('a process that never closes its engine still ends, even in the middle of a
     engine.run(program, engine.allocate(0), buffers).catch(() => undefined)
     console.log('ends')
     process.exit(0)`
-  expect(
-    execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-      encoding: 'utf8',
-      timeout: 100_000,
-    }),
-  ).toBe('ends\n')
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const hangs = new AbortController()
+  const ended = once(child, 'exit').finally(() => hangs.abort())
+  // What its threads wait for says more than a time limit.
+  const threads = delay(100_000, undefined, { signal: hangs.signal }).then(
+    () => threadsOf(child.pid!),
+    () => [],
+  )
+  const said = text(child.stdout)
+  expect(await Promise.race([ended, threads])).toEqual([0, null])
+  expect(await said).toBe('ends\n')
 })
+
+/** Each thread of a process with its state and where in the kernel it waits. Linux only. */
+function threadsOf(pid: number): string[] {
+  const tasks = `/proc/${pid}/task`
+  return readdirSync(tasks).map(id =>
+    ['comm', 'stat', 'wchan', 'syscall']
+      .map(name => {
+        try {
+          return readFileSync(`${tasks}/${id}/${name}`, 'utf8').trim()
+        } catch (error) {
+          return String(error)
+        }
+      })
+      .join(' | '),
+  )
+}
