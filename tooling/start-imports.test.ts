@@ -48,3 +48,25 @@ function packagesOf(entry: string): string[] {
 test('a service that nobody uses has loaded these packages, and no SDK', () => {
   expect(packagesOf('agent/app/src/main.ts')).toEqual(AT_THE_START)
 })
+
+const CALLS_A_SERVER = [
+  'answer',
+  'approve',
+  'export',
+  'goal',
+  'inbox',
+  'rate',
+  'send',
+  'sessions',
+  'show',
+  'tail',
+]
+
+test.each(['main', ...CALLS_A_SERVER, 'schedules', 'session-verbs', 'workers'])(
+  'the command line loads %s.ts without what makes a server',
+  name => {
+    expect(['eventsource-parser', 'jose', 'zod']).toEqual(
+      expect.arrayContaining(packagesOf(`agent/app/src/cli/${name}.ts`)),
+    )
+  },
+)

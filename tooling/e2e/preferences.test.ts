@@ -12,23 +12,30 @@ const QUESTION = 'Where do we moor?'
 const OTHER_QUESTION = 'Where did we moor?'
 const [WRONG, RIGHT] = ['Noted: berth 9.', 'Noted: berth 7.']
 
-const configure = (place: Place, models: object) =>
-  writeFileSync(
-    join(place.cwd, 'cairn.yaml'),
-    JSON.stringify({
-      models,
-      agents: { assistant: { system: 'You keep notes.', tools: [], temperature: 0 } },
-    }),
-  )
+const AGENT = { system: 'You keep notes.', tools: [], temperature: 0 }
 
-/** A session on the scripted model, which gives this answer, and a person rates it up; its id. */
-async function answered(place: Place, question: string, text: string): Promise<string> {
-  writeFileSync(join(place.cwd, 'scenario.yaml'), JSON.stringify({ rules: [{ answer: { text } }] }))
-  const server = await serve('cairn', [], place)
+const configure = (place: Place, models: object, agents: object = { assistant: AGENT }) =>
+  writeFileSync(join(place.cwd, 'cairn.yaml'), JSON.stringify({ models, agents }))
+
+/** A server whose scripted model gives these answers. */
+function serveAnswers(place: Place, answers: Readonly<Record<string, string>>): ReturnType<typeof serve> {
+  const rules = Object.entries(answers).map(([question, text]) => ({
+    when: { user: `^${question.replace('?', '[?]')}` },
+    answer: { text },
+  }))
+  writeFileSync(
+    join(place.cwd, 'scenario.yaml'),
+    JSON.stringify({ rules: [...rules, { answer: { text: 'Mooring' } }] }),
+  )
+  return serve('cairn', [], place)
+}
+
+/** A session with this question, whose answer a person rates up; its id. */
+async function ratedUp(place: Place, question: string): Promise<string> {
   const sent = await run('cairn', ['send', '--json', question], place)
-  await run('cairn', ['rate', (JSON.parse(sent) as { session_id: string }).session_id, 'up'], place)
-  await server.stop()
-  return (JSON.parse(sent) as { session_id: string }).session_id
+  const { session_id } = JSON.parse(sent) as { session_id: string }
+  await run('cairn', ['rate', session_id, 'up'], place)
+  return session_id
 }
 
 /** Trains an adapter with settings that learn one answer by heart. */
@@ -63,9 +70,9 @@ test('a rating down and a rating up become a pair, and the next session gives th
   })
 
   // What the model was taught by sessions that were rated good then.
-  const first = await answered(sessions, QUESTION, WRONG)
-  await answered(sessions, OTHER_QUESTION, RIGHT)
-  let server = await serve('cairn', [], sessions)
+  let server = await serveAnswers(sessions, { [QUESTION]: WRONG, [OTHER_QUESTION]: RIGHT })
+  const first = await ratedUp(sessions, QUESTION)
+  await ratedUp(sessions, OTHER_QUESTION)
   await run('cairn', ['export', '--all', '--format', 'sft', '--out', '../taught.jsonl'], sessions)
   await server.stop()
   await run('cairn-tune', ['model', 'new', 'base', '--shape', 'tiny'], here)
@@ -77,8 +84,8 @@ test('a rating down and a rating up become a pair, and the next session gives th
   })
 
   // A better answer to the same question is rated up, and the first one down.
-  await answered(sessions, QUESTION, RIGHT)
-  server = await serve('cairn', [], sessions)
+  server = await serveAnswers(sessions, { [QUESTION]: RIGHT })
+  await ratedUp(sessions, QUESTION)
   await run('cairn', ['rate', first, 'down'], sessions)
   await run('cairn', ['export', '--all', '--format', 'dpo', '--out', '../pairs.jsonl'], sessions)
   await run('cairn', ['export', '--all', '--format', 'kto', '--out', '../rated.jsonl'], sessions)
@@ -122,21 +129,22 @@ test('a rating down and a rating up become a pair, and the next session gives th
     ],
     here,
   )
-  for (const [model, answer] of [
-    ['taught', WRONG],
+  configure(
+    sessions,
+    {
+      default: 'ours/taught',
+      providers: { ours: { kind: 'openai', base_url: `${served.url}/v1` } },
+      catalog: { 'ours/taught': { context_window: 1024 }, 'ours/better': { context_window: 1024 } },
+    },
+    { assistant: AGENT, better: { ...AGENT, model: 'ours/better' } },
+  )
+  await serve('cairn', [], sessions)
+  for (const [agent, answer] of [
+    ['assistant', WRONG],
     ['better', RIGHT],
   ] as const) {
-    configure(sessions, {
-      default: `ours/${model}`,
-      providers: { ours: { kind: 'openai', base_url: `${served.url}/v1` } },
-      catalog: { [`ours/${model}`]: { context_window: 1024 } },
-    })
-    const next = await serve('cairn', [], sessions)
-    const sent = JSON.parse(await run('cairn', ['send', '--json', QUESTION], sessions)) as {
-      session_id: string
-    }
-    const log = await run('cairn', ['export', sent.session_id], sessions)
-    expect(log).toContain(answer)
-    await next.stop()
+    const sent = await run('cairn', ['send', '--json', '--agent', agent, QUESTION], sessions)
+    const { session_id } = JSON.parse(sent) as { session_id: string }
+    expect(await run('cairn', ['export', session_id], sessions)).toContain(answer)
   }
 })

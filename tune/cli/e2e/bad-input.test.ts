@@ -1,12 +1,16 @@
 /** Everything a person may get wrong: the exit code, and a message that names it and what would be right. */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDirectory, run } from './program.ts'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { createDirectory, run as runProcess, runHere as run } from './program.ts'
 
 const { path, remove } = createDirectory()
-afterAll(remove)
+afterAll(() => {
+  remove()
+  vi.unstubAllEnvs()
+})
 const model = path('tiny')
 beforeAll(async () => {
+  vi.stubEnv('HF_HUB_OFFLINE', '1')
   expect(await run(['model', 'new', model])).toMatchObject({ code: 0 })
   writeFileSync(path('data.jsonl'), '{"text": "one and one is two"}\n')
 })
@@ -279,6 +283,15 @@ test.each(cases)('%s', async (_what, attempt, code, says) => {
   expect(ended.code).toBe(code)
   // A message for a person, not the place in the code where it was found.
   expect(ended.err).not.toMatch(/\n\s+at /)
+})
+
+test('a process ends with the code and the message of its command', async () => {
+  const ended = await runProcess(['trian'])
+  expect(ended).toEqual({
+    code: 2,
+    out: '',
+    err: 'cairn-tune: there is no command "trian"; did you mean "train"?\n',
+  })
 })
 
 test('with --json the error is JSON on stderr', async () => {

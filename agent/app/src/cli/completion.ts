@@ -4,7 +4,7 @@ import { type Command, defineCommand, takePositionals } from './command.ts'
 
 const SHELLS = { bash, zsh, fish } as const
 
-export const completionFor = (commands: () => readonly Command[]): Command =>
+export const completionFor = (loadCommands: () => Promise<readonly Command[]>): Command =>
   defineCommand({
     name: 'completion',
     summary: 'Print the completion of a shell',
@@ -18,7 +18,7 @@ export const completionFor = (commands: () => readonly Command[]): Command =>
       const [shell] = takePositionals(positionals, [`a shell: ${Object.keys(SHELLS).join(', ')}`])
       if (!(shell in SHELLS))
         throw new UsageError(`completion knows ${Object.keys(SHELLS).join(', ')}, got "${shell}"`)
-      io.out(SHELLS[shell as keyof typeof SHELLS](commands()))
+      io.out(SHELLS[shell as keyof typeof SHELLS](await loadCommands()))
       return EXIT.ok.code
     },
   })

@@ -1,11 +1,9 @@
 /** cairn export: logs as they are, or rated trajectories as training data (docs/export.md). */
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
-import { createRedactor } from '@cairn/log'
 import type { CairnClient } from '@cairn/client'
-import { createDefineTool } from '../export/define-tool.ts'
 import { DEFAULT_EXCLUDED, EXPORT_FORMATS, type ExportFormat, type Selection } from '../export/options.ts'
-import { type LoggedSession, trainingLines } from '../export/training-lines.ts'
+import type { LoggedSession } from '../export/training-lines.ts'
 import { type Io, defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT, UsageError } from '../exit.ts'
@@ -90,6 +88,12 @@ async function* exportedLines(
         yield* events.map(event => JSON.stringify(event))
     return
   }
+  // Raw records need neither the tools nor the fold of a session.
+  const [{ createRedactor }, { createDefineTool }, { trainingLines }] = await Promise.all([
+    import('@cairn/log'),
+    import('../export/define-tool.ts'),
+    import('../export/training-lines.ts'),
+  ])
   yield* trainingLines(readSessions(client, ids, signal), {
     format,
     selection,

@@ -17,19 +17,20 @@ const ENVIRONMENT = {
   CAIRN_TOKEN: 'token for it; else the first admin of the data directory',
 } as const
 
-export const helpFor = (commands: () => readonly Command[]): Command =>
+export const helpFor = (loadCommands: () => Promise<readonly Command[]>): Command =>
   defineCommand({
     name: 'help',
     summary: 'This text, or all forms of one command',
     usage: [['help [COMMAND]', 'all commands, or the forms of one']],
     options: {},
     async run({ values, positionals: [name] }, io) {
-      const found = commands().find(command => command.name === name)
+      const commands = await loadCommands()
+      const found = commands.find(command => command.name === name)
       if (name !== undefined && found === undefined) throw new UsageError(`there is no command "${name}"`)
-      const listed = () => commands().map(({ name, summary, usage }) => ({ name, summary, usage }))
+      const listed = () => commands.map(({ name, summary, usage }) => ({ name, summary, usage }))
       if (values.json)
         io.out(`${JSON.stringify({ commands: listed(), environment: ENVIRONMENT, exit_codes: EXIT })}\n`)
-      else io.out(found === undefined ? overview(commands()) : `${found.summary}.\n\n${usageOf(found)}`)
+      else io.out(found === undefined ? overview(commands) : `${found.summary}.\n\n${usageOf(found)}`)
       return EXIT.ok.code
     },
   })

@@ -14,20 +14,20 @@ type Verb = {
   call: (client: CairnClient, options: Options) => Promise<Session>
 }
 
-const VERBS: readonly Verb[] = [
-  {
+const VERBS = {
+  stop: {
     name: 'stop',
     summary: 'Stop the running turn of a session',
     does: 'nothing more of the turn is started; the session takes the next message',
     call: (client, options) => client.call('stopSession', options),
   },
-  {
+  pause: {
     name: 'pause',
     summary: 'Pause a session',
     does: 'its turn stops at once and goes on when it is resumed',
     call: (client, options) => client.call('pauseSession', options),
   },
-  {
+  resume: {
     name: 'resume',
     summary: 'Resume a paused session, or try a failed one again',
     does: 'it takes up its turn where it was',
@@ -36,7 +36,7 @@ const VERBS: readonly Verb[] = [
       return client.call(status === 'failed' ? 'retrySession' : 'resumeSession', options)
     },
   },
-]
+} as const satisfies Record<string, Verb>
 
 const commandOf = ({ name, summary, does, call }: Verb): Command =>
   defineCommand({
@@ -57,4 +57,6 @@ const commandOf = ({ name, summary, does, call }: Verb): Command =>
     },
   })
 
-export const sessionVerbs: readonly Command[] = VERBS.map(commandOf)
+export const stop = commandOf(VERBS.stop)
+export const pause = commandOf(VERBS.pause)
+export const resume = commandOf(VERBS.resume)

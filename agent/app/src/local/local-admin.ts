@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { mintUserToken } from '@cairn/api'
+import { mintUserToken } from '@cairn/api/issue'
 import type { LogStore, UserRow } from '@cairn/log'
 
 const FILE = 'local-admin.json'

@@ -1,0 +1,48 @@
+/**
+ * Every command, in the order that help lists them. A command is loaded when it is called: most talk to a
+ * server, and need none of the modules that make one.
+ */
+import type { Command } from './command.ts'
+
+type Load = () => Promise<Command>
+
+const LOADERS: Readonly<Record<string, Load>> = {
+  serve: async () => (await import('./serve.ts')).serve,
+  init: async () => (await import('./init.ts')).init,
+  login: async () => (await import('./login.ts')).login,
+  chat: async () => (await import('./chat.ts')).chat,
+  send: async () => (await import('./send.ts')).send,
+  sessions: async () => (await import('./sessions.ts')).sessions,
+  show: async () => (await import('./show.ts')).show,
+  answer: async () => (await import('./answer.ts')).answer,
+  inbox: async () => (await import('./inbox.ts')).inbox,
+  stop: async () => (await import('./session-verbs.ts')).stop,
+  pause: async () => (await import('./session-verbs.ts')).pause,
+  resume: async () => (await import('./session-verbs.ts')).resume,
+  goal: async () => (await import('./goal.ts')).goal,
+  workers: async () => (await import('./workers.ts')).workers,
+  schedules: async () => (await import('./schedules.ts')).schedules,
+  tail: async () => (await import('./tail.ts')).tail,
+  approve: async () => (await import('./approve.ts')).approve,
+  rate: async () => (await import('./rate.ts')).rate,
+  token: async () => (await import('./token.ts')).token,
+  acp: async () => (await import('./acp.ts')).acp,
+  code: async () => (await import('./code.ts')).code,
+  export: async () => (await import('./export.ts')).exportLogs,
+  doctor: async () => (await import('./doctor.ts')).doctor,
+  conformance: async () => (await import('./conformance.ts')).conformance,
+  backup: async () => (await import('./backup.ts')).backup,
+  bench: async () => (await import('./bench.ts')).bench,
+  completion: async () => (await import('./completion.ts')).completionFor(loadCommands),
+  help: async () => (await import('./help.ts')).helpFor(loadCommands),
+}
+
+export const COMMAND_NAMES: readonly string[] = Object.keys(LOADERS)
+
+/** The command of this name, or undefined where there is none. */
+export const loadCommand = async (name: string): Promise<Command | undefined> =>
+  Object.hasOwn(LOADERS, name) ? LOADERS[name]?.() : undefined
+
+/** All of them, which takes as long as starting a server. */
+export const loadCommands = (): Promise<readonly Command[]> =>
+  Promise.all(Object.values(LOADERS).map(load => load()))
