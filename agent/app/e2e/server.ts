@@ -151,6 +151,10 @@ export function cairn(
   return runShared(args, { env: { ...envOf(place), ...options.env }, stdin, until })
 }
 
+/** `cairn serve` with a configuration that it refuses before it waits for signals or opens anything. */
+export const refusedStart = (place: Place, env: Record<string, string> = {}): Promise<Finished> =>
+  runShared(['serve'], { env: { ...envOf(place), ...env }, stdin: '', until: undefined })
+
 /** The same in a process of its own. */
 export async function cairnProcess(
   place: Place,

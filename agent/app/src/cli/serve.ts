@@ -30,10 +30,10 @@ export const serve = defineCommand({
   options: { role: { type: 'string', default: 'all' } },
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
-    // Signals are caught before the address is printed: whoever reads it may send one at once.
-    const signalled = firstSignal()
     const level = readLevel(io.env['LOG_LEVEL'])
     const { file, ...options } = readServiceOptions(io.env, values.role)
+    // Signals are caught before the address is printed, because its reader may send one at once.
+    const signalled = firstSignal()
     const { config, demo, dataDir, workspacesDir, database, role } = options
     const pretty = process.stderr.isTTY
     const service = await startService({
