@@ -52,9 +52,19 @@ function migrated(): string {
   return join(folder, DATABASE)
 }
 
-export function openStoreInProcess(options: SqliteStoreOptions): Promise<LogStore> {
-  mkdirSync(options.dir, { recursive: true, mode: 0o700 })
-  const path = join(options.dir, DATABASE)
+function copyMigrated(dir: string): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const path = join(dir, DATABASE)
   if (!existsSync(path)) copyFileSync((template ??= migrated()), path)
+}
+
+export function openStoreInProcess(options: SqliteStoreOptions): Promise<LogStore> {
+  copyMigrated(options.dir)
   return openSqliteStore({ startThread: startInProcess, ...options })
+}
+
+/** The same database with the writer in a thread, as in the service. */
+export function openStoreInThread(options: SqliteStoreOptions): Promise<LogStore> {
+  copyMigrated(options.dir)
+  return openSqliteStore(options)
 }
