@@ -64,12 +64,32 @@ test.each(pages)('every command that %s names is there', page => {
   expect(wrong.map(([text]) => text)).toEqual([])
 })
 
-test('every family in the README has its page in docs/', () => {
-  const table =
-    prose('README.md')
-      .split('## What a session can do')[1]
-      ?.split('\n')
-      .filter(line => /^\| (?!\|)/.test(line)) ?? []
-  expect(table.length).toBeGreaterThan(8)
-  expect(table.filter(row => !linksOf(row).some(target => target.startsWith('docs/')))).toEqual([])
+const KINDS = {
+  Tutorial: 'Tutorials',
+  'How-to': 'How-to guides',
+  Reference: 'Reference',
+  Explanation: 'Explanation',
+}
+
+/** The line below the title of a page, or of its marker of generated pages, that says what kind it is. */
+const kindOf = (page: string): string | undefined => /^\*(\S+)\. For /m.exec(read(page))?.[1]
+
+const indexed = read('docs/README.md')
+  .split(/^## /m)
+  .slice(1)
+  .flatMap(section => {
+    const [title = ''] = section.split('\n')
+    return linksOf(section).map(link => ({ page: join('docs', link), section: title.replace(/:.*/, '') }))
+  })
+
+test('the index lists every page once, in the section of its kind', () => {
+  const listed = indexed.filter(({ page }) => page.endsWith('.md'))
+  const wanted = pages.filter(page => /^docs\/(?!decisions\/|README)/.test(page))
+  expect(listed.map(({ page }) => page).toSorted()).toEqual(wanted.toSorted())
+  const wrong = listed.filter(({ page, section }) => KINDS[kindOf(page) as keyof typeof KINDS] !== section)
+  expect(wrong.map(({ page, section }) => `${page}: ${kindOf(page)}, listed under ${section}`)).toEqual([])
+})
+
+test('the README has at most two screens', () => {
+  expect(read('README.md').split('\n').length).toBeLessThan(130)
 })

@@ -1,5 +1,5 @@
 /**
- * One end a request, one request at a time and a point of a turn (contract 14.1; docs/advisor.md): rules
+ * One end a request, one request at a time and a point of a turn (contract 14.14; docs/advisor.md): rules
  * over one log. Part of `checkHistory`.
  */
 import type { SessionEvent } from '@cairn/protocol'

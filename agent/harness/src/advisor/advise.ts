@@ -1,5 +1,5 @@
 /**
- * The advisor pass (contract 14.1): a second model is shown the work so far and says what the first
+ * The advisor pass (contract 14.14): a second model is shown the work so far and says what the first
  * should mind. The request is on disk before the model is called, so a worker that takes over knows that this
  * point was used up. Whatever goes wrong is an advisor.failure and nothing else: the turn goes on without
  * advice.

@@ -1,4 +1,4 @@
-/** The advisor pass (contract 14.1; docs/advisor.md). */
+/** The advisor pass (contract 14.14; docs/advisor.md). */
 import { defineOutcomes, pauseSession, resumeSession, stopSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
