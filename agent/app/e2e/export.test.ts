@@ -80,7 +80,7 @@ test('rated sessions become examples, unrated and denied ones do not, and three 
   ).toHaveLength(3)
   const atif = parsed((await cairn(place, ['export', note, '--format', 'atif'])).stdout)
   expect(atif).toMatchObject([
-    { schema_version: 'ATIF-v1.4', session_id: note, agent: { name: 'assistant' } },
+    { schema_version: 'ATIF-v1.8', session_id: note, agent: { name: 'assistant' } },
   ])
   expect((await cairn(place, ['export', note, '--format', 'sft', '--keep', 'tool.call'])).code).toBe(2)
 })

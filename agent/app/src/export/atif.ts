@@ -1,11 +1,11 @@
 /**
- * A session as an ATIF trajectory (Agent Trajectory Interchange Format, schema ATIF-v1.4): one JSON document
- * a session.
+ * A session as an ATIF trajectory (Agent Trajectory Interchange Format, schema ATIF-v1.8): one JSON document
+ * per session.
  */
 import { nestsTooDeep } from '@cairn/protocol'
 import type { Trajectory, TrajectoryStep } from '@cairn/state'
 
-const ATIF_VERSION = 'ATIF-v1.4'
+const ATIF_VERSION = 'ATIF-v1.8'
 type AtifStep = {
   step_id: number
   timestamp: string
@@ -16,11 +16,13 @@ type AtifStep = {
   tool_calls?: { tool_call_id: string; function_name: string; arguments: Record<string, unknown> }[]
   observation?: { results: { source_call_id: string; content: string }[] }
   metrics?: { prompt_tokens: number; completion_tokens: number; cached_tokens: number; cost_usd?: number }
+  /** Model calls behind the step. */ llm_call_count?: number
   extra?: Record<string, unknown>
 }
 export type AtifTrajectory = {
   schema_version: typeof ATIF_VERSION
   session_id: string
+  /** Names the document. A session is exported as one. */ trajectory_id: string
   agent: { name: string; version: string; model_name?: string }
   steps: AtifStep[]
   final_metrics: {
@@ -57,6 +59,7 @@ export function atifTrajectory(
   return {
     schema_version: ATIF_VERSION,
     session_id: trajectory.session_id,
+    trajectory_id: trajectory.session_id,
     agent: { name: agent, version, model_name: first.model },
     steps,
     final_metrics: {
@@ -115,6 +118,7 @@ function atifStep(
       cached_tokens: step.cache_read_tokens,
       ...(step.cost_usd === null ? {} : { cost_usd: step.cost_usd }),
     },
+    llm_call_count: 1,
     extra: { event_id: step.event_id, ...(ratings.length ? { ratings } : {}) },
   }
 }

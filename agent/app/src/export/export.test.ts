@@ -233,10 +233,11 @@ test('an ATIF trajectory counts its steps from one, puts results beside their ca
     'assistant',
     '1.2.3',
   )
-  expect(atif?.steps.map(step => [step.step_id, step.source])).toEqual([
-    [1, 'user'],
-    [2, 'agent'],
-    [3, 'agent'],
+  expect(atif).toMatchObject({ schema_version: 'ATIF-v1.8', session_id: 's', trajectory_id: 's' })
+  expect(atif?.steps.map(step => [step.step_id, step.source, step.llm_call_count])).toEqual([
+    [1, 'user', undefined],
+    [2, 'agent', 1],
+    [3, 'agent', 1],
   ])
   expect(atif?.steps[1]).toMatchObject({
     tool_calls: [{ tool_call_id: 'c1', function_name: 'read_file', arguments: { path: 'a' } }],
