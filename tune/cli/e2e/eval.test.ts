@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDirectory, run, start, type Started } from './program.ts'
+import { createDirectory, runHere as run, start, type Started } from './program.ts'
 
 const QUESTIONS = 24
 const { path, remove } = createDirectory()

@@ -1,7 +1,7 @@
 /** `cairn-tune bench matrix` over real runs of a tiny model. */
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDirectory, run, start } from './program.ts'
+import { createDirectory, runHere as run, start } from './program.ts'
 
 const { path, remove } = createDirectory()
 afterAll(remove)

@@ -69,10 +69,10 @@ export const run = (args: readonly string[], env?: NodeJS.ProcessEnv): Promise<E
   start(args, env).ended
 
 /** Runs it to its end in this process. What a command does with signals and threads needs one of its own. */
-export async function runHere(args: readonly string[]): Promise<Ended> {
+export async function runHere(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   let [out, err] = ['', '']
   const code = await runMain(args, {
-    env: process.env,
+    env: { ...process.env, HF_HUB_OFFLINE: '1', ...env },
     out: text => void (out += text),
     note: line => void (err += `${line}\n`),
     terminal: undefined,

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDirectory, run, start } from './program.ts'
+import { createDirectory, runHere as run, start } from './program.ts'
 
 const { path, remove } = createDirectory()
 afterAll(remove)
@@ -28,7 +28,7 @@ const flags = [
  * So many steps of some 40 ms each that a run which is to be killed is still at work when the signal comes,
  * also on a machine that is busy.
  */
-const STEPS = 90
+const STEPS = 60
 const train = (output: string, ...more: string[]) => [
   'train',
   ...flags,
