@@ -129,10 +129,10 @@ const commands = {
     ]
     const tests =
       runtime === undefined || !basename(runtime).startsWith('runsc')
-        ? [...others, 'agent/harness/test/mcp/boxed.test.ts']
+        ? [...others, 'agent/harness/test/mcp/sandboxed.test.ts']
         : // gVisor's own network does not have the machine's sockets.
           [...attacks, leftovers, '-t', '^(?!network: open)']
-    const judged = await run('agent/harness/test/sandbox/judge-containers.ts', 'judge', runtime ?? '')
+    const judged = await run('agent/harness/test/sandbox/interop-containers.ts', 'judge', runtime ?? '')
     return judged || run(vitest, 'run', '--project', 'unit', ...tests)
   },
   /** By hand: needs `dovecot` in the path and a Python with aiosmtpd (CAIRN_JUDGE_PYTHON names it). */

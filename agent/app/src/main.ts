@@ -19,8 +19,8 @@ import {
   chooseSandbox,
   createModels,
   readSkillsAnew,
-  type Sandbox,
-  type Standing,
+  type SandboxChoice,
+  type SandboxStatus,
   startScriptedProviders,
 } from '@cairn/harness'
 import { secretsOf } from '@cairn/channels'
@@ -65,7 +65,7 @@ export type Service = {
   /** Logs the first admin in, once. */
   loginUrl: string
   /** What commands run in; null where this process runs none. */
-  sandbox: Standing | null
+  sandbox: SandboxStatus | null
   log: Logger
   /**
    * Lets running iterations end within `limits.drain_s`, gives leases back, ends streams, closes the store.
@@ -187,7 +187,7 @@ const reportTo =
   (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void =>
     log[level](message, fields)
 
-function statsOf(worker: StartedWorker | null, sandbox: Sandbox | null): HarnessStats {
+function statsOf(worker: StartedWorker | null, sandbox: SandboxChoice | null): HarnessStats {
   const { connections, refused } = sandbox?.proxy?.counts() ?? { connections: 0, refused: 0 }
   return {
     active_turns: worker?.harness.active() ?? 0,
@@ -202,7 +202,7 @@ function statsOf(worker: StartedWorker | null, sandbox: Sandbox | null): Harness
 async function findSandbox(
   { config, env, dataDir, workspacesDir }: ServiceOptions,
   log: Logger,
-): Promise<Sandbox> {
+): Promise<SandboxChoice> {
   const hidden = [dataDir, workspacesDir]
   const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], hidden })
   const { terminal, network, summary } = sandbox.standing

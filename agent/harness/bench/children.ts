@@ -43,9 +43,9 @@ export async function benchChildren(directory: string): Promise<Reading[]> {
     config,
     dataDir: dir,
     workspacesDir: join(dir, 'workspaces'),
-    workerId: newId(),
+    runnerId: newId(),
     newId,
-    log: (level, message) => void (level === 'error' && console.error(message)),
+    logger: (level, message) => void (level === 'error' && console.error(message)),
   })
   const deps = { store, now: Date.now, newId }
   const begin = async (content: string): Promise<string> => {

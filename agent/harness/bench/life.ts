@@ -62,7 +62,7 @@ async function live(dir: string, events: number): Promise<string> {
 }
 
 async function wake(job: WakeJob): Promise<WakeReport> {
-  const child = fork(fileURLToPath(new URL('life-wake.ts', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL('life-resume.ts', import.meta.url)), {
     execArgv: ['--expose-gc', '--max-semi-space-size=32'],
   })
   const gone = new AbortController()

@@ -16,8 +16,8 @@ import { newId, owner } from './life-job.ts'
 const PER_SESSION = 10
 const MINUTE = 60_000
 const COUNT = Number(process.argv[2] ?? 10_000)
-const MOST = Number.MAX_SAFE_INTEGER
-const config = Config.parse({ schedules: { max_per_session: MOST, max_per_principal: MOST } })
+const MAX = Number.MAX_SAFE_INTEGER
+const config = Config.parse({ schedules: { max_per_session: MAX, max_per_principal: MAX } })
 
 /** The clock of the store, which is set to the time that all of them are due. */
 const wall = { now: Math.ceil(Date.now() / MINUTE) * MINUTE }
@@ -55,16 +55,16 @@ async function accountedFor(store: LogStore, ids: readonly string[]): Promise<st
 async function measure(name: string, store: LogStore): Promise<void> {
   const ids = await prepare(store)
   wall.now += 60 * MINUTE
-  const worker = {
+  const runner = {
     store,
     id: 'bench',
     clock: { ...systemClock, now: () => wall.now },
     newId,
-    log: (_level: string, message: string) => console.error(message),
+    logger: (_level: string, message: string) => console.error(message),
     shutdown: new AbortController().signal,
   }
   const begun = performance.now()
-  await fireTimers(worker)
+  await fireTimers(runner)
   const seconds = (performance.now() - begun) / 1000
   console.log(
     `${name}: ${ids.length} schedules due at once, the last run was made after ${seconds.toFixed(1)} s ` +

@@ -59,8 +59,8 @@ export function agentOf(config: Config, session: Pick<SessionRow, 'agent' | 'con
 export function policyOf(config: Config, session: Pick<SessionRow, 'agent' | 'config'>): GovernanceConfig {
   try {
     return agentOf(config, session).governance
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigurationError)) throw thrown
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
     return GovernanceConfig.parse({})
   }
 }

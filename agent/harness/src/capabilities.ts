@@ -24,27 +24,27 @@ import { titles } from './titles.ts'
 import type { AskSettings, Capability, Claimed } from './turn/capability.ts'
 import type { Asking } from './turn/next-step.ts'
 import type { Position } from './turn/position.ts'
-import type { Worker } from './worker.ts'
+import type { Runner } from './runner.ts'
 
 /** Made once for a worker; asked again for each session that it claims. */
-export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<readonly Capability[]> {
-  const reviews = keepReviews(worker)
+export function createCapabilities(runner: Runner): (claimed: Claimed) => Promise<readonly Capability[]> {
+  const reviews = keepReviews(runner)
   return async claimed => {
     const { session, report } = claimed
-    const catalogue = await reviews.learned(await readSkillsAnew(worker.skillsDir, report), session)
-    const { commands, waiting_commands } = commandCapabilities(catalogue, worker.coding)
+    const catalogue = await reviews.learned(await readSkillsAnew(runner.skillsDir, report), session)
+    const { commands, waiting_commands } = commandCapabilities(catalogue, runner.coding)
     return [
       reviews.capability(claimed, catalogue),
-      titles(worker, report),
+      titles(runner, report),
       skills(catalogue),
-      experts({ ...worker, report }),
-      codeRuns(worker, claimed),
+      experts({ ...runner, report }),
+      codeRuns(runner, claimed),
       commands,
-      research(worker, claimed),
-      workers(worker, claimed),
+      research(runner, claimed),
+      workers(runner, claimed),
       budgets(claimed),
-      board(worker, claimed),
-      schedules(worker, claimed),
+      board(runner, claimed),
+      schedules(runner, claimed),
       advisor,
       goalGrading,
       missionGrading,
@@ -52,15 +52,15 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
       goalContinuation,
       missionContinuing,
       compaction,
-      sagas(worker),
+      sagas(runner),
       announcements,
     ]
   }
 }
 
 /** What a worker does again and again for its capabilities, beside any session. */
-export const upkeepOf = (worker: Worker): readonly { what: string; run: () => Promise<void> }[] => [
-  { what: 'firing timers', run: () => fireTimers(worker) },
+export const maintenanceTasks = (runner: Runner): readonly { what: string; run: () => Promise<void> }[] => [
+  { what: 'firing timers', run: () => fireTimers(runner) },
 ]
 
 /** The table with the settings of one turn bound, as `nextStep` takes it. */

@@ -24,24 +24,24 @@ test('a worker asks for as many children as their share of its places leaves, an
           return Promise.resolve(queue.shift() ?? [])
         },
       },
-      workerId: 'w',
+      runnerId: 'w',
       limits: { ...Config.parse({}).limits, ...limits },
       maxRuns: 3,
       ttlMs: 1000,
-      log: () => undefined,
+      logger: () => undefined,
       runs: createRuns(() => forever.promise, { enter: () => Promise.resolve(() => undefined) }),
     })
   const claims = start({ concurrent_turns: 8, child_share: 0.5, tree_parallel: 3, principal_turns: 5 })
-  claims.look()
-  await claims.looking()
-  claims.look()
-  await claims.looking()
+  claims.poll()
+  await claims.polling()
+  claims.poll()
+  await claims.polling()
   expect(asked).toEqual([
     [8, { tree_parallel: 3, principal_turns: 5, principal_runs: 3, children: 4 }],
     [6, { tree_parallel: 3, principal_turns: 5, principal_runs: 3, children: 3 }],
   ])
   const small = start({ concurrent_turns: 1, child_share: 0.5 })
-  small.look()
-  await small.looking()
+  small.poll()
+  await small.polling()
   expect(asked[2]).toEqual([1, { tree_parallel: 8, principal_turns: null, principal_runs: 3, children: 1 }])
 })

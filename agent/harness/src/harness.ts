@@ -6,25 +6,25 @@
 import { createHoldBack, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
-import { createCopies } from './copies.ts'
-import { actOnClaim } from './act-on-claim.ts'
-import { createBeginnings } from './beginnings.ts'
-import { keepCapabilities, upkeepOf } from './capabilities.ts'
+import { createWorkspaceCopies } from './workspace-copies.ts'
+import { runClaim } from './run-claim.ts'
+import { createTurnAdmission } from './turn-admission.ts'
+import { createCapabilities, maintenanceTasks } from './capabilities.ts'
 import { createClaims } from './claims.ts'
 import { type Clock, every, systemClock } from './clock.ts'
 import type { CodingAgents } from './code/agent-process.ts'
-import { createSlots } from './code/slots.ts'
-import { keepFolds } from './kept-folds.ts'
+import { createSemaphore } from './code/semaphore.ts'
+import { createSnapshotCache } from './snapshot-cache.ts'
 import { Draining } from './lease.ts'
-import { keepReturns } from './lease-returns.ts'
+import { createLeaseReleaseRetry } from './lease-release-retry.ts'
 import { renewLeases } from './lease-watch.ts'
 import type { Models } from './llm/registry.ts'
-import type { Log } from './log.ts'
-import { waitUntilFree, watchLoop } from './loop-load.ts'
+import type { Logger } from './logger.ts'
+import { waitUntilFree, monitorEventLoop } from './event-loop-monitor.ts'
 import type { McpServers } from './mcp/servers.ts'
 import { createRuns } from './runs.ts'
 import type { Tool } from './tools/tool.ts'
-import type { Worker } from './worker.ts'
+import type { Runner } from './runner.ts'
 
 export type HarnessOptions = {
   store: LogStore
@@ -44,13 +44,13 @@ export type HarnessOptions = {
   workspacesDir: string
   /** The directory of skills, absolute; absent: there are none. */
   skillsDir?: string
-  workerId: string
+  runnerId: string
   newId: () => string
-  log: Log
-  /** `Worker.makeFolder`; by default on the disk, off the event loop. */
-  makeFolder?: Worker['makeFolder']
-  /** `Worker.copies`; by default on the disk. */
-  copies?: Worker['copies']
+  logger: Logger
+  /** `Runner.makeFolder`; by default on the disk, off the event loop. */
+  makeFolder?: Runner['makeFolder']
+  /** `Runner.copies`; by default on the disk. */
+  copies?: Runner['copies']
   /** Absent: none can run here. */
   codingAgents?: CodingAgents
   clock?: Clock
@@ -79,90 +79,101 @@ export type Harness = {
 /** The slow poll behind the store's nudges: it also finds what dead workers left. */
 const POLL_MS = 2000
 const PRUNE_EVERY_MS = 60_000
-const KEPT_FOLDS = 200
+const MAX_CACHED_FOLDS = 200
 /** So long a run waits for a place among those of its worker. */
-const LINE_MS = 10 * 60_000
+const MAX_QUEUE_MS = 10 * 60_000
 
 export function startHarness(options: HarnessOptions): Harness {
-  const { store, config, workerId, clock = systemClock, isBusy = watchLoop() } = options
+  const { store, config, runnerId, clock = systemClock, isBusy = monitorEventLoop() } = options
   const { limits } = config
   const ttlMs = Math.round(limits.lease_s * 1000)
   const shutdown = new AbortController()
   const background = new Set<Promise<void>>()
-  const worker = describeWorker({ ...options, isBusy }, shutdown.signal, background)
-  const returns = keepReturns({ store, clock, everyMs: POLL_MS, ttlMs, signal: shutdown.signal })
+  const runner = describeRunner({ ...options, isBusy }, shutdown.signal, background)
+  const releaseRetry = createLeaseReleaseRetry({
+    store,
+    clock,
+    everyMs: POLL_MS,
+    ttlMs,
+    signal: shutdown.signal,
+  })
   const deps = {
-    worker,
-    folds: keepFolds(worker, KEPT_FOLDS, options.snapshotEvery),
-    returns,
-    openCapabilities: keepCapabilities(worker),
+    runner,
+    folds: createSnapshotCache(runner, MAX_CACHED_FOLDS, options.snapshotEvery),
+    returns: releaseRetry,
+    openCapabilities: createCapabilities(runner),
   }
   const runs = createRuns(
-    (claim, lease, begun) => actOnClaim(deps, claim, lease, begun),
-    createBeginnings({ clock, isBusy }),
+    (claim, lease, started) => runClaim(deps, claim, lease, started),
+    createTurnAdmission({ clock, isBusy }),
   )
   const { max_running: maxRuns } = config.schedules
-  const claims = createClaims({ store, workerId, limits, maxRuns, ttlMs, log: options.log, runs })
-  const upkeep = tasksOf(worker, () => renewLeases(store, workerId, runs.latestLeases(), ttlMs))
+  const claims = createClaims({ store, runnerId, limits, maxRuns, ttlMs, logger: options.logger, runs })
+  const maintenance = createMaintenance(runner, () =>
+    renewLeases(store, runnerId, runs.latestLeases(), ttlMs),
+  )
 
   const stops = [
-    store.watchWork(claims.look),
-    every(clock, POLL_MS, claims.look),
-    every(clock, ttlMs / 3, upkeep.renew),
-    ...upkeep.ofCapabilities.map(run => every(clock, POLL_MS, run)),
-    ...(limits.delta_keep_s === 0 ? [] : [every(clock, PRUNE_EVERY_MS, upkeep.prune)]),
+    store.watchWork(claims.poll),
+    every(clock, POLL_MS, claims.poll),
+    every(clock, ttlMs / 3, maintenance.renew),
+    ...maintenance.ofCapabilities.map(run => every(clock, POLL_MS, run)),
+    ...(limits.delta_keep_s === 0 ? [] : [every(clock, PRUNE_EVERY_MS, maintenance.prune)]),
   ]
-  claims.look()
+  claims.poll()
 
   const idle = async (): Promise<void> => {
-    while (claims.looking() !== null || runs.count() > 0 || background.size > 0)
-      await Promise.allSettled([claims.looking(), ...runs.ends(), ...background])
+    while (claims.polling() !== null || runs.count() > 0 || background.size > 0)
+      await Promise.allSettled([claims.polling(), ...runs.ends(), ...background])
   }
 
   return {
     idle,
     active: runs.count,
-    codeRuns: () => worker.coding?.slots.taken() ?? 0,
+    codeRuns: () => runner.coding?.semaphore.taken() ?? 0,
     holds: runs.holds,
     async stop() {
       claims.stop()
       for (const stop of stops) stop()
-      const keepLeases = every(clock, ttlMs / 3, upkeep.renew)
+      const keepLeases = every(clock, ttlMs / 3, maintenance.renew)
       const cancelCut = clock.after(limits.drain_s * 1000, () => {
         for (const lease of runs.leases()) lease.end(new Draining('the worker shuts down'))
       })
       shutdown.abort(new Draining('the worker shuts down'))
       await idle()
-      await returns.done()
+      await releaseRetry.done()
       cancelCut()
       keepLeases()
     },
   }
 }
 
-function describeWorker(
+function describeRunner(
   options: HarnessOptions & Pick<Required<HarnessOptions>, 'isBusy'>,
   shutdown: AbortSignal,
   background: Set<Promise<void>>,
-): Worker {
+): Runner {
   const { clock = systemClock, random = Math.random, skillsDir, mcp } = options
   const secrets = [...options.models.secrets, ...(options.secrets ?? [])]
   return {
     ...options,
     tools: () => (mcp === undefined ? options.tools : [...options.tools, ...mcp.tools()]),
     findTool: (name, signal) => mcp?.find(name, signal) ?? Promise.resolve(null),
-    id: options.workerId,
+    id: options.runnerId,
     clock,
     random,
     skillsDir,
     coding:
       options.codingAgents === undefined
         ? null
-        : { agents: options.codingAgents, slots: createSlots(clock, options.config.code.max, LINE_MS) },
+        : {
+            agents: options.codingAgents,
+            semaphore: createSemaphore(clock, options.config.code.max, MAX_QUEUE_MS),
+          },
     makeFolder: options.makeFolder ?? makeSessionFolder,
-    copies: options.copies ?? createCopies(options),
+    copies: options.copies ?? createWorkspaceCopies(options),
     redact: options.redact ?? createRedactor(secrets),
-    holdBack: createHoldBack(secrets),
+    streamRedactor: createHoldBack(secrets),
     shutdown,
     whenFree: () => waitUntilFree(clock, options.isBusy, shutdown),
     keepInBackground(running) {
@@ -173,19 +184,19 @@ function describeWorker(
 }
 
 /** What is done again and again; what fails is done again the next time. */
-function tasksOf(worker: Worker, renewHeld: () => Promise<void>) {
-  const { store, config, clock, log } = worker
+function createMaintenance(runner: Runner, renewHeld: () => Promise<void>) {
+  const { store, config, clock, logger } = runner
   const guarded = (what: string, run: () => Promise<unknown>) => async (): Promise<void> => {
     try {
       await run()
-    } catch (thrown) {
-      log('error', `${what} failed; it is tried again`, { error: asError(thrown).message })
+    } catch (error) {
+      logger('error', `${what} failed; it is tried again`, { error: asError(error).message })
     }
   }
   const keptMs = config.limits.delta_keep_s * 1000
   return {
     renew: guarded('renewing leases', renewHeld),
-    ofCapabilities: upkeepOf(worker).map(({ what, run }) => guarded(what, run)),
+    ofCapabilities: maintenanceTasks(runner).map(({ what, run }) => guarded(what, run)),
     prune: guarded('pruning deltas', () => store.pruneDeltas(clock.now() - keptMs)),
   }
 }

@@ -2,18 +2,18 @@
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { type Lease, LeaseLost } from './lease.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './logger.ts'
 
 /** Renews what is held; a lease that another worker has meanwhile ends. */
 export async function renewLeases(
   store: Pick<LogStore, 'renew'>,
-  workerId: string,
+  runnerId: string,
   held: readonly Lease[],
   ttlMs: number,
 ): Promise<void> {
   if (held.length === 0) return
   const lost = await store.renew(
-    workerId,
+    runnerId,
     held.map(({ session_id, fence }) => ({ session_id, epoch: fence.epoch })),
     ttlMs,
   )
@@ -25,13 +25,13 @@ export async function renewLeases(
  * Ends the lease's signal as soon as the session belongs to someone else: a pause and a stop take the lease
  * in their own commit. Returns how to stop watching.
  */
-export function watchLease(store: LogStore, lease: Lease, report: Log): () => void {
-  let looking = false
+export function watchLease(store: LogStore, lease: Lease, report: Logger): () => void {
+  let polling = false
   let again = false
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     again = true
-    if (looking) return
-    looking = true
+    if (polling) return
+    polling = true
     try {
       while (again && !lease.signal.aborted) {
         again = false
@@ -40,15 +40,15 @@ export function watchLease(store: LogStore, lease: Lease, report: Log): () => vo
         if (held?.epoch !== lease.fence.epoch || held.worker_id !== lease.fence.worker_id)
           lease.end(new LeaseLost(`the session is ${found?.status ?? 'gone'} and no longer held here`))
       }
-    } catch (thrown) {
+    } catch (error) {
       // The next nudge or the renewal looks again, and the fence guards every write meanwhile.
-      report('warn', 'looking after the lease failed', { error: asError(thrown).message })
+      report('warn', 'looking after the lease failed', { error: asError(error).message })
     } finally {
-      looking = false
+      polling = false
     }
   }
   return store.watch(lease.session_id, epoch => {
     // Most growth is the worker's own, and leaves the lease with it.
-    if (epoch !== lease.fence.epoch) void look()
+    if (epoch !== lease.fence.epoch) void poll()
   })
 }

@@ -7,20 +7,20 @@ import { setUpAgent } from './agent.ts'
 import { bindAsks, goesFirst } from './capabilities.ts'
 import type { Capability, Claimed, Folders } from './turn/capability.ts'
 import type { TurnContext } from './turn/context.ts'
-import type { Worker } from './worker.ts'
+import type { Runner } from './runner.ts'
 
 export async function prepareTurn(
-  worker: Worker,
+  runner: Runner,
   { session, lease, log, report, makeFolders: folders }: Claimed,
   capabilities: readonly Capability[],
 ): Promise<TurnContext> {
-  const { store, models, config, clock, random, newId, redact, holdBack, shutdown } = worker
+  const { store, models, config, clock, random, newId, redact, streamRedactor, shutdown } = runner
   const made = folders()
   // Awaited further down; a failure on the way there must not leave it unheard.
   made.catch(() => undefined)
   let setup = setUpAgent(config, session)
   for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
-  const begun = worker.tools()
+  const begun = runner.tools()
   let tools = begun
   for (const capability of capabilities) tools = [...tools, ...(capability.tools?.(setup, tools) ?? [])]
   const ofCapabilities = tools.slice(begun.length)
@@ -34,13 +34,13 @@ export async function prepareTurn(
     setup,
     models,
     capabilities,
-    tools: () => [...worker.tools(), ...ofCapabilities],
-    findTool: worker.findTool,
+    tools: () => [...runner.tools(), ...ofCapabilities],
+    findTool: runner.findTool,
     ...(await made),
     written: new Map<string, string>(),
-    holdBack,
+    streamRedactor,
     redact,
-    worker_id: worker.id,
+    worker_id: runner.id,
     newId,
     random,
     draining: () => shutdown.aborted,
@@ -51,7 +51,7 @@ export async function prepareTurn(
 }
 
 export async function makeFolders(
-  { workspacesDir, dataDir, makeFolder, copies }: Worker,
+  { workspacesDir, dataDir, makeFolder, copies }: Runner,
   session: SessionRow,
   signal: AbortSignal,
 ): Promise<Folders> {

@@ -60,7 +60,7 @@ async function setUp() {
         clock,
         isHeld: id => held.has(id),
         graceMs: GRACE_MS,
-        log: (level, message) => said.push(`${level}: ${message}`),
+        logger: (level, message) => said.push(`${level}: ${message}`),
       }),
     /** A minute passes, and the sweep of its end is over. */
     async sweep(): Promise<void> {

@@ -8,7 +8,7 @@ import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { Directory, removeTree, unlessMissing } from '@cairn/workspace'
 import { type Clock, every, systemClock } from './clock.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './logger.ts'
 
 export type RemoveRetired = {
   store: Pick<LogStore, 'findRetired'>
@@ -18,7 +18,7 @@ export type RemoveRetired = {
   isHeld: (sessionId: string) => boolean
   /** How long files stay once their session was found archived: another process may still be ending its command. */
   graceMs: number
-  log: Log
+  logger: Logger
   clock?: Clock
 }
 
@@ -33,7 +33,7 @@ export function removeRetired({
   places,
   isHeld,
   graceMs,
-  log,
+  logger,
   clock = systemClock,
 }: RemoveRetired): () => Promise<void> {
   /** When a session was first found retired; it goes with the first sweep that is late enough. */
@@ -72,21 +72,25 @@ export function removeRetired({
         for (const name of await foldersIn(place))
           if (ownerOf(name) === session_id) await removeTree(place, name)
       seen.delete(session_id)
-      log('info', 'the workspace of an archived session was removed', { session_id })
-    } catch (thrown) {
+      logger('info', 'the workspace of an archived session was removed', { session_id })
+    } catch (error) {
       if (told.has(session_id)) return
       told.add(session_id)
-      log('warn', 'the workspace of an archived session cannot be removed; it is tried again every minute', {
-        session_id,
-        error: asError(thrown).message,
-      })
+      logger(
+        'warn',
+        'the workspace of an archived session cannot be removed; it is tried again every minute',
+        {
+          session_id,
+          error: asError(error).message,
+        },
+      )
     }
   }
 
   function look(): Promise<void> {
-    sweeping = sweeping.then(sweep).catch((thrown: unknown) =>
-      log('error', 'removing workspaces of archived sessions failed; it is tried again', {
-        error: asError(thrown).message,
+    sweeping = sweeping.then(sweep).catch((error: unknown) =>
+      logger('error', 'removing workspaces of archived sessions failed; it is tried again', {
+        error: asError(error).message,
       }),
     )
     return sweeping

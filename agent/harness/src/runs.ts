@@ -1,6 +1,6 @@
 /** The sessions that one worker runs right now. */
 import type { Claim } from '@cairn/log'
-import type { Beginnings } from './beginnings.ts'
+import type { TurnAdmission } from './turn-admission.ts'
 import { holdLease, type Lease } from './lease.ts'
 
 export type Runs = {
@@ -22,8 +22,8 @@ type Run = { lease: Lease; isChild: boolean; done: Promise<void> }
 
 /** `act` says when the turn has begun. */
 export function createRuns(
-  act: (claim: Claim, lease: Lease, begun: () => void) => Promise<void>,
-  beginnings: Beginnings,
+  act: (claim: Claim, lease: Lease, started: () => void) => Promise<void>,
+  admission: TurnAdmission,
 ): Runs {
   const runs = new Map<string, Run>()
   const leases = new Set<Lease>()
@@ -37,8 +37,8 @@ export function createRuns(
       const before = runs.get(id)?.done ?? Promise.resolve()
       const done = before
         .then(async () => {
-          const begun = await beginnings.enter()
-          await act(claim, lease, begun).finally(begun)
+          const started = await admission.enter()
+          await act(claim, lease, started).finally(started)
         })
         .finally(() => {
           leases.delete(lease)

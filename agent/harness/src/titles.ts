@@ -8,11 +8,11 @@ import { CommitRefused, type LogStore } from '@cairn/log'
 import { asError, clip } from '@cairn/protocol'
 import { titleCommit } from '@cairn/sessions'
 import { setUpAgent } from './agent.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './logger.ts'
 import type { Models } from './llm/registry.ts'
 import type { Capability } from './turn/capability.ts'
 import type { SessionLog } from './turn/session-log.ts'
-import type { Worker } from './worker.ts'
+import type { Runner } from './runner.ts'
 
 const FALLBACK_LENGTH = 60
 const TITLE_LENGTH = 80
@@ -20,12 +20,12 @@ const TIMEOUT_MS = 30_000
 
 type Exchange = { question: string; answer: string }
 
-export function titles(worker: Worker, report: Log): Capability {
-  const { store, config, models, shutdown, keepInBackground, whenFree } = worker
+export function titles(runner: Runner, report: Logger): Capability {
+  const { store, config, models, shutdown, keepInBackground, whenFree } = runner
   let named = false
   const reported = (work: Promise<void>): Promise<void> =>
-    work.catch((thrown: unknown) => {
-      if (!shutdown.aborted) report('warn', 'the title did not land', { error: asError(thrown).message })
+    work.catch((error: unknown) => {
+      if (!shutdown.aborted) report('warn', 'the title did not land', { error: asError(error).message })
     })
   return {
     name: 'titles',
@@ -73,10 +73,10 @@ async function name(
 ): Promise<void> {
   try {
     await store.commit({ ...titleCommit(sessionId, title, standing === null), expect_title: standing })
-  } catch (thrown) {
+  } catch (error) {
     // Somebody named the session in the meantime, or put it away: that is how it stays.
-    const refusal = thrown instanceof CommitRefused ? thrown.refusal : null
-    if (refusal !== 'has_title' && refusal !== 'wrong_status') throw thrown
+    const refusal = error instanceof CommitRefused ? error.refusal : null
+    if (refusal !== 'has_title' && refusal !== 'wrong_status') throw error
   }
 }
 
@@ -107,7 +107,7 @@ async function askForTitle(
   return cleanTitle(message.content)
 }
 
-const LONGEST_LINE = 1000
+const MAX_LINE_CHARS = 1000
 
 /** The first line without quotes and headings; null when nothing is left. */
 export function cleanTitle(text: string): string | null {
@@ -118,7 +118,7 @@ export function cleanTitle(text: string): string | null {
       .find(part => part !== '') ?? ''
   // A title is short; the pattern at its end would go over a long line again and again.
   const bare = line
-    .slice(0, LONGEST_LINE)
+    .slice(0, MAX_LINE_CHARS)
     .replace(/^#+\s*/, '')
     .replace(/^(?:title:\s*)/i, '')
     .replace(/^["'“”«*]+|["'“”»*.]+$/g, '')

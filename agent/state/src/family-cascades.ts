@@ -11,7 +11,7 @@ type Standing = 'active' | 'paused' | 'over'
 /** `isChild`: the first end of a child is the end of all below it; a root may end while they are at work. */
 export function checkCascades(
   id: string,
-  log: Log,
+  logger: Log,
   isChild: boolean,
   logs: ReadonlyMap<string, Log>,
 ): string[] {
@@ -30,7 +30,7 @@ export function checkCascades(
     pauses.delete(of)
   }
 
-  for (const event of log) {
+  for (const event of logger) {
     switch (event.type) {
       case 'worker.spawned':
         open.add(event.data.worker_id)
@@ -67,9 +67,9 @@ export function checkCascades(
       case 'session.stopped':
         // The stop of a coordinator pauses its mission, and its workers with it.
         // So does a cancel that is to end them; else they go on.
-        if (!log.some(each => each.created_at === event.created_at && sparesWorkers(each))) endAll(event)
+        if (!logger.some(each => each.created_at === event.created_at && sparesWorkers(each))) endAll(event)
         if (event.data.reason === 'archived')
-          for (const child of spawnedIn(log)) found.push(...callsAfter(child, logOf(child), id, event))
+          for (const child of spawnedIn(logger)) found.push(...callsAfter(child, logOf(child), id, event))
         break
       case 'session.complete':
       case 'session.fail':
@@ -88,13 +88,13 @@ export function checkCascades(
 const sparesWorkers = (event: SessionEvent): boolean =>
   event.type === 'mission.paused' || (event.type === 'mission.cancelled' && !event.data.cascade_to_workers)
 
-const spawnedIn = (log: Log): string[] =>
-  log.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
+const spawnedIn = (logger: Log): string[] =>
+  logger.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
 
 /** As the last event of that moment left it. */
-function standingAt(log: Log, at: string): Standing {
+function standingAt(logger: Log, at: string): Standing {
   let standing: Standing = 'active'
-  for (const { type, created_at } of log) {
+  for (const { type, created_at } of logger) {
     if (created_at > at) break
     if (type === 'session.pause') standing = 'paused'
     else if (type === 'session.resume') standing = 'active'
@@ -104,14 +104,14 @@ function standingAt(log: Log, at: string): Standing {
 }
 
 /** In the same moment, whatever followed within it. */
-const wasPausedAt = (log: Log, { created_at }: SessionEvent): boolean =>
-  log.some(event => event.type === 'session.pause' && event.created_at === created_at)
+const wasPausedAt = (logger: Log, { created_at }: SessionEvent): boolean =>
+  logger.some(event => event.type === 'session.pause' && event.created_at === created_at)
 
 /** What a child that was not over must not do between the pause of its parent and the end of that. */
-function betweenOf(child: string, log: Log, parent: string, at: string, until: string | null): string[] {
+function betweenOf(child: string, logger: Log, parent: string, at: string, until: string | null): string[] {
   // One that has ended is nobody's worker any more: its user may go on with it.
-  if (standingAt(log, at) === 'over') return []
-  return log.flatMap(({ id, type, created_at }) =>
+  if (standingAt(logger, at) === 'over') return []
+  return logger.flatMap(({ id, type, created_at }) =>
     (type === 'tool.call' || type === 'session.resume') &&
     created_at > at &&
     (until === null || created_at < until)
@@ -120,8 +120,8 @@ function betweenOf(child: string, log: Log, parent: string, at: string, until: s
   )
 }
 
-const callsAfter = (child: string, log: Log, parent: string, stop: SessionEvent): string[] =>
-  log.flatMap(({ id, type, created_at }) =>
+const callsAfter = (child: string, logger: Log, parent: string, stop: SessionEvent): string[] =>
+  logger.flatMap(({ id, type, created_at }) =>
     type === 'tool.call' && created_at > stop.created_at
       ? [`${child}: event ${id} (${type}) after ${parent} was archived`]
       : [],

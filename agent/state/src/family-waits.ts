@@ -24,8 +24,8 @@ type Standing = {
 }
 
 /** `parentLog` is that of the session above, where this one has no outcome there yet. */
-export function checkWaits(id: string, log: Log, parentLog: Log | undefined): string[] {
-  const own = foldStanding(log)
+export function checkWaits(id: string, logger: Log, parentLog: Log | undefined): string[] {
+  const own = foldStanding(logger)
   const found = own.status === 'active' ? checkCalls(id, own) : []
   if (parentLog === undefined || own.status === 'completed' || own.status === 'failed') return found
   const above = foldStanding(parentLog)
@@ -74,7 +74,7 @@ function checkBlock(id: string, call: string, parentLog: Log, above: Standing): 
     : [`${id}: its task ${told.data.task_id} is blocked, and no person was asked`]
 }
 
-function foldStanding(log: Log): Standing {
+function foldStanding(logger: Log): Standing {
   const own: Standing = {
     status: 'active',
     missionPaused: false,
@@ -83,7 +83,7 @@ function foldStanding(log: Log): Standing {
     asked: new Set(),
     open: new Map(),
   }
-  for (const event of log) look(own, event)
+  for (const event of logger) look(own, event)
   return own
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { client, methods, ndJsonStream } from '@agentclientprotocol/sdk'
-import { boxedAgents, chooseSandbox } from '@cairn/harness'
+import { sandboxedAgents, chooseSandbox } from '@cairn/harness'
 import { Config, GovernanceConfig } from '@cairn/protocol'
 import { ownProgram } from '../serve/start-worker.ts'
 import type { Reading } from './table.ts'
@@ -18,7 +18,7 @@ export async function benchBoxedAgent(parent: string = tmpdir()): Promise<Readin
   const dir = mkdtempSync(join(parent, 'cairn-bench-'))
   const config = Config.parse({ models: { default: 'bench/model', providers: { bench: provider } } })
   const sandbox = await chooseSandbox({ config: config.sandbox, path: process.env['PATH'] })
-  const agents = boxedAgents({
+  const agents = sandboxedAgents({
     config,
     env: { BENCH_KEY: 'none' },
     dataDir: dir,

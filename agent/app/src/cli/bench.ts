@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { benchHttp } from '@cairn/api/bench/http'
-import { benchBoxes } from '@cairn/harness/bench/boxes'
+import { benchSandboxes } from '@cairn/harness/bench/boxes'
 import { benchChildren } from '@cairn/harness/bench/children'
 import { benchLife } from '@cairn/harness/bench/life'
 import { benchAppend } from '@cairn/log/bench/append'
@@ -59,7 +59,7 @@ export const bench = defineCommand({
     const acp = wants('acp') ? await benchAcp(directory) : []
     const channels = wants('channels') ? await benchChannels(directory) : []
     const boxes = wants('boxes')
-      ? [...(await benchBoxes(directory)), ...(await benchBoxedAgent(directory))]
+      ? [...(await benchSandboxes(directory)), ...(await benchBoxedAgent(directory))]
       : []
     const measured = { log, http, turn, files, children, swarm, life, acp, channels, boxes }
     const tables = [

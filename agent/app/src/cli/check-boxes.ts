@@ -1,5 +1,11 @@
 /** What a server started here, with this PATH, would say of its boxes and of what runs in them. */
-import { chooseSandbox, describeMcpBox, findBrowser, findCodingAgents, type Sandbox } from '@cairn/harness'
+import {
+  chooseSandbox,
+  describeMcpSandbox,
+  findBrowser,
+  findCodingAgents,
+  type SandboxChoice,
+} from '@cairn/harness'
 import type { Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import type { Finding } from './finding.ts'
@@ -27,13 +33,13 @@ export async function checkBoxes(env: Environment, dataDir: string): Promise<Fin
   }
 }
 
-function checkSandbox({ standing: { terminal, network, summary } }: Sandbox): Finding {
+function checkSandbox({ standing: { terminal, network, summary } }: SandboxChoice): Finding {
   const isSafe = terminal === 'boxed' && network !== 'open'
   return { check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: summary }
 }
 
 /** Whether agents have a browser here, and if not, why. */
-async function checkBrowser({ browser }: Config, sandbox: Sandbox, env: Environment): Promise<Finding> {
+async function checkBrowser({ browser }: Config, sandbox: SandboxChoice, env: Environment): Promise<Finding> {
   const check = 'browser'
   const standing = await findBrowser(browser, sandbox, env)
   if (!standing.offered) return { check, verdict: 'warn', detail: `not offered: ${standing.reason}` }
@@ -47,7 +53,7 @@ async function checkBrowser({ browser }: Config, sandbox: Sandbox, env: Environm
 }
 
 /** Which coding agents could be given a task here, and if none, why. */
-function checkCodingAgents(config: Config, dataDir: string, sandbox: Sandbox): Finding {
+function checkCodingAgents(config: Config, dataDir: string, sandbox: SandboxChoice): Finding {
   const check = 'coding agents'
   const { names, reason, hasGit } = findCodingAgents({ config, dataDir, sandbox })
   if (reason !== null) return { check, verdict: 'warn', detail: `none can run: ${reason}` }
@@ -69,9 +75,9 @@ function checkCodingAgents(config: Config, dataDir: string, sandbox: Sandbox): F
 }
 
 /** What each MCP server over stdio would run in. */
-const checkMcpServers = ({ mcp_servers }: Config, sandbox: Sandbox): Finding[] =>
+const checkMcpServers = ({ mcp_servers }: Config, sandbox: SandboxChoice): Finding[] =>
   Object.entries(mcp_servers).flatMap(([name, server]) => {
     if ('url' in server) return []
-    const { isBoxed, summary } = describeMcpBox(server, sandbox)
+    const { isBoxed, summary } = describeMcpSandbox(server, sandbox)
     return [{ check: `mcp ${name}`, verdict: isBoxed ? ('ok' as const) : ('warn' as const), detail: summary }]
   })

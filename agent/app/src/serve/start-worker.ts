@@ -8,15 +8,15 @@ import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
-  boxedAgents,
+  sandboxedAgents,
   builtinTools,
   createQuota,
   type Harness,
-  mcpBoxes,
+  mcpSandboxes,
   readSkills,
   homesIn,
   removeRetired,
-  type Sandbox,
+  type SandboxChoice,
   startBrowsers,
   type StartedBrowsers,
   startHarness,
@@ -49,14 +49,14 @@ type WorkerDeps = Pick<
     log: Logger
     secrets: readonly string[]
     redact: Redact
-    sandbox: Sandbox
+    sandbox: SandboxChoice
     /** Where this process is reached. */
     url: string
     /** Where each scripted provider listens. */
     scriptedUrls: Readonly<Record<string, string>>
   }
 
-type LogAt = Parameters<typeof startMcpServers>[0]['log']
+type LogAt = Parameters<typeof startMcpServers>[0]['logger']
 export type StartedWorker = { harness: Harness; browsers: StartedBrowsers | null }
 
 /** The folder behind the link that stands in the workspaces' place. */
@@ -86,15 +86,15 @@ export async function startWorker(
   parts: AsyncDisposableStack,
 ): Promise<StartedWorker> {
   const { config, tools: ofDemo } = demoParts({ config: given, demo, role, store, url })
-  const logAt: LogAt = (level, message, fields) => log[level](message, fields)
-  const boxes = mcpBoxes({ sandbox, dataDir, path: env['PATH'] })
+  const logger: LogAt = (level, message, fields) => log[level](message, fields)
+  const boxes = mcpSandboxes({ sandbox, dataDir, path: env['PATH'] })
   const mcp = startMcpServers({
     servers: config.mcp_servers,
     env,
     boxes,
     named: toolsNamedIn(config),
-    onTools: tools => expireChanged(store, tools, logAt),
-    log: logAt,
+    onTools: tools => expireChanged(store, tools, logger),
+    logger,
   })
   parts.defer(() => mcp.stop())
   const tools = builtinTools({
@@ -104,14 +104,14 @@ export async function startWorker(
     ...(commandEnv === undefined ? {} : { commandEnv }),
     quota: createQuota(config.sandbox),
   })
-  const workerId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const browsers = await browsersOf(config, { env, sandbox, store, dataDir, workerId, log: logAt })
+  const runnerId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+  const browsers = await browsersOf(config, { env, sandbox, store, dataDir, runnerId, logger })
   parts.defer(() => browsers?.stop())
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
-  const codingAgents = boxedAgents({ config, env, dataDir, sandbox, scriptedUrls, program: ownProgram() })
+  const codingAgents = sandboxedAgents({ config, env, dataDir, sandbox, scriptedUrls, program: ownProgram() })
   parts.defer(() => codingAgents.close())
-  await sweepHomes({ dataDir, runs: store.coordination, log: logAt })
+  await sweepHomes({ dataDir, runs: store.coordination, logger })
   const harness = startHarness({
     codingAgents,
     store,
@@ -123,11 +123,11 @@ export async function startWorker(
     workspacesDir,
     ...(skillsDir === undefined ? {} : { skillsDir }),
     ...(linkedWorkspaces === true ? { makeFolder: makeLinkedFolder } : {}),
-    workerId,
+    runnerId,
     newId: randomUUID,
     tools: [...tools, ...ofDemo, ...(browsers?.tools ?? [])],
     mcp,
-    log: logAt,
+    logger,
   })
   parts.defer(() => harness.stop())
   parts.defer(
@@ -136,24 +136,24 @@ export async function startWorker(
       places: [workspacesDir, join(dataDir, 'checkpoints'), homesIn(dataDir)],
       isHeld: harness.holds,
       graceMs: config.limits.archive_grace_s * 1000,
-      log: logAt,
+      logger,
     }),
   )
   return { harness, browsers }
 }
 
 /** Approvals are for a tool as it was defined when they were asked for. */
-function expireChanged(store: LogStore, tools: readonly Tool[], log: LogAt): void {
+function expireChanged(store: LogStore, tools: readonly Tool[], logger: LogAt): void {
   const definitions = tools.flatMap(({ name, definition }) =>
     definition === undefined ? [] : [[name, definition.hash] as const],
   )
   expireChangedGates({ store }, new Map(definitions)).then(
     expired => {
       if (expired > 0)
-        log('warn', 'approvals expired: MCP servers changed the definitions of tools', { expired })
+        logger('warn', 'approvals expired: MCP servers changed the definitions of tools', { expired })
     },
     (error: unknown) =>
-      log('error', 'approvals of changed tools could not be expired; they will not be honoured', {
+      logger('error', 'approvals of changed tools could not be expired; they will not be honoured', {
         why: asError(error).message,
       }),
   )

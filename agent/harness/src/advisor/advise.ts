@@ -103,13 +103,13 @@ async function ask(turn: TurnContext, advisor: AdvisorConfig, about: About): Pro
       0,
     )
     return advisorResult({ ...about, ...readAdvice(answer, advisor.max_tokens), ...spent(answer, served) })
-  } catch (thrown) {
+  } catch (error) {
     lease.signal.throwIfAborted()
     turn.report('warn', 'the advisor failed; the turn goes on without it', {
       model: about.model,
-      error: asError(thrown).message,
+      error: asError(error).message,
     })
-    return advisorFailure({ ...about, error: clip(asError(thrown).message, ERROR_CHARS) })
+    return advisorFailure({ ...about, error: clip(asError(error).message, ERROR_CHARS) })
   } finally {
     stopClock()
   }

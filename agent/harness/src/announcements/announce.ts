@@ -55,9 +55,9 @@ export async function checkIn(turn: TurnContext, before: readonly Draft[]): Prom
   })
   try {
     await log.append([...before, raised.draft], { rows: await endCheckIns(turn) })
-  } catch (thrown) {
+  } catch (error) {
     // The item before it was acknowledged in this moment: the next iteration tells.
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'already_answered') throw thrown
+    if (!(error instanceof CommitRefused) || error.refusal !== 'already_answered') throw error
   }
 }
 

@@ -3,9 +3,9 @@ import type { Draft, LogStore } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { DestroyReason, Driven } from '@cairn/sessions'
 import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { ToolContext, ToolOutcome } from '../tools/tool.ts'
-import type { StateKeeper } from './kept-state.ts'
+import type { StateKeeper } from './saved-state.ts'
 import type { OpenBrowser } from './open-browser.ts'
 import type { SessionBrowser } from './session-browser.ts'
 
@@ -15,11 +15,11 @@ export type BrowsersOptions = {
   provider: 'local' | 'cdp'
   version: string
   store: LogStore
-  workerId: string
+  runnerId: string
   config: Pick<Config['browser'], 'max' | 'idle_minutes'>
   kept: StateKeeper
   clock: Clock
-  log: Log
+  logger: Logger
   newId?: () => string
 }
 

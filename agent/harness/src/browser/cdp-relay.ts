@@ -40,9 +40,9 @@ export async function openCdpRelay({ url, refuses, timeoutMs }: RelayOptions): P
   const signal = AbortSignal.timeout(timeoutMs)
   const browser = new WebSocket(await socketOf(url, signal), { maxPayload: MAX_MESSAGE })
   // Rejects with what went wrong; later errors are followed by a close.
-  await once(browser, 'open', { signal }).catch((thrown: unknown) => {
+  await once(browser, 'open', { signal }).catch((error: unknown) => {
     browser.terminate()
-    throw thrown
+    throw error
   })
   browser.on('error', () => browser.terminate())
   const secret = randomBytes(32).toString('base64url')
@@ -56,7 +56,7 @@ export async function openCdpRelay({ url, refuses, timeoutMs }: RelayOptions): P
     client.on('error', () => client.terminate())
     if (sockets.clients.size > 1) return client.terminate()
     listener.close()
-    join(client, browser, createJudge(refuses))
+    join(client, browser, createMessageFilter(refuses))
   })
   return {
     url: `ws://127.0.0.1:${(listener.address() as AddressInfo).port}/${secret}`,
@@ -84,9 +84,9 @@ function end(listener: Server, sockets: WebSocketServer, browser: WebSocket): vo
   browser.terminate()
 }
 
-type Judge = { heard(text: string): void; told(text: string): string }
+type MessageFilter = { heard(text: string): void; told(text: string): string }
 
-function join(client: WebSocket, browser: WebSocket, judge: Judge): void {
+function join(client: WebSocket, browser: WebSocket, judge: MessageFilter): void {
   browser.on('message', (data: RawData) => {
     const text = String(data)
     judge.heard(text)
@@ -108,7 +108,7 @@ function readMessage(text: string): Message | undefined {
   }
 }
 
-function createJudge(refuses: RelayOptions['refuses']): Judge {
+function createMessageFilter(refuses: RelayOptions['refuses']): MessageFilter {
   /** Held back by the browser, and not to go on. */
   const refused = new Set<string>()
   return {

@@ -6,7 +6,7 @@ import type { BrowserInstance, LogStore } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
 import { CONTROL_HOLD_MS, type Driven, grantControl, returnControl, type ReturnReason } from '@cairn/sessions'
 import { type Clock, every } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import { createMutex } from '../mutex.ts'
 import type { Browsers } from './browsers.ts'
 import type { SessionBrowser } from './session-browser.ts'
@@ -29,7 +29,7 @@ export type ControlOptions = {
   browsers: Browsers
   store: LogStore
   clock: Clock
-  log: Log
+  logger: Logger
   /** Whether a page of that person watches the browser. */
   isThere(session_id: string, user_id: string): boolean
   /** Control went to somebody else. */
@@ -45,11 +45,11 @@ export class Control {
 
   constructor(options: ControlOptions) {
     this.#options = options
-    const { clock, log, browsers } = options
+    const { clock, logger, browsers } = options
     browsers.drivenBy = session_id => this.#driven(session_id)
     this.stop = every(clock, RENEW_MS, () =>
-      this.#renew().catch((thrown: unknown) =>
-        log('warn', 'renewing the control of browsers failed', { why: asError(thrown).message }),
+      this.#renew().catch((error: unknown) =>
+        logger('warn', 'renewing the control of browsers failed', { why: asError(error).message }),
       ),
     )
   }
@@ -80,9 +80,9 @@ export class Control {
       await browser.gate.quiet()
       const deps = { store, now: () => clock.now() }
       const isGranted = await grantControl(deps, instance, person.id, item, this.#driven(session_id)).catch(
-        (thrown: unknown) => {
+        (error: unknown) => {
           browser.gate.holder = held?.user_id ?? null
-          throw thrown
+          throw error
         },
       )
       if (!isGranted) {

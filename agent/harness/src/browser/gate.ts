@@ -38,9 +38,9 @@ export function createGate(clock: Clock): Gate {
       running.add(call)
       try {
         return await done
-      } catch (thrown) {
+      } catch (error) {
         if (abort.signal.aborted) throw new HeldByPerson('a person took control of the browser')
-        throw thrown
+        throw error
       } finally {
         running.delete(call)
       }

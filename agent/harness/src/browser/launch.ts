@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asError, type GovernanceConfig } from '@cairn/protocol'
 import type { BrowserContext } from 'playwright-core'
-import { type Box, boxId, type SandboxProvider } from '../sandbox/box.ts'
-import type { BoxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
+import { type Sandbox, sandboxId, type SandboxProvider } from '../sandbox/sandbox.ts'
+import type { SandboxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
 import { COMMAND_PATH } from '../sandbox/program.ts'
 import { CHROMIUM_FLAGS, CHROMIUM_POLICY, POLICY_FILE } from './chromium.ts'
 import { INIT_SCRIPT } from './sensitive-fields.ts'
@@ -16,7 +16,7 @@ import { INIT_SCRIPT } from './sensitive-fields.ts'
 export const VIEWPORT = { width: 1280, height: 800 }
 const PROFILE = '/tmp/profile'
 const LAUNCH_MS = 30_000
-const MOST_TABS = 8
+const MAX_TABS = 8
 
 export type LaunchOptions = {
   provider: SandboxProvider
@@ -47,7 +47,7 @@ const inTemp = (what: string): string => mkdtempSync(join(tmpdir(), `cairn-${wha
 /** A page that would be one too many is closed; the list of tabs shows it. */
 export function keepTabsFew(context: BrowserContext): void {
   context.on('page', page => {
-    if (context.pages().length <= MOST_TABS) return
+    if (context.pages().length <= MAX_TABS) return
     page.close().catch(() => {
       // It closed itself, or the browser did.
     })
@@ -66,8 +66,8 @@ export async function launchBrowser(options: LaunchOptions): Promise<Launched> {
   for (const name of ['downloads', 'uploads']) mkdirSync(join(seen, name))
   const policy = join(folder, 'policy.json')
   writeFileSync(policy, JSON.stringify(CHROMIUM_POLICY))
-  const id = boxId(session_id, 'browser')
-  const boxProxy: BoxProxy = await proxy.open({ id, egress })
+  const id = sandboxId(session_id, 'browser')
+  const boxProxy: SandboxProxy = await proxy.open({ id, egress })
   undo.defer(() => boxProxy.close())
   const box = provider.open({
     id,
@@ -100,7 +100,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<Launched> {
 }
 
 /** Playwright starts the program itself, so what it is given is a script that becomes the boxed one. */
-async function start(box: Box, folder: string, program: string): Promise<BrowserContext> {
+async function start(box: Sandbox, folder: string, program: string): Promise<BrowserContext> {
   if (box.commandLine === null) throw new Error('this sandbox cannot hold a browser')
   const { argv, env, adopt } = box.commandLine([program])
   const launcher = join(folder, 'launch')
@@ -123,7 +123,7 @@ async function start(box: Box, folder: string, program: string): Promise<Browser
     })
     adopt(Number(readFileSync(pidFile, 'utf8')))
     return context
-  } catch (thrown) {
-    throw new Error(`the browser did not start: ${asError(thrown).message.split('\n')[0]}`, { cause: thrown })
+  } catch (error) {
+    throw new Error(`the browser did not start: ${asError(error).message.split('\n')[0]}`, { cause: error })
   }
 }

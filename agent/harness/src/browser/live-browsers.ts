@@ -8,7 +8,7 @@
 import type { LogStore } from '@cairn/log'
 import type { Dialog } from 'playwright-core'
 import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { Browsers } from './browsers.ts'
 import { Control, type Controlled, noBrowser, type Person } from './control.ts'
 import { VIEWPORT } from './launch.ts'
@@ -43,7 +43,7 @@ export type LiveBrowsers = {
   stop(): void
 }
 
-type Options = { browsers: Browsers; store: LogStore; clock: Clock; log: Log }
+type Options = { browsers: Browsers; store: LogStore; clock: Clock; logger: Logger }
 type Watched = {
   browser: SessionBrowser
   screencast: Screencast

@@ -12,10 +12,10 @@ export type OpenBrowser = (
 ) => Promise<SessionBrowser>
 
 type CommonParts = Pick<LaunchOptions, 'makeFolder'> & { secrets: BrowserSecrets; clock: Clock }
-export type BoxedBrowserParts = CommonParts &
+export type SandboxedBrowserParts = CommonParts &
   Pick<LaunchOptions, 'provider' | 'proxy' | 'program'> & { config: Pick<Config['browser'], 'memory_mb'> }
 
-export const openBoxedBrowser = ({ config, ...parts }: BoxedBrowserParts): OpenBrowser =>
+export const openSandboxedBrowser = ({ config, ...parts }: SandboxedBrowserParts): OpenBrowser =>
   openWith(asked => launchBrowser({ ...parts, ...asked, memory_mb: config.memory_mb }), parts)
 
 export const openRemoteBrowser = ({ url, ...parts }: CommonParts & { url: string }): OpenBrowser =>
@@ -29,8 +29,8 @@ const openWith =
       // With the first browser: what drives it is an MCP server, whose SDK occupies some 5 MB.
       const { openSessionBrowser } = await import('./session-browser.ts')
       return await openSessionBrowser(asked.id, asked.session_id, launched, parts)
-    } catch (thrown) {
+    } catch (error) {
       await launched.close()
-      throw thrown
+      throw error
     }
   }

@@ -38,12 +38,12 @@ export async function connectBrowser({
     import('playwright-core'),
     import('./cdp-relay.ts'),
   ])
-  const judge = createNameJudge(egress)
+  const checker = createNameChecker(egress)
   const unreached = (thrown: unknown): never => {
     const reason = asError(thrown).message.split('\n')[0]?.replaceAll(url, cdpHost(url))
     throw new Error(`the remote browser at ${cdpHost(url)} was not reached: ${reason}`)
   }
-  const relay = await openCdpRelay({ url, refuses: judge.refuses, timeoutMs: CONNECT_MS }).catch(unreached)
+  const relay = await openCdpRelay({ url, refuses: checker.refuses, timeoutMs: CONNECT_MS }).catch(unreached)
   undo.defer(() => relay.close())
   const browser = await chromium.connectOverCDP(relay.url, { timeout: CONNECT_MS }).catch(unreached)
   undo.defer(() => browser.close())
@@ -55,7 +55,7 @@ export async function connectBrowser({
     serviceWorkers: 'block',
     ...(storage === undefined ? {} : { storageState: storage }),
   })
-  await judgeRequests(context, judge.refuses)
+  await checkRequests(context, checker.refuses)
   await context.addInitScript(INIT_SCRIPT)
   keepTabsFew(context)
   await context.newPage()
@@ -66,16 +66,16 @@ export async function connectBrowser({
     })
     await parts.disposeAsync()
   }
-  return { context, folder, refusals: () => judge.told, kill: () => void close(), close }
+  return { context, folder, refusals: () => checker.told, kill: () => void close(), close }
 }
 
-type NameJudge = {
+type NameChecker = {
   refuses(url: string): boolean
   /** The reasons of what was refused, each once, the latest last. */
   told: readonly string[]
 }
 
-function createNameJudge(egress: GovernanceConfig['egress']): NameJudge {
+function createNameChecker(egress: GovernanceConfig['egress']): NameChecker {
   const told: string[] = []
   return {
     told,
@@ -92,7 +92,7 @@ function createNameJudge(egress: GovernanceConfig['egress']): NameJudge {
 }
 
 /** That requests are held back at all is Playwright's to ask for; the relay then sees each of them. */
-async function judgeRequests(context: BrowserContext, refuses: NameJudge['refuses']): Promise<void> {
+async function checkRequests(context: BrowserContext, refuses: NameChecker['refuses']): Promise<void> {
   await context.route(
     () => true,
     route => (refuses(route.request().url()) ? route.abort('blockedbyclient') : route.continue()),

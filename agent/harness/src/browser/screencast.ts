@@ -7,7 +7,7 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core'
 
 const QUALITY = 60
-const MOST = { maxWidth: 1280, maxHeight: 800 }
+const MAX_SIZE = { maxWidth: 1280, maxHeight: 800 }
 /** At most 15 frames a second. */
 const FRAME_MS = 66
 
@@ -105,7 +105,7 @@ class ContextScreencast implements Screencast {
     await this.#uncast()
     this.#casting = now
     this.#wire(now)
-    await now.send('Page.startScreencast', { format: 'jpeg', quality: QUALITY, ...MOST })
+    await now.send('Page.startScreencast', { format: 'jpeg', quality: QUALITY, ...MAX_SIZE })
   }
 
   #wire(session: CDPSession): void {

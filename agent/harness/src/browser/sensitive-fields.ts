@@ -73,7 +73,7 @@ export async function collectSensitive(context: BrowserContext): Promise<string[
 
 const HIDDEN = '[hidden]'
 /** Shorter ones are parts of words: they are hidden only where a field shows them. */
-const LEAST = 4
+const MIN_CHARS = 4
 
 const escape = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
@@ -82,7 +82,7 @@ export function hideValues(text: string, values: Iterable<string>): string {
   const all = [...values].toSorted((a, b) => b.length - a.length)
   let hidden = text
   for (const value of all) {
-    if (value.length < LEAST) {
+    if (value.length < MIN_CHARS) {
       // The line of a field in a snapshot: `- textbox "Pin" [ref=e5]: 12`.
       hidden = hidden.replaceAll(
         new RegExp(`^(\\s*- (?:textbox|searchbox|spinbutton|combobox)\\b.*: )"?${escape(value)}"?$`, 'gm'),

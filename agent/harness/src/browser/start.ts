@@ -5,17 +5,17 @@ import { promisify } from 'node:util'
 import type { LogStore } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { type Clock, systemClock } from '../clock.ts'
-import type { Log } from '../log.ts'
-import type { Sandbox } from '../sandbox/choose.ts'
+import type { Logger } from '../logger.ts'
+import type { SandboxChoice } from '../sandbox/choose.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Quota } from '../tools/workspace-quota.ts'
 import { findChromium } from './chromium.ts'
-import { createStateKeeper } from './kept-state.ts'
+import { createStateKeeper } from './saved-state.ts'
 import { createLiveBrowsers, type LiveBrowsers } from './live-browsers.ts'
-import { openBoxedBrowser, type OpenBrowser, openRemoteBrowser } from './open-browser.ts'
+import { openSandboxedBrowser, type OpenBrowser, openRemoteBrowser } from './open-browser.ts'
 import { cdpHost } from './remote.ts'
 import { readSecrets } from './secrets.ts'
-import { createBrowsers } from './worker-browsers.ts'
+import { createBrowsers } from './runner-browsers.ts'
 import { browserTools } from './tools.ts'
 
 const VERSION_MS = 10_000
@@ -32,7 +32,7 @@ export type BrowserStanding =
 /** What a worker started here would have; starts nothing but `chromium --version`. */
 export async function findBrowser(
   config: Config['browser'],
-  { provider, standing }: Pick<Sandbox, 'provider' | 'standing'>,
+  { provider, standing }: Pick<SandboxChoice, 'provider' | 'standing'>,
   env: Environment,
 ): Promise<BrowserStanding> {
   if (!config.enabled) return { offered: false, reason: 'browser.enabled is false' }
@@ -48,8 +48,8 @@ export async function findBrowser(
   try {
     const { stdout } = await run(program, ['--version'], { timeout: VERSION_MS })
     return { offered: true, provider: 'local', program, version: stdout.trim() }
-  } catch (thrown) {
-    return { offered: false, reason: `${program} does not run: ${asError(thrown).message.split('\n')[0]}` }
+  } catch (error) {
+    return { offered: false, reason: `${program} does not run: ${asError(error).message.split('\n')[0]}` }
   }
 }
 
@@ -68,12 +68,12 @@ function findRemote(name: string, env: Environment): BrowserStanding {
 export type BrowserParts = {
   config: Config['browser']
   env: Environment
-  sandbox: Sandbox
+  sandbox: SandboxChoice
   store: LogStore
   dataDir: string
-  workerId: string
+  runnerId: string
   quota?: Quota
-  log: Log
+  logger: Logger
   clock?: Clock
 }
 
@@ -86,12 +86,12 @@ export type StartedBrowsers = {
 
 /** Null where no browser is offered; the log says why. */
 export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowsers | null> {
-  const { config, env, sandbox, store, dataDir, workerId, quota, log, clock = systemClock } = parts
+  const { config, env, sandbox, store, dataDir, runnerId, quota, logger, clock = systemClock } = parts
   const standing = await findBrowser(config, sandbox, env)
   const open = standing.offered ? openOf(standing, parts, clock) : null
   if (!standing.offered || open === null) {
     const reason = standing.offered ? 'the boxes of this worker have no way to the network' : standing.reason
-    log('info', `Browsers are not offered: ${reason}`)
+    logger('info', `Browsers are not offered: ${reason}`)
     return null
   }
   const browsers = createBrowsers({
@@ -99,14 +99,14 @@ export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowser
     provider: standing.provider,
     version: standing.version,
     store,
-    workerId,
+    runnerId,
     config,
     kept: createStateKeeper(store, dataDir),
     clock,
-    log,
+    logger,
     newId: randomUUID,
   })
-  const live = createLiveBrowsers({ browsers, store, clock, log })
+  const live = createLiveBrowsers({ browsers, store, clock, logger })
   return {
     tools: browserTools({ ...config, browsers, ...(quota === undefined ? {} : { quota }) }),
     live,
@@ -127,5 +127,13 @@ function openOf(
   const secrets = readSecrets(config.secrets, env)
   if (standing.provider === 'cdp') return openRemoteBrowser({ url: standing.url, makeFolder, secrets, clock })
   if (provider === null || proxy === null) return null
-  return openBoxedBrowser({ program: standing.program, provider, proxy, config, makeFolder, secrets, clock })
+  return openSandboxedBrowser({
+    program: standing.program,
+    provider,
+    proxy,
+    config,
+    makeFolder,
+    secrets,
+    clock,
+  })
 }

@@ -36,9 +36,9 @@ function browserTool(offered: OfferedTool, { browsers, quota }: BrowserToolOptio
     async run(args, context): Promise<ToolOutcome> {
       if (name === 'browser_close') return close(browsers, context)
       const used = await browsers.use(context)
-      const said = await callBrowser(used.browser, name, args, context, quota).catch((thrown: unknown) => {
+      const said = await callBrowser(used.browser, name, args, context, quota).catch((error: unknown) => {
         context.signal.throwIfAborted()
-        return told(thrown, used.browser)
+        return describeError(error, used.browser)
       })
       const content = { ...said, ...used.note }
       return { content, events: used.events(), refused: () => used.refused() }
@@ -50,7 +50,7 @@ function browserTool(offered: OfferedTool, { browsers, quota }: BrowserToolOptio
 async function close(browsers: Browsers, context: ToolContext): Promise<ToolOutcome> {
   const browser = browsers.held(context.session_id)
   if (browser !== undefined && browser.gate.holder !== null)
-    return { content: told(new HeldByPerson('a person has control of the browser'), browser) }
+    return { content: describeError(new HeldByPerson('a person has control of the browser'), browser) }
   return {
     content: 'The browser is closed.',
     events: await browsers.end(context),
@@ -59,7 +59,7 @@ async function close(browsers: Browsers, context: ToolContext): Promise<ToolOutc
   }
 }
 
-function told(thrown: unknown, browser: SessionBrowser): Record<string, unknown> {
+function describeError(thrown: unknown, browser: SessionBrowser): Record<string, unknown> {
   if (!(thrown instanceof HeldByPerson)) return failure(browser.hide(asError(thrown).message))
   return {
     ...failure(thrown.message),

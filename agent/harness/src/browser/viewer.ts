@@ -39,7 +39,7 @@ export function attachViewer({ browser, screencast, socket, person, tabs, onInpu
     isReady = false
     socket.send(encodeFrame(frame))
   }
-  function tellTabs(): void {
+  function sendTabs(): void {
     tabs().then(
       now => say({ t: 'tabs', tabs: now }),
       () => {
@@ -47,7 +47,7 @@ export function attachViewer({ browser, screencast, socket, person, tabs, onInpu
       },
     )
   }
-  const unwatch = screencast.watch({ onFrame: offer, onTabs: tellTabs })
+  const unwatch = screencast.watch({ onFrame: offer, onTabs: sendTabs })
   socket.onClose(unwatch)
   socket.onMessage(text => {
     const message = readMessage(text)
@@ -57,14 +57,14 @@ export function attachViewer({ browser, screencast, socket, person, tabs, onInpu
       if (waiting !== null) offer(waiting)
       return
     }
-    inOrder(() => onInput(message)).catch((thrown: unknown) => {
+    inOrder(() => onInput(message)).catch((error: unknown) => {
       // The page may refuse an address or be gone; the picture shows what came of it. Never what was typed.
-      say({ t: 'failed', message: browser.hide(asError(thrown).message.split('\n')[0] ?? '').slice(0, 300) })
+      say({ t: 'failed', message: browser.hide(asError(error).message.split('\n')[0] ?? '').slice(0, 300) })
     })
   })
   say({ t: 'hello', browser_id: browser.id, ...VIEWPORT })
   say({ t: 'control', holder: browser.gate.holder, yours: browser.gate.holder === person.id })
-  tellTabs()
+  sendTabs()
   const latest = screencast.latest()
   if (latest !== null) offer(latest)
   return { person, say, close: () => socket.close() }

@@ -88,11 +88,11 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
     return await converse(connection.agent, options, id => {
       isOurs = id
     })
-  } catch (thrown) {
+  } catch (error) {
     signal.throwIfAborted()
     // Its pipes close before its death is told; one that lives has said itself what went wrong.
     const died = await ended(agent, clock)
-    const why = (unread ?? died ?? asError(thrown).message) + frames.passedOver()
+    const why = (unread ?? died ?? asError(error).message) + frames.passedOver()
     return { how: 'failed', error: stderr.trim() === '' ? why : `${why}\n${stderr.trim()}` }
   } finally {
     // Its pending permissions were answered `cancelled` before: some agents wait for that first. One that has
@@ -107,7 +107,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
 /** An agent that has ended hears nothing: what ended it is told by its exit. */
 const goneAlready = (): void => {}
 /** A promise that lost its race: whoever won it has told how the attempt ended. */
-const toldElsewhere = (): void => {}
+const ignoreUpdate = (): void => {}
 
 async function converse(
   agent: ClientContext,
@@ -122,9 +122,9 @@ async function converse(
     signal.addEventListener('abort', () => reject(asError(signal.reason)), { once: true })
   })
   // Each is raced several times; whichever comes after all of them is heard by nobody.
-  for (const unheard of [died, aborted]) unheard.catch(toldElsewhere)
+  for (const unheard of [died, aborted]) unheard.catch(ignoreUpdate)
   const until = <T>(promise: Promise<T>): Promise<T> => {
-    promise.catch(toldElsewhere)
+    promise.catch(ignoreUpdate)
     return Promise.race([promise, died, aborted])
   }
   signal.throwIfAborted()
@@ -184,7 +184,7 @@ const deathOf = ({ exitCode, signal, overran }: Exit): string =>
 
 /** How it died; null: it lives. */
 async function ended({ exited }: AgentProcess, clock: Clock): Promise<string | null> {
-  const told = exited.then(deathOf, (thrown: unknown) => asError(thrown).message)
+  const told = exited.then(deathOf, (error: unknown) => asError(error).message)
   const isOver = await within(
     clock,
     ENDED_MS,

@@ -12,7 +12,7 @@ const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
 /** Longest line of a stream, and longest document, whose usage is read. */
-const MOST_CHARS = 4 * 2 ** 20
+const MAX_CHARS = 4 * 2 ** 20
 
 type Counts = { input: number; output: number; read: number; written: number }
 
@@ -54,11 +54,11 @@ export function readUsage(isStream: boolean): UsageReader {
   return {
     push(text) {
       if (!isStream) {
-        if (rest.length < MOST_CHARS) rest += text
+        if (rest.length < MAX_CHARS) rest += text
         return
       }
       const lines = (rest + text).split('\n')
-      rest = (lines.pop() ?? '').slice(0, MOST_CHARS)
+      rest = (lines.pop() ?? '').slice(0, MAX_CHARS)
       for (const line of lines) take(line)
     },
     usage() {

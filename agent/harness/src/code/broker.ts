@@ -78,9 +78,9 @@ export function createBroker(options: BrokerOptions): Broker {
     handle(request, response) {
       const problem = refuse(request, { token, path, isClosed: closed.signal.aborted, overspent })
       if (problem !== null) return refused(response, ...problem)
-      forward(request, response, options, { path, signal: closed.signal, count }).catch((thrown: unknown) => {
+      forward(request, response, options, { path, signal: closed.signal, count }).catch((error: unknown) => {
         if (response.headersSent) return void response.destroy()
-        if (thrown instanceof RefusedCall) refused(response, ...thrown.problem)
+        if (error instanceof RefusedCall) refused(response, ...error.problem)
         else refused(response, 502, 'upstream', 'the model server does not answer')
       })
     },

@@ -12,18 +12,18 @@ import { toolResult } from '../tools/events.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Position } from '../turn/position.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import { CODE_TOOL, codeTool } from './code-tool.ts'
 import type { Driven, Result } from './drive.ts'
 import { inPlace } from './in-place.ts'
 
 type Due = { do: 'drive'; run: CodeRun } | { do: 'detach'; run: CodeRun; tool_call_id: string }
 
-export function codeRuns(worker: Worker, claimed: Claimed): Capability<Due> {
-  const { coding } = worker
+export function codeRuns(runner: Runner, claimed: Claimed): Capability<Due> {
+  const { coding } = runner
   // A worker of others runs none: its parent would wait for a process that it cannot see.
   const isOffered = coding !== null && coding.agents.names.length > 0 && claimed.link === null
-  const { tool } = worker.config.code
+  const { tool } = runner.config.code
   const mayCall = isOffered && tool !== 'off'
   return {
     name: 'code',
@@ -34,13 +34,13 @@ export function codeRuns(worker: Worker, claimed: Claimed): Capability<Due> {
         await turn.log.append([parkedResult(turn, due)])
         return { next: 'look' }
       }
-      const driven = await inPlace(worker, { claimed, setup: turn.setup }, due.run)
+      const driven = await inPlace(runner, { claimed, setup: turn.setup }, due.run)
       if (driven.how === 'ended') await endCommand(turn, driven)
       return { next: 'look' }
     },
     setUp: setup => Promise.resolve(mayCall && tool === 'ask' ? withApproval(setup) : setup),
-    afterTurn: ({ log }) => forgetEnded(worker, claimed.session.id, log.position().code),
-    tools: setup => (mayCall ? [codeTool({ worker, claimed, setup, agents: coding.agents })] : []),
+    afterTurn: ({ log }) => forgetEnded(runner, claimed.session.id, log.position().code),
+    tools: setup => (mayCall ? [codeTool({ runner, claimed, setup, agents: coding.agents })] : []),
   }
 }
 
@@ -84,7 +84,7 @@ function parkedResult({ log }: TurnContext, { run, tool_call_id }: Extract<Due, 
  * dies in between goes on with it. Never rejects.
  */
 function forgetEnded(
-  { coding, log }: Worker,
+  { coding, logger }: Runner,
   session_id: string,
   runs: readonly CodeRun[],
 ): Promise<void> | null {
@@ -92,8 +92,8 @@ function forgetEnded(
   if (coding === null || ended.length === 0) return null
   return Promise.all(ended.map(({ run_id }) => coding.agents.forget({ session_id, run_id }))).then(
     () => undefined,
-    (thrown: unknown) =>
-      log('warn', 'what a coding agent kept could not be removed', { error: asError(thrown).message }),
+    (error: unknown) =>
+      logger('warn', 'what a coding agent kept could not be removed', { error: asError(error).message }),
   )
 }
 

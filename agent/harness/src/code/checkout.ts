@@ -8,7 +8,7 @@
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { MADE_BY_TOOLS } from '@cairn/workspace'
-import type { Box } from '../sandbox/box.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
 import { GIT_PREFIX } from './git-broker.ts'
 
@@ -110,7 +110,7 @@ touch "$ready"
 
 /** Rejects with what git said. */
 export async function checkOut(
-  box: Box,
+  box: Sandbox,
   { repo, url, branch }: Checkout,
   signal: AbortSignal,
 ): Promise<void> {
@@ -130,10 +130,10 @@ export async function checkOut(
     signal.throwIfAborted()
     if (late.aborted) throw new Error(`it took longer than ${CHECKOUT_MS / 60_000} min`)
     if (exitCode !== 0) throw new Error(overran ?? (said.trim() || `git ended with ${exitCode}`))
-  } catch (thrown) {
+  } catch (error) {
     signal.throwIfAborted()
-    const why = `the repository ${repo} could not be checked out: ${asError(thrown).message}`
-    throw new Error(why, { cause: thrown })
+    const why = `the repository ${repo} could not be checked out: ${asError(error).message}`
+    throw new Error(why, { cause: error })
   } finally {
     ending.removeEventListener('abort', end)
     await box.close()

@@ -23,7 +23,7 @@ const Parameters = z.strictObject({
 })
 
 export function codeTool(deps: DriveDeps): Tool {
-  const { worker, claimed, setup, agents } = deps
+  const { runner, claimed, setup, agents } = deps
   return defineTool({
     name: CODE_TOOL,
     description:
@@ -43,7 +43,7 @@ export function codeTool(deps: DriveDeps): Tool {
         }
       const run = await beginOfCall(deps, { prompt, agent, repo, tool_call_id })
       if ('error' in run) return { content: run }
-      const driven = await inPlace(worker, { claimed, setup }, run)
+      const driven = await inPlace(runner, { claimed, setup }, run)
       // Another worker, or this one after a decision, makes the call again.
       return driven.how === 'ended' ? outcomeOf(driven) : { content: '', suspend: 'children' }
     },
@@ -80,8 +80,8 @@ async function beginOfCall(
         ...place,
       }),
     ])
-  } catch (thrown) {
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'code_run_exists') throw thrown
+  } catch (error) {
+    if (!(error instanceof CommitRefused) || error.refusal !== 'code_run_exists') throw error
     return { error: 'this session has a run of a coding agent that has not ended: one at a time' }
   }
   const made = known()

@@ -1,5 +1,5 @@
 /** What a worker runs coding agents with. */
 import type { CodingAgents } from './agent-process.ts'
-import type { Slots } from './slots.ts'
+import type { Semaphore } from './semaphore.ts'
 
-export type Coding = { agents: CodingAgents; slots: Slots }
+export type Coding = { agents: CodingAgents; semaphore: Semaphore }

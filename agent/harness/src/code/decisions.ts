@@ -8,7 +8,7 @@ import type { AgentSetup } from '../agent.ts'
 import { createMutex } from '../mutex.ts'
 import type { Claimed } from '../turn/capability.ts'
 import type { SessionLog } from '../turn/session-log.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import type { Push, PushVerdict } from './git-broker.ts'
 import {
   callOf,
@@ -30,7 +30,7 @@ export type Decisions = {
 }
 
 export type DecisionOptions = {
-  worker: Worker
+  runner: Runner
   claimed: Claimed
   setup: AgentSetup
   run_id: string
@@ -60,18 +60,18 @@ function latestOf(log: SessionLog, runId: string, id: string): Decision {
 }
 
 /** Whoever waits for a person's decision is told of it as soon as the log has it. */
-function waitForDecisions({ worker, claimed, run_id, park, onFailure }: DecisionOptions) {
-  const { store, clock, config } = worker
+function waitForDecisions({ runner, claimed, run_id, park, onFailure }: DecisionOptions) {
+  const { store, clock, config } = runner
   const { session, log } = claimed
   /** Null tells nothing: nobody has decided. */
   const waiting = new Map<string, (decision: Decision) => void>()
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     if (waiting.size === 0) return
     await log.catchUp()
     for (const [id, tell] of waiting) tell(latestOf(log, run_id, id))
   }
-  const unwatch = store.watch(session.id, () => void look().catch(onFailure))
+  const unwatch = store.watch(session.id, () => void poll().catch(onFailure))
 
   async function decisionOn(id: string, signal: AbortSignal): Promise<Decision> {
     const { promise, resolve } = Promise.withResolvers<Decision>()
@@ -85,7 +85,7 @@ function waitForDecisions({ worker, claimed, run_id, park, onFailure }: Decision
     if (signal.aborted) stop()
     try {
       // It may have been decided since it was asked.
-      await look()
+      await poll()
       return await promise
     } finally {
       cancel()
@@ -98,8 +98,8 @@ function waitForDecisions({ worker, claimed, run_id, park, onFailure }: Decision
 }
 
 export function createDecisions(options: DecisionOptions): Decisions {
-  const { worker, claimed, setup, run_id, workspace, signal, onFailure } = options
-  const { store, clock, config, newId, redact } = worker
+  const { runner, claimed, setup, run_id, workspace, signal, onFailure } = options
+  const { store, clock, config, newId, redact } = runner
   const { session, log } = claimed
   const policy = withPushes(setup.agent.governance, config.code.push)
   const { decisionOn, unwatch } = waitForDecisions(options)
@@ -141,9 +141,9 @@ export function createDecisions(options: DecisionOptions): Decisions {
     async ask(request) {
       try {
         return responseTo(request, await answerTo(callOf(request.toolCall), signal))
-      } catch (thrown) {
+      } catch (error) {
         // The run cannot go on without its log; the agent is told before it is ended.
-        onFailure(thrown)
+        onFailure(error)
         return CANCELLED
       }
     },
@@ -152,8 +152,8 @@ export function createDecisions(options: DecisionOptions): Decisions {
         const answer = await answerTo(callOfPush(push), AbortSignal.any([signal, gone]))
         if (answer === null) return 'cancelled'
         return answer === 'allow' ? 'allow' : 'reject'
-      } catch (thrown) {
-        onFailure(thrown)
+      } catch (error) {
+        onFailure(error)
         return 'cancelled'
       }
     },

@@ -16,16 +16,16 @@ import type { CodeRun } from '@cairn/state'
 import type { AgentSetup } from '../agent.ts'
 import type { Claimed } from '../turn/capability.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import type { AgentStart, CodingAgents, StartedAgent, Used } from './agent-process.ts'
 import type { Ended } from './attempt.ts'
 import { createDecisions } from './decisions.ts'
 import { judgesCode } from './permissions.ts'
-import { createProgress, type Piece } from './progress.ts'
+import { createProgress, type ProgressChunk } from './progress.ts'
 import { followChanges, type RunChanges } from './run-changes.ts'
-import { promptOf, tellChannel } from './told.ts'
+import { promptOf, notifyChannel } from './notifications.ts'
 
-export type DriveDeps = { worker: Worker; claimed: Claimed; setup: AgentSetup; agents: CodingAgents }
+export type DriveDeps = { runner: Runner; claimed: Claimed; setup: AgentSetup; agents: CodingAgents }
 
 export type Result = EventData<'code.run_result'>
 /** `ended`: the result is the caller's to write, with what goes with it, in one commit. */
@@ -35,7 +35,7 @@ export type Driven =
   /** Another worker goes on. */
   | { how: 'draining' }
 
-const MOST_ATTEMPTS = 2
+const MAX_ATTEMPTS = 2
 const UNKNOWN = 'The run was interrupted and its outcome is unknown.'
 /** Tools of the built-in agent that change something. */
 const ASKING_TOOLS = ['write_file', 'edit_file', 'terminal']
@@ -46,14 +46,14 @@ class Parking extends Error {
 }
 
 export async function drive(deps: DriveDeps, run: CodeRun): Promise<Driven> {
-  const { worker, claimed } = deps
+  const { runner, claimed } = deps
   const { run_id } = run
-  const row = await findLiveRun(worker.store, claimed.session.id)
+  const row = await findLiveRun(runner.store, claimed.session.id)
   if (row === null || row.run_id !== run_id)
     throw new Error(`[code] the log has the run ${run_id} without a result, and the store does not`)
   const isInterrupted = row.acp_session_id !== null && row.state === 'running'
   const attempts = row.attempts + (isInterrupted ? 1 : 0)
-  if (attempts > MOST_ATTEMPTS) return endRun(deps, run, row, { error: UNKNOWN })
+  if (attempts > MAX_ATTEMPTS) return endRun(deps, run, row, { error: UNKNOWN })
   if (isInterrupted || row.state === 'parked')
     await claimed.log.append([], { rows: [{ do: 'code.move', run_id, state: 'running', attempts }] })
   return follow(deps, run, row)
@@ -75,15 +75,15 @@ async function startAgent(
       ask: judgesCode(setup.agent.governance) ? ASKING_TOOLS : [],
       egress: setup.agent.governance.egress,
     })
-  } catch (thrown) {
-    const why = `The agent ${run.agent} could not be started: ${asError(thrown).message}`
-    throw new Error(why, { cause: thrown })
+  } catch (error) {
+    const why = `The agent ${run.agent} could not be started: ${asError(error).message}`
+    throw new Error(why, { cause: error })
   }
 }
 
 async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> {
-  const { worker, claimed, setup } = deps
-  const { clock, config, shutdown } = worker
+  const { runner, claimed, setup } = deps
+  const { clock, config, shutdown } = runner
   const { lease, log } = claimed
   const { run_id } = run
   const control = new AbortController()
@@ -97,16 +97,16 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
   const write = createWriter(run, row, used, mask)
   const progress = createProgress({
     clock,
-    holdBack: worker.holdBack,
+    streamRedactor: runner.streamRedactor,
     write: async pieces => void (await log.append(write(pieces))),
     onFailure: fail,
   })
   const cancelLimit = clock.after(config.code.minutes * 60_000, () =>
     fail(new Error(`The run took longer than ${config.code.minutes} min and was ended.`)),
   )
-  const silence = tellChannel(claimed, clock, run, progress.lastTool, fail)
+  const silence = notifyChannel(claimed, clock, run, progress.lastTool, fail)
   const decisions = createDecisions({
-    worker,
+    runner,
     claimed,
     setup,
     run_id,
@@ -121,7 +121,7 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
     used: used(),
   })
   const isBegun = row.acp_session_id !== null
-  const { onReady, found } = followChanges({ folders, run_id, isBegun, log: worker.log })
+  const { onReady, found } = followChanges({ folders, run_id, isBegun, logger: runner.logger })
   try {
     const { runAttempt } = await import('./attempt.ts')
     started = await startAgent(deps, run, { workspace, signal, onReady, onPush: decisions.askPush })
@@ -165,7 +165,7 @@ function createWriter(
   row: Row,
   used: () => Used | null,
   mask: (text: string) => string,
-): (pieces: readonly Piece[]) => Draft[] {
+): (pieces: readonly ProgressChunk[]) => Draft[] {
   let seq = run.next_seq
   const { run_id, agent } = run
   return pieces =>
@@ -200,7 +200,7 @@ type Ending = {
 }
 
 async function endRun(
-  { worker, claimed }: DriveDeps,
+  { runner, claimed }: DriveDeps,
   run: CodeRun,
   row: Row,
   { end, error, changed = {}, before = [], message = '', used = null }: Ending,
@@ -209,7 +209,7 @@ async function endRun(
   return {
     how: 'ended',
     before,
-    rows: await closeGates(worker.store, claimed.session, run_id, 'ended'),
+    rows: await closeGates(runner.store, claimed.session, run_id, 'ended'),
     result: {
       run_id,
       agent,
@@ -220,7 +220,7 @@ async function endRun(
       ...(end?.how === 'answered' ? { stop_reason: end.response.stopReason } : {}),
       ...usageOf(used),
       ...changed,
-      duration_seconds: Math.max(0, (worker.clock.now() - Date.parse(run.started_at)) / 1000),
+      duration_seconds: Math.max(0, (runner.clock.now() - Date.parse(run.started_at)) / 1000),
     },
   }
 }

@@ -2,8 +2,8 @@
 import { type Readable, Transform } from 'node:stream'
 import type { Clock } from '../clock.ts'
 
-const MOST_A_SECOND = 8 * 2 ** 20
-const LONGEST_LINE = 16 * 2 ** 20
+const MAX_BYTES_PER_S = 8 * 2 ** 20
+const MAX_LINE_BYTES = 16 * 2 ** 20
 
 /** Passes on what comes; once it is too much, says so once and passes on nothing more. */
 export function limitFlood(from: Readable, clock: Clock, onFlood: (reason: string) => void): Readable {
@@ -22,9 +22,9 @@ export function limitFlood(from: Readable, clock: Clock, onFlood: (reason: strin
       const end = chunk.lastIndexOf(10)
       line = end === -1 ? line + chunk.length : chunk.length - end - 1
       const reason =
-        bytes > MOST_A_SECOND
+        bytes > MAX_BYTES_PER_S
           ? 'the agent wrote more than 8 MB within a second, and was ended'
-          : line > LONGEST_LINE
+          : line > MAX_LINE_BYTES
             ? 'the agent wrote a frame of more than 16 MB, and was ended'
             : null
       if (reason !== null && !isOver) {

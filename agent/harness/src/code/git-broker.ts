@@ -51,10 +51,9 @@ export function createGitBroker(options: GitBrokerOptions): GitBroker {
       const call = url.startsWith(below) ? url.slice(below.length) : ''
       if (!CALLS.has(`${request.method} ${call}`))
         return answer(response, 404, `this run reaches the repository ${options.repo}, as git calls it`)
-      serve(request, response, call, options, closed.signal).catch((thrown: unknown) => {
+      serve(request, response, call, options, closed.signal).catch((error: unknown) => {
         if (response.headersSent) return void response.destroy()
-        if (thrown instanceof UnreadPush)
-          answer(response, 400, `this push is not passed on: ${thrown.message}`)
+        if (error instanceof UnreadPush) answer(response, 400, `this push is not passed on: ${error.message}`)
         else answer(response, 502, 'the server of the repository does not answer')
       })
     },

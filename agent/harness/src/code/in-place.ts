@@ -2,31 +2,31 @@
 import { asError } from '@cairn/protocol'
 import { findLiveRun } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import { drive, type DriveDeps, type Driven } from './drive.ts'
 
 /** One run a place: the worker has few. A stop lets go of the turn at once; the process ends behind it. */
 export async function inPlace(
-  worker: Worker,
+  runner: Runner,
   { claimed, setup }: Pick<DriveDeps, 'claimed' | 'setup'>,
   run: CodeRun,
 ): Promise<Driven> {
-  const { coding } = worker
+  const { coding } = runner
   if (coding === null) throw new Error('[code] asked to go on with a run where no agent can run')
-  const { agents, slots } = coding
+  const { agents, semaphore: slots } = coding
   const leave = await slots.take(claimed.lease.signal)
   if (leave === null) return busy(run)
-  const driving = drive({ worker, claimed, setup, agents }, run).finally(leave)
+  const driving = drive({ runner, claimed, setup, agents }, run).finally(leave)
   const whenStopped = async (): Promise<void> => {
-    const row = await findLiveRun(worker.store, claimed.session.id)
+    const row = await findLiveRun(runner.store, claimed.session.id)
     if (row?.run_id !== run.run_id)
       await agents.forget({ session_id: claimed.session.id, run_id: run.run_id })
   }
-  worker.keepInBackground(
+  runner.keepInBackground(
     driving
       .then(() => undefined, whenStopped)
-      .catch((thrown: unknown) =>
-        worker.log('warn', 'a stopped run was not cleaned up', { error: asError(thrown).message }),
+      .catch((error: unknown) =>
+        runner.logger('warn', 'a stopped run was not cleaned up', { error: asError(error).message }),
       ),
   )
   return driving

@@ -114,9 +114,9 @@ export async function judge(deps: JudgeDeps, call: JudgedCall): Promise<Judged> 
         }),
       ])
       return 'allow'
-    } catch (thrown) {
+    } catch (error) {
       // Another call spent it, or it ran out, since the look: this one asks anew.
-      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
+      if (!(error instanceof CommitRefused) || error.refusal !== 'no_grant') throw error
       return judge({ ...deps, findGrant: () => Promise.resolve(null) }, call)
     }
   }

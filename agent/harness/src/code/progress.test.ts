@@ -3,7 +3,7 @@ import { createHoldBack } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fakeClock } from '../../test/turn/fake-clock.ts'
-import { createProgress, type Piece } from './progress.ts'
+import { createProgress, type ProgressChunk } from './progress.ts'
 
 /** `wait` in tenths of a second. */
 type Step = { say: string } | { tool: string } | { plan: string } | { wait: number }
@@ -20,10 +20,10 @@ test('property: the texts joined are the agent’s text, and so many events have
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
       const clock = fakeClock(0)
-      const told: { at: number; pieces: readonly Piece[] }[] = []
+      const told: { at: number; pieces: readonly ProgressChunk[] }[] = []
       const progress = createProgress({
         clock,
-        holdBack: createHoldBack(),
+        streamRedactor: createHoldBack(),
         write(pieces) {
           told.push({ at: clock.now(), pieces })
           return Promise.resolve()

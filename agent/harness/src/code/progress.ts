@@ -10,16 +10,16 @@ import type { HeldText } from '@cairn/log'
 import { clip, type EventData } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 
-export type Piece = Required<Pick<EventData<'code.run_progress'>, 'kind' | 'chunk'>>
-type Kind = NonNullable<Piece['kind']>
+export type ProgressChunk = Required<Pick<EventData<'code.run_progress'>, 'kind' | 'chunk'>>
+type Kind = NonNullable<ProgressChunk['kind']>
 
 /** A piece is written so long after its first text came. */
 const EVERY_MS = 500
 /** So much of a run is written in full; of what comes then, the titles of calls. */
-const MOST_BYTES = 2 ** 20
+const MAX_BYTES = 2 ** 20
 const TITLE_CHARS = 200
-const LONGEST_PIECE = 64 * 1024
-const LONGEST_ANSWER = 32_000
+const MAX_CHUNK_BYTES = 64 * 1024
+const MAX_ANSWER_CHARS = 32_000
 
 export type Progress = {
   take(update: SessionUpdate): void
@@ -30,33 +30,33 @@ export type Progress = {
   /** The answer: what the agent said since its last call of a tool. */
   finalMessage(): string
   /** Waits for what is being written, and returns the rest for the commit of the end. */
-  finish(): Promise<Piece[]>
+  finish(): Promise<ProgressChunk[]>
 }
 
 export type ProgressOptions = {
   clock: Clock
-  holdBack: () => HeldText
-  write: (pieces: readonly Piece[]) => Promise<void>
+  streamRedactor: () => HeldText
+  write: (chunks: readonly ProgressChunk[]) => Promise<void>
   onFailure: (thrown: unknown) => void
 }
 
 const KINDS = ['tool', 'text', 'plan'] as const
-const MOST_PIECES = 3
+const MAX_CHUNKS = 3
 
 /** In their order while they are few; of many one of each kind, which no agent can outrun. */
-function fewer(pieces: readonly Piece[]): Piece[] {
-  if (pieces.length <= MOST_PIECES) return [...pieces]
+function fewer(chunks: readonly ProgressChunk[]): ProgressChunk[] {
+  if (chunks.length <= MAX_CHUNKS) return [...chunks]
   return KINDS.flatMap(kind => {
-    const chunks = pieces.filter(piece => piece.kind === kind).map(({ chunk }) => chunk)
-    if (chunks.length === 0) return []
-    return [{ kind, chunk: kind === 'plan' ? chunks.at(-1)! : chunks.join(kind === 'tool' ? '\n' : '') }]
+    const texts = chunks.filter(piece => piece.kind === kind).map(({ chunk }) => chunk)
+    if (texts.length === 0) return []
+    return [{ kind, chunk: kind === 'plan' ? texts.at(-1)! : texts.join(kind === 'tool' ? '\n' : '') }]
   })
 }
 
-type Told = { kind: 'plan'; text: string } | { kind: 'tool'; title: string; text: string | null }
+type ProgressLine = { kind: 'plan'; text: string } | { kind: 'tool'; title: string; text: string | null }
 
 /** A line of its own, where the update is worth one; `titles` are those of the calls so far. */
-function lineOf(update: SessionUpdate, titles: Map<string, string>): Told | null {
+function lineOf(update: SessionUpdate, titles: Map<string, string>): ProgressLine | null {
   switch (update.sessionUpdate) {
     case 'plan':
       return {
@@ -77,9 +77,9 @@ function lineOf(update: SessionUpdate, titles: Map<string, string>): Told | null
   }
 }
 
-export function createProgress({ clock, holdBack, write, onFailure }: ProgressOptions): Progress {
-  const held = holdBack()
-  let pieces: Piece[] = []
+export function createProgress({ clock, streamRedactor, write, onFailure }: ProgressOptions): Progress {
+  const held = streamRedactor()
+  let chunks: ProgressChunk[] = []
   let cancelTimer: (() => void) | null = null
   let writing: Promise<void> = Promise.resolve()
   let total = 0
@@ -90,29 +90,29 @@ export function createProgress({ clock, holdBack, write, onFailure }: ProgressOp
 
   /** Of one kind in a row, one piece. */
   function add(kind: Kind, chunk: string): void {
-    if (chunk === '' || (kind === 'text' && total >= MOST_BYTES)) return
+    if (chunk === '' || (kind === 'text' && total >= MAX_BYTES)) return
     total += chunk.length
-    const before = pieces.at(-1)
-    const isText = kind === 'text' && before?.kind === 'text' && before.chunk.length < LONGEST_PIECE
-    if (isText) pieces[pieces.length - 1] = { kind, chunk: before.chunk + chunk }
+    const before = chunks.at(-1)
+    const isText = kind === 'text' && before?.kind === 'text' && before.chunk.length < MAX_CHUNK_BYTES
+    if (isText) chunks[chunks.length - 1] = { kind, chunk: before.chunk + chunk }
     else if (kind !== 'text' && before?.kind === kind && kind === 'tool')
-      pieces[pieces.length - 1] = { kind, chunk: `${before.chunk}\n${chunk}` }
-    else pieces.push({ kind, chunk })
+      chunks[chunks.length - 1] = { kind, chunk: `${before.chunk}\n${chunk}` }
+    else chunks.push({ kind, chunk })
     if (cancelTimer === null && !failed) cancelTimer = clock.after(EVERY_MS, flush)
   }
 
   function flush(): void {
     cancelTimer = null
-    const ready = fewer(pieces)
-    pieces = []
+    const ready = fewer(chunks)
+    chunks = []
     if (ready.length === 0 || failed) return
     // So many events, so many half seconds of rest.
     cancelTimer = clock.after(ready.length * EVERY_MS, flush)
     writing = writing
       .then(() => write(ready))
-      .catch((thrown: unknown) => {
+      .catch((error: unknown) => {
         failed = true
-        onFailure(thrown)
+        onFailure(error)
       })
   }
 
@@ -126,14 +126,14 @@ export function createProgress({ clock, holdBack, write, onFailure }: ProgressOp
     take(update) {
       if (update.sessionUpdate === 'agent_message_chunk') {
         if (update.content.type !== 'text') return
-        answer = clip(answer + update.content.text, LONGEST_ANSWER)
+        answer = clip(answer + update.content.text, MAX_ANSWER_CHARS)
         return add('text', held.push(update.content.text))
       }
-      const told = lineOf(update, titles)
-      if (told === null) return
+      const entry = lineOf(update, titles)
+      if (entry === null) return
       if (update.sessionUpdate === 'tool_call') answer = ''
-      if (told.kind === 'tool') last = told.title
-      if (told.text !== null) line(told.kind, told.text)
+      if (entry.kind === 'tool') last = entry.title
+      if (entry.text !== null) line(entry.kind, entry.text)
     },
     note: text => line('tool', text),
     lastTool: () => last,
@@ -142,8 +142,8 @@ export function createProgress({ clock, holdBack, write, onFailure }: ProgressOp
       add('text', held.rest())
       cancelTimer?.()
       await writing
-      const rest = fewer(pieces)
-      pieces = []
+      const rest = fewer(chunks)
+      chunks = []
       return rest
     },
   }

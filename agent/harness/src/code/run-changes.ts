@@ -12,19 +12,19 @@ import { join } from 'node:path'
 import { asError, type EventData } from '@cairn/protocol'
 import { type CheckpointManifest, unlessMissing, walkFiles, type WalkedFile } from '@cairn/workspace'
 import { canonicalJson } from '../canonical-json.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import { putContent } from '../tools/checkpoint.ts'
 import type { Folders } from '../turn/capability.ts'
 
 /** So many changed files are named. */
-const MOST_NAMED = 50
+const MAX_NAMED = 50
 /** Somebody who makes files without end gets no whole list of them. */
-const MOST_FILES = 50_000
+const MAX_FILES = 50_000
 /** Larger files are named, and their content is not kept. The API shows no more of one, either. */
-const MOST_BYTES = 500_000
+const MAX_BYTES = 500_000
 /** Of all files together: of those of a workspace before the run, and of those that it changed. */
-const MOST_KEPT_BYTES = 32_000_000
-const MOST_SHOWN_BYTES = 5_000_000
+const MAX_KEPT_BYTES = 32_000_000
+const MAX_SHOWN_BYTES = 5_000_000
 
 /** `sha256` null: the content was not kept. */
 type Before = { sha256: string | null; mode: number; size: number; ctime_ms: number }
@@ -38,13 +38,13 @@ type RunChangesDeps = {
   run_id: string
   /** Its prompt was sent, by this process or one before. */
   isBegun: boolean
-  log: Log
+  logger: Logger
 }
 
 /** Where they cannot be kept the run goes on without them, and the log of the service says why. */
-export function followChanges({ folders, run_id, isBegun, log }: RunChangesDeps) {
+export function followChanges({ folders, run_id, isBegun, logger }: RunChangesDeps) {
   const without = (thrown: unknown): RunChanges => {
-    log('warn', 'what a run changed is not kept', { run_id, error: asError(thrown).message })
+    logger('warn', 'what a run changed is not kept', { run_id, error: asError(thrown).message })
     return {}
   }
   return {
@@ -59,9 +59,9 @@ async function keepBefore({ workspace, checkpoints }: Folders, run_id: string): 
   const files = new Map<string, Before>()
   let bytes = 0
   for await (const file of walkFiles(workspace)) {
-    if (files.size >= MOST_FILES) break
+    if (files.size >= MAX_FILES) break
     const { mode, size, ctimeMs: ctime_ms } = file.stats
-    const isKept = bytes + size <= MOST_KEPT_BYTES
+    const isKept = bytes + size <= MAX_KEPT_BYTES
     const sha256 = isKept ? await keep(checkpoints, file) : null
     if (sha256 !== null) bytes += size
     files.set(file.path, { sha256, mode: mode & 0o777, size, ctime_ms })
@@ -81,7 +81,7 @@ async function changesSince({ workspace, checkpoints }: Folders, run_id: string)
   let bytes = 0
   for (const { path, was, now } of changed) {
     const size = (was?.size ?? 0) + (now?.size ?? 0)
-    if (was?.sha256 === null || now?.sha256 === null || bytes + size > MOST_SHOWN_BYTES) continue
+    if (was?.sha256 === null || now?.sha256 === null || bytes + size > MAX_SHOWN_BYTES) continue
     bytes += size
     before![path] = was === null ? null : { sha256: was.sha256, mode: was.mode }
     after![path] = now === null ? null : { sha256: now.sha256, mode: now.mode }
@@ -100,10 +100,10 @@ async function findChanged(workspace: string, checkpoints: string, before: Files
   const changed: Changed[] = []
   for await (const file of walkFiles(workspace)) {
     const { path, stats } = file
-    if (seen.size >= MOST_FILES) break
+    if (seen.size >= MAX_FILES) break
     seen.add(path)
     const was = known.get(path) ?? null
-    if (was?.ctime_ms === stats.ctimeMs || changed.length >= MOST_NAMED) continue
+    if (was?.ctime_ms === stats.ctimeMs || changed.length >= MAX_NAMED) continue
     const sha256 = await keep(checkpoints, file)
     const { mode, size, ctimeMs: ctime_ms } = stats
     const now = { sha256, mode: mode & 0o777, size, ctime_ms }
@@ -111,13 +111,13 @@ async function findChanged(workspace: string, checkpoints: string, before: Files
     if (was !== null && sha256 !== null && was.sha256 === sha256 && was.mode === now.mode) continue
     changed.push({ path, was, now })
   }
-  const isWhole = seen.size < MOST_FILES
+  const isWhole = seen.size < MAX_FILES
   for (const [path, was] of known) if (isWhole && !seen.has(path)) changed.push({ path, was, now: null })
-  return changed.toSorted((a, b) => (a.path < b.path ? -1 : 1)).slice(0, MOST_NAMED)
+  return changed.toSorted((a, b) => (a.path < b.path ? -1 : 1)).slice(0, MAX_NAMED)
 }
 
 async function keep(checkpoints: string, file: WalkedFile): Promise<string | null> {
-  if (file.stats.size > MOST_BYTES) return null
-  const content = await file.read(MOST_BYTES)
+  if (file.stats.size > MAX_BYTES) return null
+  const content = await file.read(MAX_BYTES)
   return content === null ? null : putContent(checkpoints, content)
 }

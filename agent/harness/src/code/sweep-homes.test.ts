@@ -34,7 +34,7 @@ test('what runs left that are over, or that the log does not have, goes; the oth
   ])
   mkdirSync(join(homesIn(dataDir), 'not-ours'))
   const runs = readsOf({ s1: { done: 'done', running: 'running', parked: 'parked' } })
-  expect(await sweepHomes({ dataDir, runs, log: () => {} })).toBe(2)
+  expect(await sweepHomes({ dataDir, runs, logger: () => {} })).toBe(2)
   expect(readdirSync(homesIn(dataDir)).toSorted()).toEqual(['not-ours', 's1.parked', 's1.running'])
 })
 
@@ -44,10 +44,10 @@ test('a log that does not answer costs nothing but a line; no folder at all is n
     ['s1', 'gone'],
   ])
   const lines: string[] = []
-  expect(await sweepHomes({ dataDir, runs: readsOf({}), log: level => lines.push(level) })).toBe(1)
+  expect(await sweepHomes({ dataDir, runs: readsOf({}), logger: level => lines.push(level) })).toBe(1)
   expect([lines, readdirSync(homesIn(dataDir))]).toEqual([['warn'], ['broken.run']])
   const sweep = (dataDir: string) =>
-    sweepHomes({ dataDir, runs: readsOf({}), log: (_, message) => lines.push(message) })
+    sweepHomes({ dataDir, runs: readsOf({}), logger: (_, message) => lines.push(message) })
   expect([await sweep(join(dataDir, 'none')), lines]).toEqual([0, ['warn']])
   writeFileSync(join(dataDir, 'code', 'code'), 'a file where the folder of the runs should be')
   expect(await sweep(join(dataDir, 'code'))).toBe(0)

@@ -7,21 +7,21 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 
 /** Of one session; one that is not done is among the newest. */
 const LOOKED_AT = 20
 
-type HomesOf = { dataDir: string; runs: Pick<LogStore['coordination'], 'codeRuns'>; log: Log }
+type HomesOf = { dataDir: string; runs: Pick<LogStore['coordination'], 'codeRuns'>; logger: Logger }
 
 export const homesIn = (dataDir: string): string => join(dataDir, 'code')
 export const homeOf = (dataDir: string, session_id: string, run_id: string): string =>
   join(homesIn(dataDir), `${session_id}.${run_id}`)
 
 /** How many were removed. Never rejects. */
-export async function sweepHomes({ dataDir, runs, log }: HomesOf): Promise<number> {
+export async function sweepHomes({ dataDir, runs, logger }: HomesOf): Promise<number> {
   let removed = 0
-  const names = await listHomes(homesIn(dataDir), log)
+  const names = await listHomes(homesIn(dataDir), logger)
   for (const name of names) {
     const [session_id = '', run_id] = name.split('.')
     // Not one of ours.
@@ -31,21 +31,24 @@ export async function sweepHomes({ dataDir, runs, log }: HomesOf): Promise<numbe
       if (known.some(run => run.run_id === run_id && run.state !== 'done')) continue
       await rm(join(homesIn(dataDir), name), { recursive: true, force: true })
       removed += 1
-    } catch (thrown) {
-      log('warn', 'what a coding agent left could not be removed', { run_id, error: asError(thrown).message })
+    } catch (error) {
+      logger('warn', 'what a coding agent left could not be removed', {
+        run_id,
+        error: asError(error).message,
+      })
     }
   }
   return removed
 }
 
 /** None where nothing has run yet. */
-async function listHomes(folder: string, log: Log): Promise<string[]> {
+async function listHomes(folder: string, logger: Logger): Promise<string[]> {
   try {
     return await readdir(folder)
   } catch (thrown) {
     const error = asError(thrown)
     if (!('code' in error && error.code === 'ENOENT'))
-      log('warn', 'what coding agents left could not be listed', { error: error.message })
+      logger('warn', 'what coding agents left could not be listed', { error: error.message })
     return []
   }
 }

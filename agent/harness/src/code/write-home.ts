@@ -26,7 +26,7 @@ export async function writeHome(home: string, files: Readonly<Record<string, str
 }
 
 const lstatOf = (path: string) =>
-  lstat(path).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code !== 'ENOENT') throw thrown
+  lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
     return null
   })

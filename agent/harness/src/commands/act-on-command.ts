@@ -50,9 +50,9 @@ export async function actOnCommand(
       try {
         // Rows of schedules that changed meanwhile are not written: the command is acted on anew.
         return await reply(turn, message, { before: [], reply: said, after: [] }, { rows })
-      } catch (thrown) {
-        const why = refusedLoop(thrown)
-        if (why === null) throw thrown
+      } catch (error) {
+        const why = refusedLoop(error)
+        if (why === null) throw error
         return reply(turn, message, { before: [], reply: why, after: [] })
       }
     }
@@ -62,9 +62,9 @@ export async function actOnCommand(
       try {
         // Its end is the reply.
         await log.append([begun])
-      } catch (thrown) {
-        const why = refusedRun(thrown)
-        if (why === null) throw thrown
+      } catch (error) {
+        const why = refusedRun(error)
+        if (why === null) throw error
         return reply(turn, message, { before: [], reply: why, after: [] })
       }
       return
@@ -98,8 +98,8 @@ async function reply(
   const response = commandReply(turn, event_id, content)
   try {
     await log.append([...before, response, ...after], append)
-  } catch (thrown) {
-    if (!(thrown instanceof CommitRefused) || !AGAIN.includes(thrown.refusal)) throw thrown
+  } catch (error) {
+    if (!(error instanceof CommitRefused) || !AGAIN.includes(error.refusal)) throw error
     await log.catchUp()
   }
 }

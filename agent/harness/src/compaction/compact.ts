@@ -38,9 +38,9 @@ export function findWindow({ models, setup, tools, limits }: AskSettings): (mode
     try {
       const tokens = models.resolve(model).contextWindow
       return { tokens, compact_at: tokens * limits.compact_at, overhead }
-    } catch (thrown) {
-      if (thrown instanceof ModelError) return null
-      throw thrown
+    } catch (error) {
+      if (error instanceof ModelError) return null
+      throw error
     }
   }
 }

@@ -82,11 +82,11 @@ export async function summarize(
         summary === '' ? shorten(older) : { kind: 'summary', text: clip(summary, 2 * charsOfTokens(size)) },
       spent,
     }
-  } catch (thrown) {
+  } catch (error) {
     deps.signal.throwIfAborted()
     deps.report('warn', 'no summary from the model; the conversation is cut down by rule', {
       model,
-      error: asError(thrown).message,
+      error: asError(error).message,
     })
     return { digest: shorten(older), spent: null }
   }

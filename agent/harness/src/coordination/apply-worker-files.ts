@@ -6,7 +6,7 @@ import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
 import type { Sides } from './merge-files.ts'
 import { ownWorker } from './own-worker.ts'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 import { decideAll, keepMerges, putAll } from './take-over.ts'
 
 const MAX_LISTED = 200
@@ -28,7 +28,7 @@ const Parameters = z.strictObject({
 })
 type Args = z.output<typeof Parameters>
 
-export const applyWorkerFilesTool = (place: Place): Tool =>
+export const applyWorkerFilesTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'apply_worker_files',
     description:
@@ -49,18 +49,18 @@ export const applyWorkerFilesTool = (place: Place): Tool =>
   })
 
 async function changesOf(
-  place: Place,
+  place: SpawnContext,
   { worker_id, paths }: Args,
 ): Promise<{ changes: ChangedFile[]; childId: string } | { error: string }> {
   const own = await ownWorker(place, worker_id)
   if ('error' in own) return own
   if (own.link.status === 'open')
     return { error: `worker ${worker_id} is still at work: wait for it with wait_for_workers` }
-  const child = await place.worker.store.getSession(worker_id)
+  const child = await place.runner.store.getSession(worker_id)
   const copied = child === null ? undefined : childConfig(child)?.copied_from
   if (copied !== workspaceOf(place.session))
     return { error: `worker ${worker_id} worked in your own workspace: its files are there already` }
-  const changes = await place.worker.copies.changes(worker_id)
+  const changes = await place.runner.copies.changes(worker_id)
   if (changes === null) return { error: `worker ${worker_id} never began, so it has changed nothing` }
   const isWanted = (path: string): boolean =>
     paths === undefined || paths.map(trimmed).some(wanted => path === wanted || path.startsWith(`${wanted}/`))
@@ -70,10 +70,15 @@ async function changesOf(
 /** `./a/`, as one may write it, is `a`. */
 const trimmed = (path: string): string => path.replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
 
-async function apply(place: Place, workspace: string, args: Args, signal: AbortSignal): Promise<ToolOutcome> {
+async function apply(
+  place: SpawnContext,
+  workspace: string,
+  args: Args,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
   const found = await changesOf(place, args)
   if ('error' in found) return { content: { error: found.error } }
-  const { copies, workspacesDir } = place.worker
+  const { copies, workspacesDir } = place.runner
   const { changes, childId } = found
   const merged = await copies.merged(childId)
   const sides: Sides = { workspace, childId, copies, merged, copy: sessionFolder(workspacesDir, childId) }

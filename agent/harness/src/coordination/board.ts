@@ -4,29 +4,29 @@
  */
 import type { Draft } from '@cairn/log'
 import { boardUpdate, composeUpdate } from '@cairn/sessions'
-import { placeOf } from './place.ts'
+import { createSpawnContext } from './spawn-context.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import { readBoardTool, shareNoteTool } from './share-note.ts'
 
-export function board(worker: Worker, claimed: Claimed): Capability {
+export function board(runner: Runner, claimed: Claimed): Capability {
   const { link, session } = claimed
   return {
     name: 'board',
     tools({ agent }) {
-      const place = placeOf(worker, claimed, agent)
+      const place = createSpawnContext(runner, claimed, agent)
       const shares = agent.board && (place.isChild || place.maySpawn)
       return shares ? [shareNoteTool(place), readBoardTool(place)] : []
     },
     async beforeRequest(turn, before) {
       const isAlone = link === null && !turn.log.position().board.shared
-      if (!isAlone && turn.setup.agent.board) await tellNews(turn, link?.root_id ?? session.id, before)
+      if (!isAlone && turn.setup.agent.board) await notifyNews(turn, link?.root_id ?? session.id, before)
     },
   }
 }
 
-async function tellNews(
+async function notifyNews(
   { log, store, clock }: TurnContext,
   root: string,
   before: readonly Draft[],

@@ -2,18 +2,18 @@
 import { AgentConfig, type SessionBudget } from '@cairn/protocol'
 import { budgetOf } from '@cairn/sessions'
 import { LEAST_TOKENS, type Left, leftOf, shareOf, type Spending } from '@cairn/state'
-import type { Place } from './place.ts'
-import type { ChildWish } from './spawn.ts'
+import type { SpawnContext } from './spawn-context.ts'
+import type { SpawnInput } from './spawn.ts'
 
 /** One for each of `count` workers, made one after the other; null: too little is left for them. */
-export function shareBudget(place: Place, count: number): SessionBudget[] | null {
-  const { limits, claimed, worker } = place
+export function shareBudget(place: SpawnContext, count: number): SessionBudget[] | null {
+  const { limits, claimed, runner } = place
   const { children } = claimed.log.position()
-  const now = worker.clock.now()
+  const now = runner.clock.now()
   const shares: SessionBudget[] = []
   for (let given: Given[] = budgetsOf(place); shares.length < count;) {
     const places = limits.max_open - children.open.length - shares.length
-    const left = leastOf(given.map(({ budget, spending }) => leftOf(budget, spending, now)))
+    const left = minOf(given.map(({ budget, spending }) => leftOf(budget, spending, now)))
     const share = shareOf(left, askedFor(place), places)
     if (share === null) return null
     shares.push(share)
@@ -29,7 +29,7 @@ export function shareBudget(place: Place, count: number): SessionBudget[] | null
 type Given = { budget: SessionBudget; spending: Spending }
 
 /** What limits the session: its own budget, and that of the mission that it leads. */
-function budgetsOf({ session, claimed }: Place): Given[] {
+function budgetsOf({ session, claimed }: SpawnContext): Given[] {
   const { spending, mission } = claimed.log.position()
   return [
     { budget: budgetOf(session) ?? {}, spending },
@@ -39,15 +39,15 @@ function budgetsOf({ session, claimed }: Place): Given[] {
   ]
 }
 
-function leastOf(lefts: readonly Left[]): Left {
-  const least = (key: keyof Left): Left => {
+function minOf(lefts: readonly Left[]): Left {
+  const min = (key: keyof Left): Left => {
     const given = lefts.flatMap(left => left[key] ?? [])
     return given.length === 0 ? {} : { [key]: Math.min(...given) }
   }
-  return { ...least('tokens'), ...least('cost_usd'), ...least('minutes') }
+  return { ...min('tokens'), ...min('cost_usd'), ...min('minutes') }
 }
 
-function askedFor({ limits }: Place): SessionBudget {
+function askedFor({ limits }: SpawnContext): SessionBudget {
   const { max_tokens, max_cost_usd, max_minutes } = limits.budget
   return {
     ...(max_tokens === null ? {} : { max_tokens }),
@@ -56,9 +56,9 @@ function askedFor({ limits }: Place): SessionBudget {
   }
 }
 
-export const noBudget = (place: Place): string => {
-  const now = place.worker.clock.now()
-  const { tokens, cost_usd, minutes } = leastOf(
+export const noBudget = (place: SpawnContext): string => {
+  const now = place.runner.clock.now()
+  const { tokens, cost_usd, minutes } = minOf(
     budgetsOf(place).map(({ budget, spending }) => leftOf(budget, spending, now)),
   )
   const left = [
@@ -73,13 +73,13 @@ export const noBudget = (place: Place): string => {
 }
 
 /** A budget in USD cannot be kept with a model that has no price. */
-export function unpriced(place: Place, { agent, model }: ChildWish): string | null {
-  const { worker, session, limits } = place
+export function unpriced(place: SpawnContext, { agent, model }: SpawnInput): string | null {
+  const { runner, session, limits } = place
   const isLimited =
     limits.budget.max_cost_usd !== null ||
     budgetsOf(place).some(({ budget }) => budget.max_cost_usd !== undefined)
   if (!isLimited) return null
-  const { agents, models } = worker.config
+  const { agents, models } = runner.config
   const name = model ?? (agents[agent ?? session.agent] ?? AgentConfig.parse({})).model ?? models.default
   return name === undefined || hasPrice(models.catalog[name])
     ? null

@@ -14,17 +14,17 @@ import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { FinishReason } from '../turn/next-step.ts'
 import type { Position } from '../turn/position.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import { applyWorkerFilesTool } from './apply-worker-files.ts'
 import { askAboutBlocks } from './ask-about-blocks.ts'
 import { delegateTaskTool } from './delegate-task.ts'
 import { elapsedOf, joined } from './join.ts'
-import { listWorkersTool, readWorkerResultTool } from './look-at-workers.ts'
-import { type Place, placeOf } from './place.ts'
+import { listWorkersTool, readWorkerResultTool } from './read-workers.ts'
+import { type SpawnContext, createSpawnContext } from './spawn-context.ts'
 import { spawnTaskTool } from './spawn-task.ts'
 import { spawnWorkerTool } from './spawn-worker.ts'
-import { cancelTaskTool, listTasksTool, unblockTaskTool } from './steer-tasks.ts'
-import { sendWorkerMessageTool, stopWorkerTool } from './steer-workers.ts'
+import { cancelTaskTool, listTasksTool, unblockTaskTool } from './task-commands.ts'
+import { sendWorkerMessageTool, stopWorkerTool } from './worker-commands.ts'
 import { waitForWorkersTool, waitOver } from './wait-for-workers.ts'
 import { answered, findAnswer, unblockedByMessage, workerBlockTool } from './worker-block.ts'
 import { hasCompleted, workerCompleteTool } from './worker-complete.ts'
@@ -35,8 +35,9 @@ type Due =
   | { do: 'unblock'; block: Block; by: 'answer' | 'message' }
   | { do: 'wait' }
 
-export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
-  const place = (): Place => placeOf(worker, claimed, agentOf(worker.config, claimed.session))
+export function workers(runner: Runner, claimed: Claimed): Capability<Due> {
+  const place = (): SpawnContext =>
+    createSpawnContext(runner, claimed, agentOf(runner.config, claimed.session))
   const isChild = claimed.link?.status === 'open'
   const over = (wait: Wait): Promise<Record<string, unknown>> =>
     wait.joins ? Promise.resolve(joined(wait)) : waitOver(place(), wait)
@@ -145,16 +146,16 @@ async function closeBlock(
   const linked = by === 'message' ? unblockedByMessage(link, block.tool_call_id) : {}
   try {
     await closeCall(turn, block.tool_call_id, answered(block), elapsed_ms, linked)
-  } catch (thrown) {
+  } catch (error) {
     // Somebody answered in this moment: the next look finds that.
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'task_moved') throw thrown
+    if (!(error instanceof CommitRefused) || error.refusal !== 'task_moved') throw error
   }
 }
 
 /** No allow-list takes from a worker the tools that end its work, or tell that it cannot go on. */
 const ALWAYS = [COMPLETE_TOOL, BLOCK_TOOL, 'share_note', 'read_board']
 
-const toolsOf = (place: Place): Tool[] => [
+const toolsOf = (place: SpawnContext): Tool[] => [
   ...(place.maySpawn
     ? [
         spawnWorkerTool(place),

@@ -3,8 +3,8 @@ import { delegationStart, delegationTimer, staleTimer } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
-import type { Place } from './place.ts'
-import { ChildParameters, type ChildWish, composeSpawn, refusedSpawn, spawnProblem } from './spawn.ts'
+import type { SpawnContext } from './spawn-context.ts'
+import { ChildParameters, type SpawnInput, composeSpawn, refusedSpawn, spawnProblem } from './spawn.ts'
 import { describeAgents } from './spawn-worker.ts'
 
 const MAX_GOALS = 8
@@ -23,7 +23,7 @@ const Parameters = z.strictObject({
   timeout_s: z.int().min(1).max(3600).default(900).describe('then those that are not done are stopped'),
 })
 
-export const delegateTaskTool = (place: Place): Tool =>
+export const delegateTaskTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'delegate_task',
     description: [
@@ -43,38 +43,38 @@ export const delegateTaskTool = (place: Place): Tool =>
 
 type Args = {
   goal?: string | undefined
-  goals?: readonly Pick<ChildWish, 'goal' | 'context' | 'agent' | 'model' | 'role'>[] | undefined
+  goals?: readonly Pick<SpawnInput, 'goal' | 'context' | 'agent' | 'model' | 'role'>[] | undefined
   context?: string | undefined
   isolation?: 'share' | 'copy' | undefined
   timeout_s: number
 }
 
-function delegate(place: Place, toolCallId: string, args: Args): ToolOutcome {
+function delegate(place: SpawnContext, toolCallId: string, args: Args): ToolOutcome {
   if ((args.goal === undefined) === (args.goals === undefined))
     return { content: { error: 'give either goal or goals' } }
-  const wishes: ChildWish[] = (args.goals ?? [{ goal: args.goal ?? '' }]).map(wish => ({
-    ...wish,
-    context: [args.context, wish.context].filter(text => text !== undefined).join('\n\n'),
+  const inputs: SpawnInput[] = (args.goals ?? [{ goal: args.goal ?? '' }]).map(input => ({
+    ...input,
+    context: [args.context, input.context].filter(text => text !== undefined).join('\n\n'),
   }))
-  const problem = spawnProblem(place, wishes)
+  const problem = spawnProblem(place, inputs)
   if (problem !== null) return { content: { error: problem } }
   const { ids, events, rows, also } = composeSpawn(
     place,
     toolCallId,
     'delegation',
-    wishes,
-    args.isolation ?? (wishes.length === 1 ? 'share' : 'copy'),
+    inputs,
+    args.isolation ?? (inputs.length === 1 ? 'share' : 'copy'),
   )
-  const starts = wishes.map((wish, at) =>
+  const starts = inputs.map((input, at) =>
     delegationStart({
       child_session_id: ids[at] ?? '',
       tool_call_id: toolCallId,
       timeout_seconds: args.timeout_s,
-      goal: wish.goal,
-      role: wish.role ?? 'leaf',
+      goal: input.goal,
+      role: input.role ?? 'leaf',
       depth: place.depth + 1,
-      agent_type: wish.agent ?? null,
-      model: wish.model ?? null,
+      agent_type: input.agent ?? null,
+      model: input.model ?? null,
     }),
   )
   return {
@@ -96,7 +96,7 @@ function delegate(place: Place, toolCallId: string, args: Args): ToolOutcome {
   }
 }
 
-const staleAfter = ({ worker }: Place): { idle_s: number; tool_s: number } => {
-  const { delegation_stale_s, delegation_stale_tool_s } = worker.config.limits
+const staleAfter = ({ runner }: SpawnContext): { idle_s: number; tool_s: number } => {
+  const { delegation_stale_s, delegation_stale_tool_s } = runner.config.limits
   return { idle_s: delegation_stale_s, tool_s: delegation_stale_tool_s }
 }

@@ -17,7 +17,7 @@ import {
   replaceFile,
 } from '@cairn/workspace'
 import { createHash } from 'node:crypto'
-import { type Copies, isBinary, type Merged, MERGED_BYTES } from '../copies.ts'
+import { type WorkspaceCopies, isBinary, type Merged, MAX_MERGED_BYTES } from '../workspace-copies.ts'
 import { mergeText } from './merge-text.ts'
 
 type Content = { bytes: Buffer; mode: number }
@@ -26,7 +26,13 @@ export type Decided =
   | { path: string; do: 'take'; content: Content | null }
   | { path: string; do: 'merge'; content: Content; hashes: Merged[string] }
   | { path: string; do: 'conflict'; why: string; theirs: Content | null }
-export type Sides = { workspace: string; copy: string; childId: string; copies: Copies; merged: Merged }
+export type Sides = {
+  workspace: string
+  copy: string
+  childId: string
+  copies: WorkspaceCopies
+  merged: Merged
+}
 
 export async function decideFile(sides: Sides, change: ChangedFile): Promise<Decided> {
   const { path, was } = change
@@ -55,7 +61,7 @@ export async function decideFile(sides: Sides, change: ChangedFile): Promise<Dec
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 const textOf = (bytes: Buffer): string => bytes.toString('utf8')
 const isMerged = (bytes: Buffer): boolean =>
-  bytes.length <= MERGED_BYTES && !isBinary(bytes) && Buffer.from(textOf(bytes)).equals(bytes)
+  bytes.length <= MAX_MERGED_BYTES && !isBinary(bytes) && Buffer.from(textOf(bytes)).equals(bytes)
 const isEqual = (a: Content | null, b: Content | null): boolean =>
   a === null || b === null ? a === b : a.bytes.equals(b.bytes)
 

@@ -5,12 +5,12 @@ import { diff3Merge } from 'node-diff3'
  * So many pairs of equal lines are compared at most: two files of thousands of the same line would keep the
  * process busy for minutes.
  */
-const MOST_PAIRS = 1_000_000
+const MAX_PAIRS = 1_000_000
 
 /** Null: the changes touch each other, or the texts are too large to tell. */
 export function mergeText(ours: string, original: string, theirs: string): string | null {
   const [a, o, b] = [linesOf(ours), linesOf(original), linesOf(theirs)]
-  if (pairs(a, o) > MOST_PAIRS || pairs(o, b) > MOST_PAIRS) return null
+  if (pairs(a, o) > MAX_PAIRS || pairs(o, b) > MAX_PAIRS) return null
   const merged: string[] = []
   for (const region of diff3Merge(a, o, b, { excludeFalseConflicts: true })) {
     if (region.ok === undefined) return null

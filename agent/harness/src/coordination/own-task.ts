@@ -1,13 +1,13 @@
 /** A task that the model named, if it is one of this session's. */
 import type { Task } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 
 export async function ownTask(
-  { worker, session }: Place,
+  { runner, session }: SpawnContext,
   taskId: string,
 ): Promise<{ task: Task } | { error: string }> {
-  const task = await worker.store.coordination.task(taskId)
+  const task = await runner.store.coordination.task(taskId)
   // Those of others do not exist here.
   return task === null || task.owner_id !== session.id
     ? {

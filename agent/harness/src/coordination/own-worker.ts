@@ -1,13 +1,13 @@
 /** A worker that the model named, if it is one of this session's. */
 import type { Link } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 
 export async function ownWorker(
-  { worker, session }: Place,
+  { runner, session }: SpawnContext,
   workerId: string,
 ): Promise<{ link: Link } | { error: string }> {
-  const link = await worker.store.coordination.link(workerId)
+  const link = await runner.store.coordination.link(workerId)
   // Those of others do not exist here.
   return link === null || link.parent_id !== session.id
     ? {

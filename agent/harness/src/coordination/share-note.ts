@@ -2,7 +2,7 @@
 import { NOTE_TYPES, noteId } from '@cairn/log'
 import { admit, BOARD_WINDOW_MS, boardNote, isLive, lineOf } from '@cairn/sessions'
 import { z } from 'zod'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
 
@@ -20,7 +20,7 @@ const Note = z.strictObject({
 const Parameters = z.strictObject({ notes: z.array(Note).min(1).max(5) })
 type Args = z.output<typeof Parameters>
 
-export const shareNoteTool = (place: Place): Tool =>
+export const shareNoteTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'share_note',
     description:
@@ -34,19 +34,19 @@ export const shareNoteTool = (place: Place): Tool =>
   })
 
 /** Admitted anew as long as others write. */
-async function share(place: Place, args: Args): Promise<ToolOutcome> {
-  const { worker, session, root_id } = place
+async function share(place: SpawnContext, args: Args): Promise<ToolOutcome> {
+  const { runner, session, root_id } = place
   if (place.link === null && !place.claimed.log.position().board.shared)
     return { content: { error: 'there is nobody to share with yet: the board begins with the first worker' } }
-  const board = await worker.store.coordination.board(root_id)
-  const now = worker.clock.now()
-  const before = await worker.store.coordination.notesSince(root_id, session.id, now - BOARD_WINDOW_MS)
+  const board = await runner.store.coordination.board(root_id)
+  const now = runner.clock.now()
+  const before = await runner.store.coordination.notesSince(root_id, session.id, now - BOARD_WINDOW_MS)
   const { change, admitted, renewed, rejected } = admit(
     board,
     { writer_id: session.id, before },
     args.notes,
     now,
-    text => worker.redact(JSON.stringify(text)) !== JSON.stringify(text),
+    text => runner.redact(JSON.stringify(text)) !== JSON.stringify(text),
   )
   const shown = [...admitted, ...renewed].map(({ index, seq }) => ({ index, id: noteId(seq) }))
   const notes = admitted.map(({ seq, note: { type, content, ref, ttl_ms } }) => ({
@@ -71,7 +71,7 @@ async function share(place: Place, args: Args): Promise<ToolOutcome> {
 
 const ReadParameters = z.strictObject({ types: z.array(z.enum(NOTE_TYPES)).optional() })
 
-export const readBoardTool = ({ worker, root_id }: Place): Tool =>
+export const readBoardTool = ({ runner, root_id }: SpawnContext): Tool =>
   defineTool({
     name: 'read_board',
     description: 'All notes that the sessions of this tree have left for each other, and that still count.',
@@ -79,8 +79,8 @@ export const readBoardTool = ({ worker, root_id }: Place): Tool =>
     readOnly: true,
     idempotent: true,
     async run({ types = [] }) {
-      const { notes } = await worker.store.coordination.board(root_id)
-      const now = worker.clock.now()
+      const { notes } = await runner.store.coordination.board(root_id)
+      const now = runner.clock.now()
       return {
         content: {
           notes: notes

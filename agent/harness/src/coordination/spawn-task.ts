@@ -7,12 +7,12 @@ import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
 import { shareBudget } from './budget.ts'
-import type { Place } from './place.ts'
-import { ChildParameters, type ChildWish, goalKey, planOf, refusedSpawn, spawnProblem } from './spawn.ts'
+import type { SpawnContext } from './spawn-context.ts'
+import { ChildParameters, type SpawnInput, goalKey, planOf, refusedSpawn, spawnProblem } from './spawn.ts'
 import { describeAgents } from './spawn-worker.ts'
 
-const MOST_ATTEMPTS = 5
-const MOST_BEFORE = 16
+const MAX_ATTEMPTS = 5
+const MAX_DEPENDENCIES = 16
 
 /** Without `isolation`: the worker of a task works in its owner's workspace. */
 const { isolation: _, ...ofAnyChild } = ChildParameters
@@ -20,16 +20,16 @@ const Parameters = z.strictObject({
   ...ofAnyChild,
   after: z
     .array(z.string())
-    .max(MOST_BEFORE)
+    .max(MAX_DEPENDENCIES)
     .optional()
     .describe(
       'tasks, by the ids that spawn_task gave, that must be done first; this one reads their results',
     ),
-  max_attempts: z.int().min(1).max(MOST_ATTEMPTS).optional().describe(`absent: ${DEFAULT_ATTEMPTS}`),
+  max_attempts: z.int().min(1).max(MAX_ATTEMPTS).optional().describe(`absent: ${DEFAULT_ATTEMPTS}`),
 })
 type Args = z.output<typeof Parameters>
 
-export const spawnTaskTool = (place: Place): Tool =>
+export const spawnTaskTool = (place: SpawnContext): Tool =>
   defineTool({
     name: SPAWN_TASK_TOOL,
     description:
@@ -47,8 +47,8 @@ export const spawnTaskTool = (place: Place): Tool =>
   })
 
 /** Composed anew as long as the tasks change. */
-async function spawnTask(place: Place, toolCallId: string, args: Args): Promise<ToolOutcome> {
-  const { store } = place.worker
+async function spawnTask(place: SpawnContext, toolCallId: string, args: Args): Promise<ToolOutcome> {
+  const { store } = place.runner
   const { version } = await store.coordination.tree(place.root_id)
   const tasks = await store.coordination.tasks(place.session.id)
   const after = [...new Set(args.after ?? [])]
@@ -108,8 +108,8 @@ async function spawnTask(place: Place, toolCallId: string, args: Args): Promise<
 const resultOf = ({ task_id, goal, state }: Task) => ({ task_id, goal, result: state.result })
 
 function taskProblem(
-  place: Place,
-  wish: ChildWish,
+  place: SpawnContext,
+  input: SpawnInput,
   tasks: readonly Task[],
   after: readonly string[],
 ): string | null {
@@ -132,12 +132,12 @@ function taskProblem(
     )
   // Those at work are open workers, whose goals were looked at before.
   const same = open.find(
-    task => task.status === 'todo' && goalKey(place, planWish(task)) === goalKey(place, wish),
+    task => task.status === 'todo' && goalKey(place, planInput(task)) === goalKey(place, input),
   )
   return same === undefined ? null : `task ${same.task_id} has that goal already, and has not begun`
 }
 
-const planWish = ({ goal, plan }: Task): { goal: string; agent?: string } => ({
+const planInput = ({ goal, plan }: Task): { goal: string; agent?: string } => ({
   goal,
   ...(typeof plan['agent'] === 'string' ? { agent: plan['agent'] } : {}),
 })

@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 import { allowedAgents, ChildParameters, composeSpawn, refusedSpawn, spawnProblem } from './spawn.ts'
 
 const Parameters = z.strictObject(ChildParameters)
 
-export const spawnWorkerTool = (place: Place): Tool =>
+export const spawnWorkerTool = (place: SpawnContext): Tool =>
   defineTool({
     name: 'spawn_worker',
     description:
@@ -21,15 +21,15 @@ export const spawnWorkerTool = (place: Place): Tool =>
     changesSessionOnly: true,
     // The worker comes to be in the commit of the result, under an id that follows from the call.
     idempotent: true,
-    run(wish, { tool_call_id }) {
-      const problem = spawnProblem(place, [wish])
+    run(input, { tool_call_id }) {
+      const problem = spawnProblem(place, [input])
       if (problem !== null) return Promise.resolve({ content: { error: problem } })
       const { ids, events, ...linked } = composeSpawn(
         place,
         tool_call_id,
         'worker',
-        [wish],
-        wish.isolation ?? 'copy',
+        [input],
+        input.isolation ?? 'copy',
       )
       return Promise.resolve({
         content: { worker_id: ids[0], status: 'queued' },
@@ -44,10 +44,10 @@ export const spawnWorkerTool = (place: Place): Tool =>
   })
 
 /** The agents that a worker may be, where there is a choice. */
-export function describeAgents(place: Place): string {
+export function describeAgents(place: SpawnContext): string {
   const names = allowedAgents(place)
   if (names.length <= 1) return ''
-  const { agents } = place.worker.config
+  const { agents } = place.runner.config
   const lines = names.map(name => `- ${name}: ${agents[name]?.description ?? 'no description'}`)
   return `\nAgents:\n${lines.join('\n')}`
 }

@@ -8,7 +8,7 @@ import { type ChildPlan, derivedId, goalMessage, openChild } from '@cairn/sessio
 import { z } from 'zod'
 import { agentNames } from '../agent.ts'
 import { noBudget, shareBudget, unpriced } from './budget.ts'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 
 /** What the model says of one child. */
 export const ChildParameters = {
@@ -30,7 +30,7 @@ export const ChildParameters = {
         'what it changed. Absent: copy, and share for a single goal that you wait for',
     ),
 }
-export type ChildWish = z.output<z.ZodObject<typeof ChildParameters>>
+export type SpawnInput = z.output<z.ZodObject<typeof ChildParameters>>
 
 export type Spawned = {
   ids: string[]
@@ -40,23 +40,26 @@ export type Spawned = {
 }
 
 /** Why these children cannot be made, or null. */
-export function spawnProblem(place: Place, wishes: readonly ChildWish[]): string | null {
+export function spawnProblem(place: SpawnContext, inputs: readonly SpawnInput[]): string | null {
   const seen = new Set<string>()
-  for (const wish of wishes) {
-    const problem = wishProblem(place, wish) ?? equalGoal(place, wish) ?? unpriced(place, wish)
+  for (const input of inputs) {
+    const problem = inputProblem(place, input) ?? equalGoal(place, input) ?? unpriced(place, input)
     if (problem !== null) return problem
-    if (seen.has(goalKey(place, wish))) return `two of the goals are the same: ${quote(wish.goal)}`
-    seen.add(goalKey(place, wish))
+    if (seen.has(goalKey(place, input))) return `two of the goals are the same: ${quote(input.goal)}`
+    seen.add(goalKey(place, input))
   }
-  return shareBudget(place, wishes.length) === null ? noBudget(place) : null
+  return shareBudget(place, inputs.length) === null ? noBudget(place) : null
 }
 
-function wishProblem(place: Place, { agent, model, role, max_iterations }: ChildWish): string | null {
-  const { limits, depth, session, worker } = place
+function inputProblem(
+  place: SpawnContext,
+  { agent, model, role, max_iterations }: SpawnInput,
+): string | null {
+  const { limits, depth, session, runner } = place
   const agents = allowedAgents(place)
   const named = agent ?? session.agent
   if (!agents.includes(named))
-    return agentNames(worker.config).includes(named)
+    return agentNames(runner.config).includes(named)
       ? `agent ${quote(named)} may not be a worker of this one; these may: ${agents.join(', ') || 'none'}`
       : `there is no agent named ${quote(named)}; these may be workers: ${agents.join(', ') || 'none'}`
   if (model !== undefined && !limits.models.includes(model))
@@ -74,39 +77,41 @@ function wishProblem(place: Place, { agent, model, role, max_iterations }: Child
   return null
 }
 
-export const allowedAgents = ({ limits, session }: Place): string[] => [
+export const allowedAgents = ({ limits, session }: SpawnContext): string[] => [
   ...new Set(limits.agents.map(name => (name === 'self' ? session.agent : name))),
 ]
 
 const quote = (text: string): string => JSON.stringify(cutAt(text, 100))
 const normal = (goal: string): string => goal.normalize('NFC').toLowerCase().replaceAll(/\s+/g, ' ').trim()
-export const goalKey = ({ session }: Place, { goal, agent }: Pick<ChildWish, 'goal' | 'agent'>): string =>
-  `${agent ?? session.agent}\n${normal(goal)}`
+export const goalKey = (
+  { session }: SpawnContext,
+  { goal, agent }: Pick<SpawnInput, 'goal' | 'agent'>,
+): string => `${agent ?? session.agent}\n${normal(goal)}`
 
 /** The same work twice at the same time is a mistake of the model's. */
-function equalGoal(place: Place, wish: ChildWish): string | null {
+function equalGoal(place: SpawnContext, input: SpawnInput): string | null {
   const { open } = place.claimed.log.position().children
   const same = open.find(
     child =>
-      child.agent === (wish.agent ?? place.session.agent) &&
+      child.agent === (input.agent ?? place.session.agent) &&
       // Of a goal its beginning is recorded.
-      (normal(child.goal) === normal(wish.goal) ||
-        (child.goal.length >= 500 && wish.goal.startsWith(child.goal))),
+      (normal(child.goal) === normal(input.goal) ||
+        (child.goal.length >= 500 && input.goal.startsWith(child.goal))),
   )
   return same === undefined ? null : `worker ${same.worker_id} has that goal and is at work on it already`
 }
 
 export function composeSpawn(
-  place: Place,
+  place: SpawnContext,
   toolCallId: string,
   kind: Exclude<WorkerKind, 'task'>,
-  wishes: readonly ChildWish[],
+  inputs: readonly SpawnInput[],
   isolation: 'share' | 'copy',
 ): Spawned {
-  const ids = wishes.map((_, index) => derivedId(place.session.id, toolCallId, index))
+  const ids = inputs.map((_, index) => derivedId(place.session.id, toolCallId, index))
   const spawned: Spawned = { ids, events: [], rows: [], also: [] }
-  const budgets = shareBudget(place, wishes.length) ?? []
-  for (const [index, wish] of wishes.entries()) {
+  const budgets = shareBudget(place, inputs.length) ?? []
+  for (const [index, input] of inputs.entries()) {
     const { event, row, part } = openChild(
       place.session,
       {
@@ -118,8 +123,8 @@ export function composeSpawn(
         task_id: null,
         attempt: null,
       },
-      { ...planOf(place, wish), isolation, budget: budgets[index] },
-      goalMessage(wish.goal, wish.context),
+      { ...planOf(place, input), isolation, budget: budgets[index] },
+      goalMessage(input.goal, input.context),
     )
     spawned.events.push(event)
     spawned.rows.push(row)
@@ -128,19 +133,19 @@ export function composeSpawn(
   return spawned
 }
 
-export const planOf = ({ session, limits }: Place, wish: Omit<ChildWish, 'context'>): ChildPlan => ({
-  goal: wish.goal,
-  agent: wish.agent ?? session.agent,
-  model: wish.model,
-  role: wish.role ?? 'leaf',
-  tools: wish.tools,
-  max_iterations: Math.min(wish.max_iterations ?? limits.max_iterations, limits.max_iterations),
+export const planOf = ({ session, limits }: SpawnContext, input: Omit<SpawnInput, 'context'>): ChildPlan => ({
+  goal: input.goal,
+  agent: input.agent ?? session.agent,
+  model: input.model,
+  role: input.role ?? 'leaf',
+  tools: input.tools,
+  max_iterations: Math.min(input.max_iterations ?? limits.max_iterations, limits.max_iterations),
   max_open: limits.max_open,
   max_total: limits.max_total,
 })
 
 /** Why the commit of a spawn was refused, as the model reads it; null: that is nobody's limit. */
-export function refusedSpawn({ limits }: Place, { refusal }: CommitRefused): string | null {
+export function refusedSpawn({ limits }: SpawnContext, { refusal }: CommitRefused): string | null {
   switch (refusal) {
     case 'too_many_open':
       return (

@@ -22,9 +22,9 @@ export async function decideAll(
     signal.throwIfAborted()
     try {
       decided.push(await decideFile(sides, change))
-    } catch (thrown) {
-      if (!(thrown instanceof PathProblem)) throw thrown
-      leftOut.push({ path: change.path, why: asError(thrown).message })
+    } catch (error) {
+      if (!(error instanceof PathProblem)) throw error
+      leftOut.push({ path: change.path, why: asError(error).message })
     }
   }
   return {

@@ -1,7 +1,7 @@
 /** Timers that are due, whoever set them: any worker may claim and fire them, for a timer acts once. */
 import { asError } from '@cairn/protocol'
 import { fireTimer } from '@cairn/sessions'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 
 const AT_ONCE = 50
 /** So long one worker has to fire what it has claimed, before another may. */
@@ -13,9 +13,9 @@ export async function fireTimers({
   id,
   clock,
   newId,
-  log,
+  logger,
   shutdown,
-}: Pick<Worker, 'store' | 'id' | 'clock' | 'newId' | 'log' | 'shutdown'>): Promise<void> {
+}: Pick<Runner, 'store' | 'id' | 'clock' | 'newId' | 'logger' | 'shutdown'>): Promise<void> {
   for (let claimed = AT_ONCE; claimed === AT_ONCE && !shutdown.aborted;) {
     const timers = await store.coordination.claimTimers(id, AT_ONCE, CLAIM_MS)
     claimed = timers.length
@@ -23,11 +23,11 @@ export async function fireTimers({
       timers.map(async timer => {
         try {
           await fireTimer({ store, now: clock.now, newId }, timer)
-        } catch (thrown) {
+        } catch (error) {
           // The others need not wait for it; its claim runs out, and it is fired again.
-          log('error', 'a timer could not be fired; it is tried again', {
+          logger('error', 'a timer could not be fired; it is tried again', {
             session_id: timer.session_id,
-            error: asError(thrown).message,
+            error: asError(error).message,
           })
         }
       }),

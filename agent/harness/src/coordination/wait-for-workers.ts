@@ -6,13 +6,13 @@ import type { Tool } from '../tools/tool.ts'
 import { cutAt } from '@cairn/protocol'
 import { ownTask } from './own-task.ts'
 import { ownWorker } from './own-worker.ts'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 
 const Parameters = z.strictObject({
   ids: z.array(z.string()).max(64).optional().describe('ids of workers and tasks; absent: all there are'),
 })
 
-export const waitForWorkersTool = (place: Place): Tool =>
+export const waitForWorkersTool = (place: SpawnContext): Tool =>
   defineTool({
     name: WAIT_TOOL,
     description:
@@ -39,13 +39,13 @@ export const waitForWorkersTool = (place: Place): Tool =>
   })
 
 /** What a call that waited comes to when all have ended. */
-export const waitOver = (place: Place, { ids, tasks }: Wait): Promise<Record<string, unknown>> =>
+export const waitOver = (place: SpawnContext, { ids, tasks }: Wait): Promise<Record<string, unknown>> =>
   describeEnded(place, ids, tasks)
 
 const quoted = (id = ''): string =>
   `${JSON.stringify(cutAt(id, 100))}; list_workers and list_tasks show those there are`
 
-async function findWaited(place: Place, id: string): Promise<Record<string, unknown> | null> {
+async function findWaited(place: SpawnContext, id: string): Promise<Record<string, unknown> | null> {
   const worker = await ownWorker(place, id)
   if ('link' in worker) {
     const { status, cause } = worker.link
@@ -56,7 +56,7 @@ async function findWaited(place: Place, id: string): Promise<Record<string, unkn
 }
 
 async function describeEnded(
-  place: Place,
+  place: SpawnContext,
   ids: readonly string[],
   tasks: readonly string[],
 ): Promise<Record<string, unknown>> {

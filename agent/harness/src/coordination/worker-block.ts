@@ -9,13 +9,13 @@ import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Linked, Tool } from '../tools/tool.ts'
 import type { Position } from '../turn/position.ts'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 
 const Parameters = z.strictObject({
   reason: z.string().trim().min(1).max(2000).describe('what you need, and why; it is all that they read'),
 })
 
-export const workerBlockTool = (place: Place): Tool =>
+export const workerBlockTool = (place: SpawnContext): Tool =>
   defineTool({
     name: BLOCK_TOOL,
     description:
@@ -32,7 +32,7 @@ export const workerBlockTool = (place: Place): Tool =>
     run: () => Promise.resolve({ content: '', suspend: 'children' }),
   })
 
-function blocks({ session, link }: Place, block_call_id: string, blocked_reason: string): Linked {
+function blocks({ session, link }: SpawnContext, block_call_id: string, blocked_reason: string): Linked {
   const task_id = link?.task_id ?? null
   if (link === null || task_id === null) throw new Error('[worker_block] the session works on no task')
   return {

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Position } from '../turn/position.ts'
-import type { Place } from './place.ts'
+import type { SpawnContext } from './spawn-context.ts'
 
 const Parameters = z.strictObject({
   summary: z.string().trim().min(1).max(100_000),
@@ -17,7 +17,7 @@ const Parameters = z.strictObject({
     .describe('facts for a program, at most 4 KB of JSON'),
 })
 
-export const workerCompleteTool = (place: Place): Tool =>
+export const workerCompleteTool = (place: SpawnContext): Tool =>
   defineTool({
     name: COMPLETE_TOOL,
     description:

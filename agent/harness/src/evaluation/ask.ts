@@ -19,7 +19,7 @@ export const VERDICT = { name: 'outcome_verdict', schema: schemaOf(Verdict) }
 type Asked = { model: string; system: string; name: string; schema: Record<string, unknown> }
 
 /** What it said and what that cost, as the event of the verdict has it. */
-export type Said = {
+export type EvaluatorReply = {
   text: string
   used: { input_tokens: number; output_tokens: number } & ReturnType<typeof costOf>
 }
@@ -29,7 +29,7 @@ export async function askEvaluator(
   turn: TurnContext,
   { model, system, name, schema }: Asked,
   compose: (served: ResolvedModel) => string | Promise<string>,
-): Promise<Said | ModelError> {
+): Promise<EvaluatorReply | ModelError> {
   try {
     const served = turn.models.resolve(model)
     // Nothing of it is streamed to readers: the verdict is what they see.
@@ -47,10 +47,10 @@ export async function askEvaluator(
       text: message.content,
       used: { input_tokens, output_tokens, ...costOf(usage, served.name, served.rates) },
     }
-  } catch (thrown) {
+  } catch (error) {
     turn.lease.signal.throwIfAborted()
-    if (thrown instanceof ModelError) return thrown
-    throw thrown
+    if (error instanceof ModelError) return error
+    throw error
   }
 }
 
@@ -58,4 +58,4 @@ export async function askEvaluator(
 export const charsFor = ({ contextWindow }: ResolvedModel, most: number): number =>
   Math.min(most, contextWindow)
 
-export const costIn = ({ used }: Said): number => ('cost_usd' in used ? used.cost_usd : 0)
+export const costIn = ({ used }: EvaluatorReply): number => ('cost_usd' in used ? used.cost_usd : 0)

@@ -94,7 +94,7 @@ export async function callForExpert(deps: ExpertCallDeps, call: Call): Promise<E
       content: (await fitResult(workspace, call.tool_call_id, mask(outcome.content))).content,
       error: null,
     }
-  } catch (thrown) {
-    return refuse(failure(asError(thrown).message))
+  } catch (error) {
+    return refuse(failure(asError(error).message))
   }
 }

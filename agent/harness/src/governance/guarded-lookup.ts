@@ -23,7 +23,7 @@ export class RefusedAddress extends Error {
 }
 
 /** The addresses a connection to `host` may use; rejects when one of them must not be reached. */
-async function judgedAddresses(
+async function checkedAddresses(
   host: string,
   egress: GovernanceConfig['egress'],
   resolveHost: ResolveHost,
@@ -43,11 +43,11 @@ export const guardedLookup =
   (host, { all }, done) => {
     void (async () => {
       try {
-        const addresses = await judgedAddresses(host, egress, resolveHost)
+        const addresses = await checkedAddresses(host, egress, resolveHost)
         if (all === true) done(null, addresses)
         else done(null, addresses[0].address, addresses[0].family)
-      } catch (thrown) {
-        done(asError(thrown) as NodeJS.ErrnoException, '')
+      } catch (error) {
+        done(asError(error) as NodeJS.ErrnoException, '')
       }
     })()
   }

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024
 /** Bytes of UTF-8 a part; all calls of an answer together are one part, names and ids included. */
 export const MAX_PART_BYTES = 2 * MIB
 /** What is said, the reasoning that is shown, the provider's own blocks that go back with the next call. */
-type Part = 'text' | 'reasoning' | 'reasoning details' | 'tool calls'
+type AnswerPart = 'text' | 'reasoning' | 'reasoning details' | 'tool calls'
 export const MAX_CALLS = 256
 /** Content blocks of one answer, and entries of its reasoning details. */
 const MAX_BLOCKS = 4096
@@ -33,16 +33,16 @@ const tooMuch = (site: CallSite, what: string): ModelError =>
 
 export type AnswerMeter = {
   /** Counts a piece of the answer before it is kept. */
-  add(part: Part, piece: string): void
+  add(part: AnswerPart, piece: string): void
   /** One more call, or one more block. */
   count(what: 'tool calls' | 'blocks'): void
 }
 
 /** Both throw a ModelError for what is beyond a maximum. */
 export function meterAnswer(site: CallSite): AnswerMeter {
-  const bytes: Record<Part, number> = { text: 0, reasoning: 0, 'reasoning details': 0, 'tool calls': 0 }
+  const bytes: Record<AnswerPart, number> = { text: 0, reasoning: 0, 'reasoning details': 0, 'tool calls': 0 }
   const counts = { 'tool calls': 0, blocks: 0 }
-  const most = { 'tool calls': MAX_CALLS, blocks: MAX_BLOCKS }
+  const max = { 'tool calls': MAX_CALLS, blocks: MAX_BLOCKS }
   return {
     add(part, piece) {
       bytes[part] += Buffer.byteLength(piece)
@@ -51,7 +51,7 @@ export function meterAnswer(site: CallSite): AnswerMeter {
     },
     count(what) {
       counts[what] += 1
-      if (counts[what] > most[what]) throw tooMuch(site, `the answer has more than ${most[what]} ${what}`)
+      if (counts[what] > max[what]) throw tooMuch(site, `the answer has more than ${max[what]} ${what}`)
     },
   }
 }

@@ -5,9 +5,9 @@
 import { asError, type Config } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
 import { type Clock, sleep } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import { watchSilence } from './silence.ts'
-import { endLongCall } from './longest-call.ts'
+import { startCallTimeout } from './call-timeout.ts'
 import { type ModelAnswer, ModelError, type ModelRequest } from './provider.ts'
 import type { ResolvedModel } from './registry.ts'
 
@@ -15,7 +15,7 @@ export type WatchedDeps = {
   clock: Clock
   signal: AbortSignal
   random: () => number
-  report: Log
+  report: Logger
   limits: Pick<Config['limits'], 'llm_stale_s' | 'llm_stale_reasoning_s' | 'llm_call_s' | 'llm_retries'>
 }
 
@@ -30,16 +30,16 @@ export async function callWatched(
   for (let attempt = 0; ; attempt++) {
     try {
       return await callOnce(deps, served, request)
-    } catch (thrown) {
+    } catch (error) {
       signal.throwIfAborted()
-      if (!(thrown instanceof ModelError) || !thrown.retryable || attempt >= retries) throw thrown
+      if (!(error instanceof ModelError) || !error.retryable || attempt >= retries) throw error
       report('warn', 'model call failed, will retry', {
         model: served.name,
         attempt,
-        category: thrown.category,
-        error: thrown.message,
+        category: error.category,
+        error: error.message,
       })
-      await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, random(), thrown.retryAfterMs), signal)
+      await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, random(), error.retryAfterMs), signal)
     }
   }
 }
@@ -58,12 +58,12 @@ async function callOnce(
     onHeartbeat: () => {},
     onStale: error => cut.abort(error),
   })
-  const stopClock = endLongCall(clock, limits, error => cut.abort(error))
+  const stopClock = startCallTimeout(clock, limits, error => cut.abort(error))
   try {
     return await served.provider.call(request, () => watch.alive(), AbortSignal.any([signal, cut.signal]))
-  } catch (thrown) {
+  } catch (error) {
     // The watcher's reason says more than the abort it caused.
-    throw cut.signal.aborted ? asError(cut.signal.reason) : thrown
+    throw cut.signal.aborted ? asError(cut.signal.reason) : error
   } finally {
     stopClock()
     watch.stop()

@@ -3,7 +3,7 @@
  * a dozen generators and a stream for the tap, which was a third of what a turn cost.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { readPieces } from './response-pieces.ts'
+import { readChunks } from './response-chunks.ts'
 
 export type OnBytes = (bytes: Uint8Array) => void
 
@@ -46,7 +46,7 @@ async function readText(
   onText: (text: string) => boolean,
 ): Promise<void> {
   const decoder = new TextDecoder()
-  const isCut = await readPieces(response, piece => {
+  const isCut = await readChunks(response, piece => {
     onBytes(piece)
     return onText(decoder.decode(piece, { stream: true }))
   })

@@ -133,10 +133,10 @@ export function say(site: CallSite, what: string): string {
 export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const exact = headers.get('retry-after-ms')
   if (exact !== null && /^\d+(\.\d+)?$/.test(exact.trim())) return Math.round(Number(exact))
-  const wish = headers.get('retry-after')?.trim()
-  if (!wish) return null
-  if (/^\d+(\.\d+)?$/.test(wish)) return Math.round(Number(wish) * 1000)
-  const at = Date.parse(wish)
+  const header = headers.get('retry-after')?.trim()
+  if (!header) return null
+  if (/^\d+(\.\d+)?$/.test(header)) return Math.round(Number(header) * 1000)
+  const at = Date.parse(header)
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
 }
 

@@ -107,9 +107,9 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
             return false
           })
         return answer.finish()
-      } catch (thrown) {
+      } catch (error) {
         signal.throwIfAborted()
-        throw learn(dialect, meaningOf(thrown, site), site)
+        throw learn(dialect, meaningOf(error, site), site)
       }
     },
     ...(transport ? { close: transport.close } : {}),

@@ -45,9 +45,9 @@ export function createPlainFetch(dispatcher: Dispatcher): Fetch {
       })
       if (!isRedirect(answer.statusCode)) return toResponse(answer)
       drop(answer.body)
-    } catch (thrown) {
+    } catch (error) {
       signal?.throwIfAborted()
-      throw new TypeError('fetch failed', { cause: thrown })
+      throw new TypeError('fetch failed', { cause: error })
     }
     return rare(input, init)
   }

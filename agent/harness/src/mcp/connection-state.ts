@@ -10,16 +10,16 @@
  */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { Paced } from './paced.ts'
+import type { Throttle } from './throttle.ts'
 import type { McpSession } from './session.ts'
-import type { Environment, McpBoxes } from './transport.ts'
+import type { Environment, McpSandboxes } from './transport.ts'
 
 export type ConnectionOptions = {
   env: Environment
-  boxes: McpBoxes
-  log: Log
+  boxes: McpSandboxes
+  logger: Logger
   clock: Clock
   random: () => number
   /** Names and patterns of tools in the lists of the configuration. */
@@ -38,7 +38,7 @@ export type McpConnection = {
 
 export type State =
   | { at: 'connecting'; opening: Client | null; done: Promise<void> }
-  | { at: 'connected'; session: McpSession; tools: readonly Tool[]; since: number; relist: Paced }
+  | { at: 'connected'; session: McpSession; tools: readonly Tool[]; since: number; relist: Throttle }
   | { at: 'waiting'; cancelRetry: () => void }
   | { at: 'left_out' }
   | { at: 'stopped' }

@@ -18,7 +18,7 @@ import {
 import type { DefinedTool } from './definition.ts'
 import { LeftOut } from './left-out.ts'
 import { listTools, type ToolList } from './list-tools.ts'
-import { paced } from './paced.ts'
+import { createThrottle } from './throttle.ts'
 import { isBroken, request } from './request.ts'
 import { type McpSession, openSession } from './session.ts'
 import { within } from './within.ts'
@@ -26,7 +26,7 @@ import { wrapTools } from './wrap-tool.ts'
 
 const RECONNECT = { baseMs: 1000, maxMs: 60_000 }
 /** Full jitter may say "now"; a server that dies at once must not be started in a circle. */
-const LEAST_WAIT_MS = 250
+const MIN_WAIT_MS = 250
 /** A connection that lasted this long begins a new series of attempts; one that ends sooner continues the last. */
 const STABLE_MS = 60_000
 /** For a server to take the end of its session. */
@@ -69,8 +69,8 @@ class Connection implements McpConnection {
   }
 
   #wrap(list: ToolList): Tool[] {
-    const { log, named, onTools } = this.#options
-    const tools = wrapTools({ name: this.#name, config: this.#config, named, log }, list, {
+    const { logger, named, onTools } = this.#options
+    const tools = wrapTools({ name: this.#name, config: this.#config, named, logger }, list, {
       call: (tool, args, limits) => this.#call(tool, args, limits),
       confirm: tool => this.#confirm(tool),
     })
@@ -95,7 +95,7 @@ class Connection implements McpConnection {
   }
 
   async #open(connecting: Extract<State, { at: 'connecting' }>): Promise<void> {
-    const { log, clock } = this.#options
+    const { logger, clock } = this.#options
     try {
       const { session, list } = await openSession(this.#name, this.#config, this.#options, {
         onOpening: client => {
@@ -106,25 +106,25 @@ class Connection implements McpConnection {
       })
       if (this.#state !== connecting) return await session.client.close()
       const tools = this.#wrap(list)
-      const relist = paced(clock, () => this.#relist(session))
+      const relist = createThrottle(clock, () => this.#relist(session))
       this.#move({ at: 'connected', session, tools, since: clock.monotonic(), relist })
-      log('info', `MCP server ${this.#name} is connected`, { tools: tools.length })
-    } catch (thrown) {
-      if (this.#state === connecting) this.#explain(asError(thrown))
+      logger('info', `MCP server ${this.#name} is connected`, { tools: tools.length })
+    } catch (error) {
+      if (this.#state === connecting) this.#explain(asError(error))
     }
   }
 
   #explain(cause: Error): void {
-    const { log } = this.#options
+    const { logger } = this.#options
     if (cause instanceof LeftOut) {
       this.#move({ at: 'left_out' })
-      log('error', `MCP server ${this.#name} is left out: ${cause.message}`)
+      logger('error', `MCP server ${this.#name} is left out: ${cause.message}`)
       return
     }
     const waitMs = this.#retryLater()
     // Said at once, and from then on about every ten minutes: a server that stays away must not fill the log.
     if (this.#attempts === 1 || this.#attempts % 20 === 0)
-      log('warn', `MCP server ${this.#name} cannot be reached; its tools are absent`, {
+      logger('warn', `MCP server ${this.#name} cannot be reached; its tools are absent`, {
         why: cause.message,
         attempts: this.#attempts,
         next_attempt_in_ms: waitMs,
@@ -133,7 +133,7 @@ class Connection implements McpConnection {
 
   #retryLater(): number {
     const { clock, random } = this.#options
-    const waitMs = LEAST_WAIT_MS + backoffMs(RECONNECT, this.#attempts, random())
+    const waitMs = MIN_WAIT_MS + backoffMs(RECONNECT, this.#attempts, random())
     this.#attempts += 1
     this.#move({ at: 'waiting', cancelRetry: clock.after(waitMs, () => void this.#connect()) })
     return waitMs
@@ -143,15 +143,15 @@ class Connection implements McpConnection {
   #lose(lost: McpSession, why: string): void {
     const state = this.#has(lost)
     if (state === null) return
-    const { log, clock } = this.#options
+    const { logger, clock } = this.#options
     state.relist.stop()
     if (clock.monotonic() - state.since >= STABLE_MS) this.#attempts = 0
-    log('warn', `MCP server ${this.#name} went away; its tools are absent until it is back`, {
+    logger('warn', `MCP server ${this.#name} went away; its tools are absent until it is back`, {
       why,
       said: lost.lastWords(),
     })
     this.#retryLater()
-    lost.client.close().catch((thrown: unknown) => this.#report('the connection could not be closed', thrown))
+    lost.client.close().catch((error: unknown) => this.#report('the connection could not be closed', error))
   }
 
   #has(session: McpSession): Extract<State, { at: 'connected' }> | null {
@@ -167,13 +167,13 @@ class Connection implements McpConnection {
   async #relist(session: McpSession): Promise<void> {
     try {
       await this.#list(session)
-    } catch (thrown) {
-      this.#report('it announced a change of its tools and did not list them', thrown)
+    } catch (error) {
+      this.#report('it announced a change of its tools and did not list them', error)
     }
   }
 
   #report(what: string, thrown: unknown): void {
-    this.#options.log('warn', `MCP server ${this.#name}: ${what}`, { why: asError(thrown).message })
+    this.#options.logger('warn', `MCP server ${this.#name}: ${what}`, { why: asError(thrown).message })
   }
 
   #connected(): Extract<State, { at: 'connected' }> {
@@ -208,20 +208,20 @@ class Connection implements McpConnection {
     const tool = defined.tool.name
     try {
       return await request(session, tool, args, limits)
-    } catch (thrown) {
+    } catch (error) {
       limits.signal.throwIfAborted()
       // The server forgot our session and therefore ran nothing: a new session, and once more. Nothing else
       // is ever sent twice.
-      if (thrown instanceof StreamableHTTPError && thrown.code === 404 && session.hasSession()) {
+      if (error instanceof StreamableHTTPError && error.code === 404 && session.hasSession()) {
         this.#lose(session, 'the server does not know our session any more')
         await this.#connect()
         this.#requireCurrent(defined)
         return request(this.#connected().session, tool, args, limits)
       }
-      if (!isBroken(thrown)) throw thrown
-      const { message } = rootCause(thrown)
+      if (!isBroken(error)) throw error
+      const { message } = rootCause(error)
       this.#lose(session, message)
-      throw new Error(`MCP server '${this.#name}' could not be reached: ${message}`, { cause: thrown })
+      throw new Error(`MCP server '${this.#name}' could not be reached: ${message}`, { cause: error })
     }
   }
 
@@ -238,8 +238,8 @@ class Connection implements McpConnection {
     last.relist.stop()
     try {
       await within(this.#options.clock, END_TIMEOUT_MS, 'ending the session', last.session.end())
-    } catch (thrown) {
-      this.#report('the session could not be ended', thrown)
+    } catch (error) {
+      this.#report('the session could not be ended', error)
     }
     await last.session.client.close()
   }

@@ -7,7 +7,7 @@ import type { McpSession } from './session.ts'
 import { toolOutcome } from './tool-result.ts'
 
 /** The longest a timer can wait. */
-const LONGEST_MS = 2 ** 31 - 1
+const MAX_REQUEST_MS = 2 ** 31 - 1
 
 export const request = async (
   { client }: McpSession,
@@ -20,7 +20,7 @@ export const request = async (
       { method: 'tools/call', params: { name: tool, arguments: args } },
       CallToolResultSchema,
       // The limit around the tool comes first and says so; this one only has to be no shorter.
-      { signal, timeout: Math.min(timeoutMs + 1000, LONGEST_MS) },
+      { signal, timeout: Math.min(timeoutMs + 1000, MAX_REQUEST_MS) },
     ),
   )
 

@@ -1,23 +1,23 @@
 /** All configured MCP servers. None of them can keep the service from starting, or a turn from beginning. */
 import type { Config } from '@cairn/protocol'
 import { type Clock, systemClock } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { McpConnection } from './connection-state.ts'
 import { isNameOfServer } from './tool-name.ts'
-import type { Environment, McpBoxes } from './transport.ts'
+import type { Environment, McpSandboxes } from './transport.ts'
 
 export type McpOptions = {
   servers: Config['mcp_servers']
   /** Where the variables that the configuration names are looked up. */
   env: Environment
-  /** What servers over stdio run in (boxed.ts). */
-  boxes: McpBoxes
+  /** What servers over stdio run in (sandboxed.ts). */
+  boxes: McpSandboxes
   /** Names and patterns of tools in the lists of the configuration: those that match nothing are logged. */
   named?: readonly string[]
   /** Called with the tools of a server whenever they were listed: definitions may have changed. */
   onTools?: (tools: readonly Tool[]) => void
-  log: Log
+  logger: Logger
   clock?: Clock
   random?: () => number
 }
@@ -41,7 +41,7 @@ export function startMcpServers({
   boxes,
   named = [],
   onTools = () => {},
-  log,
+  logger,
   clock = systemClock,
   random = Math.random,
 }: McpOptions): McpServers {
@@ -55,7 +55,7 @@ export function startMcpServers({
     connections = new Map(
       Object.entries(servers).map(([name, config]) => [
         name,
-        connectMcpServer(name, config, { env, boxes, named, onTools, log, clock, random }),
+        connectMcpServer(name, config, { env, boxes, named, onTools, logger, clock, random }),
       ]),
     )
     return connections

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import { rootCause } from '../tools/root-cause.ts'
 import { limitReplies } from './limit-replies.ts'
 import { listTools, type ToolList } from './list-tools.ts'
-import { type Environment, type McpBoxes, type Opened, openTransport } from './transport.ts'
+import { type Environment, type McpSandboxes, type Opened, openTransport } from './transport.ts'
 import { within } from './within.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
@@ -27,7 +27,7 @@ export type SessionListener = {
 export async function openSession(
   name: string,
   config: McpServerConfig,
-  around: { env: Environment; boxes: McpBoxes; clock: Clock },
+  around: { env: Environment; boxes: McpSandboxes; clock: Clock },
   listener: SessionListener,
 ): Promise<{ session: McpSession; list: ToolList }> {
   const opened = await openTransport(name, config, around)
@@ -55,11 +55,11 @@ export async function openSession(
     const list = await within(around.clock, OPEN_TIMEOUT_MS, 'opening a session', connectAndList())
     if (closed) throw new Error(complaint || 'the connection closed at once')
     return { session, list }
-  } catch (thrown) {
+  } catch (error) {
     await client.close()
     const said = opened.lastWords()
-    throw new Error(`${rootCause(thrown).message}${said === '' ? '' : `; it said: ${said}`}`, {
-      cause: thrown,
+    throw new Error(`${rootCause(error).message}${said === '' ? '' : `; it said: ${said}`}`, {
+      cause: error,
     })
   }
 }

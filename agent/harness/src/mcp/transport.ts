@@ -47,7 +47,7 @@ export type Opened = {
 const LAST_WORDS = 2000
 
 /** What servers over stdio run in; null: this process has no boxes. */
-export type McpBoxes = (
+export type McpSandboxes = (
   name: string,
   config: StdioServerConfig,
   env: Record<string, string>,
@@ -57,7 +57,7 @@ export type StdioServerConfig = Extract<McpServerConfig, { command: string }>
 export async function openTransport(
   name: string,
   config: McpServerConfig,
-  { env, boxes, clock }: { env: Environment; boxes: McpBoxes; clock: Clock },
+  { env, boxes, clock }: { env: Environment; boxes: McpSandboxes; clock: Clock },
 ): Promise<Opened> {
   if ('url' in config) {
     const values = readVariables(env, Object.values(config.headers_env))

@@ -1,7 +1,7 @@
 /** The tools of an MCP server as tools of the agent. */
 import type { McpServerConfig } from '@cairn/protocol'
 import { z } from 'zod'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import { admitTools, type DefinedTool } from './definition.ts'
 import type { ToolList } from './list-tools.ts'
@@ -20,11 +20,11 @@ export type ServerCalls = {
   /** Lists again, and rejects where the server defines the tool in another way by now. */
   confirm(tool: DefinedTool): Promise<void>
 }
-type Server = { name: string; config: McpServerConfig; named: readonly string[]; log: Log }
+type Server = { name: string; config: McpServerConfig; named: readonly string[]; logger: Logger }
 
 /** Each name once; what is left out, and what the configuration names for nothing, is logged. */
 export function wrapTools(
-  { name: server, config, named, log }: Server,
+  { name: server, config, named, logger }: Server,
   { tools: listed, problems: cut }: ToolList,
   calls: ServerCalls,
 ): Tool[] {
@@ -36,10 +36,10 @@ export function wrapTools(
     else tools.set(tool.name, tool)
   }
   for (const problem of [...cut, ...problems])
-    log('warn', `the list of tools of MCP server ${server} was cut: ${problem}`)
+    logger('warn', `the list of tools of MCP server ${server} was cut: ${problem}`)
   const unmatched = unmatchedNames(server, config, listed, named)
   if (unmatched.length > 0)
-    log('warn', `the configuration names tools that MCP server ${server} does not have`, {
+    logger('warn', `the configuration names tools that MCP server ${server} does not have`, {
       names: unmatched,
       tools: [...tools.keys()].slice(0, 50),
     })

@@ -33,9 +33,9 @@ export type Round = {
 export async function evaluateRound(turn: TurnContext, round: Round): Promise<ModelError | null> {
   try {
     return await grade(turn, round)
-  } catch (thrown) {
+  } catch (error) {
     // An operator moved the mission meanwhile: the next look sees what is left to do.
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'mission_moved') throw thrown
+    if (!(error instanceof CommitRefused) || error.refusal !== 'mission_moved') throw error
     return null
   }
 }
@@ -126,9 +126,9 @@ async function end(turn: TurnContext, conclusion: Conclusion, used: Used = {}): 
         },
       )
       return null
-    } catch (thrown) {
-      const isMoved = thrown instanceof CommitRefused && thrown.refusal === 'mission_moved'
-      if (!isMoved || tries > 1) throw thrown
+    } catch (error) {
+      const isMoved = error instanceof CommitRefused && error.refusal === 'mission_moved'
+      if (!isMoved || tries > 1) throw error
       await log.catchUp()
     }
   }

@@ -8,12 +8,12 @@ import { locate, PathProblem, readText } from '@cairn/workspace'
 import type { Mission } from '@cairn/state'
 import type { TurnContext } from '../turn/context.ts'
 
-const MOST_FILES = 20
+const MAX_FILES = 20
 const TASK_CHARS = 1000
 /** A relative path with an ending, as prose and Markdown name files. */
 const PATH = /(?<![\w/:.@-])(?:[\w.-]+\/)*[\w-][\w.-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])/g
 
-const pathsIn = (text: string): string[] => [...new Set(text.match(PATH) ?? [])].slice(0, MOST_FILES)
+const pathsIn = (text: string): string[] => [...new Set(text.match(PATH) ?? [])].slice(0, MAX_FILES)
 
 /**
  * At most `most` characters: a report takes no more than seven tenths of them, tasks no more than half of
@@ -71,7 +71,7 @@ async function describeReport({ store, log }: TurnContext, { mission_id }: Missi
 
 async function describeArtifacts({ store, log }: TurnContext, answer: string): Promise<string> {
   const { id } = log.session()
-  const named = (await store.listArtifacts(id)).filter(({ name }) => answer.includes(name)).slice(-MOST_FILES)
+  const named = (await store.listArtifacts(id)).filter(({ name }) => answer.includes(name)).slice(-MAX_FILES)
   const shown = await Promise.all(
     named.map(async ({ artifact_id, name, kind }) => {
       const found = await store.getArtifact(id, artifact_id)
@@ -85,8 +85,8 @@ async function describeFile(workspace: string, path: string): Promise<string> {
   try {
     await using at = await locate(workspace, path, 'read')
     return `File ${path}:\n${clip(await readText(at), 12_000)}`
-  } catch (thrown) {
-    if (!(thrown instanceof PathProblem)) throw thrown
-    return `File ${path}: ${thrown.message}`
+  } catch (error) {
+    if (!(error instanceof PathProblem)) throw error
+    return `File ${path}: ${error.message}`
   }
 }

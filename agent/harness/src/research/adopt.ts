@@ -9,7 +9,7 @@ import { sessionFolder } from '@cairn/workspace'
 import { z } from 'zod'
 import { agentOf } from '../agent.ts'
 import type { Sides } from '../coordination/merge-files.ts'
-import type { Place } from '../coordination/place.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
 import { decideAll, keepMerges, putAll } from '../coordination/take-over.ts'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
@@ -23,7 +23,7 @@ const COPYING_MS = 120_000
 
 const Parameters = z.strictObject({ key: z.string().min(1).max(40).describe('of a harvested branch') })
 
-export const researchAdoptTool = (place: Place): Tool =>
+export const researchAdoptTool = (place: SpawnContext): Tool =>
   defineTool({
     name: ADOPT_TOOL,
     description:
@@ -38,7 +38,7 @@ export const researchAdoptTool = (place: Place): Tool =>
     timeoutMs: () => 2 * (findMetric(place)?.metric.timeout_s ?? 0) * 1000 + COPYING_MS,
     async changes({ key }) {
       const found = findBranch(place, key)
-      const changes = 'error' in found ? null : await place.worker.copies.changes(found.branch.worker_id)
+      const changes = 'error' in found ? null : await place.runner.copies.changes(found.branch.worker_id)
       return (changes ?? []).map(({ path }) => path)
     },
     run: ({ key }, context) => adopt(place, key, context),
@@ -46,7 +46,7 @@ export const researchAdoptTool = (place: Place): Tool =>
 
 type Metric = Pick<ResearchSettings, 'min_delta'> & { metric: NonNullable<ResearchSettings['metric']> }
 
-function findMetric(place: Place): (Metric & { branches: readonly Branch[]; run_id: string }) | null {
+function findMetric(place: SpawnContext): (Metric & { branches: readonly Branch[]; run_id: string }) | null {
   const active = activeResearch(place.claimed.log.position())
   const metric = active?.research.settings.metric
   if (active === null || metric === undefined) return null
@@ -54,7 +54,7 @@ function findMetric(place: Place): (Metric & { branches: readonly Branch[]; run_
   return { run_id, metric, branches, min_delta: settings.min_delta }
 }
 
-function findBranch(place: Place, key: string): { branch: Branch } | { error: string } {
+function findBranch(place: SpawnContext, key: string): { branch: Branch } | { error: string } {
   const found = findMetric(place)
   if (found === null) return { error: `${NO_RESEARCH} in mode metric` }
   const ready = found.branches.filter(({ harvested }) => harvested)
@@ -65,13 +65,17 @@ function findBranch(place: Place, key: string): { branch: Branch } | { error: st
 }
 const keysOf = (branches: readonly Branch[]): string => branches.map(({ key }) => key).join(', ') || 'none'
 
-async function adopt(place: Place, key: string, { workspace, signal }: ToolContext): Promise<ToolOutcome> {
+async function adopt(
+  place: SpawnContext,
+  key: string,
+  { workspace, signal }: ToolContext,
+): Promise<ToolOutcome> {
   const found = findBranch(place, key)
   const about = findMetric(place)
   if ('error' in found || about === null)
     return { content: { error: 'error' in found ? found.error : NO_RESEARCH } }
-  const { worker, session } = place
-  const { copies } = worker
+  const { runner, session } = place
+  const { copies } = runner
   const childId = found.branch.worker_id
   const changes = await copies.changes(childId)
   if (changes === null) return { content: { error: `branch ${key} never began, so it has changed nothing` } }
@@ -80,7 +84,7 @@ async function adopt(place: Place, key: string, { workspace, signal }: ToolConte
     childId,
     copies,
     merged: await copies.merged(childId),
-    copy: sessionFolder(worker.workspacesDir, childId),
+    copy: sessionFolder(runner.workspacesDir, childId),
   }
   const takeOver = await decideAll(sides, changes, signal)
   const { conflicts, decided, leftOut } = takeOver
@@ -95,8 +99,8 @@ async function adopt(place: Place, key: string, { workspace, signal }: ToolConte
   if (decided.every(each => each.do === 'same'))
     return { content: { adopted: false, key, reason: 'your files have all of it already' } }
   const measuring: Measuring = {
-    worker,
-    agent: agentOf(worker.config, session),
+    runner,
+    agent: agentOf(runner.config, session),
     session_id: session.id,
     metric: about.metric,
     signal,
@@ -109,7 +113,7 @@ async function adopt(place: Place, key: string, { workspace, signal }: ToolConte
     return { content: { adopted: false, ...told, reason: whyNot(before, after, about) } }
   await keepMerges(sides, takeOver)
   const applied = await putAll(workspace, takeOver, 'theirs')
-  const adopted_at = new Date(worker.clock.now()).toISOString()
+  const adopted_at = new Date(runner.clock.now()).toISOString()
   return {
     content: {
       adopted: true,
@@ -124,10 +128,10 @@ async function adopt(place: Place, key: string, { workspace, signal }: ToolConte
 /** A copy of its own: the first run may have left something behind. */
 async function measureWith(
   measuring: Measuring,
-  { worker, session }: Place,
+  { runner, session }: SpawnContext,
   takeOver: Awaited<ReturnType<typeof decideAll>>,
 ): Promise<Measured> {
-  await using scratch = await worker.copies.scratch(workspaceOf(session), measuring.signal)
+  await using scratch = await runner.copies.scratch(workspaceOf(session), measuring.signal)
   await putAll(scratch.path, takeOver, 'theirs')
   // The copy must outlive the command.
   return await measure(measuring, scratch.path)

@@ -5,21 +5,21 @@ import { derivedId, goalMessage, openChild } from '@cairn/sessions'
 import { BRANCH_TOOL, parentKeyOf, type Research } from '@cairn/state'
 import { z } from 'zod'
 import { noBudget, shareBudget } from '../coordination/budget.ts'
-import type { Place } from '../coordination/place.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
 import { planOf, refusedSpawn, spawnProblem } from '../coordination/spawn.ts'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
 import { activeResearch, NO_RESEARCH } from '../missions/active-research.ts'
 
-const Wish = z.strictObject({
+const BranchInput = z.strictObject({
   question: z.string().trim().min(1).max(2000).describe('one question, or one change to try'),
   instructions: z.string().max(20_000).describe('where to look, what to leave out, what was found before'),
   parent_key: z.string().optional().describe('the harvested branch that it follows from; absent: none'),
 })
-const Parameters = z.strictObject({ branches: z.array(Wish).min(1).max(6) })
-type Wish = z.output<typeof Wish>
+const Parameters = z.strictObject({ branches: z.array(BranchInput).min(1).max(6) })
+type BranchInput = z.output<typeof BranchInput>
 
-export const researchBranchTool = (place: Place): Tool =>
+export const researchBranchTool = (place: SpawnContext): Tool =>
   defineTool({
     name: BRANCH_TOOL,
     description:
@@ -36,7 +36,11 @@ export const researchBranchTool = (place: Place): Tool =>
     run: ({ branches }, { tool_call_id }) => begin(place, branches, tool_call_id),
   })
 
-async function begin(place: Place, wishes: readonly Wish[], callId: string): Promise<ToolOutcome> {
+async function begin(
+  place: SpawnContext,
+  wishes: readonly BranchInput[],
+  callId: string,
+): Promise<ToolOutcome> {
   const active = activeResearch(place.claimed.log.position())
   if (active === null) return { content: { error: NO_RESEARCH } }
   const { research } = active
@@ -45,7 +49,7 @@ async function begin(place: Place, wishes: readonly Wish[], callId: string): Pro
   if (problem !== null) return { content: { error: problem } }
   const budgets = shareBudget(place, wishes.length)
   if (budgets === null) return { content: { error: noBudget(place) } }
-  const known = await place.worker.store.coordination.branches(research.run_id)
+  const known = await place.runner.store.coordination.branches(research.run_id)
   const keys = keysFor(research, wishes)
   const opened = wishes.map((wish, index) => {
     const branch = { run_id: research.run_id, key: keys[index] ?? '' }
@@ -90,7 +94,7 @@ async function begin(place: Place, wishes: readonly Wish[], callId: string): Pro
 /** Why these branches cannot be made, or null. */
 function branchProblem(
   { branches, settings, convergence, reached }: Research,
-  wishes: readonly Wish[],
+  wishes: readonly BranchInput[],
 ): string | null {
   const { max_branches, max_parallel } = settings
   if (convergence.level === 'stop')
@@ -145,7 +149,7 @@ function keysFor(
 /** The first message of a branch. */
 function messageOf(
   { mode, metric }: ResearchSettings,
-  { question, instructions, parent_key }: Wish,
+  { question, instructions, parent_key }: BranchInput,
   known: readonly ResearchBranch[],
 ): string {
   const parent = known.find(({ key }) => key === parent_key)

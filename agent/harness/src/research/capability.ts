@@ -5,11 +5,11 @@
 import { childConfig } from '@cairn/sessions'
 import { BRANCH_TOOL, REPORT_TOOL, toHarvest } from '@cairn/state'
 import { agentOf } from '../agent.ts'
-import { placeOf } from '../coordination/place.ts'
+import { createSpawnContext } from '../coordination/spawn-context.ts'
 import { alwaysAllow } from '../governance/always-allow.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { Position } from '../turn/position.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import { isReported } from '../missions/active-research.ts'
 import { ADOPT_TOOL, researchAdoptTool } from './adopt.ts'
 import { researchBranchTool } from './branch.ts'
@@ -19,10 +19,10 @@ import { researchReportTool } from './report.ts'
 
 type Due = 'harvest'
 
-export function research(worker: Worker, claimed: Claimed): Capability<Due> {
+export function research(runner: Runner, claimed: Claimed): Capability<Due> {
   const { session, link } = claimed
   const isBranch = link?.status === 'open' && childConfig(session)?.branch !== undefined
-  const place = () => placeOf(worker, claimed, agentOf(worker.config, session))
+  const place = () => createSpawnContext(runner, claimed, agentOf(runner.config, session))
   return {
     name: 'research',
     handsOver: true,
@@ -34,7 +34,7 @@ export function research(worker: Worker, claimed: Claimed): Capability<Due> {
       at_end: due,
     }),
     async act(turn, _, before) {
-      const error = await harvest(worker, turn, before)
+      const error = await harvest(runner, turn, before)
       return error === null
         ? { next: 'look' }
         : { next: 'fail', error, message: `The evaluator of the research did not answer: ${error.message}` }

@@ -2,7 +2,7 @@
 import type { NewSource } from '@cairn/log'
 import { childConfig } from '@cairn/sessions'
 import { z } from 'zod'
-import type { Place } from '../coordination/place.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
 import { findFetched } from './fetched.ts'
@@ -10,7 +10,7 @@ import { holds, plain, wordsIn } from './quotations.ts'
 
 export const CITE_TOOL = 'cite'
 /** A word or two are found in any page. */
-const LEAST_WORDS = 3
+const MIN_WORDS = 3
 
 const Parameters = z.strictObject({
   fetch_call_id: z
@@ -23,7 +23,7 @@ const Parameters = z.strictObject({
 })
 type Args = z.output<typeof Parameters>
 
-export const citeTool = (place: Place): Tool =>
+export const citeTool = (place: SpawnContext): Tool =>
   defineTool({
     name: CITE_TOOL,
     description:
@@ -38,14 +38,14 @@ export const citeTool = (place: Place): Tool =>
   })
 
 /** With the next number; again as long as other branches take it first. */
-async function cite(place: Place, args: Args, workspace: string): Promise<ToolOutcome> {
-  const { worker, session } = place
+async function cite(place: SpawnContext, args: Args, workspace: string): Promise<ToolOutcome> {
+  const { runner, session } = place
   const branch = childConfig(session)?.branch
   if (branch === undefined) return { content: { error: 'only branches of research cite' } }
   const { quote, claim, fetch_call_id } = args
-  if (wordsIn(quote) < LEAST_WORDS)
-    return { content: { error: `a quote has at least ${LEAST_WORDS} words; this has ${wordsIn(quote)}` } }
-  const page = await findFetched(worker.store, session.id, workspace, fetch_call_id)
+  if (wordsIn(quote) < MIN_WORDS)
+    return { content: { error: `a quote has at least ${MIN_WORDS} words; this has ${wordsIn(quote)}` } }
+  const page = await findFetched(runner.store, session.id, workspace, fetch_call_id)
   if ('problem' in page)
     return { content: { error: `${page.problem}. Fetch the page with web_fetch, then cite that call` } }
   if (!holds(page.text, quote))
@@ -54,7 +54,7 @@ async function cite(place: Place, args: Args, workspace: string): Promise<ToolOu
         error: `these words are not in what was fetched of ${page.url}: quote it exactly as it stands there`,
       },
     }
-  const known = await worker.store.coordination.sources(branch.run_id)
+  const known = await runner.store.coordination.sources(branch.run_id)
   const { url, title, fetched_at, call_id } = page
   const source: NewSource = {
     run_id: branch.run_id,

@@ -17,15 +17,15 @@ export type Harvest = {
 }
 
 export function composeDigest({ branches, measured, sources, converged, settings }: Harvest): string {
-  const told = tellLevel(converged)
+  const told = describeLevel(converged)
   const share = Math.floor((DIGEST_CHARS - (told?.length ?? 0)) / Math.max(1, branches.length)) - 2
   const parts = branches.map(branch =>
-    tellBranch(branch, measured.get(branch.key), sources, settings, Math.min(BRANCH_CHARS, share)),
+    describeBranch(branch, measured.get(branch.key), sources, settings, Math.min(BRANCH_CHARS, share)),
   )
   return [...parts, ...(told === null ? [] : [told])].join('\n\n')
 }
 
-function tellBranch(
+function describeBranch(
   { key, question, ended }: Found,
   measured: Measured | undefined,
   sources: readonly ResearchSource[],
@@ -47,7 +47,7 @@ function tellBranch(
   return `${head}\n${clip(ended.text, room)}${cited}`
 }
 
-function tellLevel({ reached, after }: Converged): string | null {
+function describeLevel({ reached, after }: Converged): string | null {
   const count = `${after.count} branches in a row added nothing`
   switch (reached) {
     case null:

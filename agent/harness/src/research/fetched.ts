@@ -70,8 +70,8 @@ async function readSaved(workspace: string, path: string): Promise<string> {
     const saved = await readText(found)
     const { text } = parseResult(saved)
     return typeof text === 'string' ? text : saved
-  } catch (thrown) {
-    if (!(thrown instanceof PathProblem)) throw thrown
+  } catch (error) {
+    if (!(error instanceof PathProblem)) throw error
     return ''
   }
 }

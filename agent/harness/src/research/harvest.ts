@@ -10,7 +10,7 @@ import { converge, type Converged, type Research, toHarvest } from '@cairn/state
 import { usedOf } from '../missions/spent.ts'
 import { ModelError } from '../llm/provider.ts'
 import type { TurnContext } from '../turn/context.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import { type Active, activeResearch } from '../missions/active-research.ts'
 import { composeDigest } from './digest.ts'
 import { measure, type Measured } from './measure.ts'
@@ -23,7 +23,7 @@ const unscored: Scored = { measured: new Map(), used: {} }
 
 /** Null once it is in the log, or something else goes first; else what no retry mended. */
 export async function harvest(
-  worker: Worker,
+  runner: Runner,
   turn: TurnContext,
   before: readonly EventDraft[],
 ): Promise<ModelError | null> {
@@ -34,7 +34,7 @@ export async function harvest(
   const { run_id, settings } = research
   const known = await store.coordination.branches(run_id)
   const active = activeResearch(log.position())
-  const scored = active === null ? unscored : await scoreAll(worker, turn, active, found, known)
+  const scored = active === null ? unscored : await scoreAll(runner, turn, active, found, known)
   if (scored instanceof ModelError) return scored
   const scores = scoresOf(found, scored.measured)
   const folded = found.map(({ key }) => key)
@@ -64,9 +64,9 @@ export async function harvest(
         ...(active === null ? [] : [standing(log.session().id, active, converged)]),
       ],
     })
-  } catch (thrown) {
+  } catch (error) {
     // An operator moved the mission meanwhile: the next look sees what is left to do.
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'mission_moved') throw thrown
+    if (!(error instanceof CommitRefused) || error.refusal !== 'mission_moved') throw error
     await log.catchUp()
   }
   return null
@@ -92,7 +92,7 @@ const scoresOf = (found: readonly Found[], measured: ReadonlyMap<string, Measure
 
 /** Nobody is asked once the budget is used up: then there is nothing left to pay with. */
 async function scoreAll(
-  worker: Worker,
+  runner: Runner,
   turn: TurnContext,
   active: Active,
   found: readonly Found[],
@@ -101,7 +101,7 @@ async function scoreAll(
   const complete = found.filter(({ ended }) => ended.as === 'complete')
   if (complete.length === 0) return unscored
   const { research, mission } = active
-  if (research.settings.mode === 'metric') return measureAll(worker, turn, research, complete)
+  if (research.settings.mode === 'metric') return measureAll(runner, turn, research, complete)
   if (usedOf(mission, turn.clock.now()) >= 1) return unscored
   const sources = await turn.store.coordination.sources(research.run_id)
   const scored = await scoreBranches(turn, mission.description, complete, known, sources)
@@ -109,7 +109,7 @@ async function scoreAll(
 }
 
 async function measureAll(
-  worker: Worker,
+  runner: Runner,
   { log, lease, setup }: TurnContext,
   { settings: { metric } }: Research,
   found: readonly Found[],
@@ -118,8 +118,8 @@ async function measureAll(
   if (metric === undefined) throw new Error('[harvest] mode metric without a metric')
   const { signal } = lease
   for (const { key, worker_id } of found) {
-    await using copy = await worker.copies.scratch(worker_id, signal)
-    const measuring = { worker, agent: setup.agent, session_id: log.session().id, metric, signal }
+    await using copy = await runner.copies.scratch(worker_id, signal)
+    const measuring = { runner, agent: setup.agent, session_id: log.session().id, metric, signal }
     measured.set(key, await measure(measuring, copy.path))
   }
   return { measured, used: {} }

@@ -6,12 +6,12 @@
 import { AgentConfig, type ResearchMetric } from '@cairn/protocol'
 import { isOffered } from '../governance/decide.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 
 export type Measured = { score: number | null; why: string }
 /** Who may run commands, and where from. */
 export type Measuring = {
-  worker: Pick<Worker, 'tools' | 'newId'>
+  runner: Pick<Runner, 'tools' | 'newId'>
   agent: Pick<AgentConfig, 'governance' | 'tools'>
   session_id: string
   metric: ResearchMetric
@@ -24,10 +24,10 @@ const NUMBER = /(?<![\w.])[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]*
 
 /** `folder`: an absolute path, which the command may change. */
 export async function measure(
-  { worker, agent, session_id, metric, signal }: Measuring,
+  { runner, agent, session_id, metric, signal }: Measuring,
   folder: string,
 ): Promise<Measured> {
-  const terminal = worker.tools().find(({ name }) => name === TERMINAL)
+  const terminal = runner.tools().find(({ name }) => name === TERMINAL)
   const rules = { policy: agent.governance, agentTools: agent.tools }
   if (terminal === undefined || !isOffered(TERMINAL, rules))
     return { score: null, why: 'the terminal is not offered here, so nothing was measured' }
@@ -37,8 +37,8 @@ export async function measure(
     { command: `exec 2>/dev/null\n${metric.command}`, timeout },
     {
       session_id,
-      tool_call_id: worker.newId(),
-      turn_id: worker.newId(),
+      tool_call_id: runner.newId(),
+      turn_id: runner.newId(),
       workspace: folder,
       signal,
       timeoutMs: timeout * 1000,

@@ -4,7 +4,7 @@ import { workspaceOf } from '@cairn/sessions'
 import { REPORT_TOOL } from '@cairn/state'
 import { sessionFolder } from '@cairn/workspace'
 import { z } from 'zod'
-import type { Place } from '../coordination/place.ts'
+import type { SpawnContext } from '../coordination/spawn-context.ts'
 import { composeArtifact } from '../tools/create-artifact.ts'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
@@ -22,9 +22,9 @@ const Parameters = z.strictObject({
     .describe('with markers such as [S3] or [S1, S2] behind what a source shows'),
 })
 type Args = z.output<typeof Parameters>
-const MOST_PROBLEMS = 30
+const MAX_PROBLEMS = 30
 
-export const researchReportTool = (place: Place): Tool =>
+export const researchReportTool = (place: SpawnContext): Tool =>
   defineTool({
     name: REPORT_TOOL,
     description:
@@ -40,7 +40,11 @@ export const researchReportTool = (place: Place): Tool =>
     run: (args, context) => report(place, args, context),
   })
 
-async function report(place: Place, { title, markdown }: Args, context: ToolContext): Promise<ToolOutcome> {
+async function report(
+  place: SpawnContext,
+  { title, markdown }: Args,
+  context: ToolContext,
+): Promise<ToolOutcome> {
   const active = activeResearch(place.claimed.log.position())
   if (active === null) return { content: { error: NO_RESEARCH } }
   const { mission, research } = active
@@ -53,7 +57,7 @@ async function report(place: Place, { title, markdown }: Args, context: ToolCont
           'them with stop_worker',
       },
     }
-  const { store, newId, clock } = place.worker
+  const { store, newId, clock } = place.runner
   const sources = await store.coordination.sources(research.run_id)
   const texts = await Promise.all(sources.map(source => textsOf(place, source)))
   const { problems, cited, unmarked } = checkReport(markdown, texts, research.settings.mode === 'report')
@@ -61,8 +65,8 @@ async function report(place: Place, { title, markdown }: Args, context: ToolCont
     return {
       content: {
         error: 'the report was not taken: mend what the list names, and hand it in again',
-        problems: problems.slice(0, MOST_PROBLEMS).map(each => describe(each, sources)),
-        ...(problems.length > MOST_PROBLEMS ? { further_problems: problems.length - MOST_PROBLEMS } : {}),
+        problems: problems.slice(0, MAX_PROBLEMS).map(each => describe(each, sources)),
+        ...(problems.length > MAX_PROBLEMS ? { further_problems: problems.length - MAX_PROBLEMS } : {}),
       },
     }
   const content = withSources(
@@ -103,12 +107,12 @@ async function report(place: Place, { title, markdown }: Args, context: ToolCont
 }
 
 /** What the branch quoted, and the page that it quoted from as it was fetched. */
-async function textsOf({ worker }: Place, source: ResearchSource): Promise<SourceTexts> {
+async function textsOf({ runner }: SpawnContext, source: ResearchSource): Promise<SourceTexts> {
   const { number, quote, worker_id, fetch_call_id } = source
-  const branch = await worker.store.getSession(worker_id)
+  const branch = await runner.store.getSession(worker_id)
   const own = branch === null ? worker_id : workspaceOf(branch)
-  const workspace = sessionFolder(worker.workspacesDir, own)
-  const page = await findFetched(worker.store, worker_id, workspace, fetch_call_id)
+  const workspace = sessionFolder(runner.workspacesDir, own)
+  const page = await findFetched(runner.store, worker_id, workspace, fetch_call_id)
   return { number, texts: 'problem' in page ? [quote] : [quote, page.text] }
 }
 

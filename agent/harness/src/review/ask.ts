@@ -104,8 +104,8 @@ export function readFindings(
   let answer: z.output<typeof ReviewAnswer>
   try {
     answer = z.object(ReviewAnswer.shape).parse(JSON.parse(jsonWithin(text)))
-  } catch (cause) {
-    throw new Error('the answer of the reviewing model could not be read', { cause })
+  } catch (error) {
+    throw new Error('the answer of the reviewing model could not be read', { cause: error })
   }
   const entries = cleanEntries(answer.memory)
   const changed = entries.length > 0 && JSON.stringify(entries) !== JSON.stringify(known)

@@ -5,12 +5,12 @@
 import type { SessionRow } from '@cairn/log'
 import { asError, type ReviewConfig } from '@cairn/protocol'
 import { type AgentSetup, setUpAgent } from '../agent.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { createMutex } from '../mutex.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
-import { reviewWake } from '../wake.ts'
-import type { Worker } from '../worker.ts'
+import { reviewStarted } from '../run-session.ts'
+import type { Runner } from '../runner.ts'
 import { reviewDue } from './due.ts'
 import { withLearnedSkills } from './learned-skills.ts'
 import { describeMemory, memoryFile, readMemory } from './memory-file.ts'
@@ -26,8 +26,8 @@ export type Reviews = {
 /**
  * Made once for a worker: several sessions may have one memory to write, so they are reviewed one at a time.
  */
-export function keepReviews(worker: Worker): Reviews {
-  const { config, store } = worker
+export function keepReviews(runner: Runner): Reviews {
+  const { config, store } = runner
   const oneAtATime = createMutex()
   const settingsOf = (session: SessionRow): ReviewConfig | undefined => config.agents[session.agent]?.review
   return {
@@ -35,10 +35,10 @@ export function keepReviews(worker: Worker): Reviews {
       settingsOf(session)?.skills === true ? withLearnedSkills(skills, store, session) : skills,
     capability: ({ session, report }, { skills }) => ({
       name: 'review',
-      setUp: setup => remember(worker, session, setup, report),
+      setUp: setup => remember(runner, session, setup, report),
       afterTurn(claimed) {
         const settings = settingsOf(claimed.log.session())
-        return settings === undefined ? null : lookBack(worker, claimed, settings, skills, oneAtATime)
+        return settings === undefined ? null : lookBack(runner, claimed, settings, skills, oneAtATime)
       },
     }),
   }
@@ -46,16 +46,16 @@ export function keepReviews(worker: Worker): Reviews {
 
 /** The agent with what it remembers of the user in its system prompt. */
 async function remember(
-  { dataDir }: Worker,
+  { dataDir }: Runner,
   session: SessionRow,
   setup: AgentSetup,
-  report: Log,
+  report: Logger,
 ): Promise<AgentSetup> {
   if (!setup.agent.review.memory) return setup
   const entries = await readMemory(memoryFile(dataDir, session.created_by, session.agent)).catch(
-    (thrown: unknown) => {
+    (error: unknown) => {
       report('warn', 'the memory cannot be read; the turn goes on without it', {
-        error: asError(thrown).message,
+        error: asError(error).message,
       })
       return []
     },
@@ -66,7 +66,7 @@ async function remember(
 
 /** Looks back if it is time to; null when it is not. Never rejects. */
 function lookBack(
-  worker: Worker,
+  runner: Runner,
   { log, report }: Claimed,
   settings: ReviewConfig,
   skills: ReadonlyMap<string, unknown>,
@@ -77,22 +77,22 @@ function lookBack(
   if (
     session.status !== 'completed' ||
     session.parent_id !== null ||
-    !reviewDue(review, settings, worker.clock.now())
+    !reviewDue(review, settings, runner.clock.now())
   )
     return null
-  const { config, id: worker_id, shutdown: signal } = worker
+  const { config, id: worker_id, shutdown: signal } = runner
   const { memory: review_memory, skills: review_skills } = settings
-  const wake = reviewWake({ worker_id, review_memory, review_skills })
+  const wake = reviewStarted({ worker_id, review_memory, review_skills })
   return oneAtATime(async () => {
     signal.throwIfAborted()
     const model = settings.model ?? setUpAgent(config, session).title_model
     await reviewSession(
-      { ...worker, limits: config.limits, signal, report, skills: new Set(skills.keys()) },
+      { ...runner, limits: config.limits, signal, report, skills: new Set(skills.keys()) },
       { session, conversation, last_id, settings, model, wake },
     )
-  }).catch((thrown: unknown) => {
+  }).catch((error: unknown) => {
     // A drain leaves it to be done over.
     if (!signal.aborted)
-      report('warn', 'the review did not come to an end', { error: asError(thrown).message })
+      report('warn', 'the review did not come to an end', { error: asError(error).message })
   })
 }

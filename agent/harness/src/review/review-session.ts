@@ -101,18 +101,18 @@ async function begin(
         events: [wake],
       })
     ).last_id
-  } catch (thrown) {
-    if (thrown instanceof CommitRefused) return null
-    throw thrown
+  } catch (error) {
+    if (error instanceof CommitRefused) return null
+    throw error
   }
 }
 
-type Looked = { findings: Findings; spent: Spent; error: string | null }
+type ReviewOutcome = { findings: Findings; spent: Spent; error: string | null }
 
 async function lookBack(
   deps: ReviewDeps,
   { session, conversation, settings, model }: ReviewRequest,
-): Promise<Looked> {
+): Promise<ReviewOutcome> {
   const nothing: Findings = { memory: null, skills: [] }
   const late = new AbortController()
   const stopClock = deps.clock.after(settings.timeout_s * 1000, () =>
@@ -139,10 +139,10 @@ async function lookBack(
       ...costOf(answer.usage, served.name, served.rates),
     }
     return { findings: readFindings(answer.message.content, settings, known, taken), spent, error: null }
-  } catch (thrown) {
+  } catch (error) {
     deps.signal.throwIfAborted()
-    deps.report('warn', 'looking back over the session failed', { error: asError(thrown).message })
-    return { findings: nothing, spent, error: clip(asError(thrown).message, ERROR_CHARS) }
+    deps.report('warn', 'looking back over the session failed', { error: asError(error).message })
+    return { findings: nothing, spent, error: clip(asError(error).message, ERROR_CHARS) }
   } finally {
     stopClock()
   }

@@ -6,7 +6,7 @@ import { policyOf } from '../agent.ts'
 import type { CallSteps } from '../tools/call-steps.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import { sagaStart } from './events.ts'
 import { completeSaga, owesRollBack, rollBack, type RollBackDeps } from './roll-back.ts'
 import { sagaSteps } from './steps.ts'
@@ -26,7 +26,7 @@ function keepSaga({ log, setup, clock, newId }: TurnContext): CallSteps | null {
 
 /** It needs the tools and the folders, not the agent. */
 const prepareRollBack = async (
-  { clock, tools, findTool, config, shutdown }: Worker,
+  { clock, tools, findTool, config, shutdown }: Runner,
   { session, lease, log, makeFolders }: Claimed,
 ): Promise<RollBackDeps> => ({
   log,
@@ -40,11 +40,11 @@ const prepareRollBack = async (
   draining: () => shutdown.aborted,
 })
 
-export const sagas = (worker: Worker): Capability => ({
+export const sagas = (runner: Runner): Capability => ({
   name: 'sagas',
   atClaim: {
     isDue: ({ saga }) => owesRollBack(saga),
-    act: async claimed => rollBack(await prepareRollBack(worker, claimed)),
+    act: async claimed => rollBack(await prepareRollBack(runner, claimed)),
   },
   beforeRequest(turn) {
     keepSaga(turn)

@@ -17,8 +17,8 @@ import { workspaceMask } from '../tools/workspace-mask.ts'
 import type { SessionLog } from '../turn/session-log.ts'
 import { sagaCompensate, sagaComplete, stepBegin, stepCommitted, stepFailed } from './events.ts'
 import { stepKeys } from './steps.ts'
-import type { FindTool } from '../worker.ts'
-import { tellModel } from './tell-model.ts'
+import type { FindTool } from '../runner.ts'
+import { notifyModel } from './notify-model.ts'
 
 const ERROR_CHARS = 500
 const EXECUTED: readonly SagaStep['state'][] = [
@@ -86,7 +86,7 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
     if (next.do === 'report') {
       const { steps_rolled_back, failed_steps } = next
       const failed = failed_steps.length > 0
-      const told = tellModel(saga)
+      const notification = notifyModel(saga)
       await log.append(
         [
           // Where no step was begun there was nothing to compensate, and no rollback is reported.
@@ -99,7 +99,7 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
                   reason: saga.owed ?? 'unknown',
                   timestamp: clock.now() / 1000,
                   ...(failed ? { failed_steps: [...failed_steps] } : {}),
-                  ...(told === null ? {} : { told }),
+                  ...(notification === null ? {} : { told: notification }),
                 }),
               ]),
           completeSaga(saga, failed ? 'escalated' : 'compensated', clock),
@@ -129,11 +129,11 @@ async function undo(deps: RollBackDeps, saga: Saga, step: SagaStep): Promise<voi
   let result: string
   try {
     result = await compensate(deps, step)
-  } catch (thrown) {
+  } catch (error) {
     // Cut from outside: whether it took effect is for the next worker to say, and it says that nobody knows.
     lease.signal.throwIfAborted()
     await log.append([
-      undoFailed(deps, saga, step, workspaceMask(deps.workspace).mask(asError(thrown).message)),
+      undoFailed(deps, saga, step, workspaceMask(deps.workspace).mask(asError(error).message)),
     ])
     return
   }

@@ -83,9 +83,9 @@ function compensation(
     })
     if (nestsTooDeep(compensation_args)) throw new Error(`they are nested deeper than ${MAX_DEPTH} levels`)
     return { compensation_args }
-  } catch (thrown) {
+  } catch (error) {
     // The step took effect all the same; its undo will fail, and the log says why already now.
-    return { error: `the arguments of its undo cannot be filled: ${asError(thrown).message}` }
+    return { error: `the arguments of its undo cannot be filled: ${asError(error).message}` }
   }
 }
 

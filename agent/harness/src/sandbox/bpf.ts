@@ -12,7 +12,7 @@ const JUMP_EQUAL = 0x15
 const JUMP_AT_LEAST = 0x35
 const JUMP_ANY_BIT = 0x45
 const RETURN = 0x06
-const LONGEST_JUMP = 255
+const MAX_JUMP = 255
 
 const plain = (code: number, k: number): Program => [{ code, jt: 0, jf: 0, k: k >>> 0 }]
 
@@ -23,7 +23,7 @@ export const giveBack = (value: number): Program => plain(RETURN, value)
 /** `then` runs where the test holds, and must not run past its end. */
 function guard(code: number, k: number, then: readonly Program[]): Program {
   const body = then.flat()
-  if (body.length > LONGEST_JUMP) throw new Error(`[bpf] a jump over ${body.length} instructions is too long`)
+  if (body.length > MAX_JUMP) throw new Error(`[bpf] a jump over ${body.length} instructions is too long`)
   return [{ code, jt: 0, jf: body.length, k: k >>> 0 }, ...body]
 }
 export const ifEqual = (k: number, ...then: Program[]): Program => guard(JUMP_EQUAL, k, then)

@@ -2,8 +2,8 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { RESERVED_DIR } from '@cairn/workspace'
-import type { BoxSpec } from './box.ts'
-import { PROXY_IN_BOX } from './forwarder.ts'
+import type { SandboxSpec } from './sandbox.ts'
+import { PROXY_IN_SANDBOX } from './forwarder.ts'
 import { SERVICE_VARIABLE } from './service-folder.ts'
 import { isBelow, READ_ONLY, SHM_MB } from './system-files.ts'
 
@@ -15,7 +15,7 @@ export type Features = {
   sizesTmpfs: boolean
 }
 
-export type BoxView = Pick<BoxSpec, 'workspace' | 'network' | 'binds' | 'nests'> & {
+export type SandboxView = Pick<SandboxSpec, 'workspace' | 'network' | 'binds' | 'nests'> & {
   features: Features
   tmp_mb: number
   /** Folders nothing in a box may see even where a system folder holds them: the data directory, the home. */
@@ -34,7 +34,7 @@ const closedProc = (nests: boolean): string[] =>
   nests ? SETTINGS.flatMap(path => ['--ro-bind-try', path, path]) : ['--remount-ro', '/proc']
 
 /** The arguments of bwrap, before the command. */
-export function bubblewrapArguments(view: BoxView): string[] {
+export function bubblewrapArguments(view: SandboxView): string[] {
   const { workspace, network, features, tmp_mb, hidden = [], binds = [], nests = false } = view
   const saved = join(workspace, RESERVED_DIR)
   // Never through a link: bwrap would follow it out here and show what it leads to.
@@ -80,7 +80,7 @@ export function bubblewrapArguments(view: BoxView): string[] {
     workspace,
     ...(hasSaved ? ['--ro-bind', saved, saved] : []),
     ...binds.flatMap(({ from, to, writable }) => [writable ? '--bind' : '--ro-bind', from, to]),
-    ...(typeof network === 'object' ? ['--ro-bind', network.socket, PROXY_IN_BOX] : []),
+    ...(typeof network === 'object' ? ['--ro-bind', network.socket, PROXY_IN_SANDBOX] : []),
     ...closedProc(nests),
     // What holds the mounts together is memory as well: nobody writes there.
     '--remount-ro',

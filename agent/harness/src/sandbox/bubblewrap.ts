@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { asError } from '@cairn/protocol'
-import { bubblewrapArguments, type BoxView, type Features } from './bubblewrap-arguments.ts'
+import { bubblewrapArguments, type SandboxView, type Features } from './bubblewrap-arguments.ts'
 import { isArchitecture, seccompFilter } from './bubblewrap-seccomp.ts'
-import { type Holder, type Leader, REPORT_FD } from './holder.ts'
-import { heldByNamespace } from './pid-namespace.ts'
+import { type ProcessContainer, type Leader, REPORT_FD } from './process-container.ts'
+import { containedByNamespace } from './pid-namespace.ts'
 import { childrenOf } from './processes.ts'
 import { COMMAND_PATH, findProgram } from './program.ts'
 
@@ -35,7 +35,7 @@ const ENTER =
 
 const filtered = (
   { program, filters }: Pick<Bubblewrap, 'program' | 'filters'>,
-  { nests = false }: Pick<BoxView, 'nests'>,
+  { nests = false }: Pick<SandboxView, 'nests'>,
   args: readonly string[],
 ): readonly string[] => [
   'bash',
@@ -51,7 +51,7 @@ const filtered = (
   ...args,
 ]
 
-export function bubblewrapHolder(found: Bubblewrap, view: BoxView): Holder {
+export function bubblewrapContainer(found: Bubblewrap, view: SandboxView): ProcessContainer {
   return {
     kind: 'pid namespace',
     loses: null,
@@ -61,7 +61,7 @@ export function bubblewrapHolder(found: Bubblewrap, view: BoxView): Holder {
       if (!mayReport)
         return {
           argv: filtered(found, view, command),
-          hold: ({ pid }) => heldByNamespace(pid, () => childrenOf(pid)[0]),
+          hold: ({ pid }) => containedByNamespace(pid, () => childrenOf(pid)[0]),
         }
       return {
         argv: filtered(found, view, ['--json-status-fd', String(REPORT_FD), ...command]),
@@ -69,7 +69,7 @@ export function bubblewrapHolder(found: Bubblewrap, view: BoxView): Holder {
         hold(leader) {
           const report = readReport(leader)
           const findInit = () => report.init() ?? childrenOf(leader.pid)[0]
-          return heldByNamespace(leader.pid, findInit, report.complete)
+          return containedByNamespace(leader.pid, findInit, report.complete)
         },
       }
     },
@@ -124,7 +124,7 @@ export async function findBubblewrap({
   for (const kind of ['plain', 'nests'] as const)
     writeFileSync(filters[kind], seccompFilter(architecture, { nests: kind === 'nests' }), { mode: 0o400 })
   const attempt = async (network: 'none' | 'open', features: Features): Promise<string | null> => {
-    const view: BoxView = { workspace: '/tmp', network, features, tmp_mb: 1 }
+    const view: SandboxView = { workspace: '/tmp', network, features, tmp_mb: 1 }
     const [file = '', ...args] = filtered({ program, filters }, view, bubblewrapArguments(view))
     try {
       await run(file, [...args, 'bash', '-c', 'exit 0'], {
@@ -150,9 +150,9 @@ export async function findBubblewrap({
 }
 
 async function readFeatures(program: string): Promise<Features> {
-  const { stdout, stderr } = await run(program, ['--help'], { timeout: 10_000 }).catch((thrown: unknown) => ({
+  const { stdout, stderr } = await run(program, ['--help'], { timeout: 10_000 }).catch((error: unknown) => ({
     stdout: '',
-    stderr: asError(thrown).message,
+    stderr: asError(error).message,
   }))
   const help = stdout + stderr
   return { locksNamespaces: help.includes('--disable-userns'), sizesTmpfs: help.includes('--size') }

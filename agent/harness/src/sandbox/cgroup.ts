@@ -12,8 +12,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { asError } from '@cairn/protocol'
-import type { BoxLimits } from './box.ts'
-import type { Held, Holder } from './holder.ts'
+import type { SandboxLimits } from './sandbox.ts'
+import type { ContainedProcesses, ProcessContainer } from './process-container.ts'
 import { identify, signalExactly, signalProcess, until } from './processes.ts'
 
 type Controller = 'memory' | 'pids' | 'cpu'
@@ -63,8 +63,8 @@ export function claimHome(own: string | null): CgroupHome | { reason: string } {
     for (const name of offered) writeFileSync(join(path, 'cgroup.subtree_control'), `+${name}`)
     removeLeftovers(path)
     return { path, controllers: new Set(offered) }
-  } catch (thrown) {
-    return { reason: `the service's control group is not delegated to it (${asError(thrown).message})` }
+  } catch (error) {
+    return { reason: `the service's control group is not delegated to it (${asError(error).message})` }
   }
 }
 
@@ -95,7 +95,10 @@ const began = identify(process.pid)?.start ?? 0
 let made = 0
 
 /** `limits` absent: nothing is limited, the group only holds its processes together. */
-export function makeCgroup(home: Pick<CgroupHome, 'path'> & Partial<CgroupHome>, limits?: BoxLimits): Cgroup {
+export function makeCgroup(
+  home: Pick<CgroupHome, 'path'> & Partial<CgroupHome>,
+  limits?: SandboxLimits,
+): Cgroup {
   const path = join(home.path, `cairn-${process.pid}-${began}-${(made += 1)}`)
   mkdirSync(path)
   if (limits !== undefined && home.controllers !== undefined) setLimits(path, home.controllers, limits)
@@ -120,7 +123,7 @@ export function makeCgroup(home: Pick<CgroupHome, 'path'> & Partial<CgroupHome>,
   }
 }
 
-function setLimits(path: string, controllers: CgroupHome['controllers'], limits: BoxLimits): void {
+function setLimits(path: string, controllers: CgroupHome['controllers'], limits: SandboxLimits): void {
   const set = (file: string, value: string | number): void => writeFileSync(join(path, file), String(value))
   if (controllers.has('memory')) {
     set('memory.max', limits.memory_mb * 2 ** 20)
@@ -156,16 +159,16 @@ function removeGroup(path: string): boolean {
       rmdirSync(path)
     }
     return true
-  } catch (thrown) {
-    if ((asError(thrown) as NodeJS.ErrnoException).code === 'EBUSY') return false
-    throw thrown
+  } catch (error) {
+    if ((asError(error) as NodeJS.ErrnoException).code === 'EBUSY') return false
+    throw error
   }
 }
 
 const run = promisify(execFile)
 
 /** Where commands cannot have a namespace; tried once, for real. `own` is a group that may be divided. */
-export async function findCgroupHolder(own: string | null): Promise<Holder | null> {
+export async function findCgroupContainer(own: string | null): Promise<ProcessContainer | null> {
   if (own === null) return null
   try {
     const group = makeCgroup({ path: own })
@@ -188,7 +191,7 @@ export async function findCgroupHolder(own: string | null): Promise<Holder | nul
   }
 }
 
-function heldByCgroup(leader: number, group: Cgroup): Held {
+function heldByCgroup(leader: number, group: Cgroup): ContainedProcesses {
   const first = identify(leader)
   return {
     members: () => group.members(),

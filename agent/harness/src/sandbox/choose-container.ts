@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { asError, type SandboxConfig } from '@cairn/protocol'
-import type { SandboxProvider } from './box.ts'
+import type { SandboxProvider } from './sandbox.ts'
 import { type ContainerKind, isGvisor, LABELS } from './container-arguments.ts'
-import { type ContainerParts, openContainer } from './container-box.ts'
+import { type ContainerParts, openContainer } from './container-sandbox.ts'
 import {
   type Engine,
   engineEnvironment,
@@ -17,7 +17,7 @@ import {
   seccompProfileOf,
 } from './container-engine.ts'
 import { narrowedProfile } from './container-seccomp.ts'
-import { judgeProbe, PROBE } from './container-probe.ts'
+import { checkProbe, PROBE } from './container-probe.ts'
 import { findProgram } from './program.ts'
 import type { ServiceFolder } from './service-folder.ts'
 import { createWatchdog } from './watchdog.ts'
@@ -43,8 +43,8 @@ export async function findContainers(
   const engine: Engine = { program, env: engineEnvironment(process.env) }
   try {
     return await tryContainers(engine, options)
-  } catch (thrown) {
-    return { reason: `podman is installed (${program}) and does not work: ${asError(thrown).message}` }
+  } catch (error) {
+    return { reason: `podman is installed (${program}) and does not work: ${asError(error).message}` }
   }
 }
 
@@ -69,7 +69,7 @@ async function tryContainers(
   let refusal = ''
   for (const flags of waysOf(config.runtime)) {
     const kind: ContainerKind = { runtime: config.runtime, flags, root, seccomp }
-    const problem = await probe({ ...parts, kind }).catch((thrown: unknown) => asError(thrown).message)
+    const problem = await probe({ ...parts, kind }).catch((error: unknown) => asError(error).message)
     if (problem !== null) {
       refusal = problem
       continue
@@ -97,7 +97,7 @@ async function probe(parts: ContainerParts): Promise<string | null> {
     const running = box.spawn(['bash', '-c', PROBE])
     const [said, complaint] = await Promise.all([text(running.stdout), text(running.stderr)])
     const { exitCode, overran } = await running.exited
-    if (exitCode === 0 || exitCode === 1) return judgeProbe(said, parts.limits)
+    if (exitCode === 0 || exitCode === 1) return checkProbe(said, parts.limits)
     return overran ?? (complaint.trim().split('\n').at(-1) || `it ended with ${exitCode} at once`)
   } finally {
     await box.close()

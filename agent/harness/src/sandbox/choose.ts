@@ -6,18 +6,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config, SandboxConfig } from '@cairn/protocol'
-import type { Box, SandboxProvider } from './box.ts'
-import { type Bubblewrap, bubblewrapHolder, findBubblewrap } from './bubblewrap.ts'
+import type { Sandbox, SandboxProvider } from './sandbox.ts'
+import { type Bubblewrap, bubblewrapContainer, findBubblewrap } from './bubblewrap.ts'
 import { type CgroupHome, claimHome } from './cgroup.ts'
 import { findContainers } from './choose-container.ts'
 import { hasForwarder } from './forwarder.ts'
-import { openBox } from './open-box.ts'
+import { openSandbox } from './open-sandbox.ts'
 import { createPolicyProxy, type PolicyProxy } from './policy-proxy.ts'
 import { openServiceFolder, reapDeadServices, type ServiceFolder } from './service-folder.ts'
-import { findHolder, ownGroup } from './unboxed.ts'
+import { findProcessContainer, ownGroup } from './unsandboxed.ts'
 import { createWatchdog } from './watchdog.ts'
 
-export type Standing = {
+export type SandboxStatus = {
   terminal: 'boxed' | 'unboxed' | 'not_offered'
   /** What a command can reach; null where there are none. */
   network: 'none' | 'proxy' | 'open' | null
@@ -25,11 +25,11 @@ export type Standing = {
   summary: string
 }
 /** `provider` is null exactly where the terminal is not offered. */
-export type Sandbox = {
+export type SandboxChoice = {
   provider: SandboxProvider | null
   /** The proxies of its boxes; null where they have none. */
   proxy: PolicyProxy | null
-  standing: Standing
+  standing: SandboxStatus
   /** A new folder for what a box needs beside its workspace; it goes with the sandbox. */
   makeFolder(what: string): string
   /** Whoever chose the sandbox closes it, after its boxes. */
@@ -53,8 +53,8 @@ const INSTEAD =
   'Install bubblewrap, or write `sandbox: {terminal: unboxed, network: open}` into the configuration ' +
   'to give commands the rights of this server.'
 
-export async function chooseSandbox(options: SandboxOptions): Promise<Sandbox> {
-  if (options.claims === false) return lookAtSandbox(options)
+export async function chooseSandbox(options: SandboxOptions): Promise<SandboxChoice> {
+  if (options.claims === false) return inspectSandbox(options)
   await reapDeadServices()
   const folder = await openServiceFolder()
   const chosen = await choose(options, folder, folder.make)
@@ -69,7 +69,7 @@ export async function chooseSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 /** For a process that only looks, and leaves no folder of a service. */
-async function lookAtSandbox(options: SandboxOptions): Promise<Sandbox> {
+async function inspectSandbox(options: SandboxOptions): Promise<SandboxChoice> {
   const folder = mkdtempSync(join(tmpdir(), 'cairn-looks-'))
   const makeFolder = (what: string): string => mkdtempSync(join(folder, `${what}-`))
   return {
@@ -79,12 +79,12 @@ async function lookAtSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-type Chosen = Omit<Sandbox, 'makeFolder' | 'close'>
+type Chosen = Omit<SandboxChoice, 'makeFolder' | 'close'>
 
 async function choose(
   options: SandboxOptions,
   folder: ServiceFolder | null,
-  makeFolder: Sandbox['makeFolder'],
+  makeFolder: SandboxChoice['makeFolder'],
 ): Promise<Chosen> {
   const { config, path } = options
   if (config.terminal === 'unboxed') return chooseUnboxed(options, folder)
@@ -128,7 +128,7 @@ function chooseBox(
   const service = folder?.path ?? null
   const parts = { limits: config, home: homeOf(home), watchdog: createWatchdog(), service }
   const view = { features: found.features, tmp_mb: config.tmp_mb, hidden: [...hidden, homedir()] }
-  const open = new Map<string, Box>()
+  const open = new Map<string, Sandbox>()
   const hasProxies = found.cutsNetwork && hasForwarder()
   return {
     provider: {
@@ -140,8 +140,8 @@ function chooseBox(
       caveat: null,
       open(spec) {
         const tmp_mb = spec.limits?.tmp_mb ?? config.tmp_mb
-        const holder = bubblewrapHolder(found, { ...spec, ...view, tmp_mb })
-        const box = openBox(spec, { ...parts, holder, onClosed: () => open.delete(spec.id) })
+        const holder = bubblewrapContainer(found, { ...spec, ...view, tmp_mb })
+        const box = openSandbox(spec, { ...parts, holder, onClosed: () => open.delete(spec.id) })
         open.set(spec.id, box)
         return box
       },
@@ -189,7 +189,7 @@ async function chooseUnboxed(
   folder: ServiceFolder | null,
 ): Promise<Chosen> {
   const home = homeOf(folder === null ? { reason: '' } : claimHome(ownGroup()))
-  const findHeld = await findHolder(path, home?.path ?? ownGroup())
+  const findHeld = await findProcessContainer(path, home?.path ?? ownGroup())
   const { kind, loses } = findHeld('/')
   const service = folder?.path ?? null
   const parts = { limits: config, home, watchdog: createWatchdog(), service }
@@ -204,7 +204,7 @@ async function chooseUnboxed(
       hasProxies: false,
       holdsBrowsers: false,
       caveat: loses === null ? null : `${ends} This machine has nothing surer.`,
-      open: spec => openBox(spec, { ...parts, holder: findHeld(spec.workspace) }),
+      open: spec => openSandbox(spec, { ...parts, holder: findHeld(spec.workspace) }),
       list: () => Promise.resolve([]),
       remove: () => Promise.resolve(),
     },

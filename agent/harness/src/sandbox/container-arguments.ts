@@ -2,9 +2,9 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { RESERVED_DIR } from '@cairn/workspace'
-import type { Bind, BoxLimits, BoxSpec } from './box.ts'
-import { LEASH_IN_BOX } from './container-init.ts'
-import { PROXY_IN_BOX } from './forwarder.ts'
+import type { Bind, SandboxLimits, SandboxSpec } from './sandbox.ts'
+import { SUPERVISOR_IN_SANDBOX } from './container-init.ts'
+import { PROXY_IN_SANDBOX } from './forwarder.ts'
 import { isBelow, READ_ONLY, SHM_MB } from './system-files.ts'
 
 /** By these a container is found again. */
@@ -21,12 +21,12 @@ export type ContainerKind = {
   seccomp: string
 }
 
-export type ContainerView = Pick<BoxSpec, 'id' | 'workspace' | 'network' | 'binds'> & {
+export type ContainerView = Pick<SandboxSpec, 'id' | 'workspace' | 'network' | 'binds'> & {
   kind: ContainerKind
   name: string
   /** The socket that init connects to (container-init.ts). */
   leash: string
-  limits: BoxLimits
+  limits: SandboxLimits
   hidden: readonly string[]
   labels: Readonly<Record<string, string>>
   /** Of the service. */
@@ -41,7 +41,7 @@ export const isGvisor = (runtime: string | null): boolean =>
 const GVISOR_THREADS = 256
 
 /** Of the user; those of the box are fewer (--pids-limit). */
-const MOST_PROCESSES = 4096
+const MAX_PROCESSES = 4096
 
 /** Nobody's: root of the container, for runtimes need one. No process of a box becomes it. */
 const NOBODYS_ID = 0x70000000
@@ -67,7 +67,7 @@ const users = (uid: number): string[] =>
     : ['--userns', 'keep-id:uid=1000,gid=1000']
 
 /** gVisor has a network and a kernel of its own. */
-const gvisorFlags = (runtime: string | null, network: BoxSpec['network']): string[] =>
+const gvisorFlags = (runtime: string | null, network: SandboxSpec['network']): string[] =>
   isGvisor(runtime) ? [`network=${network === 'open' ? 'host' : 'none'}`, 'oci-seccomp'] : []
 
 /** The arguments of podman, before the command. */
@@ -109,7 +109,7 @@ export function containerArguments(view: ContainerView): string[] {
     `--cpus=${limits.cpus}`,
     // Its own defaults are more than a service may have.
     `--ulimit=nofile=${limits.open_files}:${limits.open_files}`,
-    `--ulimit=nproc=${MOST_PROCESSES}:${MOST_PROCESSES}`,
+    `--ulimit=nproc=${MAX_PROCESSES}:${MAX_PROCESSES}`,
     ...(isSystem ? READ_ONLY.filter(path => existsSync(path)).flatMap(path => readOnly(path)) : []),
     ...(isSystem ? hidden.filter(path => READ_ONLY.some(folder => isBelow(folder, path))) : []).flatMap(
       path => ['--tmpfs', `${path}:ro,size=1m,notmpcopyup`],
@@ -117,8 +117,8 @@ export function containerArguments(view: ContainerView): string[] {
     ...mount({ from: workspace, to: workspace, writable: true }),
     ...(hasSaved ? readOnly(saved) : []),
     ...binds.flatMap(mount),
-    ...readOnly(leash, LEASH_IN_BOX),
-    ...(typeof network === 'object' ? readOnly(network.socket, PROXY_IN_BOX) : []),
+    ...readOnly(leash, SUPERVISOR_IN_SANDBOX),
+    ...(typeof network === 'object' ? readOnly(network.socket, PROXY_IN_SANDBOX) : []),
     `--workdir=${workspace}`,
     ...('folder' in kind.root ? ['--rootfs', kind.root.folder] : ['--entrypoint=', kind.root.image]),
   ]

@@ -9,7 +9,7 @@
  */
 import { COMMAND_PATH } from './program.ts'
 
-export const LEASH_IN_BOX = '/run/cairn/leash'
+export const SUPERVISOR_IN_SANDBOX = '/run/cairn/leash'
 
 /**
  * Arguments: the socket, and the command. A control group kills one process of those that use too much
@@ -44,7 +44,7 @@ export const behindInit = (argv: readonly string[]): readonly string[] => [
   'perl',
   '-e',
   INIT,
-  LEASH_IN_BOX,
+  SUPERVISOR_IN_SANDBOX,
   ...argv,
 ]
 
@@ -58,10 +58,10 @@ export const environmentMessage = (env: Readonly<Record<string, string>>): strin
     .map(([name, value]) => `${name}=${value}\0`)
     .join('') + '\0'
 
-export type Outcome = { exitCode: number; usedTooMuchMemory: boolean }
+export type InitOutcome = { exitCode: number; usedTooMuchMemory: boolean }
 
 /** What init said before it ended; null: it was ended, and said nothing. */
-export function readOutcome(said: string): Outcome | null {
+export function readOutcome(said: string): InitOutcome | null {
   const [, code, memory] = /^(\d+)( memory)?\n/.exec(said) ?? []
   return code === undefined ? null : { exitCode: Number(code), usedTooMuchMemory: memory !== undefined }
 }

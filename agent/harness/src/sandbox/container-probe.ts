@@ -1,5 +1,5 @@
 /** What a container says of itself, and whether that is what it should be: never a weaker box. */
-import type { BoxLimits } from './box.ts'
+import type { SandboxLimits } from './sandbox.ts'
 
 /** A line for each: the user, the capabilities, the interfaces, and what bounds its memory. */
 export const PROBE = [
@@ -13,7 +13,7 @@ export const PROBE = [
 ].join('\n')
 
 /** The first thing that is not as it should be, for people; null: all is. */
-export function judgeProbe(said: string, { memory_mb }: Pick<BoxLimits, 'memory_mb'>): string | null {
+export function checkProbe(said: string, { memory_mb }: Pick<SandboxLimits, 'memory_mb'>): string | null {
   const valueOf = (name: RegExp): string | undefined => name.exec(said)?.[1]?.trim()
   const memory = [...said.matchAll(/^memory (\d+)$/gm)].map(([, bytes]) => Number(bytes))
   if (valueOf(/^uid (\d+)$/m) !== '1000') return 'its commands do not run as the user that they should'

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { containerArguments, type ContainerView } from './container-arguments.ts'
 import { engineEnvironment, readContainers } from './container-engine.ts'
 import { environmentMessage, readOutcome } from './container-init.ts'
-import { judgeProbe } from './container-probe.ts'
+import { checkProbe } from './container-probe.ts'
 import { narrowedProfile } from './container-seccomp.ts'
 
 function makeWorkspace(): string {
@@ -139,7 +139,7 @@ test.each([
   [GOOD.replace('134217728', '9223372036854771712'), /memory/],
   ['', /user/],
 ] as const)('a container that is weaker than it should be is none: %#', (said, problem) => {
-  const found = judgeProbe(said, { memory_mb: 128 })
+  const found = checkProbe(said, { memory_mb: 128 })
   if (problem === null) expect(found).toBeNull()
   else expect(found).toMatch(problem)
 })

@@ -92,7 +92,7 @@ export async function tunnel(
 
 const PIECE_BYTES = 128 * 1024
 /** One is filled while another is written. */
-const MOST_PIECES = 2
+const MAX_CHUNKS = 2
 
 /**
  * Hands on what arrives in pieces of its own, which are used again: streams would copy it in pieces of
@@ -111,9 +111,9 @@ function pourInto(to: Duplex): { onread: OnReadOpts; from(socket: Socket): void 
         to.write(piece.subarray(0, bytes), () => {
           free.push(piece as Buffer)
           written -= 1
-          if (written === MOST_PIECES - 1) source?.resume()
+          if (written === MAX_CHUNKS - 1) source?.resume()
         })
-        return written < MOST_PIECES
+        return written < MAX_CHUNKS
       },
     },
   }

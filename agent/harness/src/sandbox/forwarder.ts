@@ -12,7 +12,7 @@ import { COMMAND_PATH, findProgram } from './program.ts'
 
 export const FORWARDER_PORT = 3128
 /** Where a box sees the socket of its proxy. */
-export const PROXY_IN_BOX = '/run/cairn/proxy'
+export const PROXY_IN_SANDBOX = '/run/cairn/proxy'
 
 /** Arguments: the port, the socket, and the command that this process becomes. */
 const FORWARDER = `
@@ -52,7 +52,7 @@ export const behindForwarder = (argv: readonly string[]): readonly string[] => [
   '-e',
   FORWARDER,
   String(FORWARDER_PORT),
-  PROXY_IN_BOX,
+  PROXY_IN_SANDBOX,
   ...argv,
 ]
 

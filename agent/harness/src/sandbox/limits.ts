@@ -7,7 +7,7 @@
  */
 import { release } from 'node:os'
 import { workspaceUmask } from '@cairn/workspace'
-import type { BoxLimits } from './box.ts'
+import type { SandboxLimits } from './sandbox.ts'
 
 /** Commands yield to the service. */
 const NICENESS = 5
@@ -33,7 +33,7 @@ const dataMb = (memory_mb: number): number => Math.max(memory_mb, Math.min(memor
  */
 export function limited(
   argv: readonly string[],
-  { memory_mb, pids, file_mb, open_files }: BoxLimits,
+  { memory_mb, pids, file_mb, open_files }: SandboxLimits,
   { countsApart, mayGrowFiles }: { countsApart: boolean; mayGrowFiles: boolean },
 ): readonly string[] {
   const limits = {

@@ -8,7 +8,7 @@
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Held, Holder } from './holder.ts'
+import type { ContainedProcesses, ProcessContainer } from './process-container.ts'
 import {
   childrenOf,
   descendantsOf,
@@ -25,11 +25,11 @@ import { COMMAND_PATH, findProgram } from './program.ts'
  * `findInit` may not know it at first. `known` resolves when it will say nothing new any more; init is in the
  * leader's group from its first moment on, so a group that is killed before has none that lives.
  */
-export function heldByNamespace(
+export function containedByNamespace(
   leader: number,
   findInit: () => number | undefined,
   known: Promise<unknown> = Promise.resolve(),
-): Held {
+): ContainedProcesses {
   const outer = identify(leader)
   let init: ProcessId | null = null
   const look = (): ProcessId | null => {
@@ -75,7 +75,7 @@ const WAYS = [
 ] as const
 
 /** unshare(1) in the way that works here; null where none does. */
-export async function findNamespaceHolder(path: string | undefined): Promise<Holder | null> {
+export async function findNamespaceContainer(path: string | undefined): Promise<ProcessContainer | null> {
   const unshare = findProgram('unshare', path)
   if (unshare === null) return null
   const setpriv = findProgram('setpriv', path)
@@ -97,7 +97,7 @@ export async function findNamespaceHolder(path: string | undefined): Promise<Hol
       countsApart: loses === null,
       wrap: argv => ({
         argv: wrap(argv),
-        hold: ({ pid }) => heldByNamespace(pid, () => childrenOf(pid)[0]),
+        hold: ({ pid }) => containedByNamespace(pid, () => childrenOf(pid)[0]),
       }),
     }
   }

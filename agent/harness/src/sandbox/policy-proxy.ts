@@ -37,7 +37,7 @@ type BoxProxyOptions = {
   origin?: OriginHandler
 }
 
-export type BoxProxy = {
+export type SandboxProxy = {
   /** Absolute path of its unix socket. */
   socket: string
   /** What was refused, as sentences, each once, the latest last; at most 20. */
@@ -47,7 +47,7 @@ export type BoxProxy = {
 }
 
 export type PolicyProxy = {
-  open(options: BoxProxyOptions): Promise<BoxProxy>
+  open(options: BoxProxyOptions): Promise<SandboxProxy>
   /** Of all proxies since the start. */
   counts(): { connections: number; refused: number }
   close(): Promise<void>
@@ -71,7 +71,7 @@ export function createPolicyProxy({
   folder = mkdtempSync(join(tmpdir(), 'cairn-proxies-')),
 }: ProxyOptions = {}): PolicyProxy {
   const allowedPorts = new Set([80, 443, ...ports])
-  const boxProxies = new Set<BoxProxy>()
+  const boxProxies = new Set<SandboxProxy>()
   const counts = { connections: 0, refused: 0 }
   let made = 0
   return {
@@ -158,7 +158,7 @@ async function openBoxProxy(
   path: string,
   { egress, origin }: BoxProxyOptions,
   shared: Shared,
-): Promise<BoxProxy> {
+): Promise<SandboxProxy> {
   const refusals = createRefusals(shared.counts)
   const sockets = new Set<Duplex>()
   const keep = (socket: Duplex): void => {
@@ -169,8 +169,8 @@ async function openBoxProxy(
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/') === true)
       return origin === undefined ? answer(response, 404, 'nothing answers here') : origin(request, response)
-    forward(request, response, dial).catch((thrown: unknown) => {
-      const [status, reason] = refusals.judge(thrown)
+    forward(request, response, dial).catch((error: unknown) => {
+      const [status, reason] = refusals.judge(error)
       if (response.headersSent) response.destroy()
       else answer(response, status, reason)
     })
@@ -181,8 +181,8 @@ async function openBoxProxy(
   server.on('connection', keep)
   server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => client.destroy())
-    tunnel(request, client, head, dial).catch((thrown: unknown) => {
-      const [status, reason] = refusals.judge(thrown)
+    tunnel(request, client, head, dial).catch((error: unknown) => {
+      const [status, reason] = refusals.judge(error)
       client.end(
         `HTTP/1.1 ${status} ${status === 403 ? 'Forbidden' : 'Bad Gateway'}\r\n` +
           `Content-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(reason)}\r\n\r\n${reason}`,

@@ -80,9 +80,9 @@ export function descendantsOf(pid: number, most = Infinity): number[] {
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
-  } catch (thrown) {
+  } catch (error) {
     // Gone already is what we want.
-    if ((asError(thrown) as NodeJS.ErrnoException).code !== 'ESRCH') throw thrown
+    if ((asError(error) as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Held, Holder } from './holder.ts'
+import type { ContainedProcesses, ProcessContainer } from './process-container.ts'
 import {
   descendantsOf,
   identify,
@@ -64,7 +64,7 @@ exit($end & 127 ? 128 + ($end & 127) : $end >> 8);
 const run = promisify(execFile)
 
 /** Null where there is no Perl, or a kernel that does not list children. */
-export async function findSubreaper(path: string | undefined): Promise<Holder | null> {
+export async function findSubreaper(path: string | undefined): Promise<ProcessContainer | null> {
   const perl = findProgram('perl', path)
   const prctl = PRCTL[process.arch]
   if (perl === null || prctl === undefined) return null
@@ -83,7 +83,7 @@ export async function findSubreaper(path: string | undefined): Promise<Holder | 
   }
 }
 
-function heldBySubreaper(leader: number): Held {
+function heldBySubreaper(leader: number): ContainedProcesses {
   const parent = identify(leader)
   const isThere = () => parent !== null && isRunning(parent)
   const seen = new Map<number, ProcessId>()

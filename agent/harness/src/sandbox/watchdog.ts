@@ -4,8 +4,8 @@
  * most.
  */
 import { readFileSync } from 'node:fs'
-import type { BoxLimits } from './box.ts'
-import type { Held } from './holder.ts'
+import type { SandboxLimits } from './sandbox.ts'
+import type { ContainedProcesses } from './process-container.ts'
 
 /** The reason to end what is watched, or null. */
 export type Watch = () => Promise<string | null> | string | null
@@ -52,7 +52,7 @@ export function createWatchdog(everyMs = EVERY_MS): Watchdog {
 
 /** The processes of a command and their memory, all together. */
 export const watchUsage =
-  (held: Pick<Held, 'members'>, { pids, memory_mb }: BoxLimits): Watch =>
+  (held: Pick<ContainedProcesses, 'members'>, { pids, memory_mb }: SandboxLimits): Watch =>
   () => {
     const members = held.members(pids)
     if (members.length > pids) return `the command had more than ${pids} processes at once, and was ended`

@@ -63,9 +63,9 @@ export async function actOnLoop(
         }
       }
     }
-  } catch (thrown) {
-    if (!(thrown instanceof AppError)) throw thrown
-    return { reply: `No loop was made. ${thrown.message}`, rows: [] }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { reply: `No loop was made. ${error.message}`, rows: [] }
   }
 }
 

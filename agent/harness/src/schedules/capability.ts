@@ -10,19 +10,19 @@ import type { AgentSetup } from '../agent.ts'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
-import type { Worker } from '../worker.ts'
+import type { Runner } from '../runner.ts'
 import { liveSchedules } from './live-schedules.ts'
 
 const CREATE_TOOL = 'schedule_create'
 
-export function schedules(worker: Worker, claimed: Claimed): Capability {
-  const { enabled, tool } = worker.config.schedules
+export function schedules(runner: Runner, claimed: Claimed): Capability {
+  const { enabled, tool } = runner.config.schedules
   const isRoot = claimed.session.parent_id === null
   if (!enabled || tool === 'off' || !isRoot) return { name: 'schedules' }
   return {
     name: 'schedules',
     setUp: setup => Promise.resolve(tool === 'ask' ? withApproval(setup) : setup),
-    tools: () => [createTool(worker, claimed), listTool(worker, claimed), cancelTool(worker, claimed)],
+    tools: () => [createTool(runner, claimed), listTool(runner, claimed), cancelTool(runner, claimed)],
   }
 }
 
@@ -64,13 +64,13 @@ const Parameters = z.strictObject({
   wake: z.boolean().optional().describe('each result wakes you; absent: you read it in your next turn'),
 })
 
-const createTool = (worker: Worker, { session }: Claimed): Tool =>
+const createTool = (runner: Runner, { session }: Claimed): Tool =>
   defineTool({
     name: CREATE_TOOL,
     description:
       'Run a prompt again and again, or once at a later time: give one of cron, every_s and at. Each run ' +
       'is a session of its own with this workspace and pays for its own context; its last answer is told ' +
-      `here. It ends by itself after ${worker.config.schedules.expires_days} days. Use it when something ` +
+      `here. It ends by itself after ${runner.config.schedules.expires_days} days. Use it when something ` +
       'is to be watched or done later, not to wait within a task.',
     parameters: Parameters,
     readOnly: false,
@@ -79,7 +79,7 @@ const createTool = (worker: Worker, { session }: Claimed): Tool =>
     idempotent: true,
     run({ wake, ...args }, { tool_call_id }) {
       const id = derivedId(session.id, tool_call_id, 'schedule')
-      const { config, clock } = worker
+      const { config, clock } = runner
       const wish = { ...args, ...(wake === true ? { on_result: 'wake' } : {}) } as ScheduleWish
       try {
         const now = clock.now()
@@ -89,9 +89,9 @@ const createTool = (worker: Worker, { session }: Claimed): Tool =>
           linked: { rows: [row] },
           refused: refusal => Promise.resolve(refusedMaking(refusal)),
         })
-      } catch (thrown) {
-        if (!(thrown instanceof AppError)) throw thrown
-        return Promise.resolve({ content: { error: thrown.message } })
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        return Promise.resolve({ content: { error: error.message } })
       }
     },
   })
@@ -107,7 +107,7 @@ function refusedMaking(thrown: CommitRefused): { content: { error: string } } | 
 }
 
 const ListParameters = z.strictObject({})
-const listTool = ({ store }: Worker, { session }: Claimed): Tool =>
+const listTool = ({ store }: Runner, { session }: Claimed): Tool =>
   defineTool({
     name: 'schedule_list',
     description: 'The schedules of this session that are not over: their times, and what came of their runs.',
@@ -138,7 +138,7 @@ const listTool = ({ store }: Worker, { session }: Claimed): Tool =>
   })
 
 const CancelParameters = z.strictObject({ schedule_id: z.string().max(64) })
-const cancelTool = (worker: Worker, claimed: Claimed): Tool =>
+const cancelTool = (runner: Runner, claimed: Claimed): Tool =>
   defineTool({
     name: 'schedule_cancel',
     description: 'End a schedule of this session. A run that is under way goes on and reports.',
@@ -146,12 +146,12 @@ const cancelTool = (worker: Worker, claimed: Claimed): Tool =>
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,
-    run: ({ schedule_id }) => cancel(worker, claimed, schedule_id),
+    run: ({ schedule_id }) => cancel(runner, claimed, schedule_id),
   })
 
 /** Composed anew as long as the schedule changes. */
-async function cancel(worker: Worker, claimed: Claimed, id: string): Promise<ToolOutcome> {
-  const row = await worker.store.coordination.schedule(id)
+async function cancel(runner: Runner, claimed: Claimed, id: string): Promise<ToolOutcome> {
+  const row = await runner.store.coordination.schedule(id)
   if (row === null || row.session_id !== claimed.session.id)
     return { content: { error: `this session has no schedule ${id}; schedule_list shows those it has` } }
   if (row.status !== 'active' && row.status !== 'paused')
@@ -160,6 +160,6 @@ async function cancel(worker: Worker, claimed: Claimed, id: string): Promise<Too
     content: { schedule_id: id, status: 'cancelled' },
     linked: { rows: cancelRows(row, 'Cancelled by the agent.') },
     refused: refusal =>
-      refusal.refusal === 'schedule_moved' ? cancel(worker, claimed, id) : Promise.resolve(null),
+      refusal.refusal === 'schedule_moved' ? cancel(runner, claimed, id) : Promise.resolve(null),
   }
 }

@@ -2,14 +2,20 @@
 import type { LogStore, SessionRow, StoreSchedule } from '@cairn/log'
 import type { ScheduleView } from '@cairn/protocol'
 
-const MOST = 100
+const MAX_SCHEDULES = 100
 
 export const liveSchedules = async (
   { coordination }: LogStore,
   { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>,
 ): Promise<StoreSchedule[]> =>
-  (await coordination.schedules({ org_id, session_id: id, status: ['active', 'paused'], limit: MOST }))
-    .schedules
+  (
+    await coordination.schedules({
+      org_id,
+      session_id: id,
+      status: ['active', 'paused'],
+      limit: MAX_SCHEDULES,
+    })
+  ).schedules
 
 /** When its slots are, in words. */
 export const whenOf = ({

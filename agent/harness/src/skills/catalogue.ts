@@ -6,7 +6,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { putFolder, RESERVED_DIR } from '@cairn/workspace'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import { type SkillFile, parseSkillFile } from './skill-file.ts'
 
 export type Skill = SkillFile & {
@@ -19,13 +19,13 @@ export type SkillCatalogue = { skills: ReadonlyMap<string, Skill>; problems: rea
 export const NO_SKILLS: SkillCatalogue = { skills: new Map(), problems: [] }
 
 /** Read for every claim: skills may be added and mended while the service runs. */
-export async function readSkillsAnew(root: string | undefined, report: Log): Promise<SkillCatalogue> {
+export async function readSkillsAnew(root: string | undefined, report: Logger): Promise<SkillCatalogue> {
   if (root === undefined) return NO_SKILLS
   try {
     return await readSkills(root)
-  } catch (thrown) {
+  } catch (error) {
     report('warn', 'the skills cannot be read; the turn goes on without them', {
-      error: asError(thrown).message,
+      error: asError(error).message,
     })
     return NO_SKILLS
   }
@@ -43,8 +43,8 @@ export async function readSkills(root: string): Promise<SkillCatalogue> {
       const skill = parseSkillFile(await readFile(join(directory, 'SKILL.md'), 'utf8'), name)
       const files = (await readdir(directory)).filter(file => file !== 'SKILL.md').toSorted()
       skills.set(name, { ...skill, directory, files })
-    } catch (thrown) {
-      problems.push(`skill ${name} is left out: ${asError(thrown).message}`)
+    } catch (error) {
+      problems.push(`skill ${name} is left out: ${asError(error).message}`)
     }
   }
   return { skills, problems }

@@ -29,11 +29,11 @@ export function parseSkillFile(text: string, directory: string): SkillFile {
   let yaml: unknown
   try {
     yaml = parse(match[1]!)
-  } catch (cause) {
+  } catch (error) {
     throw new Error(
       'the frontmatter of SKILL.md is no YAML: ' +
-        `${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`,
-      { cause },
+        `${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
+      { cause: error },
     )
   }
   const frontmatter = Frontmatter.safeParse(yaml)

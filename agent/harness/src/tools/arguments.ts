@@ -16,8 +16,8 @@ export function parseObject(text: string): { raw: Record<string, unknown>; probl
   try {
     // Some models send nothing where there is nothing to say.
     value = text.trim() === '' ? {} : JSON.parse(text)
-  } catch (thrown) {
-    return { raw: {}, problem: `they are not JSON (${asError(thrown).message})` }
+  } catch (error) {
+    return { raw: {}, problem: `they are not JSON (${asError(error).message})` }
   }
   if (nestsTooDeep(value)) return { raw: {}, problem: `they are nested deeper than ${MAX_DEPTH} levels` }
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -46,8 +46,8 @@ export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) =
   }
   try {
     return { raw, args: parsed.data, hash: approvalHash(tool, parsed.data) }
-  } catch (thrown) {
-    return { raw, problem: asError(thrown).message }
+  } catch (error) {
+    return { raw, problem: asError(error).message }
   }
 }
 

@@ -42,8 +42,8 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   let checkpoint: Checkpoint
   try {
     checkpoint = await keepCheckpoint(deps, tool, parsed.args)
-  } catch (thrown) {
-    return refuseCall(deps, call, parsed.raw, failed(failure(asError(thrown).message)))
+  } catch (error) {
+    return refuseCall(deps, call, parsed.raw, failed(failure(asError(error).message)))
   }
   const refused = await begin(deps, tool, call, parsed, { grant: decision.grant, checkpoint })
   return refused ?? runCommitted(deps, tool, call, parsed.args)
@@ -97,13 +97,13 @@ async function begin(
     ]
     await deps.commit(events, tool.beginsLinked?.(mask(args), tool_call_id))
     return null
-  } catch (thrown) {
-    const why = thrown instanceof CommitRefused ? (tool.refusedToBegin?.(thrown) ?? null) : null
+  } catch (error) {
+    const why = error instanceof CommitRefused ? (tool.refusedToBegin?.(error) ?? null) : null
     if (why !== null) return refuseCall(deps, call, raw, failed(failure(why)))
     // Another call spent the approval, or it ran out, since the gate looked: this one asks anew.
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
+    if (!(error instanceof CommitRefused) || error.refusal !== 'no_grant') throw error
     const again = await gate({ ...deps, findGrant: () => Promise.resolve(null) }, tool, args, hash)
-    if (again.allow) throw thrown
+    if (again.allow) throw error
     return denyCall(deps, call, accepted, again)
   }
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
 import type { ResolveHost } from '../governance/guarded-lookup.ts'
-import type { SandboxProvider } from '../sandbox/box.ts'
+import type { SandboxProvider } from '../sandbox/sandbox.ts'
 import type { PolicyProxy } from '../sandbox/policy-proxy.ts'
 import { askUserQuestionTool } from './ask-user-question.ts'
 import { createArtifactTool } from './create-artifact.ts'

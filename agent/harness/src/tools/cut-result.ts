@@ -53,7 +53,7 @@ function cutText(text: string, bytes: number, lines: number, where: string): str
  * The longest text of an object that is a member of it; what a tool returned beside it (an exit code) stays
  * whole.
  */
-function longestMember(content: Record<string, unknown>): string | undefined {
+function largestMember(content: Record<string, unknown>): string | undefined {
   const texts = Object.entries(content).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
@@ -62,7 +62,7 @@ function longestMember(content: Record<string, unknown>): string | undefined {
 
 function cutContent(content: string | Record<string, unknown>, where: string): string {
   if (typeof content === 'string') return cutText(content, MAX_RESULT_BYTES, MAX_RESULT_LINES, where)
-  const key = longestMember(content)
+  const key = largestMember(content)
   if (key !== undefined) {
     // JSON writes some characters with several bytes, so the limit is lowered until the whole fits.
     for (let bytes = MAX_RESULT_BYTES - 1024; bytes > 1024; bytes = Math.floor(bytes * 0.7)) {
@@ -95,7 +95,7 @@ export async function fitResult(
   toolCallId: string,
   content: string | Record<string, unknown>,
 ): Promise<FittedResult> {
-  const key = typeof content === 'string' ? undefined : longestMember(content)
+  const key = typeof content === 'string' ? undefined : largestMember(content)
   const longest = typeof content === 'string' ? content : key === undefined ? '' : String(content[key])
   // Judged before it is written as JSON, which for megabytes of output takes its time.
   if (fits(longest, MAX_RESULT_BYTES, MAX_RESULT_LINES)) {
@@ -105,9 +105,9 @@ export async function fitResult(
   const path = `${RESERVED_DIR}/results/${fileNameOf(toolCallId)}.txt`
   try {
     await saveWhole(workspace, path, wholeOf(content, key, longest))
-  } catch (thrown) {
+  } catch (error) {
     return {
-      content: cutContent(content, `the rest could not be saved (${asError(thrown).message})`),
+      content: cutContent(content, `the rest could not be saved (${asError(error).message})`),
       truncated: true,
     }
   }

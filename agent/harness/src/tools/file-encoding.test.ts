@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeContext, makeFolder, runParsed } from '../../test/tools/tool-context.ts'
-import { type Copies } from '../copies.ts'
+import { type WorkspaceCopies } from '../workspace-copies.ts'
 import { decideFile } from '../coordination/merge-files.ts'
 import { memoryFile, readMemory } from '../review/memory-file.ts'
 import { editFileTool } from './edit-file.ts'
@@ -112,7 +112,7 @@ test('a worker file is not merged over an original that is not UTF-8', async () 
   // Decoded, the first line of the original equals the first line that stands here now.
   writeFileSync(join(workspace, 'a.txt'), 'gr\ufffdn\nb\nc\n')
   writeFileSync(join(copy, 'a.txt'), 'green\nb\nC\n')
-  const copies = { original: () => Promise.resolve(latin1('grün\nb\nc\n')) } as unknown as Copies
+  const copies = { original: () => Promise.resolve(latin1('grün\nb\nc\n')) } as unknown as WorkspaceCopies
   const was = { sha256: 'x', mode: 0o644, size: 9, mtime_ms: 0, ctime_ms: 0 }
   expect(
     await decideFile(

@@ -47,9 +47,9 @@ export async function runCalls(deps: CallToolDeps, calls: readonly OpenCall[]): 
       group.map(async call => {
         try {
           return await (call.state === 'called' ? settleCall(groupDeps, call) : callTool(groupDeps, call))
-        } catch (thrown) {
-          stop.abort(thrown)
-          throw thrown
+        } catch (error) {
+          stop.abort(error)
+          throw error
         }
       }),
     )

@@ -35,10 +35,10 @@ type Ran = { call: Call; args: Record<string, unknown>; startedAt: number }
 async function land(deps: CallToolDeps, ran: Ran, outcome: ToolOutcome): Promise<CallOutcome> {
   try {
     return await write(deps, ran, outcome)
-  } catch (thrown) {
-    const other = thrown instanceof CommitRefused ? await outcome.refused?.(thrown) : null
+  } catch (error) {
+    const other = error instanceof CommitRefused ? await outcome.refused?.(error) : null
     if (other) return land(deps, ran, other)
-    throw thrown
+    throw error
   }
 }
 

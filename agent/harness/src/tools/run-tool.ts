@@ -76,9 +76,9 @@ export async function runTool(
     const outcome = await Promise.race([running, stoppedWaiting.promise])
     if (nestsTooDeep(outcome.content)) throw new Error(`its result is nested deeper than ${MAX_DEPTH} levels`)
     return outcome
-  } catch (thrown) {
+  } catch (error) {
     limits.signal.throwIfAborted()
-    return { content: failure(asError(late.signal.aborted ? late.signal.reason : thrown).message) }
+    return { content: failure(asError(late.signal.aborted ? late.signal.reason : error).message) }
   } finally {
     stopClock()
     stopGrace()

@@ -69,11 +69,11 @@ export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
     async run({ pattern, path = '.', glob, ignore_case = false }, { workspace, signal }) {
       try {
         RegExp(pattern, 'u')
-      } catch (thrown) {
+      } catch (error) {
         throw new Error(
           'the pattern is not a valid regular expression: ' +
-            `${thrown instanceof Error ? thrown.message : String(thrown)}`,
-          { cause: thrown },
+            `${error instanceof Error ? error.message : String(error)}`,
+          { cause: error },
         )
       }
       await using found = await locate(workspace, path, 'read')

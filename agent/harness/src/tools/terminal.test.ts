@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFil
 import { join } from 'node:path'
 import { GovernanceConfig } from '@cairn/protocol'
 import { describe, expect, test } from 'vitest'
-import { boxed, HOLDERS, ofTheRun, unboxed } from '../../test/sandbox/providers.ts'
+import { sandboxed, CONTAINERS, ofTheRun, unsandboxed } from '../../test/sandbox/providers.ts'
 import { makeContext, makeFolder, runParsed } from '../../test/tools/tool-context.ts'
 import { boundedOutput } from './bounded-output.ts'
-import { markHolder } from '../sandbox/marks.ts'
+import { tagContainer } from '../sandbox/process-tags.ts'
 import { terminalTool } from './terminal.ts'
 import type { Tool } from './tool.ts'
 
@@ -18,7 +18,7 @@ type Result = {
   signal?: string
   leftovers?: string
 }
-const box = await boxed()
+const box = await sandboxed()
 const run = async (tool: Tool, command: string, context = makeContext()): Promise<Result> =>
   (await runParsed(tool, { command }, context)).content as Result
 /**
@@ -42,13 +42,13 @@ const aSleep = () => `sleep 1${(unique += 1)}`
 
 // Every rule that does not need the box holds in it and without it, whatever holds the command together.
 const holders = await Promise.all(
-  Object.entries(HOLDERS).map(
+  Object.entries(CONTAINERS).map(
     async ([kind, find]) => [`without a box, held by ${kind}`, await find()] as const,
   ),
 )
 const kinds = [
   ['in the box', box] as const,
-  ...holders.flatMap(([name, holder]) => (holder === null ? [] : [[name, unboxed(holder)] as const])),
+  ...holders.flatMap(([name, holder]) => (holder === null ? [] : [[name, unsandboxed(holder)] as const])),
 ]
 
 describe.each(kinds)('%s', (_, sandbox) => {
@@ -143,7 +143,9 @@ describe.each(kinds)('%s', (_, sandbox) => {
 })
 
 test('says in the result that there is no box, and what may be left behind', async () => {
-  const open = terminalTool({ sandbox: { ...unboxed(markHolder), caveat: 'Some of it may still run.' } })
+  const open = terminalTool({
+    sandbox: { ...unsandboxed(tagContainer), caveat: 'Some of it may still run.' },
+  })
   expect(await run(open, 'true')).toMatchObject({
     sandbox: 'none (unboxed by configuration)',
     leftovers: 'Some of it may still run.',
@@ -155,7 +157,7 @@ test('says in the result that there is no box, and what may be left behind', asy
 
 test('a policy that denies the network is not quietly unenforced where there is no box', async () => {
   const egress = GovernanceConfig.parse({ egress: { default: 'deny' } }).egress
-  const open = terminalTool({ sandbox: unboxed(markHolder) })
+  const open = terminalTool({ sandbox: unsandboxed(tagContainer) })
   await expect(run(open, 'true', makeContext({ egress }))).rejects.toThrow(
     'cannot keep a command off the network',
   )

@@ -9,8 +9,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { asError } from '@cairn/protocol'
 import { Directory, RESERVED_DIR } from '@cairn/workspace'
 import { z } from 'zod'
-import { type Box, boxId, type BoxNetwork, type Exit, type SandboxProvider } from '../sandbox/box.ts'
-import type { BoxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
+import {
+  type Sandbox,
+  sandboxId,
+  type SandboxNetwork,
+  type Exit,
+  type SandboxProvider,
+} from '../sandbox/sandbox.ts'
+import type { SandboxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
 import { COMMAND_PATH } from '../sandbox/program.ts'
 import type { Watch } from '../sandbox/watchdog.ts'
 import { boundedOutput } from './bounded-output.ts'
@@ -43,7 +49,7 @@ type Run = {
   abort: AbortSignal
 }
 
-async function runCommand(box: Box, { command, watch, timeoutMs, graceMs, abort }: Run): Promise<Ended> {
+async function runCommand(box: Sandbox, { command, watch, timeoutMs, graceMs, abort }: Run): Promise<Ended> {
   abort.throwIfAborted()
   const output = boundedOutput()
   const running = box.spawn(['bash', '-c', command], watch === undefined ? {} : { watch })
@@ -77,10 +83,10 @@ async function keepPlaceOfResults(workspace: string): Promise<void> {
   try {
     await using folder = await Directory.open(workspace)
     await folder.make(RESERVED_DIR)
-  } catch (thrown) {
+  } catch (error) {
     // It is there, or a file of that name: nothing is saved then, which the results say; commands run all the
     // same.
-    if ((asError(thrown) as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+    if ((asError(error) as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
@@ -91,7 +97,7 @@ async function openNetwork(
   { sandbox, proxy = null }: TerminalOptions,
   id: string,
   egress: Egress,
-): Promise<{ network: BoxNetwork; boxProxy: BoxProxy | null }> {
+): Promise<{ network: SandboxNetwork; boxProxy: SandboxProxy | null }> {
   if (sandbox.network === 'proxy' && proxy !== null) {
     const boxProxy = await proxy.open({ id, egress })
     return { network: { socket: boxProxy.socket }, boxProxy }
@@ -129,7 +135,7 @@ export function terminalTool(options: TerminalOptions): Tool {
       const before = await quota?.measure(workspace)
       const isFull = before !== undefined && quota?.problem(before) !== null
       const watch = before === undefined ? undefined : await quota?.watch(workspace, before)
-      const id = boxId(session_id, `terminal-${tool_call_id}`)
+      const id = sandboxId(session_id, `terminal-${tool_call_id}`)
       const { network, boxProxy } = await openNetwork(options, id, egress)
       const box = sandbox.open({ id, workspace, env, network, mayGrowFiles: !isFull })
       const ended = await runCommand(box, { command, watch, timeoutMs, graceMs, abort: signal }).finally(

@@ -51,10 +51,10 @@ function decode(bytes: Buffer, contentType: string): string {
     'utf-8'
   try {
     return new TextDecoder(named).decode(bytes)
-  } catch (thrown) {
+  } catch (error) {
     // An encoding nobody knows: read as UTF-8, which shows at least what is ASCII in it.
-    if (thrown instanceof RangeError) return new TextDecoder().decode(bytes)
-    throw thrown
+    if (error instanceof RangeError) return new TextDecoder().decode(bytes)
+    throw error
   }
 }
 
@@ -129,16 +129,16 @@ export const webFetchTool = (resolveHost: ResolveHost = resolveBySystem): Tool =
             ...(cut ? { incomplete: `only the first ${MAX_BYTES} bytes were read` } : {}),
           },
         }
-      } catch (thrown) {
+      } catch (error) {
         signal.throwIfAborted()
         if (late.aborted)
           throw new Error(`no complete answer from ${url} within ${TIME_LIMIT_MS / 1000} s`, {
-            cause: thrown,
+            cause: error,
           })
-        const cause = rootCause(thrown)
-        throw cause === thrown
+        const cause = rootCause(error)
+        throw cause === error
           ? cause
-          : new Error(`fetching ${url} failed: ${cause.message}`, { cause: thrown })
+          : new Error(`fetching ${url} failed: ${cause.message}`, { cause: error })
       } finally {
         await agent.destroy()
       }

@@ -99,9 +99,9 @@ async function count(workspace: string): Promise<Usage> {
       usage.files = Infinity
       return
     }
-    const entries = await folder.entries().catch(async (thrown: NodeJS.ErrnoException) => {
+    const entries = await folder.entries().catch(async (error: NodeJS.ErrnoException) => {
       // Closed by its owner, who could hide behind that.
-      if (thrown.code !== 'EACCES') throw thrown
+      if (error.code !== 'EACCES') throw error
       await folder.unlock()
       return folder.entries()
     })

@@ -16,12 +16,12 @@ import {
   type ToolSchema,
 } from '../llm/provider.ts'
 import { costOf } from '../llm/catalog.ts'
-import { endLongCall } from '../llm/longest-call.ts'
+import { startCallTimeout } from '../llm/call-timeout.ts'
 import type { ResolvedModel } from '../llm/registry.ts'
 import type { TurnContext } from './context.ts'
 import { writeDeltas } from './deltas.ts'
 import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from '../turn-events.ts'
-import type { Nudge } from './next-step.ts'
+import type { Reminder } from './next-step.ts'
 import { composeMessages } from './prompt.ts'
 import { watchSilence } from '../llm/silence.ts'
 
@@ -30,7 +30,7 @@ export type IterationCall = {
   iteration_index: number
   model: string
   tools: readonly ToolSchema[]
-  nudges: readonly Nudge[]
+  nudges: readonly Reminder[]
   before: readonly EventDraft[]
 }
 
@@ -59,16 +59,16 @@ export async function callModel(turn: TurnContext, call: IterationCall): Promise
     try {
       await answerOnce(turn, call)
       return null
-    } catch (thrown) {
+    } catch (error) {
       lease.signal.throwIfAborted()
-      if (!(thrown instanceof ModelError)) throw thrown
-      if (!thrown.retryable || attempt >= limits.llm_retries) return thrown
+      if (!(error instanceof ModelError)) throw error
+      if (!error.retryable || attempt >= limits.llm_retries) return error
       turn.report('warn', 'model call failed, will retry', {
         attempt,
-        category: thrown.category,
-        error: thrown.message,
+        category: error.category,
+        error: error.message,
       })
-      await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, turn.random(), thrown.retryAfterMs), lease.signal)
+      await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, turn.random(), error.retryAfterMs), lease.signal)
     }
   }
 }
@@ -86,8 +86,8 @@ async function begin(turn: TurnContext, events: readonly EventDraft[], model: st
         expect_no_work_after: log.position().last_id,
       })
       return true
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'new_work') throw thrown
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || error.refusal !== 'new_work') throw error
       await log.catchUp()
       if (turn.goesFirst(log.position())) return false
     }
@@ -99,7 +99,7 @@ const hasDeltas = async ({ store, log, lease }: TurnContext): Promise<boolean> =
   return asked !== null && (await store.read(lease.session_id, asked.id, 1, ['llm.delta'])).length > 0
 }
 
-type Place = { turn_id: string; iteration_index: number }
+type IterationRef = { turn_id: string; iteration_index: number }
 
 /**
  * Whoever was stopped between its llm.request and reading it back may find that another worker has answered
@@ -174,7 +174,7 @@ type Streamed = {
 async function stream(
   turn: TurnContext,
   served: ResolvedModel,
-  place: Place,
+  place: IterationRef,
   run: (onChunk: (chunk: ModelChunk) => void, signal: AbortSignal) => Promise<ModelAnswer>,
 ): Promise<Streamed> {
   const { log, clock, limits, lease } = turn
@@ -184,7 +184,7 @@ async function stream(
     place,
     coalesceMs: limits.delta_coalesce_ms,
     clock,
-    holdBack: turn.holdBack,
+    streamRedactor: turn.streamRedactor,
     emit: log.emit,
     onFailure: fail,
   })
@@ -203,7 +203,7 @@ async function stream(
         .catch(fail)
     },
   })
-  const stopClock = endLongCall(clock, limits, fail)
+  const stopClock = startCallTimeout(clock, limits, fail)
   let firstTokenAt: number | null = null
   const onChunk = (chunk: ModelChunk): void => {
     if (chunk.type === 'alive') {

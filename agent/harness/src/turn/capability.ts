@@ -18,7 +18,7 @@ import type { EventId } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
 import type { Lease } from '../lease.ts'
 import type { ModelError } from '../llm/provider.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { CallSteps } from '../tools/call-steps.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { TurnContext } from './context.ts'
@@ -37,7 +37,7 @@ export type Claimed = {
   link: Link | null
   lease: Lease
   log: SessionLog
-  report: Log
+  report: Logger
   makeFolders(): Promise<Folders>
 }
 
@@ -75,7 +75,7 @@ export type Resting = Pick<TurnContext, 'log' | 'store' | 'newId'>
 export type AskSettings = Pick<TurnContext, 'setup' | 'clock' | 'models' | 'tools' | 'limits'>
 
 /** What comes of acting: the turn looks again, or does what is asked of it here. */
-type Outcome =
+type EndingOutcome =
   | { next: 'look' }
   /**
    * Nothing can be done before something else happens: the lease goes back, and the turn goes on at the next
@@ -98,7 +98,7 @@ export type Capability<D = unknown> = {
   readonly atClaim?: ClaimWork
   asks?(settings: AskSettings): Asks<D>
   /** Does what was due; `before` goes into its first commit. */
-  act?(turn: TurnContext, due: D, before: readonly Draft[]): Promise<Outcome>
+  act?(turn: TurnContext, due: D, before: readonly Draft[]): Promise<EndingOutcome>
   /** Before each call of the model; `before` as in `act`. */
   beforeRequest?(turn: TurnContext, before: readonly Draft[]): Promise<void>
   /** What accompanies the calls of one answer into their commits. */

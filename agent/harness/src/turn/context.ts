@@ -4,10 +4,10 @@ import type { Config } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
 import type { Clock } from '../clock.ts'
 import type { Lease } from '../lease.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { Models } from '../llm/registry.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { FindTool } from '../worker.ts'
+import type { FindTool } from '../runner.ts'
 import type { Capability } from './capability.ts'
 import type { Asking } from './next-step.ts'
 import type { Position } from './position.ts'
@@ -40,7 +40,7 @@ export type TurnContext = {
    */
   written: Map<string, string>
   /** For a text that still grows: what may be written of it, and is not the beginning of a secret. */
-  holdBack: () => HeldText
+  streamRedactor: () => HeldText
   /** What is recorded of a JSON text. */
   redact: Redact
   worker_id: string
@@ -49,5 +49,5 @@ export type TurnContext = {
   random: () => number
   /** No new iterations: the worker shuts down. */
   draining: () => boolean
-  report: Log
+  report: Logger
 }

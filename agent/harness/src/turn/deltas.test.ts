@@ -11,7 +11,7 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
   const deltas = writeDeltas({
     place: { turn_id: 't', iteration_index: 0 },
     coalesceMs: 40,
-    holdBack: createHoldBack(),
+    streamRedactor: createHoldBack(),
     onFailure: error => failures.push(error),
     clock: {
       now: () => 0,

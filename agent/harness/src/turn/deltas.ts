@@ -11,11 +11,11 @@ import type { Clock } from '../clock.ts'
 import { llmDelta } from '../turn-events.ts'
 
 const FLUSH_BYTES = 1024
-type Place = { turn_id: string; iteration_index: number }
-type Piece = { kind: 'content' | 'reasoning'; text: string }
+type IterationRef = { turn_id: string; iteration_index: number }
+type DeltaChunk = { kind: 'content' | 'reasoning'; text: string }
 
 export type DeltaWriter = {
-  push(kind: Piece['kind'], text: string): void
+  push(kind: DeltaChunk['kind'], text: string): void
   /** Whether any chunk of this call has been handed to the log. */
   shown(): boolean
   /**
@@ -26,10 +26,10 @@ export type DeltaWriter = {
 }
 
 export type DeltaOptions = {
-  place: Place
+  place: IterationRef
   coalesceMs: number
   clock: Clock
-  /** See createHoldBack. */ holdBack: () => HeldText
+  /** See createHoldBack. */ streamRedactor: () => HeldText
   emit: (events: readonly EventDraft[], append?: { can_wait: true }) => Promise<void>
   onFailure: (error: unknown) => void
 }
@@ -38,13 +38,13 @@ export function writeDeltas({
   place,
   coalesceMs,
   clock,
-  holdBack,
+  streamRedactor,
   emit,
   onFailure,
 }: DeltaOptions): DeltaWriter {
-  let pieces: Piece[] = []
+  let chunks: DeltaChunk[] = []
   /** The end of what each kind has said so far, held back. */
-  const held = { content: holdBack(), reasoning: holdBack() }
+  const held = { content: streamRedactor(), reasoning: streamRedactor() }
   let size = 0
   let cancelTimer: (() => void) | null = null
   let writing: Promise<void> = Promise.resolve()
@@ -57,10 +57,10 @@ export function writeDeltas({
   function take(): EventDraft[] {
     cancelTimer?.()
     cancelTimer = null
-    const ready = pieces.map(({ kind, text }) => ({ kind, text: held[kind].push(text) }))
+    const ready = chunks.map(({ kind, text }) => ({ kind, text: held[kind].push(text) }))
     if (finished)
       for (const kind of ['reasoning', 'content'] as const) ready.push({ kind, text: held[kind].rest() })
-    pieces = []
+    chunks = []
     size = 0
     return ready
       .filter(({ text }) => text !== '')
@@ -68,7 +68,7 @@ export function writeDeltas({
   }
 
   function flush(): void {
-    if (busy || finished || pieces.length === 0) return
+    if (busy || finished || chunks.length === 0) return
     const drafts = take()
     if (drafts.length === 0) return
     busy = true
@@ -86,7 +86,7 @@ export function writeDeltas({
   }
 
   function schedule(): void {
-    if (cancelTimer === null && pieces.length > 0 && !finished && failure === null)
+    if (cancelTimer === null && chunks.length > 0 && !finished && failure === null)
       cancelTimer = clock.after(coalesceMs, () => {
         cancelTimer = null
         flush()
@@ -96,9 +96,9 @@ export function writeDeltas({
   return {
     push(kind, text) {
       if (text === '' || finished) return
-      const last = pieces.at(-1)
+      const last = chunks.at(-1)
       if (last?.kind === kind) last.text += text
-      else pieces.push({ kind, text })
+      else chunks.push({ kind, text })
       size += text.length
       if (!shown || size >= FLUSH_BYTES) flush()
       schedule()

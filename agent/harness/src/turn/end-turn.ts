@@ -68,9 +68,9 @@ export async function settle(turn: TurnContext, events: readonly Draft[], append
   try {
     await log.append(events, { ...append, expect_no_work_after: log.position().last_id, release_lease: true })
     return false
-  } catch (thrown) {
-    if (cameMeanwhile(thrown)) return true
-    throw thrown
+  } catch (error) {
+    if (cameMeanwhile(error)) return true
+    throw error
   }
 }
 

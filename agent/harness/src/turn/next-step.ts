@@ -20,7 +20,7 @@ import type { Asks } from './capability.ts'
 import type { Position } from './position.ts'
 
 /** Said to the model for one call and never logged; whether it is said follows from the log. */
-export type Nudge = 'empty' | 'continue' | 'last_call'
+export type Reminder = 'empty' | 'continue' | 'last_call'
 export type FinishReason = 'completed' | 'budget_exhausted' | 'tool_loop'
 export type Step =
   | { do: 'rest' }
@@ -31,7 +31,7 @@ export type Step =
   | { do: 'run'; calls: readonly OpenCall[] }
   | { do: 'unask'; calls: readonly OpenCall[] }
   | { do: 'conclude'; calls: readonly OpenCall[] }
-  | { do: 'request'; with_tools: boolean; nudges: readonly Nudge[] }
+  | { do: 'request'; with_tools: boolean; nudges: readonly Reminder[] }
   | { do: 'finish'; reason: FinishReason }
   | { do: 'capability'; name: string; due: unknown }
 
@@ -144,7 +144,7 @@ const isLastCall = (iteration: number, { max_iterations }: TurnLimits): boolean 
  * The last call of the budget has no tools: it must answer. What a person says after it gets one more of that
  * kind, and is never left without an answer.
  */
-function request({ turn }: Position, limits: TurnLimits, nudges: readonly Nudge[]): Step {
+function request({ turn }: Position, limits: TurnLimits, nudges: readonly Reminder[]): Step {
   const step: RequestStep = { do: 'request', with_tools: true, nudges }
   return isLastCall(turn.next_iteration, limits) ? lastCall(step) : step
 }

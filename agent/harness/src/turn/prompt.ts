@@ -1,9 +1,9 @@
 /** What the model is sent: the system prompt, the conversation, and what is said for this one call. */
 import { type Conversation, inCallOrder } from '@cairn/state'
 import type { ModelMessage } from '../llm/provider.ts'
-import type { Nudge } from './next-step.ts'
+import type { Reminder } from './next-step.ts'
 
-const SAID: Record<Nudge, string> = {
+const SAID: Record<Reminder, string> = {
   empty: 'Your last answer was empty. Answer the user now, or call a tool.',
   continue:
     'Your answer was cut off by its length limit. Continue exactly where it stopped, without repeating ' +
@@ -17,7 +17,7 @@ const SAID: Record<Nudge, string> = {
 export function composeMessages(
   system: string,
   { entries }: Conversation,
-  nudges: readonly Nudge[],
+  nudges: readonly Reminder[],
 ): ModelMessage[] {
   const messages: ModelMessage[] = [
     { role: 'system', content: system },

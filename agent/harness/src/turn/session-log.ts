@@ -88,22 +88,22 @@ export async function openSessionLog(
       return await (commitEnd !== undefined && endsChild(events)
         ? commitEnd(latest.session, whole)
         : store.commit(whole))
-    } catch (thrown) {
+    } catch (error) {
       // A guard refused it: nothing landed. Else nobody knows: a second wake says nothing wrong, and whoever
       // began more than that begins it anew if the fold shows that it is missing. A saga, say, must not begin
       // twice.
       prefix = [
-        ...(thrown instanceof CommitRefused ? first : first.filter(event => event.type === 'harness.wake')),
+        ...(error instanceof CommitRefused ? first : first.filter(event => event.type === 'harness.wake')),
         ...prefix,
       ]
       if (
-        thrown instanceof CommitRefused &&
-        (thrown.refusal === 'stale_lease' || thrown.refusal === 'no_session')
+        error instanceof CommitRefused &&
+        (error.refusal === 'stale_lease' || error.refusal === 'no_session')
       ) {
-        lease.end(new LeaseLost(thrown.message, { cause: thrown }))
+        lease.end(new LeaseLost(error.message, { cause: error }))
         lease.signal.throwIfAborted()
       }
-      throw thrown
+      throw error
     }
   }
 

@@ -83,9 +83,9 @@ export async function close(turn: TurnContext, calls: Calls, reason: CloseReason
         [call],
         reason,
       )
-    } catch (thrown) {
+    } catch (error) {
       // The answer came after all, between the look and the commit; the fold has it next time round.
-      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'already_answered') throw thrown
+      if (!(error instanceof CommitRefused) || error.refusal !== 'already_answered') throw error
     }
   }
   return true

@@ -9,7 +9,7 @@ import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { AppError, asError, decodeEvent, GovernanceConfig, type SessionEvent } from '@cairn/protocol'
 import { createSession } from '@cairn/sessions'
 import type { Browsers } from '../../src/browser/browsers.ts'
-import { createBrowsers } from '../../src/browser/worker-browsers.ts'
+import { createBrowsers } from '../../src/browser/runner-browsers.ts'
 import { HeldByPerson } from '../../src/browser/gate.ts'
 import { createLiveBrowsers, type LiveBrowsers } from '../../src/browser/live-browsers.ts'
 import type { SessionBrowser } from '../../src/browser/session-browser.ts'
@@ -108,15 +108,15 @@ class ControlWorld {
   }
 
   /** What a dead process wanted to ask is never asked, and what it asked is never answered. */
-  #asked<A extends unknown[], R>(worker: Pick<Worker, 'isDead'>, run: (...args: A) => Promise<R>) {
+  #asked<A extends unknown[], R>(runner: Pick<Worker, 'isDead'>, run: (...args: A) => Promise<R>) {
     return async (...args: A): Promise<R> => {
       this.#busy += 1
       try {
         await this.#linger()
-        if (!worker.isDead) {
+        if (!runner.isDead) {
           const answer = await run(...args)
           await this.#linger()
-          if (!worker.isDead) return answer
+          if (!runner.isDead) return answer
         }
       } finally {
         this.#busy -= 1
@@ -158,14 +158,14 @@ class ControlWorld {
       provider: 'local',
       version: 'of a test',
       store,
-      workerId: this.#newId(),
+      runnerId: this.#newId(),
       config: { max: 4, idle_minutes: 10 },
       kept: { write: () => this.#linger(), read: () => this.#linger().then(() => null) },
       clock,
-      log,
+      logger: log,
       newId: this.#newId,
     })
-    const live = createLiveBrowsers({ browsers, store, clock, log })
+    const live = createLiveBrowsers({ browsers, store, clock, logger: log })
     const worker = Object.assign(mortal, { store, browsers, live })
     this.#workers.push(worker)
     return worker
@@ -188,12 +188,12 @@ class ControlWorld {
     return 'done'
   }
 
-  #begin(worker: Worker, run: () => Promise<unknown>): void {
-    const done = Promise.race([run(), worker.died.promise]).then(
+  #begin(runner: Worker, run: () => Promise<unknown>): void {
+    const done = Promise.race([run(), runner.died.promise]).then(
       () => {},
-      (thrown: unknown) => {
-        if (thrown instanceof AppError && TOLD.has(thrown.code)) return
-        this.#wrong.push(asError(thrown).stack ?? 'it threw')
+      (error: unknown) => {
+        if (error instanceof AppError && TOLD.has(error.code)) return
+        this.#wrong.push(asError(error).stack ?? 'it threw')
       },
     )
     this.#pending.add(done)
@@ -202,14 +202,14 @@ class ControlWorld {
   }
 
   /** As a turn lands a result: the events of the call, or what it does where they are refused. */
-  async #land(worker: Worker, outcome: ToolOutcome): Promise<void> {
+  async #land(runner: Worker, outcome: ToolOutcome): Promise<void> {
     try {
       const { events = [] } = outcome
-      if (events.length > 0) await worker.store.commit({ session_id: this.#session_id, events })
-    } catch (thrown) {
-      const other = thrown instanceof CommitRefused ? await outcome.refused?.(thrown) : null
-      if (!other) throw thrown
-      await this.#land(worker, other)
+      if (events.length > 0) await runner.store.commit({ session_id: this.#session_id, events })
+    } catch (error) {
+      const other = error instanceof CommitRefused ? await outcome.refused?.(error) : null
+      if (!other) throw error
+      await this.#land(runner, other)
     }
   }
 
@@ -258,16 +258,16 @@ class ControlWorld {
     else await this.#linger(20)
   }
 
-  #kill(worker: Worker): void {
-    worker.isDead = true
-    worker.died.resolve()
+  #kill(runner: Worker): void {
+    runner.isDead = true
+    runner.died.resolve()
   }
 
   /** One iteration of the agent: its calls side by side, as those that only read are. */
   #turn(act: Extract<Act, { do: 'call' | 'close' }>): Promise<void> {
     return this.#turns(async () => {
-      const worker = this.#owner
-      if (worker.isDead) this.#owner = this.#hire()
+      const runner = this.#owner
+      if (runner.isDead) this.#owner = this.#hire()
       const calls = Array.from({ length: act.do === 'call' ? act.calls : 1 }, () =>
         act.do === 'call' ? this.#call(this.#owner, act.long) : this.#close(this.#owner),
       )
@@ -275,25 +275,25 @@ class ControlWorld {
     })
   }
 
-  async #call(worker: Worker, long: boolean): Promise<void> {
-    const used = await worker.browsers.use({ session_id: this.#session_id, egress })
+  async #call(runner: Worker, long: boolean): Promise<void> {
+    const used = await runner.browsers.use({ session_id: this.#session_id, egress })
     const content = await used.browser
       .call(long ? 'long' : 'short', {}, new AbortController().signal)
-      .catch((thrown: unknown) => {
-        if (thrown instanceof HeldByPerson || asError(thrown).message === 'the browser is gone')
+      .catch((error: unknown) => {
+        if (error instanceof HeldByPerson || asError(error).message === 'the browser is gone')
           return 'not done'
-        throw thrown
+        throw error
       })
-    await this.#land(worker, { content, events: used.events(), refused: () => used.refused() })
+    await this.#land(runner, { content, events: used.events(), refused: () => used.refused() })
   }
 
-  async #close(worker: Worker): Promise<void> {
+  async #close(runner: Worker): Promise<void> {
     const outcome = async (): Promise<ToolOutcome> => ({
       content: 'closed',
-      events: await worker.browsers.end({ session_id: this.#session_id }),
+      events: await runner.browsers.end({ session_id: this.#session_id }),
       refused: outcome,
     })
-    await this.#land(worker, await outcome())
+    await this.#land(runner, await outcome())
   }
 
   async #watch({ live }: Worker, who: Who): Promise<void> {
@@ -335,10 +335,10 @@ class ControlWorld {
     await this.#pass(120_000)
     const held = await this.#store.browsers.browser(this.#session_id)
     if (held !== null && held.holder !== null) this.#wrong.push(`${held.holder.user_id} still drives`)
-    for (const worker of this.#workers.filter(({ isDead }) => !isDead)) {
-      worker.live.stop()
-      await worker.browsers.stop()
-      worker.isDead = true
+    for (const runner of this.#workers.filter(({ isDead }) => !isDead)) {
+      runner.live.stop()
+      await runner.browsers.stop()
+      runner.isDead = true
     }
     if ((await this.#store.browsers.browser(this.#session_id)) !== null) this.#wrong.push('a row is left')
     const events = (await this.#store.read(this.#session_id, 0, 10_000)).map(({ json }) => decodeEvent(json))

@@ -11,7 +11,7 @@ import { oneIn } from '@cairn/protocol/test/sample'
 import { destroyBrowser, respondInbox } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
-import { createBrowsers } from '../../src/browser/worker-browsers.ts'
+import { createBrowsers } from '../../src/browser/runner-browsers.ts'
 import { createLiveBrowsers, type LiveBrowsers } from '../../src/browser/live-browsers.ts'
 import { browserTools } from '../../src/browser/tools.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -65,14 +65,14 @@ function workers() {
       provider: 'local',
       version: 'of a test',
       store,
-      workerId: newId(),
+      runnerId: newId(),
       config: { max: 4, idle_minutes: 10 },
       kept: { write: () => Promise.resolve(), read: () => Promise.resolve(null) },
       clock,
-      log,
+      logger: log,
       newId,
     })
-    const live = createLiveBrowsers({ browsers, store, clock, log })
+    const live = createLiveBrowsers({ browsers, store, clock, logger: log })
     hired.push({
       live,
       fakes,
@@ -108,8 +108,8 @@ const play = (death: Death, open?: OpenStore) =>
         try {
           await at?.live.acquire(stage.session_id, person, false, item!.id)
           await at?.live.release(stage.session_id, person)
-        } catch (thrown) {
-          if (!isOfDeath(thrown)) throw thrown
+        } catch (error) {
+          if (!isOfDeath(error)) throw error
         }
         await respondInbox(stage.deps, item!.id, { completed: true }, alice)
         await stage.next('session.complete')

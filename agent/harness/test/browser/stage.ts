@@ -8,16 +8,16 @@ import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { BrowserConfig, decodeEvent, GovernanceConfig, type SessionEvent } from '@cairn/protocol'
 import { createSession } from '@cairn/sessions'
 import type { Browsers } from '../../src/browser/browsers.ts'
-import { createBrowsers } from '../../src/browser/worker-browsers.ts'
+import { createBrowsers } from '../../src/browser/runner-browsers.ts'
 import { findChromium } from '../../src/browser/chromium.ts'
-import { createStateKeeper } from '../../src/browser/kept-state.ts'
+import { createStateKeeper } from '../../src/browser/saved-state.ts'
 import { createLiveBrowsers, type LiveBrowsers } from '../../src/browser/live-browsers.ts'
-import { openBoxedBrowser, openRemoteBrowser } from '../../src/browser/open-browser.ts'
+import { openSandboxedBrowser, openRemoteBrowser } from '../../src/browser/open-browser.ts'
 import { browserTools } from '../../src/browser/tools.ts'
 import { systemClock } from '../../src/clock.ts'
 import { createPolicyProxy, type PolicyProxy } from '../../src/sandbox/policy-proxy.ts'
 import type { ToolContext } from '../../src/tools/tool.ts'
-import { boxed } from '../sandbox/providers.ts'
+import { sandboxed } from '../sandbox/providers.ts'
 import { alice } from '../tools/bench.ts'
 import { makeContext, makeFolder } from '../tools/tool-context.ts'
 
@@ -87,8 +87,8 @@ export async function openStage(
   const secrets = new Map([['crm', { ...SECRETS.crm, origins: [site] }]])
   const open =
     remote === undefined
-      ? openBoxedBrowser({
-          provider: await boxed(),
+      ? openSandboxedBrowser({
+          provider: await sandboxed(),
           proxy,
           program: chromiumHere(),
           config: settings,
@@ -101,13 +101,13 @@ export async function openStage(
     provider: remote === undefined ? 'local' : 'cdp',
     version: 'Chromium',
     store,
-    workerId: 'worker',
+    runnerId: 'worker',
     config: settings,
     kept: createStateKeeper(store, dir),
     clock,
-    log,
+    logger: log,
   })
-  const live = createLiveBrowsers({ browsers, store, clock, log })
+  const live = createLiveBrowsers({ browsers, store, clock, logger: log })
   const tools = new Map(browserTools({ browsers, evaluate: true, pdf: true }).map(tool => [tool.name, tool]))
   const { egress } = GovernanceConfig.parse({ egress: { internal: ['site.test'] } })
   const context = makeContext({ session_id, egress, timeoutMs: 60_000 })

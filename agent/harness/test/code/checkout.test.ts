@@ -15,11 +15,11 @@ import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { branchOf, checkoutIn, checkOut } from '../../src/code/checkout.ts'
 import { COMMAND_PATH } from '../../src/sandbox/program.ts'
-import { boxed } from '../sandbox/providers.ts'
+import { sandboxed } from '../sandbox/providers.ts'
 import { makeFolder } from '../tools/tool-context.ts'
 import { git } from './git-server.ts'
 
-const provider = await boxed()
+const provider = await sandboxed()
 const ENV = {
   PATH: COMMAND_PATH,
   HOME: '/tmp',

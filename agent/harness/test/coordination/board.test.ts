@@ -1,7 +1,7 @@
 /** What a model may ask of the board, and what it may not: bad input is a clear error, and writes nothing. */
 import { expect, test } from 'vitest'
 import { say } from '../turn/stage.ts'
-import { finishWork, goal, OUTCOME, ROOT, setFamily, spawn, wait } from './family-stage.ts'
+import { finishWork, goal, OUTCOME, ROOT, setTree, spawn, wait } from './tree-stage.ts'
 
 const share = (...notes: readonly unknown[]) => ({ name: 'share_note', arguments: { notes } })
 const fact = (content: unknown, more: object = {}) => ({ type: 'FACT', content, ...more })
@@ -22,7 +22,7 @@ test('a note that cannot be is a clear error of the tool or named with its reaso
     [share(fact(' '), fact('x'.repeat(201))), '"rejected":[{"index":0,"reason":"empty'],
     [share(fact('x', { ref: 'y'.repeat(301) })), 'too_long: a ref has 300'],
   ]
-  await using stage = await setFamily([
+  await using stage = await setTree([
     { when: goal('scout'), answer: finishWork('I scouted.') },
     {
       when: OUTCOME,

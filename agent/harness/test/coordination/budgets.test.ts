@@ -3,7 +3,7 @@ import type { ConfigInput, SessionEvent } from '@cairn/protocol'
 import { checkFamily, checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { call, say, setStage, type Stage } from '../turn/stage.ts'
-import { familyLogs, finishWork, goal, OUTCOME, spawn, wait } from './family-stage.ts'
+import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from './tree-stage.ts'
 
 const ended = (events: readonly SessionEvent[]): boolean => events.at(-1)?.type === 'session.complete'
 const using = (tokens: number) => ({ usage: { input_tokens: tokens - 1, output_tokens: 1 } })
@@ -12,7 +12,7 @@ const requests = (log: readonly SessionEvent[]) =>
 const priced: ConfigInput['models'] = { catalog: { 'demo/model': { input: 1, output: 1 } } }
 
 async function soundLogs(stage: Stage): Promise<SessionEvent[][]> {
-  const logs = await familyLogs(stage.store, stage.session_id)
+  const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
   expect(checkFamily(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { mergeText } from '../../src/coordination/merge-text.ts'
 import { restoreCheckpoint } from '../../src/tools/checkpoint.ts'
 import { say, setStage, type Stage, type StageOptions } from '../turn/stage.ts'
-import { finishWork, goal, OUTCOME, spawn, wait } from './family-stage.ts'
+import { finishWork, goal, OUTCOME, spawn, wait } from './tree-stage.ts'
 
 const write = (path: string, content: string) => ({ name: 'write_file', arguments: { path, content } })
 const apply = (more: Record<string, unknown> = {}) => ({

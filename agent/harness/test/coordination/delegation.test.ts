@@ -3,14 +3,14 @@ import { checkFamily, checkHistory } from '@cairn/state'
 import { stopSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
-import { familyLogs, finishWork, goal } from './family-stage.ts'
+import { treeLogs, finishWork, goal } from './tree-stage.ts'
 
 const delegate = (args: Record<string, unknown>) => ({
   tool_calls: [{ name: 'delegate_task', arguments: args }],
 })
 const ended = (events: readonly { type: string }[]): boolean => events.at(-1)?.type === 'session.complete'
 async function resultOf(stage: Stage): Promise<Record<string, unknown>> {
-  const logs = await familyLogs(stage.store, stage.session_id)
+  const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
   expect(checkFamily(logs)).toEqual([])
   const results = (logs.get(stage.session_id) ?? []).flatMap(event =>

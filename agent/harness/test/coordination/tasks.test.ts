@@ -16,22 +16,22 @@ import { alice, call, readLog, say, type Stage, typesOf } from '../turn/stage.ts
 import {
   block,
   BLOCKED,
-  familyLogs,
+  treeLogs,
   finishWork,
   goal,
   OUTCOME,
-  setFamily,
+  setTree,
   task,
   taskId,
   wait,
-} from './family-stage.ts'
+} from './tree-stage.ts'
 
 const ended = (events: readonly SessionEvent[]): boolean => events.at(-1)?.type === 'session.complete'
 const tasksOf = (stage: Stage): Promise<Task[]> => stage.store.coordination.tasks(stage.session_id)
 const statuses = async (stage: Stage): Promise<Record<string, string>> =>
   Object.fromEntries((await tasksOf(stage)).map(each => [each.goal, each.status]))
 async function expectSound(stage: Stage): Promise<Map<string, SessionEvent[]>> {
-  const logs = await familyLogs(stage.store, stage.session_id)
+  const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
   expect(checkFamily(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])
@@ -50,7 +50,7 @@ const until = async (stage: Stage, taskStatus: Task['status']): Promise<Task> =>
 }
 
 test('tasks begin in their order, the results before them are told, and an attempt that fails is made again', async () => {
-  await using stage = await setFamily([
+  await using stage = await setTree([
     { when: goal('lay'), answer: finishWork('The ground is laid.') },
     { when: { user: 'Goal:\\s+raise[^]*Attempt 1 at this' }, answer: finishWork('The walls stand.') },
     { when: goal('raise'), answer: { error: { status: 400, message: 'it rains' } } },
@@ -98,7 +98,7 @@ test('tasks begin in their order, the results before them are told, and an attem
 })
 
 test('a task whose attempts all come to nothing fails, and what was to come after it is cancelled', async () => {
-  await using stage = await setFamily([
+  await using stage = await setTree([
     { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
     { when: NEWS, answer: say('I see.') },
     {
@@ -137,7 +137,7 @@ test('a task whose attempts all come to nothing fails, and what was to come afte
 const HELD = { when: goal('hold'), steps: [block('Which way?'), finishWork('Held: {{result.answer}}.')] }
 
 test('a blocked task holds no worker, its owner answers, and the answer is the result of the call', async () => {
-  await using stage = await setFamily([
+  await using stage = await setTree([
     HELD,
     {
       when: BLOCKED,
@@ -166,7 +166,7 @@ const LEFT = [
 ]
 
 test('an owner that comes to rest with a task blocked has a person asked, whose note is the answer', async () => {
-  await using stage = await setFamily(LEFT)
+  await using stage = await setTree(LEFT)
   const { harness } = stage
   const asked = await stage.next('inbox.action_required')
   const { task_id } = await until(stage, 'blocked')
@@ -187,7 +187,7 @@ test('an owner that comes to rest with a task blocked has a person asked, whose 
 })
 
 test('the first answer to a block counts: all others are refused and told who was first', async () => {
-  await using stage = await setFamily(LEFT)
+  await using stage = await setTree(LEFT)
   const { harness } = stage
   await stage.next('inbox.action_required')
   await harness.idle()
@@ -218,7 +218,7 @@ test('the first answer to a block counts: all others are refused and told who wa
 })
 
 test('what a person writes to the blocked worker itself unblocks it', async () => {
-  await using stage = await setFamily([
+  await using stage = await setTree([
     { when: { user: 'take the bridge' }, answer: finishWork('I took the bridge.') },
     ...LEFT,
   ])
@@ -246,7 +246,7 @@ test('what a person writes to the blocked worker itself unblocks it', async () =
 const HANGS = { when: goal('hang'), steps: [call('hang', 'on')] }
 
 test('a cancelled task ends its worker and what was to come after it, is not tried again, and the owner reads it', async () => {
-  await using stage = await setFamily(
+  await using stage = await setTree(
     [
       HANGS,
       { when: NEWS, answer: say('A pity.') },
@@ -289,7 +289,7 @@ test('a cancelled task ends its worker and what was to come after it, is not tri
 })
 
 test('a stop of the owner cancels its tasks, those that have not begun too, and starts none', async () => {
-  await using stage = await setFamily(
+  await using stage = await setTree(
     [
       HANGS,
       HELD,
@@ -320,7 +320,7 @@ test('a stop of the owner cancels its tasks, those that have not begun too, and 
 })
 
 test('more tasks become ready than there are places: each begins as soon as there is one', async () => {
-  await using stage = await setFamily(
+  await using stage = await setTree(
     [
       { when: goal('.*'), answer: finishWork('Done.') },
       { when: OUTCOME, answer: say('All of it.') },
@@ -348,7 +348,7 @@ test('more tasks become ready than there are places: each begins as soon as ther
 })
 
 test('a task that its tree has no more workers for fails and says so', async () => {
-  await using stage = await setFamily(
+  await using stage = await setTree(
     [
       { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
       { when: NEWS, answer: say('I see.') },
@@ -365,7 +365,7 @@ test('a task that its tree has no more workers for fails and says so', async () 
 })
 
 test('a worker asks one question at a time: a second beside it is refused, and the first is answered', async () => {
-  await using stage = await setFamily([
+  await using stage = await setTree([
     {
       when: goal('hold'),
       steps: [
@@ -389,7 +389,7 @@ test('a worker asks one question at a time: a second beside it is refused, and t
 })
 
 test('a task of someone else is not there', async () => {
-  await using stage = await setFamily(LEFT)
+  await using stage = await setTree(LEFT)
   const { task_id } = await until(stage, 'blocked')
   await expect(
     findTask(stage.store, { ...alice, id: 'user-bob', name: 'Bob' }, task_id),
@@ -413,7 +413,7 @@ test('what cannot be is a clear error of the tool, and no task is made', async (
     { name: 'worker_block', arguments: { reason: 'I am nobody’s worker' } },
     { name: 'wait_for_workers', arguments: { ids: ['nobody'] } },
   ]
-  await using stage = await setFamily(
+  await using stage = await setTree(
     [
       HANGS,
       { when: NEWS, answer: say('I see.') },

@@ -2,7 +2,7 @@
 import { addMessage, createSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { alice, call, readLog, say, setStage } from '../turn/stage.ts'
-import { goal } from './family-stage.ts'
+import { goal } from './tree-stage.ts'
 
 const PARENTS = 200
 const PLACES = 24

@@ -4,10 +4,10 @@ import type { SessionEvent } from '@cairn/protocol'
 import { archiveSession, pauseSession, respondInbox, resumeSession, stopSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { alice, call, readLog, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
-import { familyLogs, finishWork, goal, OUTCOME, spawn, wait } from './family-stage.ts'
+import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from './tree-stage.ts'
 
 async function expectSound(stage: Stage): Promise<Map<string, SessionEvent[]>> {
-  const logs = await familyLogs(stage.store, stage.session_id)
+  const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
   expect(checkFamily(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])
@@ -189,7 +189,7 @@ test('a session is archived with all below it, and its open worker has its outco
   await stage.until(events => events.some(event => event.type === 'worker.complete'))
   await archiveSession(stage.deps, await stage.session())
   await harness.idle()
-  const logs = await familyLogs(stage.store, stage.session_id)
+  const logs = await treeLogs(stage.store, stage.session_id)
   expect(checkFamily(logs)).toEqual([])
   for (const id of logs.keys()) expect((await stage.store.getSession(id))?.status).toBe('archived')
 })

@@ -7,11 +7,11 @@ import { checkHistory } from '@cairn/state'
 import { describe, expect, test } from 'vitest'
 import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'
 import { essence } from './essence.ts'
-import { FAMILIES } from './families.ts'
+import { TREES } from './trees.ts'
 import { compareGolden, parse } from './golden-file.ts'
 import { normalise } from './normalise.ts'
 
-for (const { name, set, play } of FAMILIES) {
+for (const { name, set, play } of TREES) {
   const run = (death: Death) => withDeath({ set, play, look: ({ effects }) => effects() }, death)
   const undisturbed = await run(null)
   const { golden, now } = compareGolden(name, undisturbed.events)

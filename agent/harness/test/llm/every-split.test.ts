@@ -7,7 +7,7 @@ import { createAnthropic } from '../../src/llm/anthropic.ts'
 import { createOpenAI } from '../../src/llm/openai.ts'
 import type { ModelProvider } from '../../src/llm/provider.ts'
 import type { Fetch } from '../../src/llm/transport.ts'
-import { ask, outcome, piecewise, wire, withCrlf, type Outcome } from './wire-server.ts'
+import { ask, outcome, piecewise, wire, withCrlf, type AnswerOutcome } from './wire-server.ts'
 
 const openai = (fetch: Fetch): ModelProvider =>
   createOpenAI({ name: 'o', baseUrl: 'http://model.test/v1', fetch })
@@ -192,7 +192,7 @@ for (const [name, connect, expected] of STREAMS) {
       expect(whole).toEqual(expected)
 
       const same = JSON.stringify(whole)
-      const differing: [cut: number, got: Outcome][] = []
+      const differing: [cut: number, got: AnswerOutcome][] = []
       const check = async (cut: number) => {
         const got = await outcome(provider, ask('hello'))
         if (JSON.stringify(got) !== same) differing.push([cut, got])

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createOpenAI } from '../../src/llm/openai.ts'
 import type { ModelMessage, ModelRequest } from '../../src/llm/provider.ts'
-import { ask, outcome, piecewise, replying, type Outcome } from './wire-server.ts'
+import { ask, outcome, piecewise, replying, type AnswerOutcome } from './wire-server.ts'
 
 const BASE = 'http://model.test/v1'
 const done =
@@ -218,7 +218,7 @@ test('a server that does not stream answers with one body', async () => {
   expect(shown).toEqual(['whole'])
 })
 
-test.each<[string, string, Partial<Exclude<Outcome, { answer: unknown }>>]>([
+test.each<[string, string, Partial<Exclude<AnswerOutcome, { answer: unknown }>>]>([
   [
     'an error in place of a body',
     JSON.stringify({ error: { message: 'overloaded', code: 503 } }),

@@ -20,7 +20,7 @@ const post = { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'appl
 const caught = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => null,
-    (thrown: unknown) => thrown,
+    (error: unknown) => error,
   )
 
 both('the body goes out; status, headers and pieces come back (%s)', async (_, fetch) => {

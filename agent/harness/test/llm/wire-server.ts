@@ -62,14 +62,14 @@ export const ask = (content: string, more: Partial<ModelRequest> = {}): ModelReq
   ...more,
 })
 
-export type Outcome = { answer: unknown } | { category: string; retryable: boolean; message: string }
+export type AnswerOutcome = { answer: unknown } | { category: string; retryable: boolean; message: string }
 
 /** The answer or the failure, as data that can be compared; anything but a ModelError is thrown on. */
 export async function outcome(
   provider: ModelProvider,
   request: ModelRequest,
   onChunk: (chunk: ModelChunk) => void = () => undefined,
-): Promise<Outcome> {
+): Promise<AnswerOutcome> {
   try {
     return { answer: await provider.call(request, onChunk, new AbortController().signal) }
   } catch (error) {

@@ -21,7 +21,7 @@ async function start(
     servers: Config.parse({ mcp_servers: { x: { url: server.url } } }).mcp_servers,
     env: {},
     boxes: () => Promise.reject(new Error('no server of these tests asks for a box')),
-    log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+    logger: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
     random: () => 0.999,
     ...options,
   })

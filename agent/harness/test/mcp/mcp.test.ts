@@ -27,7 +27,7 @@ const stdio = (extra: object = {}) => ({
 })
 const parse = (mcp_servers: object) => Config.parse({ mcp_servers }).mcp_servers
 
-/** Boxes have tests of their own (boxed.test.ts). */
+/** Boxes have tests of their own (sandboxed.test.ts). */
 const noBoxes = () => Promise.reject(new Error('no server of these tests asks for a box'))
 
 type Started = McpServers & {
@@ -41,7 +41,7 @@ async function start(servers: object, options: Partial<McpOptions> = {}): Promis
     servers: parse(servers),
     env: process.env,
     boxes: noBoxes,
-    log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+    logger: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
     random: () => 0,
     ...options,
   })
@@ -280,7 +280,7 @@ test('stop ends the processes it started, also one that is still starting', asyn
     }),
     env: process.env,
     boxes: noBoxes,
-    log: () => {},
+    logger: () => {},
     clock: systemClock,
   })
   await expect.poll(() => mcp.tools().length).toBeGreaterThan(0)

@@ -2,7 +2,7 @@
 import type { EventOf } from '@cairn/protocol'
 import { archiveSession, cancelMission, fireTimer, viewMission } from '@cairn/sessions'
 import { expect, test } from 'vitest'
-import { finishWork, goal, OUTCOME, spawn, wait } from '../coordination/family-stage.ts'
+import { finishWork, goal, OUTCOME, spawn, wait } from '../coordination/tree-stage.ts'
 import { alice, call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
 import { define, expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'
 

@@ -2,7 +2,7 @@
 import { pauseSession, resumeSession } from '@cairn/sessions'
 import { type MissionCommand, parseSlashCommand } from '@cairn/state'
 import { expect, test } from 'vitest'
-import { goal, spawn, wait } from '../coordination/family-stage.ts'
+import { goal, spawn, wait } from '../coordination/tree-stage.ts'
 import { say, setStage, type Stage, typesOf } from '../turn/stage.ts'
 import { define, expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'
 

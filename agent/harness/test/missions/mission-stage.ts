@@ -5,7 +5,7 @@ import { defineMission, type MissionInput } from '@cairn/sessions'
 import { checkFamily, checkHistory } from '@cairn/state'
 import { expect } from 'vitest'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
-import { familyLogs, finishWork, goal, OUTCOME, spawn, wait } from '../coordination/family-stage.ts'
+import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from '../coordination/tree-stage.ts'
 import { say, type Stage } from '../turn/stage.ts'
 
 export const verdict = (result: string, feedback = '', explanation = 'because') => ({
@@ -64,7 +64,7 @@ export async function untilMission(stage: Stage, status: Mission['status']): Pro
 
 /** Every log of the tree holds together, and the row says what the log says. */
 export async function expectSound(stage: Stage): Promise<Map<string, SessionEvent[]>> {
-  const logs = await familyLogs(stage.store, stage.session_id)
+  const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
   expect(checkFamily(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])

@@ -2,7 +2,7 @@
 import { AppError, type EventOf } from '@cairn/protocol'
 import { defineMission, defineOutcomes, resumeMission, viewMission } from '@cairn/sessions'
 import { expect, test } from 'vitest'
-import { finishWork, goal, task } from '../coordination/family-stage.ts'
+import { finishWork, goal, task } from '../coordination/tree-stage.ts'
 import { alice, say, setStage, typesOf } from '../turn/stage.ts'
 import {
   define,
@@ -140,7 +140,7 @@ test('after so many rounds as it may have a mission is over', async () => {
 test('a session has one mission or one goal at a time, and a worker none', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('Yes.') }] } })
   await define(stage)
-  const second = define(stage).catch((thrown: unknown) => thrown)
+  const second = define(stage).catch((error: unknown) => error)
   expect(await second).toBeInstanceOf(AppError)
   expect(await second).toMatchObject({
     code: 'wrong_state',

@@ -14,7 +14,7 @@ import {
 } from '@cairn/sessions'
 import { describe, expect, test } from 'vitest'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
-import { goal, spawn, wait } from '../coordination/family-stage.ts'
+import { goal, spawn, wait } from '../coordination/tree-stage.ts'
 import { alice, say, setStage, type Stage, type StageOptions, typesOf } from '../turn/stage.ts'
 import { define, expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'
 

@@ -2,7 +2,7 @@
 import { cancelMission, stopSession } from '@cairn/sessions'
 import type { EventOf } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { familyLogs, finishWork, goal, wait } from '../coordination/family-stage.ts'
+import { treeLogs, finishWork, goal, wait } from '../coordination/tree-stage.ts'
 import { expectSound, grading, untilMission, verdict } from '../missions/mission-stage.ts'
 import { alice, call, say, setStage, type Stage } from '../turn/stage.ts'
 import {
@@ -18,7 +18,7 @@ import {
 } from './research-stage.ts'
 
 async function errorsOf(stage: Stage, tool: string): Promise<string[]> {
-  const logs = await familyLogs(stage.store, stage.session_id)
+  const logs = await treeLogs(stage.store, stage.session_id)
   return [...logs.values()].flat().flatMap(event => {
     if (event.type !== 'tool.result' || event.data.name !== tool) return []
     const { error } = JSON.parse(event.data.content) as { error?: string }

@@ -5,9 +5,9 @@ import { viewResearch } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { readMeasured } from '../../src/research/measure.ts'
 import { terminalTool } from '../../src/tools/terminal.ts'
-import { finishWork, goal, wait } from '../coordination/family-stage.ts'
+import { finishWork, goal, wait } from '../coordination/tree-stage.ts'
 import { expectSound, grading, untilMission, verdict } from '../missions/mission-stage.ts'
-import { boxed } from '../sandbox/providers.ts'
+import { sandboxed } from '../sandbox/providers.ts'
 import { setStage, type Stage } from '../turn/stage.ts'
 import { branchCall, defineResearch, HARVESTED, report, writeFiles } from './research-stage.ts'
 
@@ -25,7 +25,7 @@ const resultsOf = async (stage: Stage, name: string): Promise<Record<string, unk
 
 test('branches are measured by a real command, and what is better is taken over', async () => {
   await using stage = await setStage({
-    tools: [terminalTool({ sandbox: await boxed() })],
+    tools: [terminalTool({ sandbox: await sandboxed() })],
     scenario: {
       rules: [
         ...grading([verdict('satisfied')]),

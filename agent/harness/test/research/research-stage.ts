@@ -7,7 +7,7 @@ import type { Mission } from '@cairn/log'
 import { z } from 'zod'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
 import type { Tool } from '../../src/tools/tool.ts'
-import { finishWork, goal, wait } from '../coordination/family-stage.ts'
+import { finishWork, goal, wait } from '../coordination/tree-stage.ts'
 import { grading } from '../missions/mission-stage.ts'
 import { say, type Stage, type StageOptions } from '../turn/stage.ts'
 
@@ -48,8 +48,8 @@ export const fetchPage = (name: string, url: string) => ({
 export const cite = (fetch_call_id: string, quote: string, claim = 'It shows that.') => ({
   tool_calls: [{ name: 'cite', arguments: { fetch_call_id, quote, claim } }],
 })
-export type Wish = { question: string; instructions?: string; parent_key?: string }
-export const branchCall = (...wishes: Wish[]) => ({
+export type BranchInput = { question: string; instructions?: string; parent_key?: string }
+export const branchCall = (...wishes: BranchInput[]) => ({
   name: 'research_branch',
   arguments: { branches: wishes.map(wish => ({ instructions: 'Look there.', ...wish })) },
 })
@@ -91,7 +91,7 @@ export const BRANCHES: ScenarioInput['rules'] = [
   },
   { when: goal('Who fails'), answer: { error: { status: 400, message: 'no such thing' } } },
 ]
-export const QUESTIONS: Wish[] = [
+export const QUESTIONS: BranchInput[] = [
   { question: 'Where are the tides highest?' },
   { question: 'What makes them?' },
 ]

@@ -30,7 +30,7 @@ async function run(death: Death) {
     await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent, store })
     const dying = dyingStore(store, death?.nth ?? Number.POSITIVE_INFINITY, death?.when ?? 'before')
     const clock = { ...systemClock, now }
-    const first = stage.start({ store: dying.store, clock, workerId: 'worker-1' })
+    const first = stage.start({ store: dying.store, clock, runnerId: 'worker-1' })
     await stage.send('sow beans')
     const reviewed = (events: readonly SessionEvent[]) =>
       events.some(event => event.type === 'inbox.task_complete')
@@ -41,7 +41,7 @@ async function run(death: Death) {
     const afterFirst = await stage.events()
     await first.stop()
     late.ms += LATER_MS
-    const second = stage.start({ clock, workerId: 'worker-2' })
+    const second = stage.start({ clock, runnerId: 'worker-2' })
     if (!afterFirst.some(event => event.type === 'session.complete')) await stage.next('session.complete')
     await second.idle()
     // The end of the next turn is the time at which a review that was cut is noticed.

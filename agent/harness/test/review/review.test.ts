@@ -27,7 +27,7 @@ test('after its turns a session is looked back over: the memory is written, a sk
       },
     },
   })
-  const harness = stage.start({ workerId: 'w1' })
+  const harness = stage.start({ runnerId: 'w1' })
   await stage.send('sow beans')
   const end = await stage.next('inbox.task_complete')
   await harness.idle()
@@ -221,8 +221,8 @@ test('a session stays usable while it is looked back over', async () => {
   await stage.until(events => events.filter(event => event.type === 'harness.wake').length === 2)
   await stage.send('second')
   await stage.next('session.complete', 2)
-  await pauseSession(stage.deps, stage.session_id).catch((thrown: { code: string }) =>
-    expect(thrown.code).toBe('wrong_state'),
+  await pauseSession(stage.deps, stage.session_id).catch((error: { code: string }) =>
+    expect(error.code).toBe('wrong_state'),
   )
   // One review runs: the turn that ended meanwhile begins no other.
   expect(reviews(stage)).toHaveLength(1)

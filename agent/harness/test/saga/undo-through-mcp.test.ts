@@ -41,7 +41,7 @@ async function run(death: Death) {
     }).mcp_servers,
     env: process.env,
     boxes: () => Promise.reject(new Error('it asks for no box')),
-    log: () => {},
+    logger: () => {},
   })
   try {
     await mcp.ready

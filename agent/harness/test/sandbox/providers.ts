@@ -1,17 +1,17 @@
 /** What tests run commands in: the box, and each way of holding commands without one. */
 import { type SandboxConfig, SandboxConfig as Schema } from '@cairn/protocol'
-import type { SandboxProvider } from '../../src/sandbox/box.ts'
+import type { SandboxProvider } from '../../src/sandbox/sandbox.ts'
 import { chooseSandbox } from '../../src/sandbox/choose.ts'
-import { findCgroupHolder } from '../../src/sandbox/cgroup.ts'
-import type { Holder } from '../../src/sandbox/holder.ts'
-import { markHolder } from '../../src/sandbox/marks.ts'
-import { openBox } from '../../src/sandbox/open-box.ts'
-import { findNamespaceHolder } from '../../src/sandbox/pid-namespace.ts'
+import { findCgroupContainer } from '../../src/sandbox/cgroup.ts'
+import type { ProcessContainer } from '../../src/sandbox/process-container.ts'
+import { tagContainer } from '../../src/sandbox/process-tags.ts'
+import { openSandbox } from '../../src/sandbox/open-sandbox.ts'
+import { findNamespaceContainer } from '../../src/sandbox/pid-namespace.ts'
 import { findSubreaper } from '../../src/sandbox/subreaper.ts'
-import { ownGroup } from '../../src/sandbox/unboxed.ts'
+import { ownGroup } from '../../src/sandbox/unsandboxed.ts'
 import { createWatchdog } from '../../src/sandbox/watchdog.ts'
 
-type MakeHolder = (workspace: string) => Holder
+type MakeHolder = (workspace: string) => ProcessContainer
 type Settings = Partial<SandboxConfig>
 const path = process.env['PATH']
 
@@ -20,7 +20,7 @@ const [kind = 'bubblewrap', runtime] = (process.env['CAIRN_TEST_BOXES'] ?? 'bubb
 export const ofTheRun = { provider: kind, runtime: runtime ?? null }
 
 /** The box as the service has it. A machine without one fails here, and says why. */
-export async function boxed(
+export async function sandboxed(
   settings: Settings = {},
   hidden: readonly string[] = [],
 ): Promise<SandboxProvider> {
@@ -34,7 +34,7 @@ export async function boxed(
   return provider
 }
 
-export function unboxed(holder: Holder | MakeHolder, settings: Settings = {}): SandboxProvider {
+export function unsandboxed(holder: ProcessContainer | MakeHolder, settings: Settings = {}): SandboxProvider {
   const limits = Schema.parse(settings)
   const watchdog = createWatchdog()
   const holderOf = typeof holder === 'function' ? holder : () => holder
@@ -45,16 +45,18 @@ export function unboxed(holder: Holder | MakeHolder, settings: Settings = {}): S
     hasProxies: false,
     holdsBrowsers: false,
     caveat: null,
-    open: spec => openBox(spec, { holder: holderOf(spec.workspace), limits, home: null, watchdog }),
+    open: spec => openSandbox(spec, { holder: holderOf(spec.workspace), limits, home: null, watchdog }),
     list: () => Promise.resolve([]),
     remove: () => Promise.resolve(),
   }
 }
 
 /** By name, each of those that this machine has; a test that needs one says so. */
-export const HOLDERS: Readonly<Record<Holder['kind'], () => Promise<Holder | MakeHolder | null>>> = {
-  'pid namespace': () => findNamespaceHolder(path),
-  'control group': () => findCgroupHolder(ownGroup()),
+export const CONTAINERS: Readonly<
+  Record<ProcessContainer['kind'], () => Promise<ProcessContainer | MakeHolder | null>>
+> = {
+  'pid namespace': () => findNamespaceContainer(path),
+  'control group': () => findCgroupContainer(ownGroup()),
   subreaper: () => findSubreaper(path),
-  marks: () => Promise.resolve(markHolder),
+  marks: () => Promise.resolve(tagContainer),
 }

@@ -204,7 +204,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await store.coordination.schedule(id)).toMatchObject({ status: 'active', state: { failures: 0 } })
     await respondInbox(deps, item, { completed: true }, alice).then(
       () => expect.unreachable(),
-      (thrown: unknown) => expect(thrown).toMatchObject({ code: 'already_answered' }),
+      (error: unknown) => expect(error).toMatchObject({ code: 'already_answered' }),
     )
   })
 

@@ -20,12 +20,12 @@ export function makeWall(start = Date.now()): Wall {
 }
 
 /** A store on the clock of the test; `more`: others of the same place, where a store is shared. */
-export type Place = {
+export type StoreCase = {
   store: LogStore
   more(now: () => number): Promise<LogStore>
   remove(): Promise<void>
 }
-export const STORES: [string, (now: () => number) => Promise<Place>][] = [
+export const STORES: [string, (now: () => number) => Promise<StoreCase>][] = [
   [
     'SQLite',
     async now => {

@@ -11,11 +11,11 @@ import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { tally } from '@cairn/protocol/test/attacks'
 import { openCdpRelay } from '../../src/browser/cdp-relay.ts'
-import { boxId } from '../../src/sandbox/box.ts'
-import { markHolder } from '../../src/sandbox/marks.ts'
+import { sandboxId } from '../../src/sandbox/sandbox.ts'
+import { tagContainer } from '../../src/sandbox/process-tags.ts'
 import { createPolicyProxy } from '../../src/sandbox/policy-proxy.ts'
 import { COMMAND_PATH } from '../../src/sandbox/program.ts'
-import { unboxed } from '../sandbox/providers.ts'
+import { unsandboxed } from '../sandbox/providers.ts'
 import { makeFolder } from '../tools/tool-context.ts'
 
 const uncaught: unknown[] = []
@@ -123,8 +123,8 @@ test.each<readonly [string, (browser: WebSocket) => void]>([
 
 test('a process that closes its stdin breaks that pipe alone', async () => {
   // Without a sandbox around it nothing else holds the reading end of the pipe.
-  const box = unboxed(markHolder).open({
-    id: boxId('s1', 'pipes'),
+  const box = unsandboxed(tagContainer).open({
+    id: sandboxId('s1', 'pipes'),
     workspace: makeFolder('pipes'),
     env: { PATH: COMMAND_PATH },
     network: 'none',

@@ -6,10 +6,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
-import type { SandboxProvider } from '../../src/sandbox/box.ts'
-import { markHolder } from '../../src/sandbox/marks.ts'
+import type { SandboxProvider } from '../../src/sandbox/sandbox.ts'
+import { tagContainer } from '../../src/sandbox/process-tags.ts'
 import { terminalTool } from '../../src/tools/terminal.ts'
-import { boxed, HOLDERS, unboxed } from '../sandbox/providers.ts'
+import { sandboxed, CONTAINERS, unsandboxed } from '../sandbox/providers.ts'
 import { makeContext, runParsed } from '../tools/tool-context.ts'
 import { findSleepers } from './sleepers.ts'
 
@@ -56,12 +56,12 @@ async function attack(
 }
 
 const holders = await Promise.all(
-  Object.entries(HOLDERS).map(async ([kind, find]) => [kind, await find()] as const),
+  Object.entries(CONTAINERS).map(async ([kind, find]) => [kind, await find()] as const),
 )
 const kinds = [
-  ['in the box', await boxed()] as const,
+  ['in the box', await sandboxed()] as const,
   ...holders.flatMap(([kind, holder]) =>
-    holder === null ? [] : [[`without a box, held by ${kind}`, unboxed(holder)] as const],
+    holder === null ? [] : [[`without a box, held by ${kind}`, unsandboxed(holder)] as const],
   ),
 ]
 const counted: Record<string, { tried: number; unexpected: number }> = {}
@@ -96,6 +96,6 @@ test('every way of holding a command was there to be tried, as it is on a Debian
 
 test('marks alone lose what also leaves the workspace, which is why they are the last resort', async () => {
   const elsewhere = { elsewhere: (sleep: string) => `(cd / && env -i setsid ${sleep} >/dev/null 2>&1 &)` }
-  expect(await attack(['marks', unboxed(markHolder)], elsewhere, false)).toEqual(['elsewhere'])
+  expect(await attack(['marks', unsandboxed(tagContainer)], elsewhere, false)).toEqual(['elsewhere'])
   for (const held of kinds.slice(0, -1)) expect(await attack(held, elsewhere, false)).toEqual([])
 })

@@ -39,7 +39,7 @@ async function startRug(extra: object = {}, first: readonly Definition[] = [pay]
     servers: Config.parse({ mcp_servers: { rug: { url: server.url, ...extra } } }).mcp_servers,
     env: {},
     boxes: () => Promise.reject(new Error('no server of these tests asks for a box')),
-    log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+    logger: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
   onTestFinished(async () => {
     await mcp.stop()

@@ -10,11 +10,11 @@ import { gzipSync } from 'node:zlib'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { mcpBoxes } from '../../src/mcp/boxed.ts'
+import { mcpSandboxes } from '../../src/mcp/sandboxed.ts'
 import { type McpServers, startMcpServers } from '../../src/mcp/servers.ts'
 import { runTool } from '../../src/tools/run-tool.ts'
 import { type Answer, INITIALIZED, pay, type RpcRequest, sound, startRawServer } from '../mcp/raw-server.ts'
-import { boxed } from '../sandbox/providers.ts'
+import { sandboxed } from '../sandbox/providers.ts'
 import { systemClock } from '../../src/clock.ts'
 import { makeContext, makeFolder } from '../tools/tool-context.ts'
 
@@ -144,7 +144,7 @@ const open = (url: string, more: ConfigInput['mcp_servers'] = {}): McpServers =>
     servers: Config.parse({ mcp_servers: { x: { url }, ...more } }).mcp_servers,
     env: process.env,
     boxes: () => Promise.reject(new Error('this server asks for no box')),
-    log: () => {},
+    logger: () => {},
   })
   onTestFinished(() => mcp.stop())
   return mcp
@@ -254,7 +254,7 @@ test('names of tools with line ends, escape sequences and a megabyte reach neith
     servers: Config.parse({ mcp_servers: { x: { url: server.url } } }).mcp_servers,
     env: {},
     boxes: () => Promise.reject(new Error('this server asks for no box')),
-    log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+    logger: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
   onTestFinished(() => mcp.stop())
   await mcp.ready
@@ -286,7 +286,7 @@ test('a server over stdio that asks without an end and reads no answer costs no 
     }).mcp_servers,
     env: process.env,
     boxes: () => Promise.reject(new Error('this server asks for no box')),
-    log: () => {},
+    logger: () => {},
   })
   onTestFinished(() => mcp.stop())
   await mcp.ready
@@ -318,12 +318,12 @@ test.each(['none', 'box'] as const)(
         },
       }).mcp_servers,
       env: process.env,
-      boxes: mcpBoxes({
-        sandbox: { provider: await boxed(), proxy: null, standing: {} as never },
+      boxes: mcpSandboxes({
+        sandbox: { provider: await sandboxed(), proxy: null, standing: {} as never },
         dataDir,
         path: process.env['PATH'],
       }),
-      log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+      logger: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
     })
     onTestFinished(() => mcp.stop())
     await mcp.ready

@@ -6,10 +6,10 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { GovernanceConfig } from '@cairn/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
-import { boxId, type SandboxProvider } from '../../src/sandbox/box.ts'
+import { sandboxId, type SandboxProvider } from '../../src/sandbox/sandbox.ts'
 import { createPolicyProxy, type OriginHandler, type PolicyProxy } from '../../src/sandbox/policy-proxy.ts'
 import { COMMAND_PATH } from '../../src/sandbox/program.ts'
-import { boxed } from '../sandbox/providers.ts'
+import { sandboxed } from '../sandbox/providers.ts'
 import { makeFolder } from '../tools/tool-context.ts'
 
 type Egress = GovernanceConfig['egress']
@@ -54,7 +54,7 @@ function answerAll(request: IncomingMessage, response: Parameters<OriginHandler>
 }
 
 beforeAll(async () => {
-  provider = await boxed()
+  provider = await sandboxed()
   server = createServer(answerAll).listen(0, '127.0.0.1')
   await once(server, 'listening')
   port = (server.address() as AddressInfo).port
@@ -71,7 +71,7 @@ async function run(
   egress: Partial<Egress> = {},
   origin?: OriginHandler,
 ): Promise<{ said: string; refusals: readonly string[] }> {
-  const id = boxId('s1', 'test')
+  const id = sandboxId('s1', 'test')
   const boxProxy = await proxy.open({
     id,
     egress: egressOf(egress),

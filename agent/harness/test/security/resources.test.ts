@@ -9,14 +9,14 @@ import { terminalTool } from '../../src/tools/terminal.ts'
 import { createQuota, withinQuota } from '../../src/tools/workspace-quota.ts'
 import { editFileTool } from '../../src/tools/edit-file.ts'
 import { writeFileTool } from '../../src/tools/write-file.ts'
-import { boxed, HOLDERS, unboxed } from '../sandbox/providers.ts'
+import { sandboxed, CONTAINERS, unsandboxed } from '../sandbox/providers.ts'
 import { makeContext, runParsed } from '../tools/tool-context.ts'
 
 const LIMITS = { memory_mb: 128, pids: 60, file_mb: 4, open_files: 100, tmp_mb: 8 }
-const namespace = await HOLDERS['pid namespace']()
+const namespace = await CONTAINERS['pid namespace']()
 const kinds = [
-  ['in the box', await boxed(LIMITS)] as const,
-  ...(namespace === null ? [] : [['without a box', unboxed(namespace, LIMITS)] as const]),
+  ['in the box', await sandboxed(LIMITS)] as const,
+  ...(namespace === null ? [] : [['without a box', unsandboxed(namespace, LIMITS)] as const]),
 ]
 type Result = { error?: string; exit_code: number | null; output: string; workspace_full?: string }
 
@@ -72,7 +72,7 @@ describe.each(kinds)('%s', (kind, sandbox) => {
 
 test('Node starts in a box whose processes together may use less than it reserves', async () => {
   const node = process.execPath
-  const box = (await boxed({ memory_mb: 128 })).open({
+  const box = (await sandboxed({ memory_mb: 128 })).open({
     id: 'small',
     workspace: makeContext().workspace,
     binds: [{ from: node, to: node, writable: false }],
@@ -88,7 +88,7 @@ test('Node starts in a box whose processes together may use less than it reserve
 })
 
 test('memory that is used as a disk has its bounds in the box', async () => {
-  const tool = terminalTool({ sandbox: await boxed({ ...LIMITS, file_mb: 1024 }) })
+  const tool = terminalTool({ sandbox: await sandboxed({ ...LIMITS, file_mb: 1024 }) })
   const fill = (path: string) => `head -c 200000000 /dev/zero > ${path} 2>/dev/null; stat -c %s ${path}`
   const { content } = await runParsed(
     tool,
@@ -105,7 +105,7 @@ test('memory that is used as a disk has its bounds in the box', async () => {
 
 describe('the quota of a workspace', async () => {
   const limits = SandboxConfig.parse({ workspace_mb: 4, workspace_files: 200 })
-  const sandbox = await boxed()
+  const sandbox = await sandboxed()
   const make = () => {
     const quota = createQuota(limits)
     const context = makeContext({ timeoutMs: 60_000 })

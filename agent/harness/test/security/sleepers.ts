@@ -42,9 +42,9 @@ const inContainers: FindSleepers = async names => {
   const found: Sleeper[] = []
   for (const id of await containersOf()) {
     const look = ['bash', '-c', 'cat /proc/[0-9]*/cmdline 2> /dev/null | tr "\\0" "\\n"']
-    const said = await podman('exec', id, ...look).catch(async (thrown: unknown) => {
+    const said = await podman('exec', id, ...look).catch(async (error: unknown) => {
       // It ended while it was asked; one that is there and does not answer is no proof of anything.
-      if ((await containersOf()).includes(id)) throw thrown
+      if ((await containersOf()).includes(id)) throw error
       return ''
     })
     const args = new Set(said.split('\n'))

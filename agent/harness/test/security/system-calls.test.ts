@@ -9,11 +9,11 @@ import { tally } from '@cairn/protocol/test/attacks'
 import { expect, test } from 'vitest'
 import { terminalTool } from '../../src/tools/terminal.ts'
 import { CHECKED_CALLS, FORBIDDEN_CALLS, UNKNOWN_CALLS } from '../../src/sandbox/refused-calls.ts'
-import { boxed } from '../sandbox/providers.ts'
+import { sandboxed } from '../sandbox/providers.ts'
 import { makeContext, runParsed } from '../tools/tool-context.ts'
 
 const architecture = process.arch as 'x64' | 'arm64'
-const boxes = { none: await boxed({ network: 'none' }), open: await boxed({ network: 'open' }) }
+const boxes = { none: await sandboxed({ network: 'none' }), open: await sandboxed({ network: 'open' }) }
 
 async function run(command: string, network: keyof typeof boxes = 'none', context = makeContext()) {
   const { content } = await runParsed(

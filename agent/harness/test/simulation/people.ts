@@ -60,9 +60,9 @@ export function createPeople(world: World, store: LogStore, config: Config): Peo
     open += 1
     try {
       await run()
-    } catch (thrown) {
-      if (!(thrown instanceof AppError) || thrown.code === 'internal')
-        problems.push(`${what} threw ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === 'internal')
+        problems.push(`${what} threw ${error instanceof Error ? error.stack : String(error)}`)
     } finally {
       open -= 1
     }

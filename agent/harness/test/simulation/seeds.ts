@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RUN_ALL, rounds, SAMPLE } from '@cairn/protocol/test/sample'
 import { afterAll, expect } from 'vitest'
-import { type Outcome, simulate } from './simulate.ts'
+import { type SimulationOutcome, simulate } from './simulate.ts'
 
 export function makeDataDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-simulation-'))
@@ -79,7 +79,7 @@ export async function runSeeds(dir: string, from: number): Promise<void> {
   const first = Number(process.env['SIM_SEED'] ?? from + (RUN_ALL ? 0 : (SAMPLE % SAMPLES) * COUNT))
   const seeds = Number(process.env['SIM_SEEDS'] ?? COUNT)
   const failed: string[] = []
-  const totals: Outcome['counts'] = {}
+  const totals: SimulationOutcome['counts'] = {}
   for (let seed = first; seed < first + seeds; seed++) {
     const { problems, counts } = await simulate(seed, dir)
     for (const [name, times] of Object.entries(counts)) totals[name] = (totals[name] ?? 0) + times

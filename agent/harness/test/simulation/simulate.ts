@@ -13,14 +13,14 @@ import { startHarness } from '../../src/harness.ts'
 import { foldRecords, type Position, startPosition } from '../../src/turn/position.ts'
 import { alice } from '../turn/stage.ts'
 import { createModel, createTools, type Mood, noEffects } from './actors.ts'
-import { countEvents, countFamilies } from './counts.ts'
+import { countEvents, countTrees } from './counts.ts'
 import { connectStore, createTruth, type Faults, type Truth } from './memory-store.ts'
 import { checkMissionRows } from './missions.ts'
 import { createPeople, isInjected } from './people.ts'
 import { checkScheduleRows, countSchedules, hasLiveSchedules } from './schedules.ts'
 import { createProcess, createWorld, type Process, type World } from './world.ts'
 
-export type Outcome = {
+export type SimulationOutcome = {
   /** Every record of every session, in order: the whole history as bytes. */
   log: string
   problems: string[]
@@ -64,7 +64,7 @@ export async function simulate(
   seed: number,
   dataDir: string,
   planted: { ignoreFence?: boolean } = {},
-): Promise<Outcome> {
+): Promise<SimulationOutcome> {
   const world = createWorld(seed)
   const truth = createTruth(world.now)
   try {
@@ -80,7 +80,7 @@ async function play(
   truth: Truth,
   dataDir: string,
   planted: { ignoreFence?: boolean },
-): Promise<Outcome> {
+): Promise<SimulationOutcome> {
   const mood: Mood = { calm: false }
   const trouble: Faults = {
     before: world.random() * 0.04,
@@ -215,13 +215,13 @@ async function play(
         keepMerged: () => Promise.resolve(),
         scratch: () => Promise.resolve({ path: dataDir, [Symbol.asyncDispose]: () => Promise.resolve() }),
       },
-      workerId: process.name,
+      runnerId: process.name,
       newId: world.newId,
       clock: process.clock,
       random: world.random,
       isBusy: () => world.chance(0.3),
       snapshotEvery: SNAPSHOT_EVERY,
-      log(level, message, fields) {
+      logger(level, message, fields) {
         const text = `${message} ${JSON.stringify(fields ?? {})}`
         if (level === 'error' && !isInjected(text)) problems.push(`${process.name}: ${text}`)
       },
@@ -348,7 +348,7 @@ async function play(
       .map(line => `${line}\n`)
       .join(''),
     problems,
-    counts: { ...counts, ...countEvents(all), ...countFamilies(families), ...countSchedules(truth) },
+    counts: { ...counts, ...countEvents(all), ...countTrees(families), ...countSchedules(truth) },
   }
 }
 

@@ -10,9 +10,9 @@ import { systemClock } from '../../src/clock.ts'
 import { openGates } from '../../src/governance/open-gates.ts'
 import { NO_STEPS } from '../../src/tools/call-steps.ts'
 import type { CallToolDeps } from '../../src/tools/call.ts'
-import { markHolder } from '../../src/sandbox/marks.ts'
+import { tagContainer } from '../../src/sandbox/process-tags.ts'
 import { builtinTools } from '../../src/tools/catalogue.ts'
-import { unboxed } from '../sandbox/providers.ts'
+import { unsandboxed } from '../sandbox/providers.ts'
 import type { OpenCall } from '../../src/tools/run-calls.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../../src/tools/tool.ts'
 import { makeFolder } from './tool-context.ts'
@@ -112,7 +112,7 @@ export async function makeBench(): Promise<Bench> {
           ...builtinTools({
             store,
             newId,
-            sandbox: unboxed(markHolder),
+            sandbox: unsandboxed(tagContainer),
           }),
           ...tools,
         ].map(tool => [tool.name, tool]),

@@ -109,11 +109,11 @@ test('a worker whose lease ran out says nothing more when another has taken over
       scenario: { rules: [{ times: 1, answer: say('slow') }, { answer: say('taken over') }] },
       hold: nth => (nth === 1 ? firstAnswer.promise : undefined),
     })
-    const slow = stage.start({ clock: fakeClock(), workerId: 'slow' })
+    const slow = stage.start({ clock: fakeClock(), runnerId: 'slow' })
     await stage.send('go')
     await stage.server.requested(1)
     late.ms = 61_000
-    stage.start({ workerId: 'quick' })
+    stage.start({ runnerId: 'quick' })
     await stage.next('session.complete')
     firstAnswer.resolve()
     await slow.idle()
@@ -148,7 +148,7 @@ test('a lease is renewed for as long as the turn runs', async () => {
       store,
       scenario: { rules: [{ answer: { text: 'slow', hang: true } }] },
     })
-    stage.start({ clock, workerId: 'steady' })
+    stage.start({ clock, runnerId: 'steady' })
     await stage.send('go')
     await stage.server.requested(1)
     const until = async () => (await stage.session()).lease?.until ?? 0

@@ -228,9 +228,9 @@ test('a session whose agent is no longer configured fails with what to change', 
     config,
     dataDir: stage.dir,
     workspacesDir: join(stage.dir, 'workspaces'),
-    workerId: 'w',
+    runnerId: 'w',
     newId: () => 'x',
-    log: () => {},
+    logger: () => {},
   })
   await stage.send('go')
   expect((await stage.next('session.fail')).data).toMatchObject({

@@ -20,7 +20,7 @@ import { addMessage, createSession, type Deps } from '@cairn/sessions'
 import { z } from 'zod'
 import type { Clock } from '../../src/clock.ts'
 import type { CodingAgents } from '../../src/code/agent-process.ts'
-import { createCopies } from '../../src/copies.ts'
+import { createWorkspaceCopies } from '../../src/workspace-copies.ts'
 import { type Harness, type HarnessOptions, startHarness } from '../../src/harness.ts'
 import { createModels } from '../../src/llm/registry.ts'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
@@ -49,7 +49,7 @@ export type Stage = {
   session_id: string
   /** What the tools of the test have seen, in order: `start:<value>` and `end:<value>`. */
   ran: string[]
-  start(options?: { store?: LogStore; clock?: Clock; workerId?: string }): Harness
+  start(options?: { store?: LogStore; clock?: Clock; runnerId?: string }): Harness
   send(content: string, metadata?: Record<string, unknown>): Promise<number>
   session(): Promise<SessionRow>
   events(): Promise<SessionEvent[]>
@@ -133,7 +133,7 @@ export async function setStage({
     dir,
     session_id: session.id,
     ran,
-    start({ store: through = store, clock, workerId = newId() } = {}) {
+    start({ store: through = store, clock, runnerId = newId() } = {}) {
       const harness = startHarness({
         store: through,
         models: createModels(settings.models, {}, { demo: server.url }),
@@ -146,9 +146,9 @@ export async function setStage({
         config: settings,
         dataDir: dir,
         workspacesDir: join(dir, 'workspaces'),
-        workerId,
+        runnerId,
         newId,
-        log: () => {},
+        logger: () => {},
         random: () => 0,
         isBusy,
         ...(makeFolder === undefined ? {} : { makeFolder }),
@@ -159,7 +159,10 @@ export async function setStage({
         ...(copyLimits === undefined
           ? {}
           : {
-              copies: createCopies({ dataDir: dir, workspacesDir: join(dir, 'workspaces') }, copyLimits),
+              copies: createWorkspaceCopies(
+                { dataDir: dir, workspacesDir: join(dir, 'workspaces') },
+                copyLimits,
+              ),
             }),
       })
       harnesses.push(harness)

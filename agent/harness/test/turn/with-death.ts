@@ -53,14 +53,14 @@ export async function withDeath<S extends { stage: Stage }, R>(
   try {
     await prepare?.(scene)
     const dying = dyingStore(store, death?.nth ?? Number.POSITIVE_INFINITY, death?.when ?? 'before')
-    const first = stage.start({ store: dying.store, workerId: 'worker-1' })
+    const first = stage.start({ store: dying.store, runnerId: 'worker-1' })
     const over = Promise.withResolvers<void>()
     const takeOver = async () => {
       await Promise.race([dying.died, over.promise])
       await first.idle()
       if (!dying.isDead()) return first
       late.ms += LEASE_MS
-      return stage.start({ workerId: 'worker-2' })
+      return stage.start({ runnerId: 'worker-2' })
     }
     const [, last] = await Promise.all([play(scene).finally(over.resolve), takeOver()])
     await last.idle()

@@ -1,0 +1,231 @@
+/**
+ * The browsers of this worker's sessions, from the first call to the end.
+ *
+ *   none → live     the first call of a turn launches; the commit of that call's result records it
+ *   live → none     browser_close, DELETE, 10 minutes without use, 4 hours, archive, shutdown, a crash,
+ *                   another worker that took the session
+ *
+ * The row says which worker has the browser of a session, and the worker says again and again that it lives.
+ * A row whose worker is silent belongs to a dead one, whose browser died with it: any worker writes its end.
+ */
+import { randomUUID } from 'node:crypto'
+import type { BrowserInstance, Draft } from '@cairn/log'
+import { asError } from '@cairn/protocol'
+import { BROWSER_ALIVE_MS, browserDestroyed, destroyBrowser, type DestroyReason } from '@cairn/sessions'
+import { every } from '../clock.ts'
+import { createMutex } from '../mutex.ts'
+import { failure } from '../tools/run-tool.ts'
+import type { ToolContext } from '../tools/tool.ts'
+import { type HeldBrowser, isStill, MAX_RECORDING_MS, recordProvisioning } from './provisioning.ts'
+import type { Browsers, BrowsersOptions, Used } from './browsers.ts'
+import type { SessionBrowser } from './session-browser.ts'
+
+const TICK_MS = 15_000
+/** Hands change at most once a try. */
+const MAX_ATTEMPTS = 5
+const LIFE_MS = 4 * 60 * 60_000
+/** While a person drives, or is asked to. */
+const IDLE_WITH_PERSON_MS = 60 * 60_000
+
+export const createBrowsers = (options: BrowsersOptions): Browsers => new WorkerBrowsers(options)
+
+class WorkerBrowsers implements Browsers {
+  drivenBy: Browsers['drivenBy'] = () => undefined
+  readonly #options: BrowsersOptions
+  readonly #live = new Map<string, HeldBrowser>()
+  /** One launch or end of a session's browser at a time. */
+  readonly #turns = new Map<string, ReturnType<typeof createMutex>>()
+  /** Ended here while a result that tells its beginning was under way: it may land after the end. */
+  readonly #landing = new Map<string, HeldBrowser>()
+  readonly #stopLooking: () => void
+  #launching = 0
+
+  constructor(options: BrowsersOptions) {
+    this.#options = options
+    const { clock, logger } = options
+    this.#stopLooking = every(clock, TICK_MS, () =>
+      this.#lookAround().catch((error: unknown) =>
+        logger('warn', 'looking after the browsers failed', { why: asError(error).message }),
+      ),
+    )
+  }
+
+  held(session_id: string): SessionBrowser | undefined {
+    return this.#live.get(session_id)?.browser
+  }
+
+  count(): number {
+    return this.#live.size
+  }
+
+  use({ session_id, egress }: Parameters<Browsers['use']>[0]): Promise<Used> {
+    return this.#inTurn(session_id, async () => {
+      const { store, kept } = this.#options
+      const instance = await store.browsers.browser(session_id)
+      const held = this.#live.get(session_id)
+      if (held !== undefined && isStill(held, instance, this.#options.clock.now())) return this.#used(held)
+      if (held !== undefined) await this.#forget(session_id)
+      const isAgain = instance !== null || (await kept.read(session_id)) !== null
+      return this.#used(await this.#launch(session_id, egress, instance), isAgain)
+    })
+  }
+
+  end({ session_id }: Pick<ToolContext, 'session_id'>): Promise<readonly Draft[]> {
+    return this.#inTurn(session_id, async () => {
+      const { store, clock } = this.#options
+      const instance = await store.browsers.browser(session_id)
+      await this.saveState(session_id)
+      await this.#forget(session_id)
+      return instance === null
+        ? []
+        : browserDestroyed(instance, clock.now(), 'closed', this.drivenBy(session_id))
+    })
+  }
+
+  destroy(session_id: string, reason: DestroyReason): Promise<boolean> {
+    return this.#inTurn(session_id, () => this.#end(session_id, reason))
+  }
+
+  async saveState(session_id: string): Promise<void> {
+    const { kept, logger } = this.#options
+    const browser = this.held(session_id)
+    if (browser === undefined) return
+    try {
+      await kept.write(session_id, await browser.launched.context.storageState())
+    } catch (error) {
+      logger('info', 'the cookies of a browser were not kept', { session_id, why: asError(error).message })
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopLooking()
+    await this.#endLanded()
+    await Promise.all([...this.#live.keys()].map(session_id => this.destroy(session_id, 'shutdown')))
+  }
+
+  #inTurn<T>(session_id: string, run: () => Promise<T>): Promise<T> {
+    const mutex = this.#turns.get(session_id) ?? createMutex()
+    this.#turns.set(session_id, mutex)
+    return mutex(run)
+  }
+
+  #used(held: HeldBrowser, isAgain = false): Used {
+    const { browser } = held
+    const { session_id } = browser
+    let tells = false
+    return {
+      browser,
+      events: () => {
+        tells = this.#live.get(session_id) === held && held.recordedAt === null && !held.wasRecorded
+        const { clock } = this.#options
+        return tells ? recordProvisioning(held, this.#options, clock.now()) : []
+      },
+      note: isAgain ? { browser: 'The browser was restarted; forms are empty.' } : {},
+      refused: async () => {
+        if (!tells) return null
+        if (this.#live.get(session_id) === held) await this.#forget(session_id)
+        return { content: failure('the browser was taken by another worker; try again') }
+      },
+    }
+  }
+
+  async #forget(session_id: string): Promise<void> {
+    const held = this.#live.get(session_id)
+    this.#live.delete(session_id)
+    if (held !== undefined && held.recordedAt !== null && !held.wasRecorded)
+      this.#landing.set(held.browser.id, held)
+    await held?.browser.close()
+  }
+
+  async #launch(
+    session_id: string,
+    egress: ToolContext['egress'],
+    replaces: BrowserInstance | null,
+  ): Promise<HeldBrowser> {
+    const { config, kept, clock, open, newId = randomUUID } = this.#options
+    if (this.#live.size + this.#launching >= config.max)
+      throw new Error('no browser is free at the moment; try later')
+    this.#launching += 1
+    try {
+      const storage = await kept.read(session_id)
+      const browser = await open({
+        id: newId(),
+        session_id,
+        egress,
+        ...(storage === null ? {} : { storage }),
+      })
+      browser.launched.context.once('close', () => {
+        if (this.held(session_id) === browser) this.#endDead(session_id)
+      })
+      const held: HeldBrowser = { browser, born: clock.now(), replaces, recordedAt: null, wasRecorded: false }
+      this.#live.set(session_id, held)
+      return held
+    } finally {
+      this.#launching -= 1
+    }
+  }
+
+  /** Where the store does not answer, its end is written when somebody looks around. */
+  #endDead(session_id: string): void {
+    const { logger } = this.#options
+    this.destroy(session_id, 'crashed').catch((error: unknown) =>
+      logger('warn', 'the end of a browser was not recorded', { session_id, why: asError(error).message }),
+    )
+  }
+
+  /** Outside of a turn: a commit of its own, then the process. */
+  async #end(session_id: string, reason: DestroyReason): Promise<boolean> {
+    const { store, clock } = this.#options
+    const browser = this.held(session_id)
+    if (reason !== 'crashed') await this.saveState(session_id)
+    const deps = { store, now: () => clock.now() }
+    let written = false
+    // Refused where somebody took or gave back control since it was read: then it is read again.
+    for (let tries = 0; !written && tries < MAX_ATTEMPTS; tries += 1) {
+      const instance = await store.browsers.browser(session_id)
+      if (instance === null || (browser !== undefined && instance.browser_id !== browser.id)) break
+      written = await destroyBrowser(deps, instance, reason, this.drivenBy(session_id))
+    }
+    await this.#forget(session_id)
+    return written
+  }
+
+  async #lookAround(): Promise<void> {
+    const { store, runnerId, clock } = this.#options
+    await store.browsers.renew(runnerId, BROWSER_ALIVE_MS)
+    for (const instance of await store.browsers.silent())
+      await destroyBrowser({ store, now: () => clock.now() }, instance, 'lost')
+    await this.#endLanded()
+    for (const [session_id, held] of this.#live) {
+      await this.saveState(session_id)
+      await this.#judge(session_id, held)
+    }
+  }
+
+  /** A row whose browser is gone already: its worker lives, so nobody else would end it. */
+  async #endLanded(): Promise<void> {
+    const { store, clock } = this.#options
+    for (const [id, { browser, recordedAt }] of this.#landing) {
+      const instance = await store.browsers.browser(browser.session_id)
+      const hasLanded = instance?.browser_id === id
+      if (hasLanded) await destroyBrowser({ store, now: () => clock.now() }, instance, 'crashed')
+      if (hasLanded || clock.now() - (recordedAt ?? 0) > MAX_RECORDING_MS) this.#landing.delete(id)
+    }
+  }
+
+  async #judge(session_id: string, held: HeldBrowser): Promise<void> {
+    const { store, clock, config } = this.#options
+    const { browser, born } = held
+    const instance = await store.browsers.browser(session_id)
+    const age = clock.now() - born
+    // One that no result has recorded yet is young; one that never was is nobody's.
+    const isStray = instance === null && age > 2 * BROWSER_ALIVE_MS
+    if (isStray || !isStill(held, instance, this.#options.clock.now()))
+      return this.#inTurn(session_id, () => this.#forget(session_id))
+    const session = await store.getSession(session_id)
+    const idleMs = browser.gate.holder === null ? config.idle_minutes * 60_000 : IDLE_WITH_PERSON_MS
+    if (session === null || session.status === 'archived') await this.destroy(session_id, 'archived')
+    else if (age > LIFE_MS) await this.destroy(session_id, 'limit')
+    else if (clock.now() - browser.lastUsed > idleMs) await this.destroy(session_id, 'idle')
+  }
+}

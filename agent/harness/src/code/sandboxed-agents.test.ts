@@ -1,0 +1,18 @@
+import { Config } from '@cairn/protocol'
+import { expect, test } from 'vitest'
+import type { SandboxChoice } from '../sandbox/choose.ts'
+import { findCodingAgents } from './sandboxed-agents.ts'
+
+const config = Config.parse({})
+const find = (provider: Partial<NonNullable<SandboxChoice['provider']>> | null) =>
+  findCodingAgents({ config, dataDir: '/nowhere', sandbox: { provider, proxy: null } as SandboxChoice })
+
+test('a process that only looks, and so opens no proxy, finds the coding agents that a server here can run', () => {
+  expect(find({ kind: 'bubblewrap', hasProxies: true })).toMatchObject({ reason: null, names: ['cairn'] })
+})
+
+test('without a box, or a proxy that boxes can reach, none can run', () => {
+  expect(find(null).reason).toContain('there is no box')
+  expect(find({ kind: 'unboxed', hasProxies: false }).reason).toContain('unboxed')
+  expect(find({ kind: 'bubblewrap', hasProxies: false }).reason).toContain('perl is missing')
+})

@@ -1,0 +1,218 @@
+/**
+ * The coding agents of a worker, each in a box of its own: without a network but the policy proxy, with the
+ * broker behind it. The workspace and the run's own home may be written; the home outlives a process, for
+ * the agent keeps its session there, and goes with the run.
+ */
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Config } from '@cairn/protocol'
+import { contextWindowOf } from '../llm/catalog.ts'
+import { upstreamOf } from '../llm/registry.ts'
+import { createTransport, proxySettings } from '../llm/transport.ts'
+import { type Bind, type Sandbox, sandboxId } from '../sandbox/sandbox.ts'
+import type { SandboxChoice } from '../sandbox/choose.ts'
+import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
+import { COMMAND_PATH, findProgram } from '../sandbox/program.ts'
+import type { AgentStart, CodingAgents, StartedAgent } from './agent-process.ts'
+import { createBroker } from './broker.ts'
+import { checkOut } from './checkout.ts'
+import { GIT_PREFIX } from './git-broker.ts'
+import { KNOWN_AGENTS, type KnownAgent, type Launch, type Model } from './known-agents.ts'
+import { openRunRepo } from './run-repo.ts'
+import { homeOf } from './sweep-homes.ts'
+import { writeHome } from './write-home.ts'
+
+export type SandboxedAgentsOptions = {
+  config: Config
+  env: Readonly<Record<string, string | undefined>>
+  dataDir: string
+  sandbox: Pick<SandboxChoice, 'provider' | 'proxy'>
+  scriptedUrls: Readonly<Record<string, string>>
+  /** This program, for the built-in agent: the folders that it is made of, and what starts it. */
+  program: { folders: readonly string[]; argv: readonly string[] }
+}
+
+/** Where a box sees the run's home, and an agent that was installed. */
+const HOME = '/home/agent'
+const INSTALLED = '/opt/agent'
+const GIT_SETTINGS = '.gitconfig'
+/** By its path, for commands of an agent may have another home. Nobody is there to be asked for a password. */
+const GIT_ENV = { GIT_CONFIG_GLOBAL: `${HOME}/${GIT_SETTINGS}`, GIT_TERMINAL_PROMPT: '0' }
+
+export const installedAt = (dataDir: string, name: string): string => join(dataDir, 'agents', name)
+
+export function sandboxedAgents(options: SandboxedAgentsOptions): CodingAgents & { close(): Promise<void> } {
+  const { config, env, dataDir, sandbox } = options
+  const transport = createTransport(proxySettings(env))
+  return {
+    // Read each time: one may be installed meanwhile.
+    get names() {
+      return namesHere(options)
+    },
+    reason: reasonOf(sandbox),
+    repos: Object.keys(config.code.repos),
+    modelOf: (agent, fallback) => config.code.agents[agent]?.model ?? fallback,
+    start: asked => startSandboxed(options, transport.fetch, asked),
+    forget: ({ session_id, run_id }) =>
+      rm(homeOf(dataDir, session_id, run_id), { recursive: true, force: true }),
+    close: () => transport.close(),
+  }
+}
+
+/** What a worker that is started here could run; starts nothing. */
+export function findCodingAgents(options: Pick<SandboxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>): {
+  names: readonly string[]
+  reason: string | null
+  /** Where boxes look for it, which runs in a repository need. */
+  hasGit: boolean
+} {
+  const reason = reasonOf(options.sandbox)
+  return { names: namesHere(options), reason, hasGit: findProgram('git', COMMAND_PATH) !== null }
+}
+
+const namesHere = (options: Pick<SandboxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>): string[] =>
+  reasonOf(options.sandbox) === null ? namesOf(options) : []
+
+/** By what the boxes can have: a process that only looks, as `cairn doctor` does, opens no proxy. */
+function reasonOf({ provider }: Pick<SandboxChoice, 'provider'>): string | null {
+  if (provider === null) return 'there is no box on this machine, and a coding agent runs in nothing else'
+  if (provider.kind === 'unboxed') return 'sandbox.terminal is unboxed, and a coding agent runs in a box only'
+  return !provider.hasProxies
+    ? 'boxes have no door to the broker here (perl is missing, or the network is open)'
+    : null
+}
+
+/** The default first. What is known and not installed is not there. */
+function namesOf({ config, dataDir }: Pick<SandboxedAgentsOptions, 'config' | 'dataDir'>): string[] {
+  const { agents, default: first } = config.code
+  const known = Object.entries(KNOWN_AGENTS).flatMap(([name, agent]) =>
+    agent.package === null || existsSync(installedAt(dataDir, name)) ? [name] : [],
+  )
+  const own = Object.entries(agents).flatMap(([name, { command }]) => (command === undefined ? [] : [name]))
+  const names = [...new Set([...known, ...own])]
+  return names.includes(first) ? [first, ...names.filter(name => name !== first)] : names
+}
+
+async function startSandboxed(
+  options: SandboxedAgentsOptions,
+  fetch: ReturnType<typeof createTransport>['fetch'],
+  asked: AgentStart,
+): Promise<StartedAgent> {
+  const { config, env, dataDir, sandbox, scriptedUrls } = options
+  const { provider: box, proxy } = sandbox
+  if (box === null || proxy === null) throw new Error(reasonOf(sandbox) ?? 'there is no box')
+  const slash = asked.model.indexOf('/')
+  const provider = asked.model.slice(0, slash)
+  const upstream = upstreamOf(config.models, env, scriptedUrls, provider)
+  if (upstream === null)
+    throw new Error(`models.providers has no "${provider}", which ${asked.model} asks for`)
+  const { max_cost_usd, max_tokens } = config.code
+  const broker = createBroker({
+    provider,
+    upstream,
+    model: asked.model,
+    ratesOf: model => config.models.catalog[model],
+    fetch,
+    budget: { max_cost_usd, max_tokens },
+  })
+  const model: Model = {
+    kind: upstream.kind,
+    base_url: `http://127.0.0.1:${FORWARDER_PORT}${broker.path}`,
+    token: broker.token,
+    model: asked.model.slice(slash + 1),
+    context_window: contextWindowOf(config.models.catalog[asked.model]),
+    ask: asked.ask,
+  }
+  const repo = openRunRepo({ config, env, fetch }, asked)
+  const { launch, binds } = launchOf(options, asked.agent, model)
+  const home = homeOf(dataDir, asked.session_id, asked.run_id)
+  await writeHome(home, {
+    ...launch.files,
+    ...(repo === null ? {} : { [GIT_SETTINGS]: repo.settings }),
+  })
+  const id = sandboxId(asked.session_id, 'code')
+  const door = await proxy.open({
+    id,
+    egress: asked.egress,
+    origin: (request, response) =>
+      repo !== null && request.url?.startsWith(GIT_PREFIX) === true
+        ? repo.broker.handle(request, response)
+        : broker.handle(request, response),
+  })
+  const open = (env: Readonly<Record<string, string>>): Sandbox =>
+    box.open({
+      id,
+      workspace: asked.workspace,
+      binds: [...binds, { from: home, to: HOME, writable: true }],
+      env: { PATH: pathOf(), HOME, LANG: 'C.UTF-8', TERM: 'dumb', ...GIT_ENV, ...env },
+      network: { socket: door.socket },
+      mayGrowFiles: true,
+    })
+  await using undo = new AsyncDisposableStack()
+  undo.defer(() => door.close())
+  undo.defer(() => broker.close())
+  undo.defer(() => repo?.broker.close())
+  if (repo !== null) await checkOut(open({}), repo.checkout, asked.signal)
+  await asked.onReady()
+  const opened = open(launch.env)
+  undo.defer(() => opened.close())
+  const running = opened.spawn(launch.argv, { stdin: 'pipe' })
+  if (running.stdin === null) throw new Error('[code] the box gave no way to speak to the agent')
+  const parts = undo.move()
+  return {
+    stdin: running.stdin,
+    stdout: running.stdout,
+    stderr: running.stderr,
+    exited: running.exited,
+    terminate: () => opened.terminate(),
+    close: () => parts.disposeAsync(),
+    cwd: repo?.cwd ?? asked.workspace,
+    used: broker.used,
+  }
+}
+
+/** The Node that runs this, for agents whose programs are scripts of it. */
+const pathOf = (): string => `${dirname(process.execPath)}:${COMMAND_PATH}`
+
+type Launched = { launch: Launch; binds: readonly Bind[] }
+
+function launchOf(options: SandboxedAgentsOptions, name: string, model: Model): Launched {
+  const { config, dataDir, program } = options
+  const own = config.code.agents[name]
+  const known: KnownAgent | undefined = KNOWN_AGENTS[name]
+  const node = readOnly([process.execPath])
+  if (own?.command !== undefined)
+    return {
+      launch: { argv: [own.command, ...own.args], env: { ...usual(model), ...own.env }, files: {} },
+      binds: node,
+    }
+  if (known === undefined) throw new Error(`there is no coding agent named ${name}`)
+  if (!known.speaks.includes(model.kind))
+    throw new Error(
+      `${name} speaks to model servers of kind ${known.speaks.join(', ')}, and the run's is ${model.kind}: ` +
+        `set code.agents.${name}.model`,
+    )
+  const { env, files } = known.settings(model)
+  const launch = { env: { ...env, ...own?.env }, files }
+  if (known.package === null)
+    return {
+      launch: { ...launch, argv: [process.execPath, ...program.argv, 'acp', '--box'] },
+      binds: readOnly([...program.folders, process.execPath]),
+    }
+  const { bin, args } = known.package
+  return {
+    launch: { ...launch, argv: [`${INSTALLED}/node_modules/.bin/${bin}`, ...args, ...(own?.args ?? [])] },
+    binds: [...node, { from: installedAt(dataDir, name), to: INSTALLED, writable: false }],
+  }
+}
+
+/** System programs are in every box. */
+const readOnly = (paths: readonly string[]): Bind[] =>
+  paths.filter(path => !path.startsWith('/usr/')).map(path => ({ from: path, to: path, writable: false }))
+
+/** Variables that most agents know; one of one's own may read others from these. */
+const usual = ({ kind, base_url, token, model }: Model): Record<string, string> =>
+  kind === 'anthropic'
+    ? { ANTHROPIC_BASE_URL: base_url, ANTHROPIC_API_KEY: token, ANTHROPIC_MODEL: model }
+    : { OPENAI_BASE_URL: base_url, OPENAI_API_KEY: token, OPENAI_MODEL: model }

@@ -1,0 +1,63 @@
+/** So many runs at a time in one worker; the others wait in line, in the order in which they came. */
+import type { Clock } from '../clock.ts'
+
+export type Semaphore = {
+  /**
+   * Resolves with how to give the place back; null: none was free in time. Rejects when the signal aborts.
+   */
+  take(signal: AbortSignal): Promise<(() => void) | null>
+  /** How many have a place now. */
+  taken(): number
+}
+
+export function createSemaphore(clock: Clock, max: number, maxWaitMs: number): Semaphore {
+  let free = max
+  const line: (() => void)[] = []
+
+  const give = (): void => {
+    const next = line.shift()
+    if (next === undefined) free += 1
+    else next()
+  }
+
+  return {
+    taken: () => max - free,
+    async take(signal) {
+      signal.throwIfAborted()
+      if (free > 0) {
+        free -= 1
+        return once(give)
+      }
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+      const mine = (): void => resolve(true)
+      const leave = (end: () => void) => (): void => {
+        const at = line.indexOf(mine)
+        if (at === -1) return
+        line.splice(at, 1)
+        end()
+      }
+      line.push(mine)
+      const cancel = clock.after(
+        maxWaitMs,
+        leave(() => resolve(false)),
+      )
+      const abort = leave(() => reject(signal.reason as Error))
+      signal.addEventListener('abort', abort, { once: true })
+      try {
+        return (await promise) ? once(give) : null
+      } finally {
+        cancel()
+        signal.removeEventListener('abort', abort)
+      }
+    },
+  }
+}
+
+function once(give: () => void): () => void {
+  let given = false
+  return () => {
+    if (given) return
+    given = true
+    give()
+  }
+}

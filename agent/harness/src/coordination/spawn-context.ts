@@ -1,0 +1,38 @@
+/** Where a session stands in its tree, and what follows for the workers it may make. */
+import type { Link, SessionRow } from '@cairn/log'
+import type { AgentConfig, WorkersConfig } from '@cairn/protocol'
+import { childConfig } from '@cairn/sessions'
+import type { Runner } from '../runner.ts'
+import type { Claimed } from '../turn/capability.ts'
+
+export type SpawnContext = {
+  runner: Runner
+  claimed: Claimed
+  session: SessionRow
+  link: Link | null
+  /** 0 for a root. */
+  depth: number
+  root_id: string
+  /** Its own outcome is still to come. */
+  isChild: boolean
+  limits: WorkersConfig
+  maySpawn: boolean
+}
+
+export function createSpawnContext(runner: Runner, claimed: Claimed, agent: AgentConfig): SpawnContext {
+  const { session, link } = claimed
+  const depth = link?.depth ?? 0
+  const limits = agent.workers
+  const leads = link === null || childConfig(session)?.role === 'orchestrator'
+  return {
+    runner,
+    claimed,
+    session,
+    link,
+    depth,
+    root_id: link?.root_id ?? session.id,
+    isChild: link?.status === 'open' && link.kind !== 'run',
+    limits,
+    maySpawn: limits.enabled && leads && depth < limits.max_depth,
+  }
+}

@@ -1,0 +1,39 @@
+/** Sessions that a dead worker left behind (contract 8). The writer of harness.recovered. */
+import type { Claim } from '@cairn/log'
+import { writer } from '@cairn/protocol'
+import type { Rest } from './turn/at-rest.ts'
+import type { SessionLog } from './turn/session-log.ts'
+import { failSession } from './run-session.ts'
+
+const write = writer('sweeper')
+/** A session that was recovered so often without moving forward kills its workers; it is not tried again. */
+const MAX_RECOVERIES = 3
+
+/**
+ * Documents the gap a dead worker left, before anything else happens, so that the count survives the next
+ * death. False when the session was given up instead. A rollback is never given up: each of its steps is
+ * tried once, so it ends.
+ */
+export async function recoverSession(
+  log: SessionLog,
+  claim: Claim,
+  rest: () => Promise<Rest>,
+  mayGiveUp: boolean,
+): Promise<boolean> {
+  if (claim.abandoned_s === null) return true
+  const { worker_id } = claim.fence
+  const { recoveries } = log.position().turn
+  if (mayGiveUp && recoveries >= MAX_RECOVERIES) {
+    const given = await failSession(log, rest, 'recovery_loop', {
+      error_category: 'recovery_loop',
+      attempts: recoveries,
+      retryable: false,
+      error: `${recoveries} workers died on this session, one after the other, without getting any further.`,
+    })
+    if (given) return false
+  }
+  await log.append([
+    write('harness.recovered', { recovered_by: worker_id, stale_seconds: claim.abandoned_s }),
+  ])
+  return true
+}

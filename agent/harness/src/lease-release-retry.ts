@@ -1,0 +1,55 @@
+/**
+ * Leases of turns that ended because the store failed (contract 8): they are given back as soon as it
+ * answers again, so that a disk with space or a database that is back is all a session waits for, and not the
+ * rest of its lease.
+ */
+import type { LogStore } from '@cairn/log'
+import { asError } from '@cairn/protocol'
+import { type Clock, sleep } from './clock.ts'
+import type { Lease } from './lease.ts'
+import type { Logger } from './logger.ts'
+
+export type LeaseReleaseRetry = {
+  add(lease: Lease, report: Logger): void
+  /** Resolves when none is left to be given back; after the signal each is tried once more. */
+  done(): Promise<void>
+}
+
+export function createLeaseReleaseRetry(deps: {
+  store: Pick<LogStore, 'release'>
+  clock: Clock
+  everyMs: number
+  ttlMs: number
+  signal: AbortSignal
+}): LeaseReleaseRetry {
+  const { store, clock, everyMs, ttlMs, signal } = deps
+  const running = new Set<Promise<void>>()
+
+  async function release({ session_id, fence }: Lease, report: Logger): Promise<void> {
+    const until = clock.monotonic() + ttlMs
+    let goesOn = true
+    while (goesOn && clock.monotonic() < until) {
+      goesOn = await sleep(clock, everyMs, signal).then(
+        () => true,
+        () => false,
+      )
+      try {
+        // Fenced: a lease that went to another worker meanwhile stays there.
+        await store.release(session_id, fence)
+        return
+      } catch (error) {
+        report('warn', 'giving the lease back failed', { error: asError(error).message })
+      }
+    }
+  }
+
+  return {
+    add(lease, report) {
+      const task = release(lease, report).finally(() => running.delete(task))
+      running.add(task)
+    },
+    async done() {
+      await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * What a worker does with a session it has claimed (contract 7, 8). The writer of harness.wake and
+ * harness.crash.
+ *
+ * The turn is resumed from the log until it rests. An exception of the runtime is a harness.crash and then a
+ * retry, in place and under the same lease; the same one three times over fails the session. A lost lease
+ * ends everything quietly.
+ */
+import type { Claim } from '@cairn/log'
+import { AppError, asError, type EventData, type EventDraft, writer } from '@cairn/protocol'
+import { failed } from '@cairn/sessions'
+import { backoffMs, CRASH_BACKOFF } from './backoff.ts'
+import { ConfigurationError } from './agent.ts'
+import { sleep } from './clock.ts'
+import type { Lease } from './lease.ts'
+import { workspaceMask } from './tools/workspace-mask.ts'
+import { cameMeanwhile, type Rest } from './turn/at-rest.ts'
+import type { SessionLog } from './turn/session-log.ts'
+import type { TurnContext } from './turn/context.ts'
+
+const write = writer('wake')
+/**
+ * The same exception so often in a row, without any progress between, is a loop; so are many different ones.
+ */
+const SAME_CRASHES = 3
+const MAX_CRASHES = 8
+
+/** The background review begins (contract 14.13): flags in place of the cursor. */
+export const reviewStarted = (data: {
+  worker_id: string
+  review_memory: boolean
+  review_skills: boolean
+}): EventDraft<'harness.wake'> => write('harness.wake', data)
+
+/** Resumes the turn until it rests, suspends, ends, or is taken away. */
+export async function runSession(
+  claim: Claim,
+  lease: Lease,
+  log: SessionLog,
+  context: Pick<TurnContext, 'clock' | 'random' | 'report' | 'workspace'> & { rest: () => Promise<Rest> },
+  run: () => Promise<void>,
+): Promise<void> {
+  const { worker_id } = lease.fence
+  log.startWith(write('harness.wake', { worker_id, cursor: claim.session.cursor }))
+  for (;;) {
+    try {
+      await run()
+      return
+    } catch (thrown) {
+      lease.signal.throwIfAborted()
+      const error = asError(thrown)
+      context.report('error', 'the turn crashed', { error: error.stack ?? error.message })
+      if (error instanceof ConfigurationError) {
+        if (
+          await failSession(log, context.rest, 'configuration', {
+            error_category: 'configuration',
+            error: error.message,
+            retryable: true,
+          })
+        )
+          return
+        continue
+      }
+      const crash = describeCrash(error, context.workspace)
+      await log.append([write('harness.crash', { worker_id, ...crash })])
+      const { crashes } = log.position().turn
+      if (isCrashLoop(crashes)) {
+        if (
+          await failSession(log, context.rest, 'crash_loop_detected', {
+            ...crash,
+            error_category: 'crash_loop',
+            retryable: false,
+            attempts: crashes.length,
+          })
+        )
+          return
+        continue
+      }
+      await sleep(context.clock, backoffMs(CRASH_BACKOFF, crashes.length - 1, context.random()), lease.signal)
+    }
+  }
+}
+
+/**
+ * Fails the session; false when a message came that the failure must not bury: it deserves a try of its own.
+ * `rest` is what the capabilities add where a session comes to rest.
+ */
+export async function failSession(
+  log: SessionLog,
+  rest: () => Promise<Rest>,
+  reason: string,
+  failure: Omit<EventData<'session.fail'>, 'reason'>,
+): Promise<boolean> {
+  try {
+    const { events, rows } = await rest()
+    await log.append([failed({ reason, ...failure }), ...events], {
+      cursor: 'self',
+      rows,
+      release_lease: true,
+      expect_no_work_after: log.position().last_id,
+    })
+    return true
+  } catch (error) {
+    if (!cameMeanwhile(error)) throw error
+    await log.catchUp()
+    return false
+  }
+}
+
+function isCrashLoop(crashes: readonly string[]): boolean {
+  const tail = crashes.slice(-SAME_CRASHES)
+  return (
+    crashes.length >= MAX_CRASHES || (tail.length === SAME_CRASHES && tail.every(error => error === tail[0]))
+  )
+}
+
+const describeCrash = (error: Error, workspace: string): Omit<EventData<'harness.crash'>, 'worker_id'> => ({
+  error_category: error instanceof AppError && error.code === 'storage' ? 'storage_error' : 'internal',
+  error: workspaceMask(workspace).mask(`${error.name}: ${error.message}`),
+  retryable: true,
+})

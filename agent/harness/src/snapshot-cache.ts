@@ -1,0 +1,87 @@
+/**
+ * Where the fold of a session's log begins at a wake: what this worker folded lately, else the snapshot
+ * beside the log, else the log's start. A fold that has gone on far enough is kept as a snapshot in its turn,
+ * beside the work: off its way, and only by a worker that is neither draining nor fenced off. A snapshot is
+ * made of what was read from the log, so it is never ahead of it; that one is missing, or late, costs reading
+ * and nothing else.
+ */
+import type { SessionRow, Snapshot } from '@cairn/log'
+import { asError, type EventId } from '@cairn/protocol'
+import { FOLD_VERSION, readSnapshot, writeSnapshot } from '@cairn/state'
+import type { Lease } from './lease.ts'
+import type { Logger } from './logger.ts'
+import { type Position, startPosition } from './turn/position.ts'
+import type { Runner } from './runner.ts'
+
+type Fold = {
+  position: Position
+  /** Where its last snapshot ends, or was tried. */
+  saved: EventId
+  /** So many ids later the next one is due. */
+  every: number
+}
+export type SnapshotCache = {
+  begin(session: SessionRow, report: Logger): Promise<Fold>
+  /** The fold has moved on to this position. */
+  moved(fold: Fold, position: Position, lease: Lease, report: Logger): void
+  keep(sessionId: string, fold: Fold): void
+}
+
+/** Reading so many events takes some milliseconds. */
+const SNAPSHOT_EVERY = 1000
+/**
+ * A longer snapshot comes less often: events have some hundred characters each, so what is written for
+ * snapshots stays below what is written for the log.
+ */
+const CHARS_AN_EVENT = 500
+/** What is longer (pictures, mostly) waits for the next compaction. */
+const MAX_SNAPSHOT_CHARS = 8 * 1024 * 1024
+
+export function createSnapshotCache(
+  runner: Pick<Runner, 'store' | 'shutdown' | 'keepInBackground' | 'clock'>,
+  maxEntries: number,
+  every: number = SNAPSHOT_EVERY,
+): SnapshotCache {
+  const { store, shutdown } = runner
+  const cached = new Map<string, Fold>()
+  const dueAfter = (chars: number): number => Math.max(every, Math.ceil(chars / CHARS_AN_EVENT))
+
+  async function load({ id, last_event_id }: SessionRow, report: Logger): Promise<Fold> {
+    const start: Fold = { position: startPosition, saved: 0, every }
+    const found: Snapshot | null = last_event_id < every ? null : await store.readSnapshot(id, FOLD_VERSION)
+    if (found === null) return start
+    const position = readSnapshot<Position>(found)
+    if (position !== null) return { position, saved: position.last_id, every: dueAfter(found.body.length) }
+    report('warn', 'the snapshot of the session cannot be read; its log is read instead')
+    return start
+  }
+
+  async function save(fold: Fold, position: Position, lease: Lease): Promise<void> {
+    // The step that was just written goes on first.
+    await new Promise<void>(resolve => runner.clock.after(0, resolve))
+    if (lease.signal.aborted || shutdown.aborted) return
+    const body = writeSnapshot<Position>(position)
+    fold.every = dueAfter(body.length)
+    if (body.length > MAX_SNAPSHOT_CHARS) return
+    await store.saveSnapshot(lease.session_id, { version: FOLD_VERSION, last_id: position.last_id, body })
+  }
+
+  return {
+    begin: async (session, report) => cached.get(session.id) ?? (await load(session, report)),
+    moved(fold, position, lease, report) {
+      if (position.last_id - fold.saved < fold.every || lease.signal.aborted || shutdown.aborted) return
+      fold.saved = position.last_id
+      runner.keepInBackground(
+        save(fold, position, lease).catch((error: unknown) =>
+          report('warn', 'keeping a snapshot of the session failed', { error: asError(error).message }),
+        ),
+      )
+    },
+    keep(sessionId, fold) {
+      cached.delete(sessionId)
+      cached.set(sessionId, fold)
+      const [oldest] = cached.keys()
+      if (cached.size > maxEntries && oldest !== undefined) cached.delete(oldest)
+    },
+  }
+}

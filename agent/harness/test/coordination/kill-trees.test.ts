@@ -1,0 +1,86 @@
+/**
+ * Recorded families, killed just before and after each commit of their worker, on both stores: the recorded
+ * ending, one outcome a worker, and nothing twice. A few of the deaths of each family, all with
+ * CAIRN_TESTS=all. UPDATE_GOLDEN=1 records them again.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type LogStore, openPostgresStore } from '@cairn/log'
+import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
+import type { SessionEvent } from '@cairn/protocol'
+import { oneIn } from '@cairn/protocol/test/sample'
+import { checkFamily, checkHistory } from '@cairn/state'
+import { describe, expect, test } from 'vitest'
+import { essence, sorted } from '../golden/essence.ts'
+import { setStage, type Stage } from '../turn/stage.ts'
+import { type Death, deathsOf, type OpenStore, withDeath } from '../turn/with-death.ts'
+import { type TreeScene, playScene, SCENES, WORKERS } from './tree-scenes.ts'
+import { treeLogs, ROOT } from './tree-stage.ts'
+
+const onPostgres: OpenStore = async now => {
+  const { place, remove } = await borrowPostgresPlace()
+  return { store: await openPostgresStore({ url: place, now }), remove }
+}
+
+type Scene = { stage: Stage }
+const play = (scene: TreeScene, death: Death, open?: OpenStore) =>
+  withDeath<Scene, { logs: Map<string, SessionEvent[]>; ran: string[] }>(
+    {
+      set: async (store: LogStore) => ({
+        stage: await setStage({
+          session_id: ROOT,
+          scenario: { rules: [...WORKERS, ...scene.rules] },
+          ...(scene.tools === undefined ? {} : { tools: scene.tools }),
+          store,
+        }),
+      }),
+      play: ({ stage }) => playScene(scene, stage),
+      look: async ({ stage }) => ({
+        logs: await treeLogs(stage.store, stage.session_id),
+        ran: stage.ran,
+      }),
+    },
+    death,
+    open,
+  )
+
+/** What happened in each session of the family, whatever the order in which they were side by side. */
+const endings = (logs: ReadonlyMap<string, readonly SessionEvent[]>): string =>
+  [...logs.values()]
+    .map(log => `${sorted(essence(log)).join('\n')}\n`)
+    .toSorted()
+    .join('\n')
+
+/** As the family was recorded. */
+function recorded(name: string, now: string): string {
+  const file = new URL(`golden/${name.replaceAll(' ', '-')}.txt`, import.meta.url)
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, now)
+  if (!existsSync(file)) throw new Error(`[golden] ${name} has no record yet: UPDATE_GOLDEN=1 writes it`)
+  return readFileSync(file, 'utf8')
+}
+
+for (const [name, scene] of Object.entries(SCENES)) {
+  const undisturbed = await play(scene, null)
+  const golden = recorded(name, endings(undisturbed.seen.logs))
+  const deaths = deathsOf(undisturbed.commits)
+
+  async function judge(death: Death, open?: OpenStore): Promise<void> {
+    const { seen, problems } = death === null ? undisturbed : await play(scene, death, open)
+    expect(problems).toEqual([])
+    for (const log of seen.logs.values()) expect(checkHistory(log, { settled: true })).toEqual([])
+    expect(checkFamily(seen.logs, { settled: true })).toEqual([])
+    expect(endings(seen.logs)).toBe(golden)
+    const notes = seen.ran.filter(value => value.startsWith('note:'))
+    expect(notes.length).toBeLessThanOrEqual(1)
+  }
+
+  describe(name, () => {
+    test('ends as it was recorded', () => judge(null))
+    test.each(oneIn(40, deaths))(
+      'killed just $when commit $nth, ends the same way and does nothing twice',
+      death => judge(death),
+    )
+    test.each(oneIn(80, deaths))('on Postgres, killed just $when commit $nth, ends the same way', death =>
+      judge(death, onPostgres),
+    )
+  })
+}
