@@ -1,4 +1,4 @@
-/** What administrators do: service accounts and users of their organisation. */
+/** Administrator routes: the service accounts and users of an organisation. */
 import { z } from 'zod'
 import type { Route } from './routes.ts'
 import { USAGE_GROUPS } from './session-words.ts'

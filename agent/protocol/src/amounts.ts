@@ -1,4 +1,4 @@
-/** How amounts and times read, for the page and the terminal alike. Pure. */
+/** Formats amounts and durations for the page and the terminal. Pure. */
 import { visibleText } from './visible-text.ts'
 
 const grouped = new Intl.NumberFormat('en-US')
@@ -20,7 +20,9 @@ export function formatCost(usd: number): string {
   return usd < 0.1 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`
 }
 
-/** What was spent; a call without a known rate makes it a lower bound, or no figure at all. */
+/**
+ * The cost of a session or a turn. A call without a known rate makes it a lower bound, or leaves no figure.
+ */
 export const formatSpent = (usd: number, isUnpriced: boolean): string =>
   !isUnpriced ? formatCost(usd) : usd === 0 ? 'unpriced' : `over ${formatCost(usd)}`
 
@@ -43,7 +45,7 @@ export const formatSize = (bytes: number): string =>
       ? `${trimZero((bytes / 1024).toFixed(1))} KB`
       : `${trimZero((bytes / 1_048_576).toFixed(1))} MB`
 
-/** One line of at most `max` characters, with what does not show drawn. */
+/** One line of at most `max` characters; invisible characters are made visible. */
 export function oneLine(text: string, max = 160): string {
   const line = visibleText(
     text

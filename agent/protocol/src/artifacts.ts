@@ -1,4 +1,4 @@
-/** Artifacts as the API answers them: what each is, and its body by kind. */
+/** Artifacts in API responses: their metadata, and their body by kind. */
 import { z } from 'zod'
 import { ARTIFACT_KINDS } from './events.ts'
 

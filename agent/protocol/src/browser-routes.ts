@@ -1,4 +1,4 @@
-/** The browser of a session over the API: looked at, taken over, given back. routes.ts takes these up. */
+/** Routes to watch a session's browser, take control of it and release it. routes.ts includes them. */
 import { z } from 'zod'
 
 const timestamp = z.string()

@@ -1,4 +1,4 @@
-/** What the operator says of messaging channels and of the disclosure that people are shown. */
+/** Configuration of messaging channels and of the AI disclosure. */
 import { z } from 'zod'
 import { ImapServer, mailAddress, SmtpServer } from './email-config.ts'
 
@@ -64,7 +64,7 @@ const WebhookChannel = z.strictObject({
   secret_env: envName.describe('holds whsec_ and the base64 of at least 24 bytes'),
   callback_url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    // fetch refuses such a URL, at every attempt.
+    // fetch rejects a URL with credentials, so every attempt would fail.
     .refine(url => !hasCredentials(url), {
       error: 'must not hold a user or password: what comes is signed',
     })

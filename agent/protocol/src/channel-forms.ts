@@ -1,6 +1,6 @@
 /**
- * Connections that administrators make on their page: what a form asks, derived from the schema of
- * cairn.yaml, and the way back. A key `x_env` of the file, which names a secret, is a secret `x` of a form.
+ * Forms for connections that administrators create in the web UI. Fields derive from the schema of
+ * cairn.yaml: a key `x_env` of the file, which names a secret, becomes a secret `x` of the form.
  */
 import { z } from 'zod'
 import { ChannelConfig } from './channel-config.ts'
@@ -27,13 +27,13 @@ type Node = {
   required?: string[]
 }
 
-/** Where calls of a platform go is the operator's to say: a page could lead them to machines inside. */
+/** Only the operator sets where platform calls go: a form could point them at internal hosts. */
 const OPERATORS: ReadonlySet<string> = new Set(['platform', 'api_url', 'api_root'])
-/** As where mails are read and sent: such a connection is of cairn.yaml only. */
+/** Email servers are hosts too, so email connections exist in cairn.yaml only. */
 const CONFIGURED: ReadonlySet<unknown> = new Set(['email'])
 const SECRET = /_env$/
 
-/** The forms of all platforms that the page can connect. */
+/** One form for each platform that can be connected in the web UI. */
 export function channelForms(): ChannelForm[] {
   const { oneOf = [] } = z.toJSONSchema(ChannelConfig, { io: 'input', unrepresentable: 'any' }) as {
     oneOf?: Node[]
@@ -51,7 +51,7 @@ const fieldsOf = ({ properties = {}, required = [] }: Node, prefix: string): Cha
     prefix === '' && OPERATORS.has(key) ? [] : fieldOf(node, prefix + key, required.includes(key)),
   )
 
-/** What a form cannot ask is of the file only. */
+/** Types that a form cannot represent are left to cairn.yaml. */
 function fieldOf(node: Node, key: string, required: boolean): ChannelField[] {
   const { description: hint = '' } = node
   const kind = kindOf(node, key)
@@ -84,12 +84,12 @@ function kindOf({ type, enum: choices, const: only, properties }: Node, key: str
   return type === 'string' ? 'text' : null
 }
 
-/** The name under which a connection of the page finds a secret, in place of an environment variable. */
+/** The name of a form's secret, used in place of an environment variable. */
 export const secretName = (key: string): string => key.replaceAll('.', '_')
 
 /**
- * Settings as cairn.yaml has them; the secrets are known under their `secretName`. Null: a key is not for
- * the page, or names an environment variable.
+ * Settings in the shape of cairn.yaml; secrets are referenced by `secretName`. Null if a key is reserved to
+ * the operator or names an environment variable.
  */
 export function composeChannel(
   settings: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Messaging channels over the API: linked accounts, connections, deliveries. routes.ts takes these up. */
+/** Routes for linked accounts, channel connections and deliveries. routes.ts includes them. */
 import { z } from 'zod'
 import { ChannelForm } from './channel-forms.ts'
 

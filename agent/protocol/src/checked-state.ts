@@ -1,6 +1,6 @@
 /**
- * A state in one field that changes only as a table allows: a transition that the table does not list is a
- * bug, and throws. Code that uses it lists the states and their meanings in its head comment.
+ * A state held in one field, which changes only as a table allows. A transition that is not in the table is a
+ * bug and throws. Code that uses it documents the states in its head comment.
  */
 export type CheckedState<S extends string> = {
   current(): S
@@ -8,7 +8,7 @@ export type CheckedState<S extends string> = {
   to(next: S): void
 }
 
-/** Throws where the table does not list the move. */
+/** Throws if the table does not list the transition. */
 export function checkMove<S extends string>(
   what: string,
   moves: Readonly<Record<S, readonly NoInfer<S>[]>>,

@@ -1,7 +1,7 @@
 /**
- * The configuration (cairn.yaml): every key optional, an unknown key is an error. What the operator may say,
- * with its defaults; `agent/app` reads the file and names the nearest known key. Secrets are never in it,
- * only the names of the environment variables that hold them.
+ * The schema of cairn.yaml with its defaults. Every key is optional and an unknown key is an error;
+ * `agent/app` reads the file and suggests the nearest known key. The file never holds secrets, only the names
+ * of environment variables that do.
  */
 import { z } from 'zod'
 import { ChannelConfig, DisclosureConfig } from './channel-config.ts'
@@ -78,7 +78,10 @@ export const GovernanceConfig = z.strictObject({
 })
 export type GovernanceConfig = z.infer<typeof GovernanceConfig>
 
-/** Names of tools are `mcp__<server>__<tool>`, with `_` for a dot: the end of the server must be plain. */
+/**
+ * Tools are named `mcp__<server>__<tool>`, with `_` for a dot, so a server name must end in a plain
+ * character.
+ */
 const mcpServerName = name
   .max(40)
   .regex(

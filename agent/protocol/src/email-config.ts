@@ -1,4 +1,4 @@
-/** What the operator says of mail servers and of mails: the channel's, and those of notices. */
+/** Configuration of mail servers, for the email channel and for notifications. */
 import { z } from 'zod'
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1']
@@ -29,7 +29,7 @@ const isPaired = ({
 }): boolean => (user === undefined) === (password_env === undefined)
 const PAIRED = { path: ['user'], error: 'is named together with password_env' }
 
-/** 993 with tls, else 143. */
+/** The default port is 993 with TLS, otherwise 143. */
 export const ImapServer = z
   .strictObject({
     ...keys,
@@ -40,7 +40,7 @@ export const ImapServer = z
   .refine(isPrivate, PRIVATE)
 export type ImapServer = z.infer<typeof ImapServer>
 
-/** 465 with tls, else 587. */
+/** The default port is 465 with TLS, otherwise 587. */
 export const SmtpServer = z.strictObject(keys).refine(isPrivate, PRIVATE).refine(isPaired, PAIRED)
 export type SmtpServer = z.infer<typeof SmtpServer>
 

@@ -1,10 +1,10 @@
-/** Errors whose answer has headers of its own. */
+/** Errors whose response carries extra headers. */
 import { AppError, type ErrorCode } from './errors.ts'
 
-/** Headers that come with an error: Retry-After, Allow. They travel beside the document, not in it. */
+/** Response headers of an error, such as Retry-After and Allow. They are not part of the problem document. */
 export const HEADERS = Symbol('headers')
 
-/** An AppError with headers of its answer. */
+/** Creates an AppError with response headers. */
 export function errorWithHeaders(
   code: ErrorCode,
   detail: string,

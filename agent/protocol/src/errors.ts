@@ -1,6 +1,4 @@
-/**
- * Every way a request can fail, stated once: code → HTTP status, title, and whether trying again can help.
- */
+/** The error table: code → HTTP status, title, and whether a retry can succeed. */
 export const ERRORS = {
   bad_request: { status: 400, title: 'The request is malformed', retryable: false },
   invalid_cursor: { status: 400, title: 'The cursor is not valid', retryable: false },
@@ -72,11 +70,11 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** A caller's fault or a refused operation, with a code of the table. Bugs are plain errors and stay loud. */
+/** A client error or a rejected operation, with a code of the table. Bugs are plain Errors. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly code: ErrorCode
-  /** Members that are added to the problem document (`errors`, `decision`, …). */
+  /** Extra members of the problem document (`errors`, `decision`, …). */
   readonly extra: Record<string, unknown>
   constructor(
     code: ErrorCode,
@@ -95,6 +93,6 @@ export class AppError extends Error {
   }
 }
 
-/** Whatever was thrown, as an Error; the one place that coerces. */
+/** Coerces any thrown value to an Error; no other place does. */
 export const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown))

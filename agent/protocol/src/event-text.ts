@@ -1,4 +1,4 @@
-/** How payloads read in one line: the words of the contract's summaries, for the page and the terminal. Pure. */
+/** One-line summaries of event payloads, for the page and the terminal. Pure. */
 import { formatCost, formatDuration, formatTokens, oneLine, plural } from './amounts.ts'
 
 export * from './amounts.ts'
@@ -9,7 +9,7 @@ type Usage = Priced & { input_tokens?: number | undefined; output_tokens?: numbe
 export const join = (...parts: (string | null | undefined | false)[]): string =>
   parts.filter(Boolean).join(' · ')
 export const quote = (text: string, max = 120): string => `“${oneLine(text, max)}”`
-/** A sum of nothing says no price: calls without a known rate are in it too, and its turn says "unpriced". */
+/** Omits a cost of zero: it includes calls without a known rate, and the turn is marked "unpriced". */
 const price = (d: Priced): string | false | undefined =>
   d.cost_usd ? formatCost(d.cost_usd) : d.cost_unpriced_model && 'unpriced'
 export const usageText = (d: Usage): string =>
@@ -20,7 +20,7 @@ export const usageText = (d: Usage): string =>
   )
 /** Any value as JSON on one line. */
 export const compact = (value: unknown): string => oneLine(JSON.stringify(value) ?? '')
-/** An id, its middle left out when it is long. */
+/** An id with its middle elided if it is long. */
 export const short = (id: string): string => (id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-4)}` : id)
 export const secondsText = (s: number): string => formatDuration(s * 1000)
 
@@ -55,23 +55,23 @@ export const sagaStepText = (d: {
 export const goalText = (d: { description: string; max_iterations: number }): string =>
   join(quote(d.description), `at most ${plural(d.max_iterations, 'iteration')}`)
 
-/** The `error` of a failed tool's content (contract 13.1); null for everything else that a tool said. */
+/** The `error` of a failed tool result (contract 13.1); null for any other content. */
 export function toolError(content: string): string | null {
   if (!content.startsWith('{') || !content.includes('"error"')) return null
   let parsed: unknown
   try {
     parsed = JSON.parse(content)
   } catch {
-    return null // a text result that begins with a brace
+    return null // A text result that begins with a brace.
   }
   if (typeof parsed !== 'object' || parsed === null || !('error' in parsed)) return null
   return typeof parsed.error === 'string' ? parsed.error : compact(parsed.error)
 }
 
-/** Whether a call did not run because a person is to approve it first (contract 10.5): no failure. */
+/** True if the call is held for approval (contract 10.5), which is not a failure. */
 export const isHeld = (content: string): boolean => toolError(content) === 'policy_blocked_overridable'
 
-/** How a call ended: held for a person, or what it took, and its result or error. */
+/** The outcome of a call: held for approval, or its duration with the result or error. */
 export const toolResultText = (d: {
   name: string
   content: string

@@ -1,13 +1,13 @@
 /**
- * The contract of Cairn Agent: every event type a session log may hold, stated once.
+ * The contract of Cairn Agent: the table of all event types that a session log may hold.
  *
- * Types, validators, docs/events.md and the OpenAPI components derive from this table; a pin test keeps
- * its names and documented keys. Per type: who writes it (exactly one producer, or `none`), when, its
- * documented keys (`keys`, a stable promise), ours on top (`extra`, may grow without notice), the facts that
- * folds and projections derive from (`EventFacts`), what the model reads of it, and its line for people.
- * Source: docs/contract.md, 14.
+ * Types, validators, docs/events.md and the OpenAPI components derive from this table; a pin test keeps its
+ * names and documented keys. Each row states the producer (exactly one, or `none`), when it writes the event,
+ * the documented keys (`keys`, a stable promise), our additional keys (`extra`, which may grow at any time),
+ * the facts that folds and projections derive from (`EventFacts`), what the model reads of the event, and its
+ * summary for people. Source: docs/contract.md, 14.
  *
- * Validation is exact for whoever writes and loose for whoever reads: new keys may appear without notice.
+ * Validation is strict for writers and loose for readers: new keys may appear at any time.
  */
 import { z } from 'zod'
 import { SessionBudget } from './config.ts'
@@ -59,13 +59,10 @@ export const PRODUCERS = [
 ] as const
 export type Producer = (typeof PRODUCERS)[number]
 
-/**
- * Producers that are declared and not built yet: nothing writes their types. A gate reads the sources for
- * that.
- */
+/** Producers that are declared but not implemented: no code writes their types. A gate checks the sources. */
 export const NOT_BUILT: readonly Producer[] = []
 
-/** Families group the types for people: colours and filters of the EVENTS tab, sections of docs/events.md. */
+/** Families group event types: colours and filters of the EVENTS tab, sections of docs/events.md. */
 export const FAMILIES = [
   'conversation',
   'tools',
@@ -84,57 +81,61 @@ export const FAMILIES = [
 ] as const
 export type Family = (typeof FAMILIES)[number]
 
-/** What holds for every event of a type, whatever its payload. All are false or absent by default. */
+/** Facts that hold for every event of a type, regardless of its payload. All default to false or absent. */
 export type EventFacts = {
-  /** A messaging channel may show this event to its users. */
+  /** Messaging channels may show this event to their users. */
   channel?: true
   /**
-   * `input_tokens`, `output_tokens` and `cost_usd` are of model calls that no other event counts.
-   * (turn.summary repeats those of its responses, so it has no such mark.)
+   * `input_tokens`, `output_tokens` and `cost_usd` count model calls that no other event counts.
+   * (turn.summary repeats those of its responses, so it does not have this fact.)
    */
   usage?: true
-  /** Asks for work: an idle session is claimed for it, a running turn folds it in (contract 7.3). */
+  /** Requests work: an idle session is claimed for it, a running turn folds it in (contract 7.3). */
   wakes?: true
-  /** Asks something of a person: the turn waits for it, or goes on meanwhile (contract 7.8). */
+  /** Asks a person: the turn waits for the answer, or continues without it (contract 7.8). */
   asks?: 'waits' | 'goes_on'
-  /** Only the worker of a turn writes it: never outside a wake. */
+  /** Only the runner of a turn writes it, never outside a wake. */
   worker?: true
-  /** What the session's status becomes. */
+  /** The status that the session gets. */
   status?: 'active' | 'paused' | 'completed' | 'failed'
-  /** A saga began or ended, or a running one must be rolled back. */
+  /** A saga starts or ends, or a running one must be rolled back. */
   saga?: 'begins' | 'ends' | 'rolls_back'
-  /** Begins a turn when the one before has ended. */
+  /** Starts a turn if the previous one has ended. */
   starts_turn?: true
-  /** May come after the work is over, and makes no turn longer. */
+  /** May follow the end of the work without extending the turn. */
   aftermath?: true
-  /** What it says is read in the next turn, whenever that is, and is no reason for one unless `wake` is. */
+  /**
+   * The model reads it in the next turn, whenever that runs. It does not cause a turn unless `wakes` is set.
+   */
   read_later?: true
-  /** A crash, a recovery or a failure: marked in the EVENTS tab. */
+  /** A crash, a recovery or a failure, marked in the EVENTS tab. */
   alarm?: true
-  /** Holds arguments of calls, which people approve and audit: no more is redacted than the secret itself. */
+  /**
+   * Contains call arguments, which people approve and audit: redaction removes the secret itself and no more.
+   */
   arguments?: true
-  /** What a worker leaves to its parent is read from it. */
+  /** The parent's report on a worker is derived from it. */
   reported?: true
-  /** Its producer is built, and does not write it yet. */
+  /** The producer exists but does not write this type yet. */
   planned?: true
-  /** Something went wrong. `exclude`: its session is no example to train on, unless one asks for it. */
+  /** Something went wrong. `exclude` keeps the session out of training data unless it is requested. */
   trouble?: 'exclude' | 'note'
 }
 
-/** What the model reads of an event: a title and a text, or nothing. */
+/** What the model reads of an event: a title and a text. */
 export type Note = readonly [title: string, text: string]
 
 type Shape = z.ZodRawShape
 type Read<S extends Shape> = z.output<z.ZodObject<S, z.core.$loose>>
 type Options<S extends Shape, X extends Shape> = EventFacts & {
-  /** Keys beyond the documented ones; readers must not count on them. */
+  /** Keys beyond the documented ones; readers must not rely on them. */
   extra?: X
   /**
-   * What the model reads of it, as a message of its own. Types that are part of the dialogue itself
-   * (messages, answers, results of calls) have none: the conversation's fold places them.
+   * The message that the model reads for this event. Types that are part of the dialogue itself (messages,
+   * answers, tool results) have none: the conversation fold places them.
    */
   says?: (data: Read<NoInfer<S & X>>) => Note | null
-  /** The one line of the EVENTS tab and of `cairn tail`. */
+  /** The one-line summary of the EVENTS tab and of `cairn tail`. */
   summary: (data: Read<NoInfer<S & X>>) => string
 }
 
@@ -161,7 +162,7 @@ function def<const P extends Producer, S extends Shape, X extends Shape = {}>(
   }
 }
 
-/** An event type with two documented shapes; `keys` names those of both, `extra` belongs to the second. */
+/** An event type with two documented shapes. `keys` lists the keys of both; `extra` belongs to the second. */
 function either<const P extends Producer, A extends Shape, B extends Shape, X extends Shape = {}>(
   producer: P,
   family: Family,
@@ -187,7 +188,7 @@ function either<const P extends Producer, A extends Shape, B extends Shape, X ex
   }
 }
 
-/** Declared so that old clients parse it; nothing writes it and the compiler refuses a writer. */
+/** Declared so that old clients can parse it. Nothing writes it, and a writer does not compile. */
 const reserved = (of: string) =>
   def(
     'none',
@@ -311,7 +312,7 @@ export const EVALUATION_RESULTS = [
   'max_iterations_reached',
   'paused',
 ] as const
-/** How a run of a schedule ended. */
+/** How a scheduled run ended. */
 export const RUN_OUTCOMES = [
   'success',
   'failed',
@@ -325,12 +326,12 @@ export type RunOutcome = (typeof RUN_OUTCOMES)[number]
 export const ARTIFACT_KINDS = ['markdown', 'table', 'chart', 'html', 'svg', 'image'] as const
 
 /**
- * How a session came to have a child: by a call that goes on at once, by one that waits for it, as an attempt
- * at a task, as a branch of its research.
+ * How a session got a child: a call that continues at once, a call that waits, an attempt at a task, or a
+ * branch of its research.
  */
 export const WORKER_KINDS = ['worker', 'delegation', 'task', 'branch'] as const
 export type WorkerKind = (typeof WORKER_KINDS)[number]
-/** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
+/** Why a child ended without a result. `parent`: its parent was stopped, ended or archived. */
 export const WORKER_CAUSES = [
   'empty',
   'budget',
@@ -342,7 +343,7 @@ export const WORKER_CAUSES = [
   'parent',
   'archived',
 ] as const
-/** What both outcomes of a child say: what it and all below it used, and what it left. */
+/** Keys of both child outcomes: the usage of the child and its subtree, and what it left. */
 const outcome = {
   duration_seconds: seconds,
   iterations: count,
@@ -358,7 +359,7 @@ const outcome = {
   branch_key: id.optional().describe('of research: what it found is told when it is harvested'),
 }
 
-/** Where in the turn an event belongs: one turn_id per user turn, iterations counted from 0 within it. */
+/** Position of an event in its turn: one turn_id per user turn, iterations counted from 0 within it. */
 const turn = { turn_id: id, iteration_index: count }
 const turnOptional = { turn_id: id.optional(), iteration_index: count.optional() }
 
@@ -374,7 +375,7 @@ const rating = {
   criteria: z.record(z.string(), z.number()).optional(),
 }
 const takenBack = { withdrawn: z.literal(true).optional().describe('the principal takes its rating back') }
-/** Who decided on an item: one of the two; neither where it was not recorded. */
+/** The decider of an item: one of the two keys, or neither if it was not recorded. */
 export const DECIDED_BY = {
   decided_by_user_id: id.optional(),
   decided_by_service_account_id: id.optional(),
@@ -399,7 +400,7 @@ const goal = {
   rubric: Rubric,
   max_iterations: z.int().min(1).max(20),
 }
-/** Both count evaluations: a start is written before its own has ended. */
+/** Both count evaluations. A start is written before its own evaluation has ended. */
 const evaluationsBefore = count.describe('evaluations that ended before this one: 0 for the first')
 const evaluationsSoFar = count.describe('evaluations that have ended, with this one: 1 for the first')
 const operator = { principal_user_id: id.optional(), principal_service_account_id: id.optional() }
@@ -419,7 +420,7 @@ const ofTask = (taskId: string | undefined): string => (taskId === undefined ? '
 const alsoCancelled = (tasks: readonly string[] = []): string[] =>
   tasks.length === 0 ? [] : [`Cancelled with it: ${tasks.join(', ')}`]
 const codeRun = { run_id: id, agent: z.string() }
-/** What the model reads of a run that it did not call itself. */
+/** Limit of what the model reads of a code run that it did not start itself. */
 const CODE_NOTE_CHARS = 4000
 
 export const EVENTS = {
@@ -1885,7 +1886,7 @@ export const EVENTS = {
     'The title changed.',
     {},
     {
-      // Provisional: the beginning of the first message, until a model has found a title.
+      // Provisional: the beginning of the first message, until a model has generated a title.
       extra: { title: z.string(), provisional: z.boolean().optional() },
       aftermath: true,
       summary: d => quote(d.title),
@@ -2026,11 +2027,11 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS
 export const EVENT_TYPES = Object.keys(EVENTS) as EventType[]
 
-/** Payload of a type as its writer must give it. */
+/** The payload of a type as its writer must supply it. */
 export type EventData<T extends EventType> = z.input<(typeof EVENTS)[T]['write']>
-/** Payload of a type as a reader finds it: at least the known keys, possibly more. */
+/** The payload of a type as a reader gets it: the known keys, possibly with others. */
 export type ReadData<T extends EventType> = z.output<(typeof EVENTS)[T]['read']>
-/** The types that one producer may write. */
+/** The types that a producer may write. */
 export type WrittenBy<P extends Producer> = {
   [T in EventType]: (typeof EVENTS)[T]['producer'] extends P ? T : never
 }[EventType]

@@ -1,4 +1,4 @@
-/** Lookups in the contract's table by the name of a type. */
+/** Lookups in the event table by type name. */
 import {
   EVENTS,
   EVENT_TYPES,
@@ -15,24 +15,23 @@ import type { SessionEvent } from './record.ts'
 
 export const familyOf = (type: EventType): Family => EVENTS[type].family
 
-/** Whether this version writes events of the type. */
+/** True if this version writes events of the type. */
 export const isWritten = (type: EventType): boolean => {
   const { producer, facts } = EVENTS[type] as { producer: Producer; facts: EventFacts }
   return producer !== 'none' && !NOT_BUILT.includes(producer) && facts.planned !== true
 }
 
-/** The types of a family. */
 export const typesOf = (family: Family): EventType[] =>
   EVENT_TYPES.filter(type => EVENTS[type].family === family)
 
-/** What the model reads of an event as a message of its own; null: nothing. */
+/** The message that the model reads for an event, or null. */
 export function noteOf(event: SessionEvent): Note | null {
   if (!isEventType(event.type)) return null
   const says = EVENTS[event.type].says as ((data: unknown) => Note | null) | null
   return says === null ? null : says(event.data)
 }
 
-/** The line of an event. A payload that does not fit its contract any more (an old log) is shown as JSON. */
+/** The summary of an event. A payload that no longer fits its contract (from an old log) is shown as JSON. */
 export function summarize(event: SessionEvent): string {
   if (!isEventType(event.type) || !EVENTS[event.type].read.safeParse(event.data).success)
     return compact(event.data)

@@ -1,4 +1,4 @@
-/** The goal of a session as it is shown. */
+/** Goals in API responses. */
 import { z } from 'zod'
 import { EVALUATION_RESULTS, Rubric } from './events.ts'
 

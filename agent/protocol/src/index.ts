@@ -3,14 +3,14 @@
  *
  * session    one conversation and everything that happens in it
  * log        a session's events in commit order
- * draft      an event without its id yet
+ * draft      an event that has no id yet
  * turn       from a wake to its summary
- * principal  who acts: a user or a service account
+ * principal  the caller: a user or a service account
  * event      one typed, immutable record of a session's log
  * cursor     the id of the last event a reader has seen
  * producer   the one module that may write a type
- * iteration  one call of the model and the tools it asked for
- * wake       a worker took the lease and began
+ * iteration  one model call and the tool calls it asks for
+ * wake       a runner claimed the session and started
  */
 export * from './events.ts'
 export * from './record.ts'

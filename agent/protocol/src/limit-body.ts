@@ -1,4 +1,4 @@
-/** The body, with an error in place of what is beyond the maximum: nothing more of it is read then. */
+/** Limits a body: beyond the maximum the stream errors and reading stops. */
 export function limitBody(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
@@ -16,7 +16,7 @@ export function limitBody(
   )
 }
 
-/** The same for a response, for whoever reads it as text or JSON. */
+/** Applies `limitBody` to a response, before it is read as text or JSON. */
 export function limitResponse(response: Response, maxBytes: number): Response {
   if (response.body === null) return response
   const { status, statusText, headers } = response

@@ -1,4 +1,4 @@
-/** The words for what a mission is and where it stands; without schemas, so a thread loads no more. */
+/** Enumerations of missions, without schemas so that a thread can load them cheaply. */
 
 export const MISSION_KINDS = ['mission', 'research'] as const
 /** `paused` and `blocked` can be resumed; the last four are final. */
@@ -14,8 +14,8 @@ export const MISSION_STATUSES = [
 export type MissionStatus = (typeof MISSION_STATUSES)[number]
 const OVER: readonly MissionStatus[] = ['satisfied', 'failed', 'max_iterations_reached', 'cancelled']
 export const isMissionOver = (status: MissionStatus): boolean => OVER.includes(status)
-/** What max_iterations is clamped to, and its default. */
+/** The maximum and default of max_iterations. */
 export const MISSION_ROUNDS = 20
-/** Why a round was graded. */
+/** Why a round was evaluated. */
 export const MISSION_TRIGGERS = ['round_end', 'report', 'budget', 'deadline'] as const
 export type MissionTrigger = (typeof MISSION_TRIGGERS)[number]

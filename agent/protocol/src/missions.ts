@@ -1,4 +1,4 @@
-/** Missions as they are shown. */
+/** Missions in API responses. */
 import { z } from 'zod'
 import { SessionBudget } from './config.ts'
 import { MISSION_KINDS, MISSION_STATUSES, MISSION_TRIGGERS } from './mission-words.ts'

@@ -1,15 +1,13 @@
 /**
- * How deep a value from outside may nest. JSON.parse accepts any depth, but code that walks the value later,
- * above all JSON.stringify, recurses and would exhaust the stack. So depth is checked once, where the value
- * enters.
+ * Limits the nesting of external values. JSON.parse accepts any depth, but code that walks the value later,
+ * JSON.stringify above all, recurses and would overflow the stack. Depth is therefore checked once, where the
+ * value enters.
  */
 
-/** As deep as the body of a request may be (contract 4.4). */
+/** Maximum nesting of a request body (contract 4.4). */
 export const MAX_DEPTH = 64
 
-/**
- * Whether objects and arrays lie in each other more than MAX_DEPTH times. Level by level, without recursion.
- */
+/** True if objects and arrays nest more than MAX_DEPTH levels. Works level by level, without recursion. */
 export function nestsTooDeep(value: unknown): boolean {
   let level = [value].filter(isNested)
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,4 +1,4 @@
-/** Routes by which a person chooses how they are told what waits in their inbox (contract 4.19). */
+/** Routes for a person's notification settings (contract 4.19). */
 import { z } from 'zod'
 import { mailAddress } from './email-config.ts'
 import { INBOX_KINDS } from './resources.ts'

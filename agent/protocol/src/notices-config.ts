@@ -1,8 +1,8 @@
-/** What the operator says of notices: whom the service may call and mail because somebody wants to be told. */
+/** Configuration of notifications: which webhooks and email servers the service may use to notify people. */
 import { z } from 'zod'
 import { mailAddress, SmtpServer } from './email-config.ts'
 
-/** Where webhooks may go is `egress`, in the words of governance. */
+/** `egress` uses the governance syntax and restricts webhook targets. */
 export const noticesConfig = <E extends z.ZodType>(egress: E) =>
   z.strictObject({
     webhook: z.boolean().default(true).describe('whether people may have a webhook called'),

@@ -1,4 +1,4 @@
-/** Event records: made by a producer as drafts, stored and sent as one line of JSON. */
+/** Event records: a producer creates drafts; each is stored and sent as one line of JSON. */
 import {
   EVENTS,
   type EventData,
@@ -10,8 +10,8 @@ import {
 } from './events.ts'
 
 /**
- * Position in a session's log: from 1, strictly increasing in commit order, never reused. 0 is "before the
- * first".
+ * Position in a session's log: starts at 1, strictly increasing in commit order, never reused. 0 means
+ * "before the first event".
  */
 export type EventId = number
 
@@ -27,20 +27,17 @@ export type EventOf<T extends EventType> = {
 export type SessionEvent = { [T in EventType]: EventOf<T> }[EventType]
 
 declare const drafted: unique symbol
-/** An event that passed its contract and waits for its id. Only a `writer` makes one. */
+/** An event that passed validation and has no id yet. Only a `writer` creates drafts. */
 export type EventDraft<T extends EventType = EventType> = {
   readonly type: T
   readonly data: EventData<T>
   readonly [drafted]: true
 }
 
-/** What a module may write: its own types. Another's, or a reserved one, does not compile. */
+/** Restricts a module to its own types: another producer's type, or a reserved one, does not compile. */
 export type Write<P extends Producer> = <T extends WrittenBy<P>>(type: T, data: EventData<T>) => EventDraft<T>
 
-/**
- * The writer of one producer. Each producer's writer is taken in exactly one module; a test reads the sources
- * for that.
- */
+/** Creates the writer of a producer. Exactly one module may create each writer; a test checks the sources. */
 export function writer<const P extends Exclude<Producer, 'none'>>(producer: P): Write<P> {
   return (type, data) => {
     const contract = EVENTS[type]
@@ -59,8 +56,8 @@ export function writer<const P extends Exclude<Producer, 'none'>>(producer: P): 
 }
 
 /**
- * One line of a log as an event. Loose: unknown keys pass. Throws on a line that is no record at all;
- * a payload that does not fit its type any more is handed on as it is, for a log outlives its writers.
+ * Parses one line of a log. Unknown keys pass. Throws if the line is not a record; a payload that no longer
+ * fits its type is returned unchanged, because logs outlive their writers.
  */
 export function decodeEvent(line: string): SessionEvent {
   const record = JSON.parse(line) as SessionEvent
@@ -69,6 +66,6 @@ export function decodeEvent(line: string): SessionEvent {
   return record
 }
 
-/** Whether an event of a log fits the reading contract of its type. */
+/** True if the event fits the read schema of its type. */
 export const fitsContract = (event: SessionEvent): boolean =>
   isEventType(event.type) && EVENTS[event.type].read.safeParse(event.data).success

@@ -1,13 +1,13 @@
-/** Research as it is asked for and shown: a mission whose work is done by branches. */
+/** Research input and views: a mission whose work is done by branches. */
 import { z } from 'zod'
 
 export const RESEARCH_MODES = ['report', 'metric'] as const
 export type ResearchMode = (typeof RESEARCH_MODES)[number]
-/** How long research has not got better: told, turned to another direction, ended. */
+/** Stagnation levels: warn the session, change direction, end the research. */
 export const RESEARCH_LEVELS = ['warn', 'shift', 'stop'] as const
 export type ResearchLevel = (typeof RESEARCH_LEVELS)[number]
 
-/** More seconds than a command may take at all (tools/terminal.ts). */
+/** The maximum timeout of a terminal command (tools/terminal.ts). */
 const MAX_TIMEOUT_S = 600
 const branches = z.int().min(1).max(50)
 
@@ -25,7 +25,6 @@ export const ResearchMetric = z
   .describe('how a branch is measured, in mode metric')
 export type ResearchMetric = z.infer<typeof ResearchMetric>
 
-/** What a request may say. */
 export const ResearchInput = z
   .strictObject({
     mode: z
@@ -53,7 +52,7 @@ export const ResearchInput = z
   })
 export type ResearchInput = z.infer<typeof ResearchInput>
 
-/** So many harvested branches in a row that added nothing reach a level. */
+/** Consecutive harvested branches without improvement that reach each level. */
 export const ResearchLevels = z
   .strictObject({
     warn: z.int().positive().default(3),
@@ -63,7 +62,7 @@ export const ResearchLevels = z
   .refine(({ warn, shift, stop }) => warn < shift && shift < stop, { error: 'must rise: warn, shift, stop' })
 export type ResearchLevels = z.infer<typeof ResearchLevels>
 
-/** What the run goes by from its definition on, whatever the configuration says later. */
+/** Settings fixed when the research is defined; later configuration changes do not affect it. */
 export const ResearchSettings = z.strictObject({
   mode: z.enum(RESEARCH_MODES),
   max_branches: branches,
@@ -75,7 +74,7 @@ export const ResearchSettings = z.strictObject({
 })
 export type ResearchSettings = z.infer<typeof ResearchSettings>
 
-/** Null: nobody could say; absent: the branch failed and there was nothing to score. */
+/** Null: the score could not be determined. Absent: the branch failed and there was nothing to score. */
 export type Scores = Readonly<Record<string, number | null>>
 
 const timestamp = z.iso.datetime()

@@ -1,4 +1,4 @@
-/** What the API answers besides events: sessions, inbox items, artifacts. Wire names are the stored names. */
+/** API resources other than events: sessions, inbox items, artifacts. Wire names are the stored names. */
 import { z } from 'zod'
 import { SESSION_STATES, SESSION_STATUSES } from './session-words.ts'
 import { DECIDED_BY, WORKER_CAUSES, WORKER_KINDS } from './events.ts'
@@ -9,7 +9,7 @@ const count = z.int().nonnegative()
 export const SessionStatus = z.enum(SESSION_STATUSES)
 export type SessionStatus = z.infer<typeof SessionStatus>
 
-/** Derived by the server, the same wherever it is shown. */
+/** Derived by the server, so every view shows the same state. */
 export const SessionState = z.enum(SESSION_STATES)
 export type SessionState = z.infer<typeof SessionState>
 
@@ -85,7 +85,7 @@ export const InboxItem = z
 export type InboxItem = z.infer<typeof InboxItem>
 export type InboxKind = InboxItem['kind']
 
-/** Whether a child's outcome is in its parent's log, and which. */
+/** Whether the parent's log holds the outcome of a child, and which one. */
 export const WORKER_STATUSES = ['open', 'complete', 'failed'] as const
 export const WorkerView = z
   .object({
@@ -176,7 +176,8 @@ export const PrincipalView = z
   .meta({ id: 'Principal' })
 
 /**
- * Who acts. Service accounts see what they made unless their scope is `org`; an admin sees the organisation.
+ * The caller. A service account sees the sessions it created unless its scope is `org`; an administrator sees
+ * those of the organisation.
  */
 export type Principal =
   | { kind: 'user'; id: string; org_id: string; admin: boolean; name: string; email: string }

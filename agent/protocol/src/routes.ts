@@ -1,7 +1,7 @@
 /**
- * Every REST route, stated once: the server's router, its validation, the OpenAPI document, the reference
- * page and the typed client derive from this table (contract 4). A user's token is taken on `/v1/…` and
- * `/v1/api/…`; a service account's on `/v1/api/…` only, where a route with `alias: true` is served too.
+ * The route table: the server's router, its validation, the OpenAPI document, the reference page and the
+ * typed client derive from it (contract 4). User tokens are accepted on `/v1/…` and `/v1/api/…`; tokens of
+ * service accounts only on `/v1/api/…`, which serves the routes with `alias: true`.
  */
 import { z } from 'zod'
 import type { ErrorCode } from './errors.ts'
@@ -35,33 +35,35 @@ import {
 } from './resources.ts'
 
 /**
- * Who may call: `public` nobody is asked; `any` user or service account; `user` a user; `admin` an
+ * Access to a route: `public` needs no credential; `any` a user or service account; `user` a user; `admin` an
  * administrator.
  */
 export type Access = 'public' | 'any' | 'user' | 'admin'
 export type Route = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** OpenAPI style, below /v1. */
+  /** Path in OpenAPI style, relative to /v1. */
   path: string
   summary: string
   access: Access
-  /** Also served below /v1/api. */
+  /** Also served under /v1/api. */
   alias: boolean
-  /** Honours Idempotency-Key: it creates something. */
+  /** The route creates something and honours Idempotency-Key. */
   creates?: true
-  /** Keys of the answer that are shown once: they are not kept with the Idempotency-Key. */
+  /** Response keys that are returned once: they are not stored with the Idempotency-Key. */
   shownOnce?: readonly string[]
   query?: z.ZodType
   body?: z.ZodType
-  /** Refusals of its own, beside those that follow from what a route is (api/src/route-errors.ts). */
+  /**
+   * Errors of this route, in addition to those that every route of its kind has (api/src/route-errors.ts).
+   */
   errors?: readonly ErrorCode[]
-  /** Status of success, and the shape of its body (none for 204). `stream` answers text/event-stream. */
+  /** Success status, and the shape of the body (none for 204). `stream` responds with text/event-stream. */
   status: 200 | 201 | 202 | 204
   answer?: z.ZodType
   stream?: true
 }
 
-/** Query values arrive as text. Unknown query parameters are ignored everywhere (contract 3.3). */
+/** Query values arrive as text. All routes ignore unknown query parameters (contract 3.3). */
 const integer = (what: string) =>
   z
     .string()
@@ -71,7 +73,7 @@ export const Cursor = z
   .string()
   .regex(/^\d{1,15}$/, 'after must be a non-negative integer')
   .transform(Number)
-/** Sessions of one shared stream. The limit keeps the address below what proxies allow (8 KB). */
+/** Maximum sessions of a shared stream. Keeps the URL below the limit of common proxies (8 KB). */
 const SHARED_SESSIONS_MAX = 100
 const SessionCursors = z
   .string()
@@ -93,7 +95,7 @@ const SessionCursors = z
     message: 'each session once',
   })
   .describe(`at most ${SHARED_SESSIONS_MAX}, as session_id:after, several with commas`)
-/** Text with something to read in it: white space and what has no width is nothing. */
+/** Text with visible content: white space and zero-width characters do not count. */
 const said = z.string().regex(/[^\s\u200b-\u200d\u2060]/, 'must not be blank')
 
 const EventRecord = z
@@ -131,7 +133,7 @@ const Tokens = z
     expires_in: z.int().describe('seconds'),
   })
   .meta({ id: 'Tokens' })
-/** Kinds of items, by their names or by the types of their events. */
+/** Kinds of inbox items, by name or by event type. */
 const KIND_FILTER = list([...INBOX_KINDS, ...INBOX_KINDS.map(kind => `inbox.${kind}` as const)]).transform(
   kinds => [...new Set(kinds.map(kind => kind.replace('inbox.', '') as InboxKind))],
 )
@@ -823,7 +825,7 @@ export type QueryOf<N extends RouteName> =
   RouteOf<N> extends { query: infer Q extends z.ZodType }
     ? Partial<Record<keyof z.input<Q> & string, string | number>>
     : Record<string, never>
-/** Names in braces of a path. */
+/** Parameter names in the braces of a path. */
 export type ParamsOf<N extends RouteName> = PathParams<RouteOf<N>['path']>
 type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
   ? Name | PathParams<Rest>

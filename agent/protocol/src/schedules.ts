@@ -1,11 +1,11 @@
-/** Schedules over the API: what they look like, and their routes, which routes.ts takes up. */
+/** Schedules over the API: their views and their routes, which routes.ts includes. */
 import { z } from 'zod'
 import { RUN_OUTCOMES } from './events.ts'
 
 const timestamp = z.string()
 const count = z.int().nonnegative()
 
-/** Keys that a schedule is made of; what they mean together is checked where it is made. */
+/** Input keys of a schedule. Rules between keys are checked when the schedule is created. */
 const wish = {
   prompt: z
     .string()

@@ -1,10 +1,12 @@
-/** Finding sessions: the filters that listing and search share, the search, and the stream of changes. */
+/**
+ * Routes that find sessions: the filters shared by list and search, the search, and the stream of changes.
+ */
 import { z } from 'zod'
 import { Session } from './resources.ts'
 import { SEARCHED_TEXTS, SESSION_SORTS, SESSION_STATES, SESSION_STATUSES } from './session-words.ts'
 import type { Route } from './routes.ts'
 
-/** Query values arrive as text; several of one key stand with commas between. */
+/** Query values arrive as text; a list is separated by commas. */
 export const list = <const T extends readonly [string, ...string[]]>(values: T) =>
   z
     .string()

@@ -1,15 +1,15 @@
-/** The channel of a session: what it was created through. */
+/** The channel through which a session was created. */
 import { z } from 'zod'
 import { ChannelConfig } from './channel-config.ts'
 
-/** Given by the service alone: sessions of platforms, of parents and of schedules are trusted for their names. */
+/** Names that only the service assigns: sessions of platforms, parents and schedules are trusted by name. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...ChannelConfig.options.map(({ shape }) => shape.platform.value),
   'worker',
   'scheduled',
 ])
 
-/** As a caller names itself; a session of a caller that names nothing has `web`. */
+/** The channel name that a caller supplies; the default is `web`. */
 export const CallerChannel = z
   .string()
   .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be a-z, 0-9, "-" and "_", beginning with a letter, at most 64')

@@ -1,8 +1,8 @@
-/** The words for what a session is and how sessions are found; without schemas, so a page loads no more. */
+/** Enumerations of sessions and their search, without schemas so that a page can load them cheaply. */
 
 export const SESSION_STATUSES = ['active', 'paused', 'completed', 'failed', 'archived'] as const
 
-/** What a session does, or waits for; derived by the server, the same wherever it is shown. */
+/** What a session does or waits for. Derived by the server, so every view shows the same state. */
 export const SESSION_STATES = [
   'idle',
   'running',
@@ -14,14 +14,16 @@ export const SESSION_STATES = [
   'done',
 ] as const
 
-/** What a listing is ordered by: when it was made, when it last changed, what it cost; the most first. */
+/** Sort keys of the session list: creation time, last change, cost; all descending. */
 export const SESSION_SORTS = ['created', 'updated', 'cost'] as const
 export type SessionSort = (typeof SESSION_SORTS)[number]
 
-/** Where words were found: said by a person, by the agent, in a tool call or its result, in the title. */
+/**
+ * Where a search matched: a person's message, an answer of the agent, a tool call or its result, the title.
+ */
 export const SEARCHED_TEXTS = ['message', 'answer', 'tool', 'title'] as const
 export type SearchedText = (typeof SEARCHED_TEXTS)[number]
 
-/** What sums of use are kept apart by. */
+/** Grouping keys of usage totals. */
 export const USAGE_GROUPS = ['agent', 'user', 'model'] as const
 export type UsageGroup = (typeof USAGE_GROUPS)[number]

@@ -1,4 +1,4 @@
-/** Routes of links that show one session, read only, to whoever has them (contract 4.18). */
+/** Routes for share links, which give read-only access to one session without a login (contract 4.18). */
 import { z } from 'zod'
 import type { Route } from './routes.ts'
 

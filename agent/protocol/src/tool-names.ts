@@ -1,4 +1,4 @@
-/** Every tool that an agent can have, but for those of MCP servers: what a policy may name. */
+/** All built-in tools that a policy may name. MCP servers add their own. */
 export const TOOL_NAMES = [
   'read_file',
   'write_file',
@@ -58,12 +58,12 @@ export const TOOL_NAMES = [
   'browser_close',
   'browser_evaluate',
   'browser_pdf_save',
-  // Only the demo has these two.
+  // Demo only.
   'begin_mission',
   'service_address',
 ] as const
 
-/** Names under which the policy judges what a coding agent asks for. */
+/** Permission requests of coding agents, by the names that policies use. */
 export const CODE_PERMISSIONS = [
   'code.execute',
   'code.edit',

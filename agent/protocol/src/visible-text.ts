@@ -1,12 +1,12 @@
 /**
- * Characters that a reader cannot see, or that change what the others look like, drawn as `\u{202E}`. Text of
- * models and tools passes here before it reaches an approval, a tool card, the inbox or a terminal; the log
- * keeps it as it was.
+ * Makes characters visible that a reader cannot see, or that change how others look: `\u{202E}`. Text of
+ * models and tools is escaped here before it reaches an approval, a tool card, the inbox or a terminal; the
+ * log keeps the original.
  *
- * Drawn are the Unicode categories Cc (controls, line feed and tab aside), Cf (bidirectional controls,
- * zero-width characters, tags), Cs (half of a surrogate pair), Co, Cn, Zl and Zp, whatever is ignorable by
- * default (variation selectors, fillers) and the blank braille pattern. What makes an emoji one is left
- * alone: the selector right after a pictograph, the joiner between two.
+ * Escaped are the Unicode categories Cc (controls, except line feed and tab), Cf (bidirectional controls,
+ * zero-width characters, tags), Cs (lone surrogates), Co, Cn, Zl and Zp, default-ignorable characters
+ * (variation selectors, fillers) and the blank braille pattern. Parts of emoji are kept: the selector right
+ * after a pictograph, the joiner between two.
  */
 const SELECTOR = String.raw`(?<=\p{Extended_Pictographic})[\uFE0E\uFE0F]`
 const JOINER =
@@ -17,8 +17,8 @@ const UNSEEN = String.raw`(?![\n\t]|${EMOJI_PART})[\p{C}\p{Zl}\p{Zp}\p{Default_I
 
 const INVISIBLE = new RegExp(UNSEEN, 'gu')
 /**
- * Letters of scripts that have the shapes of Latin ones, in a word that has Latin ones as well, and letters
- * of mathematics, which look like Latin ones: `h\u{43E}me` shows as `home` and is another folder.
+ * Homoglyphs: letters of scripts that look like Latin ones, in a word that also has Latin letters, and
+ * mathematical letters. `h\u{43E}me` looks like `home` but is another folder.
  */
 const ALIKE =
   String.raw`[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}` +
@@ -27,9 +27,9 @@ const OF_WORD = String.raw`[\p{L}\p{M}\p{N}_]{0,60}`
 const MIXED =
   String.raw`(?<=\p{Script=Latin}${OF_WORD})${ALIKE}|${ALIKE}(?=${OF_WORD}\p{Script=Latin})|` +
   String.raw`[\u{1D400}-\u{1D7FF}]`
-/** Every space but the ordinary one too: a shell takes none of them for a space. */
+/** Also every space except U+0020: a shell does not treat the others as separators. */
 const DECEIVING = new RegExp(String.raw`${UNSEEN}|(?! )\p{Zs}|${MIXED}`, 'gu')
-/** A backslash that would make ordinary text look like something that was drawn. */
+/** A backslash that would make ordinary text look like an escape. */
 const LOOKS_DRAWN = /\\(?=u\{)/g
 
 const draw = (character: string): string =>
@@ -38,12 +38,12 @@ const draw = (character: string): string =>
 /** For reading: prose, results, titles. */
 export const visibleText = (text: string): string => text.replace(INVISIBLE, draw)
 
-/** For deciding: two texts that differ are never drawn alike. */
+/** For decisions: two different texts never look the same. */
 export const exactText = (text: string): string => text.replace(LOOKS_DRAWN, draw).replace(DECEIVING, draw)
 
-export type TextPart = { text: string; /** In place of a character that does not show. */ drawn: boolean }
+export type TextPart = { text: string; /* Shown in place of an invisible character. */ drawn: boolean }
 
-/** As `exactText`, in parts, for a page that can tell what was drawn from what was written. */
+/** `exactText` in parts, for a page that styles escapes differently from the text itself. */
 export function exactParts(text: string): TextPart[] {
   const parts: TextPart[] = []
   let from = 0

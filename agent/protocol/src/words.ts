@@ -1,6 +1,6 @@
 /**
- * The part of the contract that has no schemas: names, what the rows state, errors. A thread that validates
- * nothing takes it from here, and so loads a tenth of the code: its start and its memory show it.
+ * The part of the contract without schemas: names, event facts, errors. A thread that validates nothing
+ * imports this module and loads a tenth of the code, which saves start time and memory.
  */
 export * from './stated-facts.ts'
 export * from './errors.ts'
