@@ -1,12 +1,11 @@
 /**
- * Whom a request comes from. The socket says it, unless a proxy of the operator stands there
- * (auth.trusted_proxies): then what that proxy adds to X-Forwarded-For. What a caller writes there without
- * such a proxy is believed by nobody.
+ * The client address of a request: the peer of the socket, or, if that is one of the operator's proxies
+ * (auth.trusted_proxies), what the proxy adds to X-Forwarded-For. From any other peer the header is ignored.
  */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
-/** An IPv4 address that came by an IPv6 socket, as IPv4. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 const plain = (address: string): string =>
   address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
@@ -14,8 +13,8 @@ const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv
 export type ClientAddress = (req: Pick<IncomingMessage, 'headers' | 'socket'>) => string
 
 /**
- * What one person or one attacker has: an IPv4 address, or a network of IPv6, in which everybody has 2^64
- * addresses to choose from.
+ * The unit for rate limits: an IPv4 address, or an IPv6 network, in which one host can choose from 2^64
+ * addresses.
  */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
@@ -28,8 +27,8 @@ export function networkOf(address: string): string {
 }
 
 /**
- * `trusted` are addresses and networks in CIDR notation. `onStranger` is told, once, of a socket that names
- * others and is not among them: a proxy that was forgotten, or a caller who tries.
+ * `trusted` lists addresses and networks in CIDR notation. `onStranger` is called once if an untrusted peer
+ * sends X-Forwarded-For: a proxy missing from the configuration, or a caller who forges the header.
  */
 export function createClientAddress(
   trusted: readonly string[],
@@ -54,7 +53,7 @@ export function createClientAddress(
       isTold = true
       onStranger(address)
     }
-    // From the nearest outwards: each hop is believed as far as the one that names it is ours.
+    // Nearest hop first: an entry is trusted only if a trusted hop reported it.
     const hops = String(headers['x-forwarded-for'] ?? '')
       .split(',')
       .map(hop => plain(hop.trim()))

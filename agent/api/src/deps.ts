@@ -1,4 +1,4 @@
-/** What the service is constructed with, and what its parts share. */
+/** Dependencies of the service, and what its parts share. */
 import type { LogStore } from '@cairn/log'
 import type { AnswerOf, Config } from '@cairn/protocol'
 import type { ConnectionDeps, NoticeDeps } from '@cairn/sessions'
@@ -22,7 +22,7 @@ export type Logger = Record<
   'info' | 'warn' | 'error',
   (message: string, fields?: Record<string, unknown>) => void
 >
-/** Of the worker in this process, at this moment; `proxy_` since its start. */
+/** Current values of the runner in this process; `proxy_` counts since its start. */
 export type HarnessStats = {
   active_turns: number
   code_runs: number
@@ -34,58 +34,59 @@ export type HarnessStats = {
 export type ApiDeps = {
   store: LogStore
   config: Config
-  /** Holds the signing key. */
   dataDir: string
-  /** Holds a folder for each session, of its id. */
+  /** Holds one folder per session, named by its id. */
   workspacesDir: string
-  /** Epoch milliseconds, for dates: somebody may set this clock at any moment. */
+  /** Epoch milliseconds, for dates: the clock may be set at any moment. */
   now: () => number
-  /** Milliseconds of a clock that nobody sets, for limits and waits; performance.now() unless a test says. */
+  /** Monotonic milliseconds, for limits and timeouts; the default is performance.now(). */
   monotonic?: () => number
   newId: () => string
   log: Logger
   version: string
-  /** The scripted demo model answers, and the UI says so. */
+  /** The scripted demo model answers, and the UI shows that. */
   demo: boolean
-  /** What commands run in, for those who ask; absent: they run on workers elsewhere. */
+  /** The sandbox of commands, as the API reports it; absent if they run on runners elsewhere. */
   sandbox?: AnswerOf<'about'>['sandbox']
-  /** The skills that a message may call; absent: there are none. */
+  /** The skills that a message may call; absent if the service has none. */
   skills?: () => Promise<AnswerOf<'about'>['skills']>
-  /** Those of the worker in this process; null until it runs. */
+  /** The browsers of the runner in this process; null until it runs. */
   browsers?: () => LiveBrowsers | null
-  /** A worker without an API: probes and metrics only. */
+  /** A runner without an API: probes and metrics only. */
   probesOnly?: boolean
-  /** What connections to channels are made with; absent: nobody makes any here. */
+  /** Encryption and URL checks for channel connections; absent if this process cannot create any. */
   connections?: Pick<ConnectionDeps, 'sealing' | 'urlProblem'>
-  /** What notices of people are sealed and judged with; absent: nobody chooses any here. */
+  /** Encryption and URL checks for notification settings; absent if this process does not offer them. */
   notices?: Pick<NoticeDeps, 'sealing' | 'urlProblem'>
-  /** Paths of others on this server. */
+  /** Handlers of other packages under their own path prefixes. */
   mounts?: readonly Mount[]
   /** Folder of the built web UI. */
   webRoot?: string
   metrics?: Registry
   harnessStats?: () => HarnessStats
-  /** Intervals of connections and streams; tests shorten them. */
+  /** Intervals of connections and streams, which tests shorten. */
   tuning?: Partial<Tuning>
 }
 
 export type Tuning = {
-  /** A stream without a byte for so long gets a comment. */
+  /** An idle stream gets a comment after this time. */
   heartbeatMs: number
-  /** A reader that is over the limit of unsent bytes and took nothing for so long is cut off. */
+  /** A reader above the limit of unsent bytes is disconnected after this time without progress. */
   stallMs: number
-  /** How often the streams are looked through for both. */
+  /** How often streams are checked for both. */
   tickMs: number
-  /** So long the headers of a request may take, and the whole of it. */
+  /** Timeouts for the headers of a request, and for all of it. */
   headersMs: number
   requestMs: number
-  /** How often connections are looked through for both. */
+  /** How often connections are checked for both. */
   lookMs: number
-  /** A connection whose answer is not taken ends after so long; a stream has rules of its own. */
+  /**
+   * A connection whose client does not read the response ends after this time; streams have their own rules.
+   */
   idleMs: number
   /** How often the credentials of open streams and live views are checked, for changes by other processes. */
   standingMs: number
-  /** A live view is pinged so often, and ends when it has not answered the last ping. */
+  /** Ping interval of a live view; it ends if the last ping was not answered. */
   pingMs: number
 }
 export const TUNING: Tuning = {
@@ -100,7 +101,7 @@ export const TUNING: Tuning = {
   pingMs: 20_000,
 }
 
-/** The parts that handlers use. */
+/** What handlers may use. */
 export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   key: SigningKey
   authenticator: Authenticator

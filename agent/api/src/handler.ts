@@ -1,6 +1,6 @@
 /**
- * What a route is: a function from a checked call to its answer. One for every row of the contract, or it
- * does not compile.
+ * The type of a handler: a function from a validated call to its answer. Every route of the contract needs
+ * one, or the table does not compile.
  */
 import type { AnswerOf, ParamsOf, Principal, RouteName, RouteOf } from '@cairn/protocol'
 import type { z } from 'zod'
@@ -16,7 +16,7 @@ type PrincipalFor<N extends RouteName> = RouteOf<N>['access'] extends 'public'
     ? Principal
     : User
 type IdentityFor<N extends RouteName> = RouteOf<N>['access'] extends 'public' ? null : Identity
-/** The query after its schema. */
+/** The query after validation. */
 type Query<N extends RouteName> =
   RouteOf<N> extends { query: infer Q extends z.ZodType } ? z.output<Q> : Record<never, never>
 type Body<N extends RouteName> =
@@ -30,21 +30,20 @@ export type Call<N extends RouteName> = {
   query: Query<N>
   body: Body<N>
   exchange: Exchange
-  /** Where the request came with an Idempotency-Key. */
+  /** Set if the request came with an Idempotency-Key. */
   held: Held | null
 }
 
 const JSON_TEXT = Symbol('JSON text')
-/** An answer that is JSON text already: stored records are not taken apart to be put together again. */
+/** An answer that is JSON text already: stored records are not parsed only to be serialised again. */
 export type JsonText = { readonly [JSON_TEXT]: string }
 export const jsonText = (text: string): JsonText => ({ [JSON_TEXT]: text })
-/** The text of an answer, whichever of the two it is. */
 export const textOf = (answer: unknown): string =>
   typeof answer === 'object' && answer !== null && JSON_TEXT in answer
     ? (answer as JsonText)[JSON_TEXT]
     : JSON.stringify(answer)
 
-/** Streams answer through the exchange; 204 routes answer nothing. */
+/** Streams respond through the exchange; 204 routes return nothing. */
 export type Handler<N extends RouteName> = (
   call: Call<N>,
 ) => Promise<AnswerOf<N> | (RouteOf<N> extends { answer: z.ZodType } ? JsonText : never)>

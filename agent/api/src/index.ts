@@ -2,13 +2,13 @@
  * The HTTP service.
  *
  * exchange  one request and its answer
- * identity  a principal and what proves it
+ * identity  a principal and the credential that proves it
  * hub       all readers of one session in this process
  * login     the record behind a user's tokens
  * handler   a function from a validated call to an answer, one for each route
- * guard     the one check of who may see a session
+ * guard     the access check for sessions
  * run       consecutive events as bytes, shared by their readers
- * problem   an error as RFC 9457 shows it
+ * problem   an error as an RFC 9457 document
  */
 export { createApi, type Api } from './server.ts'
 export type { ApiDeps, HarnessStats, Logger, Tuning } from './deps.ts'

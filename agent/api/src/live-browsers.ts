@@ -1,4 +1,4 @@
-/** The browsers of the worker in this process, as the API needs them; the app hands them in. */
+/** The browsers of the runner in this process, as the API needs them; the app injects them. */
 import type { BrowserView } from '@cairn/protocol'
 
 /** One end of a WebSocket. */
@@ -12,9 +12,9 @@ export type LiveSocket = {
 type Controlled = { outcome: 'granted' | 'refreshed' | 'released'; control_until: number | null }
 type Person = { id: string; admin: boolean }
 
-/** Each throws an AppError: `no_browser`, `control_held`, `no_control`, `browser_unavailable`. */
+/** Every method may throw an AppError: `no_browser`, `control_held`, `no_control`, `browser_unavailable`. */
 export type LiveBrowsers = {
-  /** Resolves where this process has the session's browser. */
+  /** Resolves if this process has the session's browser. */
   find(session_id: string): Promise<unknown>
   view(
     session_id: string,
@@ -29,7 +29,7 @@ export type LiveBrowsers = {
   ): Promise<Controlled>
   release(session_id: string, person: Person): Promise<Controlled>
   destroy(session_id: string): Promise<void>
-  /** A JPEG; null while another person drives. */
+  /** A JPEG; null while another person has control. */
   picture(session_id: string, user_id: string): Promise<Buffer | null>
   attach(session_id: string, socket: LiveSocket, person: Person): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** `GET /v1/sessions/{id}/browser/live?ticket=…`: the one WebSocket of the service. */
+/** `GET /v1/sessions/{id}/browser/live?ticket=…`: the only WebSocket of the service. */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { AppError, asError } from '@cairn/protocol'
@@ -8,9 +8,9 @@ import type { LiveSocket } from './live-browsers.ts'
 import type { LiveViewer } from './live-tickets.ts'
 
 const PATH = /^\/v1\/sessions\/([^/]+)\/browser\/live$/
-/** A paste may be long; nothing else is. */
+/** Maximum message size; only a paste can be long. */
 const MAX_BYTES = 1 << 20
-/** A reader that takes nothing for so long is cut off. */
+/** Maximum buffered bytes; a client that does not read is disconnected. */
 const MAX_UNSENT = 8 << 20
 const CLOSE = { refused: 4403, gone: 4404 } as const
 
@@ -18,26 +18,29 @@ type Deps = Pick<Services, 'authenticator' | 'browsers' | 'liveTickets' | 'log' 
 
 type Asked = { session_id: string; ticket: string }
 
-/** Null: the request is for something else, or for nothing that can be read. */
+/** Null if the request is not for a live view or cannot be parsed. */
 function askedOf({ url = '/' }: Pick<IncomingMessage, 'url'>): Asked | null {
   if (!URL.canParse(url, 'http://server')) return null
   const { pathname, searchParams } = new URL(url, 'http://server')
   const ticket = searchParams.get('ticket')
-  // Ids of sessions have no character that is written in percents.
+  // Session ids contain no percent-encoded characters.
   const session_id = PATH.exec(pathname)?.[1]
   return session_id === undefined || ticket === null ? null : { session_id, ticket }
 }
 
-/** Clients offer other protocols by themselves (h2c, say): what is no live view is answered as it stands. */
+/**
+ * Clients offer other protocols by themselves, such as h2c: such an upgrade is ignored and the request is
+ * answered as usual.
+ */
 export const isLiveView = (request: IncomingMessage): boolean => askedOf(request) !== null
 
-/** Ends every open live view and takes no more. */
+/** `close` ends every open live view and rejects new ones. */
 export type LiveViews = { close(): void }
 
 type Limits = { perPrincipal: number; pingMs: number }
 type Asking = { request: IncomingMessage; socket: Duplex; head: Buffer; asked: Asked; viewer: LiveViewer }
 
-/** The server gives upgrades here only where `isLiveView` says so. */
+/** The server passes an upgrade here only if `isLiveView` is true for it. */
 export function serveLiveViews(server: Server, deps: Deps, limits: Limits): LiveViews {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_BYTES, perMessageDeflate: false })
   const views = new Set<LiveView>()
@@ -49,8 +52,8 @@ export function serveLiveViews(server: Server, deps: Deps, limits: Limits): Live
     if (theirs.length >= limits.perPrincipal) return refuse(socket, '429 Too Many Requests')
     sockets.handleUpgrade(request, socket, head, opened => {
       const view = { session_id: asked.session_id, person: viewer.person, socket: opened }
-      // ws emits each frame that breaks RFC 6455 as an error of the WebSocket; without a listener that ends
-      // the process. ws itself then sends the close code of the violation and ends the connection.
+      // ws emits each frame that violates RFC 6455 as an error of the WebSocket; without a listener that
+      // would end the process. ws itself then sends the close code and ends the connection.
       opened.on('error', error =>
         deps.log.info('closed a live view', { session_id: view.session_id, error: error.message }),
       )
@@ -100,9 +103,9 @@ type LiveView = { session_id: string; person: LiveViewer['person']; socket: WebS
 const isSameViewer = (one: LiveView, other: LiveView): boolean =>
   one.session_id === other.session_id && one.person.id === other.person.id
 
-/** Gives the browser back to the agent where this person drives it. */
+/** Returns control of the browser to the agent if this person has it. */
 function releaseControl({ session_id, person: { id } }: LiveView, { browsers, log }: Deps): void {
-  // Without the rights of an administrator, which would end the control of another person.
+  // Without administrator rights, which would end the control of another person.
   browsers?.()
     ?.release(session_id, { id, admin: false })
     .catch((thrown: unknown) => {
@@ -112,7 +115,7 @@ function releaseControl({ session_id, person: { id } }: LiveView, { browsers, lo
     })
 }
 
-/** Pings the client, and ends the connection when it did not answer the ping before. */
+/** Pings the client, and ends the connection if the previous ping was not answered. */
 function keepAlive(socket: WebSocket, everyMs: number): void {
   let answered = true
   socket.on('pong', () => (answered = true))
@@ -130,7 +133,7 @@ function refuse(socket: Duplex, status: string): void {
   socket.end(answer, () => socket.destroy())
 }
 
-/** A page of another site cannot have a ticket; one that has is refused all the same. */
+/** A page of another site cannot get a ticket; one that has it is still rejected. */
 function isSameSite({ headers }: IncomingMessage): boolean {
   const { origin, host } = headers
   return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
@@ -145,12 +148,12 @@ async function attach({ session_id, person, socket }: LiveView, { browsers }: De
       if (socket.readyState === socket.OPEN) socket.send(data)
     },
     close: () => socket.close(CLOSE.refused),
-    // ws still emits messages while it waits for the client to close as well: nobody may drive then.
+    // ws still emits messages while it waits for the client's close; input must no longer count by then.
     onMessage: listener =>
       socket.on('message', data => {
         if (socket.readyState === socket.OPEN) listener((data as Buffer).toString('utf8'))
       }),
-    // The client may have gone while the browser was looked up.
+    // The client may have disconnected while the browser was looked up.
     onClose: listener =>
       socket.readyState === socket.CLOSED ? listener() : void socket.once('close', listener),
   }

@@ -1,4 +1,4 @@
-/** Tickets for live views: a page cannot send a token with a WebSocket, and addresses are logged by many. */
+/** Tickets for live views: a page cannot send a token with a WebSocket, and URLs end up in many logs. */
 import { createHash, randomBytes } from 'node:crypto'
 import type { Principal } from '@cairn/protocol'
 import type { Identity } from './auth/authenticate.ts'
@@ -6,14 +6,14 @@ import type { Identity } from './auth/authenticate.ts'
 const TICKET_MS = 30_000
 const MOST = 10_000
 
-/** The user of a live view, and the login that it ends with. */
+/** The user of a live view, and the login whose end closes it. */
 export type LiveViewer = {
   identity: Identity
   person: Pick<Extract<Principal, { kind: 'user' }>, 'id' | 'admin'>
 }
 export type LiveTickets = {
   issue(session_id: string, viewer: LiveViewer): { ticket: string; expires_at: number }
-  /** Whose it is, once; null: it is spent, late, unknown, or another session's. */
+  /** Redeems a ticket once. Null if it is used, expired, unknown, or for another session. */
   use(session_id: string, ticket: string): LiveViewer | null
 }
 

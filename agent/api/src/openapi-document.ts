@@ -1,4 +1,4 @@
-/** The shape of an OpenAPI 3.1 document, as far as ours goes. */
+/** The subset of OpenAPI 3.1 that the document uses. */
 
 export type JsonSchema = {
   $ref?: string

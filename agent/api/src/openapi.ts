@@ -1,6 +1,7 @@
 /**
- * The OpenAPI 3.1 document, made from the contract: routes, errors and event types have no second copy here.
- * What a schema cannot say (who may call, that unknown query parameters are ignored) is said in words.
+ * The OpenAPI 3.1 document, generated from the contract, so that routes, errors and event types have no
+ * second copy. What a schema cannot express (who may call, that unknown query parameters are ignored) is in
+ * the descriptions.
  */
 import {
   ERRORS,
@@ -29,8 +30,8 @@ function createSchemas(): { components: Record<string, JsonSchema>; of: (schema:
   return {
     components,
     of(schema) {
-      // As input: what may come with more keys is not closed, neither in a request's default nor in an answer
-      // that grows.
+      // Input mode, so that objects stay open: defaults may be omitted in requests, and answers may get new
+      // keys.
       const {
         $schema: _dialect,
         $defs,
@@ -42,7 +43,7 @@ function createSchemas(): { components: Record<string, JsonSchema>; of: (schema:
   }
 }
 
-/** References point to the components; bounds that only say "a safe integer" go. */
+/** Rewrites references to point to the components, and drops bounds that only say "a safe integer". */
 function tidy<T>(value: T): T {
   if (Array.isArray(value)) return value.map(tidy) as T
   if (typeof value !== 'object' || value === null) return value
@@ -55,7 +56,7 @@ function tidy<T>(value: T): T {
   return out as T
 }
 
-/** Name of the component of one event type. */
+/** Component name of an event type. */
 export const recordName = (type: EventType): string => `event.${type}`
 
 const UNWRITTEN = ' Nothing in this version produces it.'
@@ -104,7 +105,7 @@ const SECURITY: Record<Route['access'], (viaApi: boolean) => Record<string, stri
   admin: () => [{ userToken: [] }, { cookie: [] }],
 }
 
-/** What belongs together, by the first word of the path. */
+/** Groups operations by the first segment of the path. */
 const tagOf = ({ path }: Route): string => path.split('/')[1] ?? ''
 
 function operation(name: RouteName, viaApi: boolean, of: (schema: z.ZodType) => JsonSchema): Operation {
@@ -173,7 +174,7 @@ function operation(name: RouteName, viaApi: boolean, of: (schema: z.ZodType) => 
   }
 }
 
-/** One response a status, naming the codes that it stands for. */
+/** One response per status, which names its error codes. */
 function problemResponses(): Record<string, Response> {
   const responses: Record<string, Response> = {}
   for (const status of new Set(Object.values(ERRORS).map(error => error.status))) {
@@ -194,7 +195,7 @@ function problemResponses(): Record<string, Response> {
 
 let made: OpenApi | null = null
 
-/** The document, the same for every server of this version. */
+/** The document, identical for every server of this version. */
 export function openapiDocument(): OpenApi {
   if (made) return made
   const { components, of } = createSchemas()
@@ -243,5 +244,5 @@ export function openapiDocument(): OpenApi {
   return made
 }
 
-/** The text that `npm run gen` keeps in docs/openapi.json. */
+/** The text that `npm run gen` writes to docs/openapi.json. */
 export const openapiText = (): string => `${JSON.stringify(openapiDocument(), null, 2)}\n`

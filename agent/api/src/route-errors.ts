@@ -1,7 +1,9 @@
-/** Which errors a route may answer: those that follow from what it is, and its own (`errors` of its row). */
+/**
+ * The errors that a route may return: those of every route of its kind, and its own (`errors` of its row).
+ */
 import { type ErrorCode, type Route, type RouteName, ROUTES } from '@cairn/protocol'
 
-/** Of every route: the server may be at its limit, draining, or without a store. */
+/** Errors of every route: the server may be at its limit, draining, or without a store. */
 const ALWAYS: readonly ErrorCode[] = ['bad_request', 'rate_limited', 'internal', 'storage', 'draining']
 
 export function errorsOf(name: RouteName): ErrorCode[] {
@@ -12,7 +14,7 @@ export function errorsOf(name: RouteName): ErrorCode[] {
   if (route.access === 'admin') codes.push('forbidden')
   if (route.path.includes('{')) codes.push('not_found')
   if (route.method !== 'GET') {
-    // A page of another site may not write with the cookie of this one.
+    // A page of another site must not write with this site's cookie.
     codes.push('csrf', 'body_too_large', 'unsupported_media_type', 'invalid_body')
     if (route.path.includes('{')) codes.push('wrong_state')
   }

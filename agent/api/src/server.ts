@@ -1,4 +1,4 @@
-/** The HTTP service: its listener, its routes, and how it stops. */
+/** The HTTP service: its listener, its routes, and its shutdown. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AppError } from '@cairn/protocol'
@@ -32,16 +32,16 @@ import { createStreams } from './sse/streams.ts'
 export type Api = {
   server: Server
   handler: (req: IncomingMessage, res: ServerResponse) => void
-  /** Resolves with the address once it listens; port 0 takes a free one. */
+  /** Resolves with the address once the server listens; port 0 picks a free port. */
   listen(port: number, host: string): Promise<AddressInfo>
-  /** From now on `/readyz` says no, so that nobody is sent here any more; everything else goes on. */
+  /** `/readyz` fails from now on, so that load balancers send no more requests; all else continues. */
   announceDrain(): void
   /**
-   * No new connections or streams; open streams end with the comment `draining`; resolves when every request
-   * is answered.
+   * Accepts no new connections or streams. Open streams end with the comment `draining`. Resolves when every
+   * request is answered.
    */
   drain(): Promise<void>
-  /** Ends everything that is left. */
+  /** Ends all remaining connections. */
   close(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ type HandlerDeps = Pick<ApiDeps, 'probesOnly' | 'newId' | 'log'> & {
   begin: (res: ServerResponse) => void
 }
 
-/** Answers one request, whatever it is; what goes wrong is a problem document. */
+/** Handles one request. Any error becomes a problem document. */
 function createHandler({ probesOnly, newId, log, untakenMs, metrics, dispatch, site, begin }: HandlerDeps) {
   async function answer(exchange: Exchange): Promise<void> {
     try {
@@ -179,7 +179,7 @@ const listen = (server: Server, port: number, host: string, log: Logger): Promis
     server.once('error', reject)
     server.listen(port, host, 1024, () => {
       server.off('error', reject)
-      // Without a listener an error of a connection that could not be accepted would end the process.
+      // Without a listener, an error of a connection that could not be accepted would end the process.
       server.on('error', error => log.warn('could not accept a connection', { error: error.message }))
       resolve(server.address() as AddressInfo)
     })

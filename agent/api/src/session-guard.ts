@@ -1,20 +1,19 @@
 /**
- * The one check in front of sessions and inbox items: who may not see one is told that it does not exist
- * (contract 4).
+ * The one access check for sessions and inbox items: a caller without access gets not_found (contract 4).
  *
- * Owner and organisation of a session never change, so they are remembered; the streaming, polling and
- * appending of a busy session ask the store nothing to know whose it is.
+ * Owner and organisation of a session never change, so they are cached: streaming, polling and appending to a
+ * busy session need no query for them.
  */
 import type { LogStore, SessionRow } from '@cairn/log'
 import { AppError, type Principal } from '@cairn/protocol'
 import { findSession, mayAccess, type Owned } from '@cairn/sessions'
 
 const CAPACITY = 50_000
-/** Names of sessions are chosen here; whatever is longer was never one. */
+/** Session ids are assigned here and are shorter, so a longer one cannot exist. */
 const MAX_ID = 128
 
 export type SessionGuard = {
-  /** Passes or throws not_found. */
+  /** Throws not_found unless the principal may access the session. */
   check(principal: Principal, sessionId: string): undefined | Promise<undefined>
   load(principal: Principal, sessionId: string): Promise<SessionRow>
 }

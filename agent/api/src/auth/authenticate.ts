@@ -1,6 +1,7 @@
 /**
- * Who asks. A token that was checked is remembered for a second: signatures are checked once, and whether its
- * login or account still stands at most a second late (at once for what this process itself revokes).
+ * Authenticates requests. A verified credential is cached for a second, so signatures are not checked every
+ * time and a login or account that ended is noticed at most a second late (at once if this process revoked
+ * it).
  */
 import type { IncomingMessage } from 'node:http'
 import type { LogStore, UserRow } from '@cairn/log'
@@ -17,13 +18,13 @@ import { type UserClaims, verifyUserToken } from './user-tokens.ts'
 export type { Identity } from './remembered.ts'
 
 export type Authenticator = {
-  /** Throws when there is no credential or a bad one. Answers at once when the token is remembered. */
+  /** Throws if the credential is missing or invalid. Returns synchronously when it is cached. */
   identify(req: IncomingMessage): Identity | Promise<Identity>
-  /** Something was revoked: nothing remembered counts. */
+  /** Invalidates all cached identities after a revocation. */
   forget(): void
   /**
-   * Whether the login and the account of an open connection have not ended. The expiry of an access token
-   * alone does not end a connection.
+   * False once the login or the account of an open connection has ended. The expiry of an access token alone
+   * does not end a connection.
    */
   isStanding(identity: Identity): Promise<boolean>
 }

@@ -1,4 +1,4 @@
-/** The cookie of the web UI, and the rule that keeps other sites from using it. */
+/** The cookie of the web UI and its CSRF protection. */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '@cairn/protocol'
 import { LOGIN_TTL_MS } from './logins.ts'
@@ -16,7 +16,9 @@ export function readCookie(req: IncomingMessage): string | null {
   return null
 }
 
-/** Set-Cookie line; null clears it. Secure when the request came by https, through a proxy or not. */
+/**
+ * Set-Cookie line; null clears the cookie. Secure if the request arrived by https, through a proxy or not.
+ */
 export function cookieLine(req: IncomingMessage, value: string | null): string {
   const isSecure = 'encrypted' in req.socket || req.headers['x-forwarded-proto'] === 'https'
   const age = value === null ? 0 : Math.floor(LOGIN_TTL_MS / 1000)
@@ -27,8 +29,8 @@ export function cookieLine(req: IncomingMessage, value: string | null): string {
 }
 
 /**
- * A write with a cookie must carry our header, which another site cannot add, and must not name another
- * origin.
+ * A write authenticated by cookie must carry our header, which another site cannot add, and must not name
+ * another origin.
  */
 export function checkCsrf(req: IncomingMessage): void {
   if (req.method === 'GET' || req.method === 'HEAD') return

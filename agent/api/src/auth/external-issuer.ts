@@ -1,20 +1,18 @@
 /**
- * Tokens of an identity provider of your own (config.auth): checked against its published keys. The provider
- * says who somebody is; whether they are a user here, and an administrator, is ours to say, so the e-mail
- * must be known.
+ * Tokens of an external identity provider (config.auth), verified against its published keys. The provider
+ * only establishes the identity; whether that person is a user here, and an administrator, is decided here,
+ * so the email must be known.
  */
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import { AppError, type Config, limitResponse } from '@cairn/protocol'
 import { refusedToken } from './user-tokens.ts'
 
-/**
- * Public-key algorithms only: a shared secret with a provider would let it be forged by us, and by us alone.
- */
+/** Public-key algorithms only: a secret shared with the provider would let this server forge its tokens. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA']
 
 type ExternalClaims = { email: string; expiresAt: number }
 export type ExternalIssuer = {
-  /** Whether the token says it is from this issuer; nothing is checked yet. */
+  /** True if the token names this issuer; nothing is verified yet. */
   claims(token: string): boolean
   verify(token: string, now: number): Promise<ExternalClaims>
 }
@@ -61,7 +59,7 @@ export function createExternalIssuer({ issuer, audience, jwks_url }: Config['aut
   }
 }
 
-/** Of a discovery document or a set of keys: each has a few kilobytes. */
+/** Limit of a discovery document or a key set; real ones have a few kilobytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 const fetchLimited: typeof fetch = async (url, init) =>
   limitResponse(await fetch(url, init), MAX_ANSWER_BYTES)

@@ -1,33 +1,33 @@
 /**
- * Who waits for a password to be hashed. A hash takes a tenth of a second of a core and 32 MiB, so a few run
- * at a time and a few wait: beyond that the answer is 429 at once, and not after a minute.
+ * The queue for password hashes. A hash takes a tenth of a second of a core and 32 MiB, so a few run at a
+ * time and a few wait; beyond that the server returns 429 at once rather than after a minute.
  *
- * Those who wait are served address by address: one that sends hundreds has one turn while every other has
- * one too, and the place it takes away when all are taken is its own. Who logged in from there before goes
- * ahead of everybody.
+ * Addresses are served round-robin: one that sends hundreds of requests gets one turn while every other gets
+ * one too, and when the queue is full it loses its own entries. Users who logged in from their address before
+ * are served first.
  */
 import { tooManyRequests } from '@cairn/protocol'
 
 export type QueueLimits = { atOnce: number; perAddress: number; inAll: number }
-/** Two cores of a small machine; and so many wait that the last of them is served within some seconds. */
+/** Two cores of a small machine, and a queue whose last entry is served within some seconds. */
 const LIMITS: QueueLimits = { atOnce: 2, perAddress: 4, inAll: 64 }
 const COME_BACK_S = 3
 
 export type Ticket = {
   address: string
-  /** Goes ahead of those who are not. */
+  /** Served before unknown addresses. */
   isKnown?: boolean
-  /** Nobody waits for the answer any more. */
+  /** True once the client has disconnected. */
   isGone?: () => boolean
 }
 export type HashQueue = {
-  /** Rejects with rate_limited, before `work` began, when too many wait. */
+  /** Rejects with rate_limited, before `work` starts, if too many are waiting. */
   run<T>(ticket: Ticket, work: () => Promise<T>): Promise<T>
   waiting(): number
 }
 type Waiting = { isGone: () => boolean; start: () => void; refuse: () => void }
 
-/** Addresses in the order of their next turn, each with those who wait there. */
+/** Addresses in round-robin order, each with its waiting entries. */
 class Line {
   readonly #byAddress = new Map<string, Waiting[]>()
 
@@ -48,7 +48,10 @@ class Line {
     }
     return undefined
   }
-  /** Takes the newest of the address that has most of them, the last in turn, if that is more than `than`. */
+  /**
+   * Removes the newest entry of the address with the most entries (of several the last in order), if it has
+   * more than `than`.
+   */
   dropFromLongest(than: number): Waiting | undefined {
     let longest: Waiting[] = []
     for (const those of this.#byAddress.values()) if (those.length >= longest.length) longest = those

@@ -1,13 +1,13 @@
-/** What the command line hands out: user tokens, service accounts, login links. */
+/** Credentials that the command line issues: user tokens, service accounts, login links. */
 import type { LogStore, ServiceAccountRow } from '@cairn/log'
 import { newSecret, sha256 } from './secrets.ts'
 import { loadSigningKey } from './signing-key.ts'
 import { ACCESS_TTL_S, signUserToken } from './user-tokens.ts'
 
 export const SERVICE_TOKEN_PREFIX = 'cairn_sk_'
-/** Tells the token of a login link by its looks, wherever one turns up. */
+/** Makes the token of a login link recognisable wherever it leaks. */
 const LOGIN_LINK_PREFIX = 'cairn_ll_'
-/** So long a login link waits to be used. */
+/** A login link expires after this time. */
 export const LOGIN_LINK_TTL_MS = 24 * 60 * 60 * 1000
 
 export type MintUserToken = {
@@ -18,8 +18,8 @@ export type MintUserToken = {
 }
 
 /**
- * A user token, signed with the key of the data directory alone: it works beside a running server that owns
- * the store.
+ * Issues a user token, signed with the key of the data directory alone: it works beside a running server that
+ * owns the store.
  */
 export async function mintUserToken({
   dataDir,
@@ -39,7 +39,7 @@ export type NewServiceAccount = {
   expires_at: number | null
 }
 
-/** Makes a service account; the token is in this answer and nowhere else. */
+/** Creates a service account. Only this result contains the token. */
 export async function createServiceAccount(
   store: LogStore,
   account: NewServiceAccount,
@@ -54,8 +54,8 @@ export async function createServiceAccount(
 }
 
 /**
- * A token that logs a user in, once. The UI takes it from the fragment of `loginLinkPath`, which no server or
- * log sees.
+ * Creates a token that logs a user in once. The UI reads it from the fragment of `loginLinkPath`, which no
+ * server or log sees.
  */
 export async function createLoginLink(
   store: LogStore,

@@ -1,10 +1,10 @@
 /**
- * Slows guessing, in two ways. Of one e-mail from one address: after five failures each further try waits
- * twice as long, up to a quarter of an hour. Of any e-mail from one address: a budget of failures that fills
- * up slowly, so that trying one password with many e-mails is slowed as well.
+ * Slows password guessing in two ways. Per email and address: after five failures the delay doubles with each
+ * attempt, up to a quarter of an hour. Per address: a budget of failures that refills slowly, so that trying
+ * one password with many emails is slowed as well.
  *
- * Many people may share an address, behind a proxy that the configuration does not name above all: whoever
- * has logged in from it before is not held up by the failures of the others.
+ * Many people may share an address, above all behind a proxy that the configuration does not list: emails
+ * that have logged in from it before are exempt from the budget that others exhaust.
  */
 import { networkOf } from '../client-address.ts'
 
@@ -12,27 +12,29 @@ const FREE_FAILURES = 5
 const BASE_MS = 2_000
 const MAX_MS = 15 * 60 * 1000
 const FORGET_MS = 60 * 60 * 1000
-/** Failures of one address: so many at once, and one more every so often. */
+/** Failure budget of an address, and the time in which one failure refills. */
 const ADDRESS_FAILURES = 30
 const ADDRESS_REFILL_MS = 10_000
-/** An attacker must not fill the memory with addresses. */
+/** Bounds memory: an attacker may use any number of addresses. */
 const CAPACITY = 50_000
 
 export type LoginThrottle = {
-  /** Milliseconds until the next try is let through; 0 now. */
+  /** Milliseconds until the next attempt is allowed; 0 if now. */
   waitMs(email: string, ip: string): number
-  /** Counts a try as a failure; before the slow check, so that of many at once only a few get one. */
+  /**
+   * Counts an attempt as a failure. Call it before the slow check, so that parallel attempts are limited too.
+   */
   failed(email: string, ip: string): void
-  /** It was not looked at after all. */
+  /** Undoes `failed` for an attempt whose password was not checked. */
   takeBack(email: string, ip: string): void
   succeeded(email: string, ip: string): void
-  /** Somebody logged in with this e-mail from this address before. */
+  /** True if this email has logged in from this address before. */
   isKnown(email: string, ip: string): boolean
 }
 
 const keyOf = (email: string, ip: string): string => `${email.trim().toLowerCase()}\n${networkOf(ip)}`
 
-/** A map that forgets what was put into it longest ago. */
+/** Inserts into a map that evicts its oldest entry. */
 function put<V>(entries: Map<string, V>, key: string, value: V): void {
   entries.delete(key)
   entries.set(key, value)
@@ -42,7 +44,7 @@ function put<V>(entries: Map<string, V>, key: string, value: V): void {
 export function createLoginThrottle(monotonic: () => number): LoginThrottle {
   const pairs = new Map<string, { failures: number; last: number }>()
   const known = new Map<string, true>()
-  /** Failures that an address has left, as of a moment. */
+  /** Remaining failures of an address at a moment. */
   const budgets = new Map<string, { left: number; at: number }>()
 
   function budgetOf(ip: string): number {

@@ -1,12 +1,12 @@
 /**
- * Logins: what stands behind every user token, and what revoking one ends.
+ * Logins: the record behind every user token, and what revoking it ends.
  *
- * A refresh token is `cairn_rt_<login id>.<secret>`; the store has the hash of the secret that is good now.
- * Using it replaces it. One that was replaced before comes from a thief or is a sign of one, so it ends the
- * login. Ids of logins stand in access tokens: a secret that was never handed out must end nothing, so each
- * carries our mark, and the older ones need not be kept to be known again. The cookie of the web UI has the
- * same form but is not replaced: it never leaves the browser's HttpOnly jar, and two tabs must not race for
- * it.
+ * A refresh token is `cairn_rt_<login id>.<secret>`; the store holds the hash of the current secret. Using
+ * the token replaces it. A token that was replaced before has probably been stolen, so it ends the login.
+ * Access tokens contain login ids, so a made-up secret must not end a login: each secret carries a mark that
+ * only this server can make, which also means that replaced secrets need not be stored. The cookie of the web
+ * UI has the same form but is not rotated: it never leaves the browser's HttpOnly cookie jar, and two tabs
+ * must not race for it.
  */
 import type { LogStore, LoginRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
@@ -15,17 +15,17 @@ import type { SigningKey } from './signing-key.ts'
 import { ACCESS_TTL_S, signUserToken } from './user-tokens.ts'
 
 export const LOGIN_TTL_MS = 7 * 24 * 60 * 60 * 1000
-/** A cookie login that has less than this left is extended when it is used. */
+/** A cookie login with less time left than this is extended when it is used. */
 const EXTEND_BELOW_MS = 6 * 24 * 60 * 60 * 1000
 
-/** Tells a refresh token by its looks, wherever one turns up (log/src/redact/secret-prefixes.ts). */
+/** Makes a refresh token recognisable wherever it leaks (log/src/redact/secret-prefixes.ts). */
 const REFRESH_PREFIX = 'cairn_rt_'
 const refreshToken = (loginId: string, secret: string): string => `${REFRESH_PREFIX}${loginId}.${secret}`
 
 export type LoginDeps = { store: LogStore; key: SigningKey; now: () => number; newId: () => string }
 export type Tokens = { access_token: string; refresh_token: string; token_type: 'bearer'; expires_in: number }
 
-/** Starts a login; `refresh` is shown to the caller or put into the cookie, and stored nowhere. */
+/** Starts a login. `refresh` is returned to the caller or set as cookie, and stored nowhere. */
 export async function startLogin(
   { store, key, now, newId }: LoginDeps,
   userId: string,
@@ -56,7 +56,7 @@ export async function issueTokens(
   }
 }
 
-/** Tokens of older releases have no prefix, and are good until they end. */
+/** Tokens of older releases have no prefix and stay valid until they expire. */
 function split(token: string): { loginId: string; secret: string; hash: string } {
   const refresh = token.startsWith(REFRESH_PREFIX) ? token.slice(REFRESH_PREFIX.length) : token
   const dot = refresh.lastIndexOf('.')
@@ -69,7 +69,7 @@ function split(token: string): { loginId: string; secret: string; hash: string }
 const isLive = (login: LoginRow | null, now: number): login is LoginRow =>
   login !== null && login.revoked_at === null && login.expires_at > now
 
-/** New tokens for a refresh token, which is worth nothing afterwards. */
+/** Exchanges a refresh token for new tokens; the old one becomes invalid. */
 export async function refreshLogin(deps: LoginDeps, refresh: string): Promise<Tokens> {
   const { store, key, now } = deps
   const { loginId, secret: given, hash } = split(refresh)
@@ -91,7 +91,7 @@ export async function refreshLogin(deps: LoginDeps, refresh: string): Promise<To
   return issueTokens(deps, user.id, loginId, refreshToken(loginId, secret))
 }
 
-/** The login behind a cookie, extended when its end comes near; `extended` asks for a new Max-Age. */
+/** The login behind a cookie, extended when it is about to expire; `extended` asks for a new Max-Age. */
 export async function findCookieLogin(
   { store, now }: Pick<LoginDeps, 'store' | 'now'>,
   cookie: string,
@@ -104,6 +104,6 @@ export async function findCookieLogin(
   return { login, extended: await store.accounts.rotateLogin(loginId, hash, hash, now() + LOGIN_TTL_MS) }
 }
 
-/** Whether a login may still be used. */
+/** True if the login is neither revoked nor expired. */
 export const loginIsLive = async (store: LogStore, loginId: string, now: number): Promise<boolean> =>
   isLive(await store.accounts.getLogin(loginId), now)

@@ -1,7 +1,6 @@
 /**
  * Passwords as scrypt hashes that carry their own parameters: `scrypt$N$r$p$salt$hash`, base64url. Each takes
- * 32 MiB and a thread of the pool that file access shares: requests wait for theirs in a queue
- * (hash-queue.ts).
+ * 32 MiB and a thread of the pool that file access shares, so requests queue for it (hash-queue.ts).
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
@@ -21,7 +20,7 @@ export async function hashPassword(password: string): Promise<string> {
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
 }
 
-/** Costs the same for a user that does not exist or has no password: the time must not tell. */
+/** Takes as long for a user that does not exist or has no password, so that timing reveals nothing. */
 export async function checkPassword(password: string, stored: string | null): Promise<boolean> {
   const [scheme, N, r, p, salt, hash] = (stored ?? DUMMY).split('$')
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined)

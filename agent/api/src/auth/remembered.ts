@@ -1,24 +1,24 @@
-/** Who was behind a credential that was checked a moment ago. */
+/** Cache of recently verified credentials. */
 import type { Principal } from '@cairn/protocol'
 import type { UserClaims } from './user-tokens.ts'
 
 export type Identity = {
   principal: Principal
   by: 'token' | 'cookie' | 'service_account'
-  /** The login behind a user, where it is one of ours. */
+  /** The login of a user; null for other credentials and for tokens without a login. */
   loginId: string | null
-  /** The cookie has been extended and should be set again. */
+  /** The cookie was extended and must be set again. */
   renewedCookie: string | null
 }
-/** An identity, and what is needed to know it again. */
+/** An identity with what is needed to cache it. */
 export type Identified = {
   identity: Identity
-  /** Epoch milliseconds: a date, as the token has it. */
+  /** Epoch milliseconds, from the token. */
   expiresAt: number
   claims: UserClaims | null
 }
 type Remembered = Identified & {
-  /** Of the monotonic clock: a revocation elsewhere must be seen in time whatever the date says. */
+  /** Monotonic time: revocations by other processes must be noticed in time whatever the wall clock says. */
   until: number
 }
 
@@ -35,7 +35,7 @@ export function rememberIdentities({ now, monotonic }: { now: () => number; mono
       remembered.set(credential, { ...found, until: monotonic() + TRUST_MS })
       return found.identity
     },
-    /** Nothing counts any more; the claims of tokens stay checked. */
+    /** Invalidates all entries; the verified claims of tokens are kept. */
     forget(): void {
       for (const entry of remembered.values()) entry.until = -Infinity
     },

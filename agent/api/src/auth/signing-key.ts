@@ -1,5 +1,5 @@
 /**
- * The key that signs user tokens: Ed25519, made on first start in the data directory, readable by its owner
+ * The Ed25519 key that signs user tokens. Created on first start in the data directory, readable by its owner
  * only.
  */
 import { chmod, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -12,10 +12,10 @@ export const SIGNING_ALGORITHM = 'EdDSA'
 export type SigningKey = {
   privateKey: CryptoKey
   publicKey: CryptoKey
-  /** Marks the refresh secrets that this server handed out (logins.ts). */
+  /** Marks the refresh secrets that this server issued (logins.ts). */
   refreshKey: Buffer
 }
-/** The file is there and holds no key: only a person can say whether a copy of it exists. */
+/** The file exists but holds no key: only a person knows whether there is a copy. */
 export class DamagedKeyFile extends Error {
   override readonly name = 'DamagedKeyFile'
   constructor(file: string, what: string, cause?: unknown) {
@@ -35,7 +35,7 @@ export async function loadSigningKey(dataDir: string): Promise<SigningKey> {
   return importKey(file, jwk)
 }
 
-/** What is wrong with the key of a data directory, as a sentence; null when it is good or not made yet. */
+/** What is wrong with the key of a data directory, as a sentence; null if it is valid or not created yet. */
 export async function signingKeyProblem(dataDir: string): Promise<string | null> {
   const file = join(dataDir, FILE)
   try {
@@ -61,8 +61,8 @@ async function importKey(file: string, jwk: PrivateKey): Promise<SigningKey> {
 }
 
 /**
- * Processes of one store sign with one key: `agree` is told ours and gives back everybody's. A key that only
- * this directory had is kept beside it, for the store that it belongs to.
+ * Makes all processes of a store sign with one key: `agree` receives our key and returns the shared one. A
+ * key that only this directory had is kept beside it, in case it belongs to another store.
  */
 export async function shareSigningKey(
   dataDir: string,
@@ -78,9 +78,7 @@ export async function shareSigningKey(
   await rename(next, file)
 }
 
-/**
- * The private parts of this directory's keys, of replaced ones too: what must reach no event and no log line.
- */
+/** The private keys of this directory, replaced ones too, which must never reach an event or a log line. */
 export async function signingSecrets(dataDir: string): Promise<string[]> {
   const files = (await readdir(dataDir)).filter(name => name.endsWith(FILE))
   const keys = await Promise.all(files.map(name => readKey(join(dataDir, name))))
@@ -122,8 +120,8 @@ const isPrivateKey = (value: unknown): value is PrivateKey =>
   typeof value.d === 'string'
 
 /**
- * Two processes may start at once: the file appears whole by a link, and the second takes what the first has
- * made.
+ * Two processes may start at once: a hard link makes the complete file appear atomically, and the second
+ * process uses the key of the first.
  */
 async function makeKey(dataDir: string, file: string): Promise<PrivateKey> {
   await mkdir(dataDir, { recursive: true })

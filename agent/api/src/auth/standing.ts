@@ -1,14 +1,14 @@
 /**
- * Connections that outlive the request that opened them: event streams and live views. Each ends once the
- * login or the account behind it has ended, here or in another process.
+ * Connections that outlive their request: event streams and live views. Each ends once the login or account
+ * behind it has ended, here or in another process.
  */
 import type { Logger } from '../deps.ts'
 import type { Identity } from './authenticate.ts'
 
 export type StandingWatch = {
-  /** `end` is called once when the credential has ended. Returns what stops the watch. */
+  /** `end` is called once, when the credential has ended. Returns a function that stops the watch. */
   add(identity: Identity, end: () => void): () => void
-  /** Judges every connection now: callers that revoke a credential do not wait for the next interval. */
+  /** Checks every connection now: callers that revoke a credential do not wait for the next interval. */
   check(): Promise<void>
   stop(): void
 }

@@ -1,6 +1,6 @@
 /**
- * User tokens (contract 5): a signed claim "this is user `sub`, by login `sid`", for half an hour. One
- * minted on the command line has no login behind it: it ends with its time or its user.
+ * User tokens (contract 5): a signed claim "this is user `sub`, by login `sid`", valid for half an hour. A
+ * token issued on the command line has no login: it ends when it expires or its user is disabled.
  */
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { AppError } from '@cairn/protocol'
@@ -10,7 +10,7 @@ export const ACCESS_TTL_S = 30 * 60
 const ISSUER = 'cairn'
 const AUDIENCE = 'cairn'
 
-/** `expiresAt`: epoch milliseconds. */
+/** `expiresAt` is in epoch milliseconds. */
 export type UserClaims = { userId: string; loginId: string | null; expiresAt: number }
 
 export function signUserToken(
@@ -52,7 +52,7 @@ export async function verifyUserToken(key: SigningKey, token: string, now: numbe
   }
 }
 
-/** A refusal of jose as an error of the API; anything else is ours. */
+/** Maps an error of jose to an API error; any other error is a bug. */
 export function refusedToken(cause: unknown): unknown {
   if (cause instanceof errors.JWTExpired)
     return new AppError(

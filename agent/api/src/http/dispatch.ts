@@ -1,6 +1,6 @@
 /**
- * One request from its route to its answer: who asks, may they, how often, with what body, was it answered
- * before. The order is the contract: nothing of a body is read for a caller who may not ask.
+ * One request from its route to its answer: authentication, authorisation, rate limit, body, idempotency. The
+ * order is part of the contract: no body is read for a caller who may not call.
  */
 import { AppError, type Principal, type Route, type RouteName, errorWithHeaders } from '@cairn/protocol'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import { openCursor, sealCursor } from './page-cursor.ts'
 import { checkLength, fieldErrors, takeBody } from './read-body.ts'
 import { findRoute, type Match } from './router.ts'
 
-/** A handler with its types put aside: the table has proven that each fits its route. */
+/** A handler with its types erased: the table has proven that each fits its route. */
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
 
 export function createDispatch(
@@ -84,7 +84,7 @@ export function createDispatch(
   }
 }
 
-/** Which kinds of principal a route takes (contract 5, 3.8). */
+/** Checks the kind of principal against the route (contract 5, 3.8). */
 function mayUse({ name, route, viaApi }: Match, principal: Principal): void {
   if (principal.kind === 'service_account') {
     if (name === 'pollEvents')
@@ -109,7 +109,7 @@ function withSealedCursor(name: RouteName, answer: unknown): unknown {
   return typeof next_cursor === 'string' ? { ...answer, next_cursor: sealCursor(name, next_cursor) } : answer
 }
 
-/** What a GET of the stream would answer, without the stream. */
+/** Responds as a GET of the stream would, without the stream. */
 async function answerHead(
   { guard }: Services,
   { params }: Match,
@@ -121,7 +121,7 @@ async function answerHead(
   send(exchange, 200, 'text/event-stream', '', { 'cache-control': 'no-store' })
 }
 
-/** The parameters that the route knows; all others are ignored (contract 3.3). */
+/** The route's query parameters; all others are ignored (contract 3.3). */
 function checkQuery({ name, route }: Match, { search }: Exchange): unknown {
   const values: Record<string, string> =
     search === '' ? {} : Object.fromEntries([...new URLSearchParams(search)].toReversed())

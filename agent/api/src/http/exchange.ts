@@ -1,5 +1,5 @@
 /**
- * One request and the answer to it; the only place that writes status lines and headers of ordinary answers.
+ * One request and its response. The only place that writes the status line and headers of ordinary responses.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -7,21 +7,21 @@ import type { Socket } from 'node:net'
 export type Exchange = {
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  /** x-request-id: the caller's when it is a plain one, else a fresh one. */
+  /** x-request-id: the caller's if it is well-formed, otherwise a new one. */
   readonly id: string
   readonly method: string
   readonly path: string
-  /** What follows the question mark, not decoded. */
+  /** The query string, not decoded. */
   readonly search: string
-  /** Name of the route for metrics and the log; never the path, which holds ids. */
+  /** Name of the route for metrics and the logger; never the path, which contains ids. */
   route: string
   /** performance.now() at arrival. */
   readonly startedAt: number
-  /** Set-Cookie lines of the answer. */
+  /** Set-Cookie lines of the response. */
   cookies: string[]
-  /** The caller waits for "100 Continue" before it sends the body. */
+  /** The client waits for "100 Continue" before it sends the body. */
   readonly expectsContinue: boolean
-  /** A connection that takes nothing of its answer for so long ends. */
+  /** The connection ends if the client reads nothing of the response for this long. */
   readonly untakenMs: number
 }
 
@@ -53,7 +53,7 @@ export function openExchange(
 
 type HeaderList = Record<string, string | number | string[]>
 
-/** Answers once; a caller that has gone is no error. */
+/** Sends the response once; does nothing if the client has disconnected. */
 export function send(
   exchange: Exchange,
   status: number,
@@ -75,9 +75,9 @@ export function send(
 }
 
 /**
- * Nearly every answer is with the kernel by now and needs no timer. The time ends with the answer: from then
- * on that of a connection that is kept alive holds. An answer behind others of its connection (pipelining)
- * gets its socket when those are gone.
+ * Nearly every response is with the kernel by now and needs no timer. The timeout ends with the response:
+ * after that the keep-alive timeout applies. A pipelined response gets its socket when the earlier ones have
+ * been sent.
  */
 function limitUntaken({ res, untakenMs }: Exchange): void {
   if (res.socket === null) res.once('socket', (socket: Socket) => socket.setTimeout(untakenMs))

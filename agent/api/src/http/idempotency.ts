@@ -1,7 +1,7 @@
 /**
- * Idempotency-Key: a POST that creates, sent again with its key, gets the first answer instead of a second
- * effect. A secret of that answer is shown once and not kept: who asks again is told what was made, and that
- * its secret was in the first answer only.
+ * Idempotency-Key: a POST that creates something and is repeated with its key gets the first answer and has
+ * no second effect. Secrets of that answer are not stored: the repeated answer names what was created and
+ * says that its secret was in the first answer only.
  */
 import type { AccountStore } from '@cairn/log'
 import { AppError, type Route } from '@cairn/protocol'
@@ -11,17 +11,17 @@ import { type Exchange, sendJson } from './exchange.ts'
 const KEY = /^[\x21-\x7e]{1,200}$/
 
 export type Held = {
-  /** Names the key without telling it: goes into the log beside what the request wrote. */
+  /** Identifies the key without revealing it; stored with the events that the request writes. */
   requestKey: string
-  /** An earlier request with this key died before it could answer: what it wrote may be there. */
+  /** An earlier request with this key died before it answered; its writes may have been committed. */
   abandoned: boolean
   keep: (json: string) => Promise<void>
   drop: () => Promise<void>
 }
 
 /**
- * Answers by itself and returns null when the request was answered before; else the way to keep or drop what
- * comes of it.
+ * Returns null after responding, if the request was answered before; otherwise a handle that stores or
+ * discards the answer.
  */
 export async function beginIdempotent(
   exchange: Exchange,
@@ -33,7 +33,7 @@ export async function beginIdempotent(
   const key = exchange.req.headers['idempotency-key']
   if (typeof key !== 'string' || !KEY.test(key))
     throw new AppError('bad_request', 'Idempotency-Key must be 1 to 200 visible ASCII characters.')
-  // The path belongs to what was asked: one key for two routes is a mistake, not a replay.
+  // The hash includes the path: one key for two routes is a mistake, not a replay.
   const bodyHash = sha256(Buffer.concat([Buffer.from(`${exchange.method} ${exchange.path}\n`), body]))
   const before = await accounts.beginIdempotent(key, principalId, bodyHash)
   if (before === null || before.abandoned === true) {

@@ -1,6 +1,6 @@
-/** What JSON.parse does not tell: where a text stops being JSON, and how deep it nests. */
+/** What JSON.parse does not report: where a text stops being JSON, and how deep it nests. */
 
-/** Greatest nesting of objects and arrays, without regard to validity. */
+/** Maximum nesting of objects and arrays; the text may be invalid. */
 export function nestingDepth(text: string): number {
   let depth = 0
   let deepest = 0
@@ -13,7 +13,7 @@ export function nestingDepth(text: string): number {
   return deepest
 }
 
-/** Of the next quote that no backslash escapes; the length of the text where there is none. */
+/** Offset of the next unescaped quote, or the length of the text. */
 function endOfString(text: string, open: number): number {
   for (let close = text.indexOf('"', open + 1); close !== -1; close = text.indexOf('"', close + 1)) {
     let start = close
@@ -29,7 +29,7 @@ const BLANK = /[ \t\r\n]*/y
 
 type Expect = 'value' | 'value or ]' | 'key or }' | 'key' | ':' | ', or }' | ', or ]' | 'end'
 
-/** Offset at which the text stops being JSON, and what would be right there; null for a text that is JSON. */
+/** Offset at which the text stops being JSON, and what would be valid there; null if the text is JSON. */
 export function findJsonError(text: string): { position: number; expected: string } | null {
   const open: ('{' | '[')[] = []
   let expect: Expect = 'value'
@@ -49,7 +49,7 @@ export function findJsonError(text: string): { position: number; expected: strin
   }
 }
 
-/** What may follow a token where `expect` was due; null when the token itself is out of place. */
+/** What may follow a token where `expect` was due; null if the token itself is unexpected. */
 function step(
   expect: Expect,
   { string, scalar, mark }: Record<string, string | undefined>,

@@ -1,15 +1,15 @@
 /**
- * Requests that no handler may see: what the parser refused, and what it let through although two readers
- * could take it for two different requests.
+ * Requests that no handler may see: those that the parser rejects, and those that it accepts although two
+ * servers could read them as two different requests.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, errorWithHeaders } from '@cairn/protocol'
 
 /**
- * Throws for what the parser lets through. Two Host headers (RFC 9112, 3.2): a proxy in front may have judged
- * the other one, and Node keeps the first. An address with a host of its own: a third one. A version that
- * this server does not speak.
+ * Rejects ambiguous requests that the parser accepts. Two Host headers (RFC 9112, 3.2): a proxy in front may
+ * have used the other one, and Node keeps the first. An absolute URL, which names a host of its own. An
+ * unsupported HTTP version.
  */
 export function checkFraming({ rawHeaders, httpVersion, url = '' }: Framed): void {
   let hosts = 0
@@ -27,7 +27,7 @@ type Framed = Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'url'>
 
 const refused = (detail: string): AppError => errorWithHeaders('bad_request', detail, { connection: 'close' })
 
-/** Answers what is no HTTP request, and ends the connection whatever the other side does. */
+/** Responds to a malformed request, and ends the connection whatever the client does. */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -52,6 +52,6 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): v
     `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: ` +
       `application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
-  // `end` alone would wait for the other side to close its half, for ever if that is what it is here for.
+  // `end` alone would wait for the client to close its half, which an attacker never does.
   socket.destroySoon()
 }

@@ -1,4 +1,6 @@
-/** Paths below which others answer: platforms call the channels here, and sign every byte of a body. */
+/**
+ * Path prefixes that other packages handle: platforms call the channels here, and sign every byte of a body.
+ */
 import { networkOf } from '../client-address.ts'
 import type { Services } from '../deps.ts'
 import type { Exchange } from './exchange.ts'
@@ -9,9 +11,9 @@ import { sendResponse } from './send-response.ts'
 export type Mount = {
   /** Ends with a slash. */
   prefix: string
-  /** Throws AppError for what is refused. `signal`: the caller has gone. */
+  /** Throws AppError to reject. `signal` aborts when the client disconnects. */
   handle(request: MountedRequest): Promise<Response>
-  /** What goes with every answer to a request, a refusal too. */
+  /** Headers of every response to a request, errors included. */
   headersFor?(path: string, headers: Headers): Record<string, string>
 }
 type MountedRequest = {
@@ -21,15 +23,15 @@ type MountedRequest = {
   headers: Headers
   raw: Uint8Array
   signal: AbortSignal
-  /** The address of the caller, or its network: what one person or one attacker has. */
+  /** The client's address, or its network: the unit for rate limits. */
   address: string
 }
 
 const MAX_BODY = 4 * 1024 * 1024
 
 /**
- * Answers what is below a mount, and leaves the rest to `dispatch`. Platforms are limited as callers of
- * public routes are.
+ * Serves requests under a mount, and passes the others to `dispatch`. Callers are rate-limited like those of
+ * public routes.
  */
 export function besideMounts(
   { mounts = [], clientAddress }: Pick<Services, 'mounts' | 'clientAddress'>,

@@ -1,20 +1,22 @@
 /**
- * The connections of the server and the request under way on each. Node's own closeIdleConnections passes
- * over a connection that never sent a request, and over one whose last answer ends after it looked: each
- * would hold a drain up until its time is over.
+ * The server's connections and the request in progress on each. Node's own closeIdleConnections skips
+ * connections that never sent a request, and those whose last response ends after the call: each would delay
+ * a drain until its timeout.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export type OpenConnections = {
-  /** A request came in on the connection of `res`; it is under way until `res` is closed. */
+  /** A request arrived on the connection of `res`; it is in progress until `res` is closed. */
   begin(res: ServerResponse): void
-  /** Ends every connection that no request is under way on, now and from now on. */
+  /** Ends every connection without a request in progress, now and from now on. */
   endIdle(): void
 }
 
 export function watchConnections(server: Server): OpenConnections {
-  /** The last answer of each connection, null before the first: answers of one end in their order. */
+  /**
+   * The last response of each connection, null before the first: responses of one connection end in order.
+   */
   const last = new Map<Socket, ServerResponse | null>()
   let isEnding = false
   function endWhenIdle(socket: Socket): void {

@@ -1,7 +1,7 @@
 /**
- * The cursor of a page as clients see it: that of the store with a checksum over it and its route. A cursor
- * that was damaged, made up or given out by another listing is refused; the store would read many of them as
- * a place beyond the newest row and answer the first page again.
+ * Page cursors for clients: the store's cursor with a checksum over it and its route. A damaged or forged
+ * cursor, or one of another listing, is rejected; the store would take many of them for a position after the
+ * newest row and return the first page again.
  */
 import { crc32 } from 'node:zlib'
 import { AppError, type RouteName } from '@cairn/protocol'

@@ -1,4 +1,4 @@
-/** A problem document stays small, however much of a request is wrong (contract 4.3). */
+/** Keeps a problem document small, however much of a request is wrong (contract 4.3). */
 import type { FieldError } from './read-body.ts'
 
 const MAX_ERRORS = 20
@@ -10,7 +10,7 @@ const shorten = (text: string, max: number): string => (text.length <= max ? tex
 
 export const shortDetail = (detail: string): string => shorten(detail, MAX_DETAIL)
 
-/** The first errors, and how many more there are. */
+/** The first errors, and the number of omitted ones. */
 export function shortErrors(errors: readonly FieldError[]): {
   errors: FieldError[]
   errors_omitted?: number

@@ -1,6 +1,6 @@
 /**
- * Whatever went wrong, as an RFC 9457 document. Callers see a code and a sentence; what is internal goes to
- * the log only.
+ * Turns any error into an RFC 9457 document. Callers get a code and a sentence; internal details go to the
+ * logger only.
  */
 import { CommitRefused } from '@cairn/log'
 import { AppError, asError, ERRORS, type ErrorCode, HEADERS } from '@cairn/protocol'
@@ -9,7 +9,7 @@ import { type Exchange, send } from './exchange.ts'
 import { shortDetail, shortErrors } from './problem-limits.ts'
 import type { FieldError } from './read-body.ts'
 
-/** A guard of the store that no command has put into words. */
+/** Store refusals that no command has mapped to an error. */
 const REFUSED: Partial<Record<CommitRefused['refusal'], ErrorCode>> = {
   no_session: 'not_found',
   wrong_status: 'wrong_state',
@@ -27,7 +27,7 @@ type Extra = Record<string | symbol, unknown> & { errors?: readonly FieldError[]
 
 export type Answered = { status: number; code: ErrorCode }
 
-/** Answers with a problem and logs what is our fault, with the request id. */
+/** Sends the problem document, and logs server errors with the request id. */
 export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger): Answered {
   const known = coerce(thrown)
   const code = known?.code ?? 'internal'
@@ -57,7 +57,7 @@ export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger):
   return { status, code }
 }
 
-/** The document of a problem, and the headers that belong to it. `null` is an error of ours. */
+/** The problem document and its headers. `null` stands for an internal error. */
 function describe(known: AppError | null, requestId: string) {
   const code = known?.code ?? 'internal'
   const { status, title } = ERRORS[code]
@@ -78,10 +78,10 @@ function describe(known: AppError | null, requestId: string) {
   }
 }
 
-/** The document of a refusal that is sent inside another answer. */
+/** The problem document of an error inside another response. */
 export const problemDocument = (refusal: AppError, requestId: string) => describe(refusal, requestId).document
 
-/** What a caller is told about a fault of ours. */
+/** The detail that a caller gets for an internal error. */
 const detailOfOurs = (code: ErrorCode): string =>
   (
     ({

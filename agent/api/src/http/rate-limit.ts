@@ -1,14 +1,12 @@
-/** A bucket of tokens a principal: a minute's worth at most, refilled steadily. */
+/** A token bucket per principal: holds at most a minute's worth and refills steadily. */
 import { tooManyRequests } from '@cairn/protocol'
 
-/**
- * Beyond so many principals the full buckets are forgotten; a bucket that is not full is somebody's limit.
- */
+/** Beyond this many principals, full buckets are evicted; the others still limit a principal. */
 const CAPACITY = 20_000
 
 export type RateLimit = (who: string) => void
 
-/** `monotonic`: a clock that is set back would otherwise take away what it never gave. */
+/** `monotonic`: with a wall clock that is set back, buckets would lose tokens. */
 export function createRateLimit(perMinute: number, monotonic: () => number): RateLimit {
   const buckets = new Map<string, { tokens: number; at: number }>()
   const perMs = perMinute / 60_000

@@ -1,6 +1,6 @@
 /**
- * The body of a request: counted while it arrives, then UTF-8, JSON and its schema, each with an error that
- * says where.
+ * Reads a request body: counted while it arrives, then checked as UTF-8, JSON and against its schema. Each
+ * error says where.
  */
 import { isUtf8 } from 'node:buffer'
 import { AppError, MAX_DEPTH, type Route } from '@cairn/protocol'
@@ -10,7 +10,7 @@ import { findJsonError, nestingDepth } from './json-text.ts'
 
 const MAX_BODY = 1024 * 1024
 /**
- * So much of a refused body is read and thrown away, for the connection to stay usable; beyond it the
+ * Bytes of a rejected body that are read and discarded to keep the connection usable; beyond that the
  * connection ends.
  */
 const MAX_DISCARD = 10 * 1024 * 1024
@@ -18,13 +18,13 @@ const MAX_DISCARD = 10 * 1024 * 1024
 const tooLarge = (most: number): AppError =>
   new AppError('body_too_large', `The body may hold at most ${most} bytes (${most / 1024 / 1024} MiB).`)
 
-/** Refuses by the announced length before a byte is read; for any route, one that takes no body too. */
+/** Rejects by the announced length before a byte is read, also on routes without a body. */
 export function checkLength({ req }: Exchange, most = MAX_BODY): void {
   const length = Number(req.headers['content-length'] ?? 0)
   if (length > most) throw tooLarge(most)
 }
 
-/** `most`: of routes that take more than the API's do. */
+/** `most` is for routes with a larger limit than the API's. */
 export function readBody(exchange: Exchange, most = MAX_BODY): Promise<Buffer> {
   const { req, res } = exchange
   if (exchange.expectsContinue) res.writeContinue()
@@ -50,7 +50,7 @@ export function readBody(exchange: Exchange, most = MAX_BODY): Promise<Buffer> {
   })
 }
 
-/** Lets an unread body flow off after an early answer, or ends the connection when that would take long. */
+/** Drains the unread body after an early response, or ends the connection if that would take long. */
 export function discardBody({ req, res, expectsContinue }: Exchange): void {
   if (req.complete || req.readableEnded) return
   const announced = Number(req.headers['content-length'] ?? 0)
@@ -60,7 +60,7 @@ export function discardBody({ req, res, expectsContinue }: Exchange): void {
     if (size > MAX_BODY + MAX_DISCARD) req.socket.destroy()
   })
   req.on('error', () => res.destroy())
-  // A client that waits for "100 Continue" may send the body or not: the next bytes could be either.
+  // A client that waits for "100 Continue" may send the body or not, so the next bytes are ambiguous.
   if ((expectsContinue || announced > MAX_BODY + MAX_DISCARD) && !res.headersSent)
     res.setHeader('connection', 'close')
   req.resume()
@@ -98,7 +98,7 @@ function parseJson(bytes: Buffer): unknown {
 
 export type FieldError = { path: string; message: string }
 
-/** Issues of zod as the problem document lists them; of a union, those of the alternative that fits best. */
+/** Zod issues as the problem document lists them; for a union, those of the alternative that fits best. */
 export function fieldErrors(
   issues: readonly z.core.$ZodIssue[],
   at: readonly PropertyKey[] = [],
@@ -128,13 +128,13 @@ function checkBody<T>(schema: z.ZodType<T>, value: unknown): T {
 const NO_BYTES: Buffer = Buffer.alloc(0)
 const NO_KEYS = z.strictObject({})
 
-/** A body whose keys are all optional may be absent. */
+/** A body may be absent if all its keys are optional. */
 export const mayBeAbsent = (schema: z.ZodType): boolean => schema.safeParse({}).success
 
 const hasBody = ({ req }: Exchange): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
-/** The body of a request to the route, and its bytes. A route that takes no body takes an empty object too. */
+/** The validated body of a request, and its bytes. A route without a body accepts an empty object too. */
 export async function takeBody(
   { method, body: schema }: Route,
   exchange: Exchange,

@@ -1,11 +1,11 @@
-/** Finds the route of a path in the table of the contract, with a walk that costs one lookup a segment. */
+/** Finds the route of a path in the contract's table, with one lookup per segment. */
 import { AppError, ROUTES, type Route, type RouteName } from '@cairn/protocol'
 
 export type Match = {
   name: RouteName
   route: Route
   params: Record<string, string>
-  /** Below /v1/api. */ viaApi: boolean
+  /** Requested under /v1/api. */ viaApi: boolean
 }
 type Found = { match: Match } | { allow: string[] } | null
 
@@ -41,8 +41,8 @@ const API = '/v1/api/'
 const V1 = '/v1/'
 
 /**
- * A route, the methods that the path does take, or null: there is nothing there. A fixed segment wins over a
- * parameter. HEAD is the GET of a path, and a slash at its end is ignored.
+ * The route; or the methods that the path allows; or null if the path does not exist. A fixed segment wins
+ * over a parameter. HEAD uses the GET route, and a trailing slash is ignored.
  */
 export function findRoute(method: string, path: string): Found {
   const viaApi = path.startsWith(API)

@@ -1,4 +1,4 @@
-/** Writes the answer of a mount: whole, or as it comes where its body is a stream. */
+/** Writes the response of a mount: at once, or chunk by chunk if its body is a stream. */
 import { once } from 'node:events'
 import { type Exchange, send } from './exchange.ts'
 
@@ -19,7 +19,8 @@ export async function sendResponse(exchange: Exchange, response: Response): Prom
   for (;;) {
     const { done, value } = await reader.read()
     if (done || res.destroyed) break
-    // A reader that takes nothing holds up the stream, not the memory; its end wakes us.
+    // A client that does not read pauses the stream, so nothing accumulates in memory; its disconnect ends
+    // the wait.
     if (!res.write(value)) await Promise.race([once(res, 'drain'), once(res, 'close')])
   }
   res.end()

@@ -33,7 +33,7 @@ export const about: Handler<'about'> = async ({ services }) => {
   }
 }
 
-/** Those of the agents, and those of the catalog whose provider is configured. */
+/** Models of the agents, and catalog models whose provider is configured. */
 const modelsOf = ({ agents, models }: Config): string[] => [
   ...new Set([
     ...(models.default === undefined ? [] : [models.default]),

@@ -1,4 +1,4 @@
-/** Users and service accounts; administrators only, of their own organisation only. */
+/** Users and service accounts; for administrators, within their organisation. */
 import type { LogStore, ServiceAccountRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import {
@@ -9,10 +9,13 @@ import type { Handler } from '../handler.ts'
 import { shownAccount, shownUser } from './session-view.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** The last moment that a date can express. */
+/** The maximum value of a Date. */
 const END_OF_TIME = 8.64e15
 
-/** For people, who tell accounts by their names: two that come at once both get theirs. */
+/**
+ * People distinguish accounts by name, so a name in use is rejected. Not a guarantee: two simultaneous
+ * requests may both succeed.
+ */
 async function refuseNameInUse(store: LogStore, orgId: string, name: string, now: number): Promise<void> {
   const accounts = await store.accounts.listServiceAccounts(orgId)
   const isLive = ({ revoked_at, expires_at }: ServiceAccountRow): boolean =>
@@ -79,7 +82,7 @@ export const createUser: Handler<'createUser'> = async ({ services, principal, b
       password_hash: null,
     })
     .catch(async (thrown: unknown) => {
-      // Of two at once the store takes one; the other is told the same as one that came later.
+      // The store accepts one of two simultaneous requests; the other gets the same error as a later one.
       await refuseTaken()
       throw thrown
     })

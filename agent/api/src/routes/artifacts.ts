@@ -1,9 +1,7 @@
 import { AppError } from '@cairn/protocol'
 import type { Handler } from '../handler.ts'
 
-/**
- * Artifacts of a session; their event carries metadata only, the body is fetched here (contract 4.9).
- */
+/** Artifacts of a session. Their event carries metadata only; the body is fetched here (contract 4.9). */
 export const listArtifacts: Handler<'listArtifacts'> = async ({ services, principal, params }) => {
   await services.guard.check(principal, params.id)
   return { artifacts: await services.store.listArtifacts(params.id) }

@@ -1,4 +1,4 @@
-/** Logging in and out (contract 5). */
+/** Login and logout (contract 5). */
 import { AppError, tooManyRequests } from '@cairn/protocol'
 import type { UserRow } from '@cairn/log'
 import { COOKIE, cookieLine, readCookie } from '../auth/cookies.ts'
@@ -37,7 +37,7 @@ const clientOf = ({ clientAddress }: Services, { req, res }: Exchange): Client =
   isGone: () => res.destroyed,
 })
 
-/** The user whose password this is; null for a wrong one. Guessing is slowed for each email and address. */
+/** The user with this password; null if it is wrong. Guessing is throttled per email and address. */
 async function byPassword(
   { store, throttle, hashQueue }: Services,
   { email, password }: Credentials,
@@ -60,7 +60,7 @@ async function byPassword(
   return user
 }
 
-/** The user of an unused link; null for any other. Not slowed like a password: 256 random bits are not guessed. */
+/** The user of an unused login link, otherwise null. Not throttled: 256 random bits cannot be guessed. */
 async function byLink({ store, now }: Services, token: string): Promise<UserRow | null> {
   const userId = await store.accounts.useLoginLink(sha256(token), now())
   const user = userId === null ? null : await store.accounts.getUser(userId)
@@ -68,7 +68,7 @@ async function byLink({ store, now }: Services, token: string): Promise<UserRow 
 }
 
 /**
- * By the token in the body; without one, a cookie login is confirmed and extended, and no token leaves the
+ * Uses the token in the body. Without one, a cookie login is confirmed and extended, and no token leaves the
  * cookie jar.
  */
 export const refresh: Handler<'refresh'> = async ({ services, body, exchange }) => {
@@ -114,7 +114,7 @@ async function proveUser(services: Services, user: UserRow, proof: Proof, exchan
 }
 
 /**
- * Another login may be the reason for the change: every other login ends, and so do unused login links.
+ * Another login may be the reason for the change, so every other login ends, and so do unused login links.
  */
 export const setPassword: Handler<'setPassword'> = async ({
   services,
@@ -126,7 +126,7 @@ export const setPassword: Handler<'setPassword'> = async ({
   const { accounts } = services.store
   const user = await accounts.getUser(principal.id)
   if (user !== null && user.password_hash !== null) await proveUser(services, user, body, exchange)
-  // A place of their own: they are logged in already.
+  // Keyed by user, not by address: the caller is already authenticated.
   const hash = await services.hashQueue.run({ address: principal.id, isKnown: true }, () =>
     hashPassword(body.password),
   )

@@ -1,4 +1,4 @@
-/** What the sessions of a tree share. */
+/** The board that the sessions of a tree share. */
 import { viewBoard } from '@cairn/sessions'
 import type { Handler } from '../handler.ts'
 

@@ -1,4 +1,4 @@
-/** The browser of a session: looked at, taken over, given back. */
+/** The browser of a session: watch it, take control, release it. */
 import { AppError, type Principal } from '@cairn/protocol'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
@@ -29,7 +29,7 @@ export const getBrowser: Handler<'getBrowser'> = async ({ services, principal, p
   }
 }
 
-/** Watching needs to see the session; driving needs to be its owner, or an administrator. */
+/** Watching requires access to the session; control requires its owner or an administrator. */
 async function mayDrive(
   services: Services,
   principal: Extract<Principal, { kind: 'user' }>,
@@ -72,7 +72,7 @@ export const browserScreenshot: Handler<'browserScreenshot'> = async ({ services
 
 export const browserTicket: Handler<'browserTicket'> = async ({ services, principal, identity, params }) => {
   await services.guard.check(principal, params.id)
-  // Without a browser there is nothing to watch, so no WebSocket may open.
+  // Without a browser there is nothing to watch, so no ticket is issued.
   await liveOf(services).find(params.id)
   const { ticket, expires_at } = services.liveTickets.issue(params.id, {
     identity,

@@ -1,4 +1,4 @@
-/** Connections to messaging platforms, made and ended by administrators of their organisation. */
+/** Connections to messaging platforms, created and deleted by the organisation's administrators. */
 import type { ChannelConnection } from '@cairn/log'
 import { type AnswerOf, AppError, channelForms as forms } from '@cairn/protocol'
 import {
@@ -19,7 +19,7 @@ const isoOrNull = (at: number | null): string | null => (at === null ? null : is
 
 type Shown = AnswerOf<'listChannels'>['channels'][number]
 
-/** Its row stays when cairn.yaml names it no more: what it said last is not true any longer. */
+/** The row remains after cairn.yaml no longer lists the connection; its last status is then outdated. */
 const isRemoved = ({ config }: Services, { origin, name }: ChannelConnection): boolean =>
   origin === 'config' && !Object.hasOwn(config.channels, name)
 

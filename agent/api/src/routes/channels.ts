@@ -1,4 +1,4 @@
-/** Linked accounts of messaging channels, each user's own; deliveries and senders, for administrators. */
+/** Linked accounts of messaging channels, for each user; deliveries and senders, for administrators. */
 import { type AnswerOf, AppError } from '@cairn/protocol'
 import { type ChannelDelivery, noticesOf } from '@cairn/log'
 import { createLinkCode } from '@cairn/sessions'

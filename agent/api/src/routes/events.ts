@@ -4,7 +4,10 @@ import { AppError, type EventId } from '@cairn/protocol'
 import type { Services } from '../deps.ts'
 import { type Handler, jsonText } from '../handler.ts'
 
-/** Whoever saw a record that is gone must not wait for what comes after it as if nothing had happened. */
+/**
+ * Rejects a cursor beyond the log: a client that saw events which no longer exist must not wait for later
+ * ones as if nothing had happened.
+ */
 export async function checkCursor({ store }: Services, sessionId: string, cursor: EventId): Promise<void> {
   const lost = cursor > 0 ? await store.lostAt(sessionId, cursor) : null
   if (lost === null) return
@@ -20,8 +23,8 @@ export async function checkCursor({ store }: Services, sessionId: string, cursor
 const CURSOR = /^\d{1,15}$/
 
 /**
- * `after` wins over the header that a browser's EventSource sends when it reconnects; without either, from
- * the beginning.
+ * `after` wins over the header that a browser's EventSource sends when it reconnects; without either, the
+ * stream starts at the beginning.
  */
 export const streamEvents: Handler<'streamEvents'> = async ({
   services,
@@ -42,11 +45,11 @@ export const streamEvents: Handler<'streamEvents'> = async ({
   return undefined as never
 }
 
-/** A page ends early at this weight, so that a thousand large events do not have to be in memory at once. */
+/** A page ends early at this size, so that a thousand large events need not be in memory at once. */
 const PAGE_CHARS = 8 * 1024 * 1024
 const READ_AT_ONCE = 250
 
-/** The page is put together from the stored records as they are. `last_id` is the cursor of the next page. */
+/** The page is assembled from the stored records unchanged. `last_id` is the cursor of the next page. */
 export const pollEvents: Handler<'pollEvents'> = async ({ services, principal, params, query }) => {
   await services.guard.check(principal, params.id)
   const limit = Math.min(Math.max(query.limit ?? 100, 1), 1000)
@@ -56,7 +59,7 @@ export const pollEvents: Handler<'pollEvents'> = async ({ services, principal, p
   let text = ''
   let hasMore = false
   for (;;) {
-    // One more than fits tells whether there is more.
+    // One more than fits shows whether there are more.
     const asked = Math.min(limit - count + 1, READ_AT_ONCE)
     const events: StoredEvent[] = await services.store.read(params.id, cursor, asked)
     for (const event of events) {

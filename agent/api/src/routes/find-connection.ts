@@ -2,7 +2,7 @@ import type { ChannelConnection } from '@cairn/log'
 import { AppError, type Principal } from '@cairn/protocol'
 import type { Services } from '../deps.ts'
 
-/** A connection of another organisation is none. */
+/** A connection of another organisation counts as not found. */
 export async function findConnection(
   { store }: Pick<Services, 'store'>,
   { org_id }: Principal,

@@ -1,4 +1,4 @@
-/** A new session that begins as another did, with a copy of its files as they are now. */
+/** Creates a session that starts with the history of another and a copy of its current files. */
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError, asError } from '@cairn/protocol'
@@ -16,7 +16,7 @@ import type { Handler } from '../handler.ts'
 import { agentNames } from './sessions.ts'
 import { shownSession } from './session-view.ts'
 
-/** As much as a worker's copy may hold. */
+/** The same limits as for the workspace copy of a worker. */
 const LIMITS = { max_bytes: 2 * 1024 ** 3, max_files: 100_000 }
 const COPY_MS = 60_000
 
@@ -32,7 +32,7 @@ export const forkSession: Handler<'forkSession'> = async ({ services, principal,
       agents: agentNames(services),
       principal,
     })
-    // Nobody has worked in it yet: its first turn begins with a message to it.
+    // No turn has run yet: the first one starts with a message to the session.
     await rename(join(workspacesDir, copy), sessionFolder(workspacesDir, made.id))
     return await shownSession(services, made)
   } catch (thrown) {
@@ -57,7 +57,7 @@ async function copyFiles({ workspacesDir }: Services, sourceId: string, copy: st
   }
 }
 
-/** Null: not the doing of the session and its commands. */
+/** Null if the session and its commands did not cause the error. */
 function refusalOf(thrown: unknown): AppError | null {
   const refuse = (code: 'limit_reached' | 'wrong_state', why: string): AppError =>
     new AppError(code, `The session cannot be forked: ${why}.`, { cause: thrown })

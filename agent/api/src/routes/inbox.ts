@@ -1,4 +1,4 @@
-/** What the agent raised to a human, and the human's answers. */
+/** Inbox items of the agent, and people's answers to them. */
 import { AppError } from '@cairn/protocol'
 import {
   acknowledgeInbox,

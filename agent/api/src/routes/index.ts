@@ -45,7 +45,6 @@ import {
 import { workspaceFile, workspaceTree } from './workspace.ts'
 import { putWorkspaceFile, workspaceCheckpoint } from './workspace-changes.ts'
 
-/** A handler for every route of the contract. */
 export const HANDLERS: Handlers = {
   ...browser,
   createSession,

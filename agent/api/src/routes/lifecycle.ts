@@ -13,7 +13,7 @@ import { shownSession } from './session-view.ts'
 
 type Change = 'pauseSession' | 'resumeSession' | 'retrySession'
 
-/** All pass the same guard and answer the session as it is then. */
+/** Wraps a command in the access check; the response is the session afterwards. */
 const changing =
   (change: (deps: Deps, sessionId: string) => Promise<SessionRow>) =>
   async ({ services, principal, params }: Call<Change>): Promise<Session> => {

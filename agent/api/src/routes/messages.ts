@@ -1,5 +1,5 @@
 /**
- * What people and machines put into a session: messages, goals, answers, ratings, the acceptance of the
+ * What people and programs add to a session: messages, goals, answers, ratings, the acceptance of the
  * disclosure.
  */
 import { AppError } from '@cairn/protocol'
@@ -19,7 +19,7 @@ export const sendMessage: Handler<'sendMessage'> = async ({ services, principal,
   if (passed instanceof Promise) await passed
   const { level, require_confirm } = services.config.disclosure
   if (require_confirm && level !== 'none') await requireConfirmed(services, params.id, principal)
-  // A request that died may have written its message: then that is the answer.
+  // A request that died may have committed its message: then that message is the answer.
   const landed = held?.abandoned ? await findRequest(services, params.id, held.requestKey) : null
   const { id, type } = landed ?? (await add())
   const taken_as = type === 'ask_user_question.response' ? 'answer' : 'message'

@@ -1,4 +1,4 @@
-/** Missions: give one to a session, look at them, and what an operator does about one. */
+/** Missions: start one in a session, view it, pause, resume or cancel it. */
 import type { Mission } from '@cairn/log'
 import {
   AgentConfig,
@@ -70,7 +70,7 @@ function settingsFor({ config, sandbox }: Services, name: string, input: Researc
   throw new AppError('invalid_body', `${problem.path}: ${problem.message}`, { extra: { errors: [problem] } })
 }
 
-/** A budget in USD is kept only with models that have a price. */
+/** A budget in USD can only be enforced with models that have a price. */
 function refuseUnpriced({ config }: Services, agent: string, own: unknown, budget: SessionBudget): void {
   const settings = config.agents[agent] ?? AgentConfig.parse({})
   const model = String(own ?? settings.model ?? config.models.default)

@@ -1,4 +1,4 @@
-/** How the person who asks is told what waits in their inbox: they alone see and choose it. */
+/** The caller's notification settings. Only the person concerned can see and change them. */
 import {
   chooseNotices as choose,
   confirmNoticeMail as confirm,

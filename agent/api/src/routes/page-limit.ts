@@ -1,3 +1,3 @@
-/** How many rows a listing gives: what was asked for, within bounds. */
+/** The page size of a listing: as requested, within bounds. */
 export const pageLimit = (asked: number | undefined, standard = 50, most = 200): number =>
   Math.min(Math.max(asked ?? standard, 1), most)

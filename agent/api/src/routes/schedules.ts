@@ -1,4 +1,4 @@
-/** Schedules: made, listed, changed, and run by hand. */
+/** Schedules: create, list, change, and run now. */
 import {
   cancelSchedule as cancel,
   changeSchedule as change,

@@ -1,4 +1,4 @@
-/** Words in sessions, and the stream that tells which changed. */
+/** Full-text search in sessions, and the stream of changed sessions. */
 import { visibleTo } from '@cairn/sessions'
 import type { Handler } from '../handler.ts'
 import { streamSessionChanges } from '../sse/session-stream.ts'
@@ -6,7 +6,7 @@ import { pageLimit } from './page-limit.ts'
 import { filtersOf } from './session-filters.ts'
 import { shownSessions } from './session-view.ts'
 
-/** Each session of a page is read for where the words stand. */
+/** Maximum page size: each session of a page is read to locate the match. */
 const MOST = 50
 
 export const search: Handler<'search'> = async ({ services, principal, query }) => {

@@ -1,4 +1,4 @@
-/** The filters of a listing and of the search, as the store takes them. */
+/** Filters of list and search, translated for the store. */
 import type { SessionQuery } from '@cairn/log'
 import type { ROUTES } from '@cairn/protocol'
 import type { z } from 'zod'

@@ -5,7 +5,7 @@ import type { AnswerOf, Session } from '@cairn/protocol'
 const iso = (at: number): string => new Date(at).toISOString()
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
-/** Key by key: what is not named here stays inside. */
+/** Keys are listed one by one, so that an unlisted one is never exposed. */
 const shown = (row: SessionRow, family: Family): Session => ({
   id: row.id,
   agent: row.agent,
@@ -33,7 +33,7 @@ const shown = (row: SessionRow, family: Family): Session => ({
 })
 
 type Store = { store: LogStore }
-/** With where they stand in their trees, which is asked of the store for all of them at once. */
+/** Includes each session's position in its tree, read in one query for all. */
 export async function shownSessions({ store }: Store, rows: readonly SessionRow[]): Promise<Session[]> {
   const families = await store.coordination.families(rows.map(row => row.id))
   return rows.map((row, at) => shown(row, families[at] as Family))
@@ -44,7 +44,7 @@ export async function shownSession(services: Store, row: SessionRow): Promise<Se
 }
 
 export type SessionNode = AnswerOf<'sessionTree'>['nodes'][number]
-/** In the order given, each where its record says that it stands. */
+/** The nodes in the given order, each with the position that its row states. */
 export async function shownNodes({ store }: Store, rows: readonly SessionRow[]): Promise<SessionNode[]> {
   const families = await store.coordination.families(rows.map(row => row.id))
   return rows.map((row, at) => shownNode(row, families[at] as Family))

@@ -1,4 +1,4 @@
-/** Sessions themselves: create, list, read, rename, archive, and their family. */
+/** Sessions: create, list, read, rename, archive, and their session tree. */
 import type { SessionRow } from '@cairn/log'
 import { AppError, SESSION_STATUSES } from '@cairn/protocol'
 import {
@@ -17,7 +17,7 @@ import { pageLimit } from './page-limit.ts'
 import { filtersOf } from './session-filters.ts'
 import { shownNodes, shownSession, shownSessions } from './session-view.ts'
 
-/** The agents that there are: those of the configuration, and the default one in any case. */
+/** The available agents: those of the configuration, and always the default one. */
 export const agentNames = ({ config }: Services): string[] => [
   ...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)]),
 ]
@@ -27,7 +27,7 @@ export const createSession: Handler<'createSession'> = async ({ services, princi
   return shownSession(services, await create(services, agentNames(services), { ...body, principal }))
 }
 
-/** A budget in USD is kept only with a model that has a price. */
+/** A budget in USD can only be enforced with a model that has a price. */
 function refuseUnpriced({ config }: Services, { agent, config: own = {} }: Created): void {
   if (budgetOf({ config: own })?.max_cost_usd === undefined) return
   const model = own['model'] ?? config.agents[agent ?? DEFAULT_AGENT]?.model ?? config.models.default
@@ -68,7 +68,7 @@ export const archiveSession: Handler<'archiveSession'> = async ({ services, prin
 export const restoreSession: Handler<'restoreSession'> = async ({ services, principal, params }) =>
   shownSession(services, await restore(services, await services.guard.load(principal, params.id)))
 
-/** Larger families are cut: nobody reads them, and a loop in the data must not hang the server. */
+/** Larger trees are truncated: they are unreadable, and a cycle in the data must not hang the server. */
 const MAX_NODES = 1000
 
 async function childrenOf({ store }: Services, parent: SessionRow): Promise<SessionRow[]> {
@@ -96,7 +96,7 @@ export const sessionChildren: Handler<'sessionChildren'> = async ({ services, pr
 
 export const sessionTree: Handler<'sessionTree'> = async ({ services, principal, params }) => {
   let root = await services.guard.load(principal, params.id)
-  // Up to the root, as far as this principal may see.
+  // Climbs to the root, or as far as the principal may see.
   for (let steps = 0; root.parent_id !== null && steps < 100; steps++) {
     const parent = await services.store.getSession(root.parent_id)
     if (parent === null || !mayAccess(principal, parent)) break

@@ -1,13 +1,13 @@
 /**
- * What a link shows of an event: the rows below, and of each the keys named there. What has no row is not
- * shown; so nothing new is, before somebody has thought about it.
+ * The allowlist of a share link: event types and the keys that it shows of each. Other types are hidden, so a
+ * new type is never exposed by accident.
  */
 import type { EventData, EventType, SessionEvent } from '@cairn/protocol'
 
 type Shown = { id: number; type: string; created_at: string; data: Record<string, unknown> }
 type Rows = { [T in EventType]?: (data: EventData<T>) => Record<string, unknown> | null }
 
-/** Sums are the owner's business; the page counts none. */
+/** Totals are private to the owner, and the page computes none. */
 const NO_SUMS = {
   input_tokens: 0,
   output_tokens: 0,

@@ -1,4 +1,4 @@
-/** Several live streams over one connection (contract 4.22). */
+/** Streams several sessions over one connection (contract 4.22). */
 import { AppError, ERRORS } from '@cairn/protocol'
 import type { Handler } from '../handler.ts'
 import { problemDocument } from '../http/problem.ts'
@@ -20,7 +20,7 @@ export const streamShared: Handler<'streamShared'> = async ({
   if (sessions.length === 0 && !withChanges)
     throw new AppError('bad_request', 'Name what to stream: sessions=session_id:after, or changes=true.')
   const allowed: SessionCursor[] = []
-  /** A session that cannot be followed ends none of the others. */
+  /** A session that cannot be streamed does not end the others. */
   const refused: string[] = []
   for (const cursor of sessions) {
     try {
@@ -28,7 +28,7 @@ export const streamShared: Handler<'streamShared'> = async ({
       await checkCursor(services, cursor.session_id, cursor.after)
       allowed.push(cursor)
     } catch (error) {
-      // An error of the server ends the request, so that the client tries again.
+      // A server error ends the request, so that the client retries.
       if (!(error instanceof AppError) || ERRORS[error.code].status >= 500) throw error
       const problem = problemDocument(error, exchange.id)
       refused.push(JSON.stringify({ session_id: cursor.session_id, problem }))

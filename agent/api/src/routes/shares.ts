@@ -1,7 +1,7 @@
 /**
- * Links that show one session, read only, to whoever has them (contract 4.18). Off unless the configuration
- * says how long they live. The token stands in the fragment of the page's address and in the body of the
- * request, so no log of a server or proxy has it; the store has its hash.
+ * Share links: read-only access to one session for anyone with the link (contract 4.18). Disabled unless the
+ * configuration sets their lifetime. The token is in the fragment of the page's URL and in the request body,
+ * so no log of a server or proxy contains it; the store has its hash.
  */
 import { createRedactor, type SessionRow, type ShareRow } from '@cairn/log'
 import { AppError, decodeEvent } from '@cairn/protocol'
@@ -10,11 +10,11 @@ import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { sharedEvent } from './shared-event.ts'
 
-/** Tells the token by its looks, wherever one turns up (log/src/redact/secret-prefixes.ts). */
+/** Makes the token recognisable wherever it leaks (log/src/redact/secret-prefixes.ts). */
 const PREFIX = 'cairn_sl_'
 const DAY_MS = 24 * 60 * 60 * 1000
 const PAGE = 500
-/** What was stored before a rule for it was known is found now, as in exports. */
+/** Redacts again: a rule may be newer than the stored event. Exports do the same. */
 const redact = createRedactor([])
 
 const iso = (at: number): string => new Date(at).toISOString()
@@ -55,7 +55,10 @@ export const revokeShare: Handler<'revokeShare'> = async ({ services, principal,
   return undefined
 }
 
-/** One answer for a link that never was, has ended, or leads to what is gone: nothing is told apart. */
+/**
+ * One answer for links that never existed, have expired, or lead to a deleted session, so that it reveals
+ * nothing.
+ */
 async function findShared({ store, config, now }: Services, token: string): Promise<SessionRow> {
   const gone = new AppError('not_found', 'This link shows nothing: it has ended, or it is not whole.')
   if (config.auth.share_days === 0 || !token.startsWith(PREFIX)) throw gone
@@ -66,7 +69,7 @@ async function findShared({ store, config, now }: Services, token: string): Prom
     await store.accounts.getUser(link.created_by),
   ]
   if (session === null || session.status === 'archived') throw gone
-  // Who may not see it any more shows it to nobody.
+  // A link ends with its creator's access to the session.
   const mayShow = maker !== null && maker.disabled_at === null && maker.org_id === session.org_id
   if (!mayShow || !(maker.admin || session.created_by === maker.id)) throw gone
   return session

@@ -1,4 +1,4 @@
-/** Tasks of a session, and what people do about them: answer a block, cancel. */
+/** Tasks of a session, and people's actions on them: answer a block, cancel. */
 import {
   cancelTask as cancel,
   findTask,

@@ -1,4 +1,4 @@
-/** What was used, and how the service does; administrators only, of their own organisation. */
+/** Usage and the state of the service; for administrators, within their organisation. */
 import type { Handler } from '../handler.ts'
 
 const DAY_MS = 86_400_000

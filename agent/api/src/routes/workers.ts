@@ -1,4 +1,4 @@
-/** The workers below a session: how each stands, for whoever looks after them. */
+/** The workers of a session and the state of each, for monitoring. */
 import type { Link, LogStore, SessionRow, StoredEvent } from '@cairn/log'
 import { decodeEvent, type WorkerView } from '@cairn/protocol'
 import { mayAccess } from '@cairn/sessions'
@@ -23,7 +23,7 @@ export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, prin
   const workers = await Promise.all(
     links.map(async (link, at) => {
       const session = sessions.get(link.child_id)
-      // Runs of schedules are trees of their own and are not below anything.
+      // Scheduled runs have trees of their own and are not part of this one.
       if (session === undefined || link.kind === 'run' || !mayAccess(principal, session)) return []
       const shown = shownWorker(link, link.kind, session, last.get(session.id))
       const blocked_reason = await blockOf(store, link, session)
@@ -34,7 +34,7 @@ export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, prin
   return { workers: workers.flat(), next_cursor }
 }
 
-/** What a worker has asked for its task; one that does something has not. */
+/** The question of a worker that is blocked on its task; null if the worker is active. */
 async function blockOf(store: LogStore, link: Link, session: SessionRow): Promise<string | null> {
   if (link.task_id === null || link.status !== 'open' || session.state !== 'idle') return null
   const task = await store.coordination.task(link.task_id)

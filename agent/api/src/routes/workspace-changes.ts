@@ -1,4 +1,4 @@
-/** What the person puts into a workspace, and how its files were before the agent changed them. */
+/** Uploads into a workspace, and the contents of files before the agent changed them. */
 import { join } from 'node:path'
 import { AppError } from '@cairn/protocol'
 import {
@@ -17,7 +17,7 @@ import type { Handler } from '../handler.ts'
 const UPLOADS = 'uploads'
 const MAX_TEXT = 500_000
 
-/** A name without folders; what could be taken for one becomes a line. */
+/** A name without folders; path separators and control characters become hyphens. */
 const plainName = (name: string): string => name.replace(/[/\\\p{Cc}]/gu, '-').replace(/^\.+/, '') || 'file'
 
 export const putWorkspaceFile: Handler<'putWorkspaceFile'> = async ({
@@ -43,7 +43,7 @@ export const putWorkspaceFile: Handler<'putWorkspaceFile'> = async ({
   }
 }
 
-/** The name itself, or with a number where a file of that name is there: an upload replaces nothing. */
+/** The name itself, or with a number if the file exists: an upload replaces nothing. */
 async function freePlace(root: string, name: string) {
   const [, stem = name, extension = ''] = /^(.+?)(\.[^.]*)?$/.exec(name) ?? []
   for (let count = 1; count <= 1000; count++) {
@@ -80,7 +80,7 @@ export const workspaceCheckpoint: Handler<'workspaceCheckpoint'> = async ({
     )
     return { files }
   } catch (thrown) {
-    // Of a content that is no manifest the same is said as of one that is not there.
+    // An invalid manifest is reported like a missing checkpoint.
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT' || thrown instanceof NoCheckpoint) throw absent()
     throw thrown
   }

@@ -1,6 +1,6 @@
 /**
- * Files of a session's workspace, read only. The agent writes there, at this very moment too, so nothing in
- * it is to be trusted: every access goes through `@cairn/workspace`.
+ * Files of a session's workspace, read only. The agent writes there at the same time, so nothing in it is
+ * trusted: every access goes through `@cairn/workspace`.
  */
 import { extname } from 'node:path'
 import { AppError } from '@cairn/protocol'
@@ -25,7 +25,7 @@ const MAX_TEXT = 500_000
 const MAX_IMAGE = 10 * 1024 * 1024
 const IMAGES = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp'])
 
-/** A worker has that of the session it works for. */
+/** A worker may share the workspace of another session. */
 async function rootOf({ store, workspacesDir }: Services, sessionId: string): Promise<string> {
   const session = await store.getSession(sessionId)
   return sessionFolder(workspacesDir, session === null ? sessionId : workspaceOf(session))
@@ -37,7 +37,7 @@ type Tree = { entries: Shown[]; truncated: boolean }
 export const workspaceTree: Handler<'workspaceTree'> = async ({ services, principal, params }) => {
   await services.guard.check(principal, params.id)
   const tree: Tree = { entries: [], truncated: false }
-  // A workspace that nobody has written to is not there at all.
+  // A workspace does not exist before the first write to it.
   await using root = await unlessMissing(Directory.open(await rootOf(services, params.id)))
   if (root !== null) await walk(tree, root, '', 1)
   return tree
@@ -46,7 +46,7 @@ export const workspaceTree: Handler<'workspaceTree'> = async ({ services, princi
 async function walk(tree: Tree, folder: Directory, prefix: string, depth: number): Promise<void> {
   const found = (await folder.entries())
     .filter(({ kind }) => kind === 'file' || kind === 'folder')
-    // One more than fits says that there is more.
+    // One more than fits shows that there are more.
     .slice(0, MAX_ENTRIES + 1 - tree.entries.length)
   const shown = await Promise.all(found.map(entry => describe(folder, entry, prefix)))
   for (const [index, entry] of shown.entries()) {
@@ -62,7 +62,7 @@ async function walk(tree: Tree, folder: Directory, prefix: string, depth: number
 }
 
 async function walkInto(tree: Tree, parent: Directory, name: string, prefix: string, depth: number) {
-  // A folder may go away while it is looked through.
+  // A folder may disappear while it is being read.
   await using folder = await enterIfThere(parent, name)
   if (folder !== null) await walk(tree, folder, prefix, depth)
 }
@@ -104,7 +104,7 @@ async function read({ stats: { size }, read }: OpenFile, path: string) {
   return { ...shown, encoding: 'utf-8' as const, content: wholeCharacters(bytes, shown.truncated) }
 }
 
-/** Text of bytes that may have been cut inside a character. */
+/** Decodes bytes that may have been cut inside a character. */
 function wholeCharacters(bytes: Buffer, isCut: boolean): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: isCut })
 }

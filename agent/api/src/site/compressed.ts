@@ -1,6 +1,6 @@
 /**
- * Files and pages that do not change while the server runs: tagged, and compressed once for all who take
- * gzip.
+ * Files and pages that do not change while the server runs: tagged, and compressed once for all clients that
+ * accept gzip.
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -9,7 +9,7 @@ import { type Exchange, send } from '../http/exchange.ts'
 
 const compress = promisify(gzip)
 const WORTHWHILE = /^(?:text\/|application\/(?:json|manifest)|image\/svg)/
-/** By etag. The UI has a few dozen files; a rebuilt one adds its own. */
+/** Keyed by etag. The UI has a few dozen files; a rebuilt one adds its own entry. */
 const done = new Map<string, Buffer>()
 const CAPACITY = 500
 

@@ -1,5 +1,5 @@
 /**
- * The reference as one readable page, from the same document that machines read. No script, no outside asset.
+ * The API reference as one readable page, rendered from the OpenAPI document. No script, no external asset.
  */
 import { createHash } from 'node:crypto'
 import { ERRORS, EVENT_TYPES, EVENTS, FAMILIES, familyOf } from '@cairn/protocol'
@@ -26,7 +26,7 @@ const pathOf = (path: string): string => `<span class="path">${escapeHtml(path)}
 const joined = <T>(items: readonly T[], draw: (item: T) => string, between = ''): string =>
   items.map(draw).join(between)
 
-/** Every operation once; a path that has an alias below /v1/api names it. */
+/** Every operation once; a path with an alias under /v1/api names it. */
 const operationsOf = ({ paths }: Document): Listed[] =>
   Object.entries(paths)
     .filter(([path]) => !path.startsWith('/v1/api/'))
@@ -87,7 +87,7 @@ function errorTable(): string {
           .entries(),
       ],
       ([index, [code, { title, retryable }]]) => {
-        // The first row of a status is what links to it lead to.
+        // Links to a status lead to its first row.
         const id = index === 0 ? ` id="status-${status}"` : ''
         return (
           `<tr${id}><td>${status}</td><td><code>${code}</code></td><td>${escapeHtml(title)}</td>` +

@@ -1,4 +1,4 @@
-/** How the reference looks. */
+/** The stylesheet of the reference. */
 export const DOCS_STYLE = `
 :root {
   color-scheme: light dark;

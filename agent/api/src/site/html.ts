@@ -1,4 +1,4 @@
-/** Text into HTML. */
+/** Escapes text for HTML. */
 const ESCAPES: Record<string, string> = {
   '&': '&amp;',
   '<': '&lt;',

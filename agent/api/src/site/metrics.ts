@@ -1,6 +1,6 @@
 /**
- * What Prometheus is told. Labels are route names, statuses and kinds: never an id, a path or anything a
- * caller wrote.
+ * Prometheus metrics. Labels are route names, statuses and kinds: never an id, a path or anything that a
+ * caller supplied.
  */
 import type { Commit, Committed, LogStore } from '@cairn/log'
 import type { EventData, EventDraft, EventType } from '@cairn/protocol'
@@ -13,7 +13,7 @@ export type Metrics = {
   text(): Promise<string>
   contentType: string
 }
-/** Latencies from a fraction of a millisecond to seconds. */
+/** Latencies from half a millisecond to seconds. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export function createMetrics(
@@ -72,7 +72,7 @@ const STATS: Readonly<Record<keyof HarnessStats, readonly [name: string, help: s
   proxy_refusals: ['cairn_proxy_refusals', 'Connections of boxes that the policy refused since the start.'],
 }
 
-/** Read when they are asked for. */
+/** Values are read when Prometheus scrapes them. */
 function meterHarness(registers: Registry[], harness: () => HarnessStats): void {
   for (const key of Object.keys(STATS) as (keyof HarnessStats)[]) {
     const [name, help] = STATS[key]
@@ -80,10 +80,10 @@ function meterHarness(registers: Registry[], harness: () => HarnessStats): void 
   }
 }
 
-/** For whoever wires the process: one registry for the store and the service. */
+/** The app creates one registry for the store and the service. */
 export const createRegistry = (): Registry => new Registry()
 
-/** The store with its commits measured; whoever wires the process hands this one to everybody. */
+/** Wraps the store so that its commits are measured; the app passes the wrapped store to all parts. */
 export function meterStore(store: LogStore, registry: Registry): LogStore {
   const registers = [registry]
   const appended = new Counter({

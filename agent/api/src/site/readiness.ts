@@ -1,16 +1,16 @@
-/** Whether a proxy should send anybody here. */
+/** Readiness: whether a load balancer should send requests here. */
 import type { LogStore } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
 
-/** Anybody may ask, and each try is a write to disk: however many ask, one is made in so long. */
+/** The probe is public and each check writes to disk, so at most one check runs per interval. */
 const WRITE_EVERY_MS = 1_000
 
-/** Throws what stands in the way. */
+/** Throws the reason if the service is not ready. */
 export type Readiness = () => Promise<void>
 
 /**
- * A disk that is full refuses writes and serves reads: only a write tells. It is tried anew each time, so the
- * answer is yes again as soon as there is space.
+ * A full disk serves reads and rejects writes, so only a write shows it. Each check writes again, so the
+ * service is ready as soon as there is space.
  */
 export function createReadiness(
   store: Pick<LogStore, 'listSessions' | 'probe'>,

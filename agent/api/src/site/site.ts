@@ -7,7 +7,7 @@ import { sendUnchanging } from './compressed.ts'
 import { DOCS_CSP, docsPage } from './docs-page.ts'
 import { createWebUi } from './web-ui.ts'
 
-/** Written at the first request only: these need no login and are large. */
+/** Rendered at the first request only: these are large and need no login. */
 function lazyBytes(write: () => string): () => Buffer {
   let bytes: Buffer | null = null
   return () => (bytes ??= Buffer.from(write()))

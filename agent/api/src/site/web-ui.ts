@@ -1,4 +1,4 @@
-/** The built web UI: its files, and index.html for every address that the UI itself routes. */
+/** The built web UI: its files, and index.html for every path that the UI itself routes. */
 import { readFile } from 'node:fs/promises'
 import { extname, join, resolve, sep } from 'node:path'
 import { AppError } from '@cairn/protocol'
@@ -29,8 +29,8 @@ const PAGE_HEADERS = {
 }
 
 /**
- * The page that an html artifact is written into. It has the laxer policy a page of unknown making needs, and
- * pays with everything else: an opaque origin (no cookies, no storage, no API) and no request to anywhere.
+ * The frame page for html artifacts. Untrusted content needs a laxer policy; in exchange the page has an
+ * opaque origin (no cookies, no storage, no API) and may send no request.
  */
 const FRAME_PATH = '/artifact-frame.html'
 const FRAME_CSP =
@@ -38,7 +38,7 @@ const FRAME_CSP =
   "font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; " +
   'sandbox allow-scripts'
 
-/** The page that draws diagrams from their source: styles written by a script of ours, and no request. */
+/** The page that renders diagrams from their source: inline styles set by our script, and no requests. */
 const DIAGRAM_PATH = '/diagram-frame.html'
 const DIAGRAM_CSP =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
@@ -75,7 +75,7 @@ export function createWebUi(webRoot: string | undefined): (exchange: Exchange) =
     const path = decodePath(exchange.path)
     const found = path === '/' ? null : await read(path)
     if (found !== null) {
-      // Names below assets/ carry a hash of their content.
+      // Names under assets/ carry a hash of their content.
       const cache = path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
       return sendUnchanging(exchange, TYPES[extname(path)] ?? 'application/octet-stream', found, {
         ...PAGE_HEADERS,

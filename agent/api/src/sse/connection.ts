@@ -1,9 +1,9 @@
 /**
- * The raw socket of one stream, after its headers. It counts what is unsent and when the peer last took
- * something; who writes decides what to do about it.
+ * The raw socket of one stream, after its headers. It counts unsent bytes and records when the peer last made
+ * progress; the caller decides what to do about it.
  *
- *   open     takes what is written
- *   ending   takes nothing more; what was written before goes out
+ *   open     accepts writes
+ *   ending   accepts no more writes; flushes what is queued
  *   over     ended in order, or closed by either side
  */
 import type { Socket } from 'node:net'
@@ -17,8 +17,8 @@ type State = 'open' | 'ending' | 'over'
 const MOVES = { open: ['ending', 'over'], ending: ['over'], over: [] } satisfies Record<State, State[]>
 
 /**
- * A class and no closures: an event is written to a thousand of these one after the other, and the objects
- * that a write must fetch from memory are most of what it costs beside the system call.
+ * A class, not a closure: an event is written to a thousand connections in turn, and apart from the system
+ * call most of the cost is cache misses on the objects that a write touches.
  */
 export class Connection {
   readonly #socket: Socket
@@ -28,12 +28,12 @@ export class Connection {
   #state: State = 'open'
   /** performance.now() of the last write, for the heartbeat. */
   lastWriteAt = performance.now()
-  /** performance.now() when the peer was last seen to have taken bytes, or had taken all. */
+  /** performance.now() when the peer was last seen to make progress, or had received everything. */
   lastProgressAt = this.lastWriteAt
   onRoom: () => void = () => {}
   onClose: () => void = () => {}
 
-  /** Takes over a socket on which the headers are out. */
+  /** Takes over a socket whose headers have been sent. */
   constructor(socket: Socket, isChunked: boolean) {
     this.#socket = socket
     this.#isChunked = isChunked
@@ -52,7 +52,7 @@ export class Connection {
     this.write(OPENING)
   }
 
-  /** False when more than LOW_WATER is unsent now: wait for `onRoom`. `at` is performance.now(). */
+  /** False if more than LOW_WATER is unsent now: wait for `onRoom`. `at` is performance.now(). */
   write({ bytes, bodyStart, bodyEnd }: Chunk, at = performance.now()): boolean {
     if (this.#state !== 'open') return false
     if (this.#outgoing.unsent() === 0) this.lastProgressAt = at
@@ -64,7 +64,7 @@ export class Connection {
     return this.#state !== 'over' && this.#outgoing.hasRoom()
   }
 
-  /** Bytes that the peer has not taken. */
+  /** Bytes that the peer has not received. */
   unsent(): number {
     return this.#outgoing.unsent()
   }
@@ -77,20 +77,19 @@ export class Connection {
     this.#flush()
   }
 
-  /** Cuts it off. */
   destroy(): void {
     this.#socket.destroy()
   }
 
   /**
-   * Sees whether the peer took something since the last look. A callback a write would say it at once, at a
-   * tenth of what the write costs.
+   * Checks for progress since the last call. A callback per write would report it at once, but adds a tenth
+   * to the cost of the write.
    */
   look(at: number): void {
     if (this.#peer.look()) this.lastProgressAt = at
   }
 
-  /** For how long the peer has acknowledged nothing, as far as these looks know; 0 at the first. */
+  /** How long the peer has acknowledged nothing, as far as these checks show; 0 at the first. */
   lookAtPeer(queues: SendQueues, at: number): number {
     return this.#peer.quietFor(queues(this.#socket), at)
   }
@@ -103,7 +102,7 @@ export class Connection {
   #finish(): void {
     this.#move('over')
     if (this.#isChunked) this.#socket.write(LAST_CHUNK)
-    // A client that has read all of it and does not close must not hold up a server that drains.
+    // A client that has read everything and does not close must not delay a drain.
     this.#socket.destroySoon()
   }
 
@@ -114,9 +113,9 @@ export class Connection {
 }
 
 /**
- * Sends the headers and takes the socket over: from here on nothing of node:http writes to it. Throws for a
- * pipelined request whose turn to be answered has not come: its bytes would go out within the body of an
- * earlier answer.
+ * Sends the headers and takes over the socket: from then on node:http writes nothing to it. Throws for a
+ * pipelined request with unanswered predecessors: its bytes would end up within the body of an earlier
+ * response.
  */
 export function takeConnection(exchange: Exchange): Connection {
   const { req, res } = exchange
@@ -142,22 +141,25 @@ export function takeConnection(exchange: Exchange): Connection {
   return new Connection(socket, isChunked)
 }
 
-/** What the other side takes, as far as looks from time to time show. `gone` counts what left this process. */
+/**
+ * The peer's progress, as far as periodic checks show it. `gone` returns the bytes that have left this
+ * process.
+ */
 type PeerWatch = ReturnType<typeof watchPeer>
 function watchPeer(gone: () => number) {
   let taken = 0
-  /** The most that was seen to have been acknowledged, and when. */
+  /** The maximum seen to be acknowledged, and when. */
   let acknowledged = -1
   let acknowledgedAt = 0
   return {
-    /** Whether something was taken since the last look. */
+    /** True if the peer made progress since the last call. */
     look(): boolean {
       const now = gone()
       const hasMoved = now > taken
       taken = now
       return hasMoved
     },
-    /** For how long nothing was acknowledged. `queued` is what the kernel still has, null where nobody knows. */
+    /** How long nothing was acknowledged. `queued` is what the kernel still holds, null if unknown. */
     quietFor(queued: number | null, at: number): number {
       const seen = taken - (queued ?? taken)
       if (seen > acknowledged || acknowledgedAt === 0) {

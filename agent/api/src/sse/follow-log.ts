@@ -1,7 +1,7 @@
 /**
- * Reads one session's log for all its readers who are live. `head` says how far it has read; a live reader's
- * cursor is never below it, so what comes after `head` is what a live reader lacks, except what it has seen
- * already by its own reading.
+ * Reads one session's log for all its live readers. `head` is the position up to which it has read. The
+ * cursor of a live reader is never below it, so a live reader lacks what comes after `head`, except what it
+ * has read by itself.
  */
 import type { LogStore } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
@@ -12,9 +12,9 @@ import type { Reader } from './reader.ts'
 export type FollowDeps = { store: LogStore; log: Logger; onDelivered: (events: number) => void }
 
 export type Follower = {
-  /** A reader that is live from now on, with whatever the log held up to its cursor. */
+  /** Adds a live reader, which has everything up to its cursor. */
   include(reader: Reader): void
-  /** Nobody is left. */
+  /** Called when the last reader has left. */
   stop(): void
 }
 
@@ -27,9 +27,7 @@ export function followLog(
   let head: EventId = Number.MAX_SAFE_INTEGER
   let stopWatching: (() => void) | null = null
   let isReading = false
-  /**
-   * The log may have grown since it was last read. While nobody is live it stays so, for whoever comes next.
-   */
+  /** The log may have grown since the last read. Without live readers the flag stays set for the next one. */
   let isNudged = false
 
   async function readOn(): Promise<void> {
@@ -39,8 +37,8 @@ export function followLog(
     try {
       while (isNudged && isFollowed(readers)) await readPage()
     } catch (thrown) {
-      // The readers' connections end, so that they come back with their cursors instead of waiting for a log
-      // that nobody reads.
+      // Closes the readers' connections, so that they reconnect with their cursors instead of waiting for a
+      // log that is no longer read.
       log.error('reading the log for its streams failed', {
         session_id: sessionId,
         error: asError(thrown).message,
@@ -55,7 +53,7 @@ export function followLog(
     isNudged = false
     const from = head
     const events = await store.read(sessionId, from, PAGE)
-    // Someone joined further back while we read; what was read would leave a gap for them.
+    // A reader further back joined during the read; this page would leave a gap for it.
     if (head !== from) isNudged = true
     else {
       isNudged ||= events.length === PAGE
@@ -68,8 +66,8 @@ export function followLog(
 
   return {
     include({ cursor }) {
-      // The log may have been read further since, or stand further for readers that asked for what is yet to
-      // come: it goes back to where nobody lacks anything, and each skips what it has.
+      // Reading may have advanced since, or may be ahead for readers that requested a future cursor. Go back
+      // to where every reader has all events; each skips what it already has.
       if (cursor < head) {
         head = cursor
         stopWatching ??= store.watch(sessionId, () => void readOn())
@@ -91,8 +89,8 @@ function isFollowed(readers: ReadonlySet<Reader>): boolean {
 }
 
 /**
- * Writes to each live reader what it lacks: all of it for nearly everyone, a part for those who have read
- * ahead. Returns how many events went out.
+ * Writes to each live reader what it lacks: usually the whole run, or a part if it has read ahead. Returns
+ * the number of events sent.
  */
 function fanOut(readers: ReadonlySet<Reader>, news: Run, onFull: (reader: Reader) => void): number {
   let part = news

@@ -6,8 +6,8 @@ import type { EventId } from '@cairn/protocol'
 import type { StoredEvent } from '@cairn/log'
 
 /**
- * Bytes ready to be written. They are framed as one chunk of HTTP/1.1's chunked encoding; `bodyStart` and
- * `bodyEnd` mark what lies inside, for a client of HTTP/1.0 that gets it bare.
+ * Bytes ready to be written, framed as one chunk of HTTP/1.1 chunked encoding. `bodyStart` and `bodyEnd`
+ * delimit the payload, for HTTP/1.0 clients, which get it unframed.
  */
 export type Chunk = { bytes: Buffer; bodyStart: number; bodyEnd: number }
 /** Events after `from` up to `to`, in order. */
@@ -31,20 +31,21 @@ export function run(from: EventId, events: readonly StoredEvent[]): Run {
   return { ...chunk(text), from, to: events.at(-1)?.id ?? from, events }
 }
 
-// What is not an event ends with its line and never with a blank one: a blank line ends a block, and there
-// are clients that hand out every block, data or not. So the opening belongs to the block of the first event.
+// Comments and fields without an event end with a newline but never with a blank line: a blank line ends a
+// block, and some clients emit every block, with data or not. So the opening belongs to the block of the
+// first event.
 export const OPENING = chunk('retry: 2000\n: connected\n')
 export const KEEP_ALIVE = chunk(': keep-alive\n')
 export const DRAINING = chunk(': draining\n')
 /** The end of a chunked body. */
 export const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 
-/** Events a read; what they weigh is bounded by RUN_BYTES. */
+/** Events per read; RUN_BYTES limits the size of a write. */
 export const PAGE = 256
-/** Characters a write; one larger event is a write of its own. */
+/** Characters per write; a larger event is a write of its own. */
 const RUN_BYTES = 64 * 1024
 
-/** Cuts a page into runs of bearable size, each one write. */
+/** Splits a page into runs of moderate size, each one write. */
 export function* runsOf(from: EventId, events: readonly StoredEvent[]): Generator<Run> {
   let start = 0
   let size = 0

@@ -1,6 +1,5 @@
 /**
- * Live inbox (contract 4): what is pending as `snapshot`, then each item that appears or changes as
- * `item`.
+ * Live inbox (contract 4): sends the pending items as `snapshot`, then each new or changed item as `item`.
  */
 import { asError, type Principal } from '@cairn/protocol'
 import { mayAccess, nameDecider, shownItem, visibleTo } from '@cairn/sessions'
@@ -18,7 +17,7 @@ export function streamInboxChanges(services: Services, exchange: Exchange, ident
   stop = followInbox(services, exchange.id, identity.principal, connection)
 }
 
-/** Sends the snapshot, and each change from now on; returns how to stop. */
+/** Sends the snapshot, then each change; returns a function that stops it. */
 export function followInbox(
   { store, log }: Services,
   requestId: string,
@@ -35,7 +34,7 @@ export function followInbox(
     })
     connection.destroy()
   }
-  /** Items are read when they are sent, so that ten changes of one are one frame. */
+  /** Items are read when they are sent, so that ten changes of one item are one frame. */
   async function sendChanged(): Promise<void> {
     for (const itemId of changed) {
       changed.delete(itemId)
@@ -43,7 +42,7 @@ export function followInbox(
       if (item === null || !mayAccess(principal, item)) continue
       const shown = await nameDecider({ store }, principal.org_id, shownItem(item))
       connection.write(chunk(`event: item\ndata: ${JSON.stringify(shown)}\n\n`))
-      // The others wait until this one is taken, and are then sent as they are by then.
+      // The others wait until this one is sent, and are then read in their current state.
       if (!connection.hasRoom()) return
     }
   }
@@ -75,7 +74,7 @@ export function followInbox(
     await flush()
   }
 
-  // Watching begins before the snapshot is read: what changes in between is sent once more, never lost.
+  // Watching starts before the snapshot is read: a change in between is sent twice, never lost.
   const stop = store.watchInbox(principal.org_id, itemId => {
     changed.add(itemId)
     void flush()

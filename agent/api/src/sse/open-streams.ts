@@ -1,4 +1,4 @@
-/** The open streams of this process, and how many of them each principal has. */
+/** The open streams of this process, counted per principal. */
 import { errorWithHeaders } from '@cairn/protocol'
 import type { Identity } from '../auth/authenticate.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -9,12 +9,12 @@ const COME_BACK_S = 5
 export type OpenStream = {
   readonly connection: Connection
   readonly identity: Identity
-  /** Bytes that its reader lacks. */
+  /** Bytes that the reader lacks. */
   lacks: () => number
 }
 
 export type OpenStreams = Iterable<OpenStream> & {
-  /** Takes the connection over; refused for a principal that has as many as it may. */
+  /** Takes over the connection; throws if the principal has reached its limit. */
   add(exchange: Exchange, identity: Identity): OpenStream
   remove(open: OpenStream): void
   count(): number

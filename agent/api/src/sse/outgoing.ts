@@ -1,17 +1,17 @@
 /**
- * Bytes on their way to a socket. What is large is handed to the socket in slices: of a write the socket says
- * only that all of it is gone, which for a record of megabytes may take a minute.
+ * Bytes queued for a socket. Large buffers are passed to the socket in slices: it reports only the completion
+ * of a whole write, which may take a minute for a record of megabytes.
  */
 import type { Socket } from 'node:net'
 
-/** A socket holding more than this is not written to; its reader keeps a cursor instead of a queue. */
+/** A socket that holds more than this is not written to; its reader keeps a cursor instead of a queue. */
 const LOW_WATER = 256 * 1024
 const SLICE = 64 * 1024
 
-/** A class, as its connection is: see there. */
+/** A class, not a closure, for the reason given in connection.ts. */
 export class Outgoing {
   readonly #socket: Socket
-  /** At most one large write and what small ones came after it. */
+  /** At most one large write, and the small ones that came after it. */
   readonly #rest: Buffer[] = []
   #restLength = 0
   #given = 0
@@ -20,7 +20,7 @@ export class Outgoing {
     this.#socket = socket
   }
 
-  /** Says whether there is room for more. */
+  /** Queues the bytes; returns whether there is room for more. */
   add(part: Buffer): boolean {
     if (this.#restLength === 0 && part.length <= LOW_WATER) this.#give(part)
     else {
@@ -31,7 +31,7 @@ export class Outgoing {
     return this.hasRoom()
   }
 
-  /** Gives the socket what it was not given yet, as far as it takes it. */
+  /** Passes queued bytes to the socket, as far as it accepts them. */
   flush(): void {
     const rest = this.#rest
     while (rest[0] !== undefined && this.#socket.writableLength < LOW_WATER) {
@@ -43,22 +43,22 @@ export class Outgoing {
     }
   }
 
-  /** Nothing waits here, and the socket holds little. */
+  /** True if nothing is queued here and the socket holds little. */
   hasRoom(): boolean {
     return this.#restLength === 0 && this.#socket.writableLength <= LOW_WATER
   }
 
-  /** Bytes that wait here. */
+  /** Bytes queued here. */
   waiting(): number {
     return this.#restLength
   }
 
-  /** Those, and what the socket holds. */
+  /** Unsent bytes: queued here plus buffered by the socket. */
   unsent(): number {
     return this.#socket.writableLength + this.#restLength
   }
 
-  /** Bytes that have left this process, since the beginning. */
+  /** Bytes that have left this process since the start. */
   gone(): number {
     return this.#given - this.#socket.writableLength
   }

@@ -1,10 +1,10 @@
 /**
- * One who reads a session's log over a stream.
+ * A client that reads a session's log over a stream.
  *
- *   history   reads for itself from its cursor on      nothing more in the log → live
- *   live      gets what the hub reads for all          its socket is full → behind
- *   behind    waits for space, then reads for itself   nothing more in the log → live
- *   gone      left, was cut off, or the server drains  (from any of them)
+ *   history   reads by itself from its cursor on                   end of the log → live
+ *   live      gets what the hub reads for all readers              its socket is full → behind
+ *   behind    waits for room, then reads by itself                 end of the log → live
+ *   gone      disconnected by either side, or the server drains    (from any state)
  */
 import { checkMove, type EventId } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
@@ -13,16 +13,16 @@ import { PAGE, runsOf } from './frames.ts'
 
 type ReaderState = 'history' | 'live' | 'behind' | 'gone'
 
-/** What a reader needs of a connection. */
+/** The part of a connection that a reader needs. */
 export type Sink = Pick<Connection, 'write' | 'hasRoom' | 'unsent' | 'destroy' | 'onRoom'>
 
 export type Reader = {
   readonly connection: Sink
-  /** A plain field, for it is read for every event of every reader; `moveReader` changes it. */
+  /** A plain field, because it is read for every event of every reader; `moveReader` changes it. */
   state: ReaderState
-  /** The last event that was written to it. */
+  /** The last event written to the reader. */
   cursor: EventId
-  /** Characters committed to the log since it fell behind; 0 for one that keeps up or reads history. */
+  /** Characters committed to the log since the reader fell behind; 0 if it keeps up or reads history. */
   lag: number
 }
 
@@ -40,16 +40,18 @@ const MOVES = {
   gone: [],
 } satisfies Record<ReaderState, ReaderState[]>
 
-/** Throws where the head of this file does not list the move. */
+/** Throws unless the head comment of this file lists the transition. */
 export function moveReader(reader: Reader, next: ReaderState): void {
   checkMove<ReaderState>('reader', MOVES, reader.state, next)
   reader.state = next
 }
 
-/** Asked anew after each wait: the compiler would hold the field to be what it was before. */
+/** A function, because TypeScript would narrow the field across the awaits. */
 const isGone = ({ state }: Reader): boolean => state === 'gone'
 
-/** Writes what the log has for one reader alone, as fast as its socket takes it; false: it is gone. */
+/**
+ * Writes the log to a single reader, as fast as its socket accepts it; returns false if the reader is gone.
+ */
 export async function catchUp(
   reader: Reader,
   read: (after: EventId, limit: number) => ReturnType<LogStore['read']>,
@@ -61,7 +63,7 @@ export async function catchUp(
     if (isGone(reader)) return false
     if (events.length === 0) return true
     for (const history of runsOf(reader.cursor, events)) {
-      // Another writer of the same connection may have taken the room that woke this one.
+      // Another writer of the same connection may have used the room that woke this one.
       while (!connection.hasRoom() && !isGone(reader)) await drained(connection)
       if (isGone(reader)) return false
       reader.cursor = history.to
@@ -71,7 +73,7 @@ export async function catchUp(
   }
 }
 
-/** Resolves when the socket can be written to again, or is closed. */
+/** Resolves when the socket has room again, or is closed. */
 export const drained = (connection: Sink): Promise<void> =>
   new Promise(resolve => {
     connection.onRoom = () => {

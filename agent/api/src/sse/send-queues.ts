@@ -1,22 +1,22 @@
 /**
- * What the peers have not acknowledged yet, as the kernel of Linux counts it. A socket says it has room again
- * only when a third of a buffer of megabytes is free, which takes a slow reader many seconds: its
- * acknowledgements show all the while that it reads.
+ * Bytes that peers have not acknowledged, from the Linux kernel. A socket reports room only when a third of a
+ * buffer of megabytes is free, which takes a slow reader many seconds; its acknowledgements show meanwhile
+ * that it reads.
  */
 import { readFile } from 'node:fs/promises'
 import { isIPv4, type Socket } from 'node:net'
 
-/** Bytes between the kernel and the peer; null where nobody can say. */
+/** Bytes between the kernel and the peer; null if unknown. */
 export type SendQueues = (socket: Pick<Socket, 'localPort' | 'remoteAddress' | 'remotePort'>) => number | null
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 
-/** Looked at for a reader that is about to be cut, and for no other: the table has a line a connection. */
+/** Read only when a reader is about to be disconnected: the table has a line per connection. */
 export async function readSendQueues(): Promise<SendQueues> {
   const texts = await Promise.all(
     TABLES.map(table =>
       readFile(table, 'latin1').catch((error: NodeJS.ErrnoException) => {
-        // Another system, or no IPv6 here.
+        // Another operating system, or IPv6 is disabled.
         if (error.code === 'ENOENT' || error.code === 'EACCES') return ''
         throw error
       }),
@@ -25,7 +25,7 @@ export async function readSendQueues(): Promise<SendQueues> {
   return parseSendQueues(texts.join('\n'))
 }
 
-/** Lines as proc(5) has them: `0: 0100007F:1F90 0200007F:C350 01 00000012:00000000 …`. */
+/** Parses lines as in proc(5): `0: 0100007F:1F90 0200007F:C350 01 00000012:00000000 …`. */
 export function parseSendQueues(text: string): SendQueues {
   const queues = new Map<string, number>()
   for (const [, local = '', remote = '', unacknowledged = ''] of text.matchAll(
@@ -42,8 +42,8 @@ const hex = (value: number, digits: number): string => value.toString(16).toUppe
 const port = (value: number): string => hex(value, 4)
 
 /**
- * As the table has it: words of 32 bits in the order of the machine, which is little-endian everywhere we
- * run.
+ * The address in the table's format: 32-bit words in host byte order, which is little-endian on all supported
+ * machines.
  */
 function address(text: string): string {
   const bytes = isIPv4(text) ? text.split('.').map(Number) : bytesOfIPv6(text)
@@ -58,7 +58,7 @@ function address(text: string): string {
 }
 
 function bytesOfIPv6(text: string): number[] {
-  // The IPv4 at the end of a mapped address, as two groups.
+  // Rewrites the IPv4 part of a mapped address as two groups.
   const plain = text.replace(/%.*$/, '').replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...octets) => {
     const [a = 0, b = 0, c = 0, d = 0] = octets.slice(0, 4).map(Number)
     return `${hex(a * 256 + b, 4)}:${hex(c * 256 + d, 4)}`

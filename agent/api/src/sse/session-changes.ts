@@ -1,6 +1,6 @@
 /**
- * Which sessions changed, for all streams of this process together: a change is read from the store once,
- * some moments later, so that an answer that is being written is a frame now and then and not one a word.
+ * Changed sessions, for all streams of this process. A change is read from the store once, after a short
+ * delay, so that a streaming answer causes a frame now and then instead of one per word.
  */
 import { asError, type Session } from '@cairn/protocol'
 import type { LogStore, SessionRow } from '@cairn/log'
@@ -8,11 +8,11 @@ import type { Logger } from '../deps.ts'
 
 type SessionChange = { row: SessionRow; shown: Session }
 export type SessionChanges = {
-  /** Called with what changed since; returns how to stop. */
+  /** Calls back with the changes since the last call; returns a function that stops it. */
   watch(changed: (changes: readonly SessionChange[]) => void): () => void
 }
 
-/** Two changes of one session within it are one. */
+/** Changes of one session within this time are merged. */
 const SETTLE_MS = 250
 
 type Deps = { store: LogStore; log: Logger; shown: (rows: readonly SessionRow[]) => Promise<Session[]> }
@@ -33,7 +33,7 @@ export function createSessionChanges({ store, log, shown: show }: Deps): Session
       const changes = rows.map((row, at) => ({ row, shown: shown[at] as Session }))
       for (const watcher of watchers.values()) watcher(changes)
     } catch (thrown) {
-      // Whoever listens reads the whole list again now and then.
+      // Subscribers re-read the whole list periodically, so a lost change is not permanent.
       log.error('reading changed sessions failed', { error: asError(thrown).message })
     }
   }

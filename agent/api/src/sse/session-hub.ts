@@ -1,19 +1,19 @@
 /**
- * All readers of one session's log in this process. The hub follows the log once for all who are live: one
- * read, one encoding, one write a reader, whatever has been committed meanwhile.
+ * All readers of one session's log in this process. The hub follows the log once for all live readers: one
+ * read, one encoding, one write per reader, however much was committed.
  */
 import { asError, type EventId } from '@cairn/protocol'
 import { type FollowDeps, followLog } from './follow-log.ts'
 import { catchUp, drained, moveReader, openReader, type Reader, type Sink } from './reader.ts'
 
-/** A reader lacking more than this that takes nothing is cut off. */
+/** A reader that lacks more than this and makes no progress is disconnected. */
 export const MAX_UNSENT = 1024 * 1024
 
 export type SessionHub = {
   join(connection: Sink, after: EventId): Reader
-  /** Takes a reader out; the hub ends itself with its last one. */
+  /** Removes a reader; the hub ends with its last one. */
   leave(reader: Reader): void
-  /** Bytes that a reader lacks although the log has them, as far as the hub knows. */
+  /** Bytes of the log that a reader lacks, as far as the hub knows. */
   lacks(reader: Reader): number
 }
 
@@ -25,7 +25,7 @@ export function createSessionHub(sessionId: string, deps: FollowDeps & { onEmpty
     void drained(reader.connection).then(() => readAlone(reader))
   })
 
-  /** Until the log has no more; from then on the hub reads for it. */
+  /** Reads until the end of the log; from then on the hub reads for the reader. */
   async function readAlone(reader: Reader): Promise<void> {
     try {
       const read = (after: EventId, limit: number) => store.read(sessionId, after, limit)

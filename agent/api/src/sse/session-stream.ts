@@ -1,6 +1,6 @@
 /**
- * Live changes of sessions (contract 4.17): `opened` first, then the record of each session that changes and
- * that the reader may see, as `session`. What was missed before `opened` is in the list, which has a route.
+ * Live changes of sessions (contract 4.17): `opened` first, then each changed session that the reader may see
+ * as `session`. Changes before `opened` are in the session list, which has its own route.
  */
 import { mayAccess } from '@cairn/sessions'
 import type { Principal } from '@cairn/protocol'
@@ -22,13 +22,13 @@ export function streamSessionChanges(
   connection.write(chunk('event: opened\ndata: {}\n\n'))
 }
 
-/** Sends each change from now on; returns how to stop. */
+/** Sends each change from now on; returns a function that stops it. */
 export function followSessionChanges(
   sessionChanges: SessionChanges,
   principal: Principal,
   connection: Sink,
 ): () => void {
-  /** Not taken yet, each as it is by now. */
+  /** Changed sessions not sent yet, each in its newest state. */
   const waiting = new Map<string, string>()
   function flush(): void {
     for (const [id, frame] of waiting) {

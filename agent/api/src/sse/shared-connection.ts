@@ -1,4 +1,4 @@
-/** One connection for several writers, each of which waits for room by itself. */
+/** Shares a connection between several writers, each of which waits for room by itself. */
 import type { Sink } from './reader.ts'
 
 /** Returns a function that adds a writer. A writer that waits is woken through its own `onRoom`. */
@@ -6,8 +6,8 @@ export function shareConnection(connection: Sink): () => Sink {
   const sinks: Sink[] = []
   connection.onRoom = () => {
     for (const sink of sinks) sink.onRoom()
-    // The first writer takes the room first. It is the last one next time, so that a long history delays no
-    // other session.
+    // The first writer gets the room and moves to the end, so that a long history does not delay the other
+    // sessions.
     const first = sinks.shift()
     if (first !== undefined) sinks.push(first)
   }

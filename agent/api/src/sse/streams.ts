@@ -1,4 +1,4 @@
-/** Every open stream of this process: the heartbeat, ending readers that take nothing, draining. */
+/** All open streams of this process: heartbeat, disconnecting stalled readers, draining. */
 import type { LogStore } from '@cairn/log'
 import { AppError, type EventId } from '@cairn/protocol'
 import type { Identity } from '../auth/authenticate.ts'
@@ -14,7 +14,7 @@ import { shareConnection } from './shared-connection.ts'
 import { createUpkeep } from './upkeep.ts'
 
 export type Streams = {
-  /** Streams the log of a session after a cursor, until the client leaves. */
+  /** Streams the log of a session after a cursor, until the client disconnects. */
   openSession(exchange: Exchange, identity: Identity, sessionId: string, after: EventId): void
   /**
    * Streams several logs over one connection. Returns a function that adds a writer to the connection;
@@ -27,7 +27,7 @@ export type Streams = {
     cursors: readonly SessionCursor[],
     onClose: () => void,
   ): () => Sink
-  /** A stream of another kind: its bytes are the caller's, its upkeep is done here. */
+  /** Opens a stream whose content the caller writes; its upkeep is done here. */
   open(exchange: Exchange, identity: Identity, onClose: () => void): Connection
   count(): number
   drain(): void
@@ -38,7 +38,7 @@ type StreamsDeps = {
   store: LogStore
   log: Logger
   tuning: Tuning
-  /** Open streams that one principal may have. */
+  /** Maximum open streams of a principal. */
   perPrincipal: number
   standing: StandingWatch
   onDelivered: (events: number) => void

@@ -1,24 +1,24 @@
-/** What open streams need from time to time: heartbeats, and an end for who takes nothing. */
+/** Periodic upkeep of open streams: sends heartbeats, and disconnects stalled readers. */
 import type { Logger, Tuning } from '../deps.ts'
 import { KEEP_ALIVE } from './frames.ts'
 import type { OpenStream } from './open-streams.ts'
 import { readSendQueues } from './send-queues.ts'
 import { MAX_UNSENT } from './session-hub.ts'
 
-/** A stream that has something unsent and took nothing for so long is dead, however little it is. */
+/** A stream with unsent bytes, however few, and no progress for this long is dead. */
 const DEAD_MS = 30_000
 
-/** Looks at every stream once. */
+/** Returns a function that checks every stream once. */
 export function createUpkeep(
   streams: Iterable<OpenStream>,
   { heartbeatMs, stallMs }: Pick<Tuning, 'heartbeatMs' | 'stallMs'>,
   log: Logger,
 ): () => void {
-  /** So long this one may take nothing. */
+  /** How long this stream may make no progress. */
   const patienceOf = ({ connection, lacks }: OpenStream): number =>
     lacks() > MAX_UNSENT ? stallMs : connection.unsent() > 0 ? DEAD_MS : Infinity
 
-  /** The socket has taken nothing; whoever has acknowledged nothing either is gone, or as good as that. */
+  /** No progress on the socket. A peer that has not acknowledged anything either is treated as dead. */
   async function cutStalled(quiet: readonly OpenStream[]): Promise<void> {
     const queues = await readSendQueues()
     const at = performance.now()
@@ -37,7 +37,7 @@ export function createUpkeep(
       connection.look(at)
       if (at - connection.lastWriteAt >= heartbeatMs && connection.unsent() === 0)
         connection.write(KEEP_ALIVE)
-      // From half of the time on, so that there are two looks to compare.
+      // From half of the time on, so that there are two checks to compare.
       if (at - connection.lastProgressAt >= patienceOf(open) / 2) quiet.push(open)
     }
     if (quiet.length > 0)
