@@ -1,5 +1,6 @@
 /**
- * Who may see a session and act on it (contract 5). What is not yours does not exist: 404, never 403.
+ * Access to sessions (contract 5). A session that the principal may not see does not exist for it: 404, never
+ * 403.
  */
 import type { LogStore, SessionRow } from '@cairn/log'
 import { AppError, type InboxItem, type Principal } from '@cairn/protocol'
@@ -7,8 +8,8 @@ import { AppError, type InboxItem, type Principal } from '@cairn/protocol'
 export type Owned = { org_id: string; created_by: string }
 
 /**
- * Whether this principal sees what that owner made: their own, or the organisation's for an admin or an `org`
- * token.
+ * True if the principal may see what that owner created: its own, or the organisation's for an administrator
+ * or a token with scope `org`.
  */
 export function mayAccess(principal: Principal, owned: Owned): boolean {
   if (principal.org_id !== owned.org_id) return false
@@ -16,13 +17,13 @@ export function mayAccess(principal: Principal, owned: Owned): boolean {
   return wholeOrg || principal.id === owned.created_by
 }
 
-/** What a listing must filter by so that it shows what mayAccess allows. */
+/** Filters for a listing that match mayAccess. */
 export function visibleTo(principal: Principal): { org_id: string; created_by?: string } {
   const wholeOrg = principal.kind === 'user' ? principal.admin : principal.scope === 'org'
   return wholeOrg ? { org_id: principal.org_id } : { org_id: principal.org_id, created_by: principal.id }
 }
 
-/** The session, or not_found when there is none or it belongs to someone else. */
+/** The session; throws not_found if it does not exist or the principal may not see it. */
 export async function findSession(store: LogStore, principal: Principal, id: string): Promise<SessionRow> {
   const session = await store.getSession(id)
   if (!session || !mayAccess(principal, session))
@@ -32,7 +33,7 @@ export async function findSession(store: LogStore, principal: Principal, id: str
 
 export type StoredInboxItem = NonNullable<Awaited<ReturnType<LogStore['getInboxItem']>>>
 
-/** The inbox item, or not_found under the same rule. */
+/** The inbox item; throws not_found under the same rule. */
 export async function findInboxItem(
   store: LogStore,
   principal: Principal,
@@ -43,7 +44,7 @@ export async function findInboxItem(
   return item
 }
 
-/** The item as the API shows it: owner and private values stay behind. */
+/** The item as the API shows it, without its owner and private values. */
 export function shownItem(item: StoredInboxItem): InboxItem {
   const { org_id: _org, created_by: _by, private: _private, ...shown } = item
   return shown

@@ -12,14 +12,14 @@ export type AnswerQuestion = {
   tool_call_id: string
   responses: readonly { question: string; answer: string }[]
   principal: Principal
-  /** Of a typed answer. */
+  /** Set if the answer was typed. */
   request_key?: string
-  /** Changed in the same commit. */
+  /** Rows changed in the same commit. */
   rows?: readonly RowChange[]
 }
 
 /**
- * Answers an ask_user_question prompt: once. The answer becomes the result of that call and wakes the
+ * Answers an ask_user_question prompt, once. The answer becomes the result of that call and wakes the
  * suspended turn.
  */
 export async function answerQuestion(
@@ -53,7 +53,10 @@ export async function answerQuestion(
 
 type Asked = EventData<'inbox.input_required'>
 
-/** From the inbox, newest first: it holds the few questions of a log, and not the log. */
+/**
+ * Searches the inbox, newest first: it holds the few questions of a session, which is cheaper than reading
+ * its log.
+ */
 async function findQuestion(
   store: Deps['store'],
   org_id: string,
@@ -77,7 +80,7 @@ async function findQuestion(
   return null
 }
 
-/** Each answer with `is_other`, which only the question's own choices can tell. */
+/** Each answer with `is_other`, which only the question's own choices determine. */
 function matchAnswers(
   questions: Asked['questions'],
   responses: AnswerQuestion['responses'],

@@ -1,6 +1,6 @@
 /**
- * Archiving (contract 6): the session and all below it, and before that its schedules and their runs, which
- * are trees of their own and may be many.
+ * Archiving (contract 6) of a session and its subtree, after its schedules and their runs, which are trees of
+ * their own and may be many.
  */
 import type { Commit, SessionRow } from '@cairn/log'
 import { archiveBelow, endOwn } from './cascade.ts'
@@ -10,14 +10,14 @@ import { type Around, commitOverTree } from './over-tree.ts'
 import { endSchedules } from './schedule-commands/commands.ts'
 import { cancelledWithSession } from './steer-mission.ts'
 
-/** So many runs are archived at once: each is a commit, and a store takes several together. */
+/** Runs archived concurrently: each is a commit, and the store batches several. */
 const RUNS_AT_ONCE = 50
 
 /**
- * Archives the session and its descendants and lets their inbox items expire; archiving twice changes
- * nothing. A running turn sees session.stopped; a session at rest is archived without an event. Its schedules
- * and their runs go first, each in a commit of its own: when a process dies among them, the session is there
- * still, and archiving it again goes on.
+ * Archives the session and its descendants and expires their inbox items; archiving twice changes nothing. A
+ * running turn gets session.stopped; an idle session is archived without an event. Its schedules and their
+ * runs are archived first, each in its own commit: if the process dies in between, the session is not
+ * archived yet, and archiving it again continues.
  */
 export async function archiveSession(deps: Deps, archived: SessionRow): Promise<void> {
   const { id, parent_id } = archived
@@ -30,7 +30,7 @@ export async function archiveSession(deps: Deps, archived: SessionRow): Promise<
   )
 }
 
-/** Of a session that is not archived. */
+/** The commit for a session that is not archived. */
 export async function composeArchive(deps: Deps, around: Around): Promise<Commit> {
   const { session, link } = around
   const below = await archiveBelow(deps, around)
@@ -52,13 +52,13 @@ export async function composeArchive(deps: Deps, around: Around): Promise<Commit
     revoke_lease: true,
     cursor: 'self',
     set: { status: 'archived' },
-    // What it still asked of people is asked no more.
+    // Its open inbox items expire.
     rows: [...rows, ...(end?.rows ?? []), ...own.rows, { do: 'inbox.expire_all', decision: 'archived' }],
     also: [...parts, ...own.also],
   }
 }
 
-/** Runs that a worker is at are stopped, and their results told. */
+/** Active runs are stopped, and their results reported. */
 async function archiveRuns(deps: Deps, { id, org_id }: SessionRow): Promise<void> {
   const runs = { org_id, parent_id: id, channel: ['scheduled'], limit: RUNS_AT_ONCE }
   for (let cursor: string | null | undefined; cursor !== null;) {

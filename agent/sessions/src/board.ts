@@ -1,6 +1,6 @@
 /**
- * What may stand on a board, and how it reads (docs/board.md). Pure: the same notes on the same board are
- * admitted or refused alike, and no model is asked.
+ * Admission rules of the board, and how it is shown (docs/board.md). Pure: the same notes on the same board
+ * are always admitted or rejected alike, without a model call.
  */
 import type { Board, BoardChange, BoardNote, NewNote, NoteType } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
@@ -13,7 +13,7 @@ export type GivenNote = {
 }
 export type Admission = {
   change: Pick<BoardChange, 'notes' | 'supersede' | 'renew'>
-  /** The given notes that are new, with their numbers. */
+  /** The new ones among the given notes, with their numbers. */
   admitted: { index: number; seq: number; note: NewNote }[]
   renewed: { index: number; seq: number }[]
   rejected: { index: number; reason: string }[]
@@ -21,14 +21,14 @@ export type Admission = {
 
 const MOST_CHARS: Record<NoteType, number> = { FACT: 200, FAIL: 200, CLAIM: 200, RESULT: 400 }
 const REF_CHARS = 300
-/** So far back a writer's notes are counted, in milliseconds. */
+/** Milliseconds for which a writer's notes count against its limit. */
 export const BOARD_WINDOW_MS = 10 * 60 * 1000
 const MOST_IN_WINDOW = 30
 const MOST_ACTIVE = 300
 const MOST_CLAIMS = 2
 const CLAIM_S = { least: 30, usual: 300, most: 3600 }
 
-// Whatever is no character one reads: it could pass for a line of somebody else.
+// Invisible characters: a line break among them could forge a note of another author.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 const oneLine = (text: string): string => text.replace(UNSEEN, ' ').replace(/\s+/g, ' ').trim()
 const sameness = (text: string): string => oneLine(text).normalize('NFC').toLowerCase()
@@ -36,7 +36,7 @@ const sameness = (text: string): string => oneLine(text).normalize('NFC').toLowe
 export const isLive = ({ expires_at }: Pick<BoardNote, 'expires_at'>, now: number): boolean =>
   expires_at === null || expires_at > now
 
-/** `before`: notes that the writer made within the window, superseded ones too. */
+/** `before` counts the writer's notes within the window, superseded ones included. */
 export function admit(
   { last_seq, notes }: Board,
   { writer_id, before }: { writer_id: string; before: number },
@@ -115,7 +115,7 @@ export const lineOf = (root: string, { seq, writer_id, type, content, ref }: Boa
 
 type Update = Omit<EventData<'board.update'>, 'group_id'>
 
-/** What a reader is told before its next request; null: nothing that it has not read. */
+/** What a reader gets before its next request; null if it has read everything. */
 export function composeUpdate(
   root: string,
   { last_seq, notes }: Board,

@@ -1,8 +1,8 @@
 /**
- * What happens to the browser of a session, and who drives it: the one place that holds the browser's writer.
+ * Browser events of a session and who controls the browser. The only module with the browser's writer.
  *
- * A turn commits what it does to the browser with its results. What a person or a timer does is a commit of
- * its own; the guard on the row lets one of two win.
+ * A turn commits browser events with its results. What a person or a timer does is a commit of its own; the
+ * guard on the row lets one of two concurrent changes win.
  */
 import { type BrowserInstance, CommitRefused, type Draft, withRows } from '@cairn/log'
 import { type EventData, writer } from '@cairn/protocol'
@@ -13,13 +13,13 @@ const write = writer('browser')
 export type DestroyReason = EventData<'browser.destroyed'>['reason']
 export type ReturnReason = EventData<'browser.control_returned'>['reason']
 
-/** What a person did while they drove: how much, and on which sites; never what. */
+/** What a person did while in control: the number of inputs and the sites, never the content. */
 export type Driven = { inputs: number; origins: readonly string[] }
 const NOTHING: Driven = { inputs: 0, origins: [] }
 
-/** A browser says that it lives, this often at least; after a miss of three it counts as dead. */
+/** A browser without a heartbeat for this long, three intervals, counts as dead. */
 export const BROWSER_ALIVE_MS = 90_000
-/** Without a word from the person's page the browser goes back to the agent after so long. */
+/** Control returns to the agent if the person's page sends nothing for this long. */
 export const CONTROL_HOLD_MS = 60_000
 
 export const browserProvisioned = (
@@ -59,7 +59,7 @@ const returned = (
         ),
       ]
 
-/** A control that is held ends first. */
+/** Control that is held ends first. */
 export const browserDestroyed = (
   instance: BrowserInstance,
   now: number,
@@ -77,7 +77,7 @@ export const browserDestroyed = (
   ),
 ]
 
-/** False: somebody else changed the browser in the meantime, and nothing was written. */
+/** Returns false, and writes nothing, if the browser was changed concurrently. */
 async function commit({ store }: Pick<Deps, 'store'>, session_id: string, events: Draft[]): Promise<boolean> {
   try {
     await store.commit({ session_id, events })
@@ -99,7 +99,7 @@ export const destroyBrowser = (
 ): Promise<boolean> =>
   commit(deps, instance.session_id, browserDestroyed(instance, deps.now(), reason, driven))
 
-/** To a user; from another one only where an admin forces it. */
+/** Grants control to a user. Only an administrator can take it from another one, by force. */
 export const grantControl = (
   deps: Clocked,
   instance: BrowserInstance,

@@ -1,4 +1,4 @@
-/** What is done to a session and its open descendants: the parts of one commit over all of them (contract 6.9). */
+/** Changes to a session and its open descendants: the parts of one commit over all of them (contract 6.9). */
 import { type Commit, type Link, type LinkedCommit, type RowChange, type SessionRow } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import {
@@ -15,16 +15,19 @@ import { type Around, lookAround } from './over-tree.ts'
 import { closeItem } from './follow-up.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
 
-/** What is to be told to the session itself, rows for its commit, and the parts of others. */
+/** Events for the session itself, rows for its commit, and the parts of other sessions. */
 export type Below = {
   told: EventDraft[]
   rows: RowChange[]
   parts: LinkedCommit[]
-  /** By those directly below it that end with it. */
+  /** Usage of the direct children that end with the session. */
   used: Usage
 }
 
-/** The session's own outcome, where it is a child that has not ended: rows for its commit, and its parent's part. */
+/**
+ * The outcome of the session itself, if it is a child that has not ended: rows for its commit, and its
+ * parent's part.
+ */
 export async function endOwn(
   deps: Deps,
   { session, link }: Around,
@@ -47,7 +50,7 @@ async function sumUsage(outcomes: readonly Promise<Outcome>[]): Promise<Usage> {
   return sum
 }
 
-/** Ends the open descendants: each tells its parent, and nobody is woken by it. */
+/** Ends the open descendants. Each reports to its parent without waking it. */
 export async function stopBelow(
   deps: Deps,
   { session, below }: Pick<Around, 'session' | 'below'>,
@@ -55,7 +58,7 @@ export async function stopBelow(
   set?: Commit['set'],
 ): Promise<Below> {
   const rows = await rowsOf(deps, below)
-  // All at once: the sooner it is composed, the less has changed by its commit.
+  // Composed concurrently: the shorter this takes, the less has changed by the commit.
   const outcomes = new Map<string, Promise<Outcome>>()
   const usedBelow = (id: string): Promise<Usage> =>
     sumUsage(below.flatMap(link => (link.parent_id === id ? (outcomes.get(link.child_id) ?? []) : [])))
@@ -94,8 +97,8 @@ export async function stopBelow(
 }
 
 /**
- * Of a session whose work is ended: what waits for other tasks is cancelled, and nobody is asked about blocks
- * any more. A task at work is cancelled with its child.
+ * For a session whose work ends: cancels pending tasks and closes questions about blocked ones. A running
+ * task is cancelled with its child.
  */
 const endTasks = async ({ store }: Deps, ownerId: string): Promise<RowChange[]> =>
   (await store.coordination.tasks(ownerId)).flatMap((task): RowChange[] => {
@@ -104,19 +107,22 @@ const endTasks = async ({ store }: Deps, ownerId: string): Promise<RowChange[]> 
     return status === 'todo' ? [{ do: 'task.move', task_id, root_id, from: ['todo'], to: 'cancelled' }] : []
   })
 
-/** Rows of the commit that ends a child from above, what it tells the parent, and the parts below and of the child. */
+/**
+ * Rows of the commit that ends a child from above, the report to its parent, and the parts of the child and
+ * its subtree.
+ */
 export type EndOfChild = {
   link: Link
   rows: RowChange[]
   told: EventDraft[]
   parts: LinkedCommit[]
-  /** Tasks that were to come after it. */
+  /** Tasks that depended on it. */
   cancelled: string[]
-  /** For the commit of the parent: whether that goes on. */
+  /** For the commit of the parent: reopens it if it has ended. */
   reopening: Pick<Commit, 'reopen' | 'reopen_from'>
 }
 
-/** The end of a child and of all below it, composed for a commit of its parent; null where it has ended. */
+/** Composes the end of a child and its subtree for a commit of its parent; null if it has ended already. */
 export async function endOf(
   deps: Deps,
   childId: string,
@@ -163,7 +169,10 @@ export async function pauseBelow(deps: Deps, { below }: Around): Promise<LinkedC
     }))
 }
 
-/** Those that a pause from above had paused go on; what was paused by itself stays so, with all below it. */
+/**
+ * Resumes the descendants that were paused from above. One that was paused by itself stays paused, with its
+ * subtree.
+ */
 export async function resumeBelow(deps: Deps, { session, below }: Around): Promise<LinkedCommit[]> {
   const rows = await rowsOf(deps, below)
   const going = new Set([session.id])
@@ -184,7 +193,7 @@ export async function resumeBelow(deps: Deps, { session, below }: Around): Promi
   return parts
 }
 
-/** All descendants, those too that ended long ago. */
+/** All descendants, including those that have ended. */
 export async function archiveBelow(deps: Deps, around: Around): Promise<Below> {
   const stop = await stopBelow(deps, around, 'archived', { status: 'archived' })
   const ended = new Set(stop.parts.map(part => part.session_id))

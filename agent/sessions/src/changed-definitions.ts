@@ -1,4 +1,7 @@
-/** Approvals of tools that their servers have defined anew since: nobody can decide on them any more. */
+/**
+ * Expires approvals of tools whose definition has changed at their server: what was to be approved no longer
+ * exists.
+ */
 import { CommitRefused } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
@@ -8,8 +11,9 @@ import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 const DECISION = 'definition_changed'
 
 /**
- * Expires each pending approval of one of these tools whose definition is another than the given one, and
- * writes so into the log of its session. `definitions`: hash by name of the tool. Returns how many expired.
+ * Expires each pending approval of one of these tools if its definition differs from the given one, and
+ * records that in the log of its session. `definitions` maps tool names to hashes. Returns the number of
+ * expired approvals.
  */
 export async function expireChangedGates(
   { store }: Pick<Deps, 'store'>,
@@ -40,7 +44,7 @@ export async function expireChangedGates(
         })
         expired += 1
       } catch (error) {
-        // A person decided in this moment, or the session takes nothing any more: its items end with it.
+        // Decided concurrently, or the session has been archived and its items have ended with it.
         if (!(error instanceof CommitRefused)) throw error
       }
     }

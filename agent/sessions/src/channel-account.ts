@@ -1,9 +1,9 @@
-/** The account that speaks for senders of a connection whom nobody knows. */
+/** The service account that acts for unlinked senders of a connection. */
 import { createHash } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
 import { derivedId } from './derived-id.ts'
 
-/** Nobody has a token of it: its hash is of nothing that was kept. Made once, whoever asks first. */
+/** Creates the account once. It has no usable token: the hash is of a random value that is not kept. */
 export async function ensureChannelAccount(
   { store: { accounts }, newId }: { store: Pick<LogStore, 'accounts'>; newId: () => string },
   { org_id, name, created_by }: { org_id: string; name: string; created_by: string },
@@ -24,7 +24,7 @@ export async function ensureChannelAccount(
       expires_at: null,
     })
   } catch (thrown) {
-    // Another process was first.
+    // Another process created it first.
     if (!(await isThere())) throw thrown
   }
   return id

@@ -1,6 +1,6 @@
 /**
- * Connections to platforms that administrators make, change and end over the API. Their secrets are sealed
- * before the store has them, and no answer holds them.
+ * Connections to platforms that administrators create, change and delete over the API. Their secrets are
+ * encrypted before they reach the store, and no response contains them.
  */
 import type { ChannelConnection } from '@cairn/log'
 import { AppError, ChannelConfig, composeChannel, secretName } from '@cairn/protocol'
@@ -11,20 +11,23 @@ import type { Sealing } from './sealing.ts'
 
 export type ConnectionDeps = Pick<Deps, 'store' | 'newId'> & {
   sealing: Sealing
-  /** The agents that the configuration knows. */
+  /** The configured agents. */
   agents: readonly string[]
-  /** Why calls may not go to this URL for this agent; null: they may. */
+  /** Why the agent may not call this URL; null if it may. */
   urlProblem: (url: string, agent: string | undefined) => string | null
 }
 type Wish = { settings: Readonly<Record<string, unknown>>; secrets: Readonly<Record<string, string>> }
-/** As the row has it: settings without the names of secrets, and which secrets there are. */
+/** The row's content: settings without secrets, and the names of the secrets. */
 type Stored = { settings: Record<string, unknown>; secrets: string[] }
 
 const storedIn = ({ settings }: Pick<ChannelConnection, 'settings'>): Stored =>
   settings === null ? { settings: {}, secrets: [] } : (JSON.parse(settings) as Stored)
 const about = (id: string): string => `channel ${id}`
 
-/** Throws `invalid_body`, `unknown_agent`, or `wrong_state` where the name is taken; the id of the new one. */
+/**
+ * Returns the id of the new connection. Throws `invalid_body`, `unknown_agent`, or `wrong_state` if the name
+ * is taken.
+ */
 export async function createConnection(
   deps: ConnectionDeps,
   { org_id, id: created_by }: { org_id: string; id: string },
@@ -39,7 +42,7 @@ export async function createConnection(
   return id
 }
 
-/** A secret that is not given stays. */
+/** Secrets that are not given stay unchanged. */
 export async function changeConnection(
   deps: ConnectionDeps,
   connection: ChannelConnection,
@@ -54,7 +57,7 @@ export async function changeConnection(
     throw new AppError('wrong_state', 'The channel has changed meanwhile: load it anew.')
 }
 
-/** `isRemoved`: cairn.yaml names it no more. */
+/** `isRemoved`: cairn.yaml no longer lists the connection. */
 export async function deleteConnection(
   { store }: Pick<Deps, 'store'>,
   connection: ChannelConnection,
@@ -64,10 +67,13 @@ export async function deleteConnection(
   await store.channels.deleteConnection(connection.id, connection.origin)
 }
 
-/** What a page shows: every setting, and of the secrets which there are. Empty for one of cairn.yaml. */
+/** All settings, and the names of the secrets, for the page. Empty for a connection of cairn.yaml. */
 export const shownSettings = storedIn
 
-/** What a process runs it with; throws, in words for the operator, where that cannot be. */
+/**
+ * The settings with decrypted secrets, for the process that runs the connection. Throws, with a message for
+ * the operator, if they cannot be decrypted.
+ */
 export function openConnectionSettings(
   sealing: Sealing,
   connection: ChannelConnection,

@@ -1,12 +1,12 @@
 /**
- * Codes that tie an account of a messaging platform to a user: asked for while signed in, sent once in a
- * direct message. A code is stored as its hash.
+ * Codes that link an account of a messaging platform to a user: created while signed in, sent once in a
+ * direct message. The store keeps the hash.
  */
 import { createHash, randomInt } from 'node:crypto'
 import type { ChannelStore } from '@cairn/log'
 import type { Deps } from './deps.ts'
 
-/** Without letters and digits that look alike. */
+/** No letters or digits that look alike. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const TTL_MS = 10 * 60_000
 
@@ -15,7 +15,7 @@ const hashOf = (code: string): string =>
     .update(code.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
     .digest('hex')
 
-/** A new code of this user; the one before is not valid any more. */
+/** Creates a code for the user and invalidates the previous one. */
 export async function createLinkCode(
   { store, now }: Pick<Deps, 'store' | 'now'>,
   { org_id, id }: { org_id: string; id: string },
@@ -26,7 +26,7 @@ export async function createLinkCode(
   return { code, expires_at: now() + TTL_MS }
 }
 
-/** The user of a code; null where it is none. The same `used_by` finds it again, nobody else. */
+/** The user of a code; null if it is invalid. Only the same `used_by` can redeem it again. */
 export const redeemLinkCode = (
   { store }: { store: { channels: Pick<ChannelStore, 'usePairing'> } },
   { org_id, code, used_by }: { org_id: string; code: string; used_by: string },

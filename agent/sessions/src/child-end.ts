@@ -1,6 +1,6 @@
 /**
- * The end of a child, in both logs (contract 14.4): whoever ends a child commits what this composes, so that
- * its outcome stands in its parent's log exactly once, from the very transaction of its end.
+ * The end of a child, in both logs (contract 14.4). Every commit that ends a child includes what this
+ * composes, so that its outcome is in its parent's log exactly once, from the same transaction.
  */
 import type { Link, LinkCause, LinkedCommit, RowChange, SessionRow, TaskState } from '@cairn/log'
 import { cutAt, type EventData, type EventDraft } from '@cairn/protocol'
@@ -21,32 +21,32 @@ import { endOfRun } from './schedules/run-outcome.ts'
 import { dropStaleTimer } from './stale.ts'
 import type { TaskEnd } from './task-moves.ts'
 
-/** How a child ended: with a result if it has one, or without, and why. */
+/** How a child ended: completed, with a result if it has one, or failed with a cause. */
 export type ChildEnding =
   { as: 'completed' } | { as: 'failed'; cause: Exclude<LinkCause, 'empty'>; error: string }
 
-/** What the end of a child means for others. */
+/** The effects of a child's end on other sessions. */
 export type Outcome = {
   used: Usage
-  /** For its own commit. */
+  /** Rows for the child's own commit. */
   rows: RowChange[]
-  /** For its parent's log. */
+  /** Events for the parent's log. */
   told: EventDraft[]
   wakes: boolean
-  /** What the resume of a parent that has ended names as its source. */
+  /** The source named by the resume event of a parent that has ended. */
   reopens: 'worker' | 'loop'
 } & Pick<FollowUp, 'more' | 'decides' | 'cancelled' | 'parent_rows' | 'parent_status'>
 
 const EMPTY = 'The worker ended without a result.'
 
-/** Where the end is not decided on its own: others end with it, or somebody is known to have decided. */
+/** Set if others end in the same commit, or the decider is known. */
 export type Circumstances = {
-  /** The tasks of its parent are somebody else's to follow up. */
+  /** The caller follows up the parent's tasks. */
   follow?: false
   decided_by?: TaskState['decided_by']
-  /** What it wrote, where that is known better than from the calls of its tools. */
+  /** Files that it wrote, if known better than from its tool calls. */
   written?: readonly string[] | null
-  /** Of those directly below it that end in the same commit: no link says it yet. */
+  /** Usage of direct children that end in the same commit, which no link states yet. */
   below?: Promise<Usage>
 }
 
@@ -124,7 +124,7 @@ export async function outcomeOf(
 
 type Failure = { cause: LinkCause; error: string }
 
-/** What a person, the parent or an archive ends is not tried again. */
+/** A child that was ended by a person, its parent or an archive is not retried. */
 const FINAL: readonly LinkCause[] = ['cancelled', 'archived']
 const PARTIAL_CHARS = 2000
 
@@ -147,13 +147,13 @@ const cancelRows = ({ task_id, root_id }: Link): RowChange[] =>
     ? []
     : [{ do: 'task.move', task_id, root_id, from: ['running', 'blocked'], to: 'cancelled' }]
 
-/** What was to look after the child while it was at work. */
+/** Timers that monitored the child while it ran. */
 const timersOf = (child: SessionRow, { kind }: Link): RowChange[] => [
   ...(kind === 'delegation' ? [dropStaleTimer(child.id)] : []),
   ...(budgetOf(child)?.max_minutes === undefined ? [] : [dropDeadline(child.id)]),
 ]
 
-/** What a call of delegate_task shows of the child beside its outcome. */
+/** What the result of delegate_task shows of the child in addition to its outcome. */
 function delegated(
   { id, title }: SessionRow,
   { kind, tool_call_id }: Link,
@@ -185,7 +185,7 @@ const numbersOf = (
   ...(attempt === null ? {} : { attempt }),
 })
 
-/** The outcome as the parent's part of the commit: a parent that has ended is reopened for it. */
+/** The outcome as the parent's part of the commit; reopens a parent that has ended. */
 export const tellParent = (
   link: Link,
   { told, parent_rows, parent_status, ...outcome }: Outcome,
@@ -197,7 +197,7 @@ export const tellParent = (
   ...reopening(outcome),
 })
 
-/** A parent that has ended goes on, if the outcome is one that wakes it. */
+/** Reopens a parent that has ended, if the outcome wakes it. */
 export const reopening = ({
   wakes,
   reopens,

@@ -1,39 +1,41 @@
-/** What a child leaves to its parent, read from the child's log: its result, what it used, what it wrote. */
+/**
+ * What a child leaves to its parent, read from the child's log: its result, its usage, the files it wrote.
+ */
 import type { Link, LogStore, SeenLog, SessionRow } from '@cairn/log'
 import { decodeEvent, type EventData, type SessionEvent, typesWith } from '@cairn/protocol'
 
-/** The tool with which a child says what came of its work. */
+/** The tool with which a child reports its result. */
 export const COMPLETE_TOOL = 'worker_complete'
 
 export type ChildReport = {
-  /** Of worker_complete, else the last answer; empty: there is neither. */
+  /** The result passed to worker_complete, otherwise the last answer; empty if there is neither. */
   result: string
   metadata?: Record<string, unknown>
   iterations: number
   duration_seconds: number
-  /** Of the child and all that ended below it. */
+  /** Usage of the child and its ended descendants. */
   input_tokens: number
   output_tokens: number
   cost_usd: number
   files_written: string[]
   files_read: string[]
-  /** The calls of its tools, in order. */
+  /** Its tool calls, in order. */
   trace: { name: string; ok: boolean; tool_call_id: string }[]
   artifacts: NonNullable<EventData<'worker.complete'>['artifacts']>
 }
 
-/** Tokens and cost of a session and all below it. */
+/** Tokens and cost of a session and its subtree. */
 export type Usage = Pick<ChildReport, 'input_tokens' | 'output_tokens' | 'cost_usd'>
 export const nothingUsed = (): Usage => ({ input_tokens: 0, output_tokens: 0, cost_usd: 0 })
 
 export function addUsage(sum: Usage, { input_tokens, output_tokens, cost_usd }: Usage): void {
   sum.input_tokens += input_tokens
   sum.output_tokens += output_tokens
-  // As a sum of floats it would show digits that nobody was charged.
+  // Rounded: a sum of floats has spurious digits.
   sum.cost_usd = Number((sum.cost_usd + cost_usd).toFixed(10))
 }
 
-/** What a report was made of, for the guard of its commit. */
+/** The state of the log that a report was made from, for the guard of its commit. */
 export const seenOf = ({ input_tokens, output_tokens, tool_call_count }: SessionRow): SeenLog => ({
   input_tokens,
   output_tokens,
@@ -43,7 +45,7 @@ export const seenOf = ({ input_tokens, output_tokens, tool_call_count }: Session
 const READ = typesWith('reported')
 const PAGE = 500
 const WRITES = new Set(['write_file', 'edit_file'])
-/** So many an outcome names at most. */
+/** Maximum number of files named in an outcome. */
 export const MAX_FILES = 200
 const MAX_ARTIFACTS = 20
 const MAX_METADATA = 4096
@@ -89,7 +91,7 @@ type Fold = {
   files: Set<string>
   read: Set<string>
   trace: Map<string, { name: string; ok: boolean; tool_call_id: string }>
-  /** Calls of worker_complete without their result yet. */
+  /** Calls of worker_complete without a result so far. */
   claimed: Map<string, Completed>
   completed: Completed | null
 }
@@ -125,7 +127,7 @@ function look(fold: Fold, event: SessionEvent): void {
   }
 }
 
-/** The result of a call of worker_complete that was taken. */
+/** The result of an accepted call of worker_complete. */
 export const ACCEPTED = { status: 'complete' } as const
 export const isAccepted = (content: string): boolean => content === JSON.stringify(ACCEPTED)
 

@@ -1,9 +1,9 @@
 /**
- * Runs of coding agents: the drafts of code.* with their rows, and what a stop, a pause or an archive means
- * for the run of a session. The one writer of code.*.
+ * Runs of coding agents: the code.* events with their rows, and what a stop, a pause or an archive means for
+ * a session's run. The only writer of code.*.
  *
- * A run has one end. Its row is the guard: whoever moves it to `done` first, the worker with what the agent
- * said or a stop, writes the code.run_result in the same commit; the other is refused with `code_run_ended`.
+ * A run ends once. Its row is the guard: whichever moves it to `done` first, the runner with the agent's
+ * result or a stop, writes code.run_result in the same commit; the other is rejected with `code_run_ended`.
  */
 import {
   type CodeRun,
@@ -30,7 +30,7 @@ export const codeRunStarted = (
   })
 }
 
-/** `used`: the tokens so far, which a stop would tell. */
+/** `used`: tokens so far, which a stop would report. */
 export const codeRunProgress = (
   data: EventData<'code.run_progress'>,
   used: Partial<Pick<CodeRun, 'input_tokens' | 'output_tokens'>>,
@@ -49,13 +49,13 @@ export const codeRunResult = (data: EventData<'code.run_result'>): Draft<'code.r
     output_tokens: data.output_tokens,
   })
 
-/** The run of a session that has no result yet. */
+/** The session's run without a result. */
 export async function findLiveRun(store: Store, sessionId: string): Promise<CodeRun | null> {
   const [newest] = await store.coordination.codeRuns(sessionId, 1)
   return newest === undefined || newest.state === 'done' ? null : newest
 }
 
-/** Permissions that the run asked for and nobody decided on: nobody can any more. */
+/** Closes the run's undecided permission requests. */
 export async function closeGates(
   store: Store,
   session: { id: string; org_id: string },
@@ -86,8 +86,8 @@ export async function closeGates(
 type Part = Commit | LinkedCommit
 
 /**
- * A commit over sessions with what it means for their runs: what stops a session ends its run behind
- * session.stopped, what pauses it parks the run.
+ * Extends a commit over sessions to their runs: stopping a session ends its run after session.stopped,
+ * pausing it parks the run.
  */
 export async function withRuns(deps: Deps, commit: Commit): Promise<Commit> {
   const also = await Promise.all((commit.also ?? []).map(part => withRun(deps, part)))
@@ -117,7 +117,7 @@ async function withRun<P extends Part>(deps: Deps, part: P): Promise<P> {
   }
 }
 
-/** The end of the run that a session has, where it is stopped; nothing where it has none. */
+/** Ends the session's run when the session is stopped; empty if it has none. */
 export async function stoppedRun(
   { store, now }: Deps,
   sessionId: string,

@@ -1,9 +1,9 @@
-/** The events of child sessions; the one place that holds the coordination writer (contract 14.4). */
+/** Events about child sessions. The only module with the coordination writer (contract 14.4). */
 import { cutAt, type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('coordination')
 
-/** What the events show of a goal, a result, an error. */
+/** Length limits for goals, results and errors in events. */
 const GOAL_CHARS = 500
 export const RESULT_CHARS = 10_000
 const ERROR_CHARS = 2000

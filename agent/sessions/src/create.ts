@@ -1,10 +1,10 @@
-/** Creating a session: no event, a row that the first message finds. */
+/** Creates a session: a row without events, until the first message. */
 import type { SessionRow } from '@cairn/log'
 import { AppError, type Principal, SessionBudget } from '@cairn/protocol'
 import { z } from 'zod'
 import type { Deps } from './deps.ts'
 
-/** What a session may say for itself beside its agent; the harness reads it with the same schema. */
+/** Per-session configuration besides the agent; the harness parses it with the same schema. */
 export const SessionConfig = z.strictObject({
   system: z.string().min(1).optional(),
   model: z
@@ -18,20 +18,20 @@ export const SessionConfig = z.strictObject({
 })
 export type SessionConfig = z.infer<typeof SessionConfig>
 
-/** What a child is told of itself; no request may say it. */
+/** Configuration that only the server sets, for a child. */
 export const ChildConfig = z.strictObject({
   role: z.enum(['leaf', 'orchestrator']),
-  /** The agents of its ancestors, the root first: none of them allows it more than itself. */
+  /** The agents of its ancestors, root first. A child is allowed no more than each of them. */
   ancestors: z.array(z.string()),
-  /** A narrower list of tools. */
+  /** Restricts the agent's tools. */
   tools: z.array(z.string()).optional(),
-  /** The session whose workspace it works in: its own id where that is a copy. */
+  /** The session whose workspace it uses; its own id if that is a copy. */
   workspace: z.string(),
-  /** The session whose workspace it works in a copy of. */
+  /** The session whose workspace was copied for it. */
   copied_from: z.string().optional(),
-  /** Of which research it is a branch. */
+  /** The research and branch that it works on. */
   branch: z.strictObject({ run_id: z.string(), key: z.string() }).optional(),
-  /** Of which schedule it is a run, and for what slot. */
+  /** The schedule and the time that it is a run for. */
   run: z
     .strictObject({ schedule_id: z.string(), slot_at: z.int(), manual: z.boolean(), run_number: z.int() })
     .optional(),
@@ -39,24 +39,24 @@ export const ChildConfig = z.strictObject({
 export type ChildConfig = z.infer<typeof ChildConfig>
 export const StoredSessionConfig = SessionConfig.extend({ child: ChildConfig.optional() })
 
-/** Of a child; null for a root. */
+/** The configuration of a child; null for a root. */
 export function childConfig({ config }: Pick<SessionRow, 'config'>): ChildConfig | null {
   const parsed = ChildConfig.safeParse(config['child'])
   return parsed.success ? parsed.data : null
 }
 
-/** What the session and all below it may use; null: it has no budget. */
+/** The budget of the session and its subtree; null if it has none. */
 export function budgetOf({ config }: Pick<SessionRow, 'config'>): SessionBudget | null {
   const parsed = SessionBudget.safeParse(config['budget'])
   return parsed.success ? parsed.data : null
 }
 
-/** The session whose workspace this one works in. */
+/** The session whose workspace this one uses. */
 export const workspaceOf = (session: Pick<SessionRow, 'id' | 'config'>): string =>
   childConfig(session)?.workspace ?? session.id
 
 export type CreateSession = {
-  /** Absent: the default agent. */
+  /** Absent for the default agent. */
   agent?: string | undefined
   title?: string | undefined
   channel?: string | undefined
@@ -67,7 +67,7 @@ export type CreateSession = {
 /** The agent of a session that names none. */
 export const DEFAULT_AGENT = 'assistant'
 
-/** `agents` are the names that the configuration knows. */
+/** `agents` are the configured names. */
 export async function createSession(
   { store, newId }: Deps,
   agents: readonly string[],

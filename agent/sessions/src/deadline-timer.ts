@@ -1,10 +1,10 @@
-/** The timer of a budget's time. */
+/** The timer for the time limit of a budget. */
 import type { RowChange } from '@cairn/log'
 
 const idOf = (sessionId: string): string => `deadline:${sessionId}`
 export const dropDeadline = (sessionId: string): RowChange => ({ do: 'timer.drop', id: idOf(sessionId) })
 
-/** A child's is of its parent, whose log its end is written to. */
+/** A child's timer belongs to its parent, whose log records the end. */
 export const deadlineTimer = (
   session: { id: string; parent_id: string | null },
   minutes: number,

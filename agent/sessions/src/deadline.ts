@@ -1,4 +1,4 @@
-/** The time of a session with a budget: when it is up the session is stopped, with all below it. */
+/** Time limit of a session with a budget: when it expires, the session and its subtree are stopped. */
 import type { Commit, RowChange, Timer } from '@cairn/log'
 import { endOf } from './cascade.ts'
 import { lookAround } from './over-tree.ts'
@@ -26,7 +26,7 @@ export async function composeDeadline(
   }
 }
 
-/** One that rests, with nothing open below it, has nothing to be stopped. */
+/** An idle root without open descendants has nothing to stop. */
 async function stopRoot(deps: Deps, id: string, fire: RowChange): Promise<Omit<Commit, 'session_id'>> {
   const { around, expect } = await lookAround(deps, id)
   const { session, below } = around

@@ -1,8 +1,8 @@
-/** Who decided on items of the inbox, by name: an id tells a reader nothing. */
+/** Names of the people who decided inbox items, because readers cannot use an id. */
 import type { LogStore } from '@cairn/log'
 import type { InboxItem } from '@cairn/protocol'
 
-/** The items of one organisation, with the names of those who decided; an account that is gone has none. */
+/** Adds deciders' names to items of one organisation; a deleted account has none. */
 export async function nameDeciders(
   { store: { accounts } }: { store: LogStore },
   orgId: string,

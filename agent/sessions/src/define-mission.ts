@@ -1,4 +1,4 @@
-/** A new mission: its row, its events and the message that begins it, in one commit (contract 14.5). */
+/** Defines a mission: its row, its events and the message that starts it, in one commit (contract 14.5). */
 import { CommitRefused, type Mission, type NewMission, type RowChange, type SessionRow } from '@cairn/log'
 import {
   type AgentConfig,
@@ -26,18 +26,18 @@ export type MissionInput = {
   rubric: string
   max_iterations?: number | undefined
   budget?: SessionBudget | undefined
-  /** Makes it research. */
+  /** Set for research. */
   research?: ResearchSettings | undefined
 }
 type Defined = {
   mission: NewMission
-  /** Before the message that begins it. */
+  /** Events before the message that starts the mission. */
   defined: EventDraft[]
   kickoff: EventDraft<'user.message'>
   rows: RowChange[]
 }
 
-/** Why a session cannot be given a mission, in words; null: it can. */
+/** Why a session cannot get a mission, in words; null if it can. */
 export function missionObstacle(
   { parent_id }: Pick<SessionRow, 'parent_id'>,
   { goal, mission, research }: Pick<CapabilityStates, 'goal' | 'mission' | 'research'>,
@@ -59,11 +59,14 @@ export function missionObstacle(
   return null
 }
 
-/** The model that grades its rounds, where `model` works on it. */
+/** The model that grades rounds of a mission on which `model` works. */
 export const missionEvaluator = ({ missions, goals, summary_model }: AgentConfig, model: string): string =>
   missions.evaluator_model ?? goals.evaluator_model ?? summary_model ?? model
 
-/** Of the models that work on it and grade it, one with which a budget in USD cannot be kept; null: none. */
+/**
+ * The first model without a price among those that work on the mission or grade it: it makes a budget in USD
+ * unenforceable. Null if all have one.
+ */
 export function unpricedModel(
   { max_cost_usd }: SessionBudget,
   catalog: Config['models']['catalog'],
@@ -124,7 +127,7 @@ export function composeMission(
   }
 }
 
-/** Refused while the session has a goal or a mission that is not over; a session that rests is reopened. */
+/** Throws if the session has an active goal or mission; reopens a session that has ended. */
 export async function defineMission(deps: Deps, sessionId: string, input: MissionInput): Promise<Mission> {
   const mission_id = deps.newId()
   for (;;) {
@@ -146,7 +149,7 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
       return await foundMission(deps, mission_id)
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused)) throw thrown
-      // Something was said in between, a goal or a mission perhaps: look again.
+      // Something was added in between, perhaps a goal or a mission: retry.
       if (thrown.refusal !== 'new_work' && thrown.refusal !== 'mission_moved')
         throw refusedAs('give a mission to', sessionId, thrown)
     }

@@ -1,4 +1,7 @@
-/** The time of a delegation: workers that are not done by then are stopped, in the commit that fires the timer. */
+/**
+ * Timeout of a delegation: workers that have not finished by then are stopped, in the commit that fires the
+ * timer.
+ */
 import type { Commit, RowChange, Timer } from '@cairn/log'
 import { endOf } from './cascade.ts'
 import type { Deps } from './deps.ts'
@@ -24,7 +27,7 @@ export const dropDelegationTimer = (sessionId: string, toolCallId: string): RowC
   id: idOf(sessionId, toolCallId),
 })
 
-/** So soon it is looked again at a worker that waits for a person: that time is not the worker's. */
+/** Re-check interval for a worker that waits for a person: waiting does not count against its time. */
 const LOOK_AGAIN_MS = 30_000
 const WAITS = new Set(['needs_answer', 'needs_action', 'needs_approval', 'paused'])
 

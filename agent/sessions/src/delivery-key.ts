@@ -22,6 +22,6 @@ const hash = (text: string): Buffer => createHash('sha256').update(text).digest(
 export const deliveryKey = ({ session_id, event_id, part }: DeliveryId): string =>
   base32(hash(`${session_id}/${event_id}/${part}`), 25)
 
-/** Short enough for the buttons of every platform. */
+/** Short enough for the button data of every platform. */
 export const promptId = (sessionId: string, eventId: number): string =>
   base32(hash(`prompt/${sessionId}/${eventId}`), 10)

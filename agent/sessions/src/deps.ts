@@ -1,4 +1,4 @@
 import type { LogStore } from '@cairn/log'
 
-/** What every command needs from outside: the log, the clock (epoch milliseconds) and fresh ids. */
+/** Dependencies of every command: the store, the clock (epoch milliseconds) and new ids. */
 export type Deps = { store: LogStore; now: () => number; newId: () => string }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 
 export function derivedId(...from: readonly (string | number)[]): string {
   const bytes = createHash('sha1').update(from.join('\n')).digest().subarray(0, 16)
-  // As a UUID of version 5: a name's hash.
+  // Formatted as a UUID of version 5, the hash of a name.
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
   const hex = bytes.toString('hex')

@@ -1,6 +1,6 @@
 /**
- * What people are told of the AI they talk to, by level and language. A tool for operators, no legal advice:
- * `disclosure.texts` of the configuration replaces any of it.
+ * The AI disclosure, by level and language. A tool for operators, not legal advice: `disclosure.texts` of the
+ * configuration replaces any of it.
  */
 import {
   DISCLOSURE_LANGUAGES,
@@ -106,13 +106,13 @@ const WORDS: Record<DisclosureLanguage, Words> = {
 export type DisclosureFor = {
   agent: string
   model: string
-  /** Of the person, as the platform says it: de, de-AT, de_AT. */
+  /** The person's language as the platform reports it: de, de-AT, de_AT. */
   language: string | null
-  /** Where /stop and /disclosure work. */
+  /** True where /stop and /disclosure work. */
   hasCommands: boolean
 }
 
-/** Null: the level is none, and nothing is shown. */
+/** Null if the level is none. */
 export function disclosureText(
   config: Omit<DisclosureConfig, 'require_confirm'>,
   { agent, model, language, hasCommands }: DisclosureFor,

@@ -1,4 +1,4 @@
-/** Evidence that a person knew they speak with an AI: what was posted to them, and what they accepted. */
+/** Evidence that a person knew of the AI: the disclosure that was sent to them, and their acceptance. */
 import { createHash } from 'node:crypto'
 import type { StoredEvent } from '@cairn/log'
 import { AppError, decodeEvent, type EventData, type EventId, type Principal, writer } from '@cairn/protocol'
@@ -10,7 +10,7 @@ const STANDING = ['active', 'paused', 'completed', 'failed'] as const
 
 export type Presented = {
   level: string
-  /** The platform. */
+  /** Name of the platform. */
   channel: string
   language: string
   text: string
@@ -18,8 +18,8 @@ export type Presented = {
 }
 
 /**
- * A platform has taken the disclosure as first message of a conversation. Once a conversation: a second time
- * is refused with the cause `already_accepted`.
+ * Records that a platform accepted the disclosure as first message of a conversation. Once per conversation:
+ * a second time is rejected with the cause `already_accepted`.
  */
 export async function presentDisclosure(
   { store }: Deps,
@@ -43,8 +43,8 @@ export async function presentDisclosure(
 }
 
 /**
- * A web user accepted the banner of that level. One acceptance is one event: the same person's next request
- * for the same level writes nothing and answers the id of the first.
+ * Records that a web user accepted the banner of that level. One acceptance is one event: a repeated request
+ * of the same person for the same level writes nothing and returns the id of the first.
  */
 export async function confirmDisclosure(
   { store }: Deps,
@@ -69,7 +69,7 @@ export async function confirmDisclosure(
   return last_id
 }
 
-/** The event by which the same person accepted the same level before. */
+/** The event with which the same person accepted the same level before. */
 async function findConfirmed(
   store: Deps['store'],
   sessionId: string,
@@ -95,7 +95,7 @@ async function findConfirmed(
 }
 const CONFIRMED_AT_ONCE = 100
 
-/** Where the operator wants it, what people write waits for their acceptance; a program is no person. */
+/** If the operator requires it, people's messages are rejected until they accept; programs are exempt. */
 export async function requireConfirmed(
   { store }: Pick<Deps, 'store'>,
   sessionId: string,

@@ -1,6 +1,6 @@
 /**
- * A child that ends by itself: its worker commits the end through here, so that no path can forget the
- * outcome.
+ * Ends a child at its own request. Its runner commits every such end through this module, so that no path can
+ * omit the outcome.
  */
 import { type Commit, type Committed, CommitRefused, type Link, type SessionRow } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
@@ -12,7 +12,7 @@ import { ENDED } from './refusals.ts'
 
 const TRIES = 10
 
-/** Whether a commit of these events is the end of a child. */
+/** True if a commit of these events ends a child. */
 export const endsChild = (events: readonly EventDraft[]): boolean => endingOf(events) !== null
 
 const REASONS = {
@@ -33,13 +33,13 @@ function endingOf(events: readonly EventDraft[]): ChildEnding | null {
   return null
 }
 
-/** Commits the end of a child: its outcome on its parent, and the end of what is still open below it. */
+/** Commits the end of a child: reports its outcome to the parent, and ends its open descendants. */
 export async function commitEnd(
   deps: Deps,
   session: SessionRow,
   link: Link,
   commit: Commit,
-  /** What it wrote, where that is known better than from the calls of its tools. */
+  /** Files that it wrote, if known better than from its tool calls. */
   written: readonly string[] | null = null,
 ): Promise<Committed> {
   const ending = endingOf(commit.events)
@@ -61,7 +61,7 @@ export async function commitEnd(
           ...(commit.rows ?? []),
           ...rows,
           ...outcome.rows,
-          // What a person decides now comes too late: the outcome is told.
+          // Decisions come too late from now on: the outcome has been reported.
           { do: 'inbox.expire_all', decision: ENDED },
         ],
         also: [...parts, tellParent(link, outcome), ...outcome.more],

@@ -1,6 +1,5 @@
 /**
- * Ratings of answers (contract 14.9). The writer of user.feedback, expert.endorse and
- * expert.override.
+ * Ratings of answers (contract 14.9). The only writer of user.feedback, expert.endorse and expert.override.
  */
 import {
   AppError,
@@ -31,7 +30,7 @@ type RatingType = 'user.feedback' | 'expert.endorse' | 'expert.override'
 
 /**
  * Rates an llm.response or an expert.result. A second rating by the same principal is a new event; the latest
- * one counts, and one that is `withdrawn` counts as none.
+ * counts, and a `withdrawn` one counts as none.
  */
 export async function giveFeedback(
   { store }: Deps,
@@ -51,7 +50,7 @@ export async function giveFeedback(
   return { event_id: written.id, event_type: draft.type, source: sourceOf(given.principal) }
 }
 
-/** The rating's event: which one depends on the target and, for an expert, on the thumb. */
+/** The event of a rating, which depends on the target and, for an expert, on the thumb. */
 function rate(
   target: SessionEvent,
   { rating, withdrawn, reason, rationale, score, criteria, principal }: GiveFeedback,

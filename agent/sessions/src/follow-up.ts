@@ -1,6 +1,6 @@
 /**
- * What the end of children means for the tasks of their parent, composed for the commit of that end: the task
- * itself, another attempt, and whatever can begin now (contract 14.4).
+ * Effects of ended children on their parent's tasks, composed for the commit of that end: the task itself,
+ * another attempt, and tasks that can start now (contract 14.4).
  */
 import {
   isTaskOver,
@@ -19,18 +19,18 @@ import { moveTasks, type TaskEnd } from './task-moves.ts'
 
 export type FollowUp = {
   rows: RowChange[]
-  /** For the parent's part of the commit. */
+  /** Rows for the parent's part of the commit. */
   parent_rows: RowChange[]
-  /** For the parent's log, behind the outcomes. */
+  /** Events for the parent's log, after the outcomes. */
   told: EventDraft[]
-  /** Children that begin. */
+  /** Children to start. */
   more: LinkedCommit[]
   will_retry: boolean
-  /** What was to come after a task that was cancelled. */
+  /** Tasks that depended on a cancelled one. */
   cancelled: string[]
-  /** Made from a look at tasks: the commit must carry `tree.expect`. */
+  /** True if it depends on the tasks as read: the commit must carry `tree.expect`. */
   decides: boolean
-  /** The state of the parent that it was made for; a child that begins under a pause is paused. */
+  /** The parent status that it was composed for; a child that starts under a pause is paused. */
   parent_status?: SessionRow['status']
 }
 
@@ -44,10 +44,13 @@ const nothing = (): FollowUp => ({
   decides: false,
 })
 const DAY_MS = 24 * 3600 * 1000
-/** Clocks of processes differ: rather a child fewer than a commit that is refused. */
+/**
+ * Allowance for clock differences between processes: starting a child too few is better than a rejected
+ * commit.
+ */
 const SLACK_MS = 3600 * 1000
 
-/** `ended` are all children of the parent that the commit ends; `link` is one of them. */
+/** `ended` are all children of the parent that the commit ends; `link` belongs to one of them. */
 export async function followUp(
   { store, now }: Deps,
   { parent_id, root_id }: Pick<Link, 'parent_id' | 'root_id'>,
@@ -104,7 +107,7 @@ export async function followUp(
   return result.more.length > 0 ? { ...result, parent_status: parent.status } : result
 }
 
-/** What a person was asked about the block of a task is asked no more; for the part of the task's owner. */
+/** Closes the inbox item about a task's block; for the part of the task's owner. */
 export const closeItem = (
   { state: { block_call_id } }: Pick<Task, 'state'>,
   decision: string,

@@ -1,8 +1,8 @@
 /**
- * A fork: a session of its own that begins with what was said in another up to an event (decision 58).
+ * Forks a session: the new one starts with the conversation of another up to an event (decision 58).
  *
  * Its log has one event for that, which holds the conversation as the model reads it. So nothing that was
- * paid for, decided or begun there counts again here, and no id of the other log is taken for one of this.
+ * paid for, decided or started there counts again here, and ids of the other log do not occur in this one.
  */
 import type { LogStore, SessionRow } from '@cairn/log'
 import { AppError, decodeEvent, EVENT_TYPES, type EventId, type Principal } from '@cairn/protocol'
@@ -21,15 +21,15 @@ import { commitFor } from './refusals.ts'
 
 export type ForkSession = {
   source: SessionRow
-  /** The last event that counts; 0: nothing was said before. */
+  /** The last event to include; 0 for none. */
   event_id: EventId
-  /** Names of the configuration: the agent may be gone. */
+  /** The configured agents: the source's agent may have been removed. */
   agents: readonly string[]
   principal: Principal
 }
 
 const PAGE = 500
-/** No fold reads what streams. */
+/** Folds ignore streaming events. */
 const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.heartbeat')
 
 async function conversationUpTo(
@@ -47,7 +47,7 @@ async function conversationUpTo(
   return settledMessages(conversation)
 }
 
-/** Of a root only: the rights of a worker are narrowed by its parents, and a fork has none. */
+/** Forks roots only: a worker's permissions are restricted by its parents, and a fork has none. */
 export async function forkSession(deps: Deps, fork: ForkSession): Promise<SessionRow> {
   const { source, event_id, agents, principal } = fork
   if (source.parent_id !== null)
@@ -57,7 +57,7 @@ export async function forkSession(deps: Deps, fork: ForkSession): Promise<Sessio
   const history = await conversationUpTo(deps.store, source.id, event_id)
   const made = await createSession(deps, agents, {
     agent: source.agent,
-    // Where nothing was said before, its own first message gives it a title (contract 7.13).
+    // A fork without history gets its title from its own first message (contract 7.13).
     ...(source.title === null || history.length === 0 ? {} : { title: source.title }),
     config: source.config,
     principal,
@@ -69,7 +69,7 @@ export async function forkSession(deps: Deps, fork: ForkSession): Promise<Sessio
     session_id: made.id,
     events: [syntheticMessage(FORK, text, { forked_from, history })],
     expect_status: TAKES_INPUT,
-    // Nothing is to be done about it.
+    // Nothing to do: the fork starts idle.
     cursor: 'self',
   })
   return session

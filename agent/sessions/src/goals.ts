@@ -1,7 +1,7 @@
 /**
- * Goals of a session (contract 14.10, 10). The writer of user.define_outcome, outcome.defined,
- * outcome.paused and outcome.cleared: the API defines, the worker acts on `/goal` with the drafts made here.
- * One goal at a time.
+ * Goals of a session (contract 14.10, 10). The only writer of user.define_outcome, outcome.defined,
+ * outcome.paused and outcome.cleared: the API defines goals, and the runner handles `/goal` with the events
+ * created here. One goal at a time.
  */
 import { CommitRefused } from '@cairn/log'
 import { AppError, type EventData, type EventDraft, type EventId, writer } from '@cairn/protocol'
@@ -20,7 +20,7 @@ import { readFolded } from './read-folded.ts'
 import { refusedAs } from './refusals.ts'
 
 const write = writer('goals')
-/** What max_iterations is clamped to, and its default (contract 10.8). */
+/** The maximum and default of max_iterations (contract 10.8). */
 export const MAX_GOAL_ITERATIONS = 20
 export const DEFAULT_RUBRIC = 'The goal as it is stated is reached in full, and the work shown proves it.'
 
@@ -37,12 +37,12 @@ export type DefinedGoal = {
   processed_at: string
 }
 
-/** A goal that is worked on or waits to be; a new one must not push it aside unseen. */
+/** A goal that is active or paused; a new one must not replace it silently. */
 const isUnderWay = (goal: GoalState): goal is Goal => goal?.status === 'active' || goal?.status === 'paused'
 
 /**
- * Defines goals, all or none; of several, each replaces the one before, so work begins on the last, by the
- * synthetic message that follows it. Refused while an earlier goal is active or paused.
+ * Defines all goals or none. Of several, each replaces the previous one, so work starts on the last, with the
+ * synthetic message that follows it. Throws if an earlier goal is active or paused.
  */
 export async function defineOutcomes(
   deps: Deps,
@@ -72,7 +72,7 @@ export async function defineOutcomes(
       return await commitGoals(deps, sessionId, goals, seen)
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused)) throw thrown
-      // Something was said in between, another goal perhaps: look again.
+      // Something was added in between, perhaps another goal: retry.
       if (thrown.refusal !== 'new_work') throw refusedAs('set a goal for', sessionId, thrown)
     }
   }
@@ -99,7 +99,7 @@ async function commitGoals(
     reopen: resumed('goal'),
     events: [...outcomes.map(outcome => write('user.define_outcome', outcome)), kickoff(active)],
   })
-  // A resume that reopened the session may stand before the goals.
+  // A resume that reopened the session may precede the goals.
   const ids = events.filter(event => event.type === 'user.define_outcome').map(event => event.id)
   return outcomes.map((outcome, index) => {
     const event_id = ids[index]
@@ -109,7 +109,7 @@ async function commitGoals(
   })
 }
 
-/** Why a session with a mission takes no goal. */
+/** Error message for a session with a mission, which cannot have a goal. */
 const hasMission = ({ status, description }: Mission): string =>
   `The session has a mission that is ${status}: ${JSON.stringify(description)}. A goal can be set when it ` +
   'is over, or in another session.'
@@ -125,14 +125,11 @@ const kickoff = (
   carried: Pick<Message, 'attachments' | 'images'> = {},
 ): EventDraft<'user.message'> => syntheticMessage('outcome_kickoff', description, { outcome_id, ...carried })
 
-/**
- * What a `/goal` command comes to: events before the reply to it, the reply, and what the agent is told after
- * it.
- */
+/** The effect of a `/goal` command: events before the reply, the reply, and what the agent reads after it. */
 export type GoalAction = { before: readonly EventDraft[]; reply: string; after: readonly EventDraft[] }
 const says = (reply: string): GoalAction => ({ before: [], reply, after: [] })
 
-/** `carried` are the files and images of the command's message, which the work on the goal begins with. */
+/** `carried` are the files and images of the command's message, passed on to the work on the goal. */
 export function actOnGoal(
   goal: GoalState,
   command: GoalCommand,
@@ -199,7 +196,7 @@ export function actOnGoal(
   }
 }
 
-/** What the agent is told when a verdict asks for more work. */
+/** What the agent reads when a verdict asks for more work. */
 export const continuation = (goal: Goal): EventDraft<'user.message'> =>
   syntheticMessage(
     'outcome_continuation',

@@ -1,6 +1,6 @@
 /**
- * What people answer (contract 7, 10): decisions, actions that are done, and notes that are only
- * acknowledged. raise.ts creates the items.
+ * People's answers in the inbox (contract 7, 10): decisions, completed actions, and acknowledgements of
+ * notes. raise.ts creates the items.
  */
 import { type Draft, type RowChange, withRows } from '@cairn/log'
 import {
@@ -24,7 +24,7 @@ import { resumeSchedule } from './schedule-commands/commands.ts'
 import { commitFor, tellAnswered } from './refusals.ts'
 import { findTask, unblockTask } from './tasks.ts'
 
-/** How long an approval may wait to be used. */
+/** An approval that is not used within this time expires. */
 export const GRANT_TTL_MS = 60 * 60 * 1000
 
 export type InboxAnswer =
@@ -32,16 +32,13 @@ export type InboxAnswer =
   | { completed: true; note?: string | undefined }
   | { responses: readonly { question: string; answer: string }[] }
 
-/**
- * Decides a gate or completes an action, once: guard, grant and the message that tells the model go into one
- * commit.
- */
+/** Decides a gate or completes an action, once: guard, grant and the message for the model are one commit. */
 export async function respondInbox(
   deps: Deps,
   itemId: string,
   answer: InboxAnswer,
   principal: Principal,
-  /** Changed in the same commit. */
+  /** Rows changed in the same commit. */
   rows: readonly RowChange[] = [],
 ): Promise<InboxItem> {
   const item = await findInboxItem(deps.store, principal, itemId)
@@ -87,8 +84,8 @@ export async function respondInbox(
 }
 
 /**
- * An approval covers the whole arguments. A client that says what it has shown must have shown those; and an
- * item that cannot show them, one of an older release that kept a part, is not approved.
+ * An approval covers the complete arguments. A client that states what it showed must have shown those; and
+ * an item that cannot show them, because an older release stored only a part, cannot be approved.
  */
 function refuseUnseen(
   item: StoredInboxItem,
@@ -112,7 +109,7 @@ function refuseUnseen(
 
 type Decided = {
   decision: string
-  /** Null: the agent is told nothing, and nothing wakes. */
+  /** Null if the agent gets no message and is not woken. */
   message: Draft<'user.message'> | null
 }
 
@@ -218,7 +215,7 @@ export async function acknowledgeInbox(deps: Deps, itemId: string, principal: Pr
   return reread(deps, item.id)
 }
 
-/** Marks an item read; its status stays. */
+/** Marks an item as read; its status does not change. */
 export async function readInbox({ store }: Deps, itemId: string, principal: Principal): Promise<InboxItem> {
   const item = await findInboxItem(store, principal, itemId)
   return (await store.markRead(item.id)) ?? shownItem(item)

@@ -1,8 +1,7 @@
 /**
- * Commands that people and channels issue. Each is one commit of the log; what a guard refuses is an
- * AppError.
+ * Commands of people and channels. Each is one commit of the log; a refusal of the store becomes an AppError.
  *
- * command  a function of (deps, arguments)      deps   the store, the clock, fresh ids
+ * command  a function of (deps, arguments)      deps   the store, the clock, new ids
  * raise    create an inbox item and its event    grant  the right to one retry of one gated call
  */
 export {

@@ -1,10 +1,10 @@
 /**
- * Session states (contract 6): pause, resume, retry and stop, each over the session and its open descendants
- * in one commit. Archiving is in archive.ts.
+ * Session lifecycle (contract 6): pause, resume, retry and stop, each over the session and its open
+ * descendants in one commit. Archiving is in archive.ts.
  *
- * Pause, stop and archive revoke the lease in the same commit as their event. The store then refuses whatever
- * the running turn tries to write, above all a tool.call. So "nothing more starts" needs no cooperation of
- * the worker; its watcher only makes the stop quick.
+ * Pause, stop and archive revoke the lease in the same commit as their event. The store then rejects every
+ * write of the running turn, above all a tool.call. So "nothing more starts" does not depend on the runner;
+ * its watcher only makes the stop fast.
  */
 import type { Commit, Link, SessionRow } from '@cairn/log'
 import { AppError, type EventDraft, type SessionStatus } from '@cairn/protocol'
@@ -28,7 +28,7 @@ async function overTree(
   return committed.session
 }
 
-/** A session whose turn has ended is paused too while workers below it are open: the pause is theirs. */
+/** A session whose turn has ended can be paused too while it has open workers: the pause applies to them. */
 export const pauseSession = (deps: Deps, sessionId: string, reason = 'paused by user'): Promise<SessionRow> =>
   overTree(deps, 'pause', sessionId, async around => ({
     session_id: sessionId,
@@ -43,11 +43,14 @@ const isAtRest = ({ status }: SessionRow): boolean => status === 'completed' || 
 export const resumeSession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
   goOn(deps, 'resume', sessionId, 'user', ['paused'])
 
-/** A session that failed, or was paused, takes its turn up again. */
+/** Resumes the turn of a session that failed or was paused. */
 export const retrySession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
   goOn(deps, 'retry', sessionId, 'user_retry', ['failed', 'paused'])
 
-/** With all below it that its pause had paused; the pause of a mission goes on until that is resumed. */
+/**
+ * Also resumes the descendants that its pause had paused. A paused mission stays paused until it is resumed
+ * itself.
+ */
 const goOn = (
   deps: Deps,
   operation: string,
@@ -72,7 +75,7 @@ const goOn = (
     }
   })
 
-/** Of a schedule's run the session above is no parent that it waits with. */
+/** A scheduled run does not depend on the state of the session above it. */
 async function refuseBelowPause(deps: Deps, link: Link | null): Promise<void> {
   if (link === null || link.status !== 'open' || link.kind === 'run') return
   const { parent_id } = link
@@ -89,13 +92,13 @@ async function refuseBelowPause(deps: Deps, link: Link | null): Promise<void> {
 const hasPausedMission = async ({ store }: Deps, sessionId: string): Promise<boolean> =>
   (await store.coordination.missionOf(sessionId))?.status === 'paused'
 
-/** `stopped`: false where an active session had nothing to stop; then nothing is written. */
+/** `stopped` is false if an active session had nothing to stop; then nothing is written. */
 export type StopOutcome = SessionRow & { stopped: boolean }
 
 /**
- * Aborts the running turn and those of all below; everything up to here counts as dealt with. A root stays
- * active; a child has ended, and its parent is told. Of a root at rest or paused only the open descendants
- * are stopped.
+ * Aborts the turns of the session and its subtree; everything up to here counts as handled. A root stays
+ * active; a child has ended, and its parent gets its outcome. For a root that is idle or paused, only the
+ * open descendants are stopped.
  */
 export async function stopSession(
   deps: Deps,
@@ -115,8 +118,8 @@ export async function stopSession(
 }
 
 /**
- * Whether a stop of an active session ends something: a turn that is due, runs or waits, the run of a coding
- * agent, a mission, a worker. An approval alone is no work: the turn that asked for it goes on or has ended.
+ * True if a stop of an active session ends something: a turn that is due, running or waiting, a coding run, a
+ * mission, a worker. An approval alone does not count: the turn that asked for it continues or has ended.
  */
 export async function hasWorkToStop(deps: Deps, { session, link, below }: Around): Promise<boolean> {
   const { id, wake_id, cursor, waiting_on } = session
@@ -130,7 +133,7 @@ export async function hasWorkToStop(deps: Deps, { session, link, below }: Around
   return run !== null || mission?.status === 'active'
 }
 
-/** `said` goes first: the message that asked for the stop; it reopens a session at rest. */
+/** `said` is committed first: the message that requested the stop. It reopens a session that has ended. */
 export async function stopCommit(
   deps: Deps,
   around: Around,
@@ -139,7 +142,7 @@ export async function stopCommit(
 ): Promise<Commit> {
   const { session, link, below } = around
   const mission = link === null ? await deps.store.coordination.missionOf(session.id) : null
-  // The stop of a coordinator pauses its mission, and its workers with it.
+  // Stopping a coordinator pauses its mission, and its workers with it.
   const pause = mission?.status === 'active' ? await composePause(deps, around, mission, null, reason) : null
   const stop =
     pause === null
@@ -149,7 +152,7 @@ export async function stopCommit(
   const isChild = link?.status === 'open'
   const atRest = isAtRest(session)
   const isPaused = session.status === 'paused' && !isChild
-  // Only the open descendants, or a coding agent that waits for a decision: there is no turn to abort.
+  // Without a turn to abort: ends open descendants, or a coding run that waits for a decision.
   const run = atRest && said === undefined ? await stoppedRun(deps, session.id) : { events: [], rows: [] }
   const onlyBelow = (atRest || isPaused) && said === undefined && (below.length > 0 || run.events.length > 0)
   const error = `The worker was stopped: ${reason}.`
@@ -171,7 +174,7 @@ export async function stopCommit(
           ? ['active', 'paused']
           : ['active'],
     revoke_lease: true,
-    // What was said to a paused session is still to be answered.
+    // Messages to a paused session are still to be answered.
     ...(isPaused ? {} : { cursor: 'self' as const }),
     rows: [
       ...rows,

@@ -1,4 +1,4 @@
-/** Drafts of user.message and ask_user_question.response; the one place that holds the messages writer. */
+/** Creates user.message and ask_user_question.response. The only module with the messages writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('messages')
@@ -8,8 +8,8 @@ type Message = EventData<'user.message'>
 export const userMessage = (data: Message): EventDraft<'user.message'> => write('user.message', data)
 
 /**
- * Draft of a message that the server makes: a goal's kickoff, a decision of a human. It carries `synthetic`
- * and no principal.
+ * A message created by the server: a goal's kickoff, a person's decision. It carries `synthetic` and no
+ * principal.
  */
 export const syntheticMessage = (
   synthetic: string,
@@ -34,5 +34,5 @@ export const questionAnswered = (
   data: EventData<'ask_user_question.response'>,
 ): EventDraft<'ask_user_question.response'> => write('ask_user_question.response', data)
 
-/** A paused session takes messages and runs them when resumed. */
+/** A paused session accepts messages and handles them when resumed. */
 export const TAKES_INPUT = ['active', 'paused', 'completed', 'failed'] as const

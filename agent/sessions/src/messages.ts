@@ -1,6 +1,4 @@
-/**
- * What people say (contract 4, 6): messages, which may be commands or the answer to a question that waits.
- */
+/** Messages to a session (contract 4, 6), which may be commands or the answer to an open question. */
 import { type Commit, CommitRefused, type Committed, type RowChange, type StoredEvent } from '@cairn/log'
 import {
   AppError,
@@ -26,28 +24,28 @@ import { commitFor, refusedAs } from './refusals.ts'
 import { openQuestions, type OpenQuestion, typedAnswer } from './typed-answer.ts'
 
 type OnQuestion = (typeof ON_QUESTION)[number]
-/** Goes along with every message and is written for few: made once. */
+/** Sent with every message, used only when the session must be reopened; built once. */
 const REOPENED = resumed('message')
 
 type Message = EventData<'user.message'>
 export type AddMessage = {
   session_id: string
   content: string
-  /** Null for a message that the server itself makes; those name their `synthetic` kind. */
+  /** Null for a message of the server itself, which names its `synthetic` kind. */
   principal: Principal | null
-  /** Changed in the same commit: that a channel's message is accepted. */
+  /** Rows changed in the same commit, for example that a channel's message is accepted. */
   rows?: readonly RowChange[]
-  /** What the text is while a question waits; 'answer' where nobody says. */
+  /** How to treat the text while a question is open; the default is 'answer'. */
   on_question?: OnQuestion | undefined
-  /** The choices of a question are shown with numbers, and a number is the answer that it stands at. */
+  /** Choices were shown with numbers, so a number selects a choice. */
   numbered?: boolean
-  /** Of session.stopped, where the message is /stop. */
+  /** The reason of session.stopped, if the message is /stop. */
   stop_reason?: string
 } & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source' | 'request_key'>
 
 /**
- * `message_id` is the event of the message itself, whatever stands before and after it in its commit. The
- * session's row is left out: the store makes it only for who asks, and the sender of a message does not.
+ * `message_id` is the event of the message itself, whatever else its commit contains. The session's row is
+ * omitted: the store builds it only on request, and senders do not need it.
  */
 export type AddedMessage = Pick<Committed, 'events' | 'last_id'> & {
   message_id: EventId
@@ -55,9 +53,9 @@ export type AddedMessage = Pick<Committed, 'events' | 'last_id'> & {
 }
 
 /**
- * A message of a person, a machine or a channel; it reopens a completed or failed session. What is typed
- * while a question waits is its answer, unless `on_question` says otherwise; a command to the server never
- * is.
+ * Adds a message of a person, a program or a channel; it reopens a completed or failed session. Text that is
+ * typed while a question is open answers it, unless `on_question` says otherwise; a command to the server
+ * never does.
  */
 export async function addMessage(
   deps: Deps,
@@ -115,7 +113,7 @@ export async function addMessage(
         }),
       )
     } catch (thrown) {
-      // Somebody answered in between: look again at what waits now.
+      // Answered concurrently: check again for open questions.
       if (tries >= 3 || !isAnsweredBefore(thrown)) throw thrown
     }
   }
@@ -149,7 +147,7 @@ const questionOpen = (open: readonly OpenQuestion[], why: string): AppError =>
     { extra: { questions: open.map(({ tool_call_id, questions }) => ({ tool_call_id, questions })) } },
   )
 
-/** The message or typed answer that came with this key, if one ever landed. */
+/** The message or typed answer with this key, if it was committed. */
 export async function findRequest(
   { store }: Pick<Deps, 'store'>,
   sessionId: string,
@@ -175,8 +173,8 @@ const withChanges = (commit: Commit, rows: readonly RowChange[]): Commit => ({
 const isStop = (content: string): boolean => parseSlashCommand(content, () => false)?.command === 'stop'
 
 /**
- * A `/stop` while a turn runs, is due or waits, or while children are open, aborts all that in the commit of
- * the message itself; null when there is nothing to stop.
+ * A `/stop` while a turn is due, running or waiting, or while children are open, aborts all of that in the
+ * commit of the message itself; null if there is nothing to stop.
  */
 async function stopBy(
   deps: Deps,
@@ -192,7 +190,7 @@ async function stopBy(
       return isAtWork && !isOver ? withChanges(await stopCommit(deps, around, reason, said), rows) : null
     })
   } catch (thrown) {
-    // The turn ended in between; the message is answered like any other.
+    // The turn ended in between; the message is handled like any other.
     if (thrown instanceof AppError && thrown.code === 'wrong_state') return null
     throw thrown
   }

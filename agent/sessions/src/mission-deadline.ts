@@ -1,4 +1,4 @@
-/** The time of a mission is up: its workers are stopped, and its coordinator is woken to end the round. */
+/** Deadline of a mission: stops its workers, and wakes its coordinator to end the round. */
 import type { Commit, RowChange } from '@cairn/log'
 import { stopBelow } from './cascade.ts'
 import { lookAround } from './over-tree.ts'
@@ -7,14 +7,14 @@ import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
 import { missionOutOfTime } from './mission-messages.ts'
 
-/** One that is paused or over has nobody at work; its resume sets the timer anew. */
+/** A mission that is paused or over has no active workers; its resume sets a new timer. */
 export async function composeMissionDeadline(
   deps: Deps,
   sessionId: string,
   missionId: string,
   fire: RowChange,
 ): Promise<Omit<Commit, 'session_id'>> {
-  // Before the mission is read: a pause between the two moves the tree, and all is composed anew.
+  // Read before the mission: a pause in between changes the tree, and the commit is composed again.
   const { around, expect } = await lookAround(deps, sessionId)
   const { status } = await foundMission(deps, missionId)
   if (status !== 'active') return { events: [], rows: [fire] }

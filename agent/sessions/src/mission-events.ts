@@ -1,4 +1,4 @@
-/** Drafts of what people do about a mission; the one place that holds the missions writer. */
+/** Events of people's actions on a mission. The only module with the missions writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('missions')

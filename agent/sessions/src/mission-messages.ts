@@ -1,4 +1,4 @@
-/** What the coordinator of a mission is told by the server. */
+/** Messages of the server to a mission's coordinator. */
 import type { EventDraft, ResearchSettings } from '@cairn/protocol'
 import type { Mission } from '@cairn/state'
 import { syntheticMessage } from './message-events.ts'
@@ -19,7 +19,7 @@ export const missionKickoff = ({ mission_id, description, rubric }: About): Told
     { mission_id },
   )
 
-/** What a branch writes, and what comes of it, is said by the tools (harness/src/research). */
+/** The tools describe what a branch writes and what happens with it (harness/src/research). */
 export const researchKickoff = (
   { mission_id, description, rubric }: About,
   { mode, metric, max_branches, max_parallel }: ResearchSettings,

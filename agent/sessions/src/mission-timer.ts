@@ -1,4 +1,4 @@
-/** The timer of a mission's time. */
+/** The timer for a mission's deadline. */
 import type { NewMission, RowChange } from '@cairn/log'
 
 const idOf = (missionId: string): string => `mission:${missionId}`

@@ -1,4 +1,4 @@
-/** How a person is told what waits in their inbox: their choice, a webhook with a secret, an address of theirs. */
+/** A person's notification settings: kinds, a webhook with a secret, an email address. */
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { NOTICES, type Notice, type NoticeSettings, type NoticeStore, type NoticeWay } from '@cairn/log'
 import { AppError, type AnswerOf, type BodyOf, type InboxKind, type Principal } from '@cairn/protocol'
@@ -8,9 +8,9 @@ import type { Sealing } from './sealing.ts'
 export type NoticeDeps = Pick<Deps, 'newId'> & {
   store: { notices: NoticeStore }
   sealing: Sealing
-  /** What this server sends. */
+  /** Notification methods that this server supports. */
   offers: Readonly<Record<NoticeWay, boolean>>
-  /** Why a webhook may not go to this URL; null: it may. */
+  /** Why a webhook may not use this URL; null if it may. */
   urlProblem: (url: string) => string | null
 }
 type Choice = Pick<AnswerOf<'getNotices'>, 'kinds' | 'scope' | 'after_s'>
@@ -22,7 +22,7 @@ const CODE_TTL_MS = 60 * 60_000
 const CODE_TRIES = 5
 const RECENT = 20
 
-/** What its sealed texts are about: those of another person open nothing. */
+/** Additional authenticated data: binds an encrypted value to its person. */
 const aboutSecret = (userId: string): string => `${NOTICES} secret of ${userId}`
 const aboutCode = (userId: string): string => `${NOTICES} code for ${userId}`
 
@@ -51,7 +51,7 @@ export async function chooseNotices(
   })
 }
 
-/** The new secret. */
+/** Returns the new secret. */
 export async function setNoticeWebhook(deps: NoticeDeps, person: Person, url: string): Promise<string> {
   refuseUnoffered(deps, 'webhook')
   const problem = deps.urlProblem(url)
@@ -68,7 +68,7 @@ export async function setNoticeWebhook(deps: NoticeDeps, person: Person, url: st
   return secret
 }
 
-/** A code goes to the address first: nobody has mails sent to a stranger. */
+/** The address must be confirmed with a code first, so that a person cannot subscribe strangers. */
 export async function setNoticeMail(deps: NoticeDeps, person: Person, address: string): Promise<void> {
   refuseUnoffered(deps, 'mail')
   const code = String(randomInt(10 ** 8)).padStart(8, '0')
@@ -99,7 +99,7 @@ export async function confirmNoticeMail(
     )
 }
 
-/** A notice that is about nothing, to see whether it comes. */
+/** Sends a test notification. */
 export async function testNotice(deps: NoticeDeps, person: Person, way: NoticeWay): Promise<void> {
   refuseUnoffered(deps, way)
   const settings = await deps.store.notices.settings(person.id)
@@ -112,7 +112,10 @@ export async function testNotice(deps: NoticeDeps, person: Person, way: NoticeWa
   await planAsked(deps, person, way, 'test')
 }
 
-/** One that was given up is tried from its first attempt again; who took it before knows it by its id. */
+/**
+ * Retries a failed notification from its first attempt. It keeps its id, so a receiver recognises a
+ * duplicate.
+ */
 export async function resendNotice(deps: NoticeDeps, { id: userId }: Person, id: string): Promise<void> {
   if (!(await deps.store.notices.redo(id, userId)))
     throw new AppError('not_found', 'You have no notice of that id that was given up.')
@@ -135,7 +138,7 @@ function refuseUnoffered({ offers }: NoticeDeps, way: NoticeWay): void {
     )
 }
 
-/** What of the settings is sealed, for whoever sends; null: sealed with another key. */
+/** The decrypted secrets of the settings, for sending; null if they were encrypted with another key. */
 export const openNoticeSecret = (sealing: Sealing, { user_id, webhook_secret }: NoticeSettings) =>
   webhook_secret === null ? null : sealing.open(aboutSecret(user_id), webhook_secret)
 export const openNoticeCode = (sealing: Sealing, { user_id, mail_code }: NoticeSettings) =>
@@ -154,10 +157,10 @@ const shownNotice = ({ id, way, about, state, attempts, error, created_at, next_
   next_at: state === 'due' ? iso(Math.max(next_at, created_at)) : null,
 })
 
-/** Whether a notice is one that a person asked for: about no item. */
+/** True for notifications that a person requested; they are not about an item. */
 export const isAsked = (about: string): boolean => /^(?:test|code):/.test(about)
 
-/** As its person sees it: no secret, no code. */
+/** The settings without secrets and codes. */
 export async function viewNotices(
   { store: { notices }, offers }: Pick<NoticeDeps, 'store' | 'offers'>,
   { id }: Person,

@@ -5,19 +5,21 @@ import { workerSpawned } from './coordination.ts'
 import { type ChildConfig, childConfig, workspaceOf } from './create.ts'
 import { syntheticMessage } from './message-events.ts'
 
-/** What a child is to be, decided when it was asked for. It is kept as JSON for children that come later. */
+/**
+ * The specification of a child, fixed when it was requested. Stored as JSON for children that start later.
+ */
 export type ChildPlan = {
   goal: string
   agent: string
   model?: string | undefined
   role: 'leaf' | 'orchestrator'
   tools?: string[] | undefined
-  /** Whether it works in its parent's workspace or in a copy; absent: in the former. */
+  /** Whether it uses its parent's workspace or a copy; the default is to share. */
   isolation?: 'share' | 'copy' | undefined
   max_iterations: number
-  /** For it and all below it; absent: it has no limit but those of the tree. */
+  /** For the child and its subtree; absent if only the limits of the tree apply. */
   budget?: SessionBudget | undefined
-  /** Of research: which branch it is. */
+  /** The research branch, if it is one. */
   branch?: ChildConfig['branch']
   /** Limits of the parent, and of its tree. */
   max_open: number
@@ -101,7 +103,7 @@ function sessionOf(parent: SessionRow, id: string, plan: ChildPlan): NonNullable
   }
 }
 
-/** What a child reads first; `more` stands between what it should know and how it ends. */
+/** The first message of a child; `more` is placed between its context and the instructions for completion. */
 export const goalMessage = (
   goal: string,
   context: string | undefined,

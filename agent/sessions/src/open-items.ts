@@ -1,4 +1,4 @@
-/** Items of a session that wait for somebody. */
+/** Open inbox items of a session. */
 import type { RowChange, SessionRow } from '@cairn/log'
 import type { EventData, InboxItem, InboxKind } from '@cairn/protocol'
 import { OUTLIVE_STOP } from '@cairn/protocol/words'
@@ -6,12 +6,12 @@ import { GOAL_BLOCKED } from '@cairn/state'
 import type { Deps } from './deps.ts'
 
 /**
- * The questions and actions of a turn that is stopped: an answer to one must not continue that turn, and what
- * is said next is a message. Approvals stay open; each is a decision about one call, whenever it is made.
+ * Expires the questions and actions of a stopped turn: an answer must not continue that turn, and the next
+ * text is a message. Approvals stay open, because each is a decision about one call, independent of the turn.
  */
 export const expireWaiting: RowChange = { do: 'inbox.expire_waiting', decision: 'stopped' }
 
-/** The call whose undecided item covers a call of that tool with those arguments, or null. */
+/** The open item that covers this tool call with these arguments; null if there is none. */
 export async function findOpenGate(
   store: Deps['store'],
   { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>,
@@ -29,7 +29,7 @@ export async function findOpenGate(
     })
     for (const { id: item, payload } of page.items) {
       const gate = payload as EventData<'inbox.governance_gate'>
-      // The hash is kept out of what is listed.
+      // Listings omit the hash.
       if (
         gate.tool_name === tool &&
         (await store.getInboxItem(item))?.private['arguments_hash'] === arguments_hash
@@ -46,17 +46,17 @@ type Of = Pick<SessionRow, 'id' | 'org_id'>
 const pending = async (store: Deps['store'], { id, org_id }: Of, kind: InboxKind): Promise<InboxItem[]> =>
   (await store.listInbox({ org_id, session_id: id, kind: [kind], status: ['pending'], limit: 100 })).items
 
-/** Check-ins of a session that nobody has acknowledged; the next one makes them old news. */
+/** Unacknowledged check-ins of a session; the next one replaces them. */
 export const openCheckIns = async (store: Deps['store'], session: Of): Promise<string[]> =>
   (await pending(store, session, 'progress_checkin')).map(item => item.id)
 
-/** What blocked goals of a session wait for; the next turn makes it old news. */
+/** Items about blocked goals of a session; the next turn makes them obsolete. */
 export const openBlockedGoals = async (store: Deps['store'], session: Of): Promise<string[]> =>
   (await pending(store, session, 'action_required'))
     .filter(({ payload }) => payload['action_type'] === GOAL_BLOCKED)
     .map(item => item.id)
 
-/** Whether an action waits that a stop expires. */
+/** True if there is an open action that a stop would expire. */
 export const hasActionToStop = async (store: Deps['store'], session: Of): Promise<boolean> =>
   (await pending(store, session, 'action_required')).some(
     ({ payload }) => payload['proposal'] === undefined && !OUTLIVES.includes(payload['action_type']),

@@ -1,6 +1,6 @@
 /**
- * Commits over a session and its open descendants, all or nothing (contract 6.9): they are read, one
- * commit is composed for all of them, and it is composed again if the tree has changed in between.
+ * Commits over a session and its open descendants, all or nothing (contract 6.9): the tree is read, one
+ * commit is composed for all of it, and composed again if the tree has changed in between.
  */
 import {
   type Commit,
@@ -15,13 +15,13 @@ import { withRuns } from './code.ts'
 import type { Deps } from './deps.ts'
 import { refusedAs } from './refusals.ts'
 
-/** A session as it was read, with what ties it to its parent and the open links below it, deepest first. */
+/** A session as it was read, with the link to its parent and the open links below it, deepest first. */
 export type Around = { session: SessionRow; link: Link | null; below: readonly Link[] }
 const TRIES = 20
 
 /**
- * `compose` is asked again as long as others change the tree between its look and its commit; null: there is
- * nothing to do.
+ * Calls `compose` again while others change the tree between the read and the commit. It returns null if
+ * there is nothing to do.
  */
 export async function commitOverTree(
   deps: Deps,
@@ -45,8 +45,9 @@ export async function commitOverTree(
 }
 
 /**
- * Of a tree at work some session always goes on while a commit over all is composed. Then they lose their
- * leases: whoever takes one up has a call to make again, which takes longer than another look.
+ * In a busy tree some session always writes while a commit over all of them is composed. After some tries
+ * their leases are revoked: a runner that claims one of them must repeat a model call, which takes longer
+ * than another attempt here.
  */
 export const isBusy = ({ refusal, session }: CommitRefused, around: Around, tries: number): boolean =>
   tries >= BUSY_TRIES || (refusal === 'tree_moved' && session?.id !== around.session.id)
@@ -60,13 +61,13 @@ export async function takeLeases({ store }: Deps, [first, ...others]: readonly s
   await store.commit({ ...taken(first), also: others.map(taken) })
 }
 
-/** Whether another look may lead to another commit. */
+/** True if another attempt may succeed. */
 export function isMoved({ refusal, session }: CommitRefused, around: Around): boolean {
   if (refusal !== 'wrong_status') return isTreeMoved(refusal)
   return session !== null && (session.id !== around.session.id || session.status !== around.session.status)
 }
 
-/** What was read of the tree, of its links, tasks, missions or schedules is not so any more. */
+/** The tree, its links, tasks, missions or schedules have changed since they were read. */
 export const isTreeMoved = (refusal: CommitRefused['refusal']): boolean => MOVED.includes(refusal)
 const MOVED: readonly string[] = [
   'tree_moved',

@@ -1,7 +1,7 @@
 import type { Decider } from '@cairn/log'
 import type { Principal } from '@cairn/protocol'
 
-/** The stamp of who acted, under the documented keys (contract 5). */
+/** Identifies the principal of an event, with the documented keys (contract 5). */
 export function principalStamp(principal: Principal | null): {
   principal_user_id?: string
   principal_service_account_id?: string
@@ -12,5 +12,5 @@ export function principalStamp(principal: Principal | null): {
     : { principal_service_account_id: principal.id }
 }
 
-/** Who decided on an item, as its row keeps it. */
+/** The decider of an item, as its row stores it. */
 export const deciderOf = ({ kind, id }: Principal): Decider => ({ kind, id })

@@ -1,6 +1,6 @@
 /**
- * Skills that agents propose and people accept (docs/review.md). The accepted ones are read from their items,
- * so a backup of the store has them.
+ * Skills that agents propose and people accept (docs/review.md). Accepted skills are read from their items,
+ * so a backup of the store includes them.
  */
 import type { LogStore, SessionRow } from '@cairn/log'
 import type { EventData, InboxItem, SkillProposal } from '@cairn/protocol'
@@ -9,14 +9,14 @@ export const SKILL_PROPOSAL = 'skill_proposal'
 
 export type Proposed = SkillProposal & { decision: 'approve' | 'reject' | null }
 
-/** The proposal that an item puts to decision; null for every other item. */
+/** The skill proposal of an item; null for any other item. */
 export function proposalOf({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'>): SkillProposal | null {
   if (kind !== 'action_required') return null
   const { action_type, proposal } = payload as EventData<'inbox.action_required'>
   return action_type === SKILL_PROPOSAL && proposal !== undefined ? proposal : null
 }
 
-/** All proposals of sessions of that owner, the newest first. */
+/** All proposals in sessions of that owner, newest first. */
 export async function listProposals(
   store: LogStore,
   { org_id, created_by }: Pick<SessionRow, 'org_id' | 'created_by'>,

@@ -1,6 +1,6 @@
 /**
- * What the agent raises to a human (contract 14.11, 4): the drafts of the five inbox.* events, each with the
- * row of its item. The writer of them.
+ * Creates inbox items for people (contract 14.11, 4): the five inbox.* events, each with the row of its item.
+ * The only writer of these events.
  */
 import { type Draft, withRows } from '@cairn/log'
 import {
@@ -20,7 +20,7 @@ const write = writer('inbox')
 type InboxEvent = Extract<EventType, `inbox.${string}`>
 
 export type Raised = { draft: Draft<InboxEvent>; item_id: string }
-/** Where the item's id comes from. */
+/** The source of item ids. */
 type Ids = Pick<Deps, 'newId'>
 
 const TITLE_MAX = 120
@@ -38,7 +38,7 @@ function raise<T extends InboxEvent>(
     kind: type.slice('inbox.'.length) as InboxKind,
     title: clip(shown.title, TITLE_MAX),
     body: shown.body === null ? null : clip(shown.body, BODY_MAX),
-    // Items do not expire: a question or a gate waits for its human, however long that takes.
+    // Items do not expire by time: a question or a gate waits as long as it takes.
     payload: data as Record<string, unknown>,
     expires_at: null,
     tool_call_id: shown.tool_call_id ?? null,
@@ -48,8 +48,8 @@ function raise<T extends InboxEvent>(
 }
 
 /**
- * An overridable denial. `arguments_hash` is what an approval will cover: effective arguments, before any
- * masking; it is kept out of sight.
+ * An overridable denial. `arguments_hash` identifies what an approval will cover, the effective arguments
+ * before masking; it is not shown.
  */
 export const raiseGate = (
   ids: Ids,
@@ -69,9 +69,7 @@ export const raiseGate = (
   )
 }
 
-/**
- * The same call made again before anybody decided: told once more in the log, with no second item to answer.
- */
+/** The same call repeated before a decision: recorded in the log, without a second item. */
 export const repeatGate = (
   gate: EventData<'inbox.governance_gate'> & { repeats_tool_call_id: string },
 ): EventDraft =>
@@ -85,7 +83,7 @@ export const raiseQuestion = (ids: Ids, data: EventData<'inbox.input_required'>)
     tool_call_id: data.tool_call_id,
   })
 
-/** Something that only a human can do outside. */
+/** An action that only a person can do outside of the session. */
 export const raiseAction = (ids: Ids, data: EventData<'inbox.action_required'>): Raised =>
   raise(ids, 'inbox.action_required', data, {
     title: data.title,
@@ -93,7 +91,7 @@ export const raiseAction = (ids: Ids, data: EventData<'inbox.action_required'>):
     ...(data.tool_call_id === undefined ? {} : { tool_call_id: data.tool_call_id }),
   })
 
-/** A task whose worker cannot go on, where the session that owns it has not answered: a person is asked. */
+/** Asks a person about a blocked task that the owning session has not answered. */
 export const raiseTaskBlocked = (ids: Ids, { task_id, reason, block_call_id }: BlockedTask): Raised =>
   raise(
     ids,
@@ -110,7 +108,7 @@ export const raiseTaskBlocked = (ids: Ids, { task_id, reason, block_call_id }: B
     { title: `A task waits for an answer: ${reason}`, body: reason, tool_call_id: block_call_id },
   )
 
-/** A goal that only somebody else can bring further: what is in the way, in the words of its verdict. */
+/** A goal that cannot proceed without a person; the obstacle is quoted from its verdict. */
 export function raiseGoalBlocked(ids: Ids, { outcome_id, description, verdicts }: Goal): Raised {
   const title = `Goal blocked: ${description}`
   const reason = verdicts.at(-1)?.explanation ?? ''
@@ -154,11 +152,11 @@ export const raiseSkillProposal = (ids: Ids, proposal: SkillProposal): Raised =>
 
 type ReviewEnd = EventData<'inbox.task_complete'> & { review_wake_id: number }
 
-/** The end of a background review that has news: it is put into the inbox. */
+/** The end of a background review with findings, which become an inbox item. */
 export const raiseReviewEnd = (ids: Ids, data: ReviewEnd): Raised =>
   raise(ids, 'inbox.task_complete', data, { title: 'Looked back over the session', body: data.summary })
 
-/** The end of one without: it is in the log. */
+/** The end of a review without findings, which is only logged. */
 export const recordReviewEnd = (data: ReviewEnd): EventDraft => write('inbox.task_complete', data)
 
 export const raiseProgress = (ids: Ids, data: EventData<'inbox.progress_checkin'>): Raised =>

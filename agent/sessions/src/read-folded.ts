@@ -1,4 +1,4 @@
-/** What the capabilities keep of a session's log, for commands that decide from it. */
+/** Folded state of a session's capabilities, for commands that decide from it. */
 import type { LogStore } from '@cairn/log'
 import { decodeEvent, EVENT_TYPES, type EventId } from '@cairn/protocol'
 import {
@@ -11,10 +11,10 @@ import {
 } from '@cairn/state'
 
 const PAGE = 500
-/** No fold reads what streams. */
+/** Folds ignore streaming events. */
 const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.heartbeat')
 
-/** `seen`: whatever asks for work after this look is noticed by a commit that expects none. */
+/** `seen` makes the commit fail if new work was requested after this read. */
 export async function readFolded(
   store: LogStore,
   sessionId: string,

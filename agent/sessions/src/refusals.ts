@@ -1,4 +1,4 @@
-/** The one place where a guard of the store becomes an error of the API. */
+/** Maps refusals of the store to API errors. No other module does. */
 import { CommitRefused, type Commit, type Committed, type LogStore, type Refusal } from '@cairn/log'
 import { AppError, type ErrorCode, type InboxItem } from '@cairn/protocol'
 
@@ -7,12 +7,12 @@ const CODE: Record<Refusal, ErrorCode> = {
   wrong_status: 'wrong_state',
   already_answered: 'already_answered',
   question_open: 'question_open',
-  // A command carries neither fence, nor grant, nor an end of work: these mean a bug of ours.
+  // Commands carry no fence, no grant and no end of work: these refusals mean a bug.
   stale_lease: 'internal',
   has_title: 'internal',
   new_work: 'internal',
   no_grant: 'internal',
-  // So do these where nobody met them on the way: whoever writes over several sessions composes anew.
+  // Callers that can meet these retry and do not get here.
   exists: 'internal',
   already_settled: 'internal',
   too_many_open: 'internal',
@@ -21,9 +21,9 @@ const CODE: Record<Refusal, ErrorCode> = {
   timer_gone: 'internal',
   task_moved: 'wrong_state',
   mission_moved: 'wrong_state',
-  // Whoever harvests and whoever cites compose anew.
+  // Harvests and citations are composed again.
   research_moved: 'internal',
-  // Whoever accepts a channel's message meets these on the way.
+  // Handled where a channel's message is accepted.
   already_accepted: 'internal',
   route_moved: 'internal',
   too_many_schedules: 'limit_reached',
@@ -34,10 +34,7 @@ const CODE: Record<Refusal, ErrorCode> = {
   control_held: 'control_held',
 }
 
-/**
- * Commits for a caller: what a guard refuses comes back as AppError, naming the operation and the state it
- * met.
- */
+/** Commits for a caller. A refusal becomes an AppError that names the operation and the state it met. */
 export async function commitFor(store: LogStore, operation: string, commit: Commit): Promise<Committed> {
   try {
     return await store.commit(commit)
@@ -47,10 +44,10 @@ export async function commitFor(store: LogStore, operation: string, commit: Comm
   }
 }
 
-/** The decision of an item that nobody answered before the worker that asked was over. */
+/** The decision of an item that was open when its worker ended. */
 export const ENDED = 'ended'
 
-/** Why an item takes no answer any more. */
+/** Why an item can no longer be answered. */
 export function tellAnswered({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string {
   if (status === 'expired' && decision === ENDED)
     return 'This has expired: the worker that asked has ended, and its outcome is told. Nothing was done.'

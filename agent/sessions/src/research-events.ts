@@ -1,4 +1,4 @@
-/** Drafts of research; the one place that holds its writer. */
+/** Research events. The only module with their writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('research')

@@ -1,4 +1,4 @@
-/** What research goes by, and whether an agent can do it at all. */
+/** Settings of research, and whether an agent can do it at all. */
 import {
   type AgentConfig,
   findPattern,
@@ -12,7 +12,7 @@ export const researchSettings = (input: ResearchInput, levels: ResearchLevels): 
   levels,
 })
 
-/** What of the request names it, and why an agent cannot do such research; null: it can. */
+/** The name of the invalid part of the request, and why the agent cannot do such research; null if it can. */
 export function researchProblem(
   agent: Pick<AgentConfig, 'workers' | 'governance' | 'tools'>,
   { mode }: Pick<ResearchInput, 'mode'>,

@@ -1,4 +1,4 @@
-/** Brings an archived session back (contract 6.10). */
+/** Restores an archived session (contract 6.10). */
 import type { SessionRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
@@ -6,8 +6,8 @@ import { resumed } from './lifecycle-events.ts'
 import { commitFor } from './refusals.ts'
 
 /**
- * At rest: nothing of it goes on. What was archived with it stays so, and its workspace may be gone. Of a
- * root only: a worker's end was told to its parent.
+ * The session is idle afterwards. Sessions archived with it stay archived, and its workspace may be gone.
+ * Roots only: a worker's end was already reported to its parent.
  */
 export async function restoreSession({ store }: Deps, { id, parent_id }: SessionRow): Promise<SessionRow> {
   if (parent_id !== null)

@@ -1,6 +1,7 @@
 /**
- * The session of a run that ended long ago is archived, with all below it: a schedule goes on for years, and
- * its runs would never end to grow. What a person goes on with stays, until nobody has for as long.
+ * Archives the session of a run that ended long ago, with its subtree: a schedule may last for years, and its
+ * runs would grow without limit. A session that a person continued is kept until it has been idle for as
+ * long.
  */
 import type { Commit, RowChange, Timer } from '@cairn/log'
 import { composeArchive } from './archive.ts'

@@ -1,6 +1,6 @@
 /**
- * Encrypts what the store keeps and must not be able to read: AES-256-GCM with a key of this service, in a
- * file of the data directory or given by the operator.
+ * Encrypts secrets in the store: AES-256-GCM with a key of this service, from a file in the data directory or
+ * from the operator.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -11,15 +11,18 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 export type Sealing = {
-  /** Bound to what it is about: moved to another row it opens nothing. */
+  /** `about` is authenticated: a value moved to another row cannot be decrypted. */
   seal(about: string, text: string): string
-  /** Null: it was sealed with another key, or about something else. */
+  /** Null if it was encrypted with another key or `about`. */
   open(about: string, sealed: string): string | null
 }
-/** `key`: 32 bytes in base64, in place of those in `file`; the same on all that share a database. */
+/** `key`: 32 bytes in base64, used instead of `file`; identical for all processes that share a database. */
 export type SealingKey = { file: string; key?: string | undefined }
 
-/** Throws where `key` is no key. The file is made when something is sealed or opened for the first time. */
+/**
+ * Throws if `key` is invalid. The file is created when something is encrypted or decrypted for the first
+ * time.
+ */
 export function createSealing({ file, key: given }: SealingKey): Sealing {
   let key = given === undefined ? null : keyOf(given)
   const secret = (): Buffer => (key ??= keyIn(file))
@@ -34,14 +37,14 @@ export function createSealing({ file, key: given }: SealingKey): Sealing {
       const bytes = Buffer.from(sealed, 'base64')
       const own = secret()
       try {
-        // Without the length a tag of four bytes would do.
+        // Without an explicit length, a tag of four bytes would be accepted.
         const options = { authTagLength: TAG_BYTES }
         const decipher = createDecipheriv(CIPHER, own, bytes.subarray(0, IV_BYTES), options)
           .setAAD(Buffer.from(about))
           .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
         return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)).toString('utf8') + decipher.final('utf8')
       } catch {
-        // Another key sealed it: of a data directory that is gone, or another replica's. Or it was cut.
+        // Encrypted with the key of a lost data directory or of another replica, or truncated.
         return null
       }
     },
@@ -55,7 +58,7 @@ function keyOf(given: string): Buffer {
 }
 
 function keyIn(file: string): Buffer {
-  // Whoever comes first makes it; `wx` lets only one.
+  // The first process creates the file; `wx` makes the others fail and read it.
   if (!existsSync(file))
     try {
       writeFileSync(file, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' })

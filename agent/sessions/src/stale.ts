@@ -1,12 +1,12 @@
 /**
- * A delegated child that writes nothing for long is reported in its parent's log, once for each such period.
- * The report is for people and wakes nobody. A timer of the child checks, as long as its link is open.
+ * Reports a delegated child that has written nothing for a long time in its parent's log, once for each such
+ * period. The report is for people and wakes no turn. A timer of the child checks while its link is open.
  */
 import type { Commit, LogStore, RowChange, SessionRow, Timer } from '@cairn/log'
 import { decodeEvent, type EventDraft, type EventId, factsOf } from '@cairn/protocol'
 import { delegationStale } from './coordination.ts'
 
-/** So long a child may be silent, seconds: at all, and while one of its tools runs. */
+/** Seconds without an event after which a child counts as stale: in general, and while a tool runs. */
 export type StaleLimits = { idle_s: number; tool_s: number }
 type Data = StaleLimits & { tool_call_id: string; child_id: string; told_id: number }
 
@@ -28,7 +28,7 @@ export const staleTimer = (
   limits: StaleLimits,
 ): RowChange => setTimer(parentId, limits.idle_s, { ...limits, child_id, tool_call_id, told_id: 0 })
 
-/** The commit on the parent for a timer that is due: whether the child is silent, and when to look again. */
+/** The commit on the parent for a due timer: a report if the child is stale, and the next check. */
 export async function composeStale(
   store: LogStore,
   { id, claim, session_id, due_at, data }: Timer,
@@ -39,7 +39,7 @@ export async function composeStale(
   const { version } = await store.coordination.tree(link?.root_id ?? session_id)
   const child = await store.getSession(child_id)
   if (link?.status !== 'open' || child === null) return { events: [], rows: [fire] }
-  // The end of the child, which this must not come behind, moves its tree.
+  // The end of the child changes its tree, so no report can be committed after it.
   const guards: RowChange[] = [fire, { do: 'tree.expect', root_id: link.root_id, version }]
   const again = (after_s: number, told = told_id): RowChange[] => [
     ...guards,
@@ -59,7 +59,7 @@ export async function composeStale(
   const told = untold.at(-1)?.after_id ?? told_id
   if (await waitsForOthers(store, child)) return { events, rows: again(idle_s, told) }
   const threshold = inTool ? tool_s : idle_s
-  // By the store's clock alone: the time at which the timer was due, and that of the child's last event.
+  // Only the store's clock counts: the due time of the timer, and the time of the child's last event.
   const idle = (due_at - child.updated_at) / 1000
   if (idle < threshold) return { events, rows: again(threshold - idle, told) }
   const after_id = child.last_event_id
@@ -71,8 +71,8 @@ export async function composeStale(
 }
 
 /**
- * It is silent for a reason: it is paused, a person or its own children have to act, or no worker has a place
- * for it.
+ * True if the child is silent for a reason: it is paused, waits for a person or its own children, or no
+ * runner has capacity for it.
  */
 async function waitsForOthers(store: LogStore, child: SessionRow): Promise<boolean> {
   if (child.status !== 'active' || child.waiting_on !== null) return true
@@ -81,16 +81,16 @@ async function waitsForOthers(store: LogStore, child: SessionRow): Promise<boole
   return isQueued || (await store.coordination.children(child.id, { open: true, limit: 1 })).length > 0
 }
 
-/** `after_id`: the event after which the child wrote nothing for so long. */
+/** `after_id`: the last event before the silence. */
 type Silence = { after_id: EventId; idle_s: number; in_tool: boolean }
 
-/** As many events as a turn's calls may be apart from their results. */
+/** At least the number of events between a call of a turn and its result. */
 const NEWEST = 500
 
 /**
- * Whether a tool of the child runs, and the silences between its newest events that were too long. A timer
- * fires some seconds after it is due, and the child may have written again by then. The time before an event
- * that no turn writes was spent waiting: for a place, a person, a resume.
+ * Whether a tool of the child runs, and the silences between its newest events that were too long: a timer
+ * fires some seconds late, and the child may have written again by then. Time before an event that no turn
+ * writes was spent waiting for capacity, a person or a resume.
  */
 async function findSilences(
   store: LogStore,

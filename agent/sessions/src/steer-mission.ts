@@ -1,7 +1,7 @@
 /**
- * What an operator does about a mission: pause, resume, cancel, each over the coordinator and all below it in
- * one commit (contract 14.5). The mission's row is the guard: of two that move it, one is refused and looks
- * again.
+ * Operator commands on a mission: pause, resume, cancel, each over the coordinator and its subtree in one
+ * commit (contract 14.5). The mission's row is the guard: of two concurrent commands, one is rejected and
+ * retries.
  */
 import type { Commit, LinkedCommit, Mission, RowChange } from '@cairn/log'
 import { AppError, type EventDraft, type MissionStatus, type Principal } from '@cairn/protocol'
@@ -17,7 +17,7 @@ import { expireWaiting } from './open-items.ts'
 import { deciderOf, principalStamp } from './principal-stamp.ts'
 import { readFolded } from './read-folded.ts'
 
-/** Who steers; null: the server, because the coordinator was stopped or archived. */
+/** The operator; null if the server acts because the coordinator was stopped or archived. */
 export type Operator = Principal | null
 type Part = Pick<Commit, 'events'> & { rows: RowChange[]; also: LinkedCommit[] }
 
@@ -36,7 +36,7 @@ export async function pauseMission(
   return foundMission(deps, found.mission_id)
 }
 
-/** Its workers are paused with it. An evaluator that is at work keeps its verdict. */
+/** Pauses its workers too. An evaluator that is running keeps its verdict. */
 export async function composePause(
   deps: Deps,
   around: Around,
@@ -73,7 +73,7 @@ export async function resumeMission(
   return foundMission(deps, found.mission_id)
 }
 
-/** Why a mission that was stopped cannot go on, in words; null: it can. */
+/** Why a stopped mission cannot be resumed, in words; null if it can. */
 export const resumeObstacle = ({ iteration, definition: { max_iterations } }: Mission): string | null =>
   iteration < max_iterations
     ? null
@@ -121,7 +121,7 @@ export async function cancelMission(
       around,
       await composeCancelMission(deps, around, mission, operator, how),
       'mission_cancelled',
-      // Workers that end with it wake nobody: who waits for them would wait for ever.
+      // Workers that end with the mission wake no session, so a turn that waits for them must be ended here.
       isAtWork(around) || (how.cascade_to_workers && waits(around)),
     ),
   )
@@ -131,7 +131,7 @@ export async function cancelMission(
 const STEERABLE: readonly MissionStatus[] = ['active', 'paused', 'blocked']
 
 /**
- * Without a cascade its workers are plain workers from now on: those that the mission had paused go on,
+ * Without a cascade its workers become ordinary workers: those that the mission had paused are resumed,
  * unless the session is paused too.
  */
 export async function composeCancelMission(
@@ -145,7 +145,7 @@ export async function composeCancelMission(
     ? await stopBelow(deps, around, 'cancelled')
     : { told: [], rows: [], parts: around.session.status === 'paused' ? [] : await resumeBelow(deps, around) }
   return {
-    // What its workers used is the mission's, so their outcomes come before its end.
+    // The usage of its workers belongs to the mission, so their outcomes precede its end.
     events: [
       ...below.told,
       missionCancelled({ mission_id, reason, cascade_to_workers, ...principalStamp(operator) }),
@@ -159,7 +159,7 @@ export async function composeCancelMission(
   }
 }
 
-/** Of a coordinator that is archived: its workers end with it. */
+/** For an archived coordinator: its workers end with it. */
 export const cancelledWithSession = ({
   mission_id,
   session_id,
@@ -187,11 +187,11 @@ const moved = (
   state: { reason, decided_by: operator === null ? null : deciderOf(operator) },
 })
 
-/** A worker runs the turn, or is about to. */
+/** True if a runner runs the turn, or is about to. */
 const isAtWork = ({ session }: Around): boolean =>
   session.status === 'active' && (session.lease !== null || session.wake_id > session.cursor)
 
-/** Its turn is open, and somebody else has to do something first. */
+/** True if the turn is open and waits for a person or for workers. */
 const waits = ({ session, below }: Around): boolean =>
   session.status === 'active' && (session.waiting_on !== null || below.length > 0)
 
@@ -208,7 +208,7 @@ function endTurn({ session }: Around, part: Part, reason: string, ends: boolean)
   }
 }
 
-/** Composed anew as long as the tree changes, the mission's own state among it. */
+/** Composes again while the tree changes, which includes the mission's own state. */
 async function steer(
   deps: Deps,
   operation: string,

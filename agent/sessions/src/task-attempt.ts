@@ -1,11 +1,11 @@
-/** An attempt at a task: a child that is told the results of earlier tasks and of failed attempts. */
+/** An attempt at a task: a child that gets the results of earlier tasks and of failed attempts. */
 import type { SessionRow, Task } from '@cairn/log'
 import { cutAt, SessionBudget } from '@cairn/protocol'
 import { z } from 'zod'
 import { derivedId } from './derived-id.ts'
 import { type ChildPlan, goalMessage, type OpenedChild, openChild } from './open-child.ts'
 
-/** What a task keeps for its attempts. */
+/** The stored plan for the attempts of a task. */
 const TaskPlan = z.object({
   goal: z.string(),
   context: z.string().optional(),
@@ -15,11 +15,11 @@ const TaskPlan = z.object({
   tools: z.array(z.string()).optional(),
   max_iterations: z.int(),
   budget: SessionBudget.optional(),
-  /** Of its attempts. */
+  /** Depth of its attempts. */
   depth: z.int(),
   max_open: z.int(),
   max_total: z.int(),
-  /** The call that made the task. */
+  /** The call that created the task. */
   tool_call_id: z.string(),
 })
 export type TaskPlan = ChildPlan & z.output<typeof TaskPlan>
@@ -28,10 +28,10 @@ export const planOfTask = ({ plan }: Pick<Task, 'plan'>): TaskPlan => TaskPlan.p
 
 const attemptId = (taskId: string, attempt: number): string => derivedId(taskId, 'attempt', attempt)
 
-/** A result of a task before this one. */
+/** The result of a task that this one depends on. */
 export type Before = Pick<Task, 'task_id' | 'goal'> & { result: string | undefined }
 
-/** All results together; the rest of one is read from its worker. */
+/** Limit for all results together; the full text is read from the worker. */
 const RESULTS_CHARS = 20_000
 const GOAL_CHARS = 200
 

@@ -1,33 +1,33 @@
 /**
- * What the end of a child means for the tasks of its parent: which is done, tried again, failed or cancelled,
- * and which begin. Pure; whoever commits it carries `tree.expect`, so that no task is overlooked.
+ * Effects of a child's end on its parent's tasks: which are done, retried, failed or cancelled, and which
+ * start. Pure; the commit carries `tree.expect`, so that no task is missed.
  */
 import { type FailedAttempt, isTaskOver, type Task, type TaskState, type TaskStatus } from '@cairn/log'
 
-/** What has just happened to one task. */
+/** What has just happened to a task. */
 export type TaskEnd = { task_id: string } & (
   | { as: 'done'; result: string; metadata?: Record<string, unknown> | undefined }
-  /** An attempt came to nothing. */
+  /** An attempt failed. */
   | { as: 'attempt_failed'; attempt: FailedAttempt }
   | { as: 'cancelled'; error: string; decided_by?: TaskState['decided_by'] }
 )
-/** Children of the owner that are open, and those that its tree was given within a day. */
+/** Open children of the owner, and children added to its tree within a day. */
 export type Places = { open: number; spawned: number }
 
 type TaskMove = {
   task: Task
   to: TaskStatus
   state: TaskState
-  /** Set where an attempt begins: its number. */
+  /** The number of the attempt, if one starts. */
   attempt?: number
 }
 export type TaskMoves = {
-  /** In the order of the tasks, the one that ended first. */
+  /** In the order of the tasks, the ended one first. */
   moves: TaskMove[]
-  /** The failed attempt is followed by another, now or as soon as there is a place. */
+  /** The failed attempt is retried, now or as soon as there is capacity. */
   will_retry: boolean
   failed: { task: Task; error: string; cancelled: string[] }[]
-  /** What was to come after a task that was cancelled. */
+  /** Tasks that depended on a cancelled one. */
   cancelled: string[]
 }
 
@@ -57,7 +57,7 @@ export function moveTasks(
     move(task, 'failed', { ...state, error })
     found.failed.push({ task, error, cancelled: cancelAfter() })
   }
-  /** Those that can never begin any more. */
+  /** Cancels tasks that can never start any more. */
   function cancelAfter(): string[] {
     const gone: string[] = []
     for (let before = -1; before !== gone.length;) {
@@ -91,7 +91,7 @@ export function moveTasks(
 
   const isReady = (task: Task): boolean =>
     at.get(task.task_id) === 'todo' && task.after.every(id => at.get(id) === 'done')
-  // What was at work goes before what waits.
+  // A retry goes before tasks that have not started.
   const queue = [...(found.will_retry && ended !== undefined ? [ended] : []), ...tasks]
   let { open, spawned } = places
   for (const task of queue) {

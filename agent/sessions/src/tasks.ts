@@ -1,6 +1,6 @@
 /**
- * What the owner of a task and people can do about it: answer a block, or cancel. Both compose the same
- * parts. The first answer counts, and later ones are told whose it was (contract 14.4).
+ * What a task's owner and people can do about it: answer a block, or cancel. Both compose the same parts. The
+ * first answer counts; later ones are rejected with the name of who answered (contract 14.4).
  */
 import {
   CommitRefused,
@@ -23,10 +23,13 @@ import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 import { deciderOf } from './principal-stamp.ts'
 import { refusedAs } from './refusals.ts'
 
-/** What a commit of the owner, or one for it, does about a task. */
+/** What a commit of the owner, or one on its behalf, does about a task. */
 export type TaskAct = { rows: RowChange[]; also: LinkedCommit[] }
 
-/** The answer of a block: it becomes the result of the call that waits. `decided_by` null: the owner itself. */
+/**
+ * Answers a block: the answer becomes the result of the waiting call. `decided_by` is null for the owner
+ * itself.
+ */
 export function composeUnblock(task: Task, answer: string, decided_by: Decider | null): TaskAct {
   const { task_id, root_id, state } = task
   const { worker_id = '', block_call_id = '' } = state
@@ -43,13 +46,13 @@ export function composeUnblock(task: Task, answer: string, decided_by: Decider |
 }
 
 export type Cancelled = TaskAct & {
-  /** For the owner's log. */
+  /** Events for the owner's log. */
   told: EventDraft[]
-  /** The task and all that was to come after it. */
+  /** The task and all tasks that depended on it. */
   cancelled: string[]
 }
 
-/** Ends a task that is not over, with the attempt at work; null where it is over. */
+/** Ends a task together with its running attempt; null if it is over. */
 export async function composeCancel(
   deps: Deps,
   task: Task,
@@ -81,7 +84,7 @@ export async function composeCancel(
   }
 }
 
-/** The task, or not_found when there is none or its session is someone else's. */
+/** The task; throws not_found if it does not exist or the principal may not see its session. */
 export async function findTask(store: LogStore, principal: Principal, taskId: string): Promise<Task> {
   const task = await store.coordination.task(taskId)
   const missing = new AppError('not_found', `There is no task ${taskId.slice(0, 128)}.`)
@@ -94,7 +97,7 @@ export async function findTask(store: LogStore, principal: Principal, taskId: st
   return task
 }
 
-/** A person answers a block, at the task or (`item`) in the inbox. */
+/** A person answers a block, at the task or in the inbox (`item`). */
 export async function unblockTask(
   deps: Deps,
   task: Task,
@@ -115,7 +118,7 @@ export async function unblockTask(
   }
 }
 
-/** A person cancels a task; the session that owns it is told. */
+/** A person cancels a task; the owning session gets an event. */
 export async function cancelTask(
   deps: Deps,
   { task_id, owner_id }: Task,
@@ -129,7 +132,7 @@ export async function cancelTask(
     const { told, rows, also, cancelled } = composed
     return {
       session_id: owner_id,
-      // A task that no worker is at has no outcome that would tell of it.
+      // A task without a worker has no outcome to report, so its cancellation is an event.
       events: [...told, ...(task.status === 'todo' ? [tellCancelled(task, reason, cancelled)] : [])],
       expect_status: TAKES_INPUT,
       reopen: resumed('worker'),
@@ -160,7 +163,7 @@ const told = ({ status, state }: Task): Record<string, unknown> => ({
   ...(state.decided_by === undefined ? {} : { decided_by: state.decided_by }),
 })
 
-/** How a task stands, and who made it so, in a sentence about it. */
+/** The status of a task, and who caused it, in a sentence. */
 export function standing({ status, state: { decided_by, error } }: Task): string {
   const who =
     decided_by === undefined
@@ -191,7 +194,7 @@ const stamp = (ms: number | null): string | null => (ms === null ? null : new Da
 export async function viewTask(store: LogStore, task: Task): Promise<TaskView> {
   const { state } = task
   const worker = state.worker_id === undefined ? null : await store.getSession(state.worker_id)
-  // Nobody has taken it yet: nothing of its log was dealt with.
+  // No runner has claimed it yet: none of its log has been handled.
   const isWaiting = worker !== null && worker.cursor === 0 && worker.lease === null
   return {
     task_id: task.task_id,

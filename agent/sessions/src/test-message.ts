@@ -1,13 +1,13 @@
-/** A message with which an administrator tries a connection: a notice of the channel itself. */
+/** A message with which an administrator tests a connection, sent by the channel itself. */
 import { type ChannelConnection, noticesOf } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { deliveryKey } from './delivery-key.ts'
 import type { Deps } from './deps.ts'
 
-/** A notice without an inbound event: the adapter knows where `to` is. */
+/** Has no inbound event: the adapter resolves `to`. */
 export type TestNotice = { to: string; text: string }
 
-/** The key of its delivery. */
+/** Returns the key of its delivery. */
 export async function planTestMessage(
   { store, now }: Pick<Deps, 'store' | 'now'>,
   { id, name, platform, state }: ChannelConnection,
@@ -17,7 +17,7 @@ export async function planTestMessage(
     throw new AppError('wrong_state', `The channel ${name} is disabled: enable it first.`)
   if (platform === 'website')
     throw new AppError('wrong_target', 'A website is written to by its visitors only: open its page.')
-  // Beside those of inbound events, whose numbers are small.
+  // Distinct from replies to inbound events, whose numbers are small.
   const where = { session_id: noticesOf(id), event_id: now(), part: 0 }
   const key = deliveryKey(where)
   const notice: TestNotice = { to, text: `This is a test message of the channel ${name}.` }

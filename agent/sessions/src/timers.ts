@@ -1,4 +1,4 @@
-/** Timers that are due: what each kind does, in the commit that fires it. */
+/** Due timers: what each kind does, in the commit that fires it. */
 import { type Commit, CommitRefused, type Timer, type TimerKind } from '@cairn/log'
 import { isTreeMoved } from './over-tree.ts'
 import { composeDeadline } from './deadline.ts'
@@ -19,7 +19,7 @@ const COMPOSE: Record<TimerKind, (deps: Deps, timer: Timer) => Fired> = {
   retire: composeRetire,
 }
 
-/** Composed anew as long as the tree changes; whoever fired the timer before has done it. */
+/** Rebuilds and retries the commit while the tree changes. If the timer is gone, another runner fired it. */
 export async function fireTimer(deps: Deps, timer: Timer): Promise<void> {
   for (let tries = 1; ; tries++) {
     const commit = await COMPOSE[timer.kind](deps, timer)

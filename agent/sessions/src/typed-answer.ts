@@ -1,7 +1,6 @@
 /**
- * Text that is typed while a question waits, as its answer (contract 6.8): the one text is the answer to
- * every prompt of the call. What is a choice in other case is that choice; anything else needs a prompt that
- * allows it.
+ * Interprets text that is typed while a question is open as its answer (contract 6.8): the text answers every
+ * prompt of the call. A choice matches in any casing; other text needs a prompt that allows it.
  */
 import type { LogStore } from '@cairn/log'
 import type { EventData, Principal } from '@cairn/protocol'
@@ -9,7 +8,7 @@ import type { EventData, Principal } from '@cairn/protocol'
 type Asked = EventData<'inbox.input_required'>
 export type OpenQuestion = { id: string; tool_call_id: string; questions: Asked['questions'] }
 
-/** The questions of a session that wait for an answer, oldest first. */
+/** The open questions of a session, oldest first. */
 export async function openQuestions(
   store: LogStore,
   { org_id }: Pick<Principal, 'org_id'>,
@@ -31,7 +30,7 @@ export async function openQuestions(
 type Typed = { content: string; attachments?: unknown; images?: unknown; metadata?: unknown }
 export type TypedAnswer = { tool_call_id: string; responses: { question: string; answer: string }[] }
 
-/** The answer that the text is, or why it is none. */
+/** The answer that the text means, or why it is not one. */
 export function typedAnswer(
   open: readonly OpenQuestion[],
   { content, attachments, images, metadata }: Typed,
@@ -48,7 +47,7 @@ export function typedAnswer(
   for (const { prompt, choices = [], allow_other } of asked.questions) {
     const choice =
       choices.find(({ label }) => label.toLowerCase() === text.toLowerCase()) ??
-      // Where choices are shown with numbers, each is its number, too.
+      // If choices are shown with numbers, a number selects its choice.
       (numbered && /^[1-9]\d?\.?$/.test(text) ? choices[Number.parseInt(text, 10) - 1] : undefined)
     if (choice === undefined && choices.length > 0 && allow_other === false)
       return (

@@ -1,9 +1,9 @@
-/** The goal of a session as it is shown. */
+/** The goal of a session as the API shows it. */
 import type { LogStore } from '@cairn/log'
 import type { GoalView } from '@cairn/protocol'
 import { readFolded } from './read-folded.ts'
 
-/** The last goal that was set, also when it is over; null where none was set or it was cleared. */
+/** The last goal, even if it is over; null if none was set or it was cleared. */
 export async function viewGoal(store: LogStore, sessionId: string): Promise<GoalView | null> {
   const { goal } = (await readFolded(store, sessionId)).states
   if (goal === null) return null

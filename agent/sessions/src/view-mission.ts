@@ -1,11 +1,11 @@
-/** Missions as they are shown. */
+/** Missions as the API shows them. */
 import type { LogStore, Mission } from '@cairn/log'
 import { AppError, type MissionDetail, type MissionView, type Principal } from '@cairn/protocol'
 import type { Mission as Folded } from '@cairn/state'
 import { mayAccess } from './access.ts'
 import { readFolded } from './read-folded.ts'
 
-/** The mission, or not_found when there is none or it belongs to someone else. */
+/** The mission; throws not_found if it does not exist or the principal may not see it. */
 export async function findMission(store: LogStore, principal: Principal, id: string): Promise<Mission> {
   const mission = await store.coordination.mission(id)
   if (mission === null || !mayAccess(principal, mission))
@@ -44,7 +44,7 @@ export async function viewMission(store: LogStore, mission: Mission, now: number
     store.coordination.children(session_id, { open: true }),
   ])
   const shown = shownMission(mission, now)
-  // A later mission of the session has taken the place of this one in the fold.
+  // The fold holds a later mission of the session.
   const folded: Folded | null = states.mission?.mission_id === mission_id ? states.mission : null
   return {
     ...shown,

@@ -1,4 +1,4 @@
-/** Research as it is shown: from its rows, which tell of runs that are long over too. */
+/** Research as the API shows it: read from its rows, which also cover research that ended long ago. */
 import type { LogStore, Mission } from '@cairn/log'
 import { AppError, type BranchView, type ResearchView } from '@cairn/protocol'
 import { parentKeyOf } from '@cairn/state'
@@ -54,7 +54,7 @@ export async function viewResearch({ coordination }: LogStore, mission: Mission)
   }
 }
 
-/** As a tree is read: 1, 1.1, 1.2, 2, 10. */
+/** Tree order: 1, 1.1, 1.2, 2, 10. */
 function compareKeys(a: string, b: string): number {
   const [left, right] = [a, b].map(key => key.split('.').map(Number))
   for (const [at, number] of (left ?? []).entries()) {

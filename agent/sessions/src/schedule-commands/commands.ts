@@ -1,4 +1,7 @@
-/** What people, agents and commands do with schedules. Each is one commit of its session. */
+/**
+ * Commands on schedules, for people, agents and the command line. Each is one commit of the schedule's
+ * session.
+ */
 import { CommitRefused, type RowChange, type SessionRow, type StoreSchedule } from '@cairn/log'
 import { AppError, type Config, type ScheduleChangeWish } from '@cairn/protocol'
 import { isTreeMoved } from '../over-tree.ts'
@@ -16,7 +19,7 @@ import { parentNow } from './fire.ts'
 const TRIES = 10
 type Asked = { decision: Decision; spec?: ScheduleSpec }
 
-/** Decided anew as long as others change the schedule. */
+/** Decides again while others change the schedule. */
 async function change(
   deps: Deps,
   id: string,
@@ -34,7 +37,7 @@ async function change(
       return await readSchedule(deps, id)
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused)) throw thrown
-      // A run by hand in the millisecond of another: the next is a later one.
+      // Another manual run has the same millisecond as its key: retry with a later one.
       const isTaken = thrown.refusal === 'exists' || isTreeMoved(thrown.refusal)
       if (!isTaken || tries >= TRIES) throw refusedAs('change the schedule of', parent.id, thrown)
     }
@@ -56,7 +59,9 @@ export const pauseSchedule = (deps: Deps, id: string): Promise<StoreSchedule> =>
     return { decision: decidePause(scheduleOf(row), 'Paused by hand.', deps.now()) }
   })
 
-/** `answered`: rows of the item that asked for it; they are written although somebody resumed it before. */
+/**
+ * `answered`: rows of the item that asked for it. They are written even if the schedule was resumed before.
+ */
 export const resumeSchedule = (
   deps: Deps,
   id: string,
@@ -133,7 +138,7 @@ export const changeSchedule = (
     return { spec, decision: decideChange(schedule, spec, now, parentNow(session)) }
   })
 
-/** Of a session that is to be archived. */
+/** For a session that is about to be archived. */
 export async function endSchedules(deps: Deps, session: SessionRow): Promise<void> {
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await deps.store.coordination.schedules({

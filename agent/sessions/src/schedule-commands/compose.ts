@@ -1,4 +1,4 @@
-/** A decision about a schedule, as a commit of the session that it belongs to. */
+/** Turns a decision about a schedule into a commit of its session. */
 import type { Commit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
 import { endOf } from '../cascade.ts'
 import type { Deps } from '../deps.ts'

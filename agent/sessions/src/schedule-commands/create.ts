@@ -1,4 +1,4 @@
-/** A new schedule: its rows for a commit of its session, which may do more, and that commit by itself. */
+/** Creates a schedule: the rows for a commit of its session that may do more, and that commit itself. */
 import { CommitRefused, type RowChange, type SessionRow, type StoreSchedule } from '@cairn/log'
 import { AppError, type Config, type Principal, type ScheduleWish } from '@cairn/protocol'
 import { findSession } from '../access.ts'
@@ -10,7 +10,7 @@ import { shownTiming } from '../schedules/view.ts'
 import { specOf } from '../schedules/wish.ts'
 import { readSchedule } from './find.ts'
 
-/** Of a schedule that is to be made: the rows for a commit of its session. */
+/** Rows that create the schedule, for a commit of its session. */
 export function composeNew(
   wish: ScheduleWish,
   { id, session, config, now, expires }: NewContext,
@@ -50,11 +50,11 @@ export type NewContext = {
   session: SessionRow
   config: Config
   now: number
-  /** Made by an agent or a command: it ends by itself after some days. */
+  /** Set if an agent or a command created it: it ends by itself after some days. */
   expires: boolean
 }
 
-/** Not of one that is archived. */
+/** Any status except archived. */
 const LIVE = ['active', 'paused', 'completed', 'failed'] as const
 
 export async function createSchedule(

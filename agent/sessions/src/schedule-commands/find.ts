@@ -1,4 +1,4 @@
-/** Schedules by their id, for the system and for whoever may see them. */
+/** Finds schedules by id, for the system and for principals. */
 import type { StoreSchedule } from '@cairn/log'
 import { AppError, type Principal } from '@cairn/protocol'
 import { findSession } from '../access.ts'
@@ -10,7 +10,7 @@ export async function readSchedule({ store }: Pick<Deps, 'store'>, id: string): 
   return row
 }
 
-/** Whose session one may not see, of that one sees no schedule. */
+/** A principal sees a schedule if it may see its session. */
 export async function findSchedule(
   { store }: Pick<Deps, 'store'>,
   principal: Principal,

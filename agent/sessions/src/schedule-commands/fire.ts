@@ -1,4 +1,4 @@
-/** A schedule that is due: what its slots come to, in the commit that fires its timer. */
+/** Fires a due schedule: decides its due times, in the commit that fires its timer. */
 import type { Commit, RowChange, SessionRow, Timer } from '@cairn/log'
 import type { Deps } from '../deps.ts'
 import { compose } from './compose.ts'
@@ -6,7 +6,7 @@ import { decideDue } from '../schedules/decide.ts'
 import type { Circumstances } from '../schedules/draft.ts'
 import { scheduleOf } from '../schedules/stored.ts'
 
-/** The time is that of the claim, by the clock of the store: those of the processes may differ. */
+/** The time is that of the claim, by the store's clock: the clocks of processes may differ. */
 export async function composeSchedule(
   deps: Deps,
   { id, claim, session_id, claimed_at, data }: Timer,
@@ -29,7 +29,7 @@ export async function composeSchedule(
 export const parentNow = ({ status }: SessionRow): Circumstances['parent'] =>
   status === 'archived' || status === 'paused' ? status : 'there'
 
-/** As for whoever would sign in with it; nothing removes a row of an account, so one without is not disabled. */
+/** The rule for logins applies. Account rows are never deleted, so an owner without a row is not disabled. */
 async function ownerOf(
   { store }: Deps,
   { created_by, created_by_kind }: SessionRow,

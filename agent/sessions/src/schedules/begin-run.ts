@@ -1,4 +1,4 @@
-/** The session of a run: the root of a tree of its own, tied to the session of its schedule by its link. */
+/** The session of a run: the root of its own tree, linked to the session of its schedule. */
 import type { LinkedCommit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import { childConfig, workspaceOf } from '../create.ts'
@@ -33,7 +33,7 @@ export function beginRun(
         task_id: null,
         attempt: null,
       },
-      // One at a time is what the schedule itself sees to; a tree of its own is empty.
+      // The schedule itself limits its runs to one at a time, and a new tree is empty.
       max_open: Number.MAX_SAFE_INTEGER,
       max_total: Number.MAX_SAFE_INTEGER,
     },

@@ -1,17 +1,16 @@
 /**
- * Cron expressions: croner says which wall times match, and the rules for changes of the clock are here.
+ * Cron expressions: croner finds the matching wall times; the rules for clock changes are here.
  *
  *   1. A wall time that exists once is that instant.
- *   2. Every hour matches (`*`): each matching minute that is read on the clock, in a repeated hour both
- *      times.
- *   3. Only some hours match: each wall time exactly once. Of a repeated one the first; of one that is
- *      skipped the first instant after it; several that fall on that instant are one.
+ *   2. Every hour matches (`*`): each matching minute that the clock shows, in a repeated hour both times.
+ *   3. Only some hours match: each wall time exactly once. A repeated one is its first instant. A skipped one
+ *      is the first instant after the gap; several that fall on that instant are one.
  */
 import { Cron, CronPattern } from 'croner'
 import { instantOf, type Zone } from './zone.ts'
 
 export type CronTimes = {
-  /** The first instant after this one; null: there is none any more. */
+  /** The first instant after this one; null if there is none. */
   next(zone: Zone, after: number): number | null
 }
 
@@ -26,7 +25,7 @@ const NICKNAMES: Readonly<Record<string, string>> = {
 }
 const FIELDS = 'minute, hour, day of month, month, day of week'
 
-/** Why this is no cron expression, and what would be; else its times. */
+/** The times of an expression, or why it is invalid and what would be valid. */
 export function parseCron(expression: string): CronTimes | { problem: string } {
   const text = expression.trim()
   const pattern = NICKNAMES[text.toLowerCase()] ?? text
@@ -40,7 +39,7 @@ export function parseCron(expression: string): CronTimes | { problem: string } {
       problem: `${quote(text)} has ${quote(/[?+]/.exec(pattern)![0])}, which is not known here; use *`,
     }
   try {
-    // Over wall time, which is written as if it were UTC: there nothing is skipped and nothing comes twice.
+    // Works on wall time, written as if it were UTC: there nothing is skipped or repeated.
     const cron = new Cron(pattern, { utcOffset: 0, mode: '5-part' })
     const { hour } = new CronPattern(pattern, undefined, { mode: '5-part' })
     const nextWall = (after: number): number | null => cron.nextRun(new Date(after))?.getTime() ?? null
@@ -57,7 +56,7 @@ const quote = (text: string): string => JSON.stringify(text.length > 100 ? `${te
 
 type NextWall = (after: number) => number | null
 
-/** Rule 2: from one change of the clock to the next, by the offset that holds there. */
+/** Rule 2: searches from one clock change to the next, with the offset in between. */
 function nextRead(nextWall: NextWall, zone: Zone, after: number): number | null {
   for (let from = after; ;) {
     const offset = zone.offsetAt(from)
@@ -66,14 +65,14 @@ function nextRead(nextWall: NextWall, zone: Zone, after: number): number | null 
     const instant = wall - offset
     const change = zone.changeIn(from, instant)
     if (change === null) return instant
-    // What the clock reads at the change itself counts too.
+    // The wall time at the change itself counts too.
     const first = change + zone.offsetAt(change)
     if (nextWall(first - 1) === first) return change
     from = change
   }
 }
 
-/** Rules 1 and 3: instants only rise with wall times, so the first that is late enough is the next. */
+/** Rules 1 and 3: instants rise with wall times, so the first that is late enough is the next. */
 function nextOnce(nextWall: NextWall, zone: Zone, after: number): number | null {
   for (let wall = nextWall(after + zone.offsetAt(after)); wall !== null; wall = nextWall(wall)) {
     const { instant } = instantOf(zone, wall)

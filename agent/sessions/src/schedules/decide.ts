@@ -1,7 +1,7 @@
 /**
- * What becomes of a schedule: at a time that its slots are due, by hand, and when a run has ended. Pure:
- * the time, and what is so elsewhere, are arguments. Every slot that passes while the schedule is active is
- * a run, a row of skipped ones, or counted in one of the two.
+ * Decisions about a schedule: when it is due, when run by hand, and when a run has ended. Pure: the time and
+ * external state are arguments. Every scheduled time that passes while the schedule is active is a run, a row
+ * of missed runs, or counted in one of the two.
  */
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -20,7 +20,7 @@ import {
 import type { RunOutcome, RunRef, Schedule, ScheduleSpec, ScheduleState, Timing } from './schedule.ts'
 import { jitterOf, MOST_SLOTS, nextSlotOf, type Passed, slotsUntil } from './slots.ts'
 
-/** The slots up to now, by the clock of the store that said that the schedule is due. */
+/** Decides the scheduled times up to now, by the clock of the store that found the schedule due. */
 export function decideDue(schedule: Schedule, now: number, around: Circumstances): Decision {
   const draft = begin(schedule)
   if (isOver(draft)) return finish(draft)
@@ -39,13 +39,13 @@ export function decideDue(schedule: Schedule, now: number, around: Circumstances
   return finish(draft)
 }
 
-/** What lies at or beyond its end is not owed. */
+/** Times at or after the schedule's end do not count. */
 const lastOwed = ({ expires_at }: ScheduleSpec, until: number): number =>
   expires_at === null ? until : Math.min(until, expires_at - 1)
 
 /**
- * A run now, beside the slots; null: one is under way, and it is neither to be replaced nor waited for, or
- * there were as many as there may be.
+ * A run now, outside the schedule; null if one is running that is neither to be replaced nor waited for, or
+ * if max_runs is reached.
  */
 export function decideManual(schedule: Schedule, now: number): Decision | null {
   const draft = begin(schedule)
@@ -57,7 +57,7 @@ export function decideManual(schedule: Schedule, now: number): Decision | null {
   return finish(draft)
 }
 
-/** A run ended; what waited for it begins. */
+/** Decides the end of a run; a queued run starts. */
 export function decideEnded(
   schedule: Schedule,
   ended: RunRef,
@@ -71,7 +71,7 @@ export function decideEnded(
   const { queued } = state
   if (draft.status === 'paused') skipPassed(draft, now)
   if (queued !== null && !isSpent({ ...schedule, state })) {
-    // What a person asked for by hand is no slot: it runs in a schedule that is paused as well.
+    // A manual run does not belong to a scheduled time, so it runs even if the schedule is paused.
     if (draft.status === 'active' || (draft.status === 'paused' && queued.manual)) {
       state.queued = null
       startRun(draft, queued, 0)
@@ -89,7 +89,7 @@ export function decidePause(schedule: Schedule, reason: string, now: number): De
   return finish(draft)
 }
 
-/** Slots that passed meanwhile are not owed: the next is the first from now on. */
+/** Times that passed while it was paused are not made up for: the next is the first from now on. */
 export function decideResume(schedule: Schedule, now: number): Decision {
   const draft = begin(schedule)
   draft.status = 'active'
@@ -99,8 +99,8 @@ export function decideResume(schedule: Schedule, now: number): Decision {
 }
 
 /**
- * It goes on with another specification. With the same times it stays where it is; with others, those that
- * passed are acted on as it was.
+ * Changes the specification. With the same timing the next time stays; with another, times that have passed
+ * are decided by the old one.
  */
 export function decideChange(
   schedule: Schedule,
@@ -122,7 +122,7 @@ export function decideChange(
 const nextSlot = (timing: Timing, { acted_at }: ScheduleState, now: number): number | null =>
   nextSlotOf(timing)(Math.max(now, acted_at ?? 0))
 
-/** Slots up to now, for whose sake nothing runs any more: it is paused. */
+/** Times up to now cannot run any more: the schedule is paused. */
 function skipPassed(draft: Draft, now: number): void {
   const { state } = draft
   const { spec } = draft.schedule
@@ -140,7 +140,7 @@ function pass(state: ScheduleState, { next, last, count }: Passed): void {
   state.slot_count += count
 }
 
-/** A run under way goes on and reports. */
+/** A running run continues and reports. */
 export const decideCancel = (schedule: Schedule, reason: string): Decision => cancel(begin(schedule), reason)
 
 function cancel(draft: Draft, reason: string): Decision {
@@ -163,7 +163,7 @@ function takeDue(draft: Draft, until: number, around: Pick<Circumstances, 'paren
   if (passed === null) return
   pass(state, passed)
   const { first, last, count, old, old_last, new_first } = passed
-  // More passed than one look counts: what it counted lies long behind.
+  // More times passed than one decision counts, and the last one counted is long past.
   const isCut = count === MOST_SLOTS && passed.next !== null && passed.next <= until
   if (isCut) return skip(draft, 'missed', first, last, count)
   if (old > 0) skip(draft, 'missed', first, old_last, old)
@@ -183,7 +183,7 @@ const tellMissed = (draft: Draft): void => {
   if (draft.schedule.spec.timing.kind === 'once') draft.tell = 'missed'
 }
 
-/** One slot, for which a run may begin; `collapsed` others are in it. */
+/** One scheduled time, which may start a run; it stands for `collapsed` others. */
 function takeSlot(
   draft: Draft,
   slot: number,

@@ -1,10 +1,12 @@
-/** The steps of a decision about a schedule (decide.ts): what one slot, one run, one end makes of it. */
+/**
+ * The steps of a decision about a schedule (decide.ts): the effects of one scheduled time, one run, one end.
+ */
 import type { RunOutcome, RunRef, RunRow, Schedule, ScheduleState, SkipReason } from './schedule.ts'
 import { jitterOf } from './slots.ts'
 
-/** What is so elsewhere at that moment. */
+/** External state at that moment. */
 export type Circumstances = {
-  /** Of the session that the schedule belongs to. */
+  /** State of the session that the schedule belongs to. */
   parent: 'there' | 'paused' | 'archived'
   owner: 'there' | 'disabled'
 }
@@ -12,21 +14,21 @@ export type Circumstances = {
 export type Decision = {
   status: Schedule['status']
   state: ScheduleState
-  /** When to look again; null: never. */
+  /** When to decide again; null for never. */
   due_at: number | null
   rows: RunRow[]
-  /** A run begins. */
+  /** The run to start. */
   start: RunRef | null
-  /** The run under way ends, for the sake of the one that begins. */
+  /** The running run to stop, because another one replaces it. */
   stop: RunRef | null
-  /** A person is told. */
+  /** Creates an inbox item for a person. */
   tell: 'missed' | 'failures' | null
 }
 
 const BACKOFF_MS = 60_000
 const MOST_BACKOFF_MS = 6 * 3_600_000
 
-/** What is being decided: rows and state grow step by step. */
+/** A decision in progress: rows and state accumulate. */
 export type Draft = Decision & { schedule: Schedule }
 
 export const begin = (schedule: Schedule): Draft => ({
@@ -40,7 +42,7 @@ export const begin = (schedule: Schedule): Draft => ({
   tell: null,
 })
 
-/** What a run under way means for one that is to begin. */
+/** Applies the overlap policy to a run that is about to start. */
 export function place(draft: Draft, run: RunRef, collapsed: number, now: number): void {
   const { schedule, state } = draft
   const { running, queued } = state
@@ -78,7 +80,7 @@ export function startRun(draft: Draft, run: RunRef, collapsed: number): void {
   draft.start = run
 }
 
-/** Slots that no run begins for; more of them for the same reason, one behind the other, are one row. */
+/** Scheduled times without a run. Consecutive ones with the same reason share one row. */
 export function skip(draft: Draft, reason: SkipReason, first: number, last: number, count: number): void {
   const { state, rows } = draft
   state.skipped_count += count
@@ -112,7 +114,7 @@ export function settle(draft: Draft, run: RunRef, outcome: RunOutcome, result: s
   const { state, schedule } = draft
   state.running = null
   draft.rows.push(row(run, outcome === 'success' ? 'success' : 'failed', outcome, 0))
-  // Whoever ends a run has his reasons, which say nothing of the next one.
+  // A cancelled run says nothing about the success of the next one.
   if (outcome === 'cancelled') return
   if (result !== '') state.last_result = result
   if (outcome === 'success') {
@@ -127,11 +129,11 @@ export function settle(draft: Draft, run: RunRef, outcome: RunOutcome, result: s
   draft.tell = 'failures'
 }
 
-/** It has had as many runs as it may have: no slot, no person and no queue makes another. */
+/** True if max_runs is reached: no time, no person and no queue starts another run. */
 export const isSpent = ({ spec, state }: Pick<Schedule, 'spec' | 'state'>): boolean =>
   spec.max_runs !== null && state.run_count >= spec.max_runs
 
-/** What is left to come: a schedule without a next slot is over once nothing of it runs. */
+/** Sets the next due time. A schedule without one is over once none of its runs is active. */
 export function finish({ schedule, ...draft }: Draft): Decision {
   const { state } = draft
   const { expires_at } = schedule.spec

@@ -1,4 +1,4 @@
-/** The timer of a run that has ended: when its session is to be archived. */
+/** The timer that archives the session of an ended run. */
 import type { RowChange } from '@cairn/log'
 
 export const retireTimer = (runId: string, keep_s: number, after_ms = keep_s * 1000): RowChange => ({

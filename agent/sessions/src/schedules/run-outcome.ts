@@ -1,4 +1,4 @@
-/** The end of a run: one `loop.result` on the session of its schedule, and what becomes of the schedule. */
+/** The end of a run: one `loop.result` on the session of its schedule, and the effect on the schedule. */
 import type { Link, LinkedCommit, RowChange, SessionRow } from '@cairn/log'
 import { cutAt, type EventDraft, type RunOutcome } from '@cairn/protocol'
 import type { ChildEnding } from '../child-end.ts'
@@ -14,7 +14,7 @@ import { LAST_RESULT_CHARS, type ScheduleSpec } from './schedule.ts'
 import { rowsOf, scheduleOf } from './stored.ts'
 import { told } from './tell.ts'
 
-/** As the outcomes of other children: rows for the run itself, and what its parent is told. */
+/** Like the outcomes of other children: rows for the run itself, and events for its parent. */
 export type RunEnd = {
   used: Usage
   rows: RowChange[]
@@ -32,14 +32,14 @@ const OUTCOMES: Readonly<Record<string, RunOutcome>> = {
   deadline: 'timeout',
 }
 
-/** `follow: false`: the schedule is somebody else's to move, in the same commit. */
+/** `follow: false`: the caller updates the schedule in the same commit. */
 export async function endOfRun(
   deps: Deps,
   run: SessionRow,
   link: Link,
   ending: ChildEnding,
   follow: boolean,
-  /** By those directly below it that end with it. */
+  /** Usage of the direct children that end with it. */
   below?: Usage,
 ): Promise<RunEnd> {
   const about = childConfig(run)?.run
@@ -112,7 +112,7 @@ export async function endOfRun(
   return end
 }
 
-/** That of its time goes, and that of its archiving comes. */
+/** Removes the timeout timer and sets the archive timer. */
 const timersOf = (run: SessionRow, spec: ScheduleSpec | undefined): RowChange[] => [
   ...(budgetOf(run)?.max_minutes === undefined ? [] : [dropDeadline(run.id)]),
   ...(spec === undefined ? [] : [retireTimer(run.id, spec.run.keep_s)]),

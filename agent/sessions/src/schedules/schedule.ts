@@ -1,7 +1,7 @@
-/** What a schedule is, and where it stands; the store keeps both as JSON and looks at neither. */
+/** The specification and state of a schedule. The store keeps both as JSON and reads neither. */
 import type { SessionBudget } from '@cairn/protocol'
 
-/** When its slots are. Times are epoch milliseconds. */
+/** When the schedule runs. Times are epoch milliseconds. */
 export type Timing =
   | { kind: 'cron'; cron: string; timezone: string }
   | { kind: 'interval'; interval_s: number; anchor_at: number }
@@ -11,21 +11,21 @@ export type ScheduleSpec = {
   name: string | null
   prompt: string
   timing: Timing
-  /** What happens to slots that nobody could act on in time. */
+  /** What happens to times at which no runner was available. */
   missed: 'once' | 'skip'
-  /** Older slots are never made up for. */
+  /** Times older than this are not made up for. */
   catch_up_s: number
-  /** A slot while a run is under way. */
+  /** What happens to a time while a run is active. */
   overlap: 'skip' | 'queue' | 'replace'
   jitter_s: number
   max_runs: number | null
   expires_at: number | null
   on_result: 'note' | 'wake'
-  /** So late a slot is still on time. */
+  /** Tolerance in seconds within which a run counts as on time. */
   late_s: number
-  /** So many failures in a row pause it. */
+  /** Consecutive failures that pause the schedule. */
   max_failures: number
-  /** What its runs are made with; `keep_s`: so long after its end the session of one is archived. */
+  /** The configuration of runs; `keep_s`: seconds after its end at which the session of a run is archived. */
   run: { agent: string; model?: string; max_iterations: number; budget?: SessionBudget; keep_s: number }
 }
 
@@ -35,25 +35,25 @@ export type RunRef = { slot_at: number; manual: boolean }
 export const LAST_RESULT_CHARS = 2000
 
 export type ScheduleState = {
-  /** The next slot that was not acted on yet; null: there is none any more. */
+  /** The next time that has not been decided yet; null if there is none. */
   slot_at: number | null
-  /** The last slot that was acted on: the next lies behind it, whatever a clock says. */
+  /** The last time that was decided: the next one is later, whatever a clock says. */
   acted_at: number | null
-  /** Runs that began, those by hand too. */
+  /** Started runs, manual ones included. */
   run_count: number
-  /** Slots that passed while it was active, and those of them that no run began for. */
+  /** Times that passed while the schedule was active, and those among them without a run. */
   slot_count: number
   skipped_count: number
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number
-  /** Slots before it are skipped. */
+  /** Times before it are skipped. */
   backoff_until: number
   running: RunRef | null
-  /** At most one waits for the running one to end. */
+  /** At most one run waits for the running one to end. */
   queued: RunRef | null
-  /** The last row, if it is one of slots that were skipped: more of them for the same reason join it. */
+  /** The last row, if it records missed runs: more of them for the same reason are merged into it. */
   last_skip: { slot_at: number; reason: SkipReason; collapsed: number } | null
-  /** What the next run and people are told of it: at most LAST_RESULT_CHARS. */
+  /** The result that the next run and people see: at most LAST_RESULT_CHARS. */
   last_result: string | null
   /** Why it is paused or over, for people. */
   reason: string | null
@@ -75,20 +75,20 @@ export const newState = (slotAt: number | null): ScheduleState => ({
 })
 
 type ScheduleStatus = 'active' | 'paused' | 'completed' | 'expired' | 'cancelled'
-/** As decisions see it. */
+/** The input of decisions. */
 export type Schedule = { id: string; status: ScheduleStatus; spec: ScheduleSpec; state: ScheduleState }
 
 /** How a run ended. */
 export type RunOutcome =
   'success' | 'failed' | 'empty' | 'budget_exhausted' | 'tool_loop' | 'timeout' | 'cancelled'
 
-/** A row of its runs as a decision leaves it. */
+/** A row of the schedule's runs after a decision. */
 export type RunRow = {
   slot_at: number
   last_slot_at: number
   status: 'queued' | 'running' | 'success' | 'failed' | 'skipped'
   reason: SkipReason | RunOutcome | null
-  /** Slots beside the first that the row stands for. */
+  /** Further times that the row stands for. */
   collapsed: number
   manual: boolean
 }

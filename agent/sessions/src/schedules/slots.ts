@@ -1,10 +1,10 @@
-/** The slots of a schedule: pure functions of its timing. No slot depends on when a run began or ended. */
+/** The times of a schedule: pure functions of its timing. No time depends on when a run started or ended. */
 import { createHash } from 'node:crypto'
 import { type CronTimes, parseCron } from './cron.ts'
 import type { ScheduleSpec, Timing } from './schedule.ts'
 import { zoneOf } from './zone.ts'
 
-/** The first slot after an instant; null: there is none any more. */
+/** The first time after an instant; null if there is none. */
 export type NextSlot = (after: number) => number | null
 
 export function nextSlotOf(timing: Timing): NextSlot {
@@ -22,7 +22,7 @@ export function nextSlotOf(timing: Timing): NextSlot {
 const parsed = new Map<string, CronTimes>()
 const KEPT = 1000
 
-/** Of an expression that was looked at when the schedule was made. */
+/** The expression was validated when the schedule was created. */
 function timesOf(cron: string): CronTimes {
   const known = parsed.get(cron)
   if (known !== undefined) return known
@@ -33,7 +33,7 @@ function timesOf(cron: string): CronTimes {
   return times
 }
 
-/** By so much all slots of a schedule are shifted: always the same, and spread over the schedules. */
+/** The fixed shift of all times of a schedule, spread over the schedules. */
 export const jitterOf = (id: string, { jitter_s }: Pick<ScheduleSpec, 'jitter_s'>): number =>
   (createHash('sha256').update(id).digest().readUInt32BE(0) % (jitter_s + 1)) * 1000
 
@@ -41,19 +41,19 @@ export type Passed = {
   first: number
   last: number
   count: number
-  /** Of them those before `since`. */
+  /** How many of them are before `since`. */
   old: number
-  /** The last of those. */
+  /** The last one before `since`. */
   old_last: number
-  /** The first of the others. */
+  /** The first one from `since` on. */
   new_first: number | null
   next: number | null
 }
 
-/** More are counted at the next look: a commit must not take seconds. */
+/** Further ones are counted by the next decision: a commit must not take seconds. */
 export const MOST_SLOTS = 10_000
 
-/** The slots from `first` up to `until`; null: none has passed. */
+/** The times from `first` up to `until`; null if none has passed. */
 export function slotsUntil(nextSlot: NextSlot, first: number, until: number, since: number): Passed | null {
   if (first > until) return null
   const passed: Passed = {

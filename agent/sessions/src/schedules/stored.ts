@@ -1,4 +1,4 @@
-/** A schedule as decisions see it, from its row, and a decision as the changes of rows that it means. */
+/** Converts rows of schedules for decisions, and decisions to row changes. */
 import type { RowChange, StoreSchedule } from '@cairn/log'
 import { derivedId } from '../derived-id.ts'
 import type { Decision } from './draft.ts'
@@ -11,11 +11,11 @@ export const scheduleOf = ({ id, status, spec, state }: StoreSchedule): Schedule
   state: state as ScheduleState,
 })
 
-/** Of the session of a run: whoever begins it again finds what was begun. */
+/** The id of a run's session, derived so that a repeated start finds the existing session. */
 export const runId = (scheduleId: string, { slot_at }: Pick<RunRef, 'slot_at'>): string =>
   derivedId(scheduleId, slot_at)
 
-/** `spec`: where that changes too. */
+/** `spec`: set if the specification changes too. */
 export const rowsOf = (
   { id, session_id, version }: StoreSchedule,
   { status, state, due_at, rows }: Decision,

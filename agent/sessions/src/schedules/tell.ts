@@ -1,4 +1,4 @@
-/** What people are told of a schedule, in their inbox. */
+/** Inbox items about schedules. */
 import type { Draft, SessionRow, StoreSchedule } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import type { Deps } from '../deps.ts'
@@ -9,7 +9,7 @@ import { scheduleOf } from './stored.ts'
 
 export const SCHEDULE_PAUSED = 'schedule_paused'
 
-/** What people are told of a decision; nobody is told anything of a session that is archived. */
+/** The inbox items of a decision; none if the session is archived. */
 export function told(
   deps: Deps,
   parent: SessionRow,

@@ -67,7 +67,7 @@ export const viewRun = (run: ScheduleRun): ScheduleRunView => ({
   ended_at: run.ended_at === null ? null : iso(run.ended_at),
 })
 
-/** The next times of a timing, each with what is odd about it. */
+/** The next times of a timing, with notes about clock changes. */
 export function preview(timing: Timing, now: number, count: number): NextTime[] {
   const next = nextSlotOf(timing)
   const zone = timing.kind === 'cron' ? timing.timezone : 'UTC'
@@ -88,7 +88,7 @@ const localOf = (zone: string, at: number): string =>
 
 const HOUR_MS = 3_600_000
 
-/** Where clocks change at or around that time. */
+/** A note about a clock change at or around that time. */
 function noteOf(name: string, at: number): string | null {
   const zone = zoneOf(name)
   if (zone.changeIn(at - 1, at) !== null && zone.offsetAt(at) > zone.offsetAt(at - 1))

@@ -1,4 +1,4 @@
-/** What somebody asks of a schedule, checked: the specification that it comes to, or what would be right. */
+/** Validates the input of a schedule: returns its specification, or what would be valid. */
 import {
   AgentConfig,
   AppError,
@@ -22,7 +22,7 @@ const invalid = (path: string, message: string): AppError =>
 
 type TimingWish = Pick<ScheduleWish, 'cron' | 'every_s' | 'at' | 'timezone'>
 
-/** `anchor`: from when intervals count. */
+/** `anchor`: the start of intervals. */
 export function timingOf(wish: TimingWish, timezone: string, anchor: number): Timing {
   const { cron, every_s, at } = wish
   const given = [cron, every_s, at].filter(each => each !== undefined).length
@@ -74,11 +74,11 @@ export type SpecContext = {
   session: SessionRow
   config: Config
   now: number
-  /** Made by an agent or a command: it ends by itself after some days. */
+  /** Set if an agent or a command created it: it ends by itself after some days. */
   expires: boolean
 }
 
-/** `kept`: times that were checked when they were asked for; that of a single run may have passed. */
+/** `kept`: times that were validated when they were requested; that of a single run may have passed. */
 export function specOf(
   wish: ScheduleWish,
   { session, config, now, expires }: SpecContext,
@@ -139,7 +139,7 @@ function runOf({ agent, config: own }: SessionRow, config: Config): ScheduleSpec
   }
 }
 
-/** A schedule as it is, with what is to be changed: checked again as a whole. */
+/** Applies changes to a schedule and validates the result as a whole. */
 export function changedSpec(
   spec: ScheduleSpec,
   given: ScheduleChangeWish,
@@ -150,7 +150,7 @@ export function changedSpec(
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as Partial<ScheduleWish>
   const isTimed = wish.cron !== undefined || wish.every_s !== undefined || wish.at !== undefined
-  // The grid of an interval stays, unless another is asked for.
+  // The grid of an interval is kept, unless another one is requested.
   const kept = isTimed || timing.kind === 'cron' ? undefined : timing
   if (kept !== undefined && wish.timezone !== undefined) throw zoneWithoutCron()
   const { name, prompt, missed, catch_up_s, overlap, jitter_s, max_runs, on_result } = spec

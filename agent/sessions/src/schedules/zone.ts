@@ -1,23 +1,23 @@
 /**
- * Time zones, by the rules that Intl knows. A wall time is written as the milliseconds that it would be in
- * UTC: "02:30 on 29 March" is Date.UTC(2026, 2, 29, 2, 30), whatever the zone.
+ * Time zones, by the rules that Intl knows. A wall time is written as the milliseconds that it would have in
+ * UTC: "02:30 on 29 March" is Date.UTC(2026, 2, 29, 2, 30) in every zone.
  */
 const DAY_MS = 86_400_000
-/** No zone was ever further from UTC, and no two changes of one are closer together. */
+/** No zone was ever further from UTC, and no two changes of a zone are closer together. */
 const FARTHEST_MS = 16 * 3_600_000
 
 export type Zone = {
   name: string
-  /** Wall time minus instant, milliseconds. */
+  /** Wall time minus instant, in milliseconds. */
   offsetAt(instant: number): number
-  /** The first instant after `from`, up to `to`, at which the offset is another; null: there is none. */
+  /** The first instant after `from`, up to `to`, at which the offset changes; null if there is none. */
   changeIn(from: number, to: number): number | null
 }
 
 /**
- * A name of the database of time zones, or UTC, as it is written there: Intl takes any casing. Another name
- * of a zone (Asia/Kolkata, where Intl says Asia/Calcutta) stays as it was given. null: it is none. An offset
- * such as +02:00 is none: it has no summer time.
+ * The canonical spelling of an IANA time zone or UTC, because Intl accepts any casing; null if unknown. An
+ * alias is kept (Asia/Kolkata, although Intl returns Asia/Calcutta). An offset such as +02:00 is rejected,
+ * because it has no daylight saving time.
  */
 export function zoneName(name: string): string | null {
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return null
@@ -31,9 +31,9 @@ export function zoneName(name: string): string | null {
 }
 
 const zones = new Map<string, Zone>()
-/** More than are in use at a time. Ever other spellings of names do not grow the process. */
+/** More than are in use at a time; limits memory when callers send many spellings. */
 const KEPT_ZONES = 200
-/** `name` is one that zoneName knows; a zone is made once, for it keeps what it has looked up. */
+/** `name` must be valid according to zoneName. Zones are shared, because each caches its offsets. */
 export function zoneOf(name: string): Zone {
   const known = zones.get(name)
   if (known !== undefined) return known
@@ -44,10 +44,10 @@ export function zoneOf(name: string): Zone {
 }
 
 const UTC: Zone = { name: 'UTC', offsetAt: () => 0, changeIn: () => null }
-/** So many days of a zone are kept: some ten years. */
+/** Maximum cached days of a zone: about ten years. */
 const KEPT_DAYS = 4000
 
-/** Offset at the beginning of a day of UTC, and its change within that day, if there is one. */
+/** Offset at the start of a UTC day, and its change within that day, if there is one. */
 type Day = { offset: number; change: { at: number; offset: number } | null }
 
 function createZone(name: string): Zone {
@@ -86,7 +86,7 @@ function createZone(name: string): Zone {
     days.set(number, day)
     return day
   }
-  /** The first second of (from, to] with another offset than `offset`. */
+  /** The first second in (from, to] with another offset than `offset`. */
   function firstOf(from: number, to: number, offset: number): number {
     let [before, found] = [from / 1000, to / 1000]
     while (found - before > 1) {
@@ -113,9 +113,8 @@ function createZone(name: string): Zone {
 }
 
 /**
- * The instant at which a wall time is first read; where clocks are set forward over it, the instant of that
- * change. `exists` tells the two apart; `again` is the second time that it is read, where clocks are set
- * back.
+ * The first instant with this wall time; if clocks are set forward over it, the instant of that change, with
+ * `exists` false. `again` is its second instant, if clocks are set back.
  */
 export function instantOf(
   zone: Zone,
