@@ -45,8 +45,8 @@ export function parseModelConfig(path: string, json: Readonly<Record<string, unk
   const unknown = unknownKey(json, family.keys)
   if (unknown !== undefined)
     throw new UnsupportedError(
-      `${path}: ${unknown} ${JSON.stringify(json[unknown])} is not supported: nothing here knows what ` +
-        `it changes in a ${name} model; remove the key if it changes nothing`,
+      `${path}: unknown key ${unknown} ${JSON.stringify(json[unknown])}: ` +
+        `its effect on a ${name} model is unknown; remove it if it has none`,
     )
   // What a file says in the newer key is not mixed with what a family takes where nothing is said.
   const older = json['rope_parameters'] ? { rope_scaling: undefined } : {}
@@ -79,11 +79,11 @@ function refuseUnsupported(path: string, { activation }: ModelConfig, c: ConfigK
   }
   const name = c.hidden_activation ?? c.hidden_act
   if (!ACTIVATIONS[activation].includes(name))
-    unsupported('hidden_act', name, `only ${JSON.stringify(ACTIVATIONS[activation][0])} is`)
+    unsupported('hidden_act', name, `it must be ${JSON.stringify(ACTIVATIONS[activation][0])}`)
   for (const [key, supported] of Object.entries(ONLY)) {
     const value = c[key]
     if (value !== null && value !== undefined && !supported.some(one => one === value))
-      unsupported(key, value, supported.length === 0 ? 'none may be given' : `only ${supported[0]} is`)
+      unsupported(key, value, supported.length === 0 ? 'it must be absent' : `it must be ${supported[0]}`)
   }
 }
 
@@ -102,8 +102,8 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
     c.num_experts_per_tok > (c.num_experts ?? c.num_local_experts ?? 0)
   )
     throw new InputError(
-      `${path}: num_experts_per_tok ${c.num_experts_per_tok} is more than the ` +
-        `${c.num_experts ?? c.num_local_experts ?? 0} experts there are`,
+      `${path}: num_experts_per_tok ${c.num_experts_per_tok} is more than the number of experts, ` +
+        `${c.num_experts ?? c.num_local_experts ?? 0}`,
     )
   return {
     model_type: name,

@@ -150,7 +150,7 @@ export function createLinear({ g, dtype, weights, lora, rounding, random }: Opti
     const up = adapter(`${name}.lora_B.weight`, [...count, n, r])
     const adapted = { ...base, a2: z, b2: up }
     if (!lora.use_dora) return multiply({ ...adapted, ...sums }, attrs)
-    if (experts) throw new Error(`${name} is of experts, which have no DoRA`)
+    if (experts) throw new Error(`${name} belongs to experts, which do not support DoRA`)
     const norms = g.row_norms({ weight, a: down, b: up }, { alpha }).y
     const magnitude = adapter(`${name}${MAGNITUDE}`, [n])
     return g.scale_columns({ x: multiply(adapted, attrs), weight: magnitude, norms, ...sums }, {}).y

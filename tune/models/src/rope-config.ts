@@ -31,7 +31,9 @@ export function ropeOf(place: Place, c: ConfigKeys, kind: LayerKind): Rope {
       (keys.partial_rotary_factor ?? shared?.partial_rotary_factor ?? c.partial_rotary_factor ?? 1),
   )
   if (width % 2 !== 0 || width === 0)
-    throw new InputError(`${place.path}: the part of a head that rotates must be even, got ${width}`)
+    throw new InputError(
+      `${place.path}: the number of rotary dimensions of a head must be even, got ${width}`,
+    )
   const scaling = scalingOf(place.path, c, keys, width)
   return {
     theta: keys.rope_theta ?? (isLocal ? local : (shared?.rope_theta ?? c.rope_theta)),
@@ -49,7 +51,7 @@ function scalingOf(path: string, c: ConfigKeys, keys: RopeKeys, width: number): 
   const type = keys.rope_type ?? keys.type ?? 'default'
   const needed = (key: 'factor' | 'low_freq_factor' | 'high_freq_factor'): number => {
     const value = keys[key]
-    if (value === undefined) throw new InputError(`${path}: a rope of type ${type} needs ${key}`)
+    if (value === undefined) throw new InputError(`${path}: rope_type ${type} needs ${key}`)
     return value
   }
   const factors = (key: 'short_factor' | 'long_factor'): readonly number[] => {
@@ -82,8 +84,8 @@ function scalingOf(path: string, c: ConfigKeys, keys: RopeKeys, width: number): 
       return { type: 'longrope', short: factors('short_factor'), long: factors('long_factor'), original }
     default:
       throw new UnsupportedError(
-        `${path}: rope_type ${JSON.stringify(type)} is not supported; default, linear, llama3, yarn and ` +
-          'longrope are',
+        `${path}: rope_type ${JSON.stringify(type)} is not supported; supported: ` +
+          'default, linear, llama3, yarn, longrope',
       )
   }
 }

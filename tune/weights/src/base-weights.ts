@@ -32,12 +32,12 @@ function storedDtype(checkpoint: Checkpoint, weight: string): Dtype | 'f16' {
   const transposed = weight.replace(/\.weight$/, '')
   if (!entry && checkpoint.tensors.has(transposed))
     throw new UnsupportedError(
-      `${checkpoint.pathOf(transposed)}: ${JSON.stringify(transposed)} is not in MXFP4; experts of gpt-oss ` +
-        'are read as they are distributed, in MXFP4',
+      `${checkpoint.pathOf(transposed)}: ${JSON.stringify(transposed)} is not in MXFP4; ` +
+        'experts of gpt-oss are only read in MXFP4, as distributed',
     )
   if (!entry)
     throw new InputError(
-      `${checkpoint.directory}: has no tensor ${JSON.stringify(name)}, which its config.json asks for`,
+      `${checkpoint.directory}: has no tensor ${JSON.stringify(name)}, which config.json requires`,
     )
   const known = { BF16: 'bf16', F32: 'f32', F16: 'f16' } as const
   const dtype = Object.hasOwn(known, entry.dtype) ? known[entry.dtype as keyof typeof known] : undefined
@@ -71,7 +71,7 @@ export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): 
     const isPlain = stored === 'f16' || FLOATS.includes(stored)
     if (!isPlain && stored !== dtype) {
       throw new UnsupportedError(
-        `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} comes quantised as ${stored} and is not ` +
+        `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} is quantised as ${stored} and cannot be ` +
           `requantised to ${dtype}; use the recipe whose base is ${stored}`,
       )
     }
@@ -79,7 +79,8 @@ export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): 
     if (isPlain && (found.length !== shape.length || found.some((size, i) => size !== shape[i]))) {
       throw new InputError(
         `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have shape ` +
-          `(${shape.join(', ')}), got (${found.join(', ')}); config.json and weights are of different models`,
+          `(${shape.join(', ')}), got (${found.join(', ')}); ` +
+          'config.json and the weights belong to different models',
       )
     }
   }
@@ -217,8 +218,8 @@ function refuseNotFinite(
   if (at === undefined) return
   const columns = shape.at(-1) ?? 1
   throw new InputError(
-    `${path}: tensor ${JSON.stringify(name)} holds a number that is not finite, ` +
-      `in row ${Math.floor(at / columns)}, column ${at % columns}; ` +
+    `${path}: tensor ${JSON.stringify(name)} contains a non-finite number in row ` +
+      `${Math.floor(at / columns)}, column ${at % columns}; ` +
       'the file is damaged, or was saved by a run that diverged',
   )
 }

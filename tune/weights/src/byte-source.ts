@@ -41,8 +41,8 @@ export async function openFileBytes(path: string): Promise<ByteSource> {
         )
         if (bytesRead === 0)
           throw new InputError(
-            `${path}: ended at byte ${offset + filled} while bytes up to ${offset + length} were read; ` +
-              'it shrank since it was opened',
+            `${path}: ended at byte ${offset + filled}, expected ${offset + length}; ` +
+              'the file was truncated after it was opened',
           )
         filled += bytesRead
       }

@@ -54,7 +54,7 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
       pythonStrips(template.parsed)
       return template
     } catch (cause) {
-      throw new InputError(`the chat template cannot be read: ${messageOf(cause)}`, { cause })
+      throw new InputError(`invalid chat template: ${messageOf(cause)}`, { cause })
     }
   }
   const plain = compile('', '')
@@ -80,7 +80,7 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
       return continueFinalMessage ? cutAtTag(text, chat.messages) : text
     } catch (cause) {
       if (cause instanceof InputError) throw cause
-      throw new InputError(`the chat template refuses the conversation: ${messageOf(cause)}`, { cause })
+      throw new InputError(`the chat template rejects the conversation: ${messageOf(cause)}`, { cause })
     }
   }
   const render = (chat: Chat, options: RenderOptions = {}) => renderWith(plain, chat, options)
@@ -95,7 +95,7 @@ const TAG = 'CONTINUE_FINAL_MESSAGE_TAG '
 const lastText = (messages: readonly ChatMessage[]): string => {
   const text = messages.at(-1)?.content
   if (typeof text === 'string') return text
-  throw new InputError('continue_final_message needs a last message with content to go on with')
+  throw new InputError('continue_final_message needs a last message with content to continue')
 }
 
 const tagLast = (messages: readonly ChatMessage[]): ChatMessage[] =>
@@ -108,8 +108,8 @@ function cutAtTag(text: string, messages: readonly ChatMessage[]): string {
   const at = text.lastIndexOf(TAG.trim())
   if (at < 0 || !text.includes(lastText(messages).trim()))
     throw new InputError(
-      'continue_final_message: the last message is not in what the chat template makes of the ' +
-        'conversation, which takes it apart or leaves it out',
+      'continue_final_message: the chat template changes or omits the last message, so it cannot be ' +
+        'continued',
     )
   return text.startsWith(TAG, at) ? text.slice(0, at) : text.slice(0, at).trimEnd()
 }
@@ -118,7 +118,7 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 function splitMarked(text: string, chat: Chat): ChatPiece[] {
   if (JSON.stringify(chat.messages).match(/[\u{fdd0}\u{fdd1}]/u))
-    throw new InputError('a message has U+FDD0 or U+FDD1, which are no characters')
+    throw new InputError('a message contains U+FDD0 or U+FDD1, which are not characters')
   const pieces = text.split(/(?=\u{fdd0})|(?<=\u{fdd1})/u).map(piece => ({
     text: piece.replaceAll(/[\u{fdd0}\u{fdd1}]/gu, ''),
     isAssistant: piece.startsWith(OPEN),
@@ -129,8 +129,8 @@ function splitMarked(text: string, chat: Chat): ChatPiece[] {
   if (turns.some(i => untrained.has(i))) {
     if (written.length !== turns.length)
       throw new InputError(
-        `the chat template marks ${written.length} texts of ${turns.length} messages of the assistant, ` +
-          'so one of them cannot be left untrained',
+        `the chat template marks ${written.length} texts for ${turns.length} assistant messages, so ` +
+          'a single message cannot be excluded from training',
       )
     for (const [i, piece] of written.entries()) piece.isAssistant = !untrained.has(turns[i] ?? -1)
   }
@@ -147,8 +147,8 @@ function splitTurns(render: ChatTemplate['render'], { messages, tools, untrained
     if (message.role !== 'assistant') return
     const refuse = (): never => {
       throw new InputError(
-        `the chat template does not show where message ${i + 1} of ${messages.length} starts or ends; ` +
-          'use train_on: all, or a template with {% generation %}',
+        `cannot find where message ${i + 1} of ${messages.length} starts or ends in the output of ` +
+          'the chat template; use train_on: all, or a template with {% generation %}',
       )
     }
     const before = messages.slice(0, i)

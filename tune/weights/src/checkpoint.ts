@@ -38,8 +38,9 @@ export async function openCheckpoint(
   const file = await openSafetensors(join(directory, SINGLE), open).catch((error: unknown) => {
     if (error instanceof InputError && isMissing(error.cause))
       throw new InputError(
-        `${directory}: holds neither ${SINGLE} nor ${INDEX}; weights in other formats (.bin) are not ` +
-          'read, and a .gguf file is given by its own path',
+        `${directory}: contains neither ${SINGLE} nor ${INDEX}; ` +
+          'other weight formats (.bin) are not supported, and a .gguf file must be given by its own ' +
+          'path',
       )
     throw error
   })
@@ -55,7 +56,9 @@ async function readIndex(directory: string): Promise<Map<string, string> | undef
   if (text === undefined) return undefined
   const map = parseWeightMap(text)
   if (!map)
-    throw new InputError(`${path}: must be JSON with a weight_map of tensor names to file names beside it`)
+    throw new InputError(
+      `${path}: must be JSON with a weight_map from tensor names to names of files in the same directory`,
+    )
   return map
 }
 
@@ -93,7 +96,8 @@ async function openFiles(
       const file = files.get(name)
       if (!file?.tensors.has(tensor))
         throw new InputError(
-          `${join(directory, INDEX)}: says that ${name} holds ${JSON.stringify(tensor)}, and it does not`,
+          `${join(directory, INDEX)}: lists ${JSON.stringify(tensor)} in ${name}, but that file does ` +
+            'not contain it',
         )
       places.set(tensor, file)
     }

@@ -39,8 +39,8 @@ export function missingExperts(
     const missing = linearsOf({ name, experts }).filter(one => !given.has(one))
     if (missing.length > 0 && missing.length < experts)
       return (
-        `the adapter has ${name} for ${experts - missing.length} experts and the model has ${experts}; ` +
-        'it was trained on another base'
+        `the adapter has ${name} for ${experts - missing.length} experts, but the model has ` +
+        `${experts}; it was trained on another base`
       )
   }
   return undefined

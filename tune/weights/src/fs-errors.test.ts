@@ -17,7 +17,7 @@ test('a directory is made with those above it, by several at once, and one that 
 
 test('a place where the system keeps no directories is refused at once, by name', async () => {
   await expect(makeDirectory('/proc/cairn/run', 'output_dir')).rejects.toThrow(
-    'output_dir /proc/cairn/run: cannot be made there; the system keeps no directories in that place',
+    'output_dir /proc/cairn/run: cannot create a directory here; the file system does not allow it',
   )
 })
 
@@ -25,7 +25,7 @@ test('a file in the way is named', async () => {
   const file = join(directory, 'file')
   writeFileSync(file, '')
   for (const path of [file, join(file, 'below')])
-    await expect(makeDirectory(path, 'output')).rejects.toThrow(`output ${path}: is a file or below one`)
+    await expect(makeDirectory(path, 'output')).rejects.toThrow(`output ${path}: is a file, or below a file`)
 })
 
 test('a disk that is full is an error with the path in it, and what was there stays', async () => {
@@ -37,6 +37,6 @@ test('a disk that is full is an error with the path in it, and what was there st
       await writeAll(file, new Uint8Array(8))
       throw full
     }),
-  ).rejects.toThrow(`${path}: cannot be written (ENOSPC: no space left on device, write)`)
+  ).rejects.toThrow(`${path}: cannot write (ENOSPC: no space left on device, write)`)
   expect(statSync(path).size).toBe(6)
 })

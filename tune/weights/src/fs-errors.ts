@@ -12,13 +12,13 @@ export function isMissing(error: unknown): boolean {
 
 /** What a person can mend by choosing another path. */
 const MENDABLE: Readonly<Record<string, string>> = {
-  EEXIST: 'is a file or below one, and must be a directory or not be there yet',
-  ENOTDIR: 'is a file or below one, and must be a directory or not be there yet',
-  ENOENT: 'cannot be made there; the system keeps no directories in that place',
-  EACCES: 'cannot be made: no permission to write there',
-  EPERM: 'cannot be made: no permission to write there',
-  EROFS: 'cannot be made: what holds it can only be read',
-  ENAMETOOLONG: 'cannot be made: the name is too long',
+  EEXIST: 'is a file, or below a file; give a directory or a new path',
+  ENOTDIR: 'is a file, or below a file; give a directory or a new path',
+  ENOENT: 'cannot create a directory here; the file system does not allow it',
+  EACCES: 'cannot create the directory: permission denied',
+  EPERM: 'cannot create the directory: permission denied',
+  EROFS: 'cannot create the directory: the file system is read-only',
+  ENAMETOOLONG: 'cannot create the directory: the name is too long',
 }
 
 /** Makes a directory that a person named, unless it is there; `what` names it in the message. */
@@ -73,7 +73,7 @@ export class WriteError extends Error {
   /** `advice` says what is left, and how to go on. */
   constructor(path: string, cause: unknown, advice?: string) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    super(`${path}: cannot be written (${why})${advice === undefined ? '' : `; ${advice}`}`, { cause })
+    super(`${path}: cannot write (${why})${advice === undefined ? '' : `; ${advice}`}`, { cause })
     this.path = path
   }
 }

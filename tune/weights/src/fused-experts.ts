@@ -29,7 +29,7 @@ export function fusedParameter(
   const parameter = isInner ? known[0] : known.at(-1)
   if (parameter === undefined || (isInner && known.length < 2))
     throw new UnsupportedError(
-      `${path}: ${JSON.stringify(linear)} is of experts in PEFT's fused form, and target_parameters ` +
+      `${path}: ${JSON.stringify(linear)} is an expert adapter in PEFT's fused form, but target_parameters ` +
         `(${parameters.join(', ') || 'none'}) does not name the parameters; known: ` +
         EXPERT_PARAMETERS.join(', '),
     )
@@ -52,7 +52,7 @@ function codesOf({ shape, bytes }: StoredTensor): Codes {
   const length = shape[0] * shape[1]
   if (width === 4) return new Uint32Array(buffer, byteOffset, length)
   if (width === 2) return new Uint16Array(buffer, byteOffset, length)
-  throw new UnsupportedError(`adapters of experts of ${width} bytes a number are not read`)
+  throw new UnsupportedError(`expert adapters with ${width}-byte numbers are not supported`)
 }
 
 /** Some rows and columns of one expert's (out, R) in a fused B, as bytes. */

@@ -40,11 +40,11 @@ export async function ask(hub: Hub, url: string, init: RequestInit = {}): Promis
     })
   } catch (cause) {
     if (hub.signal?.aborted) throw cause
-    throw new HubUnreachable(`${new URL(url).origin} cannot be reached (${describe(cause)})`, { cause })
+    throw new HubUnreachable(`cannot reach ${new URL(url).origin} (${describe(cause)})`, { cause })
   }
   if (reply.status >= 500 || reply.status === 429) {
     await reply.body?.cancel()
-    throw new HubUnreachable(`${new URL(url).origin} answered ${reply.status}`)
+    throw new HubUnreachable(`${new URL(url).origin} returned ${reply.status}`)
   }
   return reply
 }
@@ -69,7 +69,7 @@ export async function listRevision(
   const parsed = revisionReply.safeParse(await reply.json())
   if (!parsed.success)
     throw new InputError(
-      `${hub.endpoint}: its answer about ${repo.id} is not a hub's: ${z.prettifyError(parsed.error)}`,
+      `${hub.endpoint}: invalid hub response about ${repo.id}: ${z.prettifyError(parsed.error)}`,
     )
   const names = parsed.data.siblings.map(({ rfilename }) => rfilename)
   // A name may not lead out of the snapshot.
@@ -80,7 +80,9 @@ export async function listRevision(
       name.includes('\0'),
   )
   if (bad !== undefined)
-    throw new InputError(`${hub.endpoint}: ${repo.id} has a file with the name ${JSON.stringify(bad)}`)
+    throw new InputError(
+      `${hub.endpoint}: ${repo.id} has a file with the invalid name ${JSON.stringify(bad)}`,
+    )
   return { commit: parsed.data.sha, names }
 }
 
@@ -89,17 +91,17 @@ async function refuse(hub: Hub, repo: Repo, revision: string, reply: Response): 
   await reply.body?.cancel()
   const what = `${repo.type} ${repo.id} (revision ${revision})`
   // The hub answers 401 for what does not exist as well as for what is private.
-  if (reply.status === 404) throw new InputError(`${hub.endpoint} has no ${what}`)
+  if (reply.status === 404) throw new InputError(`${what} does not exist on ${hub.endpoint}`)
   if (reply.status === 401 || reply.status === 403) {
     const advice =
       hub.token === undefined
         ? 'set HF_TOKEN if it is private or gated'
-        : 'the token given has no access; ask for it on its page'
+        : 'the token has no access; request it on the page of the repository'
     throw new InputError(
-      `${hub.endpoint} refused ${what} with ${reply.status}: it does not exist or needs access; ${advice}`,
+      `${hub.endpoint} rejected ${what} with ${reply.status}: it does not exist or needs access; ${advice}`,
     )
   }
-  throw new InputError(`${hub.endpoint} answered ${reply.status} for ${what}`)
+  throw new InputError(`${hub.endpoint} returned ${reply.status} for ${what}`)
 }
 
 const MAX_REDIRECTS = 5
@@ -133,7 +135,7 @@ export async function statRemote(hub: Hub, repo: Repo, commit: string, name: str
       .replaceAll('"', '')
     const bytes = Number(reply.headers.get('x-linked-size') ?? reply.headers.get('content-length') ?? NaN)
     if (!/^[\w-]{1,128}$/.test(etag) || !Number.isSafeInteger(bytes))
-      throw new InputError(`${start}: the answer names no hash and size, as a hub's does`)
+      throw new InputError(`${start}: the response has no hash and size, unlike that of a hub`)
     return { name, etag, bytes, url: start }
   }
   throw new InputError(`${start}: redirected more than ${MAX_REDIRECTS} times`)

@@ -80,7 +80,7 @@ async function receive(hub: Hub, file: RemoteFile, partial: string, onProgress: 
   })
   if (!reply.ok) {
     await reply.body?.cancel()
-    throw new InputError(`${file.url}: answered ${reply.status}`)
+    throw new InputError(`${file.url}: returned ${reply.status}`)
   }
   const continues =
     reply.status === 206 && reply.headers.get('content-range')?.startsWith(`bytes ${received}-`) === true
@@ -105,7 +105,7 @@ async function* chunksOf(reply: Response, file: RemoteFile): AsyncGenerator<Uint
     for await (const chunk of reply.body ?? []) yield chunk
   } catch (cause) {
     if (cause instanceof Error && cause.name === 'AbortError') throw cause
-    throw new HubUnreachable(`${file.url}: the connection was cut`, { cause })
+    throw new HubUnreachable(`${file.url}: connection lost`, { cause })
   }
 }
 
@@ -121,7 +121,7 @@ async function checkHash(file: RemoteFile, partial: string): Promise<void> {
   if (found === file.etag) return
   await rm(partial)
   throw new InputError(
-    `${file.url}: damaged on the way: its hash is ${found}, it should be ${file.etag}; what was ` +
-      'received is deleted',
+    `${file.url}: damaged download: its hash is ${found}, expected ${file.etag}; ` +
+      'the received data was deleted',
   )
 }

@@ -63,7 +63,7 @@ export async function resolveRepo(type: RepoType, name: string, options: Resolve
   }
   if (!REPO_ID.test(name))
     throw new InputError(
-      `${type} ${JSON.stringify(name)}: no such directory, and not a name on the hub (organisation/name)`,
+      `${type} ${JSON.stringify(name)}: not a directory, and not a name on the hub (organisation/name)`,
     )
   const repo: Repo = { type, id: name }
   const revision = options.revision ?? 'main'
@@ -72,16 +72,16 @@ export async function resolveRepo(type: RepoType, name: string, options: Resolve
   const folder = repoFolder(options.env, repo)
   const cached = await findSnapshot(folder, revision)
   if (cached !== undefined && (await isWhole(type, cached))) return cached
-  const lookedAt = `not whole in the hub cache (looked at ${cached ?? join(folder, 'snapshots')})`
+  const lookedAt = `not complete in the hub cache (${cached ?? join(folder, 'snapshots')})`
   if (isSet(options.env['HF_HUB_OFFLINE']))
-    throw new InputError(`${type} ${name}: ${lookedAt}, and HF_HUB_OFFLINE forbids to download it`)
+    throw new InputError(`${type} ${name}: ${lookedAt}, and HF_HUB_OFFLINE forbids downloading it`)
   try {
     return await download(await hubOf(options), repo, revision, folder, options)
   } catch (error) {
     if (!(error instanceof HubUnreachable)) throw error
     throw new InputError(
-      `${type} ${name}: ${lookedAt}, and cannot be downloaded: ${error.message}. Give a local ` +
-        'directory, or put it there on a machine with a network.',
+      `${type} ${name}: ${lookedAt}, and the download failed: ${error.message}. ` +
+        'Give a local directory, or download it on a machine with network access.',
       { cause: error },
     )
   }
@@ -126,7 +126,8 @@ async function download(
   const wanted = names.filter(name => WANTED[repo.type].test(name))
   if (wanted.length === 0)
     throw new InputError(
-      `${hub.endpoint}: ${repo.type} ${repo.id} has no file of use (it has ${names.slice(0, 20).join(', ')})`,
+      `${hub.endpoint}: ${repo.type} ${repo.id} has no supported file (it has ` +
+        `${names.slice(0, 20).join(', ')})`,
     )
   const snapshot = join(folder, 'snapshots', commit)
   const retry = options.retry ?? RETRY

@@ -73,9 +73,7 @@ async function openWhole(path: string, maxBytes: number): Promise<ByteSource> {
   try {
     const { size } = fstatSync(file)
     if (size > maxBytes)
-      throw new InputError(
-        `${path}: has ${size} bytes; an adapter of this base model has at most ${maxBytes}`,
-      )
+      throw new InputError(`${path}: has ${size} bytes; adapters of this base model have at most ${maxBytes}`)
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer)
     for (let filled = 0; filled < bytes.byteLength;) {
       const bytesRead =
@@ -84,7 +82,8 @@ async function openWhole(path: string, maxBytes: number): Promise<ByteSource> {
           : (await readInto(file, bytes, filled, bytes.byteLength - filled, filled)).bytesRead
       if (bytesRead === 0)
         throw new InputError(
-          `${path}: ended at byte ${filled} of ${bytes.byteLength}; it shrank since it was opened`,
+          `${path}: ended at byte ${filled} of ${bytes.byteLength}; ` +
+            'the file was truncated after it was opened',
         )
       filled += bytesRead
     }
@@ -103,7 +102,9 @@ function openWeights(path: string): number {
   try {
     return openRegularFile(path)
   } catch (cause) {
-    throw new InputError(`${path}: cannot be read; an adapter's matrices are there`, { cause })
+    throw new InputError(`${path}: cannot read the file; it must contain the matrices of the adapter`, {
+      cause,
+    })
   }
 }
 
@@ -153,7 +154,7 @@ export async function readStoredAdapter(
     const bytes = await file.read(name)
     if (findNotFinite(dtype, bytes) !== undefined)
       throw new InputError(
-        `${path}: ${JSON.stringify(name)} holds a number that is not finite; the run that wrote it diverged`,
+        `${path}: ${JSON.stringify(name)} contains a non-finite number; the run that wrote it diverged`,
       )
     return bytes
   }
@@ -163,7 +164,7 @@ export async function readStoredAdapter(
     const [, linear = '', side] = match ?? []
     if (!match || (side === undefined && !config.use_dora))
       throw new UnsupportedError(
-        `${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter on linears`,
+        `${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter of a linear layer`,
       )
     checkTensor(path, entry, FLOAT_DTYPES)
     const dtype = entry.dtype as FloatDtype
@@ -185,8 +186,8 @@ export async function readStoredAdapter(
     const wanted = rankOf(parameter ?? linear)
     if (entry.shape.length !== 2 || (parameter === undefined ? rank !== wanted : rank % wanted !== 0))
       throw new InputError(
-        `${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ` +
-          `${wanted}${parameter === undefined ? '' : ' for each expert'}`,
+        `${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), expected rank ` +
+          `${wanted}${parameter === undefined ? '' : ' per expert'}`,
       )
     const others = [`lora_${side === 'A' ? 'B' : 'A'}.weight`, 'lora_magnitude_vector']
     const missing = others
@@ -210,7 +211,7 @@ export async function readStoredAdapter(
   for (const { name } of tensors) {
     if (names.has(name))
       throw new InputError(
-        `${path}: has ${name} twice, by itself and within the fused matrices of all experts; keep one`,
+        `${path}: has ${name} twice, separately and in the fused matrices of all experts; keep one`,
       )
     names.add(name)
   }
@@ -252,13 +253,13 @@ async function partAll(
     const b = fused.find(({ name }) => name === `${parameter}.lora_B.weight`)
     if (b?.shape[1] !== a.shape[0])
       throw new InputError(
-        `${path}: lora_A of ${parameter} is for ${a.shape[0]} rows of all experts, lora_B for ${b?.shape[1]}`,
+        `${path}: lora_A of ${parameter} has ${a.shape[0]} rows for all experts, lora_B has ${b?.shape[1]}`,
       )
     const experts = a.shape[0] / rankOf(parameter)
     if (limits && experts !== limits.experts)
       throw new InputError(
-        `${path}: ${parameter} has ${experts} experts, expected ${limits.experts}; it was trained on ` +
-          'another base',
+        `${path}: ${parameter} has ${experts} experts, expected ${limits.experts}; ` +
+          'the adapter was trained on another base',
       )
     let parted = 0
     for (const pair of partFused({ parameter, rank: rankOf(parameter), a, b }, splitsGateUp)) {

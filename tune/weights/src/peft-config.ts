@@ -89,14 +89,15 @@ function readText(path: string): string {
     file = openRegularFile(path)
   } catch (cause) {
     throw new InputError(
-      `${path}: cannot be read; an adapter is a directory with ${ADAPTER_CONFIG} and ${ADAPTER_WEIGHTS}`,
+      `${path}: cannot read the file; an adapter is a directory with ${ADAPTER_CONFIG} and ` +
+        `${ADAPTER_WEIGHTS}`,
       { cause },
     )
   }
   try {
     const { size } = fstatSync(file)
     if (size > MAX_CONFIG_BYTES)
-      throw new InputError(`${path}: has ${size} bytes; at most ${MAX_CONFIG_BYTES} are read`)
+      throw new InputError(`${path}: has ${size} bytes; the maximum is ${MAX_CONFIG_BYTES}`)
     return readFileSync(file, 'utf8')
   } finally {
     closeSync(file)

@@ -13,7 +13,7 @@ const nameOf = (strip: Strip) => `__${strip}_of`
 function stripOf(strip: Strip): (text: unknown, characters: unknown) => string {
   return (text, characters) => {
     if (typeof text !== 'string' || typeof characters !== 'string')
-      throw new Error(`${strip} takes a text and the characters to remove`)
+      throw new Error(`${strip} takes a string and the characters to strip`)
     const isAny = (char: string | undefined) => char !== undefined && characters.includes(char)
     const chars = [...text]
     let [start, end] = [0, chars.length]

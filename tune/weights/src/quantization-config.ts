@@ -35,7 +35,7 @@ export function detectQuantization(path: string, config: unknown): QuantizedLayo
   const shown = JSON.stringify(config)
   throw new UnsupportedError(
     `${path}: quantization_config ${shown.length > 300 ? `${shown.slice(0, 300)}…` : shown} is not ` +
-      `supported; layouts read: fine-grained FP8 with weight_block_size [${FP8_TILE}, ${FP8_TILE}], ` +
+      `supported; supported: fine-grained FP8 with weight_block_size [${FP8_TILE}, ${FP8_TILE}], ` +
       'ModelOpt NVFP4, bitsandbytes NF4 with bnb_4bit_use_double_quant, MXFP4 of gpt-oss ' +
       `(${Object.keys(QUANTIZED_LAYOUTS).join(', ')})`,
   )

@@ -48,8 +48,8 @@ export function layoutOf(checkpoint: Checkpoint, name: string): QuantizedLayout 
   const entry = checkpoint.tensors.get(name)
   if (entry && (entry.dtype.startsWith('F8') || entry.dtype === 'U8')) {
     throw new UnsupportedError(
-      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} is ${entry.dtype} without scales that are ` +
-        `known; layouts read: ${Object.values(QUANTIZED_LAYOUTS).join('; ')}`,
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} is ${entry.dtype} without known scales; ` +
+        `supported layouts: ${Object.values(QUANTIZED_LAYOUTS).join('; ')}`,
     )
   }
   return undefined
@@ -138,8 +138,8 @@ function matrix(checkpoint: Checkpoint, name: string, dtype: SafetensorsDtype): 
 function refuseUnlessBlocks(checkpoint: Checkpoint, name: string, columns: number, block: number): void {
   if (columns % block !== 0)
     throw new UnsupportedError(
-      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} has ${columns} columns; blocks of ${block} ` +
-        'must not straddle rows',
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} has ${columns} columns, which are not a ` +
+        `multiple of the block of ${block}`,
     )
 }
 
@@ -212,11 +212,10 @@ async function readNf4(checkpoint: Checkpoint, name: string): Promise<StoredWeig
 async function readBnbState(checkpoint: Checkpoint, name: string): Promise<z.infer<typeof bnbState>> {
   const key = [...checkpoint.tensors.keys()].find(key => key.startsWith(`${name}.${BNB_STATE}`))
   const where = `${checkpoint.pathOf(name)}: ${JSON.stringify(name)}`
-  if (!key)
-    throw new InputError(`${where} has an absmax but no ${BNB_STATE}… beside it; the file is not whole`)
+  if (!key) throw new InputError(`${where} has an absmax but no ${BNB_STATE}…; the file is incomplete`)
   const wanted =
-    `what is read is NF4 with blocks of ${NF4_BLOCK} and double quantisation in groups of ` +
-    `${NF4_GROUP} (bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)`
+    `supported is NF4 with blocks of ${NF4_BLOCK} and double quantisation in groups of ${NF4_GROUP} ` +
+    '(bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)'
   let state: unknown
   try {
     state = JSON.parse(new TextDecoder().decode(await checkpoint.read(key)))

@@ -66,7 +66,7 @@ export function ranksOf(
   for (const key of ['rank_pattern', 'alpha_pattern'] as const) {
     const odd = Object.keys(config[key] ?? {}).find(name => !/^[\w.]+$/.test(name))
     if (odd !== undefined)
-      throw new UnsupportedError(`${path}: ${key} ${JSON.stringify(odd)} is no name of a projection`)
+      throw new UnsupportedError(`${path}: ${key} ${JSON.stringify(odd)} is not the name of a projection`)
   }
   const rankOf = (linear: string) => ofPattern(config.rank_pattern, linear) ?? config.r
   return {

@@ -61,23 +61,21 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 export function readHeaderLength(path: string, first: Uint8Array, fileBytes: number): number {
   if (first.byteLength < LENGTH_BYTES)
     throw new InputError(
-      `${path}: not a safetensors file: it has ${fileBytes} bytes, the header's length alone takes ` +
-        `${LENGTH_BYTES}`,
+      `${path}: not a safetensors file: it has ${fileBytes} bytes, fewer than the ${LENGTH_BYTES} of ` +
+        'the header length',
     )
   const length = new DataView(first.buffer, first.byteOffset, LENGTH_BYTES).getBigUint64(0, true)
   if (new TextDecoder().decode(first) === LFS_POINTER)
-    throw new InputError(
-      `${path}: is a Git LFS pointer and not the file; fetch that with \`git lfs pull\`, or download it`,
-    )
+    throw new InputError(`${path}: is a Git LFS pointer; fetch the file with \`git lfs pull\` or download it`)
   if (length > MAX_HEADER_BYTES)
     throw new InputError(
-      `${path}: not a safetensors file: its header would have ${length} bytes, at most ` +
-        `${MAX_HEADER_BYTES} are allowed`,
+      `${path}: not a safetensors file: its header would have ${length} bytes, more than the maximum ` +
+        `of ${MAX_HEADER_BYTES}`,
     )
   if (LENGTH_BYTES + Number(length) > fileBytes)
     throw new InputError(
-      `${path}: truncated: the header ends at byte ${LENGTH_BYTES + Number(length)}, the file has ` +
-        `${fileBytes}; fetch it again`,
+      `${path}: truncated: the header ends at byte ${LENGTH_BYTES + Number(length)}, but the file ` +
+        `has ${fileBytes}; download it again`,
     )
   return Number(length)
 }
@@ -135,7 +133,7 @@ function parseEntry(path: string, name: string, value: unknown, dataStart: numbe
     return refuse(`(${shape.join(', ')}) of ${dtype} is not a whole number of bytes`)
   if (end - begin !== wanted)
     return refuse(
-      `(${shape.join(', ')}) of ${dtype} takes ${wanted} bytes, data_offsets give it ${end - begin}`,
+      `(${shape.join(', ')}) of ${dtype} takes ${wanted} bytes, but data_offsets span ${end - begin}`,
     )
   return entry
 }
@@ -163,16 +161,16 @@ function checkLayout(
       )
     if (start > position)
       throw new InputError(
-        `${path}: ${start - position} bytes before tensor ${JSON.stringify(name)} belong to no tensor`,
+        `${path}: ${start - position} bytes before tensor ${JSON.stringify(name)} do not belong to a tensor`,
       )
     position = end
     before = `tensor ${JSON.stringify(name)}`
     if (end > fileBytes)
       throw new InputError(
-        `${path}: truncated: tensor ${JSON.stringify(name)} ends at byte ${end}, the file has ` +
-          `${fileBytes}; fetch it again`,
+        `${path}: truncated: tensor ${JSON.stringify(name)} ends at byte ${end}, but the file has ` +
+          `${fileBytes}; download it again`,
       )
   }
   if (position !== fileBytes)
-    throw new InputError(`${path}: ${fileBytes - position} bytes after ${before} belong to no tensor`)
+    throw new InputError(`${path}: ${fileBytes - position} bytes after ${before} do not belong to a tensor`)
 }

@@ -118,7 +118,7 @@ describe('a damaged file is refused, naming file and tensor:', () => {
       'cut',
       { w: entry('F32', [4], [0, 16]) },
       12,
-      /truncated: tensor "w" ends at byte \d+, the file has/,
+      /truncated: tensor "w" ends at byte \d+, but the file has/,
     ],
     [
       'an overlap',
@@ -132,14 +132,14 @@ describe('a damaged file is refused, naming file and tensor:', () => {
       'gap',
       { a: entry('U8', [4], [0, 4]), b: entry('U8', [4], [6, 10]) },
       10,
-      /2 bytes before tensor "b" belong to no tensor/,
+      /2 bytes before tensor "b" do not belong to a tensor/,
     ],
     [
       'bytes left over',
       'over',
       { a: entry('U8', [4], [0, 4]) },
       7,
-      /3 bytes after tensor "a" belong to no tensor/,
+      /3 bytes after tensor "a" do not belong to a tensor/,
     ],
     [
       'an unknown dtype',
@@ -153,7 +153,7 @@ describe('a damaged file is refused, naming file and tensor:', () => {
       'size',
       { a: entry('F32', [4], [0, 4]) },
       4,
-      /tensor "a": \(4\) of F32 takes 16 bytes, data_offsets give it 4/,
+      /tensor "a": \(4\) of F32 takes 16 bytes, but data_offsets span 4/,
     ],
     [
       'a negative size',
@@ -197,7 +197,9 @@ describe('a damaged file is refused, naming file and tensor:', () => {
     const path = join(directory, 'huge')
     const bytes = new Uint8Array(64).fill(0x7f)
     await writeFile(path, bytes)
-    await expect(openSafetensors(path)).rejects.toThrow(/its header would have \d+ bytes, at most 100000000/)
+    await expect(openSafetensors(path)).rejects.toThrow(
+      /its header would have \d+ bytes, more than the maximum of 100000000/,
+    )
   })
 
   test('every cut of a good file', async () => {
@@ -255,17 +257,17 @@ test('a model in shards reads as one', async () => {
   await expect(openCheckpoint(inside)).rejects.toThrow(/model-00002-of-00003.safetensors: no such file/)
   await writeSafetensors(join(inside, 'model-00002-of-00003.safetensors'), tensors.slice(2, 3))
   await expect(openCheckpoint(inside)).rejects.toThrow(
-    'says that model-00002-of-00003.safetensors holds "t.3", and it does not',
+    'lists "t.3" in model-00002-of-00003.safetensors, but that file does not contain it',
   )
   await writeFile(join(inside, 'model.safetensors.index.json'), '{"weight_map":{"a":"../out.safetensors"}}')
   await expect(openCheckpoint(inside)).rejects.toThrow(
-    'must be JSON with a weight_map of tensor names to file names beside it',
+    'must be JSON with a weight_map from tensor names to names of files in the same directory',
   )
 })
 
 test('a directory without weights says what was looked for', async () => {
   const inside = await mkdtemp(join(directory, 'none-'))
   await expect(openCheckpoint(inside)).rejects.toThrow(
-    'holds neither model.safetensors nor model.safetensors.index.json',
+    'contains neither model.safetensors nor model.safetensors.index.json',
   )
 })

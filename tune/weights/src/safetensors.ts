@@ -47,7 +47,9 @@ export async function openSafetensors(
         const { start, end, shape } = entryOf(path, tensors, name)
         const rows = shape[0] ?? 0
         if (from < 0 || to > rows || from > to)
-          throw new RangeError(`${path}: rows ${from} to ${to} of ${JSON.stringify(name)}, which has ${rows}`)
+          throw new RangeError(
+            `${path}: rows ${from} to ${to} of ${JSON.stringify(name)} do not exist; it has ${rows}`,
+          )
         const bytes = rows === 0 ? 0 : (end - start) / rows
         return source.read(start + from * bytes, (to - from) * bytes)
       },

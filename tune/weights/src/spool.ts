@@ -50,7 +50,7 @@ async function mapOrSay(directory: string, bytes: number, model: string): Promis
     return await mapSpool(directory, bytes)
   } catch (cause) {
     throw new InputError(
-      `offload: disk: weights of ${model} are converted once, into a file of ${bytes} bytes: ` +
+      `offload: disk: cannot convert the weights of ${model} into a temporary file of ${bytes} bytes: ` +
         (cause instanceof Error ? cause.message : String(cause)),
       { cause },
     )

@@ -59,7 +59,7 @@ export async function readTokenizerTexts(directory: string): Promise<TokenizerTe
   const path = join(directory, 'tokenizer.json')
   const json = parseJson(path, await readModelText(directory, 'tokenizer.json'))
   if (json === undefined)
-    throw new InputError(`${path}: no such file; only tokenizers with a tokenizer.json are read`)
+    throw new InputError(`${path}: no such file; only tokenizers with a tokenizer.json are supported`)
   const configPath = join(directory, 'tokenizer_config.json')
   const config = configSchema.safeParse(
     parseJson(configPath, await readModelText(directory, 'tokenizer_config.json')) ?? {},
@@ -78,7 +78,7 @@ export async function loadTokenizer(directory: string, chatTemplate?: string): P
   } catch (cause) {
     if (cause instanceof InputError) throw new InputError(`${directory}: ${cause.message}`, { cause })
     throw new InputError(
-      `${path}: cannot be read as a tokenizer: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `${path}: invalid tokenizer: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     )
   }
@@ -144,7 +144,7 @@ function createTokenizer(
       if (!chat)
         throw new InputError(
           'the model has no chat template (chat_template.jinja, or chat_template in ' +
-            'tokenizer_config.json); train it on plain text, or add one',
+            'tokenizer_config.json); add one or train on plain text',
         )
       const encoded = chat
         .pieces(conversation)

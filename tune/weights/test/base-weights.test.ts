@@ -75,7 +75,7 @@ test('a weight as wanted is a view of the file, and writing to it does not reach
 
 test('what comes quantised is taken as it is, and not requantised', async () => {
   expect((await load('q', 'fp8_tiles')).byteLength).toBeGreaterThan(32 * 64)
-  await expect(load('q', 'nf4')).rejects.toThrow(/comes quantised as fp8_tiles and is not requantised to nf4/)
+  await expect(load('q', 'nf4')).rejects.toThrow(/is quantised as fp8_tiles and cannot be requantised to nf4/)
 })
 
 test('a weight of another shape, or none, is named', async () => {
@@ -113,7 +113,7 @@ test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4'] as const)(
     ])
     const damaged = await openMappedCheckpoint(bad)
     await expect(loadBase(engine, damaged, [{ name: 'w', dtype, shape }])).rejects.toThrow(
-      /tensor "w" holds a number that is not finite, in row 3, column 5; the file is damaged/,
+      /tensor "w" contains a non-finite number in row 3, column 5; the file is damaged/,
     )
     expect((await loadBase(engine, damaged, [{ name: 'w', dtype: 'bf16', shape }])).has('w')).toBe(true)
     await damaged.close()

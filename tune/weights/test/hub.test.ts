@@ -81,7 +81,7 @@ test('a download given up is continued by the next one', async () => {
       retry: { ...retry, attempts: 1 },
       onProgress: hub.cutNow,
     }),
-  ).rejects.toThrow(/cannot be downloaded: .*(connection was cut|ended after)/)
+  ).rejects.toThrow(/the download failed: .*(connection lost|ended after)/)
   const blobs = join(cache, 'models--org--tiny', 'blobs')
   expect((await readdir(blobs)).some(name => name.endsWith('.incomplete'))).toBe(true)
   const path = await resolveRepo('model', id, { env: envOf(hub.url), retry, onProgress: hub.cutNow })
@@ -103,7 +103,7 @@ test.each(['model.safetensors', 'config.json'])(
     await using hub = await startFakeHub({ files, id })
     hub.corrupt(name)
     await expect(resolveRepo('model', id, { env: envOf(hub.url), retry })).rejects.toThrow(
-      /damaged on the way: its hash is [0-9a-f]+, it should be/,
+      /damaged download: its hash is [0-9a-f]+, expected/,
     )
     expect(
       (await readdir(join(cache, 'models--org--tiny', 'blobs'))).filter(file => file.endsWith('.incomplete')),
@@ -143,10 +143,10 @@ test('data sets have their own folder and routes', async () => {
 test('a private model asks for a token, and is read with one', async () => {
   await using hub = await startFakeHub({ files, id, token: 'hf_x' })
   await expect(resolveRepo('model', id, { env: envOf(hub.url) })).rejects.toThrow(
-    /refused model org\/tiny \(revision main\) with 401: it does not exist or needs access; set HF_TOKEN/,
+    /rejected model org\/tiny \(revision main\) with 401: it does not exist or needs access; set HF_TOKEN/,
   )
   await expect(resolveRepo('model', id, { env: { ...envOf(hub.url), HF_TOKEN: 'wrong' } })).rejects.toThrow(
-    'the token given has no access',
+    'the token has no access',
   )
   expect(await resolveRepo('model', id, { env: { ...envOf(hub.url), HF_TOKEN: 'hf_x' } })).toContain(
     'snapshots',
@@ -161,20 +161,20 @@ test('without a network the error names the cache path looked at', async () => {
     fetch: () => Promise.reject(new TypeError('fetch failed', { cause: new Error('ENETUNREACH') })),
   })
   await expect(refused).rejects.toThrow(
-    `model org/tiny: not whole in the hub cache (looked at ${folder}), and cannot be downloaded: ` +
-      'http://127.0.0.1:9 cannot be reached (ENETUNREACH)',
+    `model org/tiny: not complete in the hub cache (${folder}), and the download failed: ` +
+      'cannot reach http://127.0.0.1:9 (ENETUNREACH)',
   )
   await expect(resolveRepo('model', id, { env: { ...env, HF_HUB_OFFLINE: '1' } })).rejects.toThrow(
-    'HF_HUB_OFFLINE forbids to download it',
+    'HF_HUB_OFFLINE forbids downloading it',
   )
 })
 
 test('refuses what is neither a directory nor a name', async () => {
   const env = envOf('http://127.0.0.1:9')
   await expect(resolveRepo('model', './nowhere/at/all', { env })).rejects.toThrow(
-    'no such directory, and not a name on the hub',
+    'not a directory, and not a name on the hub',
   )
-  await expect(resolveRepo('model', '../no-such-directory', { env })).rejects.toThrow('no such directory')
+  await expect(resolveRepo('model', '../no-such-directory', { env })).rejects.toThrow('not a directory')
   await expect(resolveRepo('model', id, { env, revision: '../../x' })).rejects.toThrow(
     'must be a branch, a tag or a commit',
   )
@@ -184,7 +184,7 @@ test('refuses what is neither a directory nor a name', async () => {
 test('a hub that names a file outside the snapshot is refused', async () => {
   await using hub = await startFakeHub({ files: { '../model.safetensors': new Uint8Array(1) }, id })
   await expect(resolveRepo('model', id, { env: envOf(hub.url) })).rejects.toThrow(
-    'has a file with the name "../model.safetensors"',
+    'has a file with the invalid name "../model.safetensors"',
   )
 })
 

@@ -207,7 +207,9 @@ export function permuteRows(bytes: Uint8Array, rows: number, heads: number, toHa
   const half = rows / heads / 2
   const size = bytes.byteLength / rows
   if (!Number.isInteger(half) || !Number.isInteger(size))
-    throw new Error(`[permuteRows] ${rows} rows of ${bytes.byteLength} bytes are no pairs of ${heads} heads`)
+    throw new Error(
+      `[permuteRows] ${rows} rows of ${bytes.byteLength} bytes do not divide into pairs of ${heads} heads`,
+    )
   const permuted = new Uint8Array(bytes.byteLength)
   for (let row = 0; row < rows; row++) {
     const head = Math.floor(row / (2 * half))

@@ -20,15 +20,15 @@ export function createByteReader(path: string, bytes: Uint8Array) {
   function take(count: number): number {
     if (count > bytes.byteLength - position)
       fail(
-        `reaches to byte ${position + count}, and the file ends at ${bytes.byteLength}; it is cut off ` +
-          'or damaged, fetch it again',
+        `reaches to byte ${position + count}, but the file ends at ${bytes.byteLength}; ` +
+          'the file is truncated or damaged, download it again',
       )
     position += count
     return position - count
   }
   const size = (what: string): number => {
     const value = view.getBigUint64(take(8), true)
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) fail(`${what} ${value} is more than any file holds`)
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) fail(`${what} ${value} is larger than any file`)
     return Number(value)
   }
   return {
@@ -59,8 +59,8 @@ export function createByteReader(path: string, bytes: Uint8Array) {
       const left = bytes.byteLength - position
       if (value * least > left)
         fail(
-          `${what} ${value} cannot be: each takes at least ${least} bytes, and the file has ${left} ` +
-            'more; it is cut off or damaged',
+          `${what} ${value} is impossible: each takes at least ${least} bytes, and only ${left} are ` +
+            'left in the file; the file is truncated or damaged',
         )
       return value
     },
@@ -70,7 +70,7 @@ export function createByteReader(path: string, bytes: Uint8Array) {
       try {
         return utf8.decode(bytes.subarray(start, start + length))
       } catch {
-        return fail('has a text that is not UTF-8')
+        return fail('contains text that is not UTF-8')
       }
     },
     skipText: () => void take(size('a text of length')),

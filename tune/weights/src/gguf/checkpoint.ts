@@ -67,8 +67,8 @@ function checkpointOf(file: GgufFile): Checkpoint {
     const names = byGguf.get(tensor.name)
     if (!names)
       throw new UnsupportedError(
-        `${path}: tensor ${JSON.stringify(tensor.name)} is none of a ${row.name} model of ${layers} ` +
-          'layers, as it is read here',
+        `${path}: unexpected tensor ${JSON.stringify(tensor.name)} for a ${row.name} model of ` +
+          `${layers} layers`,
       )
     if (row.alternating && isOfExperts(names.name)) {
       stacks.set(names.name, { ...stacks.get(names.name), [names.rows ?? 'all']: tensor })
@@ -152,7 +152,7 @@ function headsOf(
   const rows = shape[0] ?? 0
   if (heads[permuted] > 0 && rows % (2 * heads[permuted]) === 0) return heads[permuted]
   throw new InputError(
-    `${path}: tensor ${JSON.stringify(name)} has ${rows} rows, which are not pairs of ` +
+    `${path}: tensor ${JSON.stringify(name)} has ${rows} rows, which do not divide into pairs of ` +
       `${heads[permuted]} heads`,
   )
 }

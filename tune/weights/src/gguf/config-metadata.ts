@@ -39,8 +39,8 @@ export function llama3RopeOf(path: string, json: Record<string, unknown>): Llama
   if (kind === 'default') return undefined
   if (kind !== 'llama3')
     throw new UnsupportedError(
-      `${path}: positions scaled as ${JSON.stringify(kind)} are not written to a GGUF file; "default" ` +
-        'and "llama3" are',
+      `${path}: cannot write rope scaling ${JSON.stringify(kind)} to a GGUF file; supported: ` +
+        '"default", "llama3"',
     )
   const found: Llama3Rope = {
     rope_type: 'llama3',

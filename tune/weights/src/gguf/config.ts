@@ -38,7 +38,7 @@ export function architectureOf({ path, metadata }: GgufFile): Architecture {
     if (!key.startsWith(`${name}.`) || known.includes(key.slice(name.length + 1))) continue
     if (!metadata.isNeutral(key))
       throw new UnsupportedError(
-        `${path}: ${key} is not read for models of this architecture, and may change what they say`,
+        `${path}: ${key} is not supported for this architecture and could change the model's output`,
       )
   }
   return row
@@ -49,7 +49,9 @@ export function layersOf({ path, metadata, tensors }: GgufFile, row: Architectur
   const key = `${row.name}.block_count`
   const layers = metadata.needs(key, metadata.whole(key))
   if (layers < 1 || layers > tensors.size)
-    throw new InputError(`${path}: ${key} must be 1 to the number of tensors, ${tensors.size}, got ${layers}`)
+    throw new InputError(
+      `${path}: ${key} must be between 1 and the number of tensors, ${tensors.size}, got ${layers}`,
+    )
   return layers
 }
 
@@ -75,7 +77,7 @@ export async function configOf(file: GgufFile): Promise<Record<string, unknown>>
     const value = metadata.whole(key(name)) ?? headDim
     if (value !== headDim)
       throw new UnsupportedError(
-        `${path}: ${key(name)} ${value} is not supported; only ${headDim}, the heads’ width, is`,
+        `${path}: ${key(name)} ${value} is not supported; it must equal the width of the heads, ${headDim}`,
       )
   }
   const embedding = needTensor(file, 'token_embd.weight')

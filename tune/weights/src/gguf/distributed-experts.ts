@@ -20,19 +20,19 @@ export function distributed(file: GgufFile, name: string, { all, even, odd }: St
   const second = all ? undefined : odd
   if (!first || (!all && !second))
     throw new InputError(
-      `${file.path}: has ${JSON.stringify((even ?? odd)?.name)} and not the tensor with the other rows ` +
-        `of ${JSON.stringify(name)}`,
+      `${file.path}: has ${JSON.stringify((even ?? odd)?.name)} but not the tensor with the other ` +
+        `rows of ${JSON.stringify(name)}`,
     )
   const wanted = name.endsWith('_bias') ? 'F32' : 'MXFP4'
   for (const { name: found, type, shape } of [first, second ?? first]) {
     if (type !== wanted)
       throw new UnsupportedError(
-        `${file.path}: tensor ${JSON.stringify(found)} is ${type}; of gpt-oss it is read in ${wanted}, as ` +
-          'the model is distributed',
+        `${file.path}: tensor ${JSON.stringify(found)} is ${type}; ` +
+          `in gpt-oss it must be ${wanted}, as the model is distributed`,
       )
     if (shape.join() !== first.shape.join())
       throw new InputError(
-        `${file.path}: tensor ${JSON.stringify(found)} is (${shape.join(', ')}), and ` +
+        `${file.path}: tensor ${JSON.stringify(found)} is (${shape.join(', ')}), but ` +
           `${JSON.stringify(first.name)} is (${first.shape.join(', ')})`,
       )
   }

@@ -51,7 +51,7 @@ export async function exportGgufAdapter(
   )
   if (magnitudes.length > 0)
     throw new UnsupportedError(
-      `${directory}: llama.cpp has no DoRA; merge the adapter and write the merged model`,
+      `${directory}: llama.cpp does not support DoRA; merge the adapter and export the merged model`,
     )
   const shapes = new Map(weights.flatMap(matricesOf).map(({ name, shape }) => [name, shape]))
   const first = found.find(({ name }) => name.endsWith(DOWN))
@@ -71,14 +71,14 @@ export async function exportGgufAdapter(
     const named = names.get(weight.replace(EXPERT, '.experts.'))
     if (!base || !named)
       throw new InputError(
-        `${directory}: ${JSON.stringify(name)} is for no weight of ${model}; the adapter belongs to ` +
-          'another model',
+        `${directory}: ${JSON.stringify(name)} does not match a weight of ${model}; ` +
+          'the adapter belongs to another model',
       )
     const rank = shape[side === 'A' ? 0 : 1]
     const wanted = side === 'A' ? [rank, base[1] ?? 0] : [base[0] ?? 0, rank]
     if (wanted.some((size, i) => size !== shape[i]))
       throw new InputError(
-        `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), and ${model} needs ` +
+        `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), but ${model} needs ` +
           `(${wanted.join(', ')}); the adapter belongs to another model`,
       )
     // llama.cpp multiplies by one alpha for all, and divides by the rank of each.

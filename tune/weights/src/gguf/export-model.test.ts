@@ -85,7 +85,7 @@ describe('a model written again', () => {
     const output = newFile()
     const { notes } = await exportGgufModel(await describeGolden('qwen3'), output, 'as-stored')
     expect(notes).toEqual([
-      '2 matrices stored as Q8_0 are decoded and written as BF16: that type is not written',
+      '2 matrices stored as Q8_0 are decoded and written as BF16, because export does not write that type',
     ])
     const [own, golden] = [await openGguf(output), await openGguf(goldenOf('qwen3'))]
     for (const [name, { type }] of golden.tensors)
@@ -113,7 +113,7 @@ describe('a model written again', () => {
     )
     const { notes } = await exportGgufModel({ ...given, model, weights }, newFile(), 'q8_0')
     expect(notes).toEqual([
-      '15 matrices with rows of 24 elements, which Q8_0’s blocks of 32 do not divide, are BF16',
+      "15 matrices whose rows of 24 elements are not a multiple of Q8_0's block of 32 are written as BF16",
     ])
   })
 })
@@ -157,13 +157,13 @@ test('an adapter: names, permuted rows of B, and alpha that is scale times rank'
 
   await writeAdapter(adapter, config, [a, { ...b, shape: [8, 2], values: b.values.subarray(16) }])
   await expect(exportGgufAdapter(given, adapter, newFile())).rejects.toThrow(
-    `"${linear}.lora_B.weight" is (8, 2), and ${given.model} needs (16, 2); the adapter belongs to ` +
+    `"${linear}.lora_B.weight" is (8, 2), but ${given.model} needs (16, 2); the adapter belongs to ` +
       'another model',
   )
   const other = [a, b].map(tensor => ({ ...tensor, name: tensor.name.replace('layers.0', 'layers.7') }))
   await writeAdapter(adapter, config, other)
   await expect(exportGgufAdapter(given, adapter, newFile())).rejects.toThrow(
-    '"model.layers.7.self_attn.k_proj.lora_A.weight" is for no weight of',
+    '"model.layers.7.self_attn.k_proj.lora_A.weight" does not match a weight of',
   )
 })
 
@@ -218,18 +218,22 @@ describe('what a file could not say is refused by name', () => {
     [
       'a split that has no name',
       { tokenizer: json => ({ ...json, pre_tokenizer: split }) },
-      /is known for how its pre_tokenizer splits a text: \[\{"type":"Split","pattern":\{"Regex":"\\\\d\+"\}/,
+      /GGUF has no name for its pre_tokenizer: \[\{"type":"Split","pattern":\{"Regex":"\\\\d\+"\}/,
     ],
-    ['no split', { tokenizer: json => ({ ...json, pre_tokenizer: null }) }, 'splits a text: []'],
+    [
+      'no split',
+      { tokenizer: json => ({ ...json, pre_tokenizer: null }) },
+      'no name for its pre_tokenizer: []',
+    ],
     [
       'a split that merges otherwise',
       { tokenizer: inModel({ ignore_merges: true }) },
-      'splits a text with ignore_merges: ',
+      'no name for its pre_tokenizer with ignore_merges: ',
     ],
     [
       'another kind of tokenizer',
       { tokenizer: inModel({ type: 'Unigram' }) },
-      /cannot be written to a GGUF file, only byte-level BPE is: [^]*model\.type/,
+      /only byte-level BPE can be written to a GGUF file: [^]*model\.type/,
     ],
     ['bytes as tokens', { tokenizer: inModel({ byte_fallback: true }) }, /model\.byte_fallback/],
     [
@@ -245,18 +249,18 @@ describe('what a file could not say is refused by name', () => {
     [
       'something around every text',
       { tokenizer: json => ({ ...json, post_processor: { type: 'BertProcessing' } }) },
-      'a GGUF file cannot say what its post_processor puts around a text: {"type":"BertProcessing"}',
+      'cannot write its post_processor to a GGUF file: {"type":"BertProcessing"}',
     ],
     [
       'a token beyond the model',
       { tokenizer: inModel({ vocab: { a: 432 }, merges: [] }) },
-      'token "a" has id 432, and the model has 432 tokens',
+      'token "a" has id 432, but the model has only 432 tokens',
     ],
-    ['too many ends', { ends: [5, 6, 7] }, 'the model has 4 end tokens, and a GGUF file names 3'],
+    ['too many ends', { ends: [5, 6, 7] }, 'the model has 4 end tokens, but a GGUF file can name only 3'],
     [
       'scaled positions',
       { config: { rope_scaling: { rope_type: 'yarn' } } },
-      'positions scaled as "yarn" are not written to a GGUF file',
+      'cannot write rope scaling "yarn" to a GGUF file',
     ],
     [
       'half of Llama 3’s scaling',
@@ -266,17 +270,17 @@ describe('what a file could not say is refused by name', () => {
     [
       'another family',
       { given: { architecture: 'mamba' } },
-      'a qwen3 model cannot be written to a GGUF file yet; architectures written: llama, qwen2, qwen3',
+      'export of qwen3 models to GGUF is not supported; supported: llama, qwen2, qwen3',
     ],
     [
       'a weight without a name',
       { given: { weights: [{ name: 'model.extra.weight', shape: [1] }] } },
-      '"model.extra.weight" has no name in GGUF’s qwen3',
+      '"model.extra.weight" has no GGUF name in qwen3',
     ],
     [
       'numbers beyond f16',
       { type: 'f16', largest: 1e5 },
-      'tensor "model.embed_tokens.weight" has numbers beyond 65504, the largest of f16; write bf16',
+      'tensor "model.embed_tokens.weight" has numbers beyond 65504, the largest of f16; use bf16',
     ],
   ]
   test.each(cases)('%s', async (_, change, message) => {

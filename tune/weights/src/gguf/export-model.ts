@@ -59,14 +59,14 @@ export function namesOf({
   const row = ARCHITECTURES.find(({ name }) => name === architecture)
   if (!row)
     throw new UnsupportedError(
-      `${model}: a ${config.model_type} model cannot be written to a GGUF file yet; architectures ` +
-        `written: ${ARCHITECTURE_NAMES.join(', ')}`,
+      `${model}: export of ${config.model_type} models to GGUF is not supported; supported: ` +
+        `${ARCHITECTURE_NAMES.join(', ')}`,
     )
   const seen = config.layers.find(({ window }) => window > 0)?.window
   if (seen !== undefined && !row.own?.placesTokens && seen < config.max_position_embeddings)
     throw new UnsupportedError(
-      `${model}: layers that see ${seen} tokens cannot be written to a GGUF file of ${architecture}, ` +
-        'whose layers see all',
+      `${model}: has layers with an attention window of ${seen} tokens; ` +
+        `in a GGUF file of ${architecture} every layer attends to all tokens`,
     )
   const names: Names = Map.groupBy(weightNames(row, config.num_hidden_layers), ({ name }) => name)
   return { row, names }
@@ -94,7 +94,7 @@ export async function exportGgufModel(
     const tensors = weights.flatMap(({ name, shape }): GgufTensorToWrite[] => {
       const found = names.get(name)
       if (!found)
-        throw new UnsupportedError(`${model}: ${JSON.stringify(name)} has no name in GGUF’s ${row.name}`)
+        throw new UnsupportedError(`${model}: ${JSON.stringify(name)} has no GGUF name in ${row.name}`)
       const kind =
         shape.length === 1 || isAlwaysF32(name) ? 'F32' : writtenType(checkpoint, name, shape, type, noted)
       return found.map(one => {
@@ -171,7 +171,9 @@ function writtenType(
       return 'F16'
     case 'q8_0': {
       if ((shape.at(-1) ?? 0) % GGUF_TYPES.Q8_0.block === 0) return 'Q8_0'
-      note(`with rows of ${shape.at(-1)} elements, which Q8_0’s blocks of 32 do not divide, are BF16`)
+      note(
+        `whose rows of ${shape.at(-1)} elements are not a multiple of Q8_0's block of 32 are written as BF16`,
+      )
       return 'BF16'
     }
     case 'as-stored': {
@@ -179,7 +181,7 @@ function writtenType(
       const layout = layoutOf(checkpoint, storedName(checkpoint, name)) ?? entry?.decodedFrom
       if (layout === 'mxfp4') return 'MXFP4'
       if (layout !== undefined) {
-        note(`stored as ${layout} are decoded and written as BF16: that type is not written`)
+        note(`stored as ${layout} are decoded and written as BF16, because export does not write that type`)
         return 'BF16'
       }
       const dtype = entry?.dtype
@@ -219,7 +221,7 @@ function encode(checkpoint: Checkpoint, name: string, type: EncodedType, values:
   if ((type === 'F16' || type === 'Q8_0') && values.some(value => Math.abs(value) > LARGEST_F16))
     throw new InputError(
       `${checkpoint.directory}: tensor ${JSON.stringify(name)} has numbers beyond ` +
-        `${LARGEST_F16}, the largest of ${type === 'F16' ? 'f16' : "Q8_0's scales"}; write bf16`,
+        `${LARGEST_F16}, the largest of ${type === 'F16' ? 'f16' : "Q8_0's scales"}; use bf16`,
     )
   return encodeGguf(type, values)
 }

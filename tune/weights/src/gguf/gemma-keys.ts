@@ -58,19 +58,19 @@ function refuseOtherwise({ layers, ropes, head_dim, hidden_size, ...config }: Co
   const wrong = layers.findIndex((layer, i) => layer.window !== (isFull(i) ? 0 : window))
   if (wrong >= 0 || window === 0)
     throw new UnsupportedError(
-      `a GGUF file of gemma3 has windows in all layers but every ${PATTERN}th; layer ${Math.max(wrong, 0)} ` +
-        'is otherwise here',
+      `in a GGUF file of gemma3 all layers but every ${PATTERN}th have a window; ` +
+        `layer ${Math.max(wrong, 0)} does not follow this pattern`,
     )
   const scaled = ropes.find(({ scaling }) => scaling !== undefined)
   if (scaled)
     throw new UnsupportedError(
-      `positions scaled as ${JSON.stringify(scaled.scaling?.type)} are not written to a GGUF file of gemma3`,
+      `cannot write rope scaling ${JSON.stringify(scaled.scaling?.type)} to a GGUF file of gemma3`,
     )
   const width = layers.length === LAYERS_OF_27B ? hidden_size / config.num_attention_heads : head_dim
   const scale = config.attention_scale
   if (Math.abs(scale * width ** 0.5 - 1) > 1e-6)
     throw new UnsupportedError(
-      `query_pre_attn_scalar ${Math.round(scale ** -2)} cannot be said in a GGUF file: llama.cpp takes ` +
-        `${width} for a model of this size`,
+      `cannot write query_pre_attn_scalar ${Math.round(scale ** -2)} to a GGUF file: ` +
+        `llama.cpp always uses ${width} for a model of this size`,
     )
 }

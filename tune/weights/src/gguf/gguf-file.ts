@@ -67,7 +67,7 @@ export function parseGguf(path: string, bytes: Uint8Array): Pick<GgufFile, 'meta
     r.about(`metadata key ${i + 1} of ${keyCount}`)
     const key = r.text()
     r.about(`metadata ${JSON.stringify(key)}`)
-    if (values.has(key)) r.fail('is there twice')
+    if (values.has(key)) r.fail('occurs twice')
     values.set(key, readValue(path, bytes, r, key))
   }
   const metadata = createMetadata(path, values)
@@ -83,7 +83,7 @@ export function parseGguf(path: string, bytes: Uint8Array): Pick<GgufFile, 'meta
   for (let i = 0; i < tensorCount; i++) {
     r.about(`tensor ${i + 1} of ${tensorCount}`)
     const tensor = readEntry(r, alignment)
-    if (found.has(tensor.name)) r.fail('is there twice')
+    if (found.has(tensor.name)) r.fail('occurs twice')
     found.set(tensor.name, tensor)
   }
   const dataStart = Math.ceil(r.position / alignment) * alignment
@@ -95,14 +95,13 @@ export function parseGguf(path: string, bytes: Uint8Array): Pick<GgufFile, 'meta
 function checkMagic(r: ByteReader, bytes: Uint8Array): void {
   r.about('not a GGUF file')
   const letters = new TextDecoder('latin1').decode(bytes.subarray(0, 4))
-  if (letters !== MAGIC)
-    r.fail(`begins with ${JSON.stringify(letters)}, which would have to be ${JSON.stringify(MAGIC)}`)
+  if (letters !== MAGIC) r.fail(`begins with ${JSON.stringify(letters)}, expected ${JSON.stringify(MAGIC)}`)
   r.take(4)
   r.about('the header')
   const version = r.u32()
-  if (version === VERSION << 24) r.fail('is in big-endian order; only little-endian files are read')
+  if (version === VERSION << 24) r.fail('is big-endian; only little-endian files are supported')
   // Version 2 differs in nothing that is read.
-  if (version !== 2 && version !== VERSION) r.fail(`has version ${version}; versions 2 and 3 are read`)
+  if (version !== 2 && version !== VERSION) r.fail(`has version ${version}; supported: 2 and 3`)
 }
 
 /** An entry of the table, its positions counted from the first tensor's. */
@@ -111,27 +110,28 @@ function readEntry(r: ByteReader, alignment: number): GgufTensor {
   r.about(`tensor ${JSON.stringify(name)}`)
   const dimensions = r.u32()
   if (dimensions < 1 || dimensions > MOST_DIMENSIONS)
-    r.fail(`has ${dimensions} dimensions; 1 to ${MOST_DIMENSIONS} are possible`)
+    r.fail(`has ${dimensions} dimensions, expected 1 to ${MOST_DIMENSIONS}`)
   const shape = Array.from({ length: dimensions }, () => r.size('a dimension of')).toReversed()
   const id = r.u32()
   const offset = r.size('an offset of')
   const found = typeOfId(id)
   if ('unread' in found)
     throw new UnsupportedError(
-      `${r.path}: tensor ${JSON.stringify(name)} has type ${found.unread}; types read: ` +
-        `${GGUF_TYPE_NAMES.join(', ')}`,
+      `${r.path}: tensor ${JSON.stringify(name)} has the unsupported type ${found.unread}; ` +
+        `supported: ${GGUF_TYPE_NAMES.join(', ')}`,
     )
   const { type } = found
   const { block } = GGUF_TYPES[type]
   const row = shape.at(-1) ?? 0
-  if (row % block !== 0) r.fail(`has rows of ${row} elements, and ${type} comes in blocks of ${block}`)
+  if (row % block !== 0)
+    r.fail(`has rows of ${row} elements, which are not a multiple of the block of ${block} in ${type}`)
   const bytes = storedBytes(
     type,
     shape.reduce((product, size) => product * size, 1),
   )
-  if (!Number.isSafeInteger(bytes)) r.fail(`(${shape.join(', ')}) is more than any file holds`)
+  if (!Number.isSafeInteger(bytes)) r.fail(`(${shape.join(', ')}) is larger than any file`)
   if (offset % alignment !== 0)
-    r.fail(`is at offset ${offset}, which must be a multiple of the alignment ${alignment}`)
+    r.fail(`is at offset ${offset}, which is not a multiple of the alignment ${alignment}`)
   return { name, type, shape, start: offset, end: offset + bytes }
 }
 
@@ -142,8 +142,8 @@ function checkLayout(path: string, tensors: readonly GgufTensor[], fileBytes: nu
     const name = JSON.stringify(tensor.name)
     if (tensor.end > fileBytes)
       throw new InputError(
-        `${path}: truncated: tensor ${name} ends at byte ${tensor.end}, the file has ${fileBytes}; ` +
-          'fetch it again',
+        `${path}: truncated: tensor ${name} ends at byte ${tensor.end}, but the file has ` +
+          `${fileBytes}; download it again`,
       )
     if (before && tensor.start < before.end)
       throw new InputError(

@@ -29,7 +29,7 @@ export const kindNumber = (name: string): number => KINDS.findIndex(kind => kind
 
 function readKind(r: ByteReader): Kind {
   const id = r.u32()
-  return KINDS[id] ?? r.fail(`value type ${id} is not known; known are 0 to ${KINDS.length - 1}`)
+  return KINDS[id] ?? r.fail(`unknown value type ${id}, expected 0 to ${KINDS.length - 1}`)
 }
 
 /** Reads a value and moves past it. */
@@ -37,7 +37,7 @@ export function readValue(path: string, bytes: Uint8Array, r: ByteReader, key: s
   const kind = readKind(r)
   if (kind.name !== 'array') return { kind: kind.name, value: kind.read(r) }
   const element = readKind(r)
-  if (element.name === 'array') r.fail('is an array of arrays, which no key has')
+  if (element.name === 'array') r.fail('is an array of arrays, which is not supported')
   const length = r.count('an array of', element.bytes)
   const start = r.position
   if (element.name === 'string') for (let i = 0; i < length; i++) r.skipText()

@@ -179,13 +179,13 @@ describe('a file that says something else', () => {
     [
       'a key that may change what it says',
       { 'qwen3.attention.sliding_window': u32(128) },
-      'qwen3.attention.sliding_window is not read for models of this architecture',
+      'qwen3.attention.sliding_window is not supported for this architecture',
     ],
     ['a missing size', { 'qwen3.block_count': undefined }, 'has no qwen3.block_count'],
     [
       'more layers than tensors',
       { 'qwen3.block_count': u32(4_000_000_000) },
-      'qwen3.block_count must be 1 to the number of tensors, 1, got 4000000000',
+      'qwen3.block_count must be between 1 and the number of tensors, 1, got 4000000000',
     ],
     [
       'a size that is a text',
@@ -195,7 +195,7 @@ describe('a file that says something else', () => {
     [
       'values of another width',
       { 'qwen3.attention.value_length': u32(16) },
-      'qwen3.attention.value_length 16 is not supported; only 4, the heads’ width, is',
+      'qwen3.attention.value_length 16 is not supported; it must equal the width of the heads, 4',
     ],
     [
       'another kind of tokenizer',
@@ -206,22 +206,22 @@ describe('a file that says something else', () => {
     [
       'a split that nobody knows',
       { 'tokenizer.ggml.pre': text('viking') },
-      'tokenizer.ggml.pre "viking" is not a known way to split texts; known: gpt-2, ',
+      'tokenizer.ggml.pre "viking" is not a known pre-tokenizer; known: gpt-2, ',
     ],
     [
       'types of other tokens',
       { 'tokenizer.ggml.token_type': { kind: 'int32s', value: [1] } },
-      'tokenizer.ggml.token_type has 1 entries for the 4 of tokenizer.ggml.tokens',
+      'tokenizer.ggml.token_type has 1 entries, but tokenizer.ggml.tokens has 4',
     ],
     [
       'a type of token',
       { 'tokenizer.ggml.token_type': { kind: 'int32s', value: [1, 1, 1, 9] } },
-      'token_type of token 3 is 9; known are 1, 2, 3, 4, 5, 6',
+      'unknown tokenizer.ggml.token_type 9 of token 3; known: 1, 2, 3, 4, 5, 6',
     ],
     [
       'a token for a byte',
       { 'tokenizer.ggml.token_type': { kind: 'int32s', value: [1, 6, 1, 1] } },
-      'token 1 stands for a byte',
+      'token 1 is a byte token',
     ],
     [
       'a token twice',
@@ -231,13 +231,13 @@ describe('a file that says something else', () => {
     [
       'a merge of one',
       { 'tokenizer.ggml.merges': texts(['ab']) },
-      'tokenizer.ggml.merges 0 must be two tokens and a space between, got "ab"',
+      'tokenizer.ggml.merges 0 must be two tokens separated by a space, got "ab"',
     ],
     ['no merges', { 'tokenizer.ggml.merges': undefined }, 'has no tokenizer.ggml.merges'],
     [
       'an end beyond the vocabulary',
       { 'tokenizer.ggml.eos_token_id': u32(4) },
-      'tokenizer.ggml.eos_token_id is 4, and the vocabulary has 4 tokens',
+      'tokenizer.ggml.eos_token_id is 4, but the vocabulary has 4 tokens',
     ],
     [
       'an end after every text',
@@ -247,7 +247,7 @@ describe('a file that says something else', () => {
     [
       'a start that is not named',
       { 'tokenizer.ggml.add_bos_token': bool(true) },
-      'there is no tokenizer.ggml.bos_token_id',
+      'tokenizer.ggml.bos_token_id is missing',
     ],
   ]
   test.each(cases)('%s is refused by name', async (_, changed, message) => {
@@ -259,13 +259,13 @@ describe('a file that says something else', () => {
   test('a tensor that the architecture lacks is refused by name, so are divisors of positions', async () => {
     const row = { type: 'F32', shape: [2], bytes: new Uint8Array(8) }
     await expect(readAll(await write({}, [{ ...row, name: 'blk.0.attn_q.bias' }]))).rejects.toThrow(
-      'tensor "blk.0.attn_q.bias" is none of a qwen3 model of 1 layers',
+      'unexpected tensor "blk.0.attn_q.bias" for a qwen3 model of 1 layers',
     )
     await expect(readAll(await write({}, [{ ...row, name: 'blk.1.attn_norm.weight' }]))).rejects.toThrow(
-      'tensor "blk.1.attn_norm.weight" is none of',
+      'unexpected tensor "blk.1.attn_norm.weight"',
     )
     await expect(readAll(await write({}, [{ ...row, name: 'rope_freqs.weight' }]))).rejects.toThrow(
-      'tensor "rope_freqs.weight" scales positions in a way that is not known',
+      'tensor "rope_freqs.weight" has an unsupported rope scaling',
     )
   })
 
@@ -285,7 +285,7 @@ describe('a file that says something else', () => {
       tensors: [embedding, odd],
     })
     await expect(openCheckpoint(path)).rejects.toThrow(
-      'tensor "blk.0.attn_q.weight" has 6 rows, which are not pairs of 2 heads',
+      'tensor "blk.0.attn_q.weight" has 6 rows, which do not divide into pairs of 2 heads',
     )
   })
 })

@@ -47,8 +47,8 @@ export const QWEN_EXPERT_KEYS: OwnKeys = {
   write(config) {
     if (config.experts?.over_all)
       throw new UnsupportedError(
-        'norm_topk_prob: false cannot be said in a GGUF file: llama.cpp divides the weights of a token’s ' +
-          'experts by their sum',
+        'cannot write norm_topk_prob: false to a GGUF file: ' +
+          "llama.cpp always divides the weights of a token's experts by their sum",
       )
     return expertKeys(config)
   },
@@ -65,8 +65,8 @@ export const SMOLLM_KEYS: OwnKeys = {
     )
     if (wrong >= 0)
       throw new UnsupportedError(
-        `a GGUF file of smollm3 has positions in all layers but every ${SMOLLM_INTERVAL}th; layer ${wrong} ` +
-          'is otherwise here',
+        `in a GGUF file of smollm3 all layers but every ${SMOLLM_INTERVAL}th have positions; ` +
+          `layer ${wrong} does not follow this pattern`,
       )
     return {}
   },
@@ -81,7 +81,8 @@ export const PHI_KEYS: OwnKeys = {
   write({ layers, ropes: [rope], head_dim }) {
     if (rope && rope.width !== head_dim)
       throw new UnsupportedError(
-        `heads of ${head_dim} numbers of which ${rope.width} turn are not written to a GGUF file of phi3`,
+        `cannot write heads of ${head_dim} numbers with ${rope.width} rotary dimensions to a GGUF ` +
+          'file of phi3',
       )
     return { 'attention.sliding_window': u32(layers[0]?.window ?? 0) }
   },
@@ -132,7 +133,7 @@ function readYarn({ path, metadata }: GgufFile, key: (name: string) => string): 
   if (type === 'none') return { rope_type: 'default' }
   if (type !== 'yarn')
     throw new UnsupportedError(
-      `${path}: ${key(`${YARN}.type`)} ${JSON.stringify(type)} is not supported; "yarn" and "none" are`,
+      `${path}: ${key(`${YARN}.type`)} ${JSON.stringify(type)} is not supported; supported: "yarn", "none"`,
     )
   const needed = (name: string) => {
     const whole = key(`${YARN}.${name}`)
@@ -154,8 +155,8 @@ function writeYarn({ ropes: [rope] }: ConfigToWrite): Record<string, MetadataVal
   const { type, factor = 1, fast = 32, slow = 1, original = 0 } = scaling
   if (type !== 'yarn' || Math.abs((grown ?? 1) - (0.1 * Math.log(factor) + 1)) > 1e-6)
     throw new UnsupportedError(
-      `positions scaled as ${JSON.stringify(type)} with an attention factor of ${grown} are not written to ` +
-        'a GGUF file of gpt-oss; "yarn" with its own factor is',
+      `cannot write rope scaling ${JSON.stringify(type)} with an attention factor of ${grown} to a ` +
+        'GGUF file of gpt-oss; supported: "yarn" with its own factor',
     )
   return {
     [`${YARN}.type`]: text('yarn'),
@@ -172,13 +173,13 @@ function refuseOtherwise({ layers, experts }: ConfigToWrite): void {
   const wrong = layers.findIndex((layer, i) => layer.window !== (i % 2 === 0 ? window : 0))
   if (wrong >= 0 || window === 0)
     throw new UnsupportedError(
-      'a GGUF file of gpt-oss has windows in every other layer, the first among them; layer ' +
-        `${Math.max(wrong, 0)} is otherwise here`,
+      'in a GGUF file of gpt-oss every other layer has a window, starting with the first; ' +
+        `layer ${Math.max(wrong, 0)} does not follow this pattern`,
     )
   const { alpha, limit } = experts?.clamp ?? {}
   if (alpha !== CLAMP.alpha || limit !== CLAMP.limit)
     throw new UnsupportedError(
-      `swiglu_alpha ${alpha} and swiglu_limit ${limit} cannot be said in a GGUF file: llama.cpp takes ` +
-        `${CLAMP.alpha} and ${CLAMP.limit} for every gpt-oss`,
+      `cannot write swiglu_alpha ${alpha} and swiglu_limit ${limit} to a GGUF file: ` +
+        `llama.cpp always uses ${CLAMP.alpha} and ${CLAMP.limit} for gpt-oss`,
     )
 }

@@ -50,7 +50,8 @@ export async function ropeScalingOf(
   const isSame = (value: number, i: number) => Math.abs(value / (found[i] ?? 0) - 1) <= TOLERANCE
   if (rope.factor >= 1 && found.length === wanted.length && wanted.every(isSame)) return rope
   throw new UnsupportedError(
-    `${file.path}: tensor ${JSON.stringify(ROPE_DIVISORS)} scales positions in a way that is not known; ` +
-      `known is Llama 3's, with low_freq_factor 1, high_freq_factor 4 and 8192 original positions`,
+    `${file.path}: tensor ${JSON.stringify(ROPE_DIVISORS)} has an unsupported rope scaling; ` +
+      'supported: that of Llama 3, with low_freq_factor 1, high_freq_factor 4 and 8192 original ' +
+      'positions',
   )
 }

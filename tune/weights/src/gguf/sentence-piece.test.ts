@@ -126,8 +126,7 @@ describe('scores', () => {
         'abc',
       ),
     ).rejects.toThrow(
-      'tokenizer.ggml.scores of 263 and 264 are both -1, and which of the two tokens is made first would ' +
-        'depend on the text; that is not supported',
+      'tokenizer.ggml.scores of tokens 263 and 264 are both -1, so the merge order would depend on the text',
     )
     // What is found before anything is merged has no turn among merges.
     expect(
@@ -165,26 +164,25 @@ test.each<[string, Row[], Record<string, MetadataValue | undefined>, string]>([
     'scores of other tokens',
     [],
     { 'tokenizer.ggml.scores': int32s([1]) },
-    'tokenizer.ggml.scores has 1 entries for the 263 of tokenizer.ggml.tokens',
+    'tokenizer.ggml.scores has 1 entries, but tokenizer.ggml.tokens has 263',
   ],
   [
     'a byte without a token',
     [],
     { 'tokenizer.ggml.token_type': int32s(Array<number>(263).fill(1)) },
-    'has no token of type 6 for byte <0x00>, so there are texts without ids',
+    'has no token of type 6 for byte <0x00>, so some texts cannot be tokenized',
   ],
   [
     'a character without a token',
     [['ax', -1]],
     {},
-    'token 263, "ax", has the character "x", which is no token; that is not supported',
+    'token 263, "ax", contains the character "x", which is not a token; that is not supported',
   ],
   [
     'another kind of SentencePiece',
     [],
     { 'tokenizer.ggml.model': text('t5') },
-    'tokenizer.ggml.model "t5" is not supported; "gpt2", which is byte-level BPE, and "llama", which is ' +
-      'SentencePiece’s BPE, are',
+    'tokenizer.ggml.model "t5" is not supported; supported: "gpt2" (byte-level BPE) and "llama" (SentencePiece BPE)',
   ],
 ])('%s is refused by name', async (_, rows, changed, message) => {
   const path = await write([...letters, ...rows], changed)

@@ -30,13 +30,13 @@ export function readSentencePiece(path: string, metadata: Metadata, tokens: read
   const scores = metadata.needs(`${KEY}.scores`, metadata.numbers(`${KEY}.scores`))
   if (scores.length !== tokens.length)
     throw new InputError(
-      `${path}: ${KEY}.scores has ${scores.length} entries for the ${tokens.length} of ${KEY}.tokens`,
+      `${path}: ${KEY}.scores has ${scores.length} entries, but ${KEY}.tokens has ${tokens.length}`,
     )
   const bytes = new Set(tokens.flatMap(({ text, type }) => (type === 'byte' ? text : [])))
   for (let byte = 0; byte < 256; byte++)
     if (!bytes.has(byteToken(byte)))
       throw new UnsupportedError(
-        `${path}: has no token of type 6 for byte ${byteToken(byte)}, so there are texts without ids`,
+        `${path}: has no token of type 6 for byte ${byteToken(byte)}, so some texts cannot be tokenized`,
       )
   return {
     kind: 'llama',
@@ -80,8 +80,8 @@ function mergesOf(path: string, tokens: readonly Token[], scores: readonly numbe
     }
     if (new Set(equals.text + token.text).size > 1)
       throw new UnsupportedError(
-        `${path}: ${KEY}.scores of ${equals.id} and ${id} are both ${score}, and which of the two tokens ` +
-          'is made first would depend on the text; that is not supported',
+        `${path}: ${KEY}.scores of tokens ${equals.id} and ${id} are both ${score}, so the merge ` +
+          'order would depend on the text; that is not supported',
       )
     equals.merges.push(...merges)
   }
@@ -102,8 +102,8 @@ function waysToPart(path: string, id: number, text: string, known: ReadonlySet<s
     if (missing.length === 0) ways.push(parts)
     else if (missing.every(part => [...part].length === 1))
       throw new UnsupportedError(
-        `${path}: token ${id}, ${JSON.stringify(text)}, has the character ${JSON.stringify(missing[0])}, ` +
-          'which is no token; that is not supported',
+        `${path}: token ${id}, ${JSON.stringify(text)}, contains the character ` +
+          `${JSON.stringify(missing[0])}, which is not a token; that is not supported`,
       )
   }
   return ways

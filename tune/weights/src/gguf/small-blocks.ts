@@ -78,7 +78,7 @@ export function decodeMxfp4(bytes: Uint8Array, at: number, y: Float32Array, to: 
 export function encodeQ8_0(values: Float32Array): Uint8Array {
   const count = values.length / 32
   if (!Number.isInteger(count))
-    throw new Error(`[Q8_0] takes whole blocks of 32, got ${values.length} numbers`)
+    throw new Error(`[Q8_0] expected a multiple of 32 numbers, got ${values.length}`)
   const bytes = new Uint8Array(count * 34)
   const view = new DataView(bytes.buffer)
   for (let i = 0; i < count; i++) {

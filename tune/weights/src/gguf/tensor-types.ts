@@ -82,7 +82,7 @@ const OTHERS: Record<number, string> = {
 /** The type of an id, or for one that is not read what to call it in a message. */
 export function typeOfId(id: number): { type: GgufType } | { unread: string } {
   const type = byId.get(id)
-  return type ? { type } : { unread: OTHERS[id] ?? `number ${id}, which is not known` }
+  return type ? { type } : { unread: OTHERS[id] ?? `number ${id}, which is unknown` }
 }
 
 /** Bytes of so many elements, a whole number of blocks. */

@@ -22,7 +22,7 @@ export function tokenizerFiles(path: string, vocabulary: Vocabulary): { tokenize
   const startText = textOf(start)
   if (addsStart && startText === undefined)
     throw new InputError(
-      `${path}: texts begin with a start token, and there is no tokenizer.ggml.bos_token_id`,
+      `${path}: texts begin with a start token, but tokenizer.ggml.bos_token_id is missing`,
     )
   const added = tokens.flatMap((token, id) =>
     isAddedTo(model, token)
@@ -100,7 +100,7 @@ function parted(path: string, merge: string, i: number): [string, string] {
   const space = merge.indexOf(' ', 1)
   if (space < 0 || space === merge.length - 1)
     throw new InputError(
-      `${path}: tokenizer.ggml.merges ${i} must be two tokens and a space between, got ` +
+      `${path}: tokenizer.ggml.merges ${i} must be two tokens separated by a space, got ` +
         JSON.stringify(merge),
     )
   return [merge.slice(0, space), merge.slice(space + 1)]

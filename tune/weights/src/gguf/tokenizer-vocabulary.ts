@@ -41,14 +41,14 @@ export function vocabularyOf(
   const parsed = tokenizerJson.safeParse(json)
   if (!parsed.success)
     throw new UnsupportedError(
-      `${path}: cannot be written to a GGUF file, only byte-level BPE is: ${z.prettifyError(parsed.error)}`,
+      `${path}: only byte-level BPE can be written to a GGUF file: ${z.prettifyError(parsed.error)}`,
     )
   const { added_tokens: added, pre_tokenizer, post_processor, model } = parsed.data
   const split = splitLike(pre_tokenizer, model.ignore_merges)
   if (!split)
     throw new UnsupportedError(
-      `${path}: no name in GGUF is known for how its pre_tokenizer splits a ` +
-        `text${model.ignore_merges ? ' with ignore_merges' : ''}: ${JSON.stringify(stepsOf(pre_tokenizer))}`,
+      `${path}: GGUF has no name for its pre_tokenizer` +
+        `${model.ignore_merges ? ' with ignore_merges' : ''}: ${JSON.stringify(stepsOf(pre_tokenizer))}`,
     )
   const tokens: Vocabulary['tokens'] = Array.from({ length: size }, (_, id) => ({
     text: `[PAD${id}]`,
@@ -57,7 +57,7 @@ export function vocabularyOf(
   const put = (id: number, token: Vocabulary['tokens'][number]) => {
     if (id >= size)
       throw new InputError(
-        `${path}: token ${JSON.stringify(token.text)} has id ${id}, and the model has ${size} tokens`,
+        `${path}: token ${JSON.stringify(token.text)} has id ${id}, but the model has only ${size} tokens`,
       )
     tokens[id] = token
   }
@@ -89,8 +89,7 @@ export function vocabularyOf(
 function addsStart(path: string, processor: unknown, start: string | undefined): boolean {
   const refuse = (): never => {
     throw new UnsupportedError(
-      `${path}: a GGUF file cannot say what its post_processor puts around a text: ` +
-        `${JSON.stringify(processor)}`,
+      `${path}: cannot write its post_processor to a GGUF file: ${JSON.stringify(processor)}`,
     )
   }
   if (processor === undefined || processor === null) return false
@@ -117,7 +116,7 @@ export function vocabularyMetadata(
   const { tokens, start, ends, padding, unknown, addsStart: begins, template } = vocabulary
   if (ends.length > END_KEYS.length)
     throw new UnsupportedError(
-      `${path}: the model has ${ends.length} end tokens, and a GGUF file names ${END_KEYS.length}`,
+      `${path}: the model has ${ends.length} end tokens, but a GGUF file can name only ${END_KEYS.length}`,
     )
   const { kind, split, merges } = vocabulary.model
   const ids = {

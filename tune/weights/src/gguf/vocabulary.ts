@@ -49,15 +49,15 @@ export function readVocabulary(path: string, metadata: Metadata): Vocabulary {
   const kind = metadata.needs(`${KEY}.model`, metadata.text(`${KEY}.model`))
   if (kind !== 'gpt2' && kind !== 'llama')
     throw new UnsupportedError(
-      `${path}: ${KEY}.model ${JSON.stringify(kind)} is not supported; "gpt2", which is byte-level BPE, ` +
-        'and "llama", which is SentencePiece’s BPE, are',
+      `${path}: ${KEY}.model ${JSON.stringify(kind)} is not supported; supported: ` +
+        '"gpt2" (byte-level BPE) and "llama" (SentencePiece BPE)',
     )
   const split = kind === 'gpt2' ? readSplit(path, metadata) : undefined
   const texts = metadata.needs(`${KEY}.tokens`, metadata.texts(`${KEY}.tokens`))
   const types = metadata.numbers(`${KEY}.token_type`)
   if (types && types.length !== texts.length)
     throw new InputError(
-      `${path}: ${KEY}.token_type has ${types.length} entries for the ${texts.length} of ${KEY}.tokens`,
+      `${path}: ${KEY}.token_type has ${types.length} entries, but ${KEY}.tokens has ${texts.length}`,
     )
   const id = (key: string) => {
     const value = metadata.whole(`${KEY}.${key}`) ?? (split ? undefined : SENTENCE_PIECE_IDS[key])
@@ -65,7 +65,7 @@ export function readVocabulary(path: string, metadata: Metadata): Vocabulary {
     if (value === undefined || value === 0xff_ff_ff_ff || value === -1) return undefined
     if (value < 0 || value >= texts.length)
       throw new InputError(
-        `${path}: ${KEY}.${key} is ${value}, and the vocabulary has ${texts.length} tokens`,
+        `${path}: ${KEY}.${key} is ${value}, but the vocabulary has ${texts.length} tokens`,
       )
     return value
   }
@@ -99,7 +99,7 @@ function readSplit(path: string, metadata: Metadata): SplitRow {
   const split = splitNamed(pre)
   if (!split)
     throw new UnsupportedError(
-      `${path}: ${KEY}.pre ${JSON.stringify(pre)} is not a known way to split texts; known: ` +
+      `${path}: ${KEY}.pre ${JSON.stringify(pre)} is not a known pre-tokenizer; known: ` +
         `${SPLIT_NAMES.join(', ')}`,
     )
   return split
@@ -109,12 +109,10 @@ function typeOf(path: string, id: number, number: number, hasBytes: boolean): To
   const type = typeNames.get(number)
   if (!type)
     throw new InputError(
-      `${path}: ${KEY}.token_type of token ${id} is ${number}; known are ` +
+      `${path}: unknown ${KEY}.token_type ${number} of token ${id}; known: ` +
         `${Object.values(TOKEN_TYPES).join(', ')}`,
     )
   if (type === 'byte' && !hasBytes)
-    throw new UnsupportedError(
-      `${path}: token ${id} stands for a byte, which byte-level BPE has no tokens for`,
-    )
+    throw new UnsupportedError(`${path}: token ${id} is a byte token, which byte-level BPE does not have`)
   return type
 }
