@@ -69,7 +69,7 @@ export const lossesOf = ({ losses }: Pick<DemoOutcome, 'losses'>): LossRun[] =>
 /** Each run's first and final loss, and how far the final one lies from bf16's. */
 export function lossTable(runs: readonly LossRun[]): Table {
   const reference = runs.find(({ config }) => config === 'BF16')
-  if (!reference) throw new Error('[lossTable] there is no BF16 run to compare with')
+  if (!reference) throw new Error('[lossTable] no BF16 run to compare with')
   const rows = runs.map(({ config, losses }) => {
     const recipe = CONFIGS.find(({ name }) => name === config)?.recipe ?? 'bf16'
     const difference = finalLoss(losses) / finalLoss(reference.losses) - 1
@@ -87,7 +87,7 @@ export function lossTable(runs: readonly LossRun[]): Table {
     title: 'Loss after the same steps on the same data',
     columns: ['Config', 'first step', 'end', 'against BF16', 'limit', 'within'],
     rows,
-    notes: [`${reference.losses.length} steps; "end" is the mean of the last tenth of them.`],
+    notes: [`${reference.losses.length} steps; "end" is the mean of their last tenth.`],
   }
 }
 

@@ -104,7 +104,7 @@ test('the audit file of another evaluation is not continued', async () => {
   await using server = await startScriptedServer()
   await evaluate(at(server.url))
   await expect(evaluate({ ...at(server.url), model: 'other' })).rejects.toThrow(
-    /holds another evaluation .* give another output path/,
+    /contains another evaluation .* give another output path/,
   )
 })
 
@@ -115,7 +115,7 @@ test('a file without a generation is nobody’s yet, unless it is none of ours',
   expect((await readFile(join(outputDir, AUDIT_FILE), 'utf8')).split('\n')).toHaveLength(questions.length + 2)
   const path = join(outputDir, AUDIT_FILE)
   await writeFile(path, '{"notes": "mine"}\n')
-  await expect(evaluate(at(server.url))).rejects.toThrow(/holds another evaluation/)
+  await expect(evaluate(at(server.url))).rejects.toThrow(/contains another evaluation/)
   expect(await readFile(path, 'utf8')).toBe('{"notes": "mine"}\n')
 })
 
@@ -151,15 +151,14 @@ test('a server that does not know the model is not asked again', async () => {
   })
   await expect(evaluate({ ...at(server.url), concurrency: 1 })).rejects.toThrow(
     new InputError(
-      `POST ${server.url}/v1/completions: 404 The model \`adapter\` does not exist. GET ` +
-        `${server.url}/v1/models lists what is served.`,
+      `POST ${server.url}/v1/completions: 404 The model \`adapter\` does not exist. GET ${server.url}/v1/models lists the served models.`,
     ),
   )
   expect(server.asked).toHaveLength(1)
 })
 
 test.each([
-  ['localhost:8001', /expected the address of a server/],
+  ['localhost:8001', /expected the URL of a server/],
   ['http://127.0.0.1:1', /POST http:\/\/127\.0\.0\.1:1\/v1\/completions: /],
 ])('an evaluation of %s says what was wrong', async (url, message) => {
   await expect(evaluate(at(url))).rejects.toThrow(message)

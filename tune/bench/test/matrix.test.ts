@@ -131,7 +131,7 @@ test('a run that dies or fails leaves its cell unmeasured, and the others go on'
     'absent/x fp8 started',
     'absent/x fp8 failed: was killed by SIGKILL',
     'absent/x fp4 started',
-    'absent/x fp4 failed: ended with exit code 2',
+    'absent/x fp4 failed: exited with code 2',
     'a/b fp8 started',
     'a/b fp8 failed: was killed by SIGKILL',
     'a/b fp4 started',
@@ -160,7 +160,7 @@ test('the baseline runs on problems of ours, and what it has measured is kept to
       recipe => `a/b ${recipe} --dataset ${join(outputDir, 'problems_ro.jsonl')} --samples 60`,
     ),
   )
-  expect(notes.filter(line => line.includes('measured before'))).toHaveLength(2)
+  expect(notes.filter(line => line.includes('kept the earlier result'))).toHaveLength(2)
 })
 
 test('what is written: both tables, setup, JSON that reads back, a chart with all figures', async () => {

@@ -72,7 +72,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     2,
     /chats\.jsonl:1: the model has no chat template \(chat_template\.jinja, or chat_template in tokenizer_con/,
   ],
-  ['an export without a format', () => run(['export', model]), 2, /export expects --format gguf/],
+  ['an export without a format', () => run(['export', model]), 2, /--format is required and must be gguf/],
   [
     'an export in another format',
     () => run(['export', model, '--format', 'onnx']),
@@ -89,13 +89,13 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'an export over a file that is there',
     () => run(['export', model, '--format', 'gguf', '--output', path('data.jsonl')]),
     2,
-    /data\.jsonl: is there already; name another with --output/,
+    /data\.jsonl already exists; give another file with --output/,
   ],
   [
     'a base for what is no adapter',
     () => run(['export', model, '--format', 'gguf', '--base', model, '--output', path('x.gguf')]),
     2,
-    /--base is for adapters, and .*tiny is none/,
+    /--base is only for adapters, and .*tiny is not an adapter/,
   ],
   ['a GGUF file that is not there', () => train({ model: path('no.gguf') }), 2, /no\.gguf": no such file/],
   [
@@ -105,7 +105,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
       return train({ model: path('text.gguf') })
     },
     2,
-    /text\.gguf: not a GGUF file: begins with "once", which would have to be "GGUF"/,
+    /text\.gguf: not a GGUF file: begins with "once", expected "GGUF"/,
   ],
   ['an unknown recipe', () => train({ recipe: 'int8' }), 2, /--recipe: .*"bf16"/],
   ['an unknown key', () => train({ lora_rnak: '8' }), 2, /unknown key "lora_rnak"; did you mean lora_rank\?/],
@@ -120,19 +120,19 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'a configuration that is not there',
     () => run(['train', '--config', path('none.yaml')]),
     2,
-    /none\.yaml: cannot be read/,
+    /none\.yaml: cannot read the file/,
   ],
   [
     'a missing model',
     () => train({ model: 'somebody/something' }),
     2,
-    /model somebody\/something: not whole in the hub cache \(looked at .*HF_HUB_OFFLINE/,
+    /model somebody\/something: not complete in the hub cache \(.*HF_HUB_OFFLINE/,
   ],
   [
     'a truncated safetensors file',
     () => train({ model: changed('cut', 'model.safetensors', file => truncateSync(file, 100_000)) }),
     2,
-    /model\.safetensors: truncated: tensor ".*" ends at byte \d+, the file has 100000; fetch it again/,
+    /model\.safetensors: truncated: tensor ".*" ends at byte \d+, but the file has 100000; download it again/,
   ],
   [
     'a Git LFS pointer in place of the weights',
@@ -143,7 +143,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
         ),
       }),
     2,
-    /is a Git LFS pointer and not the file; fetch that with `git lfs pull`/,
+    /is a Git LFS pointer; fetch the file with `git lfs pull`/,
   ],
   [
     'a weight of a dtype that is none',
@@ -170,7 +170,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
         ),
       }),
     2,
-    /must have shape \(256, 64\), got \(192, 64\); config\.json and weights are of different models/,
+    /must have shape \(256, 64\), got \(192, 64\); config\.json and the weights belong to different models/,
   ],
   [
     'an architecture that is not read',
@@ -191,7 +191,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
       train({ dataset: path('columns.jsonl') })
     ),
     2,
-    /columns\.jsonl:1: has the columns body; expected messages, or .*; dataset_columns maps other names/,
+    /columns\.jsonl:1: has the columns body; expected messages, or .*; map other names with dataset_columns/,
   ],
   [
     'a message without content',
@@ -222,13 +222,13 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'a matrix with a size that is none',
     () => run(['bench', 'matrix', model, '--memory', 'lots']),
     2,
-    /"lots": a size is a number with B/,
+    /invalid size "lots": use a number with B/,
   ],
   [
     'a matrix whose baseline has no Python',
     () => run(['bench', 'matrix', model, '--baseline-python', path('python')]),
     2,
-    /python: cannot be started; expected a Python with torch/,
+    /python: cannot start it; expected a Python with torch/,
   ],
   [
     'a document longer than a row',
@@ -237,7 +237,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
       train({ dataset: path('long.jsonl'), too_long: 'error' })
     ),
     2,
-    /example 1 has 201 tokens, a row has max_seq_length 64; raise max_seq_length/,
+    /example 1 has 201 tokens, more than max_seq_length 64; raise max_seq_length/,
   ],
   [
     'more positions than the model has',
@@ -267,7 +267,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'more made-up problems than there are',
     () => run(['data', 'generate', '--max-number', '20', '--min-steps', '3']),
     2,
-    /no more than \d+ problems of the train half with numbers to 20; ask for fewer, or allow larger numbers/,
+    /only \d+ problems in the train split with numbers up to 20; generate fewer or allow larger numbers/,
   ],
   [
     'an output directory that is a file',
@@ -290,7 +290,7 @@ test('a process ends with the code and the message of its command', async () => 
   expect(ended).toEqual({
     code: 2,
     out: '',
-    err: 'cairn-tune: there is no command "trian"; did you mean "train"?\n',
+    err: 'cairn-tune: unknown command "trian"; did you mean "train"?\n',
   })
 })
 

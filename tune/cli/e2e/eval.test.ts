@@ -115,7 +115,7 @@ test('interrupted, it ends with 130; called again, it asks what is open: the sam
   expect(existsSync(`${path('stopped')}/results.json`)).toBe(false)
   const { code, out, err } = await run(args('base', 'stopped', '--json'))
   expect(code, err).toBe(0)
-  expect(err).toContain(`${answered} answers were there from an earlier run`)
+  expect(err).toContain(`reused ${answered} answers of an earlier run`)
   expect(JSON.parse(out)).toMatchObject({
     model: 'base',
     source: 'problems:ro',
@@ -130,7 +130,7 @@ test('what another model said is not gone on with', async () => {
   const { code, err } = await run(args('other', 'whole'))
   expect(code).toBe(2)
   expect(err).toMatch(
-    /samples_gsm8k\.jsonl: holds another evaluation .* give another output path, or remove the file/,
+    /samples_gsm8k\.jsonl: contains another evaluation .* give another output path or delete the file/,
   )
   expect(readFileSync(`${path('whole')}/samples_gsm8k.jsonl`, 'utf8')).toBe(before)
 })
@@ -140,13 +140,13 @@ const cases: [what: string, args: () => string[], code: number, says: RegExp][] 
     'a model that the server does not have',
     () => args('nobody', 'nobody'),
     2,
-    /completions: 404 The model `nobody` does not exist\. GET http:.*\/v1\/models lists what is served/,
+    /completions: 404 The model `nobody` does not exist\. GET http:.*\/v1\/models lists the served models/,
   ],
   [
     'an address that is none',
     () => args('base', 'none', '--url', 'localhost:8001'),
     2,
-    /localhost:8001: expected the address of a server, such as http:/,
+    /localhost:8001: expected the URL of a server, such as http:/,
   ],
   [
     'a server without such a path',
@@ -164,9 +164,9 @@ const cases: [what: string, args: () => string[], code: number, says: RegExp][] 
     'no model',
     () => ['eval', '--url', 'http://127.0.0.1:9'],
     2,
-    /expected the model or adapter to ask, as the server names it/,
+    /expected the model or adapter to evaluate, by its name on the server/,
   ],
-  ['no address', () => ['eval', 'base'], 2, /--url of the server is required, such as http:/],
+  ['no address', () => ['eval', 'base'], 2, /--url is required: the URL of the server, such as http:/],
   [
     'a single question',
     () => args('base', 'none', '--limit', '1'),

@@ -40,7 +40,7 @@ test('each recipe is measured in its own process; a later call measures what is 
   const second = await run(args('matrix', 'bf16,qbnb', '--json'))
   expect(second.code, second.err).toBe(0)
   expect(second.err).toMatch(
-    /tiny bf16: measured before; --fresh measures it anew[^]*tiny qbnb: \d+ tokens\/s/,
+    /tiny bf16: kept the earlier result; --fresh measures it again[^]*tiny qbnb: \d+ tokens\/s/,
   )
   // The rows that runs print go to stderr: stdout is one JSON.
   expect(

@@ -52,22 +52,19 @@ test('a model is served with the options of the specification until Ctrl-C', asy
 test.each([
   [['serve'], 'expected MODEL'],
   [['serve', 'x', '--lora-modules', 'a=b'], '--lora-modules needs --enable-lora'],
-  [['serve', 'x', '--enable-lora', '--lora-modules', 'a'], '--lora-modules takes NAME=DIR or'],
+  [['serve', 'x', '--enable-lora', '--lora-modules', 'a'], '--lora-modules must be NAME=DIR or'],
   [
     ['serve', 'MODEL', '--enable-lora', '--lora-modules', 'a=nowhere', '--port', '0'],
     'Loading lora a failed: No adapter found for nowhere',
   ],
-  [['serve', 'MODEL', '--port', '70000'], 'port must be 0 to 65535, got 70000'],
-  [
-    ['serve', 'MODEL', '--host', 'nowhere.invalid'],
-    'nowhere.invalid, port 8000: the server cannot listen there',
-  ],
-  [['serve', 'MODEL', '--kv-cache-memory', '900000GiB'], 'is more than the'],
-  [['serve', 'MODEL', '--kv-cache-memory', '1KiB'], 'give it more memory or lower the model length'],
+  [['serve', 'MODEL', '--port', '70000'], '--port must be between 0 and 65535, got 70000'],
+  [['serve', 'MODEL', '--host', 'nowhere.invalid'], 'cannot listen on nowhere.invalid, port 8000'],
+  [['serve', 'MODEL', '--kv-cache-memory', '900000GiB'], 'exceeds the memory of this machine'],
+  [['serve', 'MODEL', '--kv-cache-memory', '1KiB'], 'raise --kv-cache-memory or lower --max-model-len'],
   [['serve', 'MODEL', '--max-model-len', '50000'], 'max-model-len 50000 is beyond the 40960 positions'],
   [
     ['serve', 'MODEL', '--quantization', 'nf4', '--skip-quant-last-layers', '3'],
-    '3 layers stay as they are, and',
+    '3 layers would stay unchanged, but',
   ],
   [['serve', 'x', '--quantization', 'q9'], '--quantization must be fp8, nvfp4, mxfp4, nf4, got "q9"'],
 ])('%j is refused', async (args, message) => {

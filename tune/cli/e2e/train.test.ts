@@ -64,7 +64,7 @@ test('a run killed at any step and gone on with ends in the bits of one that nev
   const resumed = await run(train(inTwo, '--save-steps', '2', '--resume'))
   expect(resumed, `killed after step ${killed}`).toMatchObject({
     code: 0,
-    err: expect.stringContaining('going on after step'),
+    err: expect.stringContaining('resuming after step'),
   })
   expect(adapter(inTwo).equals(adapter(atOnce)), `killed after step ${killed}`).toBe(true)
   const numbers = (output: string) =>

@@ -67,8 +67,8 @@ function parseErrorText({ message }: Error, known: readonly string[]): string {
   const [, option] = /^Unknown option '(?:--|-)([^'=]+)/.exec(message) ?? []
   if (option === undefined) return message
   const near = nearestKey(option, known)
-  const advice = near === undefined ? '--help lists those there are' : `did you mean --${near}?`
-  return `there is no option --${option}; ${advice}`
+  const advice = near === undefined ? '--help lists the options' : `did you mean --${near}?`
+  return `unknown option --${option}; ${advice}`
 }
 
 /** The usage of a command, a form a line. */

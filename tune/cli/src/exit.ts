@@ -5,10 +5,10 @@ import { InputError, UnsupportedError, WriteError } from '@cairn-tune/weights'
 
 export const EXIT = {
   ok: { code: 0, means: 'done' },
-  failure: { code: 1, means: 'it failed; the message says why' },
-  usage: { code: 2, means: 'the command line, the configuration, or what they name is not right' },
-  memory: { code: 3, means: 'OOM: it does not fit in memory' },
-  unsupported: { code: 4, means: 'this release or this machine cannot do it' },
+  failure: { code: 1, means: 'error; the message describes it' },
+  usage: { code: 2, means: 'invalid command line, configuration or input' },
+  memory: { code: 3, means: 'OOM: not enough memory' },
+  unsupported: { code: 4, means: 'not supported by this release or on this machine' },
   interrupted: { code: 130, means: 'interrupted; a training run has saved a checkpoint' },
 } as const
 

@@ -16,16 +16,17 @@ export async function readConfigArgs(argv: readonly string[]): Promise<ConfigArg
     const word = argv[i] ?? ''
     if (word === '--json') json = true
     else if (word === '--config' || word.startsWith('--config=') || (i === 0 && !word.startsWith('-'))) {
-      if (path !== undefined) throw new UsageError('give one configuration file')
+      if (path !== undefined) throw new UsageError('expected one configuration file, got two')
       const value = word === '--config' ? argv[++i] : word.replace(/^--config=/, '')
-      if (value === undefined) throw new UsageError('--config expects a file')
+      if (value === undefined) throw new UsageError('--config needs a file')
       path = value
     } else flags.push(word)
   }
   if (path === undefined) return { config: readConfig({ flags }), json }
   const yaml = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new InputError(
-      `configuration ${path}: cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `configuration ${path}: cannot read the file: ` +
+        `${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     )
   })
@@ -39,7 +40,7 @@ export function configHelp(): string {
     `${meaning} ${values}${value === '' ? '' : value === 'required' ? '; required' : `; ${value}`}`,
   ])
   return (
-    'Keys of the configuration, in YAML with underscores, as flags with either ' +
+    'Configuration keys: with underscores in YAML, with underscores or hyphens as flags ' +
     `(docs/tune/config.md):\n\n${table(rows)}`
   )
 }

@@ -25,16 +25,16 @@ function unknownCommand(first: string, second: string | undefined): UsageError {
   const family = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name)
   if (family.length > 0)
     return new UsageError(
-      `${JSON.stringify([first, second].filter(word => word !== undefined).join(' '))} is no command; ` +
-        `there are ${family.join(', ')}`,
+      `unknown command ${JSON.stringify([first, second].filter(word => word !== undefined).join(' '))}; ` +
+        `known: ${family.join(', ')}`,
     )
   const near = nearestKey(
     first,
     commands.map(({ name }) => name),
   )
   return new UsageError(
-    `there is no command ${JSON.stringify(first)}; ` +
-      `${near === undefined ? '`cairn-tune help` lists them' : `did you mean ${JSON.stringify(near)}?`}`,
+    `unknown command ${JSON.stringify(first)}; ` +
+      (near === undefined ? '`cairn-tune help` lists all commands' : `did you mean ${JSON.stringify(near)}?`),
   )
 }
 

@@ -72,8 +72,8 @@ test('an adapter of experts is exported as stacks, in the order of the experts',
 test('layers without experts, and weights that are not divided by their sum, are refused by name', async () => {
   await writeModelOf(at('mixed'), keysOf({ mlp_only_layers: [0] }), 1)
   await expect(exportTo('mixed.gguf', at('mixed'))).rejects.toThrow(
-    '"model.layers.0.mlp.gate_proj.weight" has no name in GGUF’s qwen3moe',
+    '"model.layers.0.mlp.gate_proj.weight" has no GGUF name in qwen3moe',
   )
   await writeModelOf(at('whole'), keysOf({ norm_topk_prob: false }), 1)
-  await expect(exportTo('whole.gguf', at('whole'))).rejects.toThrow('norm_topk_prob: false cannot be said')
+  await expect(exportTo('whole.gguf', at('whole'))).rejects.toThrow('cannot write norm_topk_prob: false')
 })

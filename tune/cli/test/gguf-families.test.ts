@@ -103,12 +103,12 @@ test('rows of queries of smollm3 are pairs in a file', async () => {
 
 const scaled = { rope_type: 'linear', factor: 8 }
 test.each([
-  ['smollm3', { no_rope_layers: [1, 1, 1, 1, 1] }, 'positions in all layers but every 4th; layer 3'],
-  ['phi3', { sliding_window: 8 }, 'layers that see 8 tokens cannot be written'],
-  ['phi3', { partial_rotary_factor: 0.5 }, 'heads of 16 numbers of which 8 turn'],
-  ['gemma3_text', { sliding_window_pattern: 2 }, 'windows in all layers but every 6th; layer 1'],
-  ['gemma3_text', { query_pre_attn_scalar: 64 }, 'query_pre_attn_scalar 64 cannot be said'],
-  ['gemma3_text', { rope_scaling: scaled }, 'positions scaled as "linear"'],
+  ['smollm3', { no_rope_layers: [1, 1, 1, 1, 1] }, 'all layers but every 4th have positions; layer 3'],
+  ['phi3', { sliding_window: 8 }, 'has layers with an attention window of 8 tokens'],
+  ['phi3', { partial_rotary_factor: 0.5 }, 'heads of 16 numbers with 8 rotary dimensions'],
+  ['gemma3_text', { sliding_window_pattern: 2 }, 'all layers but every 6th have a window; layer 1'],
+  ['gemma3_text', { query_pre_attn_scalar: 64 }, 'cannot write query_pre_attn_scalar 64'],
+  ['gemma3_text', { rope_scaling: scaled }, 'cannot write rope scaling "linear"'],
 ] as const)('%s with %j is refused by name', async (name, over, message) => {
   const to = `${name}-${Object.keys(over)[0]}`
   await write(to, name, over)

@@ -94,11 +94,15 @@ test.each([
   [
     'windows of all layers',
     { layer_types: ['sliding_attention', 'sliding_attention'] },
-    'layer 1 is otherwise here',
+    'layer 1 does not follow this pattern',
   ],
-  ['no windows', { sliding_window: null }, 'layer 0 is otherwise here'],
-  ['another clamp', { swiglu_limit: 5 }, 'swiglu_alpha 1.702 and swiglu_limit 5 cannot be said'],
-  ['another scaling', { rope_scaling: { rope_type: 'linear', factor: 2 } }, 'positions scaled as "linear"'],
+  ['no windows', { sliding_window: null }, 'layer 0 does not follow this pattern'],
+  ['another clamp', { swiglu_limit: 5 }, 'cannot write swiglu_alpha 1.702 and swiglu_limit 5'],
+  [
+    'another scaling',
+    { rope_scaling: { rope_type: 'linear', factor: 2 } },
+    'cannot write rope scaling "linear"',
+  ],
 ])('%s: refused by name', async (name, over, message) => {
   await writeModelOf(at(name), keysOf(over), 1)
   await expect(exportTo(`${name}.gguf`, at(name))).rejects.toThrow(message)
@@ -107,6 +111,6 @@ test.each([
 test('experts of another type are refused by name', async () => {
   await exportTo('q8.gguf', at('oss'), '--type', 'q8_0')
   await expect(openMappedCheckpoint(at('q8.gguf'))).rejects.toThrow(
-    /tensor "blk\.0\.ffn_(down|gate|up)_exps\.weight" is Q8_0; of gpt-oss it is read in MXFP4/,
+    /tensor "blk\.0\.ffn_(down|gate|up)_exps\.weight" is Q8_0; in gpt-oss it must be MXFP4/,
   )
 })

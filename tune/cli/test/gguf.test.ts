@@ -173,7 +173,7 @@ test('layers with a window are refused by name, for llama.cpp has none in that a
   const json = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>
   await writeFile(path, JSON.stringify({ ...json, model_type: 'mistral', sliding_window: 32 }))
   await expect(exportTo('windowed.gguf', at('windowed'))).rejects.toThrow(
-    'windowed: layers that see 32 tokens cannot be written to a GGUF file of llama, whose layers see all',
+    'windowed: has layers with an attention window of 32 tokens; in a GGUF file of llama every layer attends to all tokens',
   )
   await writeFile(path, JSON.stringify({ ...json, model_type: 'mistral', sliding_window: null }))
   await exportTo('mistral.gguf', at('windowed'))

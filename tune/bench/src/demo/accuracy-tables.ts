@@ -32,8 +32,8 @@ function mainTable({ scored, untrained }: DemoOutcome): Table {
     columns: ['Config', 'accuracy', 'Stderr', ...(seeds > 1 ? ['Between seeds'] : [])],
     rows: [['untrained base', fraction(accuracy), fraction(stderr), ...(seeds > 1 ? ['-'] : [])], ...rows],
     notes: [
-      `Exact match of the number after \`####\`, greedy, ${total} questions that nothing was trained ` +
-        `on${seeds > 1 ? `, mean of ${seeds} seeds` : ''}. Stderr is √(p(1−p)/(n−1)) over the questions ` +
+      `Exact match of the number after \`####\`, greedy decoding, ${total} questions outside the training ` +
+        `data${seeds > 1 ? `, mean of ${seeds} seeds` : ''}. Stderr is √(p(1−p)/(n−1)) over the questions ` +
         `of one seed${seeds > 1 ? '; "between seeds" is the standard deviation of the accuracies' : ''}.`,
     ],
   }
@@ -49,15 +49,15 @@ function sideTable({ scored, untrained }: DemoOutcome): Table {
     return [config, of('own', 'romanian'), of('bf16', 'romanian'), of('own', 'english')]
   })
   return {
-    title: 'Both bases, and what an adapter costs',
+    title: 'Both bases, and the accuracy of an adapter',
     columns: ['Config', 'Romanian, own base', 'Romanian, bf16 base', 'English, own base'],
     rows: [
       ['untrained base', fraction(untrained.romanian.accuracy), '-', fraction(untrained.english.accuracy)],
       ...rows,
     ],
     notes: [
-      '"Own" is the base as the recipe stores it: the one that the adapter was trained on. A dash: the ' +
-        'recipe keeps the base in bf16.',
+      '"Own" is the base as the recipe stores it, on which the adapter was trained. ' +
+        'A dash means that the recipe keeps the base in bf16.',
     ],
   }
 }

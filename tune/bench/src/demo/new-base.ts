@@ -31,7 +31,8 @@ const configJsonOf = ({ vocabulary, hidden, ffn, layers, heads, kvHeads, headDim
   pad_token_id: END_OF_TEXT,
 })
 
-const weightsOf = (plan: BasePlan) => partsOf(parseModelConfig('the demo’s base', configJsonOf(plan))).weights
+const weightsOf = (plan: BasePlan) =>
+  partsOf(parseModelConfig('the base of the demo', configJsonOf(plan))).weights
 
 export const countParameters = (plan: BasePlan) =>
   weightsOf(plan).reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0)

@@ -61,8 +61,7 @@ export async function prepareBase({
     ...(onStep && { onStep }),
   })
   signal?.throwIfAborted()
-  if (status !== 'finished')
-    throw new Error(`[prepareBase] the training ended as ${status} without being told to`)
+  if (status !== 'finished') throw new Error(`[prepareBase] training stopped early with status ${status}`)
   await writeTextAtomically(finished, `${new Date().toISOString()}\n`)
   return model
 }

@@ -90,7 +90,7 @@ test('the report is one file: it loads nothing, and nothing of the data becomes 
 test('a report of smaller sizes says on top that they teach nothing', () => {
   const quick = demoReport({ ...outcome, plan: { ...QUICK } })
   expect(quick).toContain(
-    '<strong>These sizes teach nothing.</strong> The base was trained for 60 steps of 8000',
+    '<strong>This run is too small to learn anything.</strong> The base was trained for 60 of 8000 steps',
   )
   expect(quick.indexOf('teach nothing')).toBeLessThan(quick.indexOf('<h2>'))
   expect(demoReport({ ...outcome, plan: { ...FULL } })).not.toContain('teach nothing')

@@ -56,10 +56,10 @@ function quickNote({ plan }: DemoOutcome): string {
   const parsed = sizes.safeParse(plan)
   if (!parsed.success || parsed.data.base.steps >= FULL.base.steps) return ''
   return (
-    '<p><strong>These sizes teach nothing.</strong> ' +
-    `The base was trained for ${parsed.data.base.steps} steps of ${FULL.base.steps}, ` +
-    'so accuracies are near zero whatever the recipe: ' +
-    'this report shows that every part works, and compares nothing.</p>'
+    '<p><strong>This run is too small to learn anything.</strong> ' +
+    `The base was trained for ${parsed.data.base.steps} of ${FULL.base.steps} steps, ` +
+    'so accuracies are near zero in every recipe. ' +
+    'This report shows that every part works. Do not compare its numbers.</p>'
   )
 }
 
@@ -68,8 +68,8 @@ export function demoReport(outcome: DemoOutcome): string {
   const facts = [
     `Machine: ${outcome.hardware}`,
     `Started: ${outcome.started_at}`,
-    'Training of the adapters: ' +
-      `${Math.round(outcome.losses.reduce((sum, { seconds }) => sum + seconds, 0))} s together`,
+    'Training time of all adapters: ' +
+      `${Math.round(outcome.losses.reduce((sum, { seconds }) => sum + seconds, 0))} s`,
   ]
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

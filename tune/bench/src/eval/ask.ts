@@ -82,11 +82,10 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
     text = await response.text()
   } catch (cause) {
     throw new AskError(
-      `POST ${url}: ${
-        limit.aborted
+      `POST ${url}: ` +
+        (limit.aborted
           ? `no answer within ${timeoutMs / 1000} s`
-          : `${describe(cause)}; is the server running there?`
-      }`,
+          : `${describe(cause)}; is the server running?`),
       true,
       { cause },
     )
@@ -94,8 +93,8 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
   // Nothing of that name is there: neither model nor path comes by being asked again.
   if (response.status === 404)
     throw new InputError(
-      `POST ${url}: 404 ${messageOf(text)} GET ${url.replace(/completions$/, 'models')} lists what is ` +
-        'served.',
+      `POST ${url}: 404 ${messageOf(text)} GET ${url.replace(/completions$/, 'models')} lists the ` +
+        'served models.',
     )
   if (!response.ok)
     throw new AskError(

@@ -61,8 +61,8 @@ const appendLine = (file: FileHandle, value: object) => file.appendFile(`${JSON.
 
 const notOurs = (path: string) =>
   new InputError(
-    `${path}: holds another evaluation (other model, server or questions); give another output path, or ` +
-      'remove the file',
+    `${path}: contains another evaluation (other model, server or questions); ` +
+      'give another output path or delete the file',
   )
 
 function isHeaderOf(path: string, line: string, fingerprint: string): boolean {

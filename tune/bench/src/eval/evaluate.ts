@@ -202,7 +202,7 @@ function judge(
 export function completionsUrl(url: string): string {
   const parsed = URL.parse(url)
   if (!parsed || !/^https?:$/.test(parsed.protocol))
-    throw new InputError(`${url}: expected the address of a server, such as http://localhost:8001`)
+    throw new InputError(`${url}: expected the URL of a server, such as http://localhost:8001`)
   if (parsed.pathname.endsWith('/completions')) return parsed.href
   const path = parsed.pathname.replace(/\/+$/, '')
   return new URL(`${path.endsWith('/v1') ? path : `${path}/v1`}/completions`, parsed).href

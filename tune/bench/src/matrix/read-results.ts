@@ -12,7 +12,7 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
     value = JSON.parse(await readFile(path, 'utf8'))
   } catch (cause) {
     throw new InputError(
-      `${path}: expected a benchmark's result in JSON: ` +
+      `${path}: expected a benchmark result in JSON: ` +
         `${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     )
@@ -26,7 +26,7 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
 export async function readResults(path: string): Promise<BenchmarkResult[]> {
   const found = await stat(path).catch((cause: unknown) => {
     throw new InputError(
-      `${path}: no such file or directory; expected a ${RESULT_FILE} or a directory with some`,
+      `${path}: no such file or directory; expected a ${RESULT_FILE} or a directory that contains some`,
       { cause },
     )
   })

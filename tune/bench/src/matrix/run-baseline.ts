@@ -37,7 +37,7 @@ export async function checkPython(python: string): Promise<void> {
     (cause: NodeJS.ErrnoException & { stderr?: string }) => {
       if (cause.code === 'ENOENT' || cause.code === 'EACCES')
         throw new InputError(
-          `${python}: cannot be started; expected a Python with torch, transformers and peft`,
+          `${python}: cannot start it; expected a Python with torch, transformers and peft`,
           { cause },
         )
       throw new InputError(
@@ -87,7 +87,7 @@ export async function runBaseline({
           ? await readResult(path)
           : undefined
       if (earlier?.model === model && isMeasuredWith(earlier, settings)) {
-        onNote?.(`baseline ${recipe}, ${model}: measured before; --fresh measures it anew`)
+        onNote?.(`baseline ${recipe}, ${model}: kept the earlier result; --fresh measures it again`)
         continue
       }
       onNote?.(`baseline ${recipe}, ${model}`)
@@ -97,7 +97,7 @@ export async function runBaseline({
         { env: { ...process.env, OUTPUT_DIR: modelDir }, stdio: ROWS_TO_STDERR, ...(signal && { signal }) },
       )
       const [code] = (await once(child, 'exit')) as [number | null]
-      if (code !== 0) onNote?.(`baseline ${recipe}, ${model}: ended with exit code ${code ?? 'unknown'}`)
+      if (code !== 0) onNote?.(`baseline ${recipe}, ${model}: exited with code ${code ?? 'unknown'}`)
     }
   }
 }

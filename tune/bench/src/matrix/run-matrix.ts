@@ -92,7 +92,7 @@ async function runOne(
   signal?.addEventListener('abort', stop, { once: true })
   try {
     const [code, killedBy] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
-    return killedBy === null ? `ended with exit code ${code ?? 'unknown'}` : `was killed by ${killedBy}`
+    return killedBy === null ? `exited with code ${code ?? 'unknown'}` : `was killed by ${killedBy}`
   } finally {
     signal?.removeEventListener('abort', stop)
   }

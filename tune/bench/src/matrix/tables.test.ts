@@ -72,7 +72,7 @@ test('a cell says where weights came from the disk, and the table what that mean
   const streamed = { ...result('cairn-tune', 'qfp8', 120), config: { offload: 'disk' } }
   const { rows, notes } = throughputTable({ models, results: [...results, streamed] })
   expect(rows[0]?.[6]).toBe('0.12k streamed')
-  expect(notes.join()).toMatch(/`streamed`: weights of the base came from the disk/)
+  expect(notes.join()).toMatch(/`streamed`: the base was read from disk/)
   expect(throughputTable({ models, results }).notes.join()).not.toMatch(/streamed/)
 })
 

@@ -84,13 +84,11 @@ export function throughputTable({ models, results }: Grid): Table {
       ...RECIPES.map(recipe => formatCell(find(results, model, isOwn, recipe))),
     ]),
     notes: [
-      'All trained slots over the step time of the whole run. `OOM`: does not fit. `-`: not applicable ' +
-        'here. `TODO`: not measured.',
-      ...(results.some(isStreamed)
-        ? ['`streamed`: weights of the base came from the disk, layer by layer.']
-        : []),
+      'All trained token slots divided by the step time of the whole run. `OOM`: ' +
+        'does not fit into memory. `-`: not applicable. `TODO`: not measured.',
+      ...(results.some(isStreamed) ? ['`streamed`: the base was read from disk, layer by layer.'] : []),
       ...(results.some(({ is_short }) => is_short)
-        ? ['Short runs: fewer samples or steps than the whole benchmark.']
+        ? ['Short runs: fewer samples or steps than the full benchmark.']
         : []),
     ],
   }
@@ -113,7 +111,7 @@ export function speedupTable({ models, results }: Grid): Table {
         }),
       ]
     }),
-    notes: ['Computed from figures before rounding. A `-` is a pair of which one was not measured.'],
+    notes: ['Computed before rounding. `-`: one of the two was not measured.'],
   }
 }
 

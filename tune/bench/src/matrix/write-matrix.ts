@@ -123,7 +123,7 @@ export async function readOutcome(path: string): Promise<DemoOutcome> {
     value = JSON.parse(await readFile(path, 'utf8'))
   } catch (cause) {
     throw new InputError(
-      `${path}: expected a demonstration's accuracy.json: ` +
+      `${path}: expected the accuracy.json of cairn-tune demo: ` +
         `${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     )

@@ -20,30 +20,30 @@ const script = (name: string) => fileURLToPath(new URL(`../../../../benchmarks/$
 
 export const benchMatrix = defineCommand({
   name: 'bench matrix',
-  summary: 'Throughput, relative speed and accuracy of models × recipes as tables and a chart',
+  summary: 'Measure throughput, relative speed and accuracy of models × recipes as tables and a chart',
   usage: [
     [
       'bench matrix MODEL …',
-      'runs the benchmark of each model in each recipe, each in a process of its own; what is measured ' +
-        'already with the same settings is kept',
+      'run the benchmark for each model and recipe, each in its own process; ' +
+        'results measured with the same settings are kept',
     ],
-    ['  --recipes a,b', `of ${RECIPES.join(', ')}; all unless given`],
+    ['  --recipes a,b', `of ${RECIPES.join(', ')}; default: all`],
     [
       '  --samples N --max-steps N --memory SIZE --offload disk --threads N',
-      'as in bench sft, for every run; cells of runs whose base came from the disk say `streamed`',
+      'as in bench sft, for every run; cells of runs with --offload disk are marked `streamed`',
     ],
     [
       '  --baseline-python PATH',
-      `also runs benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with that Python, on the same ` +
-        'threads',
+      `also run benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with this Python, on the ` +
+        'same number of threads',
     ],
-    ['  --baseline DIR', 'reads results of the baseline from there instead'],
-    ['  --accuracy FILE', "a demonstration's accuracy.json, for the accuracy table"],
+    ['  --baseline DIR', 'read the results of the baseline from this directory instead'],
+    ['  --accuracy FILE', 'accuracy.json written by cairn-tune demo, for the accuracy table'],
     [
       '  --output_dir DIR',
-      'for the runs and matrix.md, matrix.json, matrix.svg, matrix.png (./output/matrix unless given)',
+      'directory of the runs, matrix.md, matrix.json, matrix.svg and matrix.png; default: ./output/matrix',
     ],
-    ['  --fresh', 'measures everything anew'],
+    ['  --fresh', 'measure everything again'],
   ],
   options: {
     recipes: { type: 'string' },
@@ -78,8 +78,8 @@ export const benchMatrix = defineCommand({
     const strangers = new Set(given.map(({ model }) => model).filter(model => !models.includes(model)))
     if (strangers.size > 0)
       io.note(
-        `${values.baseline}: results of ${[...strangers].join(', ')} are left out; the matrix has ` +
-          `${models.join(', ')}`,
+        `${values.baseline}: ignored results of ${[...strangers].join(', ')}, which are not models ` +
+          `of this matrix (${models.join(', ')})`,
       )
     const python = values['baseline-python']
     if (python !== undefined) await checkPython(python)
@@ -113,10 +113,7 @@ export const benchMatrix = defineCommand({
     io.out(values.json ? `${JSON.stringify(results)}\n` : markdown)
     io.note(outputDir)
     if (failed > 0)
-      io.note(
-        `${failed} of ${models.length * recipes.length} runs failed and left no result; what each said ` +
-          'stands above',
-      )
+      io.note(`${failed} of ${models.length * recipes.length} runs failed; their messages are above`)
     return failed > 0 ? EXIT.failure.code : EXIT.ok.code
   },
 })
@@ -126,7 +123,7 @@ function readRecipes(text: string | undefined): readonly Recipe[] {
   return text.split(',').map(name => {
     const recipe = RECIPES.find(known => known === name.trim())
     if (recipe === undefined)
-      throw new UsageError(`unknown recipe ${JSON.stringify(name)}; there are ${RECIPES.join(', ')}`)
+      throw new UsageError(`unknown recipe ${JSON.stringify(name)}; known: ${RECIPES.join(', ')}`)
     return recipe
   })
 }
@@ -137,7 +134,7 @@ function cellLine(cell: MatrixCell): string {
     case 'started':
       return `${name}: running`
     case 'kept':
-      return `${name}: measured before; --fresh measures it anew`
+      return `${name}: kept the earlier result; --fresh measures it again`
     case 'done':
       const { outcome } = cell.result
       return outcome.status === 'ok'

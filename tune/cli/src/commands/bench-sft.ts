@@ -8,19 +8,22 @@ const USAGE = `usage: benchmark_sft.sh "<model_id>" <recipe>, recipe one of ${RE
 
 export const benchSft = defineCommand({
   name: 'bench sft',
-  summary: 'The benchmark: a training run at the fixed configuration, its adapter, and its row',
+  summary: 'Run the benchmark: train with the fixed configuration, save the adapter and print its result row',
   usage: [
     [
       'bench sft MODEL RECIPE',
-      `RECIPE is one of ${RECIPES.join(', ')}; writes $OUTPUT_DIR/benchmark_sft_<recipe>/ (./output ` +
-        'unless set)',
+      `RECIPE is one of ${RECIPES.join(', ')}; output goes to $OUTPUT_DIR/benchmark_sft_<recipe>/ ` +
+        '(default of OUTPUT_DIR: ./output)',
     ],
-    ['  --samples N --max-steps N', 'a short run, marked as such'],
+    ['  --samples N --max-steps N', 'a short run, marked SHORT in the result row'],
     [
       '  --dataset NAME',
-      'in place of OpenLLM-Ro/ro_gsm8k, or of the generated problems where the cache has no such',
+      'replaces OpenLLM-Ro/ro_gsm8k, or the generated problems used if that is not in the hub cache',
     ],
-    ['  --skip-quant-first-layers N --skip-quant-last-layers N', 'layers that stay bf16; the row says so'],
+    [
+      '  --skip-quant-first-layers N --skip-quant-last-layers N',
+      'layers that stay bf16; recorded in the result row',
+    ],
     ['  --matmul bf16|fp8-hybrid --memory SIZE --offload disk --threads N', 'as in train'],
     ['  --device auto|cpu|cuda[:n]', 'as in train'],
   ],

@@ -22,16 +22,16 @@ function drawProblems(options: Parameters<typeof generateProblems>[0]): ReturnTy
 
 export const dataGenerate = defineCommand({
   name: 'data generate',
-  summary: 'Make up grade-school word problems of the shape of gsm8k, as JSONL',
+  summary: 'Generate grade-school word problems in the format of gsm8k, as JSONL',
   usage: [
-    ['data generate --output FILE', 'one {"question", "answer"} a line; to stdout without --output'],
+    ['data generate --output FILE', 'one {"question", "answer"} per line; default: stdout'],
     [
       '  --language ro|en --split train|test',
-      'ro and train unless given; the splits share no problem in either language',
+      'default: ro and train; the splits have no problem in common in either language',
     ],
-    ['  --count N --seed N', '1000 and 42 unless given'],
-    ['  --min-steps N --max-steps N', 'steps of a problem, 1 to 4'],
-    ['  --max-number N', 'no number of a question or an answer is above it; 9999 unless given'],
+    ['  --count N --seed N', 'default: 1000 and 42'],
+    ['  --min-steps N --max-steps N', 'steps per problem, from 1 to 4'],
+    ['  --max-number N', 'largest number in a question or an answer; default: 9999'],
   ],
   options: {
     output: { type: 'string' },
@@ -50,7 +50,7 @@ export const dataGenerate = defineCommand({
       wholeNumber('max-steps', values['max-steps'], 1) ?? 4,
     ]
     if (minSteps > maxSteps || maxSteps > 4)
-      throw new UsageError(`problems have 1 to 4 steps, got ${minSteps} to ${maxSteps}`)
+      throw new UsageError(`steps per problem must be from 1 to 4, got ${minSteps} to ${maxSteps}`)
     const maxNumber = wholeNumber('max-number', values['max-number'], 1)
     const problems = drawProblems({
       language: oneOf('language', values.language, ['ro', 'en']),

@@ -26,22 +26,24 @@ const NAMES = [...new Set(CONFIGS.map(({ recipe }) => recipe))]
 
 export const demo = defineCommand({
   name: 'demo',
-  summary: 'The accuracy table from nothing: a small base, an adapter in each recipe, served and asked',
+  summary:
+    'Make the accuracy table from scratch: train a small base and an adapter in each recipe, serve and ' +
+    'evaluate them',
   usage: [
     [
       'demo',
-      'trains a base on English problems (once; it is kept), then an adapter on Romanian ones in each ' +
-        'recipe; writes report.html, accuracy.json, accuracy.md, loss-*.svg',
+      'train a base on English problems (once; it is kept), then an adapter on Romanian problems in ' +
+        'each recipe; write report.html, accuracy.json, accuracy.md and loss-*.svg',
     ],
-    ['  --recipes a,b', `of ${NAMES.join(', ')}; all unless given`],
-    ['  --seeds 1,2,3', 'one seed, 1, unless given'],
-    ['  --fresh', 'measures again what the output directory has already'],
-    ['  --quick', 'every part in a minute or two; its numbers mean nothing'],
+    ['  --recipes a,b', `of ${NAMES.join(', ')}; default: all`],
+    ['  --seeds 1,2,3', 'default: one seed, 1'],
+    ['  --fresh', 'measure again what the output directory already contains'],
+    ['  --quick', 'run every part in a minute or two; the numbers mean nothing'],
     [
       '  --learning_rate X',
-      `of the adapters; ${FULL.adapter.learningRate} unless given (docs/tune/accuracy.md says why not 2e-4)`,
+      `of the adapters; default: ${FULL.adapter.learningRate} (docs/tune/accuracy.md explains why not 2e-4)`,
     ],
-    ['  --output_dir DIR --threads N', './output/demo unless given'],
+    ['  --output_dir DIR --threads N', 'default: ./output/demo'],
   ],
   options: {
     recipes: { type: 'string' },
@@ -61,8 +63,8 @@ export const demo = defineCommand({
         : { ...standard, adapter: { ...standard.adapter, learningRate: readRate(values.learning_rate) } }
     const seeds = values.seeds.split(',').flatMap(text => wholeNumber('seeds', text.trim()) ?? [])
     io.note(
-      `a base of ${(countParameters(plan.base) / 1e6).toFixed(1)} million parameters; ${plan.questions} ` +
-        'questions in each language',
+      `base: ${(countParameters(plan.base) / 1e6).toFixed(1)} million parameters; ` +
+        `${plan.questions} questions in each language`,
     )
     const steps = showProgress(io, { json: false })
     const answers = showAnswers(io)
@@ -111,7 +113,7 @@ function readConfigs(text: string | undefined): readonly DemoConfig[] {
   return text.split(',').flatMap(name => {
     const found = CONFIGS.filter(({ recipe }) => recipe === name.trim())
     if (found.length === 0)
-      throw new UsageError(`unknown recipe ${JSON.stringify(name)}; there are ${NAMES.join(', ')}`)
+      throw new UsageError(`unknown recipe ${JSON.stringify(name)}; known: ${NAMES.join(', ')}`)
     return found
   })
 }

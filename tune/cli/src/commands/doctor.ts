@@ -6,8 +6,8 @@ import { EXIT } from '../exit.ts'
 
 export const doctor = defineCommand({
   name: 'doctor',
-  summary: 'What this machine has for training: compiler, kernels, threads, memory, cards',
-  usage: [['doctor', 'builds the kernels where they are not built yet, and measures one thread']],
+  summary: 'Check this machine: compiler, kernels, threads, memory and cards',
+  usage: [['doctor', 'builds the kernels if needed and measures one thread']],
   options: {},
   async run({ values }, io) {
     using engine = await createEngine({ log: io.note })
@@ -34,7 +34,7 @@ export const doctor = defineCommand({
 /** A line a card, and what compiles kernels for it. */
 async function cardFacts(io: Pick<Io, 'env' | 'note'>): Promise<Record<string, string>> {
   const nvcc = findNvcc(nvccCandidates(io.env))
-  const compiler = nvcc ? `${nvcc.version}, ${nvcc.command}` : 'none found'
+  const compiler = nvcc ? `${nvcc.version}, ${nvcc.command}` : 'not found'
   try {
     const cards = await listCards(io.note)
     const lines = cards.map(({ name, capability, processors, memoryBytes, isEmulated }, i) => [

@@ -5,13 +5,13 @@ import { configHelp, readConfigArgs } from '../run-config.ts'
 
 export const estimateRun: Command = {
   name: 'estimate',
-  summary: 'Say how much memory a run takes, without running it',
+  summary: 'Estimate how much memory a run needs, without running it',
   usage: [
     [
       'estimate [CONFIG.yaml] [--key value …]',
-      'the parts of its peak; exit code 3 and OOM where it does not fit',
+      'print the parts of peak memory; if the run does not fit, print OOM and exit with code 3',
     ],
-    ['  --memory 12GiB', 'the most it may take, in place of what this machine has left'],
+    ['  --memory 12GiB', 'maximum memory of the run; default: the free memory of this machine'],
   ],
   more: configHelp,
   async run(argv, io) {

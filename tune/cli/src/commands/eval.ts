@@ -9,23 +9,27 @@ const HALF = 'test'
 
 export const evalRun = defineCommand({
   name: 'eval',
-  summary: 'Accuracy of a served model: the gsm8k task of lm-evaluation-harness over /v1/completions',
+  summary: 'Evaluate a served model: the gsm8k task of lm-evaluation-harness over /v1/completions',
   usage: [
     [
       'eval MODEL --url http://localhost:8001',
-      'MODEL as the server names it, a base or an adapter; greedy, no examples in the prompt, both filters',
+      'MODEL is the name of a base or an adapter on the server; ' +
+        'greedy, no examples in the prompt, both filters',
     ],
     [
       '  --dataset NAME --split NAME',
-      'columns question and answer; problems:ro and its test half unless given',
+      'data with the columns question and answer; default: the test split of problems:ro',
     ],
-    ['  --limit N', 'the first N questions'],
+    ['  --limit N', 'only the first N questions'],
     [
       '  --output_path DIR',
-      'for results.json and every generation (./eval/<model> unless given); the same call again goes on ' +
-        'where it was interrupted',
+      'directory of results.json and all answers; default: ./eval/<model>. ' +
+        'The same command resumes an interrupted evaluation',
     ],
-    ['  --num_concurrent N --max_retries N', '50 requests at a time, 3 attempts each'],
+    [
+      '  --num_concurrent N --max_retries N',
+      'concurrent requests and attempts per request; default: 50 and 3',
+    ],
   ],
   options: {
     url: { type: 'string' },
@@ -38,9 +42,11 @@ export const evalRun = defineCommand({
     seed: { type: 'string' },
   },
   async run({ values, positionals }, io) {
-    const [model] = takePositionals(positionals, ['the model or adapter to ask, as the server names it'])
+    const [model] = takePositionals(positionals, [
+      'the model or adapter to evaluate, by its name on the server',
+    ])
     if (values.url === undefined)
-      throw new UsageError('--url of the server is required, such as http://localhost:8001')
+      throw new UsageError('--url is required: the URL of the server, such as http://localhost:8001')
     const limit = wholeNumber('limit', values.limit, 2)
     const { examples, source } = await loadDataset(values.dataset, {
       env: io.env,
@@ -69,8 +75,8 @@ export const evalRun = defineCommand({
         ...(key && { headers: { authorization: `Bearer ${key}` } }),
       })
       progress.end()
-      if (resumed > 0) io.note(`${resumed} answers were there from an earlier run`)
-      if (cut > 0) io.note(`${cut} answers were cut at 256 tokens`)
+      if (resumed > 0) io.note(`reused ${resumed} answers of an earlier run`)
+      if (cut > 0) io.note(`${cut} answers were cut off at 256 tokens`)
       if (values.json) io.out(`${JSON.stringify({ model, source, scores, cut, output_path: outputDir })}\n`)
       else
         for (const [filter, { accuracy, stderr, correct, total }] of Object.entries(scores))

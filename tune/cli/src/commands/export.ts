@@ -33,24 +33,26 @@ async function exportTo(
 ) {
   const hub = { env: io.env, signal: io.signal }
   if (!(await exists(join(given, 'adapter_config.json')))) {
-    if (options.base !== undefined) throw new UsageError(`--base is for adapters, and ${given} is none`)
+    if (options.base !== undefined)
+      throw new UsageError(`--base is only for adapters, and ${given} is not an adapter`)
     const model = await resolveRepo('model', given, hub)
     return exportGgufModel(await describe(model), output, options.type ?? 'as-stored')
   }
-  if (options.type !== undefined) throw new UsageError('--type is for models: an adapter is written in f32')
+  if (options.type !== undefined)
+    throw new UsageError('--type is only for models: adapters are written in f32')
   const base = options.base ?? adapterBase(given)
-  if (base === '') throw new UsageError(`${given} names no base model; give it with --base`)
+  if (base === '') throw new UsageError(`${given} does not name its base model; give it with --base`)
   return exportGgufAdapter(await describe(await resolveRepo('model', base, hub)), given, output)
 }
 
 export const exportRun = defineCommand({
   name: 'export',
-  summary: 'Write a model or an adapter in another format: GGUF, which llama.cpp runs',
+  summary: 'Convert a model or an adapter to GGUF, the format of llama.cpp',
   usage: [
-    ['export MODEL|ADAPTER --format gguf', 'to NAME.gguf; tokenizer and chat template are in it'],
-    [`  --type ${GGUF_EXPORT_TYPES.join('|')}`, "of a model's matrices; as-stored unless given"],
-    ['  --output FILE', 'in place of NAME.gguf; must not be there yet'],
-    ['  --base MODEL', 'of an adapter, in place of the one that it names'],
+    ['export MODEL|ADAPTER --format gguf', 'write NAME.gguf, with tokenizer and chat template'],
+    [`  --type ${GGUF_EXPORT_TYPES.join('|')}`, "type of a model's matrices; default: as-stored"],
+    ['  --output FILE', 'output file, which must not exist; default: NAME.gguf'],
+    ['  --base MODEL', 'base model of the adapter; default: the base that the adapter names'],
   ],
   options: {
     format: { type: 'string' },
@@ -59,11 +61,11 @@ export const exportRun = defineCommand({
     base: { type: 'string' },
   },
   async run({ values, positionals }, io) {
-    const [given] = takePositionals(positionals, ['the directory of a model or an adapter'])
+    const [given] = takePositionals(positionals, ['a directory of a model or an adapter'])
     if (values.format !== 'gguf')
       throw new UsageError(
         values.format === undefined
-          ? 'export expects --format gguf'
+          ? '--format is required and must be gguf'
           : `--format must be gguf, got ${JSON.stringify(values.format)}`,
       )
     const type = GGUF_EXPORT_TYPES.find(known => known === values.type)
@@ -72,7 +74,8 @@ export const exportRun = defineCommand({
         `--type must be ${GGUF_EXPORT_TYPES.join(', ')}, got ${JSON.stringify(values.type)}`,
       )
     const output = values.output ?? `${basename(given, '.gguf')}.gguf`
-    if (await exists(output)) throw new UsageError(`${output}: is there already; name another with --output`)
+    if (await exists(output))
+      throw new UsageError(`${output} already exists; give another file with --output`)
     const { tensors, notes } = await exportTo(given, output, { base: values.base, type }, io)
     for (const note of notes) io.note(note)
     io.out(values.json ? `${JSON.stringify({ output, tensors, notes })}\n` : `${output}\n`)

@@ -5,14 +5,16 @@ import { EXIT, UsageError } from '../exit.ts'
 export const helpFor = (commands: () => readonly Command[]): Command =>
   defineCommand({
     name: 'help',
-    summary: 'This text, or how one command is called',
-    usage: [['help [COMMAND]', 'all commands, or the forms of one']],
+    summary: 'Show all commands, or the usage of one',
+    usage: [['help [COMMAND]', 'list all commands, or show the usage of one']],
     options: {},
     async run({ values, positionals }, io) {
       const name = positionals.join(' ')
       const found = commands().find(command => command.name === name)
       if (name !== '' && found === undefined)
-        throw new UsageError(`there is no command ${JSON.stringify(name)}`)
+        throw new UsageError(
+          `unknown command ${JSON.stringify(name)}; \`cairn-tune help\` lists all commands`,
+        )
       if (values.json)
         io.out(
           `${JSON.stringify({

@@ -6,13 +6,13 @@ const names = Object.keys(SHAPES) as ShapeName[]
 
 export const modelNew = defineCommand({
   name: 'model new',
-  summary: 'Write a model with random weights and a tokenizer of bytes, to test, plan and measure with',
+  summary: 'Write a model with random weights and a byte tokenizer, for tests, planning and benchmarks',
   usage: [
-    ['model new DIR', 'a directory that transformers loads as well'],
-    [`  --shape ${names.join('|')}`, 'tiny unless given'],
-    ['  --layers N', 'its first layers only, with a vocabulary as much smaller; all unless given'],
-    ['  --stored nvfp4', 'its projections are stored so; bf16 unless given, and MXFP4 in gpt-oss'],
-    ['  --seed N', '1 unless given'],
+    ['model new DIR', 'write a model directory that transformers can load too'],
+    [`  --shape ${names.join('|')}`, 'default: tiny'],
+    ['  --layers N', 'only the first N layers, with a proportionally smaller vocabulary; default: all'],
+    ['  --stored nvfp4', 'format of the projections; default: bf16, or MXFP4 for gpt-oss'],
+    ['  --seed N', 'default: 1'],
   ],
   options: {
     shape: { type: 'string', default: 'tiny' },
@@ -27,10 +27,11 @@ export const modelNew = defineCommand({
     const most = SHAPES[name].num_hidden_layers
     const kept = wholeNumber('layers', layers)
     if (kept !== undefined && (kept < 1 || kept > most))
-      throw new UsageError(`--layers must be 1 to ${most} of ${name}, got ${kept}`)
+      throw new UsageError(`--layers must be from 1 to ${most} for ${name}, got ${kept}`)
     if (stored !== undefined && (stored !== 'nvfp4' || SHAPES[name].model_type === 'gpt_oss'))
       throw new UsageError(
-        `--stored must be nvfp4, and not of gpt-oss, which is stored in MXFP4; got ${JSON.stringify(stored)}`,
+        '--stored must be nvfp4 and is not available for gpt-oss, which is stored in MXFP4; ' +
+          `got ${JSON.stringify(stored)}`,
       )
     const over = stored === undefined ? {} : STORED_NVFP4
     await writeNewModel(directory, name, wholeNumber('seed', seed) ?? 1, kept, over)

@@ -4,16 +4,16 @@ import { EXIT, UsageError } from '../exit.ts'
 
 export const ops = defineCommand({
   name: 'ops',
-  summary: 'The tensor ops that programs are made of',
+  summary: 'List the tensor ops that programs consist of',
   usage: [
-    ['ops', 'all, with their meaning'],
-    ['ops NAME', 'inputs, attributes and outputs of one'],
+    ['ops', 'list all ops with their meaning'],
+    ['ops NAME', 'show the inputs, attributes and outputs of one op'],
   ],
   options: {},
   async run({ values, positionals: [name] }, io) {
     const chosen = name === undefined ? OP_NAMES : OP_NAMES.filter(op => op === name)
     if (chosen.length === 0)
-      throw new UsageError(`there is no op ${JSON.stringify(name)}; \`cairn-tune ops\` lists them`)
+      throw new UsageError(`unknown op ${JSON.stringify(name)}; \`cairn-tune ops\` lists all ops`)
     if (values.json) io.out(`${JSON.stringify(Object.fromEntries(chosen.map(op => [op, specOf(op)])))}\n`)
     else if (name === undefined) io.out(table(chosen.map(op => [op, specOf(op).doc])))
     else

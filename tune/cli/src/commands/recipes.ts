@@ -4,8 +4,8 @@ import { EXIT } from '../exit.ts'
 
 export const recipes = defineCommand({
   name: 'recipes',
-  summary: 'Storage and operand formats of every matmul in every recipe, from the table that the engine runs',
-  usage: [['recipes', 'one row a recipe and matmul']],
+  summary: 'Show the storage and operand formats of every matmul in every recipe',
+  usage: [['recipes', 'one row per recipe and matmul format']],
   options: {},
   async run({ values }, io) {
     io.out(

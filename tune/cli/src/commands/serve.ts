@@ -32,7 +32,7 @@ async function readTemplate(given: string | undefined): Promise<string | undefin
   if (given === undefined || given.includes('{{') || given.includes('{%')) return given
   return await readFile(given, 'utf8').catch((cause: unknown) => {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new InputError(`--chat-template ${given}: cannot be read: ${why}`, { cause })
+    throw new InputError(`--chat-template ${given}: cannot read the file: ${why}`, { cause })
   })
 }
 
@@ -46,48 +46,45 @@ export const serveRun = defineCommand({
   name: 'serve',
   summary: 'Serve a model and adapters over HTTP: /v1/completions, /v1/chat/completions, /v1/models',
   usage: [
-    ['serve MODEL', 'until Ctrl-C'],
-    ['  --port N, --host NAME', `where it listens; ${DEFAULTS.port} and ${DEFAULTS.host} unless given`],
+    ['serve MODEL', 'run until Ctrl-C'],
+    ['  --port N, --host NAME', `address to listen on; default: ${DEFAULTS.port} and ${DEFAULTS.host}`],
     [
       '  --max-model-len N',
-      'tokens of prompt and answer together; what the model has positions for unless given',
+      'maximum tokens of prompt and answer together; default: the positions of the model',
     ],
     [
       '  --enable-lora',
-      'serve adapters; those of --lora-modules, and with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True those ' +
-        'loaded later',
+      'serve adapters: those of --lora-modules, and with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True also ' +
+        'adapters loaded at runtime',
     ],
-    ['  --lora-modules NAME=DIR …', 'adapters that are there from the start; also {"name": …, "path": …}'],
-    ['  --max-lora-rank N', `${DEFAULTS.maxLoraRank} unless given`],
-    ['  --max-loras N', `adapters that answer at the same time; ${DEFAULTS.maxLoras} unless given`],
-    [
-      '  --max-cpu-loras N',
-      'adapters in memory, of which the last used have a place; 8 × --max-loras unless given',
-    ],
-    ['  --chat-template FILE', 'a template in place of the model’s; also its text'],
-    ['  --api-key KEY …', 'one of them must come with every request; VLLM_API_KEY is one too'],
+    ['  --lora-modules NAME=DIR …', 'adapters to load at startup; also {"name": …, "path": …}'],
+    ['  --max-lora-rank N', `maximum rank of an adapter; default: ${DEFAULTS.maxLoraRank}`],
+    ['  --max-loras N', `maximum adapters in one batch; default: ${DEFAULTS.maxLoras}`],
+    ['  --max-cpu-loras N', 'maximum adapters in memory; default: 8 × --max-loras'],
+    ['  --chat-template FILE', 'chat template that replaces the one of the model; a file or the text itself'],
+    ['  --api-key KEY …', 'API keys; every request must send one of them. VLLM_API_KEY adds another'],
     [
       '  --allowed-origins ORIGINS',
-      'whose pages may send requests and read answers in a browser: *, a list with commas or in JSON',
+      'origins of web pages that may send requests: *, or a list separated by commas or in JSON',
     ],
-    ['  --max-num-seqs N', `sequences computed at the same time; ${DEFAULTS.maxSequences} unless given`],
-    ['  --max-num-batched-tokens N', `rows of a forward pass; ${DEFAULTS.maxBatchedTokens} unless given`],
+    ['  --max-num-seqs N', `maximum sequences in one batch; default: ${DEFAULTS.maxSequences}`],
+    ['  --max-num-batched-tokens N', `maximum rows of a forward pass; default: ${DEFAULTS.maxBatchedTokens}`],
     [
       '  --kv-cache-memory SIZE',
-      'of keys and values, such as 2GiB; a quarter of the memory at most unless given',
+      'memory of keys and values, such as 2GiB; default: at most a quarter of the memory',
     ],
     [
       `  --quantization ${quantizations.join('|')}`,
-      'how the projections are stored; as the checkpoint has them unless given',
+      'storage format of the projections; default: as in the checkpoint',
     ],
     [
       '  --skip-quant-first-layers N --skip-quant-last-layers N',
-      'layers that --quantization leaves as they are, for adapters that were trained so',
+      'layers that --quantization leaves unchanged, for adapters trained that way',
     ],
-    [`  --dtype ${dtypes.join('|')}`, 'of activations; that of the checkpoint unless given'],
-    ['  --no-prefix-caching', 'compute every prompt whole'],
-    ['  --served-model-name NAME', 'what requests call the base; MODEL unless given'],
-    ['  --threads N', `threads that compute; ${availableParallelism()} here unless given`],
+    [`  --dtype ${dtypes.join('|')}`, 'dtype of activations; default: that of the checkpoint'],
+    ['  --no-prefix-caching', 'turn the prefix cache off'],
+    ['  --served-model-name NAME', 'name of the base in requests; default: MODEL'],
+    ['  --threads N', `compute threads; default: ${availableParallelism()} on this machine`],
   ],
   options: {
     port: { type: 'string' },
@@ -166,7 +163,7 @@ export const serveRun = defineCommand({
     const stopped = Promise.withResolvers<void>()
     io.signal.addEventListener('abort', () => stopped.resolve(), { once: true })
     if (io.signal.aborted) stopped.resolve()
-    io.out(values.json ? `${JSON.stringify({ url: server.url })}\n` : `${model} is served at ${server.url}\n`)
+    io.out(values.json ? `${JSON.stringify({ url: server.url })}\n` : `serving ${model} at ${server.url}\n`)
     await stopped.promise
     await server.close()
     return EXIT.ok.code

@@ -6,14 +6,14 @@ import { configHelp, readConfigArgs } from '../run-config.ts'
 
 export const trainRun: Command = {
   name: 'train',
-  summary: 'Train an adapter, or with --lora false every weight',
+  summary: 'Train an adapter, or every weight with --lora false',
   usage: [
     [
       'train [CONFIG.yaml] [--key value …]',
-      'writes <output_dir>/adapter, metrics.jsonl, run.json, loss.svg, loss.png',
+      'write <output_dir>/adapter, metrics.jsonl, run.json, loss.svg and loss.png',
     ],
-    ['  --resume', 'goes on from the last checkpoint; the result is that of a run that was never stopped'],
-    ['  --json', 'a line of JSON a step, and one at the end'],
+    ['  --resume', 'resume from the last checkpoint; the result equals that of an uninterrupted run'],
+    ['  --json', 'print one line of JSON per step, and one at the end'],
   ],
   more: configHelp,
   async run(argv, io) {
@@ -30,7 +30,7 @@ export const trainRun: Command = {
       const last = metrics.at(-1)
       const best = evaluations.findLast(({ is_best: isBest }) => isBest)
       const leftOut =
-        skippedRows > 0 ? `; ${skippedRows} rows of the data were left out, run.json says why` : ''
+        skippedRows > 0 ? `; skipped ${skippedRows} rows of the data, see run.json for the reasons` : ''
       if (json)
         io.out(
           `${JSON.stringify({
@@ -48,8 +48,8 @@ export const trainRun: Command = {
         io.note(
           status === 'finished'
             ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}${leftOut}`
-            : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume ` +
-                'goes on from it',
+            : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}; ` +
+                '--resume continues from it',
         )
       return status === 'finished' ? EXIT.ok.code : EXIT.interrupted.code
     } finally {
