@@ -7,20 +7,20 @@ import { op } from './op-spec.ts'
 export const ADAPTER_OPS = {
   dropout: op({
     doc:
-      'y[i] = x[i] / (1 − rate), or 0 where the uniform number of element i is below rate. `random` is ' +
-      'the seed, low word first, and the step; `stream` is the op of the Philox counter',
+      'y[i] = x[i] / (1 − rate), or 0 if the uniform random number of element i is below rate. ' +
+      '`random` is the seed, low word first, and the step; `stream` is the op of the Philox counter',
     inputs: { x: 'float (...)', random: 'i32 (3)' },
     attrs: { rate: 'f32', stream: 'i32' },
     outputs: { y: '=x (...)' },
   }),
   row_norms: op({
-    doc: 'y[n] = length of row n of weight + alpha · b·a, or of weight without them; it has no gradient',
+    doc: 'y[n] = norm of row n of weight, plus alpha · b·a if given; it has no gradient',
     inputs: { weight: 'weight (N, K)', 'a?': 'float (R, K)', 'b?': 'float (N, R)' },
     attrs: { alpha: 'f32' },
     outputs: { y: 'f32 (N)' },
   }),
   scale_columns: op({
-    doc: 'y = x · weight / norms + bias + addend, column by column, with one rounding at the end',
+    doc: 'y = x · weight / norms + bias + addend per column, rounded once at the end',
     inputs: {
       x: 'float (T, N)',
       weight: 'f32 (N)',
@@ -39,9 +39,9 @@ export const ADAPTER_OPS = {
   }),
   adapter_columns: op({
     doc:
-      'y[t] = (x[t] + delta[t]) · factors[l] + bias + addend[t] for the adapter l = adapters[t]. Where ' +
-      'that is −1 it is (x[t] + bias) + (delta[t] + addend[t]), which are the bits of a product that ' +
-      'delta joins before it is rounded',
+      'y[t] = (x[t] + delta[t]) · factors[l] + bias + addend[t] for the adapter l = adapters[t]. ' +
+      'If l is −1, y[t] = (x[t] + bias) + (delta[t] + addend[t]), which equals a matmul that adds ' +
+      'delta before rounding',
     inputs: {
       x: 'f32 (T, N)',
       delta: 'f32 (T, N)',

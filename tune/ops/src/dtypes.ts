@@ -44,8 +44,8 @@ const refuseUnlessBlocks = (block: number) => (shape: Shape) =>
 const state = (code: number, sign: string): DtypeSpec => ({
   code,
   doc:
-    `codes of the ${sign} dynamic map of 8 bits, one f32 scale for ${DYNAMIC_BLOCK} in order; for ` +
-    'optimizer states, not for weights',
+    `codes of the ${sign} 8-bit dynamic map, with one f32 scale per ${DYNAMIC_BLOCK} consecutive ` +
+    'elements; for optimizer states, not for weights',
   parts: shape => [
     ['codes', countElements(shape)],
     ['scales', Math.ceil(countElements(shape) / DYNAMIC_BLOCK) * 4],
@@ -58,7 +58,7 @@ export const DTYPES = {
   i32: plain(2, 4, 'signed integer'),
   fp8_tiles: {
     code: 3,
-    doc: `E4M3 codes, one f32 scale for each ${FP8_TILE}×${FP8_TILE} tile`,
+    doc: `E4M3 codes with one f32 scale per ${FP8_TILE}×${FP8_TILE} tile`,
     refuse: shape => (shape.length === 2 ? undefined : 'needs two dimensions'),
     parts: shape => [
       ['codes', rows(shape) * columns(shape)],
@@ -68,8 +68,8 @@ export const DTYPES = {
   nvfp4: {
     code: 4,
     doc:
-      `E2M1 codes, two a byte, low nibble first; an E4M3 scale for ${NVFP4_BLOCK} of a row; one f32 ` +
-      'scale a tensor',
+      'E2M1 codes, two per byte, low nibble first; ' +
+      `one E4M3 scale per ${NVFP4_BLOCK} elements of a row; one f32 scale per tensor`,
     refuse: refuseUnlessBlocks(NVFP4_BLOCK),
     parts: shape => [
       ['codes', (rows(shape) * columns(shape)) / 2],
@@ -79,7 +79,7 @@ export const DTYPES = {
   },
   mxfp4: {
     code: 5,
-    doc: `E2M1 codes, two a byte, low nibble first; an E8M0 scale for ${MXFP4_BLOCK} of a row`,
+    doc: `E2M1 codes, two per byte, low nibble first; one E8M0 scale per ${MXFP4_BLOCK} elements of a row`,
     refuse: refuseUnlessBlocks(MXFP4_BLOCK),
     parts: shape => [
       ['codes', (rows(shape) * columns(shape)) / 2],
@@ -89,8 +89,8 @@ export const DTYPES = {
   nf4: {
     code: 6,
     doc:
-      `NF4 codes, two a byte, high nibble first; scales of ${NF4_BLOCK} elements are themselves ` +
-      `8-bit codes in groups of ${NF4_GROUP}`,
+      'NF4 codes, two per byte, high nibble first; ' +
+      `one scale per ${NF4_BLOCK} elements, itself an 8-bit code in groups of ${NF4_GROUP}`,
     refuse: refuseUnlessBlocks(NF4_BLOCK),
     parts: shape => {
       const blocks = (rows(shape) * columns(shape)) / NF4_BLOCK
@@ -105,7 +105,7 @@ export const DTYPES = {
   },
   fp8_tensor: {
     code: 7,
-    doc: 'E4M3 codes, one f32 scale a tensor',
+    doc: 'E4M3 codes with one f32 scale per tensor',
     refuse: shape => (shape.length === 2 ? undefined : 'needs two dimensions'),
     parts: shape => [
       ['codes', rows(shape) * columns(shape)],
@@ -117,9 +117,9 @@ export const DTYPES = {
   bf16_vnni: {
     code: 10,
     doc:
-      'bf16 in the order in which dot instructions read it: with number k of row r of K at (⌊r / ' +
-      `${VNNI_ROWS}⌋·K/2 + ⌊k / 2⌋)·${2 * VNNI_ROWS} + (r mod ${VNNI_ROWS})·2 + k mod 2; rows that fill ` +
-      `the last ${VNNI_ROWS} are 0`,
+      'bf16 in the order in which dot-product instructions read it: ' +
+      `number k of row r of K is at (⌊r / ${VNNI_ROWS}⌋·K/2 + ⌊k / 2⌋)·${2 * VNNI_ROWS} + (r mod ` +
+      `${VNNI_ROWS})·2 + k mod 2; the last ${VNNI_ROWS} rows are padded with 0`,
     refuse: shape =>
       shape.length === 2 && columns(shape) % 2 === 0 ? undefined : 'needs two dimensions, the second even',
     parts: shape => [['values', alignUp(rows(shape), VNNI_ROWS) * columns(shape) * 2]],

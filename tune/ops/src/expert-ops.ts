@@ -7,16 +7,16 @@ import { op } from './op-spec.ts'
 export const EXPERT_OPS = {
   route: op({
     doc:
-      'ids are the `top` largest logits of each row, largest first, ties to the lower id. weights are ' +
-      'the softmax of these logits alone, or, if over_all is not 0, their probabilities in the softmax ' +
-      'of all',
+      'ids are the `top` largest logits of each row, largest first, ties to the lower id. ' +
+      'weights are the softmax of these logits alone, or, if over_all is not 0, their probabilities ' +
+      'in the softmax of all logits',
     inputs: { logits: 'float (T, E)' },
     attrs: { top: 'i32', 'over_all?': 'i32' },
     sizes: { K: 'top' },
     outputs: { weights: 'f32 (T, K)', ids: 'i32 (T, K)' },
   }),
   route_grad: op({
-    doc: 'the gradient of route through its weights; the choice of experts has no gradient',
+    doc: 'gradient of route through its weights; the choice of experts has no gradient',
     inputs: {
       dweights: 'f32 (T, K)',
       weights: 'f32 (T, K)',
@@ -28,8 +28,9 @@ export const EXPERT_OPS = {
   }),
   expert_order: op({
     doc:
-      'the choices (t, j) sorted by expert, those of one expert in order of t: places[t, j] is the ' +
-      'place of a choice, tokens[place] its t, ends[e] the end of the places of expert e',
+      'the choices (t, j) sorted by expert, and by t within an expert: ' +
+      'places[t, j] is the position of a choice, tokens[place] its t, ends[e] the end of the ' +
+      'positions of expert e',
     inputs: { ids: 'i32 (T, K)' },
     attrs: { experts: 'i32' },
     sizes: { E: 'experts' },
@@ -43,16 +44,14 @@ export const EXPERT_OPS = {
   }),
   expert_adapters: op({
     doc:
-      'y[place] = e·slots + adapters[tokens[place]] for the expert e of a place, −1 if that token has ' +
-      'no adapter: the index of the matrices that lora_delta reads for this row',
+      'y[place] = e·slots + adapters[tokens[place]] for the expert e of a place, or −1 if the token ' +
+      'has no adapter: the index of the matrices that lora_delta reads for this row',
     inputs: { adapters: 'i32 (T)', tokens: 'i32 (T*K)', ends: 'i32 (E)' },
     attrs: { slots: 'i32' },
     outputs: { y: 'i32 (T*K)' },
   }),
   combine: op({
-    doc:
-      'y[t] = sum over j of weights[t, j] (1 if there are none) · z[places[t, j]], in order of j, + ' +
-      'addend[t]',
+    doc: 'y[t] = sum over j of weights[t, j] (1 without weights) · z[places[t, j]], in order of j, + addend[t]',
     inputs: {
       places: 'i32 (T, K)',
       z: 'float (T*K, C)',
@@ -75,7 +74,7 @@ export const EXPERT_OPS = {
   }),
   expert_matmul_nt: op({
     doc:
-      'matmul_nt for each expert e: rows [ends[e − 1], ends[e]) of a, a2, addend and y with the matrices ' +
+      'matmul_nt per expert e: rows [ends[e − 1], ends[e]) of a, a2, addend and y with the matrices ' +
       'b[e], b2[e] and bias[e]',
     inputs: {
       a: 'float (P, K)',
@@ -92,7 +91,7 @@ export const EXPERT_OPS = {
     outputs: { y: '@dtype (P, N)' },
   }),
   expert_matmul_nn: op({
-    doc: 'matmul_nn for each expert, with rows as in expert_matmul_nt; elements of a are numbered row by row',
+    doc: 'matmul_nn per expert, with rows as in expert_matmul_nt; elements of a are numbered row by row',
     inputs: {
       a: 'float (P, K)',
       b: 'weight (E, K, N)',
@@ -113,29 +112,29 @@ export const EXPERT_OPS = {
     outputs: { y: '@dtype (E, M, N)' },
   }),
   expert_bias_grad: op({
-    doc: 'dbias[e] = sum of dy over the rows of expert e, in their order',
+    doc: 'dbias[e] = sum of dy over the rows of expert e, in row order',
     inputs: { dy: 'float (P, N)', ends: 'i32 (E)' },
     attrs: {},
     outputs: { dbias: 'f32 (E, N)' },
   }),
   balance_sums: op({
     doc:
-      'over the rows t with counted[t] ≠ 0: sums[0, e] = how many choices are e, sums[1, e] = sum of ' +
+      'over the rows t with counted[t] ≠ 0: sums[0, e] = number of choices of e, sums[1, e] = sum of ' +
       'the softmax of logits at e',
     inputs: { logits: 'float (T, E)', ids: 'i32 (T, K)', 'counted?': 'i32 (T)' },
     attrs: {},
     outputs: { sums: 'f32 (2, E)' },
   }),
   balance_sums_grad: op({
-    doc: 'p·(dsums[1] − p·dsums[1]) for the softmax p of each row that counts, 0 for others',
+    doc: 'p·(dsums[1] − p·dsums[1]) for the softmax p of each counted row, 0 for other rows',
     inputs: { dsums: 'f32 (2, E)', logits: 'float (T, E)', 'counted?': 'i32 (T)' },
     attrs: {},
     outputs: { dlogits: '=logits (T, E)' },
   }),
   balance_loss: op({
     doc:
-      'loss = coefficient · times · E · sum over e of sums[0, e]·sums[1, e] / rows² with rows = ' +
-      'sum of sums[0] / top; dsums is its gradient, which sums[0] has none of',
+      'loss = coefficient · times · E · sum over e of sums[0, e]·sums[1, e] / rows² with rows = sum ' +
+      'of sums[0] / top; dsums is its gradient, which is 0 for sums[0]',
     inputs: { sums: 'f32 (2, E)', 'times?': 'f32 (1)' },
     attrs: { top: 'i32', coefficient: 'f32' },
     outputs: { loss: 'f32 (1)', dsums: 'f32 (2, E)' },

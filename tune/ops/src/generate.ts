@@ -164,6 +164,8 @@ export function opsPage(): string {
   const out = [
     '# Tensor ops',
     '',
+    '*Reference. For contributors who add an op or read a program.*',
+    '',
     `<!-- ${marker} -->`,
     '',
     `A program is a list of these ${OP_NAMES.length} ops. \`float\` is f32 or bf16, \`weight\` any ` +
@@ -182,9 +184,9 @@ export function opsPage(): string {
     out.push('')
   }
   out.push(
-    '# Dtypes',
+    '## Dtypes',
     '',
-    '| name | what it holds |',
+    '| name | content |',
     '|---|---|',
     ...Object.entries(DTYPES).map(([name, { doc }]) => `| \`${name}\` | ${doc} |`),
     '',

@@ -47,7 +47,7 @@ test('takes an optional input or leaves it, but a pair whole or not at all', () 
 test('refuses a missing or unknown input and a wrong attribute', () => {
   expect(() => inferOutputs('add', { a: f32(2) }, {})).toThrow('[add] b is missing')
   expect(() => inferOutputs('add', { a: f32(2), b: f32(2), c: f32(2) }, {})).toThrow(
-    '[add] no input is called c; there are a, b',
+    '[add] has no input c; known: a, b',
   )
   expect(() => inferOutputs('cast', { x: f32(2) }, { dtype: 'nf4' })).toThrow(
     '[cast] dtype must be f32 or bf16, got nf4',

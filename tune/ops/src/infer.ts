@@ -84,14 +84,14 @@ function checkPair(inputs: InputTypes, fail: (message: string) => never): void {
 function checkScale(inputs: InputTypes, { arithmetic }: Attrs, fail: (message: string) => never): void {
   const scaled = LINEAR_ARITHMETICS.filter(isScaled)
   const needs = scaled.some(one => one === arithmetic)
-  if (needs && !inputs.a_amax) fail(`a_amax is missing, by which ${arithmetic} scales`)
+  if (needs && !inputs.a_amax) fail(`${arithmetic} needs a_amax to scale by`)
   if (!needs && inputs.a_amax) fail(`a_amax is only for ${scaled.join(' and ')}`)
 }
 
 function checkNames(op: string, given: string[], known: string[], what: string): void {
   const unknown = given.find(key => !known.includes(key))
   if (unknown !== undefined)
-    throw new Error(`[${op}] no ${what} is called ${unknown}; there are ${known.join(', ') || 'none'}`)
+    throw new Error(`[${op}] has no ${what} ${unknown}; known: ${known.join(', ') || 'none'}`)
 }
 
 function checkAttr(op: string, key: string, kind: AttrKind, value: number | string | undefined): void {
@@ -117,7 +117,7 @@ function checkAttr(op: string, key: string, kind: AttrKind, value: number | stri
 
 function split(type: string): [dtype: string, dims: string[]] {
   const found = /^(\S+) \((.*)\)$/.exec(type)
-  if (!found) throw new Error(`the op table has a type that cannot be read: ${type}`)
+  if (!found) throw new Error(`unreadable type in the op table: ${type}`)
   return [found[1] ?? '', (found[2] ?? '').split(', ')]
 }
 
@@ -135,8 +135,7 @@ function allowedDtypes(wanted: string, inputs: InputTypes, attrs: Attrs): readon
 function outputDtype(wanted: string, inputs: InputTypes, attrs: Attrs): Dtype {
   if (wanted.startsWith('=')) return inputs[wanted.slice(1)]?.dtype ?? 'f32'
   if (wanted.startsWith('@')) return attrs[wanted.slice(1)] as Dtype
-  if (!(wanted in DTYPES))
-    throw new Error(`the op table names an output dtype that does not exist: ${wanted}`)
+  if (!(wanted in DTYPES)) throw new Error(`unknown output dtype in the op table: ${wanted}`)
   return wanted as Dtype
 }
 

@@ -4,7 +4,7 @@
  *
  * An input or output reads `<dtype> (<dims>)`. Dtypes: `float` is f32 or bf16, `weight` is any stored weight,
  * `=x` is the dtype of input x, `@dtype` is named by that attribute. Dims are letters that must agree across
- * one op; `(...)` is any shape, the same wherever it stands; `H*D` is a product whose H an attribute gives. A
+ * one op; `(...)` is any shape, the same in every use; `H*D` is a product whose H an attribute gives. A
  * key that ends in `?` may be left out; an attribute left out is 0. Outputs named in `inPlace` are written
  * over that input.
  */
@@ -64,9 +64,9 @@ export const OPS = {
   }),
   matmul_nt: op({
     doc:
-      'y = alpha · (a·bᵀ + a2·b2ᵀ) + bias + addend; sums in f32, one rounding at the end. The second ' +
-      'product is the LoRA adapter. fp8_hybrid and nvfp4 round a to nearest, scaled by a_amax, the ' +
-      'largest |a| expected; only the gradient of this op uses `random`',
+      'y = alpha · (a·bᵀ + a2·b2ᵀ) + bias + addend; sums in f32, rounded once at the end. ' +
+      'The second product is the LoRA adapter. fp8_hybrid and nvfp4 round a to nearest, scaled by ' +
+      'a_amax, the largest expected |a|; only the gradient of this op uses `random`',
     inputs: {
       a: 'float (M, K)',
       b: 'weight (N, K)',
@@ -81,17 +81,18 @@ export const OPS = {
     outputs: { y: '@dtype (M, N)' },
   }),
   bias_grad: op({
-    doc: 'dbias = sum of dy over its rows, in their order',
+    doc: 'dbias = sum of dy over its rows, in row order',
     inputs: { dy: 'float (M, N)' },
     attrs: {},
     outputs: { dbias: 'f32 (N)' },
   }),
   matmul_nn: op({
     doc:
-      'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end. fp8_hybrid and nvfp4 ' +
-      'round a, a gradient, scaled by a_amax. If `random` is given, nvfp4 rounds stochastically: ' +
-      '`random` is the seed, low word first, and the step; `stream` is the op of the Philox counter, ' +
-      'and elements of a are numbered row by row',
+      'y = alpha · (a·b + a2·b2) + addend; sums in f32, rounded once at the end. ' +
+      'fp8_hybrid and nvfp4 round a, a gradient, scaled by a_amax. ' +
+      'If `random` is given, nvfp4 rounds stochastically: ' +
+      '`random` is the seed, low word first, and the step; `stream` is the op of the Philox counter; ' +
+      'elements of a are numbered row by row',
     inputs: {
       a: 'float (M, K)',
       b: 'weight (K, N)',
@@ -105,20 +106,20 @@ export const OPS = {
     outputs: { y: '@dtype (M, N)' },
   }),
   matmul_tn: op({
-    doc: 'y = alpha · aᵀ·b + addend; sums in f32, one rounding at the end',
+    doc: 'y = alpha · aᵀ·b + addend; sums in f32, rounded once at the end',
     inputs: { a: 'float (K, M)', b: 'float (K, N)', 'addend?': 'float (M, N)' },
     attrs: { alpha: 'f32', arithmetic: 'arithmetic', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
   }),
   columns: op({
-    doc: 'y = the `count` columns of x from `from` on',
+    doc: 'y = `count` columns of x, starting at `from`',
     inputs: { x: 'float (T, K)' },
     attrs: { from: 'i32', count: 'i32' },
     sizes: { N: 'count' },
     outputs: { y: '=x (T, N)' },
   }),
   columns_grad: op({
-    doc: 'dx has dy in its columns from `from` on and 0 in others, plus addend',
+    doc: 'dx = dy in the columns starting at `from`, 0 in the others, plus addend',
     inputs: { dy: 'float (T, N)', 'addend?': '=dy (T, K)' },
     attrs: { from: 'i32', count: 'i32' },
     sizes: { K: 'count' },
@@ -126,16 +127,16 @@ export const OPS = {
   }),
   qk_norm_rope: op({
     doc:
-      'each head of x is normalised as in rms_norm (only if there is a weight); then the halves (p, q) ' +
-      'of its first R numbers become (p·cos − q·sin, p·sin + q·cos). cos_sin has R/2 cosines, then R/2 ' +
-      'sines, for each position',
+      'each head of x is normalised as in rms_norm (only if weight is given); ' +
+      'then the halves (p, q) of its first R numbers become (p·cos − q·sin, p·sin + q·cos). ' +
+      'Each row of cos_sin has the R/2 cosines, then the R/2 sines, of one position',
     inputs: { x: 'float (T, H*D)', 'weight?': 'float (D)', positions: 'i32 (T)', cos_sin: 'f32 (P, R)' },
     attrs: { heads: 'i32', eps: 'f32', 'weight_offset?': 'f32' },
     sizes: { H: 'heads' },
     outputs: { y: '=x (T, H*D)', rstd: 'f32 (T, H)' },
   }),
   qk_norm_rope_grad: op({
-    doc: 'dy rotated back, then rms_norm_grad for each head',
+    doc: 'dy rotated back, then rms_norm_grad per head',
     inputs: {
       dy: 'float (T, H*D)',
       x: 'float (T, H*D)',
@@ -149,7 +150,7 @@ export const OPS = {
     outputs: { dx: '=x (T, H*D)' },
   }),
   qk_norm_rope_weight_grad: op({
-    doc: 'sum over t and heads of the gradient before the rotation · x · rstd',
+    doc: 'sum over t and heads of (gradient before the rotation) · x · rstd',
     inputs: {
       dy: 'float (T, H*D)',
       x: 'float (T, H*D)',
@@ -187,8 +188,8 @@ export const OPS = {
   }),
   clamped_glu: op({
     doc:
-      'even columns of x are gate, odd columns up: y = (1 + u) · g · σ(alpha·g) with g = min(gate, ' +
-      'limit), u = min(max(up, −limit), limit)',
+      'even columns of x are gate, odd columns up: ' +
+      'y = (1 + u) · g · σ(alpha·g) with g = min(gate, limit), u = min(max(up, −limit), limit)',
     inputs: { x: 'float (T, 2*F)' },
     attrs: { alpha: 'f32', limit: 'f32' },
     outputs: { y: '=x (T, F)' },
@@ -196,17 +197,17 @@ export const OPS = {
   clamped_glu_grad: op({
     doc:
       'dgate = dy·(1 + u)·σ(alpha·g)·(1 + alpha·g·(1 − σ(alpha·g))), dup = dy·g·σ(alpha·g), each 0 ' +
-      'where its input was clamped; the columns of dx alternate as those of x',
+      'where its input was clamped; the columns of dx alternate like those of x',
     inputs: { dy: 'float (T, F)', x: '=dy (T, 2*F)' },
     attrs: { alpha: 'f32', limit: 'f32' },
     outputs: { dx: '=x (T, 2*F)' },
   }),
   attention: op({
     doc:
-      'causal attention inside each document [cu_seqlens[i], cu_seqlens[i+1]). If `window` is not 0, a ' +
-      'query sees only the last `window` keys, its own included. Query head h reads key head h·G/H. The ' +
-      'softmax is f32; sinks[h], if given, is one more score in it, without a value; lse is its ' +
-      'log-sum-exp',
+      'causal attention within each document [cu_seqlens[i], cu_seqlens[i+1]). ' +
+      'If `window` is not 0, a query attends only to the last `window` keys, including its own. ' +
+      'Query head h reads key head h·G/H. The softmax is f32; ' +
+      'sinks[h], if given, is an additional score without a value; lse is its log-sum-exp',
     inputs: {
       q: 'float (T, H*D)',
       k: '=q (T, G*D)',
@@ -249,14 +250,15 @@ export const OPS = {
   ...ADAPTER_OPS,
   head_loss: op({
     doc:
-      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; loss ' +
-      'is their sum; dx is the gradient of loss. Only `chunk` rows of z are in memory at a time',
+      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; ' +
+      'loss is their sum; dx is the gradient of loss. ' +
+      'At most `chunk` rows of z are in memory at a time',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
     attrs: { arithmetic: 'arithmetic', chunk: 'i32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)' },
   }),
   head_loss_trained: op({
-    doc: 'head_loss, and the gradient of weight too',
+    doc: 'head_loss plus the gradient of weight',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
     attrs: { arithmetic: 'arithmetic', chunk: 'i32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)', dweight: 'f32 (V, C)' },
@@ -281,13 +283,13 @@ export const OPS = {
     outputs: { y: '@dtype (...)' },
   }),
   quantize: op({
-    doc: 'y = x in the blocks of a stored dtype, each rounded to nearest',
+    doc: 'y = x in the blocks of a storage dtype, rounded to nearest',
     inputs: { x: 'float (N, K)' },
     attrs: { dtype: 'storage' },
     outputs: { y: '@dtype (N, K)' },
   }),
   dequantize: op({
-    doc: 'y = the decoded numbers of x',
+    doc: 'y = x, decoded',
     inputs: { x: 'weight (N, K)' },
     attrs: { dtype: 'dtype' },
     outputs: { y: '@dtype (N, K)' },
@@ -300,8 +302,8 @@ export const OPS = {
   }),
   delayed_amax: op({
     doc:
-      'y = the largest number of history without its first, which belongs to the current step; amax if ' +
-      'those are all 0, as in the first step',
+      'y = the largest number of history except the first, which belongs to the current step; ' +
+      'amax if all of those are 0, as in the first step',
     inputs: { history: 'f32 (S)', amax: 'f32 (1)' },
     attrs: {},
     outputs: { y: 'f32 (1)' },
@@ -315,8 +317,8 @@ export const OPS = {
   }),
   roll_amax: op({
     doc:
-      'history is shifted by one place, in place: its last number is dropped and its first becomes 0. A ' +
-      'first number that is not finite is replaced by 0',
+      'history is shifted by one position, in place: ' +
+      'its last number is dropped and its first becomes 0. A non-finite first number is replaced by 0',
     inputs: { history: 'f32 (S)' },
     attrs: {},
     outputs: { y: 'f32 (S)' },
@@ -330,23 +332,23 @@ export const OPS = {
     inPlace: { y: 'total' },
   }),
   sum_squares: op({
-    doc: 'y = sum of x², in blocks of fixed size, so that the number of threads changes no bit',
+    doc: 'y = sum of x² in blocks of fixed size, so that the result does not depend on the number of threads',
     inputs: { x: 'float (...)' },
     attrs: {},
     outputs: { y: 'f32 (1)' },
   }),
   clip_factor: op({
     doc:
-      'norm = sqrt(sum_squares) / count; factor = min(1, max_norm / norm) / count; with max_norm 0 ' +
-      'nothing is clipped',
+      'norm = sqrt(sum_squares) / count; factor = min(1, max_norm / norm) / count; ' +
+      'max_norm 0 turns clipping off',
     inputs: { sum_squares: 'f32 (1)', count: 'f32 (1)' },
     attrs: { max_norm: 'f32' },
     outputs: { factor: 'f32 (1)', norm: 'f32 (1)' },
   }),
   adamw: op({
     doc:
-      'AdamW with decoupled weight decay on factor·g, in place; schedule is (learning rate, step ' +
-      'counted from 1)',
+      'AdamW with decoupled weight decay on factor·g, in place; ' +
+      'schedule is (learning rate, step, starting at 1)',
     inputs: {
       p: 'f32 (...)',
       g: 'float (...)',
@@ -377,9 +379,9 @@ export const OPS = {
   }),
   paged_write: op({
     doc:
-      'row slots[t] of the caches becomes row t of k and v, in place; a slot of −1 writes nothing. With ' +
-      'c numbers in 4 bytes, number i of row j of a block is at (⌊i / c⌋·block + j)·c + i mod c in a ' +
-      'block of keys, and at (⌊j / c⌋·W + i)·c + j mod c in a block of values',
+      'row slots[t] of the caches becomes row t of k and v, in place; slot −1 writes nothing. ' +
+      'With c numbers in 4 bytes, number i of row j of a block is at (⌊i / c⌋·block + j)·c + i mod c ' +
+      'in a block of keys, and at (⌊j / c⌋·W + i)·c + j mod c in a block of values',
     inputs: {
       k_cache: '@dtype (P, W)',
       v_cache: '@dtype (P, W)',
@@ -393,10 +395,10 @@ export const OPS = {
   }),
   paged_attention: op({
     doc:
-      'causal attention of new rows over cached keys, with window and sinks as in attention. spans[s] ' +
-      'is (first row, rows, keys cached before them); key j of span s is cache row tables[s][j / ' +
-      'block]·block + j mod block, in the layout of paged_write. A row of no span is 0; no row depends ' +
-      'on which other rows are there',
+      'causal attention of new rows over cached keys, with window and sinks as in attention. ' +
+      'spans[s] is (first row, rows, keys cached before them); ' +
+      'key j of span s is cache row tables[s][j / block]·block + j mod block, in the layout of ' +
+      'paged_write. Rows outside every span are 0. A row does not depend on other rows',
     inputs: {
       q: '@dtype (T, H*D)',
       k: '@dtype (P, G*D)',
@@ -439,12 +441,13 @@ export const OPS = {
   }),
   sample: op({
     doc:
-      'token[i] = forced[i], or if that is −1 a token drawn from logits[i] after its edits. choice[i] ' +
-      'is (temperature, top_p, min_p); temperature 0 takes the largest logit. draw[i] is (top_k or 0, ' +
-      'two words of a seed, a counter). An edit (row, token) has two numbers: a positive logit is ' +
-      'divided by the first, any other multiplied by it, then the second is added; row −1 is no edit. ' +
-      'Of a row only those tokens are drawn whose bits are set in mask[masked[i]]; −1 is no mask. ' +
-      'logprob and the `top` most likely tokens are of the logits before edits',
+      'token[i] = forced[i], or if that is −1 a token sampled from logits[i] after its edits. ' +
+      'choice[i] is (temperature, top_p, min_p); temperature 0 picks the largest logit. ' +
+      'draw[i] is (top_k or 0, two words of a seed, a counter). ' +
+      'An edit (row, token) has two numbers: a positive logit is divided by the first, any other is ' +
+      'multiplied by it, then the second is added; row −1 is no edit. ' +
+      'Only tokens whose bit is set in mask[masked[i]] can be drawn; −1 means no mask. ' +
+      'logprob and the `top` most likely tokens refer to the logits before edits',
     inputs: {
       logits: 'f32 (M, V)',
       forced: 'i32 (M)',

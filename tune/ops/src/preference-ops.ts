@@ -10,23 +10,23 @@ const chunks = { arithmetic: 'arithmetic', chunk: 'i32' } as const
 export const PREFERENCE_OPS = {
   token_logps: op({
     doc:
-      'logps[t] = z[targets[t]] − lse[t] with z = x[t]·weightᵀ and lse = logsumexp(z); both 0 where ' +
-      'targets[t] is −100. Only `chunk` rows of z are in memory at a time, and none of a row without a ' +
-      'target is made',
+      'logps[t] = z[targets[t]] − lse[t] with z = x[t]·weightᵀ and lse = logsumexp(z); ' +
+      'both 0 where targets[t] is −100. At most `chunk` rows of z are in memory at a time; ' +
+      'rows without a target are skipped',
     inputs: head,
     attrs: chunks,
     outputs: { logps: 'f32 (T)', lse: 'f32 (T)' },
   }),
   token_logps_grad: op({
     doc:
-      'dx[t] = dlogps[t] · (weight[targets[t]] − softmax(z)·weight), 0 where targets[t] is −100; z is ' +
-      'made again, chunk by chunk',
+      'dx[t] = dlogps[t] · (weight[targets[t]] − softmax(z)·weight), 0 where targets[t] is −100; ' +
+      'z is recomputed chunk by chunk',
     inputs: { dlogps: 'f32 (T)', lse: 'f32 (T)', ...head },
     attrs: chunks,
     outputs: { dx: '=x (T, C)' },
   }),
   segment_sums: op({
-    doc: 'y[s] = sum of x[t] over the t with segments[t] = s, in order of t; a t of segment −1 is in none',
+    doc: 'y[s] = sum of x[t] over the t with segments[t] = s, in order of t; segment −1 is ignored',
     inputs: { x: 'f32 (T)', segments: 'i32 (T)' },
     attrs: { count: 'i32' },
     sizes: { S: 'count' },
@@ -40,18 +40,19 @@ export const PREFERENCE_OPS = {
   }),
   dpo_loss: op({
     doc:
-      'loss = sum over pairs of weights[p] · f(m) with m = d[2p] − d[2p + 1], d = (scores − reference) / ' +
-      'lengths (1 if there are none). f is, by kind, 0: −(1 − s)·log σ(βm) − s·log σ(−βm) with s = ' +
-      'label_smoothing, 1: max(0, 1 − βm), 2: (m − 1/(2β))². dscores is its gradient',
+      'loss = sum over pairs of weights[p] · f(m) with m = d[2p] − d[2p + 1], d = (scores − ' +
+      'reference) / lengths (1 without lengths). f is, by kind, 0: ' +
+      '−(1 − s)·log σ(βm) − s·log σ(−βm) with s = label_smoothing, 1: max(0, 1 − βm), 2: ' +
+      '(m − 1/(2β))². dscores is its gradient',
     inputs: { scores: 'f32 (2*P)', reference: 'f32 (2*P)', weights: 'f32 (P)', 'lengths?': 'f32 (2*P)' },
     attrs: { kind: 'i32', beta: 'f32', 'label_smoothing?': 'f32' },
     outputs: { loss: 'f32 (1)', dscores: 'f32 (2*P)' },
   }),
   kto_loss: op({
     doc:
-      'loss = sum of |w| · (1 − σ(±β(scores − reference − baseline))) with the sign of w = weights[s]: a ' +
-      'completion is wanted where it is positive and unwanted where it is negative. dscores is its ' +
-      'gradient; baseline has none',
+      'loss = sum of |w| · (1 − σ(±β(scores − reference − baseline))) with the sign of w = ' +
+      'weights[s], which is positive for wanted completions and negative for unwanted ones. ' +
+      'dscores is its gradient; baseline has none',
     inputs: { scores: 'f32 (S)', reference: 'f32 (S)', weights: 'f32 (S)', baseline: 'f32 (1)' },
     attrs: { beta: 'f32' },
     outputs: { loss: 'f32 (1)', dscores: 'f32 (S)' },
