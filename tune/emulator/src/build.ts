@@ -43,7 +43,7 @@ export async function buildEmulator(options: BuildOptions = {}): Promise<string>
   const make = async () => {
     const work = mkdtempSync(join(dirname(path), 'build-'))
     try {
-      log(`Building the emulator of a card with ${compiler}: ${listSources('.cc').length} files`)
+      log(`Building the card emulator with ${compiler}: ${listSources('.cc').length} files`)
       renameSync(await compile(compiler, work), path)
     } finally {
       rmSync(work, { recursive: true, force: true })
@@ -64,7 +64,7 @@ function keyOf(compiler: string): string {
   })
   if (status !== 0)
     throw new Error(
-      `the emulator needs a C++20 compiler, and ${compiler} does not run; set CXX to one that does`,
+      `the emulator needs a C++20 compiler, but ${compiler} does not run; set CXX to one that does`,
     )
   const hash = createHash('sha256').update(JSON.stringify([flags, stdout]))
   for (const path of [...listSources('.h'), ...listSources('.cc')])

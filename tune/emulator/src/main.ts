@@ -16,7 +16,7 @@ const library = await buildEmulator({ log: line => console.error(line) })
 const path = [dirname(library), process.env['LD_LIBRARY_PATH'] ?? ''].filter(part => part !== '').join(':')
 const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, LD_LIBRARY_PATH: path } })
 child.on('error', error => {
-  console.error(`${command} could not be started: ${error.message}`)
+  console.error(`cannot start ${command}: ${error.message}`)
   process.exitCode = 127
 })
 child.on('exit', (status, signal) => {

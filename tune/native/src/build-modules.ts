@@ -33,8 +33,8 @@ export async function buildModules(options: ModulesOptions): Promise<string> {
   const nvcc = options.nvcc ?? findNvcc(nvccCandidates(process.env))
   if (!nvcc)
     throw new Error(
-      "A card's kernels are compiled by nvcc, and none was found: install the CUDA toolkit, put nvcc on " +
-        'the PATH or set CUDA_HOME.',
+      'Compiling kernels for a card needs nvcc, which was not found: ' +
+        'install the CUDA toolkit, put nvcc on the PATH or set CUDA_HOME.',
     )
   const target = areText
     ? ['-ptx', `-arch=compute_${architecture(capability)}`]
@@ -47,7 +47,7 @@ export async function buildModules(options: ModulesOptions): Promise<string> {
     const work = join(dirname(path), `build-${process.pid}`)
     mkdirSync(work, { recursive: true })
     try {
-      log(`Compiling ${modules.length} files of kernels for ${target.join(' ')} with nvcc ${nvcc.version}`)
+      log(`Compiling ${modules.length} kernel files for ${target.join(' ')} with nvcc ${nvcc.version}`)
       await forAll(modules, source =>
         runCompiler(nvcc.command, [
           ...flags,

@@ -27,7 +27,7 @@ export async function buildOnce({ path, cacheDir, log, make }: BuildOnce): Promi
     const unlock = takeLock(`${path}.lock`)
     if (!unlock) {
       // The first time the lock may be one that a dead process left.
-      if (++polls === 2) log('another process is compiling the same; waiting until it is done')
+      if (++polls === 2) log('waiting for another process that is compiling the same files')
       await delay(lockPollMs)
       continue
     }
@@ -57,8 +57,8 @@ function makeFolder(path: string): void {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return
     throw new Error(
-      `the compiled kernels need the folder ${path}, which cannot be made (${code}); ` +
-        'set XDG_CACHE_HOME to a folder that can be written',
+      `cannot create the folder of compiled kernels, ${path} (${code}); ` +
+        'set XDG_CACHE_HOME to a writable folder',
       { cause: error },
     )
   }

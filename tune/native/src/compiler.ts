@@ -41,7 +41,7 @@ export function runCompiler(command: string, args: readonly string[]): Promise<v
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
     let said = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
-    child.on('error', error => reject(new Error(`${command} could not be started`, { cause: error })))
+    child.on('error', error => reject(new Error(`cannot start ${command}`, { cause: error })))
     child.on('close', status => {
       if (status === 0) resolve()
       else

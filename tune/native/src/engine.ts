@@ -119,7 +119,7 @@ function memoryOf(buffer: DeviceBuffer): Uint8Array {
 
 /** Any other memory would lose what is in it with its pages. */
 function fileOf(buffer: DeviceBuffer): Uint8Array {
-  if (!ofFiles.has(buffer)) throw new TypeError('a buffer whose pages come and go must be of adoptFile')
+  if (!ofFiles.has(buffer)) throw new TypeError('only buffers of adoptFile can be paged in and out')
   return memoryOf(buffer)
 }
 

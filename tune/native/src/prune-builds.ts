@@ -56,7 +56,7 @@ export function pruneBuilds({ cacheDir, now, keep = KEEP, log = () => undefined 
       // All at once: nobody finds half a build.
       renameSync(join(cacheDir, name), aside)
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') log(`${join(cacheDir, name)} could not be removed: ${String(error)}`)
+      if (codeOf(error) !== 'ENOENT') log(`cannot remove ${join(cacheDir, name)}: ${String(error)}`)
       return false
     }
     return remove(aside, log)
@@ -68,7 +68,7 @@ function remove(path: string, log: (line: string) => void): boolean {
     rmSync(path, { recursive: true, force: true })
     return true
   } catch (error) {
-    log(`${path} could not be removed: ${String(error)}`)
+    log(`cannot remove ${path}: ${String(error)}`)
     return false
   }
 }

@@ -44,9 +44,7 @@ test('CXX names the compiler where it is set', () => {
 test('a cache that cannot be made is an error that names it, at once', async () => {
   await expect(
     buildAddon({ cacheDir: '/proc/cairn/cache', compiler: fakeCompiler('exit 1') }),
-  ).rejects.toThrow(
-    'the compiled kernels need the folder /proc/cairn, which cannot be made (ENOENT); set XDG_CACHE_HOME',
-  )
+  ).rejects.toThrow('cannot create the folder of compiled kernels, /proc/cairn (ENOENT); set XDG_CACHE_HOME')
 })
 
 test('a failed compilation shows what the compiler said and leaves nothing finished behind', async () => {
@@ -103,7 +101,7 @@ test('of two builders at once one compiles, the other says that it waits, and la
     buildAddon({ parts, cacheDir, compiler, log }),
     buildAddon({ parts, cacheDir, compiler, log }),
   ])
-  expect(said.filter(line => line.startsWith('another process is compiling'))).toHaveLength(1)
+  expect(said.filter(line => line.startsWith('waiting for another process'))).toHaveLength(1)
   expect(second).toBe(first)
   expect(await buildAddon({ parts, cacheDir, compiler })).toBe(first)
   expect(runsOf(compiler)).toBe(2 * alone)

@@ -66,7 +66,7 @@ test('pages of an adopted file are read in and let go', async () => {
 
 test('pages of memory that is of no file are never let go', async () => {
   using engine = await createEngine({ threads: 1 })
-  expect(() => engine.letGo(engine.allocate(8192))).toThrow('must be of adoptFile')
+  expect(() => engine.letGo(engine.allocate(8192))).toThrow('only buffers of adoptFile')
 })
 
 test('a file that is missing or empty is an error with its path', async () => {

@@ -44,7 +44,9 @@ export function differentiate(
     wrt.map(tensor => {
       const grad = grads.get(tensor)
       if (!grad || grad === ONE)
-        throw new Error(`${tensor.name ?? `tensor ${tensor.id}`} has no part in what is differentiated`)
+        throw new Error(
+          `${tensor.name ?? `tensor ${tensor.id}`} does not take part in the differentiated steps`,
+        )
       return [tensor, grad]
     }),
   )
@@ -75,7 +77,7 @@ function soleSources(steps: readonly Step[], wrt: readonly Tensor[]): Map<Tensor
 }
 
 function addUp(g: Recorder, tensor: Tensor, known: Gradient | undefined, more: Tensor): Tensor {
-  if (known === ONE) throw new Error(`tensor ${tensor.id} is a loss and is used again`)
+  if (known === ONE) throw new Error(`tensor ${tensor.id} is a loss and must not be used again`)
   if (known) return g.add({ a: known, b: more }, {}).y
   return more
 }
@@ -94,7 +96,7 @@ function flowOf(
   const output = (name: string) => step.outputs[name] ?? fail(`has no output called ${name}`)
   const lossGrad = (name: string) =>
     grads.get(output(name)) ??
-    fail(`nothing is known of the gradient of ${name}; only it can be differentiated`)
+    fail(`the gradient of ${name} is unknown; the other outputs are not differentiable`)
   return {
     g,
     step,
@@ -107,7 +109,7 @@ function flowOf(
     },
     grad(name) {
       const grad = lossGrad(name)
-      return grad === ONE ? fail(`${name} is no loss: its gradient must be a tensor`) : grad
+      return grad === ONE ? fail(`${name} is not a loss: its gradient must be a tensor`) : grad
     },
     isWanted(name) {
       const tensor = step.inputs[name]
@@ -115,7 +117,7 @@ function flowOf(
     },
     soFar(name) {
       const grad = grads.get(input(name))
-      return grad === ONE ? fail(`${name} is a loss and is used again`) : grad
+      return grad === ONE ? fail(`${name} is a loss and must not be used again`) : grad
     },
   }
 }

@@ -78,8 +78,7 @@ export function prepare(
     bindings: flat.bindings,
     bytesOf(binding) {
       const tensor = types.get(binding)
-      if (!tensor)
-        throw new Error(`the program has no buffer called ${binding}; there are ${flat.bindings.join(', ')}`)
+      if (!tensor) throw new Error(`the program has no buffer ${binding}; known: ${flat.bindings.join(', ')}`)
       return byteLength(tensor.dtype, tensor.shape)
     },
     async run(buffers, options) {

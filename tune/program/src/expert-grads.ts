@@ -23,7 +23,7 @@ export const expertRows: Backward = ({ g, input, grad, soFar }) => ({
 
 export const combine: Backward = ({ g, step, input, grad, isWanted }) => {
   const { weights } = step.inputs
-  if (!weights) throw new Error('[combine] has a gradient with weights only')
+  if (!weights) throw new Error('[combine] has a gradient only with weights')
   const { dz, dweights } = g.combine_grad(
     { dy: grad('y'), places: input('places'), z: input('z'), weights },
     {},

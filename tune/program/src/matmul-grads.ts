@@ -44,7 +44,7 @@ function matmulGrads(
   if (isWanted(b) && !FLOATS.includes(input(b).dtype))
     throw new Error(`[${step.op}] ${b} is stored as ${input(b).dtype}, which cannot be trained`)
   if (isWanted(b) && isRounded)
-    throw new Error(`[${step.op}] ${b} is multiplied in ${chosen}, which is for frozen weights`)
+    throw new Error(`[${step.op}] ${b} is multiplied in ${chosen}, which only supports frozen weights`)
   // Every use of the random numbers of a step has its own stream: its place in the program as it was
   // recorded.
   const toInput = () =>

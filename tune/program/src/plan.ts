@@ -47,7 +47,7 @@ function findRoots(program: Program): (tensor: Tensor) => Tensor {
   for (const step of program.steps) {
     for (const tensor of inputTensors(step)) {
       const by = overwritten.get(tensor)
-      if (by) throw new Error(`[${step.op}] reads a tensor that ${by} has written over`)
+      if (by) throw new Error(`[${step.op}] reads a tensor that ${by} has overwritten`)
     }
     for (const [output, input] of Object.entries(specOf(step.op).inPlace ?? {})) {
       const [to, from] = [step.outputs[output], step.inputs[input]]

@@ -16,7 +16,7 @@ test('tensors of another program, two inputs of one name and nested blocks are r
   const [g, other] = [createRecorder(), createRecorder()]
   const x = g.input('x', 'f32', [2])
   expect(() => other.add({ a: x, b: x }, {})).toThrow('[add] a belongs to another program')
-  expect(() => g.input('x', 'f32', [2])).toThrow('there are two inputs called x')
+  expect(() => g.input('x', 'f32', [2])).toThrow('two inputs are named x')
   expect(() => g.block('a', () => g.block('b', () => undefined))).toThrow('block b begins inside block a')
 })
 
@@ -48,7 +48,9 @@ test('differentiation refuses what has no gradient, by name', () => {
   const { y } = g.sum_squares({ x }, {})
   expect(() => differentiate(g, new Map([[y, ONE]]), [x])).toThrow('[sum_squares] has no gradient')
   const alone = g.input('alone', 'f32', [4])
-  expect(() => differentiate(g, new Map(), [alone])).toThrow('alone has no part in what is differentiated')
+  expect(() => differentiate(g, new Map(), [alone])).toThrow(
+    'alone does not take part in the differentiated steps',
+  )
 })
 
 test('a weight stored in blocks passes gradients on but gets none', () => {
@@ -94,5 +96,5 @@ test('an op that writes over its input keeps its place, and nobody may read it a
   const { y } = g.accumulate({ total, x }, {})
   expect(planMemory(g.finish({ y })).placements.get(y)).toEqual({ binding: 'total' })
   g.add({ a: total, b: x }, {})
-  expect(() => planMemory(g.finish({ y }))).toThrow('[add] reads a tensor that accumulate has written over')
+  expect(() => planMemory(g.finish({ y }))).toThrow('[add] reads a tensor that accumulate has overwritten')
 })

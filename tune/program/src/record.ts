@@ -80,7 +80,7 @@ export function createRecorder(): Recorder {
     steps,
     step,
     input(name, dtype, shape) {
-      if (names.has(name)) throw new Error(`there are two inputs called ${name}`)
+      if (names.has(name)) throw new Error(`two inputs are named ${name}`)
       names.add(name)
       return addTensor(name, dtype, shape, true)
     },

@@ -43,7 +43,8 @@ export function cutIntoStages(program: Program, groupOf: (input: string) => stri
     return placed && 'offset' in placed ? { from: placed.offset, to: placed.offset + bytes } : undefined
   }
   for (const [name, tensor] of Object.entries(program.outputs))
-    if (spanOf(tensor)) throw new Error(`output ${name} is read by a later stage than the one that makes it`)
+    if (spanOf(tensor))
+      throw new Error(`output ${name} is read by a later stage than the one that produces it`)
   return { stages: runs.map(steps => makeStage(program, steps, spanOf)), carriedBytes }
 }
 

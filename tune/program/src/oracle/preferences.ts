@@ -67,7 +67,7 @@ export const dpoLoss: Define = (inputs, attrs) => {
   ) as [Float64Array, Float64Array, Float64Array]
   const lengthOf = (s: number) => (inputs.lengths ? at(inputs.lengths.values, s) : 1)
   const of = MARGIN_LOSSES[number(attrs, 'kind')]
-  if (!of) throw new Error(`[dpo_loss] there is no kind ${number(attrs, 'kind')}`)
+  if (!of) throw new Error(`[dpo_loss] unknown kind ${number(attrs, 'kind')}`)
   const dscores = zeros(scores.length)
   let loss = 0
   for (const [p, weight] of weights.entries()) {
