@@ -50,7 +50,8 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
     if (loaded.size + loading.size >= model.maxAdapters)
       throw badRequest(
         `Loading lora ${name} failed: ${model.maxAdapters} adapters are in memory ` +
-          `(${[...loaded.keys()].join(', ')}); unload one, or start the server with more --max-cpu-loras.`,
+          `(${[...loaded.keys()].join(', ')}), which is the maximum; ` +
+          'unload one or raise --max-cpu-loras.',
       )
     loading.add(name)
     try {

@@ -56,7 +56,7 @@ function checkArguments(messages: readonly RequestMessage[]): void {
     for (const call of calls ?? []) characters += call.function.arguments.length
   if (characters > MAX_ARGUMENTS)
     throw badRequest(
-      `Arguments of earlier calls have ${characters} characters; at most ${MAX_ARGUMENTS} are accepted.`,
+      `Arguments of earlier calls have ${characters} characters; the maximum is ${MAX_ARGUMENTS}.`,
       'messages',
     )
 }
@@ -82,12 +82,12 @@ function forcedStart({ tool_choice: choice, tools }: PromptRequest, isHarmony: b
   if (!isNamed && choice !== 'required') return ''
   const name = isNamed ? choice.function.name : names[0]
   if (name === undefined || !names.includes(name))
-    throw badRequest(`tool_choice names ${JSON.stringify(name)}, which is none of the tools`, 'tool_choice')
+    throw badRequest(`tool_choice names ${JSON.stringify(name)}, which is not in tools`, 'tool_choice')
   if (isHarmony) {
     if (!isNamed && names.length > 1)
       throw badRequest(
-        'tool_choice "required" with several tools is not supported for a model of the harmony format, ' +
-          'which names the tool in the header of a message; name one with tool_choice',
+        'tool_choice "required" with several tools is not supported for models with the harmony ' +
+          'format, whose message headers name the tool; name one tool with tool_choice',
         'tool_choice',
       )
     return callStart(name)
@@ -102,7 +102,7 @@ function prefixOf(
 ): { prefix: string; isForced: boolean } {
   const forced = hasTools ? forcedStart(request, isHarmony) : ''
   if (goesOn && forced !== '')
-    throw badRequest('tool_choice begins a call, and the last message cannot go on with it', 'tool_choice')
+    throw badRequest('tool_choice begins a call, which cannot continue the last message', 'tool_choice')
   if (forced !== '') return { prefix: forced, isForced: true }
   const { response_format: format, structured_outputs: asked } = request
   const hasForm = (format && format.type !== 'text') || (asked !== null && asked !== undefined)
@@ -133,12 +133,12 @@ function isContinued({ continue_final_message: goesOn, ...request }: PromptReque
   // The default of both is a new answer, so that has to be said.
   if (request.add_generation_prompt !== false)
     throw badRequest(
-      'Cannot set both `continue_final_message` and `add_generation_prompt` to True; send ' +
-        'add_generation_prompt: false with it.',
+      'Cannot set both `continue_final_message` and `add_generation_prompt` to True; ' +
+        'send add_generation_prompt: false with it.',
       'continue_final_message',
     )
   if (request.messages.at(-1)?.tool_calls?.length)
-    throw badRequest('a message with calls cannot go on', 'continue_final_message')
+    throw badRequest('a message with tool calls cannot be continued', 'continue_final_message')
   return true
 }
 
@@ -151,7 +151,7 @@ export function checkBytes(
   const bytes = Buffer.byteLength(text)
   if (bytes > maxPromptBytes)
     throw badRequest(
-      `The prompt has ${bytes} bytes. At most ${maxPromptBytes} are accepted: more cannot fit into the ` +
+      `The prompt has ${bytes} bytes; the maximum is ${maxPromptBytes}, as more cannot fit into the ` +
         'maximum context length of this model. Please reduce the length of the prompt.',
       param,
     )

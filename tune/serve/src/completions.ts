@@ -70,11 +70,11 @@ async function readPrompts(
 
 function checkCounts(prompts: number, n: number): void {
   if (prompts > LIST_LIMITS.prompts)
-    throw badRequest(`prompt has ${prompts} prompts; at most ${LIST_LIMITS.prompts} are accepted.`, 'prompt')
+    throw badRequest(`prompt has ${prompts} prompts; the maximum is ${LIST_LIMITS.prompts}.`, 'prompt')
   if (prompts * n > LIST_LIMITS.choices)
     throw badRequest(
-      `${prompts} prompts with n ${n} ask for ${prompts * n} answers; at most ${LIST_LIMITS.choices} are ` +
-        'accepted. Send several requests.',
+      `${prompts} prompts with n ${n} request ${prompts * n} answers; ` +
+        `the maximum is ${LIST_LIMITS.choices}. Send several requests.`,
       'n',
     )
 }
@@ -90,8 +90,9 @@ function checkLogprobs(prompts: readonly Prompt[], each: number): void {
   const [longest, all] = [Math.max(...counts), counts.reduce((sum, count) => sum + count, 0)]
   if (longest > MAX_PROMPT_LOGPROBS.prompt || all > MAX_PROMPT_LOGPROBS.request)
     throw badRequest(
-      `echo and logprobs ask for ${all} log-probabilities, ${longest} of one prompt; at most ` +
-        `${MAX_PROMPT_LOGPROBS.request} and ${MAX_PROMPT_LOGPROBS.prompt} are accepted.`,
+      `echo and logprobs request ${all} log-probabilities, ${longest} for one prompt; ` +
+        `the maximum is ${MAX_PROMPT_LOGPROBS.request} in total and ${MAX_PROMPT_LOGPROBS.prompt} per ` +
+        'prompt.',
       'logprobs',
     )
 }
@@ -140,7 +141,7 @@ export async function complete(
   const echo = request.echo ?? false
   const logprobs = request.logprobs ?? undefined
   if (request.max_tokens === 0 && !echo)
-    throw badRequest('max_tokens must be at least 1 where echo is off', 'max_tokens')
+    throw badRequest('max_tokens must be at least 1 unless echo is true', 'max_tokens')
   if (echo && logprobs !== undefined) checkLogprobs(prompts, n * (logprobs + 1))
   const { id, created, name, adapter, signal } = context
   const promptTokens = prompts.reduce((sum, { ids }) => sum + ids.length, 0)

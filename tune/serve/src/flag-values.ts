@@ -17,7 +17,9 @@ export function readModules(given: readonly string[]): Record<string, string> {
 function splitModule(text: string): { name: string; path: string } {
   const [, name, path] = /^([^=]+)=(.+)$/.exec(text) ?? []
   if (name !== undefined && path !== undefined) return { name, path }
-  throw new InputError(`--lora-modules takes NAME=DIR or {"name": …, "path": …}, got ${JSON.stringify(text)}`)
+  throw new InputError(
+    `--lora-modules must be NAME=DIR or {"name": …, "path": …}, got ${JSON.stringify(text)}`,
+  )
 }
 
 const moduleSchema = z.strictObject({

@@ -16,7 +16,7 @@ type Start = Pick<FormSource, 'startsInThought'>
 /** A longer one is refused as a form anyway, and is not parsed before. */
 function checkText(text: string, param: string): void {
   if (text.length > 2 * MOST_SOURCE)
-    throw badRequest(`${param}: it has more than ${MOST_SOURCE} characters`, param)
+    throw badRequest(`${param}: longer than the maximum of ${MOST_SOURCE} characters`, param)
 }
 
 function schemaFrom(value: unknown, param: string): Schema {
@@ -26,7 +26,7 @@ function schemaFrom(value: unknown, param: string): Schema {
     try {
       return schemaFrom(JSON.parse(value), param)
     } catch (error) {
-      if (error instanceof SyntaxError) throw badRequest(`${param} is no JSON: ${error.message}`, param)
+      if (error instanceof SyntaxError) throw badRequest(`${param} is not JSON: ${error.message}`, param)
       throw error
     }
   }
@@ -47,11 +47,11 @@ function fromResponseFormat({ response_format: format }: SamplingRequest, start:
 
 const OUTPUT_KINDS = ['json', 'regex', 'choice', 'grammar', 'json_object'] as const
 const NOT_OUTPUT: Readonly<Record<string, string>> = {
-  structural_tag: 'offer tools instead',
-  whitespace_pattern: 'white space is none, a space, or a new line with indentation',
-  disable_any_whitespace: 'white space is none, a space, or a new line with indentation',
-  disable_additional_properties: 'say additionalProperties: false in the schema',
-  disable_fallback: 'there is one engine',
+  structural_tag: 'use tools',
+  whitespace_pattern: 'white space is always empty, one space, or a line break with indentation',
+  disable_any_whitespace: 'white space is always empty, one space, or a line break with indentation',
+  disable_additional_properties: 'set additionalProperties: false in the schema',
+  disable_fallback: 'there is only one engine',
 }
 
 function fromStructuredOutputs(
@@ -68,13 +68,13 @@ function fromStructuredOutputs(
     if (reason) throw badRequest(`structured_outputs.${key} is not supported: ${reason}.`, param)
     if (!(OUTPUT_KINDS as readonly string[]).includes(key))
       throw badRequest(
-        `structured_outputs has ${OUTPUT_KINDS.join(', ')}, and no ${JSON.stringify(key)}`,
+        `structured_outputs has no ${JSON.stringify(key)}; known: ${OUTPUT_KINDS.join(', ')}`,
         param,
       )
   }
   if (said.length !== 1)
     throw badRequest(
-      `structured_outputs must have one of ${OUTPUT_KINDS.join(', ')}, got ${said.length}`,
+      `structured_outputs must have exactly one of ${OUTPUT_KINDS.join(', ')}, got ${said.length}`,
       param,
     )
   const { json, regex, choice, grammar } = asked
@@ -130,22 +130,22 @@ export async function formOf(
   const { source, param } = only
   if (other)
     throw badRequest(
-      `${param} and ${other.param === 'tools' ? 'tool_choice' : other.param} ask for two forms; ` +
+      `${param} and ${other.param === 'tools' ? 'tool_choice' : other.param} set two formats; ` +
         'send one of them',
       param,
     )
   if (chat?.prompt.hasTools && param !== 'tools')
-    throw badRequest(`${param} leaves no place for calls of tools; send tool_choice: "none" with it`, param)
+    throw badRequest(`${param} excludes tool calls; send tool_choice: "none" with it`, param)
   if (request.ignore_eos)
-    throw badRequest(`an answer that has a form (${param}) ends with it; leave out ignore_eos`, 'ignore_eos')
+    throw badRequest(`${param} determines where the answer ends; remove ignore_eos`, 'ignore_eos')
   if (!model.forms)
     throw badRequest(
-      `${param} needs a tokenizer whose tokens are bytes; what this one's tokens say depends on their ` +
-        'neighbours',
+      `${param} needs a tokenizer whose tokens are bytes; ` +
+        "the text of this model's tokens depends on their neighbours",
       param,
     )
   if (model.endTokens.length === 0)
-    throw badRequest(`${param} needs a model with an end token; this one has none`, param)
+    throw badRequest(`${param} needs a model with an end token, which this model does not have`, param)
   await model.forms.ready()
   try {
     return model.forms.of(source)

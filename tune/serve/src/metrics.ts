@@ -22,29 +22,29 @@ function ownMetrics({ model, adapters }: Measured): Metric[] {
   const { scheduler, blocks, generator } = model
   const { counts } = generator
   return [
-    one('requests_running', 'gauge', 'Sequences that are computed.', scheduler.running.length),
-    one('requests_waiting', 'gauge', 'Sequences that wait for cache blocks.', scheduler.waiting.length),
-    one('kv_cache_usage_ratio', 'gauge', 'Share of the cache that sequences read.', usedShare(blocks)),
-    one('adapters_loaded', 'gauge', 'Adapters that can be asked for.', adapters.list().length),
-    one('prompt_tokens_total', 'counter', 'Tokens of prompts.', counts.promptTokens),
+    one('requests_running', 'gauge', 'Sequences being computed.', scheduler.running.length),
+    one('requests_waiting', 'gauge', 'Sequences waiting for cache blocks.', scheduler.waiting.length),
+    one('kv_cache_usage_ratio', 'gauge', 'Fraction of the cache in use by sequences.', usedShare(blocks)),
+    one('adapters_loaded', 'gauge', 'Adapters in memory.', adapters.list().length),
+    one('prompt_tokens_total', 'counter', 'Prompt tokens.', counts.promptTokens),
     one(
       'prompt_tokens_cached_total',
       'counter',
-      'Tokens of prompts that were found in the cache.',
+      'Prompt tokens found in the prefix cache.',
       counts.cachedTokens,
     ),
-    one('generation_tokens_total', 'counter', 'Tokens generated.', counts.generatedTokens),
+    one('generation_tokens_total', 'counter', 'Generated tokens.', counts.generatedTokens),
     one('passes_total', 'counter', 'Forward passes.', counts.steps),
     one(
       'preemptions_total',
       'counter',
-      'Sequences that gave up their blocks for older ones.',
+      'Sequences preempted to free blocks for older ones.',
       scheduler.preemptions,
     ),
     {
       name: 'requests_ended_total',
       type: 'counter',
-      help: 'Sequences that ended.',
+      help: 'Finished sequences.',
       values: Object.entries(counts.ended).map(([reason, value]) => [`{reason="${reason}"}`, value] as const),
     },
   ]
@@ -69,25 +69,35 @@ function vllmMetrics({ model }: Measured): Metric[] {
     values: histogramValues(measured, label),
   })
   return [
-    labelled('num_requests_running', 'gauge', 'Requests that are computed.', scheduler.running.length),
-    labelled('num_requests_waiting', 'gauge', 'Requests that wait.', scheduler.waiting.length),
-    labelled('kv_cache_usage_perc', 'gauge', 'Share of the cache in use; 1 is all.', usedShare(blocks)),
-    labelled('num_preemptions_total', 'counter', 'Requests put back.', scheduler.preemptions),
-    labelled('prompt_tokens_total', 'counter', 'Tokens of prompts.', counts.promptTokens),
-    labelled('generation_tokens_total', 'counter', 'Tokens generated.', counts.generatedTokens),
-    labelled('prefix_cache_queries_total', 'counter', 'Tokens looked for in the cache.', counts.promptTokens),
-    labelled('prefix_cache_hits_total', 'counter', 'Tokens found in the cache.', counts.cachedTokens),
+    labelled('num_requests_running', 'gauge', 'Requests being computed.', scheduler.running.length),
+    labelled('num_requests_waiting', 'gauge', 'Waiting requests.', scheduler.waiting.length),
+    labelled(
+      'kv_cache_usage_perc',
+      'gauge',
+      'Fraction of the KV cache in use; 1 is full.',
+      usedShare(blocks),
+    ),
+    labelled('num_preemptions_total', 'counter', 'Preempted requests.', scheduler.preemptions),
+    labelled('prompt_tokens_total', 'counter', 'Prompt tokens.', counts.promptTokens),
+    labelled('generation_tokens_total', 'counter', 'Generated tokens.', counts.generatedTokens),
+    labelled(
+      'prefix_cache_queries_total',
+      'counter',
+      'Tokens looked up in the prefix cache.',
+      counts.promptTokens,
+    ),
+    labelled('prefix_cache_hits_total', 'counter', 'Tokens found in the prefix cache.', counts.cachedTokens),
     {
       name: 'request_success_total',
       type: 'counter',
-      help: 'Requests that ended, by their reason.',
+      help: 'Finished requests by reason.',
       values: Object.entries(counts.ended).map(
         ([reason, value]) => [`{finished_reason="${reason}",${label}}`, value] as const,
       ),
     },
-    histogram('time_to_first_token_seconds', 'Time to the first token.', latencies.firstToken),
-    histogram('inter_token_latency_seconds', 'Time between two tokens.', latencies.nextToken),
-    histogram('e2e_request_latency_seconds', 'Time of a whole request.', latencies.request),
+    histogram('time_to_first_token_seconds', 'Time to first token, in seconds.', latencies.firstToken),
+    histogram('inter_token_latency_seconds', 'Time between two tokens, in seconds.', latencies.nextToken),
+    histogram('e2e_request_latency_seconds', 'Time of a whole request, in seconds.', latencies.request),
   ]
 }
 

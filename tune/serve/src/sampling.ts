@@ -36,7 +36,7 @@ export function checkRequest(route: string, request: SamplingRequest & Record<st
     throw badRequest('Stream options can only be defined when `stream=True`.', 'stream_options')
   if (stream_options?.['include_obfuscation'] === true)
     throw badRequest(
-      'stream_options.include_obfuscation is not supported: chunks are as long as they are.',
+      'stream_options.include_obfuscation is not supported: chunks are not padded.',
       'stream_options',
     )
 }
@@ -74,7 +74,7 @@ function allowedBy(allowed: readonly number[] | null | undefined, vocabSize: num
   for (const token of allowed) {
     if (token >= vocabSize)
       throw badRequest(
-        `allowed_token_ids names token ${token}; the vocabulary has ${vocabSize}`,
+        `allowed_token_ids contains token ${token}; the vocabulary has ${vocabSize}`,
         'allowed_token_ids',
       )
     mask[token >> 5] = (mask[token >> 5] ?? 0) | (1 << (token & 31))
@@ -112,7 +112,7 @@ export async function editsFrom(
   )
   for (const token of logitBias.keys())
     if (token >= vocabSize)
-      throw badRequest(`logit_bias names token ${token}; the vocabulary has ${vocabSize}`, 'logit_bias')
+      throw badRequest(`logit_bias contains token ${token}; the vocabulary has ${vocabSize}`, 'logit_bias')
   return {
     logitBias,
     allowed: allowedBy(request.allowed_token_ids, vocabSize),

@@ -131,18 +131,18 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   ])
   if (tokenizer.vocabSize > config.vocab_size)
     throw new InputError(
-      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, the model ${config.vocab_size}`,
+      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, but the model has ${config.vocab_size}`,
     )
   const { maxLoras = DEFAULTS.maxLoras, maxCpuLoras = maxLoras } = options
   if (maxCpuLoras < maxLoras)
-    throw new InputError(`max-cpu-loras ${maxCpuLoras} must be at least max-loras, which is ${maxLoras}`)
+    throw new InputError(`--max-cpu-loras ${maxCpuLoras} must be at least --max-loras, which is ${maxLoras}`)
   if (options.threads !== undefined && options.threads > MOST_THREADS)
-    throw new InputError(`threads must be 1 to ${MOST_THREADS}, got ${options.threads}`)
+    throw new InputError(`--threads must be between 1 and ${MOST_THREADS}, got ${options.threads}`)
   const checkpoint = await openMappedCheckpoint(directory)
   const maxModelLen = options.maxModelLen ?? config.max_position_embeddings
   if (maxModelLen > config.max_position_embeddings)
     throw new InputError(
-      `max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ` +
+      `--max-model-len ${maxModelLen} exceeds the ${config.max_position_embeddings} positions of ` +
         `${directory}`,
     )
   const dtype: Arithmetic =
@@ -151,8 +151,9 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const { skipQuantFirstLayers: first = 0, skipQuantLastLayers: last = 0 } = options
   if (first + last > config.num_hidden_layers)
     throw new InputError(
-      `skip-quant-first-layers and skip-quant-last-layers: ${first + last} layers stay as they are, and ` +
-        `${directory} has ${config.num_hidden_layers}`,
+      '--skip-quant-first-layers and --skip-quant-last-layers: ' +
+        `${first + last} layers would stay unchanged, but ${directory} has only ` +
+        `${config.num_hidden_layers}`,
     )
   const isQuantizedLayer = (layer: number | undefined) =>
     layer !== undefined && layer >= first && layer < config.num_hidden_layers - last

@@ -30,13 +30,12 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const log = options.log ?? (() => undefined)
   const env = options.env ?? process.env
   const port = options.port ?? DEFAULTS.port
-  if (port > 65_535) throw new InputError(`port must be 0 to 65535, got ${port}`)
+  if (port > 65_535) throw new InputError(`--port must be between 0 and 65535, got ${port}`)
   const host = options.host ?? DEFAULTS.host
   const unusable = (cause: NodeJS.ErrnoException): Error =>
     LISTEN_ERRORS.has(cause.code ?? '')
       ? new InputError(
-          `${host}, port ${port}: the server cannot listen there (${cause.message}); give another --port ` +
-            'or --host',
+          `cannot listen on ${host}, port ${port} (${cause.message}); use another --port or --host`,
           { cause },
         )
       : cause

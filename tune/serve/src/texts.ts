@@ -128,7 +128,7 @@ function createThread(
   const closing = () => new ApiError(503, 'ServiceUnavailableError', 'the server is shutting down')
   const tooLong = ({ kind }: TextJob) =>
     badRequest(
-      `The text takes more than ${maxJobMs / 1000} s or too much memory to ${kind}; send less of it.`,
+      `Your text takes more than ${maxJobMs / 1000} s or too much memory to ${kind}; send a shorter one.`,
     )
   /** Takes the answer to the job in hand; undefined where the thread did not survive it. */
   let settle: (result: TextResult | undefined) => void = () => undefined

@@ -40,11 +40,11 @@ async function idsOf(
   const { prompt, messages } = request
   const limits = { maxPromptBytes: Math.max(maxPromptBytes, MAX_BYTES) }
   if (messages) {
-    if (typeof prompt === 'string') throw badRequest('give prompt or messages, not both', 'prompt')
+    if (typeof prompt === 'string') throw badRequest('send either prompt or messages, not both', 'prompt')
     const asked = { ...request, messages, tool_choice: null }
     return (await renderChat({ texts, ...limits }, asked, harmony !== undefined)).ids
   }
-  if (typeof prompt !== 'string') throw badRequest('expected prompt, a text, or messages', 'prompt')
+  if (typeof prompt !== 'string') throw badRequest('expected prompt (a text) or messages', 'prompt')
   checkBytes(prompt, limits, 'prompt')
   return await texts.encode(prompt, { isDocument: request.add_special_tokens !== false })
 }

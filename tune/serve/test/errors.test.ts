@@ -92,7 +92,7 @@ const cases: [name: string, path: string, body: unknown, status: number, message
       response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { not: {} } } },
     },
     400,
-    /response_format: the keyword not is not supported/,
+    /response_format: keyword not is not supported/,
   ],
   [
     'a choice of tools that is none',
@@ -120,8 +120,8 @@ const cases: [name: string, path: string, body: unknown, status: number, message
     400,
     /"b"/,
   ],
-  ['a route that is not there', 'embeddings', {}, 404, /no POST \/v1\/embeddings/],
-  ['a method that the route does not take', 'models', {}, 405, /takes GET, not POST/],
+  ['a route that is not there', 'embeddings', {}, 404, /Unknown route POST \/v1\/embeddings/],
+  ['a method that the route does not take', 'models', {}, 405, /Method POST not allowed on .*Allowed: GET/],
 ]
 
 test.each(cases)('%s', async (_, path, body, status, message) => {

@@ -88,13 +88,12 @@ export function misfitOf(
     return `LoRA rank ${adapter.lora_rank} is greater than max_lora_rank ${maxRank}.`
   const known = new Map(targets.flatMap(one => pairsOf(one, 1).map(({ name }) => [name, one] as const)))
   const stranger = (name: string) =>
-    `${name} changes a linear that the base model does not have; adapters of ` +
-    `${modulesOf(targets).join(', ')} are served.`
+    `${name} adapts a linear that the base model does not have; supported: ${modulesOf(targets).join(', ')}.`
   const misshapen = (name: string, shape: readonly number[], wanted: readonly number[]) =>
     shape.length === wanted.length && shape.every((size, i) => size === wanted[i])
       ? undefined
-      : `${name} has shape (${shape.join(', ')}), expected (${wanted.join(', ')}); it was trained on ` +
-        'another base.'
+      : `${name} has shape (${shape.join(', ')}), expected (${wanted.join(', ')}); ` +
+        'the adapter was trained on another base.'
   for (const { name, shape } of adapter.tensors) {
     const [, linear = '', side] = /^(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
     const target = known.get(linear)
@@ -107,7 +106,7 @@ export function misfitOf(
     const target = known.get(name.slice(0, -MAGNITUDE.length))
     if (!target) return stranger(name)
     if (target.experts !== undefined)
-      return `${name} is a DoRA vector of an expert; DoRA is served for linears outside of experts only.`
+      return `${name} is a DoRA vector of an expert; DoRA is not supported for experts.`
     const wrong = misshapen(name, shape, [target.outputs])
     if (wrong) return wrong
   }

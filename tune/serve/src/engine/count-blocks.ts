@@ -8,13 +8,15 @@ export function countBlocks(bytes: number, perBlock: number, maxModelLen: number
   const least = Math.ceil((maxModelLen + 1) / BLOCK)
   if (bytes > totalmem())
     throw new InputError(
-      `a cache of ${bytes} bytes is more than the ${totalmem()} bytes of this machine; give it less`,
+      `the KV cache of ${bytes} bytes exceeds the memory of this machine, ${totalmem()} bytes; ` +
+        'lower --kv-cache-memory',
     )
   const blocks = Math.floor(bytes / perBlock)
   if (blocks < least)
     throw new InputError(
-      `a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} ` +
-        `needs ${least * perBlock} bytes; give it more memory or lower the model length`,
+      `a KV cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, but one sequence of ` +
+        `${maxModelLen} needs ${least * perBlock} bytes; ` +
+        'raise --kv-cache-memory or lower --max-model-len',
     )
   return blocks
 }

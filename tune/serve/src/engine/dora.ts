@@ -40,8 +40,8 @@ export function createDora(
     const bad = factors.findIndex((factor, n) => !Number.isFinite(factor) || !Number.isFinite(lengths[n]))
     if (bad >= 0)
       throw new InputError(
-        `${magnitude.name}: row ${bad} of the adapted weight has length ${lengths[bad]} and its magnitude ` +
-          `is ${magnitude.values[bad]}; both, and their quotient, must be finite`,
+        `${magnitude.name}: row ${bad} of the adapted weight has norm ${lengths[bad]} and magnitude ` +
+          `${magnitude.values[bad]}; both and their quotient must be finite`,
       )
     return factors
   }

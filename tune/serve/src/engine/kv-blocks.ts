@@ -51,7 +51,7 @@ export function createKvBlocks(total: number): KvBlocks {
 
   const at = (index: number): Block => {
     const block = blocks[index]
-    if (!block) throw new Error(`block ${index} of ${total}`)
+    if (!block) throw new Error(`block ${index} of ${total} does not exist`)
     return block
   }
   const keyOf = (after: PrefixId, tokens: readonly number[]) => `${after} ${tokens.join(' ')}`

@@ -12,7 +12,7 @@ export const MOST_SOURCE = 65_536
 export const MOST_DEPTH = 256
 /** At most 0.2 s of combining and comparing, during which others wait, and 60 MB of parts. */
 const MOST = { steps: 300_000, nodes: 300_000 }
-const WHAT = { steps: 'takes too long to work out', nodes: 'has too many parts' }
+const WHAT = { steps: 'takes too long to compile', nodes: 'has too many parts' }
 
 type Budget = { steps: number; nodes: number; depth: number; kept: Map<object, Map<string, Expression>> }
 
@@ -24,10 +24,10 @@ export function spend(what: 'steps' | 'nodes', count: number): void {
   if (!current) return
   current[what] += count
   if (current[what] > MOST[what])
-    throw new GrammarError(`it ${WHAT[what]} (more than ${MOST[what]} ${what}); ask for something simpler`)
+    throw new GrammarError(`it ${WHAT[what]} (maximum: ${MOST[what]} ${what}); simplify it`)
 }
 
-const tooDeep = () => new GrammarError(`it is nested more than ${MOST_DEPTH} deep`)
+const tooDeep = () => new GrammarError(`it is nested deeper than the maximum of ${MOST_DEPTH} levels`)
 
 /** Runs one level of a recursion. */
 export function nested<T>(run: () => T): T {
@@ -66,7 +66,8 @@ export function checkSource(source: unknown): void {
         below.push(inner)
       }
     }
-    if (size > MOST_SOURCE) throw new GrammarError(`it has more than ${MOST_SOURCE} characters`)
+    if (size > MOST_SOURCE)
+      throw new GrammarError(`it is longer than the maximum of ${MOST_SOURCE} characters`)
     level = below
   }
 }

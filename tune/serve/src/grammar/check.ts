@@ -89,7 +89,9 @@ function listRules(body: Expression): Set<string> {
   let level = [body]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MOST_EXPRESSION_DEPTH)
-      throw new GrammarError(`its parts stand more than ${MOST_EXPRESSION_DEPTH} deep in each other`)
+      throw new GrammarError(
+        `its parts are nested deeper than the maximum of ${MOST_EXPRESSION_DEPTH} levels`,
+      )
     const below = new Set<Expression>()
     for (const e of level) {
       if (e.kind === 'rule') names.add(e.name)
@@ -188,18 +190,20 @@ function refuseManyWays(rules: Grammar['rules'], isEmpty: (e: Expression) => boo
   }
   for (const name of rules.keys())
     if (ofRule(name) > MOST_WAYS)
-      throw new GrammarError(`it has more than ${MOST_WAYS} ways to go on at one place; give it fewer cases`)
+      throw new GrammarError(`it has more than ${MOST_WAYS} alternatives at one position; reduce them`)
 }
 
 /** The grammar as a machine can follow it; throws where no text satisfies it. */
 export function checkGrammar({ root, rules }: Grammar): Grammar {
-  if (!rules.has(root)) throw new GrammarError(`there is no rule ${JSON.stringify(root)}`)
+  if (!rules.has(root)) throw new GrammarError(`rule ${JSON.stringify(root)} is missing`)
   for (const [name, body] of rules)
     for (const used of listRules(body))
       if (!rules.has(used))
-        throw new GrammarError(`rule ${JSON.stringify(name)} uses ${JSON.stringify(used)}, which is no rule`)
+        throw new GrammarError(
+          `rule ${JSON.stringify(name)} uses ${JSON.stringify(used)}, which is not defined`,
+        )
   const productive = productiveRules(rules)
-  if (!productive.has(root)) throw new GrammarError('no finite text satisfies it')
+  if (!productive.has(root)) throw new GrammarError('no finite text matches it')
   const prune = createPruner(productive)
   const pruned = new Map([...rules].map(([name, body]) => [name, prune(body)]))
   const isEmpty = emptyRules(pruned)

@@ -74,7 +74,7 @@ export function parseEbnf(source: string): Grammar {
       const isRange = source[at] === '-' && source[at + 1] !== ']'
       if (isRange) at++
       const to = isRange ? (character(']').codePointAt(0) ?? 0) : from
-      if (to < from) fail('a range of characters must go up')
+      if (to < from) fail('a character range must be ascending')
       ranges.push([from, to])
     }
     return characters(isNot ? complement(ranges) : ranges)
@@ -86,7 +86,7 @@ export function parseEbnf(source: string): Grammar {
     if (take('[')) return characterClass()
     if (take('.')) return characters(ANY)
     if (take('(')) {
-      if (++depth > MOST_DEPTH) fail(`more than ${MOST_DEPTH} parentheses in each other`)
+      if (++depth > MOST_DEPTH) fail(`parentheses are nested deeper than the maximum of ${MOST_DEPTH} levels`)
       const inner = alternatives()
       depth--
       return take(')') ? inner : fail('expected )')
@@ -110,7 +110,7 @@ export function parseEbnf(source: string): Grammar {
     const least = Number(counts[1])
     const most = counts[2] === '' ? least : counts[3] === '' ? Infinity : Number(counts[3])
     return most < least
-      ? fail('a repetition must have at least as many as it begins with')
+      ? fail('the maximum of a repetition must not be below its minimum')
       : repeat(of, least, most)
   }
 
@@ -130,10 +130,10 @@ export function parseEbnf(source: string): Grammar {
 
   const rules = new Map<string, Expression>()
   for (blank(); at < source.length; blank()) {
-    const name = match(NAME)?.[0] ?? fail('expected the name of a rule')
+    const name = match(NAME)?.[0] ?? fail('expected a rule name')
     blank()
     if (!take('::=')) fail(`expected ::= after ${name}`)
-    if (rules.has(name)) fail(`the rule ${name} is there twice`)
+    if (rules.has(name)) fail(`rule ${name} is defined twice`)
     rules.set(name, alternatives())
   }
   return { root: 'root', rules }

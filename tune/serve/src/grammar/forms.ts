@@ -75,12 +75,13 @@ export function createForms(
           accept(token) {
             if (failed) throw failed
             if (endTokens.includes(token)) {
-              if (!state.accepts) throw new GrammarError('no token of the vocabulary goes on with this form')
+              if (!state.accepts) throw new GrammarError('no token of the vocabulary continues this format')
               return
             }
             for (const byte of tokens().bytesOf(token) ?? []) {
               const next = machine.step(state, byte)
-              if (!next) throw new GrammarError(`token ${token} was drawn, which the form does not allow`)
+              if (!next)
+                throw new GrammarError(`token ${token} was sampled, but the format does not allow it`)
               state = next
             }
           },

@@ -108,7 +108,9 @@ export function createMachine(given: Grammar): Machine {
       seen.add(stack.id)
       spend('steps', 1)
       if (seen.size > MOST_WAYS)
-        throw new GrammarError(`more than ${MOST_WAYS} ways to read one text; make the form less ambiguous`)
+        throw new GrammarError(
+          `more than ${MOST_WAYS} ways to parse one text; make the format less ambiguous`,
+        )
       const { head, tail } = stack
       switch (head.kind) {
         case 'bytes':

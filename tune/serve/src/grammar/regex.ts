@@ -109,10 +109,10 @@ function expressionOf(element: AST.Element, write: Writer): Expression {
       )
     case 'Assertion':
       return element.kind === 'start' || element.kind === 'end'
-        ? refuse('an anchor other than at the start and the end', element)
-        : refuse('a look-around or word boundary', element)
+        ? refuse('an anchor not at the start or end', element)
+        : refuse('a lookaround or word boundary', element)
     case 'Backreference':
-      return refuse('a back reference', element)
+      return refuse('a back-reference', element)
     default:
       return once(write, element.raw, () => write(rangesOf(element)))
   }

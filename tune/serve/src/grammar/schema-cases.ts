@@ -40,7 +40,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new GrammarError(`$ref has ${JSON.stringify(part)}, which is no percent-encoded text`)
+    throw new GrammarError(`$ref has ${JSON.stringify(part)}, which is not valid percent-encoding`)
   }
 }
 
@@ -53,20 +53,20 @@ export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
   function find(reference: unknown): Schema {
     if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference))
       throw new GrammarError(
-        `$ref ${JSON.stringify(reference)}: only paths within the schema (#/…) are followed`,
+        `$ref ${JSON.stringify(reference)}: only paths within the schema (#/…) are supported`,
       )
     let at: unknown = root
     for (const part of reference.split('/').slice(1)) {
       const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')
       at = typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Flat)[key] : undefined
     }
-    if (!isSchema(at)) throw new GrammarError(`$ref ${JSON.stringify(reference)} leads to no schema`)
+    if (!isSchema(at)) throw new GrammarError(`$ref ${JSON.stringify(reference)} does not point to a schema`)
     return at
   }
 
   function flatten(schema: Schema, open: ReadonlySet<Schema>): Flat[] {
     if (typeof schema === 'boolean') return schema ? [{}] : []
-    if (open.has(schema)) throw new GrammarError('a $ref leads back to itself without anything between')
+    if (open.has(schema)) throw new GrammarError('a $ref points back to itself')
     const list = known.get(schema) ?? nested(() => combine(schema, new Set([...open, schema])))
     known.set(schema, list)
     spend('steps', 1 + list.length)
@@ -92,7 +92,7 @@ export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
     const sub = (value: unknown, keyword: string) => flatten(schemaOf(value, keyword), within)
     const cross = (some: Flat[], others: Flat[]): Flat[] => {
       if (some.length * others.length > MOST_ALTERNATIVES)
-        throw new GrammarError(`its combinations have more than ${MOST_ALTERNATIVES} cases`)
+        throw new GrammarError(`its combinations have more than the maximum of ${MOST_ALTERNATIVES} cases`)
       return some.flatMap(a => others.map(b => conjunction(a, b)))
     }
     let list = [ownKeywords(schema, schema === root)]
@@ -110,8 +110,8 @@ export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
         for (const others of cases.slice(i + 1))
           if (!some.every(a => others.every(b => areDisjoint(a, b, compare))))
             throw new GrammarError(
-              'the cases of oneOf may overlap; give them different types or a required property with ' +
-                'different constants, or use anyOf',
+              'the cases of oneOf may overlap; give them different types, or a required property ' +
+                'with different constants, or use anyOf',
             )
       list = cross(list, cases.flat())
     }

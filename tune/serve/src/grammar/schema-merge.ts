@@ -21,10 +21,10 @@ const NOTES = new Set(
   ).split(' '),
 )
 const CASES = 'use anyOf with the cases'
-const ITEMS = 'use prefixItems for the items that must be there'
-const WHOLE = 'only a whole schema may have one'
+const ITEMS = 'use prefixItems for required items'
+const WHOLE = 'only a root schema may have one'
 const REFUSED: ReadonlyMap<string, string> = new Map([
-  ['not', 'what a value is not cannot be written down'],
+  ['not', 'a grammar cannot express what a value is not'],
   ...['if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'dependencies'].map(
     name => [name, CASES] as const,
   ),
@@ -87,22 +87,22 @@ export function ownKeywords(schema: Flat, isRoot: boolean): Flat {
   for (const [keyword, value] of Object.entries(schema)) {
     if (NOTES.has(keyword) || keyword.startsWith('x-') || (isRoot && keyword === '$id')) continue
     const reason = REFUSED.get(keyword)
-    if (reason) throw new GrammarError(`the keyword ${keyword} is not supported: ${reason}`)
-    if (!KNOWN.has(keyword)) throw new GrammarError(`${JSON.stringify(keyword)} is no keyword of a schema`)
+    if (reason) throw new GrammarError(`keyword ${keyword} is not supported: ${reason}`)
+    if (!KNOWN.has(keyword)) throw new GrammarError(`${JSON.stringify(keyword)} is not a schema keyword`)
     if (STRICTER[keyword] && !(typeof value === 'number' && Number.isFinite(value)))
       throw new GrammarError(`${keyword} must be a number, got ${JSON.stringify(value)}`)
     if (COUNTS.has(keyword) && !(Number.isInteger(value) && Number(value) >= 0))
-      throw new GrammarError(`${keyword} must be a whole number from 0 on, got ${JSON.stringify(value)}`)
+      throw new GrammarError(`${keyword} must be a whole number of at least 0, got ${JSON.stringify(value)}`)
     if (!['allOf', 'anyOf', 'oneOf', '$ref', 'const', 'additionalItems'].includes(keyword))
       own[keyword] = value
   }
   const stranger = typesOf(own)?.find(type => !TYPES.includes(type))
   if (stranger !== undefined)
-    throw new GrammarError(`type ${JSON.stringify(stranger)} is none of ${TYPES.join(', ')}`)
+    throw new GrammarError(`unknown type ${JSON.stringify(stranger)}; known: ${TYPES.join(', ')}`)
   if (own.enum !== undefined) listOf(own.enum, 'enum')
   for (const name of own.required === undefined ? [] : listOf(own.required, 'required'))
     if (typeof name !== 'string')
-      throw new GrammarError(`required must be names of properties, got ${JSON.stringify(name)}`)
+      throw new GrammarError(`required must be a list of property names, got ${JSON.stringify(name)}`)
   if ('const' in schema) own.enum = [schema.const].filter(value => !own.enum || isOneOf(value, own.enum))
   // As it was written before prefixItems.
   if (Array.isArray(own.items)) {
@@ -156,7 +156,9 @@ export function conjunction(a: Flat, b: Flat): Flat {
     one.patternProperties !== undefined &&
     ['properties', 'additionalProperties', 'patternProperties'].some(keyword => other[keyword] !== undefined)
   if (closes(a, b) || closes(b, a))
-    throw new GrammarError('patternProperties beside properties of a part of allOf or $ref is not supported')
+    throw new GrammarError(
+      'patternProperties with properties of another part of allOf or $ref is not supported',
+    )
   if (a.properties !== undefined || b.properties !== undefined) merged.properties = bothProperties(a, b)
   for (const keyword of shared) {
     const [x, y] = [a[keyword], b[keyword]]

@@ -32,10 +32,10 @@ export function stringFor(flat: Flat): Expression {
   const { pattern, format } = flat
   if (pattern !== undefined && format !== undefined) refuse('pattern together with format')
   if (pattern === undefined && format === undefined) return most < least ? NEVER : string(least, most)
-  if (hasLength) refuse('a length together with pattern or format; write it into the pattern: it')
+  if (hasLength) refuse('minLength or maxLength with pattern or format (put the length into the pattern)')
   if (pattern !== undefined) return quoted(regexExpression(String(pattern), inString, true))
   const known = Object.hasOwn(FORMATS, String(format)) ? FORMATS[String(format)] : undefined
-  if (!known) refuse(`the format ${JSON.stringify(format)} (${Object.keys(FORMATS).join(', ')} are)`)
+  if (!known) refuse(`the format ${JSON.stringify(format)} (supported: ${Object.keys(FORMATS).join(', ')})`)
   return quoted(regexExpression(known ?? '', inString))
 }
 

@@ -72,7 +72,8 @@ export function schemaGrammar(root: Schema): Grammar {
     const known = names.get(key)
     if (known !== undefined) return rule(known)
     const name = `schema ${names.size}`
-    if (names.size >= MOST_RULES) throw new GrammarError(`it has more than ${MOST_RULES} parts`)
+    if (names.size >= MOST_RULES)
+      throw new GrammarError(`it has more than the maximum of ${MOST_RULES} parts`)
     names.set(key, name)
     rules.set(
       name,

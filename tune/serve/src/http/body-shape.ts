@@ -29,7 +29,7 @@ export const tooMany = (count: number, what: string, most: number) =>
   new ApiError(
     413,
     'BadRequestError',
-    `The body has ${count} ${what}; at most ${most} are accepted. Send several requests.`,
+    `The body has ${count} ${what}; the maximum is ${most}. Send several requests.`,
   )
 
 /** Throws 413 for a text that has more of anything than a body may have. It need not be JSON. */
@@ -58,5 +58,5 @@ export function checkShape(text: string, limits: Shape): Shape {
 const WHAT = {
   parts: 'objects, lists and keys',
   values: 'values',
-  depth: 'objects and lists within each other',
+  depth: 'nesting levels of objects and lists',
 }

@@ -58,8 +58,8 @@ export function createGate({ apiKeys, allowedOrigins, address, host }: GateOptio
     const name = hostnameOf(given)
     if (name !== undefined && (isLocalName(name) || hosts.has(name))) return
     throw forbidden(
-      `Host ${JSON.stringify(given)} is not allowed: this server is bound to ${address}. Send requests to ` +
-        'localhost, or start the server with --allowed-origins naming the origin.',
+      `Host ${JSON.stringify(given)} is not allowed: this server is bound to ${address}. ` +
+        'Send requests to localhost, or start the server with --allowed-origins and the origin.',
     )
   }
 
@@ -72,8 +72,8 @@ export function createGate({ apiKeys, allowedOrigins, address, host }: GateOptio
     }
     if (own !== undefined && [`http://${own}`, `https://${own}`].includes(origin)) return
     throw forbidden(
-      `Origin ${JSON.stringify(origin)} is not allowed. Start the server with --allowed-origins naming it ` +
-        'to let its pages send requests.',
+      `Origin ${JSON.stringify(origin)} is not allowed. ` +
+        'Start the server with --allowed-origins and this origin to allow its pages.',
     )
   }
 
@@ -104,7 +104,7 @@ export function createGate({ apiKeys, allowedOrigins, address, host }: GateOptio
         throw new ApiError(
           401,
           'AuthenticationError',
-          'Unauthorized: send Authorization: Bearer with an API key.',
+          'Unauthorized: send an API key as Authorization: Bearer KEY.',
         )
       return false
     },

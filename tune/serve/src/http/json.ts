@@ -7,7 +7,8 @@ import { BODY_LIMITS, checkShape, tooMany, type Shape } from './body-shape.ts'
 
 async function readText(request: IncomingMessage): Promise<string> {
   const { bytes: most } = BODY_LIMITS
-  const tooLong = () => new ApiError(413, 'BadRequestError', `The body has more than ${most} bytes.`)
+  const tooLong = () =>
+    new ApiError(413, 'BadRequestError', `The body is larger than the maximum of ${most} bytes.`)
   // What is announced too long is not waited for.
   if (Number(request.headers['content-length'] ?? 0) > most) throw tooLong()
   const parts: Buffer[] = []
@@ -24,7 +25,7 @@ async function readText(request: IncomingMessage): Promise<string> {
 function withExactTools(body: unknown, text: string, { parts, values }: Shape): unknown {
   if (typeof body !== 'object' || body === null || !('tools' in body)) return body
   if (parts + values > BODY_LIMITS.partsWithTools)
-    throw tooMany(parts + values, 'values beside tools', BODY_LIMITS.partsWithTools)
+    throw tooMany(parts + values, 'values outside of tools', BODY_LIMITS.partsWithTools)
   return { ...body, tools: (parseExact(text) as { tools: unknown }).tools }
 }
 

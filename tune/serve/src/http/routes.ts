@@ -177,8 +177,8 @@ const routes: Readonly<Record<string, Handler>> = {
 const gated = new Set(['POST /v1/load_lora_adapter', 'POST /v1/unload_lora_adapter'])
 
 export const UPDATING_NEEDS_KEY =
-  'Loading and unloading adapters over HTTP is off, because the server listens on other than a loopback ' +
-  'address and asks for no API key. Start it with --api-key, or with --host 127.0.0.1.'
+  'Loading and unloading adapters over HTTP is disabled, because the server listens on a ' +
+  'non-loopback address without an API key. Start it with --api-key or with --host 127.0.0.1.'
 
 function decodePath(part: string): string {
   try {
@@ -192,7 +192,7 @@ function decodePath(part: string): string {
 function pathOf(target: string): string {
   const url = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target)
   if (url) return url.pathname
-  throw badRequest(`The request's target ${JSON.stringify(target)} is not a path.`)
+  throw badRequest(`The request target ${JSON.stringify(target)} is not a path.`)
 }
 
 function findRoute(app: App, request: IncomingMessage, pathname: string): Handler {
@@ -215,19 +215,20 @@ function findRoute(app: App, request: IncomingMessage, pathname: string): Handle
     ? new ApiError(
         405,
         'MethodNotAllowedError',
-        `${pathname} takes ${others.map(route => route.split(' ')[0]).join(', ')}, not ${request.method}`,
+        `Method ${request.method} not allowed on ${pathname}. Allowed: ` +
+          `${others.map(route => route.split(' ')[0]).join(', ')}.`,
       )
     : notFound(
         app.allowsUpdating && gated.has(key)
           ? UPDATING_NEEDS_KEY
-          : `There is no ${request.method} ${pathname}.`,
+          : `Unknown route ${request.method} ${pathname}.`,
       )
 }
 
 function toApiError(error: unknown): ApiError {
   return error instanceof ApiError
     ? error
-    : new ApiError(500, 'InternalServerError', 'The server failed on this request; its log says how.')
+    : new ApiError(500, 'InternalServerError', 'The server failed to handle this request; see its log.')
 }
 
 /** Answers one request; never rejects. */

@@ -17,7 +17,11 @@ export function checkParameters(route: string, body: Readonly<Record<string, unk
   const table = PARAMETERS[route] ?? {}
   for (const [key, value] of Object.entries(body)) {
     const row = Object.hasOwn(table, key) ? table[key] : undefined
-    if (!row) throw badRequest(`${JSON.stringify(key)} is no parameter of ${route}, and is not ignored.`, key)
+    if (!row)
+      throw badRequest(
+        `Unknown parameter ${JSON.stringify(key)} of ${route}. Unknown parameters are not ignored.`,
+        key,
+      )
     if ('refused' in row && isAsked(row, value, body))
       throw badRequest(`${key} is not supported: ${row.refused}.`, key)
   }

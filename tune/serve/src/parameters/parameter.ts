@@ -13,4 +13,4 @@ export type Parameter =
 export type ParameterTable = Readonly<Record<string, Parameter>>
 
 /** Of a key that is accepted because by its meaning it changes nothing. */
-export const NO_EFFECT = 'accepted; it changes no answer'
+export const NO_EFFECT = 'accepted; no effect'

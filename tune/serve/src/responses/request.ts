@@ -15,7 +15,7 @@ const item = z.looseObject({
   output: content.nullish(),
 })
 const tool = z.looseObject({
-  type: z.literal('function', { error: 'only tools of the type function are supported' }),
+  type: z.literal('function', { error: 'only tools of type function are supported' }),
   name: z.string(),
   description: z.string().nullish(),
   parameters: z.record(z.string(), z.unknown()).nullish(),

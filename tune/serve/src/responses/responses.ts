@@ -19,7 +19,7 @@ function textOf(content: InputItem['content'], where: string): string {
       if (['input_text', 'output_text', 'reasoning_text', 'text'].includes(type) && text !== undefined)
         return text
       throw badRequest(
-        `${where}: a part of the type ${JSON.stringify(type)} cannot be shown to a model of text`,
+        `${where}: unsupported part of type ${JSON.stringify(type)}: the model reads only text`,
         'input',
       )
     })
@@ -72,10 +72,7 @@ function messagesOf({ input, instructions }: ResponsesRequest): RequestMessage[]
         messages.push({ role: 'tool', tool_call_id: item.call_id ?? '', content: textOf(item.output, where) })
         break
       default:
-        throw badRequest(
-          `${where}: items of the type ${JSON.stringify(item.type)} are not supported`,
-          'input',
-        )
+        throw badRequest(`${where}: items of type ${JSON.stringify(item.type)} are not supported`, 'input')
     }
   }
   return messages
@@ -116,7 +113,7 @@ function chatOf(request: ResponsesRequest): ChatRequest {
   }
   const parsed = chatRequest.safeParse(made)
   if (parsed.success) return parsed.data
-  throw badRequest(parsed.error.issues[0]?.message ?? 'the request cannot be read', 'input')
+  throw badRequest(parsed.error.issues[0]?.message ?? 'invalid request', 'input')
 }
 
 /** Answers a request, by `send` as it goes where it asks for a stream. */

@@ -95,8 +95,8 @@ const REFUSED: Record<string, [change: Change, message: string]> = {
   ],
   'matrices without their DoRA vector': [removed(VECTOR), 'has no'],
   'DoRA vectors that the configuration does not name': [configured({ use_dora: false }), 'not a matrix'],
-  'a DoRA vector with NaN': [filled(VECTOR, NaN), 'not finite'],
-  'a matrix with infinity': [filled(`${Q}.lora_B.weight`, -Infinity), 'not finite'],
+  'a DoRA vector with NaN': [filled(VECTOR, NaN), 'non-finite'],
+  'a matrix with infinity': [filled(`${Q}.lora_B.weight`, -Infinity), 'non-finite'],
   'A of other inputs': [shaped(`${Q}.lora_A.weight`, [4, inputs + 1]), `expected (4, ${inputs})`],
   'B of other outputs': [shaped(`${Q}.lora_B.weight`, [outputs * 9, 4]), `expected (${outputs}, 4)`],
   'A and B transposed': [
@@ -104,17 +104,17 @@ const REFUSED: Record<string, [change: Change, message: string]> = {
       shaped(`${Q}.lora_A.weight`, [inputs, 4])(files)
       shaped(`${Q}.lora_B.weight`, [4, outputs])(files)
     },
-    'its rank should be 4',
+    'expected rank 4',
   ],
-  'A of one dimension': [shaped(`${Q}.lora_A.weight`, [4 * inputs]), 'its rank should be 4'],
-  'A of three dimensions': [shaped(`${Q}.lora_A.weight`, [4, inputs, 1]), 'its rank should be 4'],
-  'A of rank 0': [shaped(`${Q}.lora_A.weight`, [0, inputs]), 'its rank should be 4'],
+  'A of one dimension': [shaped(`${Q}.lora_A.weight`, [4 * inputs]), 'expected rank 4'],
+  'A of three dimensions': [shaped(`${Q}.lora_A.weight`, [4, inputs, 1]), 'expected rank 4'],
+  'A of rank 0': [shaped(`${Q}.lora_A.weight`, [0, inputs]), 'expected rank 4'],
   'A without B': [removed(`${Q}.lora_B.weight`), 'has no'],
-  'B of another rank than A': [shaped(`${Q}.lora_B.weight`, [outputs, 5]), 'its rank should be 4'],
-  'a configuration that names a smaller rank': [configured({ r: 3 }), 'its rank should be 3'],
-  'a configuration that names a larger rank': [configured({ r: 16 }), 'its rank should be 16'],
-  'a pattern that names another rank': [configured({ rank_pattern: { q_proj: 8 } }), 'its rank should be 8'],
-  'a pattern of a broken rank': [configured({ rank_pattern: { q_proj: 4.5 } }), 'its rank should be 4.5'],
+  'B of another rank than A': [shaped(`${Q}.lora_B.weight`, [outputs, 5]), 'expected rank 4'],
+  'a configuration that names a smaller rank': [configured({ r: 3 }), 'expected rank 3'],
+  'a configuration that names a larger rank': [configured({ r: 16 }), 'expected rank 16'],
+  'a pattern that names another rank': [configured({ rank_pattern: { q_proj: 8 } }), 'expected rank 8'],
+  'a pattern of a broken rank': [configured({ rank_pattern: { q_proj: 4.5 } }), 'expected rank 4.5'],
   'rank 0': [configured({ r: 0 }), 'r'],
   'alpha that is no number': [configured({ lora_alpha: '8' }), 'lora_alpha'],
   'a rank above the maximum': [
@@ -158,7 +158,7 @@ const REFUSED: Record<string, [change: Change, message: string]> = {
       added('base_model.model.model.layers.99.self_attn.q_proj.lora_B.weight', [outputs, 4])(files)
       added('base_model.model.model.layers.99.self_attn.q_proj.lora_magnitude_vector', [outputs])(files)
     },
-    'changes a linear that the base model does not have',
+    'adapts a linear that the base model does not have',
   ],
   'experts that the model does not have': [
     files => {
@@ -174,7 +174,7 @@ const REFUSED: Record<string, [change: Change, message: string]> = {
   'a file that is larger than any adapter of the model': [
     // Twice the length of the header's maximum and more; the file is sparse in memory of the test alone.
     added(`${Q}.large`, [30_000_000]),
-    'an adapter of this base model has at most',
+    'adapters of this base model have at most',
   ],
 }
 

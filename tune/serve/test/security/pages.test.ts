@@ -172,7 +172,7 @@ test('on an address that others reach, adapters are changed only with a key', as
     const reply = await post(path, body)
     expect([reply.status, await reply.text()]).toEqual([404, expect.stringContaining('--api-key')])
   }
-  expect(lines.join('\n')).toContain('Loading and unloading adapters over HTTP is off')
+  expect(lines.join('\n')).toContain('Loading and unloading adapters over HTTP is disabled')
   expect((await post('/v1/completions', prompt)).status).toBe(200)
   await open.close()
   const keyed = await openFixture({ host: '0.0.0.0', apiKeys: ['key'] })
