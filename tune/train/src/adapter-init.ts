@@ -82,10 +82,10 @@ export async function readInitialAdapter(
       given.delete(name)
       if (!found)
         return refuse(
-          `has no ${name}; it changes ${adapter.lora_target_modules.join(',')} (lora_target_modules)`,
+          `has no ${name}; it adapts ${adapter.lora_target_modules.join(',')} (lora_target_modules)`,
         )
       if (found.shape.some((size, i) => size !== shape[i]))
-        return refuse(`${name} is (${found.shape.join(', ')}), and the run needs (${shape.join(', ')})`)
+        return refuse(`${name} is (${found.shape.join(', ')}), but the run needs (${shape.join(', ')})`)
       return found.values
     })
     const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0))
@@ -115,10 +115,10 @@ function checkScales(config: TrainConfig, adapter: Adapter, refuse: (why: string
     if (shape[0] === rankOf(config, linear) && Math.abs(theirs / ours - 1) < 1e-9) continue
     refuse(
       isPlain && shape[0] === rank
-        ? `has rank ${rank} and alpha ${alpha}, and the run ${config.lora_rank} and ` +
+        ? `has rank ${rank} and alpha ${alpha}, but the run has ${config.lora_rank} and ` +
             `${config.lora_alpha}; set lora_rank: ${rank} and lora_alpha: ${alpha}`
-        : `${linear} has rank ${shape[0]} and counts ${theirs} times, and in the run ` +
-            `${rankOf(config, linear)} and ${ours} times; see rank_pattern and alpha_pattern`,
+        : `${linear} has rank ${shape[0]} and scale ${theirs}, but the run has ` +
+            `${rankOf(config, linear)} and ${ours}; see rank_pattern and alpha_pattern`,
     )
   }
 }

@@ -130,7 +130,7 @@ test.each([
 
 test('refuses matrices that do not belong together', async () => {
   const inside = await written(json => ({ ...json, r: 8 }))
-  await expect(readAdapter(inside)).rejects.toThrow('lora_A.weight" is (4, 6), its rank should be 8')
+  await expect(readAdapter(inside)).rejects.toThrow('lora_A.weight" is (4, 6), expected rank 8')
   const weights = join(inside, 'adapter_model.safetensors')
   const bytes = new Uint8Array(4 * 6 * 4)
   await writeAdapter(inside, config, pair().slice(0, 1))

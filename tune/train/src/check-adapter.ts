@@ -11,11 +11,12 @@ export function checkAdapterKeys(config: TrainConfig): void {
   const patterns = (['rank_pattern', 'alpha_pattern'] as const).filter(key => config[key] !== undefined)
   if (config.use_rslora && expertRank !== undefined)
     throw new InputError(
-      'use_rslora and lora_expert_rank: which root counts is not settled; give one of them',
+      'use_rslora and lora_expert_rank exclude each other: it is undefined which root applies',
     )
   if (patterns[0] !== undefined && expertRank !== undefined)
     throw new InputError(
-      `${patterns[0]} and lora_expert_rank: the second is written as patterns; give one of them`,
+      `${patterns[0]} and lora_expert_rank exclude each other: ` +
+        'lora_expert_rank is itself written as patterns',
     )
   const alone = [
     config.init_adapter === undefined ? [] : ['init_adapter'],
@@ -25,15 +26,17 @@ export function checkAdapterKeys(config: TrainConfig): void {
     config.adapter_layout === 'per-expert' ? [] : ['adapter_layout'],
   ].flat()
   if (!lora && alone[0] !== undefined)
-    throw new InputError(`${alone[0]}: lora: false trains no adapter; merge one into the model first`)
+    throw new InputError(
+      `${alone[0]} needs an adapter, and lora: false trains none; merge the adapter into the model first`,
+    )
   if (isDora && rate > 0)
     throw new InputError(
-      'use_dora and lora_dropout: the lengths of rows would be of another product than the rows; ' +
-        'give one of them',
+      'use_dora and lora_dropout exclude each other: the row norms would not match the dropped inputs',
     )
   if (rate > 0 && isPreference(config.method))
     throw new InputError(
-      `lora_dropout: method ${config.method} compares answers, and two that lost other numbers cannot be`,
+      `lora_dropout: not available with method ${config.method}, which compares answers that would ` +
+        'lose different inputs',
     )
 }
 
@@ -41,16 +44,16 @@ export function checkAdapterKeys(config: TrainConfig): void {
 export function checkModules(config: TrainConfig, model: ModelConfig): void {
   const { lora_target_modules: wanted, lora_expert_rank: expertRank, model: name } = config
   if (expertRank !== undefined && !model.experts)
-    throw new InputError(`lora_expert_rank: ${name} is a ${model.model_type} model and has no experts`)
+    throw new InputError(`lora_expert_rank: ${name} is a ${model.model_type} model without experts`)
   if (config.router_aux_loss_coef > 0 && !model.experts)
-    throw new InputError(`router_aux_loss_coef: ${name} is a ${model.model_type} model and has no experts`)
+    throw new InputError(`router_aux_loss_coef: ${name} is a ${model.model_type} model without experts`)
   const { modules, projections } = partsOf(model)
   if (config.adapter_layout === 'peft-fused') checkFused(config, model)
   const missing = wanted?.find(module => !modules.includes(module))
   if (missing !== undefined)
     throw new InputError(
-      `lora_target_modules: ${name} is a ${model.model_type} model and has no ${missing}; it has ` +
-        `${modules.join(', ')}`,
+      `lora_target_modules: ${name} is a ${model.model_type} model without ${missing}; ` +
+        `it has ${modules.join(', ')}`,
     )
   const targets = projections.filter(
     ({ name: linear }) => wanted === undefined || wanted.some(module => isOf(module, linear)),
@@ -59,17 +62,17 @@ export function checkModules(config: TrainConfig, model: ModelConfig): void {
   const key = config.use_dora ? 'use_dora' : config.lora_dropout > 0 ? 'lora_dropout' : undefined
   if (key !== undefined && ofExperts)
     throw new InputError(
-      `${key}: adapters of experts cannot have it, in PEFT neither; leave experts out with ` +
-        'lora_target_modules: q_proj,k_proj,v_proj,o_proj',
+      `${key}: not available for adapters of experts, as in PEFT; ` +
+        'exclude experts with lora_target_modules: q_proj,k_proj,v_proj,o_proj',
     )
   for (const pattern of ['rank_pattern', 'alpha_pattern'] as const)
     for (const part of Object.keys(config[pattern] ?? {})) {
       const named = targets.filter(({ name: linear }) => isOf(part, linear))
       if (named.length === 0)
-        throw new InputError(`${pattern}: ${part} is no projection of ${name} that gets an adapter`)
+        throw new InputError(`${pattern}: ${part} is not a projection of ${name} that gets an adapter`)
       if (named.some(({ experts }) => experts !== undefined))
         throw new InputError(
-          `${pattern}: ${part} is of experts, which PEFT takes no pattern for; lora_expert_rank is for them`,
+          `${pattern}: ${part} belongs to experts, for which PEFT has no patterns; use lora_expert_rank`,
         )
     }
 }

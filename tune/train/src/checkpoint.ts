@@ -145,18 +145,18 @@ export function checkGoesOn(
 ): void {
   const refuse = (what: string) => {
     throw new InputError(
-      `resume: the checkpoint in ${outputDir} ${what}; go on with the settings it was begun with, or ` +
-        'take another output_dir',
+      `resume: the checkpoint in ${outputDir} ${what}; ` +
+        'resume with the original settings or use another output_dir',
     )
   }
   for (const key of new Set([...Object.keys(found.settings), ...Object.keys(wanted.settings)])) {
     const [was, is] = [JSON.stringify(found.settings[key]), JSON.stringify(wanted.settings[key])]
     // More steps, or fewer that are still to come: the schedule is then that of the new number.
     if (key === 'total_steps' && Number(is) >= found.step) continue
-    if (was !== is) refuse(`was made with ${key} ${was}, not ${is}`)
+    if (was !== is) refuse(`has ${key} ${was}, not ${is}`)
   }
-  if (found.model !== wanted.model) refuse('is of another base model')
-  if (found.data !== wanted.data) refuse('was made with other training data')
+  if (found.model !== wanted.model) refuse('belongs to another base model')
+  if (found.data !== wanted.data) refuse('belongs to other training data')
 }
 
 /** Writes a checkpoint's tensors where the run has them. */

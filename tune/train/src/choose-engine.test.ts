@@ -67,17 +67,12 @@ test.each([
     [small, emulated, broken, large],
     'cuda:3 large',
     [
-      'not computing on cuda:0: OOM: may take 8 GiB',
-      'not computing on cuda:2: none was found: put nvcc on the PATH',
+      'not using cuda:0: OOM: may take 8 GiB',
+      'not using cuda:2: none was found: put nvcc on the PATH',
       'computing on cuda:3 large',
     ],
   ],
-  [
-    'auto',
-    [small],
-    processor,
-    ['not computing on cuda:0: OOM: may take 8 GiB', 'computing on the processor'],
-  ],
+  ['auto', [small], processor, ['not using cuda:0: OOM: may take 8 GiB', 'computing on the CPU']],
   ['auto', [emulated], processor, []],
   ['cpu', [large], processor, []],
   ['cpu', undefined, processor, []],
@@ -93,12 +88,12 @@ test.each([
 })
 
 test.each([
-  ['cuda', undefined, 'device cuda: there is no CUDA driver here: libcuda.so.1; take device cpu'],
-  ['cuda:1', [], 'device cuda:1: there is no card 1; take device cpu'],
+  ['cuda', undefined, 'device cuda: there is no CUDA driver here: libcuda.so.1; use device cpu'],
+  ['cuda:1', [], 'device cuda:1: card 1 does not exist; use device cpu'],
   [
     'cuda:2',
     [small, large],
-    'device cuda:2: there is no card 2; take device cuda:0 (small) or cuda:1 (large) or cpu',
+    'device cuda:2: card 2 does not exist; use device cuda:0 (small) or cuda:1 (large) or cpu',
   ],
   ['cuda', [broken, large], 'device cuda: none was found: put nvcc on the PATH'],
 ])('%s of %j is an error that says what would do', async (device, cards, message) => {
@@ -109,7 +104,7 @@ test('a base that stays on the disk is for the processor', async () => {
   const { place } = await choose([large], { offload: 'disk' })
   expect(place.engine.isa).toBe(processor)
   await expect(choose([large], { offload: 'disk', device: 'cuda:0' })).rejects.toThrow(
-    'offload disk: keeps weights in a file for the processor; take device cpu, not cuda:0',
+    'offload: disk needs device cpu, got cuda:0',
   )
 })
 

@@ -53,10 +53,7 @@ export async function chooseEngine(options: ChooseOptions, machine = thisMachine
     const card = offload === 'none' ? await onAnyCard(options, machine) : undefined
     return card ?? (await onProcessor(options, machine))
   }
-  if (offload === 'disk')
-    throw new InputError(
-      `offload disk: keeps weights in a file for the processor; take device cpu, not ${device}`,
-    )
+  if (offload === 'disk') throw new InputError(`offload: disk needs device cpu, got ${device}`)
   try {
     return await onCard(await checkOrdinal(device, machine), options, machine)
   } catch (error) {
@@ -68,11 +65,11 @@ export async function chooseEngine(options: ChooseOptions, machine = thisMachine
 async function checkOrdinal(device: string, { listCards: list }: Machine): Promise<number> {
   const ordinal = Number(device.split(':')[1] ?? 0)
   const cards = await list().catch((cause: unknown) => {
-    throw new Error(`${messageOf(cause)}; take device cpu`, { cause })
+    throw new Error(`${messageOf(cause)}; use device cpu`, { cause })
   })
   if (cards[ordinal]) return ordinal
   const there = cards.map(({ name }, i) => `cuda:${i} (${name})`)
-  throw new Error(`there is no card ${ordinal}; take device ${[...there, 'cpu'].join(' or ')}`)
+  throw new Error(`card ${ordinal} does not exist; use device ${[...there, 'cpu'].join(' or ')}`)
 }
 
 /** The first card that can do the run; says why those before it cannot. Undefined where none can. */
@@ -88,10 +85,10 @@ async function onAnyCard(options: ChooseOptions, machine: Machine): Promise<Plac
       return place
     } catch (error) {
       place?.engine.close()
-      onNote(`not computing on cuda:${ordinal}: ${messageOf(error)}`)
+      onNote(`not using cuda:${ordinal}: ${messageOf(error)}`)
     }
   }
-  if (ordinals.length > 0) onNote('computing on the processor')
+  if (ordinals.length > 0) onNote('computing on the CPU')
   return undefined
 }
 

@@ -45,7 +45,7 @@ function typeOf({
   if (only !== undefined) return JSON.stringify(only)
   if (values) return values.map(String).join(' | ')
   if (type === 'array' && items) return `list of ${typeOf(items)}`
-  if (type === 'object' && additionalProperties) return `names with ${typeOf(additionalProperties)}`
+  if (type === 'object' && additionalProperties) return `names mapped to ${typeOf(additionalProperties)}`
   const limits = [
     minimum === undefined ? [] : `≥ ${minimum}`,
     exclusiveMinimum === undefined ? [] : `> ${exclusiveMinimum}`,

@@ -92,17 +92,17 @@ test.each([
   [
     'dropout where answers are compared',
     { flags: [...needed, '--lora_dropout', '0.1', '--method', 'dpo'] },
-    'lora_dropout: method dpo compares answers',
+    'lora_dropout: not available with method dpo',
   ],
   [
     'DoRA with dropout',
     { flags: [...needed, '--lora_dropout', '0.1', '--use_dora'] },
-    'use_dora and lora_dropout: ',
+    'use_dora and lora_dropout exclude each other: ',
   ],
   [
     'an adapter’s keys without an adapter',
     { flags: [...needed, '--lora', 'false', '--use_dora'] },
-    'use_dora: lora: false trains no adapter',
+    'use_dora needs an adapter, and lora: false trains none',
   ],
   [
     'a pattern without numbers',
@@ -113,35 +113,35 @@ test.each([
   [
     'patterns beside a rank of experts',
     { flags: [...needed, '--rank_pattern', 'q_proj=3', '--lora_expert_rank', '2'] },
-    'rank_pattern and lora_expert_rank: ',
+    'rank_pattern and lora_expert_rank exclude each other: ',
   ],
   [
     'a warm-up of a schedule that has none',
     { flags: [...needed, '--lr_scheduler_type', 'constant', '--warmup_steps', '3'] },
-    'lr_scheduler_type: constant has no warm-up; constant_with_warmup has one',
+    'lr_scheduler_type: constant has no warm-up; use constant_with_warmup',
   ],
   [
     'a thing said twice',
     { yaml: 'model: m\ndataset: d\nlr: 1e-3\nlearning_rate: 1e-4' },
-    'run.yaml: "learning_rate" and another key both say learning_rate; give one of them',
+    'run.yaml: "learning_rate" and another key both set learning_rate; remove one of them',
   ],
   [
     'a key of other trainers that has no counterpart',
     { flags: [...needed, '--logging_steps', '10'] },
-    'flags: there is no "logging_steps" here: every step is logged, in metrics.jsonl',
+    'flags: "logging_steps" is not supported: every step is logged, in metrics.jsonl',
   ],
-  ['a list', { yaml: '- a' }, 'run.yaml: must have keys and values'],
+  ['a list', { yaml: '- a' }, 'run.yaml: must contain keys and values'],
   ['broken YAML', { yaml: 'a: [' }, 'run.yaml: not YAML'],
   ['a word without a key', { flags: ['train'] }, '"train": expected --key value'],
   [
     'a matmul for a recipe that has its own',
     { flags: [...needed, '--recipe', 'fp8', '--matmul', 'bf16'] },
-    'matmul: only qfp8, qfp4, qbnb choose it; recipe fp8 has its own',
+    'matmul: only available with qfp8, qfp4, qbnb; recipe fp8 has a fixed format',
   ],
   [
     'full training of a frozen base',
     { flags: [...needed, '--recipe', 'qbnb', '--lora', 'false'] },
-    'lora: false trains the weights themselves, which recipe qbnb keeps frozen; use recipe: bf16',
+    'lora: false trains the base, which recipe qbnb keeps frozen; use recipe: bf16',
   ],
   [
     'a size that is none',

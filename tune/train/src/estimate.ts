@@ -145,9 +145,9 @@ export function planRun({
     throw new OutOfMemoryError(
       `OOM: this run needs ${bytesText(memory.total)} ` +
         `${config.recompute === 'none' ? '' : 'even with everything recomputed '}` +
-        `and may take ${bytesText(budgetBytes)}: ${memoryText(memory)}. ` +
-        'Lower per_device_train_batch_size or max_seq_length, take a recipe with a quantised base, or a ' +
-        `smaller model${streamed || !config.lora ? '' : ', or leave the base on the disk: offload: disk'}.`,
+        `but may use only ${bytesText(budgetBytes)}: ${memoryText(memory)}. ` +
+        'Lower per_device_train_batch_size or max_seq_length, use a recipe with a quantised base or a ' +
+        `smaller model${streamed || !config.lora ? '' : ', or keep the base on disk (offload: disk)'}.`,
       memory.total,
       budgetBytes,
     )
@@ -191,7 +191,7 @@ function choosePlan(
 }
 
 function policyText({ cheap, whole }: Policy): string {
-  if (whole.size > 0) return `${whole.size} layers whole, cheap ops of ${cheap.size}`
+  if (whole.size > 0) return `${whole.size} whole layers, cheap ops of ${cheap.size}`
   return cheap.size > 0 ? `cheap ops of ${cheap.size} layers` : 'nothing'
 }
 
@@ -199,7 +199,7 @@ function policyText({ cheap, whole }: Policy): string {
 export function memoryText(memory: MemoryEstimate): string {
   const names: Record<Exclude<keyof MemoryEstimate, 'total'>, string> = {
     weights: 'base weights',
-    trained: 'what is trained',
+    trained: 'trained weights',
     gradients: 'gradients',
     optimizer: 'optimizer',
     arena: 'activations',

@@ -19,11 +19,13 @@ export function checkFused(
   const has = (module: string) =>
     experts.some(one => isOf(module, one.name)) && (wanted === undefined || wanted.includes(module))
   if (!experts.some(one => wanted === undefined || wanted.some(module => isOf(module, one.name))))
-    throw new InputError(`adapter_layout: peft-fused is of experts, and none of ${name} gets an adapter`)
+    throw new InputError(
+      `adapter_layout: peft-fused needs adapters on experts, and no experts of ${name} get one`,
+    )
   if (has('gate_proj') !== has('up_proj'))
     throw new InputError(
-      'adapter_layout: peft-fused has gate_proj and up_proj in one parameter; name both or neither in ' +
-        'lora_target_modules',
+      'adapter_layout: peft-fused stores gate_proj and up_proj in one parameter; ' +
+        'lora_target_modules must name both or neither',
     )
 }
 

@@ -19,7 +19,7 @@ export function parseBytes(text: string): number {
   const scale = UNITS[unit]
   if (number === undefined || scale === undefined)
     throw new InputError(
-      `${JSON.stringify(text)}: a size is a number with B, KB, MB, GB, KiB, MiB or GiB, such as 12GiB`,
+      `invalid size ${JSON.stringify(text)}: use a number with B, KB, MB, GB, KiB, MiB or GiB, such as 12GiB`,
     )
   return Math.floor(Number(number) * scale)
 }

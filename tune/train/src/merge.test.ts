@@ -88,20 +88,20 @@ test('an adapter of another model, a quantised base and a directory in use are r
   await expect(
     mergeAdapter({ base, adapter: await makeAdapter('model.layers.9.mlp.up_proj'), output }),
   ).rejects.toThrow(
-    'has no tensor "model.layers.9.mlp.up_proj.weight", which the adapter is for; it belongs to ' +
+    'has no tensor "model.layers.9.mlp.up_proj.weight", which the adapter changes; the adapter belongs to ' +
       'another model',
   )
   await expect(mergeAdapter({ base, adapter: await makeAdapter(linear, 4), output })).rejects.toThrow(
-    'is (2, 3), the adapter is for (2, 4); it belongs to another model',
+    'is (2, 3), but the adapter is for (2, 4); it belongs to another model',
   )
   const quantised = await makeModel([
     { name: `${linear}.weight_scale_inv`, dtype: 'F32', shape: [1, 1], bytes: new Uint8Array(4) },
   ])
   await expect(mergeAdapter({ base: quantised, adapter: await makeAdapter(), output })).rejects.toThrow(
-    'is quantised; merge into the plain model that it was made from',
+    'is quantised; merge into the original model instead',
   )
   await expect(readdir(output)).rejects.toThrow('ENOENT')
   await expect(mergeAdapter({ base, adapter: await makeAdapter(), output: base })).rejects.toThrow(
-    'is not empty; a merged model is written to a new directory',
+    'not empty; write the merged model to a new directory',
   )
 })

@@ -54,7 +54,7 @@ export async function mergeAdapter({
     checkExperts(adapter, found, projections)
     await makeDirectory(output, 'output')
     if ((await readdir(output)).length > 0)
-      throw new InputError(`${output}: is not empty; a merged model is written to a new directory`)
+      throw new InputError(`${output}: not empty; write the merged model to a new directory`)
     const tensors = [...model.tensors.values()].map(({ name, dtype, shape, decodedFrom }): TensorToWrite => ({
       name,
       // No file has what a quantised type was decoded to; bf16 holds about as much as those have.
@@ -103,24 +103,22 @@ function checkFits(model: Checkpoint, name: string, { a, b, magnitude }: Pair): 
   const entry = model.tensors.get(name)
   if (!entry && layoutOf(model, name.replace(/\.experts\.\d+\./, '.experts.')) !== undefined)
     throw new UnsupportedError(
-      `${model.directory}: the experts that the adapter is for are quantised; a server takes the adapter ` +
-        'as it is',
+      `${model.directory}: cannot merge into quantised experts; serve the adapter unmerged`,
     )
   if (!entry)
     throw new InputError(
-      `${model.directory}: has no tensor ${JSON.stringify(name)}, which the adapter is for; it belongs ` +
-        'to another model',
+      `${model.directory}: has no tensor ${JSON.stringify(name)}, which the adapter changes; ` +
+        'the adapter belongs to another model',
     )
   if (layoutOf(model, name) !== undefined)
     throw new UnsupportedError(
-      `${model.pathOf(name)}: ${JSON.stringify(name)} is quantised; merge into the plain model that it ` +
-        'was made from',
+      `${model.pathOf(name)}: ${JSON.stringify(name)} is quantised; merge into the original model instead`,
     )
   const rows = magnitude?.length ?? b.shape[0]
   if (entry.shape[0] !== b.shape[0] || entry.shape[1] !== a.shape[1] || entry.shape[0] !== rows) {
     throw new InputError(
-      `${model.pathOf(name)}: ${JSON.stringify(name)} is (${entry.shape.join(', ')}), the adapter is ` +
-        `for (${b.shape[0]}, ${a.shape[1]}); it belongs to another model`,
+      `${model.pathOf(name)}: ${JSON.stringify(name)} is (${entry.shape.join(', ')}), but the ` +
+        `adapter is for (${b.shape[0]}, ${a.shape[1]}); it belongs to another model`,
     )
   }
 }
@@ -131,7 +129,8 @@ async function mergedBytes(model: Checkpoint, name: string, pair: Pair | undefin
   if (!pair && decodedFrom === undefined) return bytes
   if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16')
     throw new UnsupportedError(
-      `${model.pathOf(name)}: ${JSON.stringify(name)} is ${dtype}; weights of F32, BF16 and F16 are merged`,
+      `${model.pathOf(name)}: cannot merge into ${JSON.stringify(name)}, which is ${dtype}; ` +
+        'supported: F32, BF16, F16',
     )
   const weight = decodeFloats(dtype, bytes)
   if (pair) addProduct(weight, pair)

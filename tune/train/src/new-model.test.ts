@@ -45,7 +45,7 @@ test('the same seed gives the same bytes, another seed others; a directory in us
   expect(Buffer.compare(first, await bytes(2))).not.toBe(0)
   expect(Buffer.compare(first, await bytes(1))).toBe(0)
   await expect(writeNewModel(model, 'tiny', 1)).rejects.toThrow(
-    'is not empty; a new model is written to a new directory',
+    'not empty; write the new model to a new directory',
   )
 })
 

@@ -77,7 +77,7 @@ export async function writeModelOf(
     )
   await makeDirectory(directory, 'new model')
   if ((await readdir(directory)).length > 0)
-    throw new InputError(`${directory}: is not empty; a new model is written to a new directory`)
+    throw new InputError(`${directory}: not empty; write the new model to a new directory`)
   const { weights, projectionOf } = partsOf(config)
   const coded = { seed, spread: config.initializer_range }
   const tensors = weights.flatMap((weight): TensorToWrite[] => {

@@ -38,8 +38,8 @@ export function lockOutput(directory: string): Disposable {
     file?.close()
     if (!known.success) throw error
     if (holder !== undefined)
-      return refuse(`${holder} is writing to it; wait for that run, or take another output_dir`, error)
-    return refuse(`cannot be locked against other runs (${known.data.message})`, error)
+      return refuse(`${holder} is writing to it; wait for that run or use another output_dir`, error)
+    return refuse(`cannot lock it against other runs (${known.data.message})`, error)
   }
   const held = file
   return { [Symbol.dispose]: () => held.close() }

@@ -58,7 +58,7 @@ export const VALUE_ALIASES: Readonly<Partial<Record<Key, Readonly<Record<string,
 }
 
 const ALONE = 'a run is one process on one machine'
-const PRECISION = 'recipe and compute_dtype say in which formats a run computes'
+const PRECISION = 'recipe and compute_dtype set the number formats of a run'
 
 /** Keys of others that are not there, and why. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
@@ -69,25 +69,26 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   load_in_4bit: 'recipe: qbnb stores the base in NF4, qfp4 in NVFP4',
   load_in_8bit: 'recipe: qfp8 stores the base in 8 bits',
   gradient_checkpointing:
-    'recompute: all computes every activation again, none keeps them, auto fits memory_limit',
+    'use recompute: all recomputes every activation, none keeps them, auto fits memory_limit',
   logging_steps: 'every step is logged, in metrics.jsonl',
-  logging_dir: 'what a run writes is in output_dir',
-  eval_strategy: 'eval_steps says how often data is evaluated',
-  per_device_eval_batch_size: 'evaluation takes the micro-batches of training',
-  metric_for_best_model: 'the best is that of the least evaluation loss',
-  save_strategy: 'save_steps says how often a checkpoint is saved',
-  remove_unused_columns: 'columns that are not read are left alone',
-  completion_only_loss: 'train_on: completion counts the completion alone, all counts everything',
-  precompute_ref_log_probs: 'the reference is always asked before the first step, and kept',
-  max_prompt_length: 'max_seq_length holds both answers of a pair, half of it each; ends are cut',
-  assistant_only_loss: 'train_on: assistant counts the answers alone, all counts everything',
-  train_on_inputs: 'train_on: assistant counts the answers alone, all counts everything',
-  chat_template: "the model's own template is used; change chat_template.jinja in its directory",
-  neftune_noise_alpha: 'noise on embeddings is not there',
-  modules_to_save: 'an adapter is on projections alone; lora: false trains every weight',
-  bias: 'an adapter trains no biases',
+  logging_dir: 'all output of a run is in output_dir',
+  eval_strategy: 'eval_steps sets how often to evaluate',
+  per_device_eval_batch_size: 'evaluation uses the micro-batches of training',
+  metric_for_best_model: 'the best evaluation is the one with the lowest loss',
+  save_strategy: 'save_steps sets how often to save a checkpoint',
+  remove_unused_columns: 'unused columns are ignored',
+  completion_only_loss: 'train_on: completion trains on the completion only, all on everything',
+  precompute_ref_log_probs: 'reference scores are always computed before the first step and cached',
+  max_prompt_length:
+    'max_seq_length limits both answers of a pair to half of it each; longer ones are truncated',
+  assistant_only_loss: 'train_on: assistant trains on the answers only, all on everything',
+  train_on_inputs: 'train_on: assistant trains on the answers only, all on everything',
+  chat_template: "the model's own template is used; edit chat_template.jinja in its directory",
+  neftune_noise_alpha: 'noise on embeddings is not supported',
+  modules_to_save: 'adapters cover projections only; lora: false trains every weight',
+  bias: 'adapters do not train biases',
   deepspeed: ALONE,
   fsdp: ALONE,
-  push_to_hub: 'nothing is uploaded',
-  hub_model_id: 'nothing is uploaded',
+  push_to_hub: 'uploading is not supported',
+  hub_model_id: 'uploading is not supported',
 }

@@ -63,13 +63,13 @@ export async function prepareRun(
   const { max_seq_length: length, per_device_train_batch_size: rows } = config
   if (length > model.max_position_embeddings)
     throw new InputError(
-      `max_seq_length ${length}: ${config.model} has ${model.max_position_embeddings} positions`,
+      `max_seq_length ${length}: more than the ${model.max_position_embeddings} positions of ${config.model}`,
     )
   const skipped = config.skip_quant_first_layers + config.skip_quant_last_layers
   if (skipped > model.num_hidden_layers)
     throw new InputError(
-      `skip_quant_first_layers and skip_quant_last_layers: ${skipped} layers stay bf16, and ` +
-        `${config.model} has ${model.num_hidden_layers}`,
+      'skip_quant_first_layers and skip_quant_last_layers: ' +
+        `${skipped} layers would stay bf16, but ${config.model} has only ${model.num_hidden_layers}`,
     )
   checkRecipe(config, model)
   checkModules(config, model)
@@ -104,8 +104,8 @@ export async function prepareRun(
     onNote(
       `${dataset.source}: ${dataset.documents} documents of ${dataset.tokens} tokens in ` +
         `${batches.rowsPerEpoch} rows` +
-        (dataset.truncated > 0 ? `, ${dataset.truncated} cut to max_seq_length` : '') +
-        (dataset.dropped > 0 ? `, ${dataset.dropped} left out: nothing in them is trained` : ''),
+        (dataset.truncated > 0 ? `, ${dataset.truncated} truncated to max_seq_length` : '') +
+        (dataset.dropped > 0 ? `, ${dataset.dropped} skipped (no token to train on)` : ''),
     )
     if (dataset.skipped.rows > 0) onNote(skipText(dataset.skipped))
     return {
@@ -130,10 +130,14 @@ export async function prepareRun(
 /** Refuses what a base in MXFP4 cannot be: trained in full, or stored as another recipe stores it. */
 function checkRecipe({ recipe, lora, model: name }: TrainConfig, { quantization }: ModelConfig): void {
   if (quantization !== 'mxfp4') return
-  if (!lora) throw new InputError(`lora: ${name} comes in MXFP4, which cannot be trained in full`)
+  if (!lora)
+    throw new InputError(
+      `lora: ${name} is stored in MXFP4, which cannot be trained in full; train an adapter`,
+    )
   if (recipe !== 'qfp8' && recipe !== 'qfp4')
     throw new UnsupportedError(
-      `recipe ${recipe}: ${name} comes in MXFP4 and stays so; qfp8 and qfp4 train adapters on it`,
+      `recipe ${recipe}: not available for ${name}, which is stored in MXFP4; ` +
+        'use qfp8 or qfp4 to train adapters',
     )
 }
 

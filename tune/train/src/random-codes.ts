@@ -48,7 +48,7 @@ export function nvfp4Codes({ name, shape, seed, spread }: Codes): TensorToWrite[
   const [rows = 0, columns = 0] = shape
   if (columns % NVFP4_BLOCK !== 0)
     throw new InputError(
-      `${name}: rows of ${columns} numbers are no blocks of ${NVFP4_BLOCK}, as nvfp4 has them`,
+      `${name}: rows of ${columns} numbers cannot be split into nvfp4 blocks of ${NVFP4_BLOCK}`,
     )
   const scales = [rows, columns / NVFP4_BLOCK]
   return [

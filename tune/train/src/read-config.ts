@@ -66,19 +66,19 @@ function checkMethod(config: TrainConfig, given: ReadonlySet<string>): void {
   const { method, lora, loss_type: lossType, label_smoothing: smoothing } = config
   for (const [key, methods] of Object.entries(OF_METHODS))
     if (given.has(key) && !methods.includes(method))
-      throw new InputError(`${key}: method ${method} does not read it; ${methods.join(', ')} does`)
+      throw new InputError(`${key}: not available with method ${method}, only with ${methods.join(', ')}`)
   if (!isPreference(method)) return
   if (!lora)
     throw new InputError(
-      `lora: false: method ${method} trains an adapter` +
-        `${hasReference(method) ? '; its reference is the base without it' : ''}`,
+      `lora: false is not available with method ${method}, which trains an adapter` +
+        `${hasReference(method) ? '; its reference is the base without the adapter' : ''}`,
     )
   if (smoothing > 0 && lossType !== 'sigmoid')
-    throw new InputError(`label_smoothing: loss_type ${lossType} has none; sigmoid has`)
+    throw new InputError(`label_smoothing: not available with loss_type ${lossType}, only with sigmoid`)
   if (method === 'kto' && config.per_device_train_batch_size < 2)
     throw new InputError(
-      'per_device_train_batch_size: kto needs at least 2, for it shows each prompt with the answer to ' +
-        'another of its micro-batch',
+      'per_device_train_batch_size: kto needs at least 2, because it pairs each prompt with the ' +
+        'answer to another prompt of the micro-batch',
     )
 }
 
@@ -91,7 +91,7 @@ function setOnce<T>(
 ): void {
   if (settings.has(name))
     throw new InputError(
-      `${setting.from}: ${JSON.stringify(key)} and another key both say ${name}; give one of them`,
+      `${setting.from}: ${JSON.stringify(key)} and another key both set ${name}; remove one of them`,
     )
   settings.set(name, setting)
 }
@@ -106,7 +106,7 @@ function known(key: string, where: string): string {
   const name = canonical(key)
   if (CONFIG_KEYS.includes(name)) return name
   if (Object.hasOwn(ELSEWHERE, name))
-    throw new InputError(`${where}: there is no ${JSON.stringify(key)} here: ${ELSEWHERE[name]}`)
+    throw new InputError(`${where}: ${JSON.stringify(key)} is not supported: ${ELSEWHERE[name]}`)
   const near = nearestKey(name, CONFIG_KEYS)
   throw new InputError(
     `${where}: unknown key ${JSON.stringify(key)}; ` +
@@ -125,7 +125,7 @@ function parseYamlObject(path: string, text: string): Record<string, unknown> {
   }
   if (value === null || value === undefined) return {}
   if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
-  throw new InputError(`${path}: must have keys and values, got ${JSON.stringify(value)}`)
+  throw new InputError(`${path}: must contain keys and values, got ${JSON.stringify(value)}`)
 }
 
 /** Keys whose values are taken as they are typed, so that `--model 7` is the name "7". */
@@ -182,38 +182,38 @@ function checkTogether(config: TrainConfig): void {
   const isQuantized = QUANTIZED_RECIPES.includes(recipe)
   if (matmul !== undefined && !isQuantized)
     throw new InputError(
-      `matmul: only ${QUANTIZED_RECIPES.join(', ')} choose it; recipe ${recipe} has its own`,
+      `matmul: only available with ${QUANTIZED_RECIPES.join(', ')}; recipe ${recipe} has a fixed format`,
     )
   if (!lora && recipe !== 'bf16')
-    throw new InputError(
-      `lora: false trains the weights themselves, which recipe ${recipe} keeps frozen; use recipe: bf16`,
-    )
+    throw new InputError(`lora: false trains the base, which recipe ${recipe} keeps frozen; use recipe: bf16`)
   if (config.offload === 'disk' && !lora)
-    throw new InputError('offload: disk leaves the frozen base there, and lora: false trains all of it')
-  if (config.offload === 'disk' && config.recompute === 'none')
     throw new InputError(
-      'offload: disk keeps what layers hand on and recomputes all else; leave recompute out',
+      'offload: disk keeps the frozen base on disk, but lora: false trains it; use one of them',
     )
+  if (config.offload === 'disk' && config.recompute === 'none')
+    throw new InputError('offload: disk always recomputes activations; remove recompute')
   if (config.lr_scheduler_type === 'constant' && (config.warmup_steps > 0 || config.warmup_ratio > 0))
-    throw new InputError('lr_scheduler_type: constant has no warm-up; constant_with_warmup has one')
+    throw new InputError('lr_scheduler_type: constant has no warm-up; use constant_with_warmup')
   if (config.warmup_steps > 0 && config.warmup_ratio > 0)
-    throw new InputError('warmup_steps and warmup_ratio: give one of them')
+    throw new InputError('warmup_steps and warmup_ratio exclude each other; set one of them')
   const evaluates = config.eval_dataset !== undefined || config.eval_split !== undefined
   if (config.eval_dataset !== undefined && config.eval_split !== undefined)
-    throw new InputError('eval_dataset and eval_split: give one of them')
+    throw new InputError('eval_dataset and eval_split exclude each other; set one of them')
   const needing = [
     config.eval_steps > 0 ? ['eval_steps'] : [],
     config.early_stopping_patience > 0 ? ['early_stopping_patience'] : [],
     config.load_best_model_at_end ? ['load_best_model_at_end'] : [],
   ].flat()
   if (!evaluates && needing[0] !== undefined)
-    throw new InputError(`${needing[0]}: needs data to evaluate; give eval_dataset or eval_split`)
+    throw new InputError(`${needing[0]}: needs evaluation data; set eval_dataset or eval_split`)
   if (config.early_stopping_patience > 0 && config.eval_steps === 0)
-    throw new InputError('early_stopping_patience: needs eval_steps, or there is one evaluation, at the end')
+    throw new InputError(
+      'early_stopping_patience: needs eval_steps; without it the only evaluation is at the end',
+    )
   checkAdapterKeys(config)
   if (config.overwrite && config.resume)
     throw new InputError(
-      'overwrite and resume: one puts an earlier run aside, the other goes on with it; give one of them',
+      'overwrite and resume exclude each other: one replaces an earlier run, the other continues it',
     )
   if (beta1 === 1 || beta2 === 1) throw new InputError('adam_beta1 and adam_beta2 must be below 1')
 }

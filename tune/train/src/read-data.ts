@@ -26,8 +26,8 @@ export async function readData(
   const tokenizer = await loadTokenizer(directory)
   if (tokenizer.vocabSize > model.vocab_size)
     throw new InputError(
-      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; ` +
-        'they do not belong together',
+      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, but the model has ` +
+        `${model.vocab_size}; they do not belong together`,
     )
   const source = { config, directory, tokenizer, hub }
   const options = {
@@ -115,7 +115,7 @@ async function partDocuments(
   const parts = splitDocuments(documents, split, seed)
   if (parts.training.length > 0) return parts
   throw new InputError(
-    `eval_split ${split}: takes all ${documents.length} documents, and none is left to train on`,
+    `eval_split ${split}: takes all ${documents.length} documents and leaves none to train on`,
   )
 }
 

@@ -53,7 +53,7 @@ async function readUnits(name: string, split: string, { config, tokenizer, hub }
   const { method, max_seq_length: maxSeqLength, too_long: tooLong } = config
   if (name.startsWith('problems:'))
     throw new InputError(
-      `dataset ${name}: generated problems have no preferences; method ${method} needs them`,
+      `dataset ${name}: generated problems have no preferences, which method ${method} needs`,
     )
   const { examples, source, skipped, placeOf } = await loadRows(
     name,
@@ -80,14 +80,14 @@ async function partUnits(units: Unit[], source: PreferenceSource): Promise<Parts
   const parts = splitDocuments(units, split, seed)
   if (parts.training.length > 0) return parts
   throw new InputError(
-    `eval_split ${split}: takes all ${units.length} comparisons, and none is left to train on`,
+    `eval_split ${split}: takes all ${units.length} comparisons and leaves none to train on`,
   )
 }
 
 function mismatchParts({ training, evaluation }: Parts, config: PreferenceSource['config']): Parts {
   if (training.length < 2)
     throw new InputError(
-      'method kto needs at least 2 rated answers: a prompt is shown with the answer to another',
+      'method kto needs at least 2 rated answers, because it pairs each prompt with another answer',
     )
   const crossed = (units: readonly Unit[]) =>
     mismatch(units, config.per_device_train_batch_size, longestSequence(config.method, config.max_seq_length))

@@ -15,7 +15,7 @@ export const MATMULS = {
     arithmetic: 'bf16',
     forward: 'bf16 × bf16',
     backward: 'bf16 × bf16',
-    doc: 'Operands are rounded to bf16 as they are packed; sums are f32.',
+    doc: 'Operands are rounded to bf16 when they are packed; sums are f32.',
   },
   'fp8-hybrid': {
     arithmetic: 'fp8_hybrid',
@@ -23,18 +23,18 @@ export const MATMULS = {
     backward: 'E5M2 × base',
     doc:
       'x̂ = E4M3(x · 448 / a) · a / 448, where a is the largest |x| of the last 16 steps (delayed ' +
-      'scaling; in the first step, of the step itself); dŷ = E5M2(dy · 57344 / a) · a / 57344, where a ' +
-      'is the largest |dy| of this tensor. The base is used as it is stored; sums are f32.',
+      'scaling; the first step uses its own |x|); dŷ = E5M2(dy · 57344 / a) · a / 57344, where a ' +
+      'is the largest |dy| of this tensor. The base is used as stored; sums are f32.',
   },
   nvfp4: {
     arithmetic: 'nvfp4',
     forward: 'E2M1 × base',
     backward: 'E2M1, rounded stochastically × base',
     doc:
-      'In blocks of 16 along the dimension that is summed: s = E4M3(amax₁₆ / 6 · 2688 / a), ' +
+      'In blocks of 16 along the summed dimension: s = E4M3(amax₁₆ / 6 · 2688 / a), ' +
       'x̂ = E2M1(x · 2688 / (a · s)) · s · a / 2688, where a is the largest |x| of this tensor. Gradients ' +
-      'are rounded stochastically; the random numbers are Philox, keyed by seed, step, op and element. The ' +
-      'base is used as it is stored; sums are f32.',
+      'are rounded stochastically with Philox random numbers, keyed by seed, step, op and element. The ' +
+      'base is used as stored; sums are f32.',
   },
 } as const satisfies Record<string, MatmulSpec>
 

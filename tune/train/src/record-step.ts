@@ -209,7 +209,7 @@ export function recordMicroStep(
   const { outputs, slots, weightsByName, adapters, amaxHistories } = recorded
   const { balance, ...rest } = outputs
   const { loss } = rest
-  if (!loss) throw new Error('[recordMicroStep] there is no loss')
+  if (!loss) throw new Error('[recordMicroStep] no loss')
   const trained = config.lora ? [...adapters] : [...weightsByName.values()]
   const grads = differentiate(
     g,

@@ -45,8 +45,8 @@ export async function askReference(options: ReferenceOptions): Promise<void> {
   const isKept = await exists(path)
   onNote(
     isKept
-      ? `what the reference says of ${units.length} comparisons was kept from before`
-      : `asking the reference about ${units.length} comparisons`,
+      ? `using cached reference scores of ${units.length} comparisons`
+      : `computing reference scores of ${units.length} comparisons`,
   )
   const scores = isKept ? await readKept(path) : await ask(options)
   let at = 0

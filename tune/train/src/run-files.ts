@@ -63,10 +63,7 @@ async function earlierRun(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     if (error.code === 'ENOTDIR')
-      throw new InputError(
-        `output_dir ${directory}: is a file, and must be a directory or not be there yet`,
-        { cause: error },
-      )
+      throw new InputError(`output_dir ${directory}: is a file; give a directory`, { cause: error })
     throw error
   })
   return names.filter(name => WRITTEN.includes(name))
@@ -80,8 +77,8 @@ export async function checkOutput({ output_dir: directory, resume, overwrite }: 
   const earlier = await earlierRun(directory)
   if (earlier.length === 0 || resume || overwrite) return
   throw new InputError(
-    `output_dir ${directory}: holds an earlier run (${earlier.join(', ')}); give --resume to go on with ` +
-      'it, --overwrite to replace it, or another directory',
+    `output_dir ${directory}: contains an earlier run (${earlier.join(', ')}); ` +
+      'use --resume to continue it, --overwrite to replace it, or another directory',
   )
 }
 

@@ -56,8 +56,8 @@ export async function runSteps({
   const evaluate = async (one: Evaluator) => {
     const { loss, tokens, is_best: isBest } = await one.evaluate(step)
     onNote?.(
-      `step ${step}: loss ${loss.toFixed(4)} over ${tokens} tokens of evaluation` +
-        `${isBest ? ', the best' : ''}`,
+      `step ${step}: evaluation loss ${loss.toFixed(4)} over ${tokens} tokens` +
+        `${isBest ? ', the best so far' : ''}`,
     )
     await events?.write(step, { 'eval/loss': loss })
   }

@@ -84,7 +84,7 @@ async function fillMagnitudes(
 ): Promise<void> {
   const weightName = `${name.slice(0, -MAGNITUDE.length)}.weight`
   const [stored, weight] = [micro.base.find(one => one.name === weightName), base.get(weightName)]
-  if (!stored || !weight) throw new Error(`${name} is of no base weight`)
+  if (!stored || !weight) throw new Error(`${name} does not match a base weight`)
   const g = createRecorder()
   const y = g.row_norms({ weight: g.input('weight', stored.dtype, stored.shape) }, { alpha: 1 }).y
   await prepare(engine, g.finish({ y })).run({ weight, [outputBinding('y')]: buffer })

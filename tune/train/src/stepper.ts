@@ -146,7 +146,7 @@ export async function createStepper({
     batches: Iterable<Batch>,
     signal?: AbortSignal,
   ): Promise<{ loss: number; tokens: number }> {
-    if (!passes.evaluation) throw new Error('[evaluate] nothing was planned to be evaluated')
+    if (!passes.evaluation) throw new Error('[evaluate] no evaluation was planned')
     let [sum, counted, tokens] = [0, 0, 0]
     for await (const { batch, loss } of passes.evaluation(batches, { signal })) {
       sum += loss
@@ -199,7 +199,7 @@ export async function createStepper({
   }
 
   const reference: Stepper['reference'] = async (documents, adapter, signal) => {
-    if (!planned.reference) throw new Error('[reference] nothing was planned to be compared with')
+    if (!planned.reference) throw new Error('[reference] no reference was planned')
     return await comparing.ask(ready(planned.reference), documents, adapter, signal)
   }
   return { state, step, evaluate, reference, opSeconds }
@@ -208,14 +208,14 @@ export async function createStepper({
 /** The bytes of a tensor of the state; they hold until the next step. */
 export async function readState(engine: Engine, state: TrainState, name: string): Promise<Uint8Array> {
   const buffer = state.get(name)
-  if (!buffer) throw new Error(`[readState] nothing is known of ${name}`)
+  if (!buffer) throw new Error(`[readState] unknown state ${name}`)
   return await engine.read(buffer)
 }
 
 const diverged = (what: string, value: number, step: number, learningRate: number) =>
   new DivergedError(
-    `step ${step}: the ${what} is ${value}, so the step was not taken (learning rate ` +
-      `${learningRate.toPrecision(3)}). ` +
-      'Lower learning_rate, raise warmup_steps, or look at the data; --resume goes on from the last ' +
-      'checkpoint. If the first step fails, the base weights hold numbers that are not finite.',
+    `step ${step}: the ${what} is ${value}, so the step was skipped (learning rate ` +
+      `${learningRate.toPrecision(3)}) and the run stopped. ` +
+      'Lower learning_rate, raise warmup_steps, or check the data; --resume continues from the last ' +
+      'checkpoint. If the first step fails, the base weights contain non-finite numbers.',
   )

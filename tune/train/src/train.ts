@@ -66,8 +66,8 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   const wasFor = Number(found?.settings['total_steps'] ?? totalSteps)
   if (wasFor !== totalSteps)
     onNote(
-      `going on to ${totalSteps} steps in place of ${wasFor}; ` +
-        `the schedule is that of ${totalSteps} from here on`,
+      `continuing to ${totalSteps} steps instead of ${wasFor}; ` +
+        `from here on the schedule is that of ${totalSteps} steps`,
     )
   const initial = found ? undefined : await readInitialAdapter(config, run.planned.micro.trained)
   // The file that a base is streamed from is made there.
@@ -98,8 +98,8 @@ async function withLastStep({ path, cause }: WriteError, directory: string): Pro
   const step = (await listCheckpoints(directory)).at(-1)
   const advice =
     step === undefined
-      ? 'no checkpoint was saved yet'
-      : `what was learned up to step ${step} is saved: make room, and --resume goes on from it`
+      ? 'no checkpoint has been saved'
+      : `the state after step ${step} is saved: free space and continue with --resume`
   return new WriteError(path, cause, advice)
 }
 
@@ -118,7 +118,7 @@ async function runToEnd({
   await cutMetrics(config.output_dir, found?.step ?? 0)
   const record = describeRun(run, config, totalSteps, found)
   await writeRunFile(config.output_dir, record)
-  if (found) onNote(`going on after step ${found.step} of ${totalSteps}`)
+  if (found) onNote(`resuming after step ${found.step} of ${totalSteps}`)
 
   const writeTo = (path: string) =>
     writeTrained({

@@ -74,6 +74,6 @@ test('in a recipe that quantises, DoRA begins at the stored base and learns', as
 
 test('a pattern that names no projection is refused', async () => {
   await expect(bench.run({ ...settings, rank_pattern: 'c_attn=4' })).rejects.toThrow(
-    'rank_pattern: c_attn is no projection of',
+    'rank_pattern: c_attn is not a projection of',
   )
 })

@@ -98,7 +98,7 @@ const cases: Case[] = [
     ),
     [said('Hello.')],
     [
-      /^1 ×1 a part of the type "image_url" cannot be shown/,
+      /^1 ×1 unsupported part of type "image_url"/,
       /^2 ×1 has the columns question, answer; expected messages/,
     ],
   ],
@@ -107,28 +107,28 @@ const cases: Case[] = [
     'd.jsonl',
     jsonl(chat(user, assistant, assistant), chat(user, assistant)),
     [said('Hello.')],
-    [/^1 ×1 the chat template does not show where message 3 of 3 starts or ends/],
+    [/^1 ×1 cannot find where message 3 of 3 starts or ends/],
   ],
   [
     'a conversation that the assistant begins',
     'e.jsonl',
     jsonl(chat(assistant, user, assistant), chat(user, assistant)),
     [said('Hello.')],
-    [/^1 ×1 the chat template does not show where message 1 of 3 starts/],
+    [/^1 ×1 cannot find where message 1 of 3 starts/],
   ],
   [
     'a person who says nothing',
     'f.jsonl',
     jsonl(chat({ role: 'user', content: null }, assistant), chat(user, assistant)),
     [said('Hello.')],
-    [/^1 ×1 a message needs content, unless the assistant wrote it/],
+    [/^1 ×1 a message needs content, unless its role is assistant/],
   ],
   [
     'an assistant that neither says nor calls anything',
     'g.jsonl',
     jsonl(chat(user, { role: 'assistant', content: null }), chat(user, assistant)),
     [said('Hello.')],
-    [/^1 ×1 a message of the assistant has neither content nor tool calls/],
+    [/^1 ×1 an assistant message has neither content nor tool calls/],
   ],
   [
     'turns that are shown and not learned',
@@ -210,7 +210,7 @@ const cases: Case[] = [
       },
     ),
     [said('Hello.')],
-    [/^1 ×1 a function_call is no JSON/, /^2 ×1 has a column system and a conversation/],
+    [/^1 ×1 a function_call is not JSON/, /^2 ×1 has a column system, and its conversation/],
   ],
   [
     'Alpaca',
@@ -275,10 +275,10 @@ const cases: Case[] = [
       Buffer.from(JSON.stringify(good)),
     ]),
     [said('Seven.'), said('Seven.')],
-    [/^2 ×1 is not UTF-8/],
+    [/^2 ×1 not UTF-8/],
   ],
   [
-    'half of a surrogate pair',
+    'an unpaired surrogate',
     'x.jsonl',
     jsonl(
       '{"question": "a\\ud83d", "answer": "b"}',
@@ -286,7 +286,7 @@ const cases: Case[] = [
       good,
     ),
     [said('Seven.')],
-    [/^1 ×1 question: a text has half of/, /^2 ×1 answer: a text has half of/],
+    [/^1 ×1 question: a text contains an unpaired/, /^2 ×1 answer: a text contains an unpaired/],
   ],
   [
     'numbers of calls and tools as Python writes them',
@@ -308,7 +308,7 @@ const cases: Case[] = [
     'aa.csv',
     'question,answer\na,Two.\nb\n"c, d",Two.\n',
     [said('Two.'), said('Two.')],
-    [/^3 ×1 has 1 fields, the first line names 2 columns/],
+    [/^3 ×1 has 1 fields, but the first line names 2 columns/],
   ],
   [
     'Parquet whose messages have every key, most of them null',
@@ -316,7 +316,7 @@ const cases: Case[] = [
     parquet('awkward-chat'),
     [said('Hello.'), said(called)],
     [
-      /^row 3 ×1 a message of the assistant has neither content nor tool calls/,
+      /^row 3 ×1 an assistant message has neither content nor tool calls/,
       /^row 4 ×1 has the columns messages|expected a list of messages/,
     ],
   ],
@@ -380,16 +380,11 @@ test.each<
     'pairs of preference',
     'bd.jsonl',
     jsonl({ prompt: 'a', chosen: 'b', rejected: 'c' }),
-    /method: dpo, orpo or kto trains on such pairs/,
+    /use method dpo, orpo or kto to train on such pairs/,
   ],
   ['no rows', 'be.jsonl', '\n\n', /has no rows/],
-  [
-    'a table whose quote is not closed',
-    'bh.csv',
-    'question,answer\na,"b\n',
-    /bh\.csv:2: a quote is not closed/,
-  ],
-  ['Parquet that is cut', 'bi.parquet', parquet('chat-none').subarray(0, 300), /cannot be read as Parquet/],
+  ['a table whose quote is not closed', 'bh.csv', 'question,answer\na,"b\n', /bh\.csv:2: unclosed quote/],
+  ['Parquet that is cut', 'bi.parquet', parquet('chat-none').subarray(0, 300), /invalid Parquet file/],
   ['a file of another kind', 'bj.txt', 'a', /unknown format; known: \.jsonl/],
   [
     'nothing but bad rows',
@@ -401,7 +396,7 @@ test.each<
     'a name of a column that no row has',
     'bg.jsonl',
     jsonl({ problem: 'a', answer: 'b' }),
-    /dataset_columns: no row has the column "task"; the first has problem, answer/,
+    /dataset_columns: no row has the column "task"; the first row has problem, answer/,
     ['question=task'],
   ],
 ])('refused as a whole: %s', async (_, file, content, says, columns = []) => {
@@ -416,7 +411,7 @@ test('what a run left out is said, counted and named in its record; bad_rows: er
   const settings = { dataset, max_steps: 1, threads: 1 }
   const result = await bench.run(settings, { onNote: line => notes.push(line) })
   expect(result.skippedRows).toBe(3)
-  expect(notes.find(line => line.startsWith('3 rows left out: '))).toMatch(
+  expect(notes.find(line => line.startsWith('skipped 3 rows: '))).toMatch(
     /× not JSON .*\(first .*run\.jsonl:2\).*1 × has the columns body; expected text \(first .*run\.jsonl:3\)/,
   )
   const record = JSON.parse(readFileSync(join(result.config.output_dir, 'run.json'), 'utf8')) as {

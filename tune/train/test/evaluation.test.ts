@@ -69,7 +69,7 @@ test('documents that are split off are not trained on, and which they are is the
   expect(record(again.config.output_dir)['hash']).toBe(record(one.config.output_dir)['hash'])
   expect(record(share.config.output_dir)['hash']).not.toBe(record(one.config.output_dir)['hash'])
   await expect(bench.run({ ...settings, eval_split: 8 })).rejects.toThrow(
-    'eval_split 8: takes all 8 documents, and none is left to train on',
+    'eval_split 8: takes all 8 documents and leaves none to train on',
   )
 })
 
@@ -81,7 +81,7 @@ test('a run that gets no better ends after the patience it has', async () => {
   )
   expect(run).toMatchObject({ status: 'finished', steps: 3 })
   expect(run.evaluations.map(({ is_best: isBest }) => isBest)).toEqual([true, false, false])
-  expect(notes.find(line => line.startsWith('step 1: loss '))).toMatch(/tokens of evaluation, the best$/)
+  expect(notes.find(line => line.startsWith('step 1: evaluation loss '))).toMatch(/tokens, the best so far$/)
 })
 
 test('what was best is kept, is what the run leaves where that is asked for, and can be gone on from', async () => {
@@ -122,11 +122,11 @@ test('training starts from an adapter, and an adapter that does not fit is refus
   expect(Math.abs((losses(second)[0] ?? NaN) / (losses(whole)[3] ?? NaN) - 1)).toBeLessThan(1e-6)
   const from = (more: object) => bench.run({ ...settings, init_adapter: first.output, ...more })
   await expect(from({ lora_rank: 8 })).rejects.toThrow(
-    /has rank 16 and alpha 32, and the run 8 and 32; set lora_rank: 16 and lora_alpha: 32/,
+    /has rank 16 and alpha 32, but the run has 8 and 32; set lora_rank: 16 and lora_alpha: 32/,
   )
   await expect(from({ lora_target_modules: 'q_proj' })).rejects.toThrow(/which the run does not train/)
   await expect(from({ use_rslora: true })).rejects.toThrow('set use_rslora: false')
-  await expect(from({ init_adapter: '/nowhere' })).rejects.toThrow(/nowhere.*cannot be read/)
+  await expect(from({ init_adapter: '/nowhere' })).rejects.toThrow(/nowhere.*cannot read the file/)
 })
 
 test('a run goes on to more steps than it was begun for, and says so', async () => {
@@ -140,9 +140,9 @@ test('a run goes on to more steps than it was begun for, and says so', async () 
   const whole = await bench.run(settings)
   expect(losses(more)).toEqual(losses(whole).slice(3))
   expect(adapterOf(more.output).equals(adapterOf(whole.output))).toBe(true)
-  expect(notes).toContain('going on to 5 steps in place of 3; the schedule is that of 5 from here on')
+  expect(notes).toContain('continuing to 5 steps instead of 3; from here on the schedule is that of 5 steps')
   await expect(bench.run({ ...settings, max_steps: 2, output_dir, resume: true })).rejects.toThrow(
-    'was made with total_steps 5, not 2',
+    'has total_steps 5, not 2',
   )
 })
 

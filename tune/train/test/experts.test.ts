@@ -92,10 +92,10 @@ test('written fused, an adapter is the same, and training goes on from either', 
 test('the fused layout is refused where it cannot say what is trained', async () => {
   const fused = { ...settings, adapter_layout: 'peft-fused' }
   await expect(bench.run({ ...fused, lora_target_modules: 'q_proj' })).rejects.toThrow(
-    /adapter_layout: peft-fused is of experts, and none of .* gets an adapter/,
+    /adapter_layout: peft-fused needs adapters on experts, and no experts of .* get one/,
   )
   await expect(bench.run({ ...fused, lora_target_modules: 'up_proj' })).rejects.toThrow(
-    'has gate_proj and up_proj in one parameter; name both or neither',
+    'stores gate_proj and up_proj in one parameter; lora_target_modules must name both or neither',
   )
 })
 
@@ -106,9 +106,9 @@ test.each(['f32', 'bf16'] as const)('in %s, threads and recomputation change no 
 })
 
 test.each([
-  [{ use_dora: true }, 'use_dora: adapters of experts cannot have it'],
-  [{ lora_dropout: 0.1 }, 'lora_dropout: adapters of experts cannot have it'],
-  [{ rank_pattern: 'up_proj=4' }, 'rank_pattern: up_proj is of experts, which PEFT takes no pattern for'],
+  [{ use_dora: true }, 'use_dora: not available for adapters of experts'],
+  [{ lora_dropout: 0.1 }, 'lora_dropout: not available for adapters of experts'],
+  [{ rank_pattern: 'up_proj=4' }, 'rank_pattern: up_proj belongs to experts, for which PEFT has no patterns'],
 ])('%j is refused for experts', async (keys, message) => {
   await expect(bench.run({ ...settings, ...keys })).rejects.toThrow(message)
 })
@@ -127,7 +127,7 @@ test('the loss that keeps experts busy alike is part of a step and of no evaluat
   const dense = join(bench.directory, 'plain')
   await writeNewModel(dense, 'tiny', 1)
   await expect(bench.run({ ...all, router_aux_loss_coef: 0.1, model: dense })).rejects.toThrow(
-    /router_aux_loss_coef: .* is a qwen3 model and has no experts/,
+    /router_aux_loss_coef: .* is a qwen3 model without experts/,
   )
 })
 
@@ -135,7 +135,7 @@ test('lora_expert_rank is refused where a model has no experts', async () => {
   const dense = join(bench.directory, 'dense')
   await writeNewModel(dense, 'tiny', 1)
   await expect(bench.run({ ...settings, model: dense, lora_expert_rank: 2 })).rejects.toThrow(
-    /lora_expert_rank: .* is a qwen3 model and has no experts/,
+    /lora_expert_rank: .* is a qwen3 model without experts/,
   )
 })
 
@@ -143,9 +143,9 @@ test('an adapter of another count of experts is refused by name', async () => {
   const run = await bench.run(settings)
   const output = join(bench.directory, 'merged')
   await expect(mergeAdapter({ base: smaller, adapter: run.output, output })).rejects.toThrow(
-    /has no tensor "model\.layers\.\d\.mlp\.experts\.3\.\w+_proj\.weight", which the adapter is for/,
+    /has no tensor "model\.layers\.\d\.mlp\.experts\.3\.\w+_proj\.weight", which the adapter changes/,
   )
   await expect(mergeAdapter({ base: larger, adapter: run.output, output })).rejects.toThrow(
-    'the adapter has model.layers.0.mlp.experts.gate_proj for 4 experts and the model has 5',
+    'the adapter has model.layers.0.mlp.experts.gate_proj for 4 experts, but the model has 5',
   )
 })

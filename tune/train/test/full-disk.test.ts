@@ -23,7 +23,7 @@ test('a full disk is named with the path and the last step that is saved, from w
     symlinkSync('/dev/full', metrics)
   }
   await expect(bench.run({ ...settings, output_dir }, { onStep: fill })).rejects.toThrow(
-    /full\/metrics\.jsonl: cannot be written \(ENOSPC: .*\); what was learned up to step 4 is saved: make room, and --resume goes on from it/,
+    /full\/metrics\.jsonl: cannot write \(ENOSPC: .*\); the state after step 4 is saved: free space and continue with --resume/,
   )
   rmSync(metrics)
   const resumed = await bench.run({ ...settings, output_dir, resume: true })

@@ -49,7 +49,7 @@ test('the margin of the chosen answers grows, and a resumed run ends in the same
     { ...settings, output_dir, resume: true },
     { onNote: line => void notes.push(line) },
   )
-  expect(notes).toContain('what the reference says of 8 comparisons was kept from before')
+  expect(notes).toContain('using cached reference scores of 8 comparisons')
   expect(losses(rest)).toEqual(losses(whole).slice(3))
   const adapter = (directory: string) => readFileSync(join(directory, 'adapter_model.safetensors'))
   expect(adapter(rest.output).equals(adapter(whole.output))).toBe(true)
@@ -131,15 +131,21 @@ test('bad rows are skipped and named', async () => {
   expect(run.skippedRows).toBe(3)
   const record = readFileSync(join(run.config.output_dir, 'run.json'), 'utf8')
   expect(record).toContain('chosen and rejected are the same')
-  expect(record).toContain('must all be texts, or all lists of messages')
+  expect(record).toContain('must either all be texts or all be lists of messages')
   expect(record).toContain('expected chosen + rejected')
 })
 
 test.each([
-  [{ lora: false }, 'lora: false: method dpo trains an adapter; its reference is the base without it'],
-  [{ method: 'sft', beta: 0.2 }, 'beta: method sft does not read it; dpo, kto, orpo does'],
-  [{ method: 'kto', loss_type: 'ipo' }, 'loss_type: method kto does not read it; dpo does'],
-  [{ loss_type: 'ipo', label_smoothing: 0.1 }, 'label_smoothing: loss_type ipo has none; sigmoid has'],
+  [
+    { lora: false },
+    'lora: false is not available with method dpo, which trains an adapter; its reference is the base without the adapter',
+  ],
+  [{ method: 'sft', beta: 0.2 }, 'beta: not available with method sft, only with dpo, kto, orpo'],
+  [{ method: 'kto', loss_type: 'ipo' }, 'loss_type: not available with method kto, only with dpo'],
+  [
+    { loss_type: 'ipo', label_smoothing: 0.1 },
+    'label_smoothing: not available with loss_type ipo, only with sigmoid',
+  ],
   [{ method: 'kto', per_device_train_batch_size: 1 }, 'kto needs at least 2'],
   [{ dataset: 'problems:ro' }, 'generated problems have no preferences'],
 ])('%j is refused with the reason', async (changes, reason) => {

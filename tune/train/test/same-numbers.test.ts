@@ -122,13 +122,13 @@ test('a run goes on only with the settings and data that it was begun with', asy
   const output_dir = join(bench.directory, 'begun')
   await bench.run({ ...fast, output_dir })
   await expect(bench.run({ ...fast, output_dir, resume: true, lora_alpha: 8 })).rejects.toThrow(
-    'made with lora_alpha 32, not 8',
+    'has lora_alpha 32, not 8',
   )
   await expect(
     bench.run({ ...fast, output_dir, resume: true, dataset: bench.writeTexts('other', textsOf(30, 8)) }),
   ).rejects.toThrow('other training data')
   await expect(bench.run({ ...fast, output_dir })).rejects.toThrow(
-    /holds an earlier run \(.*\); give --resume/,
+    /contains an earlier run \(.*\); use --resume/,
   )
   const done = await bench.run({ ...fast, output_dir, resume: true, threads: 1, save_steps: 2 })
   expect(done).toMatchObject({ status: 'finished', steps: 4, metrics: [] })

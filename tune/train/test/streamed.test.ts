@@ -81,9 +81,12 @@ test('a run that was streamed goes on in memory, in the bits of one that never s
 })
 
 test.each([
-  [{ method: 'orpo' }, 'offload: method orpo does not read it; sft does'],
-  [{ lora: false }, 'offload: disk leaves the frozen base there, and lora: false trains all of it'],
-  [{ recompute: 'none' }, 'offload: disk keeps what layers hand on and recomputes all else'],
+  [{ method: 'orpo' }, 'offload: not available with method orpo, only with sft'],
+  [
+    { lora: false },
+    'offload: disk keeps the frozen base on disk, but lora: false trains it; use one of them',
+  ],
+  [{ recompute: 'none' }, 'offload: disk always recomputes activations'],
 ])('%j is refused with offload: disk', (keys, message) => {
   expect(() => bench.config({ ...settings, ...keys, offload: 'disk' })).toThrow(message)
 })
@@ -149,7 +152,7 @@ describe('a base larger than the budget', () => {
       expect(inMemory - fromDisk).toBeGreaterThan(parseBytes('60MiB'))
       const limit = Math.round((inMemory + fromDisk) / 2)
       const limited = { ...common, memory_limit: `${limit}B` }
-      expect(() => trainAlone(limited)).toThrow('or leave the base on the disk: offload: disk')
+      expect(() => trainAlone(limited)).toThrow('or keep the base on disk (offload: disk)')
       const { estimated, peak } = trainAlone({ ...limited, offload: 'disk' })
       expect(peak).toBeLessThan(limit)
       expect(Math.abs(peak - estimated.total)).toBeLessThan(parseBytes('32MiB'))

@@ -33,7 +33,7 @@ function ofMessages(
   { chat, encode }: ModelTokenizer,
 ): [number[], number[]] {
   if (!chat)
-    throw new InputError('the model has no chat template for messages; give prompt and answers as texts')
+    throw new InputError('the model has no chat template for messages; provide prompt and answers as texts')
   const asked = chat.render({ messages: prompt, tools }, { addGenerationPrompt: true })
   const whole = chat.render({ messages: [...prompt, ...answer], tools })
   let at = 0

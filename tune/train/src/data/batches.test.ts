@@ -220,7 +220,7 @@ test('a document longer than the row is cut and counted, or refused', () => {
   expect(made).toMatchObject({ truncated: 2, dropped: 1 })
   expect(made.documents.map(({ tokens }) => tokens.length <= 64)).toEqual([true, true])
   expect(() => tokenizeAll([long], { tooLong: 'error' })).toThrow(
-    /example 1 has \d+ tokens, a row has max_seq_length 64; raise max_seq_length, or set too_long: truncate/,
+    /example 1 has \d+ tokens, more than max_seq_length 64; raise max_seq_length or set too_long: truncate/,
   )
   expect(() => tokenizeAll([cutBeforeAnswer])).toThrow(
     'none of 1 examples has a token to train on within max_seq_length 64',
@@ -236,7 +236,7 @@ test('a conversation that the template cannot show is told apart, and the others
   expect(refused).toEqual([
     {
       index: 0,
-      reason: expect.stringContaining('the chat template does not show where message 1 of 1 starts'),
+      reason: expect.stringContaining('cannot find where message 1 of 1 starts'),
     },
   ])
 })

@@ -64,9 +64,9 @@ function readMessage(value: unknown): ChatMessage & { weight?: 0 | 1 } {
   const { role, content: given, tool_calls: calls, weight, ...rest } = openai.parse(value)
   const text = textOf(given)
   if (text === undefined && role !== 'assistant')
-    throw new InputError('a message needs content, unless the assistant wrote it')
+    throw new InputError('a message needs content, unless its role is assistant')
   if (text === undefined && !calls?.length && rest['reasoning_content'] === undefined)
-    throw new InputError('a message of the assistant has neither content nor tool calls')
+    throw new InputError('an assistant message has neither content nor tool calls')
   return {
     ...rest,
     role: ROLES[role] ?? role,
@@ -80,14 +80,13 @@ function readMessage(value: unknown): ChatMessage & { weight?: 0 | 1 } {
 function textOf(given: z.infer<typeof content> | null | undefined): string | undefined {
   if (given === null || given === undefined) return undefined
   const parts = typeof given === 'string' ? [given] : given.map(textOfPart)
-  if (parts.some(text => !text.isWellFormed()))
-    throw new InputError('a text has half of a surrogate pair, which is no character')
+  if (parts.some(text => !text.isWellFormed())) throw new InputError('a text contains an unpaired surrogate')
   return parts.join('\n')
 }
 
 function textOfPart({ type, text }: z.infer<typeof part>): string {
   if (type === 'text' && text !== undefined) return text
-  throw new InputError(`a part of the type ${JSON.stringify(type)} cannot be shown to a model of text`)
+  throw new InputError(`unsupported part of type ${JSON.stringify(type)}: the model reads only text`)
 }
 
 /** Templates expect a call's arguments as an object; the wire has them as JSON text. */
@@ -100,7 +99,7 @@ function ofShareGpt({ from, value }: z.infer<typeof sharegpt>): ChatMessage {
   if (!value.isWellFormed()) textOf(value)
   if (from !== 'function_call') return { role: ROLES[from] ?? from, content: value }
   const call = z.looseObject({ name: z.string(), arguments: z.unknown() }).safeParse(objectOf(value))
-  if (!call.success) throw new InputError('a function_call is no JSON with a name and arguments')
+  if (!call.success) throw new InputError('a function_call is not JSON with a name and arguments')
   return { role: 'assistant', content: '', tool_calls: [{ type: 'function', function: call.data }] }
 }
 

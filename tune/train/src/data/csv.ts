@@ -18,7 +18,7 @@ export function parseCsv(path: string, text: string): CsvRow[] {
       : {
           where,
           reason:
-            `has ${fields.length} fields, the first line names ${names.fields.length} columns ` +
+            `has ${fields.length} fields, but the first line names ${names.fields.length} columns ` +
             `(${names.fields.join(', ')})`,
         }
   })
@@ -33,8 +33,7 @@ function parseRows(path: string, text: string): { fields: string[]; line: number
   let start = 1
   while (token.lastIndex < text.length || fields.length > 0) {
     const found = token.exec(text)
-    if (!found?.groups)
-      throw new InputError(`${path}:${line}: a quote is not closed, or text follows a closed one`)
+    if (!found?.groups) throw new InputError(`${path}:${line}: unclosed quote, or text after a closing quote`)
     const { quoted, plain = '', end } = found.groups
     fields.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
     line += (found[0].match(/\r\n|\r|\n/g) ?? []).length

@@ -42,8 +42,8 @@ export function tokenizeExamples(
     if (ids.length > maxSeqLength) {
       if (tooLong === 'error')
         throw new InputError(
-          `example ${i + 1} has ${ids.length} tokens, a row has max_seq_length ${maxSeqLength}; raise ` +
-            'max_seq_length, or set too_long: truncate',
+          `example ${i + 1} has ${ids.length} tokens, more than max_seq_length ${maxSeqLength}; ` +
+            'raise max_seq_length or set too_long: truncate',
         )
       truncated++
     }
@@ -59,7 +59,7 @@ export function tokenizeExamples(
       `none of ${examples.length} examples has a token to train on within max_seq_length ` +
         `${maxSeqLength}; ` +
         'raise max_seq_length' +
-        (trainOn === 'all' ? '' : ', or set train_on: all where nothing is the assistant’s'),
+        (trainOn === 'all' ? '' : ', or set train_on: all if the assistant wrote nothing'),
     )
   return { documents, truncated, dropped, refused }
 }
@@ -138,7 +138,7 @@ const instructionTurns = (example: Instruction): ChatMessage[] => [
 /** For a model without a chat template: the words of Alpaca, which such data is made for. */
 function instructionPrompt({ instruction, input, system, history }: Instruction): string {
   if (system !== '' || history.length > 0)
-    throw new InputError('system and history need a chat template, which the model has not')
+    throw new InputError('system and history need a chat template, which the model does not have')
   const [task, paired] = [
     'Below is an instruction that describes a task',
     ', paired with an input that provides further context',
@@ -146,8 +146,7 @@ function instructionPrompt({ instruction, input, system, history }: Instruction)
   const end = 'Write a response that appropriately completes the request.'
   return input === ''
     ? `${task}. ${end}\n\n### Instruction:\n${instruction}\n\n### Response:\n`
-    : `${task}${paired}. ${end}\n\n### Instruction:\n${instruction}\n\n### Input:\n${input}\n\n` +
-        '### Response:\n'
+    : `${task}${paired}. ${end}\n\n### Instruction:\n${instruction}\n\n### Input:\n${input}\n\n### Response:\n`
 }
 
 function tokenizeChat(chat: Chat, tokenizer: ModelTokenizer): Tokenized {

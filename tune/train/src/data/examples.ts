@@ -32,9 +32,7 @@ export type Shape<E = Example> = {
   read: (values: Values) => E[]
 }
 
-export const text = z
-  .string()
-  .refine(value => value.isWellFormed(), 'a text has half of a surrogate pair, which is no character')
+export const text = z.string().refine(value => value.isWellFormed(), 'a text contains an unpaired surrogate')
 const maybe = text.nullish().transform(value => value ?? '')
 const texts = <const K extends string>(...names: readonly K[]) =>
   z.object(Object.fromEntries(names.map(name => [name, text])) as Record<K, typeof text>)
@@ -132,7 +130,7 @@ function readOne<E>(
 
 /** The first thing that is wrong, and where in the row. */
 function issueText({ issues: [issue] }: z.ZodError): string {
-  if (!issue) return 'is not as expected'
+  if (!issue) return 'has an unexpected form'
   const where = issue.path.map(String).join('.')
   return where === '' ? issue.message : `${where}: ${issue.message}`
 }
@@ -145,10 +143,10 @@ function strangerText(
   const names = Object.keys(values)
   const has = `has the columns ${names.join(', ') || '(none)'}`
   if (!shape && names.includes('chosen') && names.includes('rejected'))
-    return `${has}; method: dpo, orpo or kto trains on such pairs`
+    return `${has}; use method dpo, orpo or kto to train on such pairs`
   return shape
     ? `${has}; expected ${shape.columns.join(' + ')}`
-    : `${has}; expected ${expectedOf(shapes)}; dataset_columns maps other names`
+    : `${has}; expected ${expectedOf(shapes)}; map other names with dataset_columns`
 }
 
 function readShareGpt({ conversations, system, tools }: Values): Example {
@@ -156,7 +154,7 @@ function readShareGpt({ conversations, system, tools }: Values): Example {
   const start = maybe.parse(system)
   if (start === '') return { kind: 'chat', ...read }
   if (read.messages[0]?.role === 'system')
-    throw new InputError('has a column system and a conversation that begins with another one')
+    throw new InputError('has a column system, and its conversation begins with another system message')
   return {
     kind: 'chat',
     ...read,
@@ -187,12 +185,12 @@ function readColumnMap(
     const [ours = '', theirs = ''] = pair.split('=').map(name => name.trim())
     if (!known.includes(ours))
       throw new InputError(
-        `dataset_columns: ${JSON.stringify(ours)} is no column of an example; there are ${known.join(', ')}`,
+        `dataset_columns: unknown column ${JSON.stringify(ours)}; known: ${known.join(', ')}`,
       )
     if (!records.some(({ values }) => theirs in values))
       throw new InputError(
         `dataset_columns: no row has the column ${JSON.stringify(theirs)}; ` +
-          `the first has ${Object.keys(records[0]?.values ?? {}).join(', ')}`,
+          `the first row has ${Object.keys(records[0]?.values ?? {}).join(', ')}`,
       )
     names.set(ours, theirs)
   }

@@ -42,10 +42,10 @@ test('a name is looked for in the hub’s cache', async () => {
     skipped: [],
   })
   await expect(loadDataset('org/none', options)).rejects.toThrow(
-    'dataset org/none: not whole in the hub cache (looked at /nowhere/datasets--org--none/snapshots)',
+    'dataset org/none: not complete in the hub cache (/nowhere/datasets--org--none/snapshots)',
   )
   await expect(loadDataset('problems:fr', options)).rejects.toThrow(
-    'data set "problems:fr": generated are problems:en and problems:ro',
+    'data set "problems:fr": the generated data sets are problems:en and problems:ro',
   )
   await expect(loadDataset('gone.jsonl', options)).rejects.toThrow(
     'data set gone.jsonl: no such file or directory',
@@ -58,7 +58,7 @@ test('generated problems have names of their own', async () => {
   expect(ro.examples[0]).toMatchObject({ kind: 'question', answer: expect.stringMatching(/#### \d+$/) })
   expect((await loadDataset('problems:en', { ...options, split: 'test' })).examples).toHaveLength(1319)
   await expect(loadDataset('problems:en', { ...options, split: 'dev' })).rejects.toThrow(
-    'data set problems:en: has the splits train and test, got "dev"',
+    'data set problems:en: only has the splits train and test, got "dev"',
   )
 })
 

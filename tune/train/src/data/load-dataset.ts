@@ -43,7 +43,7 @@ export async function loadDataset(name: string, options: DatasetOptions): Promis
     }
   if (name.startsWith('problems:'))
     throw new InputError(
-      `data set ${JSON.stringify(name)}: generated are ${Object.keys(GENERATED).join(' and ')}`,
+      `data set ${JSON.stringify(name)}: the generated data sets are ${Object.keys(GENERATED).join(' and ')}`,
     )
   return await loadRows(name, options, SHAPES)
 }
@@ -82,7 +82,7 @@ function generateExamples(
   seed: number,
 ): Example[] {
   if (split !== 'train' && split !== 'test')
-    throw new InputError(`data set ${name}: has the splits train and test, got ${JSON.stringify(split)}`)
+    throw new InputError(`data set ${name}: only has the splits train and test, got ${JSON.stringify(split)}`)
   return generateProblems({ language, split, seed, count: samples ?? GENERATED_SIZES[split] }).map(
     ({ question, answer }) => ({ kind: 'question', question, answer }),
   )

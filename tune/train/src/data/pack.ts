@@ -11,7 +11,7 @@ export function packRows(lengths: readonly number[], rowLength: number): number[
   const tooLong = lengths.findIndex(length => length > rowLength || length < 1)
   if (tooLong >= 0)
     throw new Error(
-      `[packRows] document ${tooLong} has ${lengths[tooLong]} tokens, a row takes 1 to ${rowLength}`,
+      `[packRows] document ${tooLong} has ${lengths[tooLong]} tokens; a row takes 1 to ${rowLength}`,
     )
   const order = lengths.map((_, i) => i).toSorted((a, b) => (lengths[b] ?? 0) - (lengths[a] ?? 0) || a - b)
   const rows: number[][] = []

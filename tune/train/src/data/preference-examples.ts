@@ -22,7 +22,7 @@ function answered(prompt: unknown, answer: unknown, tools: unknown): Answered {
   if (!isList(prompt) && !isList(answer))
     return { kind: 'texts', prompt: text.parse(prompt), answer: text.parse(answer) }
   if (!isList(prompt) || !isList(answer))
-    throw new InputError('a prompt and its answers must all be texts, or all lists of messages')
+    throw new InputError('a prompt and its answers must either all be texts or all be lists of messages')
   const asked = readConversation(prompt, tools)
   return {
     kind: 'chat',
@@ -41,7 +41,7 @@ function sharedPrompt(
     const same = (i: number) => JSON.stringify(chosen[i]) === JSON.stringify(rejected[i])
     let at = 0
     while (at < Math.min(chosen.length, rejected.length) && same(at)) at++
-    if (at === 0) throw new InputError('chosen and rejected begin differently, and there is no column prompt')
+    if (at === 0) throw new InputError('chosen and rejected begin differently, and there is no prompt column')
     return [chosen.slice(0, at), chosen.slice(at), rejected.slice(at)]
   }
   const [a, b] = [text.parse(chosen), text.parse(rejected)]

@@ -99,7 +99,7 @@ test.each([
   [
     'f.jsonl',
     '{"instruct":"a","output":"b"}',
-    /f.jsonl:1: has the columns instruct, output; expected messages, or .*, or text; dataset_columns maps/,
+    /f.jsonl:1: has the columns instruct, output; expected messages, or .*, or text; map other names with dataset_columns/,
   ],
   [
     'g.jsonl',
@@ -110,10 +110,10 @@ test.each([
   ['i.jsonl', '{"messages":[]}', /i.jsonl:1: /],
   ['j.jsonl', '{"text":"a"}\n{"text":', /j.jsonl:2: not JSON/],
   ['k.jsonl', '"a"', /k.jsonl:1: must be an object with columns, got "a"/],
-  ['l.json', '{"text":"a"}', /l.json: must be an array of objects; one object a line is .jsonl/],
-  ['m.csv', 'a,b\n1\n', /m.csv:2: has 1 fields, the first line names 2 columns \(a, b\)/],
-  ['n.csv', 'a,b\n1,"2\n', /n.csv:2: a quote is not closed/],
-  ['o.parquet', 'PAR0', /o.parquet: cannot be read as Parquet/],
+  ['l.json', '{"text":"a"}', /l.json: must be an array of objects; use .jsonl for one object per line/],
+  ['m.csv', 'a,b\n1\n', /m.csv:2: has 1 fields, but the first line names 2 columns \(a, b\)/],
+  ['n.csv', 'a,b\n1,"2\n', /n.csv:2: unclosed quote/],
+  ['o.parquet', 'PAR0', /o.parquet: invalid Parquet file/],
   ['p.txt', 'a', /p.txt: unknown format; known: .jsonl, .json, .csv, .parquet/],
   ['q.jsonl', '\n', /q.jsonl: has no rows/],
 ])('refuses %s, naming the row and what was expected', async (name, text, message) => {
@@ -144,7 +144,7 @@ test('CSV keeps what quotes protect and skips empty lines', () => {
     { where: 'x:6', values: { a: '', b: '' } },
   ])
   expect(() => parseCsv('x', '')).toThrow('x: empty; the first line must name the columns')
-  expect(() => parseCsv('x', 'a\n"1"2')).toThrow('x:2: a quote is not closed, or text follows a closed one')
+  expect(() => parseCsv('x', 'a\n"1"2')).toThrow('x:2: unclosed quote, or text after a closing quote')
 })
 
 test('a file may have more rows than a call may have arguments', async () => {

@@ -61,7 +61,7 @@ async function filesOfSplit(directory: string, split: string): Promise<string[]>
   if (chosen.length === 0)
     throw new InputError(
       `data set ${directory}: no file of the split ${JSON.stringify(split)}; found ` +
-        `${names.length === 0 ? `nothing with ${DATA_EXTENSIONS.join(', ')}` : names.join(', ')}`,
+        `${names.length === 0 ? `no file with ${DATA_EXTENSIONS.join(', ')}` : names.join(', ')}`,
     )
   return chosen.map(name => join(directory, name))
 }
@@ -88,7 +88,7 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
 
 function decode(path: string, bytes: Uint8Array): string {
   const text = decodeUtf8(bytes)
-  if (text === undefined) throw new InputError(`${path}: is not UTF-8; save it so`)
+  if (text === undefined) throw new InputError(`${path}: not UTF-8; save it as UTF-8`)
   return text
 }
 
@@ -97,7 +97,7 @@ function readLines(path: string, bytes: Buffer): Row[] {
   const lines = decodeUtf8(bytes)?.split('\n') ?? splitBytes(bytes).map(decodeUtf8)
   return lines.flatMap((line, i): Row[] => {
     const where = `${path}:${i + 1}`
-    if (line === undefined) return [{ where, reason: 'is not UTF-8' }]
+    if (line === undefined) return [{ where, reason: 'not UTF-8' }]
     return line.trim() === '' ? [] : [rowOf(where, parseJson(line))]
   })
 }
@@ -123,7 +123,7 @@ async function readJson(path: string): Promise<Row[]> {
     throw new InputError(`${path}: not JSON (${whole.error})`)
   }
   if (!Array.isArray(whole.value))
-    throw new InputError(`${path}: must be an array of objects; one object a line is .jsonl`)
+    throw new InputError(`${path}: must be an array of objects; use .jsonl for one object per line`)
   return whole.value.map((value: unknown, i) => rowOf(`${path}: row ${i + 1}`, { value }))
 }
 
@@ -156,7 +156,7 @@ async function readParquet(path: string): Promise<Row[]> {
     return rows.map((values, i) => ({ where: `${path}: row ${i + 1}`, values: { ...values } }))
   } catch (cause) {
     throw new InputError(
-      `${path}: cannot be read as Parquet (${cause instanceof Error ? cause.message : String(cause)})`,
+      `${path}: invalid Parquet file (${cause instanceof Error ? cause.message : String(cause)})`,
       { cause },
     )
   }

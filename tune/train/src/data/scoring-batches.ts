@@ -15,7 +15,7 @@ export function* scoringBatches(
   boundaries: number,
 ): Generator<ScoringBatch> {
   const mostInRow = Math.floor((boundaries - 1) / rows) - 1
-  if (mostInRow < 1) throw new Error(`[scoringBatches] ${boundaries} boundaries are too few for ${rows} rows`)
+  if (mostInRow < 1) throw new Error(`[scoringBatches] too few boundaries for ${rows} rows: ${boundaries}`)
   const filled = rowsInOrder(documents, maxSeqLength, mostInRow)
   for (let at = 0, from = 0; at < filled.length; at += rows) {
     const own = Array.from({ length: rows }, (_, i) => filled[at + i] ?? [])

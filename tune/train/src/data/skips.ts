@@ -32,7 +32,7 @@ export function summarise(skipped: readonly Skipped[]): SkipSummary {
 export function skipText({ rows, reasons }: SkipSummary): string {
   if (rows === 0) return ''
   const parts = reasons.map(({ reason, rows: count, first }) => `${count} × ${reason} (first ${first})`)
-  return `${rows} ${rows === 1 ? 'row' : 'rows'} left out: ${parts.join(', ')}`
+  return `skipped ${rows} ${rows === 1 ? 'row' : 'rows'}: ${parts.join(', ')}`
 }
 
 /** Throws where rows were left out that may not be, or where none is left to learn from. */
@@ -44,9 +44,13 @@ export function checkSkipped(skipped: readonly Skipped[], left: number, badRows:
     .slice(1)
     .map(({ reason, rows: count, first: at }) => `\n${at}: ${reason} (${count} rows)`)
   const all =
-    rows === 1 ? '' : left === 0 ? `; none of ${rows} rows can be used` : `; so are ${rows - 1} more rows`
+    rows === 1
+      ? ''
+      : left === 0
+        ? `; none of ${rows} rows can be used`
+        : `; ${rows - 1} more rows are also bad`
   throw new InputError(
     `${first.where}: ${first.reason}${all}` +
-      `${left > 0 ? '; bad_rows: skip leaves them out' : ''}${others.join('')}`,
+      `${left > 0 ? '; set bad_rows: skip to skip them' : ''}${others.join('')}`,
   )
 }

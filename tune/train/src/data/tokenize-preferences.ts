@@ -36,8 +36,9 @@ export function tokenizePreferences(
       const most = Math.max(...whole.map(({ ids }) => ids.length))
       if (most > longest && tooLong === 'error')
         throw new InputError(
-          `example ${index + 1} has ${most} tokens, and ${longest} of max_seq_length ${maxSeqLength} are ` +
-            'for one answer with its prompt; raise max_seq_length, or set too_long: truncate',
+          `example ${index + 1} has ${most} tokens, more than the ${longest} that max_seq_length ` +
+            `${maxSeqLength} allows for one answer with its prompt; ` +
+            'raise max_seq_length or set too_long: truncate',
         )
       if (most > longest) made.truncated++
       const sequences = whole.map(({ ids, isTrained }) => cut(ids, isTrained, longest))

@@ -57,7 +57,7 @@ export function generateProblems({
     inRange(stepsOf(template), minSteps, maxSteps),
   )
   if (templates.length === 0)
-    throw new RangeError(`no template has ${minSteps} to ${maxSteps} steps; there are templates of 1 to 4`)
+    throw new RangeError(`no template has ${minSteps} to ${maxSteps} steps; templates have 1 to 4`)
   const streams = templates.map(({ template, index }) => ({
     template,
     random: createRandom(seed, index),
@@ -91,11 +91,10 @@ function drawNew(
     return write(template, draft, language)
   }
   throw new RangeError(
-    `the template ${template.id} has no more than ${seen.size} problems of the ${split} ` +
-      'half' +
+    `template ${template.id} has only ${seen.size} problems in the ${split} split` +
       (maxNumber < MAX_NUMBER
-        ? ` with numbers to ${maxNumber}; ask for fewer, or allow larger numbers`
-        : '; ask for fewer'),
+        ? ` with numbers up to ${maxNumber}; generate fewer or allow larger numbers`
+        : '; generate fewer'),
   )
 }
 
