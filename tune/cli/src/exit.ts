@@ -5,7 +5,7 @@ import { InputError, UnsupportedError, WriteError } from '@cairn-tune/weights'
 
 export const EXIT = {
   ok: { code: 0, means: 'done' },
-  failure: { code: 1, means: 'error; the message describes it' },
+  failure: { code: 1, means: 'failure; the message gives the reason' },
   usage: { code: 2, means: 'invalid command line, configuration or input' },
   memory: { code: 3, means: 'OOM: not enough memory' },
   unsupported: { code: 4, means: 'not supported by this release or on this machine' },

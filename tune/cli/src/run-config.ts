@@ -37,7 +37,7 @@ export async function readConfigArgs(argv: readonly string[]): Promise<ConfigArg
 export function configHelp(): string {
   const rows = configKeys().map(({ key, values, default: value, meaning }): [string, string] => [
     `--${key.replaceAll('_', '-')}`,
-    `${meaning} ${values}${value === '' ? '' : value === 'required' ? '; required' : `; ${value}`}`,
+    `${meaning} [${values}${value === '' ? '' : value === 'required' ? '; required' : `; default: ${value}`}]`,
   ])
   return (
     'Configuration keys: with underscores in YAML, with underscores or hyphens as flags ' +

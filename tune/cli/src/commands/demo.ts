@@ -26,9 +26,7 @@ const NAMES = [...new Set(CONFIGS.map(({ recipe }) => recipe))]
 
 export const demo = defineCommand({
   name: 'demo',
-  summary:
-    'Make the accuracy table from scratch: train a small base and an adapter in each recipe, serve and ' +
-    'evaluate them',
+  summary: 'Make the accuracy table: train a small base and an adapter in each recipe, then evaluate them',
   usage: [
     [
       'demo',
