@@ -1,6 +1,6 @@
 /**
- * One inbound row becomes a message of a session in the commit that marks it accepted, or is dropped with a
- * reason. Whatever is done before that commit is found done when the row is tried again.
+ * Turns an inbound row into a message of a session, in the commit that marks the row accepted, or drops it
+ * with a reason. Work done before that commit is idempotent, so the row can be retried.
  */
 import { CommitRefused, type InboundRow } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
@@ -17,10 +17,10 @@ import { answerPress } from './press.ts'
 import { threadContext } from './thread-context.ts'
 import { findSpeaker, hasAccess, isFlooding, isIgnored, mayTell, type Speaker } from './speaker.ts'
 
-/** The session whose log may have grown; null: nothing was said to one. */
+/** The session whose log may have grown; null if there is none. */
 export type Accepted = string | null
 
-/** So often a row is tried. The store counts: while it is away, nothing is given up. */
+/** The store counts the attempts, so an outage of the store uses none of them. */
 const MOST_ATTEMPTS = 5
 
 export async function acceptRow(
@@ -31,7 +31,7 @@ export async function acceptRow(
   try {
     return await decide(deps, connection, row, JSON.parse(row.body) as Inbound)
   } catch (thrown) {
-    // An earlier attempt whose answer was lost, or another process.
+    // The answer to an earlier attempt was lost, or another process accepted it.
     if (refusalOf(thrown) === 'already_accepted') return null
     if (thrown instanceof AppError && !thrown.retryable) {
       deps.report('warn', 'a message of a channel was refused', { code: thrown.code, seq: row.seq })
@@ -50,7 +50,7 @@ export async function acceptRow(
   }
 }
 
-/** The row goes first: what fails for ever must not hold up its conversation. */
+/** Dropped, because a row that always fails must not block its conversation. */
 async function giveUp(
   { store: { channels }, report }: ChannelDeps,
   { id, name }: Connection,
@@ -131,12 +131,12 @@ async function decide(
   }
   if (command !== null && (await answerCommand(deps, connection, asked, command.name))) return null
   const edited = edits === undefined ? null : await channels.lastInbound(row)
-  // What people have said since stands after the old text, and the log is not rewritten.
+  // Later messages refer to the old text, and the log is never rewritten.
   if (edits !== undefined && !isOf(edited, edits)) return drop('edit of an older message')
   return say(deps, connection, asked, edited?.event_id ?? null)
 }
 
-/** That message itself, or an edit of it. */
+/** True for that message itself, or an edit of it. */
 const isOf = (row: InboundRow | null, key: string): boolean =>
   row !== null && (row.event_key === key || (JSON.parse(row.body) as Inbound).edits === key)
 
@@ -189,7 +189,7 @@ async function say(
     await addMessage(deps, message)
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.code !== 'question_open') throw thrown
-    // What is no answer is a message of its own, and ends the waiting.
+    // Text that does not answer the question becomes a message of its own and closes the question.
     await addMessage(deps, { ...message, on_question: 'pass_over' })
   }
   await deps.store.channels.closePrompts(session.id, null)

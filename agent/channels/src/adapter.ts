@@ -1,78 +1,80 @@
-/** What a platform must do, for the parts that are the same on all of them. */
+/** The interface that each platform implements. */
 import type { PartStatus } from '@cairn/log'
 import type { ChannelSource } from '@cairn/protocol'
 
-/** A file that somebody sent: what is needed to fetch it, in the adapter's own words. */
+/** A file that was sent to us: what is needed to fetch it, in the adapter's own format. */
 export type FileRef = { name: string; mime_type?: string; size?: number; ref: Record<string, unknown> }
 
-/** Something that came in, as the row on disk keeps it. */
+/** An inbound event as its row stores it. */
 export type Inbound = {
-  /** The same however often the platform sends it. */
+  /** The same for every delivery of the event by the platform. */
   event_key: string
   conversation_key: string
-  /** Where the answer goes, in the adapter's own words. */
+  /** Where the answer goes, in the adapter's own format. */
   target: Record<string, unknown>
   source: ChannelSource
-  /** Within which the id of the sender is unique, where events of one connection differ in it. */
+  /** The namespace of the sender's id, if events of one connection come from several. */
   workspace?: string
   text: string
   files?: FileRef[]
-  /** A button of ours: `<prompt>:<choice>`. Nothing in it is trusted. */
+  /** The value of one of our buttons: `<prompt>:<choice>`. Untrusted. */
   press?: string
-  /** What a notice about this one event needs, so that only its sender sees it: a press, say. */
+  /**
+   * What a reply to this one event needs so that only its sender sees it, for example after a button action.
+   */
   reply?: Record<string, unknown>
-  /** Its text replaces that of this event_key: only the sender's newest message is taken so. */
+  /** Its text replaces that of this event_key; accepted only for the sender's newest message. */
   edits?: string
-  /** Of the sender, as the platform says it. */
+  /** The sender's language as the platform reports it. */
   language?: string
-  /** No message, but what became of a part of ours, which its key names. */
+  /** Not a message but the status of one of our parts, which its key identifies. */
   status?: PartStatus
-  /** Nobody mentioned us: taken only where a conversation of ours goes on. */
+  /** The bot was not mentioned: accepted only in an existing conversation. */
   only_if_standing?: boolean
-  /** Why it is not taken: a bot wrote it, nobody mentioned us. */
+  /** Why the event is ignored: sent by a bot, or the bot was not mentioned. */
   ignore?: string
-  /** Nothing says that its sender is who they say: nobody's rights are theirs, and no account is linked. */
+  /** The sender is not authenticated: gets no user's permissions, and no account is linked. */
   unproven?: true
-  /** The conversation it begins where its sender may not speak in the one of its key. */
+  /** The conversation that it starts if its sender may not write in the one of its key. */
   own_key?: string
 }
 
 type Choice = { value: string; label: string }
-/** A file that goes out whole. */
+/** A file that is sent complete. */
 export type PartFile = { name: string; mime_type: string; bytes: Uint8Array }
-/** What one call sends. */
+/** The content of one call. */
 export type Part = {
   type: 'disclosure' | 'answer' | 'progress' | 'question' | 'approval' | 'file' | 'notice' | 'state'
   conversation_key: string
   target: Record<string, unknown>
-  /** 0 for the disclosure; absent for a notice. */
+  /** 0 for the disclosure; absent for an automatic reply. */
   event_id?: number
   part: number
   text: string
   prompt?: { id: string; choices: Choice[] }
-  /** Shown before the text, in the same message: for an adapter that `disclosesInside`. */
+  /** Shown before the text in the same message, for an adapter that `disclosesInside`. */
   disclosure?: string
-  /** Only where it is within the adapter's `limits.fileBytes`; its name stands in `text` otherwise. */
+  /** Set only within the adapter's `limits.fileBytes`; otherwise `text` contains the file's name. */
   file?: PartFile
-  /** Of a notice: what its inbound event said about answering it. */
+  /** For an automatic reply: the `reply` of its inbound event. */
   reply?: Record<string, unknown>
-  /** The platform has refused the format: without any. */
+  /** The platform rejected the formatting: send plain text. */
   plain?: boolean
-  /** With a button that stops what runs, where the adapter `hasStopButton`. */
+  /** Adds a button that stops the running turn, if the adapter `hasStopButton`. */
   can_stop?: true
-  /** It changes a message of ours; where that is gone there is nothing to send. */
+  /** Only edits an existing message; if that was deleted, nothing is sent. */
   only_edits?: true
 }
 
 /**
- * transient     it was surely not taken: again later
- * rate_limited  nothing goes out in its scope before `afterMs`
- * unknown       the request left and no answer came: taken or not
- * bad_format    not as it is written: once more as plain text
- * permanent     this part will never be taken
- * no_window     only after the person has written again
- * unauthorized  the connection's credentials are refused: everything waits
- * gone          the platform wants nothing more of this connection
+ * transient     certainly not accepted: retry later
+ * rate_limited  send nothing in its scope before `afterMs`
+ * unknown       the request was sent and got no response: it may have been accepted
+ * bad_format    the formatting was rejected: retry once as plain text
+ * permanent     this part will never be accepted
+ * no_window     not before the person writes again
+ * unauthorized  the connection's credentials were rejected: everything waits
+ * gone          the platform has ended this connection
  */
 export type Failure =
   | 'transient'
@@ -87,7 +89,7 @@ export class SendFailed extends Error {
   override readonly name = 'SendFailed'
   readonly failure: Failure
   readonly afterMs: number | null
-  /** What a rate limit is of. */
+  /** What a rate limit applies to. */
   readonly scope: 'conversation' | 'connection'
   constructor(
     failure: Failure,
@@ -102,9 +104,9 @@ export class SendFailed extends Error {
 }
 
 /**
- * conflict      somebody else consumes with the same credentials: again later, and the operator is told
- * unauthorized  the credentials are refused; thrice in a row, and nobody tries these again unasked
- * lost          the connection broke: again, at growing intervals
+ * conflict      another consumer uses the same credentials: retry later, and report it to the operator
+ * unauthorized  the credentials were rejected; after three times in a row, stop until the operator retries
+ * lost          the connection broke: retry with backoff
  */
 export type ConsumeFailure = 'conflict' | 'unauthorized' | 'lost'
 export class ConsumeFailed extends Error {
@@ -116,10 +118,10 @@ export class ConsumeFailed extends Error {
   }
 }
 
-/** A request of the platform, as it came. */
+/** A request of the platform, as received. */
 export type Call = {
   method: string
-  /** After the question mark. */
+  /** The query string. */
   query: URLSearchParams
   headers: Headers
   raw: Uint8Array
@@ -127,100 +129,100 @@ export type Call = {
 
 export type Webhook = {
   methods: readonly string[]
-  /** Bytes of one request. */
+  /** Maximum bytes of a request. */
   bodyLimit: number
   /**
-   * Throws AppError bad_signature for what this platform did not send. A response ends the call: a challenge
-   * that is answered. Null: `parse` says what came.
+   * Throws AppError bad_signature if this platform did not send the request. A response ends the call, for
+   * example for a challenge. Null: `parse` reads the events.
    */
   verify(call: Call): Response | null
-  /** Throws AppError for what the platform would never send. */
+  /** Throws AppError for a request that the platform would never send. */
   parse(call: Call): Inbound[] | Promise<Inbound[]>
-  /** Once the rows are on disk; absent: 200 with an empty object. */
+  /** The response once the rows are stored; the default is 200 with an empty object. */
   taken?(): Response
 }
 
 export type Consuming = {
-  /** As the last `sink` of any process left it. */
+  /** Stored by the last `sink` of any process. */
   cursor: string | null
   signal: AbortSignal
-  /** Resolves when the rows, and then the cursor, are on disk: only then the platform is told. */
+  /**
+   * Resolves when the rows, and then the cursor, are stored: only then may the adapter acknowledge the
+   * events.
+   */
   sink(events: readonly Inbound[], cursor?: string): Promise<void>
-  /** The platform has taken us: the connection is live. */
+  /** The platform has accepted us: the connection is live. */
   live(): Promise<void>
 }
 
-/** What the platform allows. A live rate limit always wins. */
+/** The platform's limits. A rate limit in a response always takes precedence. */
 export type Limits = {
-  /** Characters of one part, UTF-16 code units. */
+  /** Characters of one part, in UTF-16 code units. */
   text: number
-  /** Bytes of a file in, and out; 0: none. */
+  /** Maximum bytes of a received and a sent file; 0 for none. */
   fileBytesIn: number
   fileBytesOut: number
-  /** Between two calls of one conversation; absent: any. */
+  /** Milliseconds between two calls in a conversation; absent if unlimited. */
   everyMs?: (target: Record<string, unknown>) => number
-  /** Calls of the connection. */
+  /** Calls per second over the whole connection. */
   perSecond?: number
-  /** Between two edits of a progress message; absent: the platform edits none. */
+  /** Milliseconds between two edits of a progress message; absent if the platform has no edits. */
   editEveryMs?: (target: Record<string, unknown>) => number
   /**
-   * Minutes between two messages that say that a coding run is still working, where the platform edits no
-   * messages; absent: none is sent.
+   * Minutes between two progress messages of a coding run, on a platform without edits; absent to send none.
    */
   updateEveryMin?: number
-  /** So long its typing sign lasts; absent: it has none. */
+  /** How long a typing indicator lasts; absent if there is none. */
   typingMs?: number
 }
 
 export type Adapter = {
   platform: string
-  /** Within which the platform's user ids are unique. */
+  /** The namespace of the platform's user ids. */
   readonly workspace: string
   limits: Limits
   /**
-   * keyed       the platform takes one key once
-   * reconciled  `find` says whether a key was taken
-   * unkeyed     a part whose outcome is unknown may be there
+   * keyed       the platform accepts each key once
+   * reconciled  `find` returns whether a key was accepted
+   * unkeyed     a part whose outcome is unknown may have been delivered
    */
   delivery: 'keyed' | 'reconciled' | 'unkeyed'
-  /** The disclosure is no message of its own: it is the beginning of the first one. */
+  /** The disclosure is not a message of its own but the beginning of the first one. */
   disclosesInside?: true
-  /** A progress message can have a button that stops what runs: where people cannot type a command. */
+  /** Progress messages can have a stop button, for people who cannot type a command. */
   hasStopButton?: true
-  /** Nothing can be pressed: what needs a decision is a link to the web UI. */
+  /** The platform has no buttons: decisions are made through a link to the web UI. */
   hasNoButtons?: true
   /**
-   * Where whoever names a conversation is not thereby in it: the event as one of the conversation with this
-   * target, whose target is its own from now on; null: its sender may not speak there, and begins another.
+   * For platforms where naming a conversation does not make the sender a participant. Returns the event with
+   * the target that the conversation gets from now on; null if the sender may not write there and starts
+   * another conversation.
    */
   join?(standing: Record<string, unknown>, inbound: Inbound): Inbound | null
-  /** Null: nobody calls us, or only `consume` brings something. */
+  /** Null if the platform calls no webhook, or events come only through `consume`. */
   webhook: Webhook | null
   /**
-   * A long poll, a socket, a gateway; or only what is registered at the platform. Runs in one process at a
-   * time, until the signal; throws ConsumeFailed.
+   * A long poll, a socket or a gateway; or only a registration at the platform. Runs in one process at a time
+   * until the signal; throws ConsumeFailed.
    */
   consume?(consuming: Consuming): Promise<void>
   send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }>
-  /** Where a test message to this conversation, user or address goes. */
+  /** Resolves the target of a test message: a conversation, user or address. */
   address?(to: string): Pick<Part, 'conversation_key' | 'target'>
-  /** Replaces what a message of ours shows; doing it twice changes nothing. */
+  /** Replaces the content of one of our messages; idempotent. */
   edit?(messageId: string, part: Part, signal: AbortSignal): Promise<void>
-  /** The message that was sent under this key; null: there is none. */
+  /** Finds the message that was sent with this key; null if there is none. */
   find?(part: Part, key: string, signal: AbortSignal): Promise<string | null>
-  /**
-   * What was said before the event in its thread, where it is in one: a line a message. Null: nothing. Throws
-   * SendFailed.
-   */
+  /** Earlier messages of the event's thread, one per line; otherwise null. Throws SendFailed. */
   threadBefore?(inbound: Inbound, signal: AbortSignal): Promise<string | null>
-  /** Best effort: it shows for `limits.typingMs`. */
+  /** Best effort: shows the typing indicator for `limits.typingMs`. */
   typing?(target: Record<string, unknown>, signal: AbortSignal): Promise<void>
-  /** Best effort, when its row is on disk: ends the spinner of a button. */
+  /** Best effort, once the event's row is stored: ends the spinner of a button. */
   acknowledge?(inbound: Inbound, signal: AbortSignal): Promise<void>
-  /** Best effort, when what was pressed is decided: on a platform that waits for the answer. */
+  /** Best effort, once a button action is decided, on a platform that waits for the result. */
   pressed?(inbound: Inbound, signal: AbortSignal): Promise<void>
-  /** Throws, in words for the operator, what keeps it from working; changes and sends nothing. */
+  /** Throws, with a message for the operator, if the connection cannot work. Changes and sends nothing. */
   check?(signal: AbortSignal): Promise<void>
-  /** Throws where there are more than `mostBytes`. */
+  /** Throws if the file has more than `mostBytes`. */
   fetchFile?(file: FileRef, mostBytes: number, signal: AbortSignal): Promise<Uint8Array>
 }

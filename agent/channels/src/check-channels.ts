@@ -1,10 +1,13 @@
-/** Whether the connections of a configuration can work, before anything runs. */
+/** Checks whether the configured connections can work, before anything runs. */
 import { asError, type Config } from '@cairn/protocol'
 import { createAdapter, type Env, sharedSecretOf } from './platforms.ts'
 
 const CHECK_MS = 20_000
 
-/** `problem`: in words for the operator; null: nothing was found. `isTried`: its servers were asked. */
+/**
+ * `problem`: a message for the operator, null if none was found. `isTried`: the platform's servers were
+ * asked.
+ */
 export type CheckedChannel = { name: string; problem: string | null; isTried: boolean }
 
 export const checkChannels = (

@@ -1,9 +1,11 @@
-/** The name of a file, as others give it, made one that names a file in one folder and nothing else. */
+/** Turns an untrusted file name into one that names a file in one folder and nothing else. */
 
 const MOST = 100
-/** Characters that are looked at: the patterns below take time with the square of them. */
+/** Characters that are read: the patterns below take quadratic time. */
 const READ_MAX = 1_000
-/** Controls, marks that turn text around or are not seen, and what some system reserves. */
+/**
+ * Control characters, bidirectional and invisible marks, and characters that some operating system reserves.
+ */
 // eslint-disable-next-line no-control-regex
 const UNWANTED = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff<>:"|?*]/g
 

@@ -1,4 +1,4 @@
-/** The channel's own commands. They write no event; each is answered by a notice. */
+/** The channel's own commands. They write no event; each gets an automatic reply. */
 import type { InboundRow, SessionRow } from '@cairn/log'
 import { redeemLinkCode } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
@@ -8,7 +8,7 @@ import { disclosureOf } from './disclose.ts'
 import { NOTICES, planNotice } from './notices.ts'
 import { countWrongCode, type Speaker } from './speaker.ts'
 
-/** Exact words, in any case; what is no such word is for the agent. */
+/** Matches whole words in any casing; any other text is for the agent. */
 export function commandOf(text: string): { name: string; rest: string } | null {
   const found = /^\/([a-z]+)(?:\s+(\S+))?$/i.exec(text.trim())
   const name = found?.[1]?.toLowerCase()
@@ -17,7 +17,7 @@ export function commandOf(text: string): { name: string; rest: string } | null {
 
 type Asked = { row: InboundRow; inbound: Inbound; speaker: Speaker }
 
-/** Before the question of access: it is how a stranger becomes known. */
+/** Runs before the access check, because it is how an unknown sender gets access. */
 export async function linkAccount(
   deps: ChannelDeps,
   connection: Connection,
@@ -54,7 +54,7 @@ export async function linkAccount(
   await channels.dropInbound(row.seq, 'link')
 }
 
-/** True: it was a command of the channel, and it is answered. */
+/** True if the text was a command of the channel and has been answered. */
 export async function answerCommand(
   deps: ChannelDeps,
   connection: Connection,

@@ -1,6 +1,6 @@
 /**
- * What brings events without being called: a long poll, a socket, a gateway. It runs in the process that
- * holds `consume`, and ends when the lease does.
+ * Receives events from platforms without webhooks: a long poll, a socket, a gateway. Runs in the process that
+ * holds the `consume` lease, and ends with the lease.
  */
 import { asError } from '@cairn/protocol'
 import { ConsumeFailed, type Inbound } from './adapter.ts'
@@ -9,17 +9,17 @@ import type { ChannelDeps, Connection } from './deps.ts'
 import { receive } from './receive.ts'
 import { wait } from './wait.ts'
 
-/** A platform that is away, or taken by somebody else, is asked again so rarely at most. */
+/** Maximum delay between attempts if the platform is down, or another consumer is connected. */
 const MOST_MS = 60_000
-/** So often the credentials are refused before nobody tries again. */
+/** Consecutive rejections of the credentials after which no more attempts are made. */
 const MOST_REFUSED = 3
-/** As long as a timer can. */
+/** The maximum delay of a timer. */
 const FOREVER_MS = 2 ** 31 - 1
 
 export type Consumer = {
-  /** The lease holds for so long from now: runs unless it runs already. */
+  /** The lease is valid for this long: starts consuming unless it is already running. */
   go(ttlMs: number): void
-  /** The lease is another's. */
+  /** The lease was lost. */
   lapse(): void
   ended(): Promise<void>
 }
@@ -27,7 +27,7 @@ export type Consumer = {
 export function createConsumer(
   deps: ChannelDeps,
   connection: Connection,
-  /** Events are on disk. */
+  /** Called when events have been stored. */
   onReceived: () => void,
 ): Consumer {
   const { adapter } = connection
@@ -35,7 +35,7 @@ export function createConsumer(
   let running: Promise<void> = Promise.resolve()
   let isRunning = false
   let deadline: NodeJS.Timeout | undefined
-  /** A process that slept past its lease consumes no more, whoever has it now. */
+  /** A process that was suspended past its lease must stop, whether or not another holds it. */
   const lapse = (): void => {
     clearTimeout(deadline)
     stopping.abort()
@@ -93,7 +93,7 @@ async function consumeOn(
           await channels.setConnection(id, 'live', null)
         },
       })
-      // What only registers something is done, for as long as the lease holds.
+      // A `consume` that only registers has returned; wait until the lease ends.
       return await wait(FOREVER_MS, signal)
     } catch (thrown) {
       if (signal.aborted) return
@@ -115,7 +115,7 @@ async function consumeOn(
   }
 }
 
-/** A spinner that stays is no loss: what was pressed is on disk. */
+/** Failures are ignored: a spinner that stays does no harm, the action is stored. */
 export function acknowledge(
   { report }: ChannelDeps,
   { name, adapter }: Connection,

@@ -1,4 +1,4 @@
-/** Which session a message goes to: that of its conversation, or the next generation of it. */
+/** Maps a message to its session: that of its conversation, or of the conversation's next generation. */
 import type { ChannelConversation, InboundRow, SessionRow } from '@cairn/log'
 import type { Principal } from '@cairn/protocol'
 import { createSession, derivedId } from '@cairn/sessions'
@@ -18,7 +18,7 @@ export async function findStanding(
   return { conversation, session: await store.getSession(conversation.session_id) }
 }
 
-/** The event as one of the conversation that its sender may speak in. */
+/** Assigns the event to the conversation in which its sender may write. */
 export async function admit(deps: ChannelDeps, connection: Connection, inbound: Inbound): Promise<Inbound> {
   const { join } = connection.adapter
   if (join === undefined) return inbound
@@ -35,18 +35,18 @@ export async function admit(deps: ChannelDeps, connection: Connection, inbound: 
   }
 }
 
-/** A direct chat is its speaker's, everything else the connection's. */
+/** The sender owns a direct chat; the connection owns every other conversation. */
 export const ownerOf = (connection: Connection, { source }: Inbound, speaker: Speaker): Principal =>
   source.chat_type === 'dm' ? speaker.principal : accountOf(connection)
 
 /**
- * Whether what comes in now goes on with that session. Not with an archived one, and a direct chat not with
- * that of whoever spoke before an account was linked or unlinked.
+ * True if new messages belong to that session: it is not archived, and the owner of a direct chat has not
+ * changed by linking or unlinking an account.
  */
 export const goesOn = ({ session }: Standing, owner: Principal): boolean =>
   session === null || (session.status !== 'archived' && session.created_by === owner.id)
 
-/** Begins a generation for this inbound row; the same row begins one. */
+/** Starts a generation for this inbound row; a retry of the row finds it again. */
 export async function beginGeneration(
   { store }: ChannelDeps,
   { id }: Connection,
@@ -69,7 +69,10 @@ export async function beginGeneration(
   return conversation
 }
 
-/** The session of the conversation, made at its first message; its id is derived, so it is made once. */
+/**
+ * The session of the conversation, created at its first message with a derived id, so that it is created
+ * once.
+ */
 export async function ensureSession(
   deps: ChannelDeps,
   { platform, agent }: Connection,

@@ -1,10 +1,13 @@
-/** Cuts a text into parts of a limit: between blocks, then lines, then words, then code points. */
+/** Splits text into parts within a limit: between blocks, then lines, then words, then code points. */
 
 const BORDERS = [/\n{2,}/g, /\n/g, /(?<=[.!?])\s+/g, /\s+/g]
-/** Room for the fence that is closed in one part and opened again in the next. */
+/** Space for a code fence that is closed in one part and reopened in the next. */
 const FENCE_ROOM = 40
 
-/** Joined, the parts are the text; a code block that is cut is closed, and opened again in its language. */
+/**
+ * The parts concatenate to the text, except that a code block which is split is closed and reopened in its
+ * language.
+ */
 export function cutText(text: string, limit: number): string[] {
   if (text.length <= limit) return text === '' ? [] : [text]
   const parts: string[] = []
@@ -32,12 +35,12 @@ function borderBefore(text: string, limit: number): number {
     }
     if (last > limit / 4) return last
   }
-  // Not inside of a pair of surrogates.
+  // Never inside a surrogate pair.
   const code = text.charCodeAt(limit - 1)
   return code >= 0xd800 && code <= 0xdbff ? limit - 1 : limit
 }
 
-/** The fence that is open at the end of a text, given the one at its beginning. */
+/** The code fence that is open at the end of a text, given the one at its start. */
 function openFence(before: string | null, text: string): string | null {
   let open = before
   for (const line of text.split('\n')) {

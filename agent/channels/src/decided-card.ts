@@ -1,6 +1,6 @@
 /**
- * The card of an approval says who decided, wherever that was: here, in the web UI, by another program. The
- * message that tells the model of the decision is what is read of it, and nothing of that message is shown.
+ * Shows on an approval card who decided, wherever that happened: here, in the web UI, or in another program.
+ * The decision is taken from the message that informs the model, and nothing of that message is shown.
  */
 import type { ChannelDelivery, LogStore } from '@cairn/log'
 import { decodeEvent, type EventId, type EventOf, type SessionEvent, visibleText } from '@cairn/protocol'
@@ -12,7 +12,7 @@ import { type Delivering, sendPart } from './send-part.ts'
 
 type Decision = EventOf<'user.message'> & { data: { inbox_item_id: string } }
 
-/** Whether it tells of a decision on an approval. */
+/** True if the event is a decision on an approval. */
 export const isDecision = (event: SessionEvent): event is SessionEvent & Decision =>
   event.type === 'user.message' &&
   event.data.synthetic === 'governance_decision' &&
@@ -20,7 +20,7 @@ export const isDecision = (event: SessionEvent): event is SessionEvent & Decisio
 
 const DID: Readonly<Record<string, string>> = { approve: 'Approved', reject: 'Rejected' }
 
-/** "Approved by Ann."; null: nobody has decided. */
+/** For example "Approved by Ann."; null if undecided. */
 export async function verdictOf(store: LogStore, orgId: string, itemId: string): Promise<string | null> {
   const item = await store.getInboxItem(itemId)
   if (item === null) return null
@@ -32,7 +32,7 @@ export async function verdictOf(store: LogStore, orgId: string, itemId: string):
 
 type Place = { session_id: string; key: string; target: string }
 
-/** Null: the card says it, or there is none; else how long until it is tried again. */
+/** Null if the card is updated or there is none; otherwise the delay before the next attempt. */
 export async function settleCard(
   delivering: Delivering,
   { session_id, key: conversation_key, target }: Place,
@@ -58,7 +58,7 @@ export async function settleCard(
   return 'later_ms' in sent ? sent.later_ms : null
 }
 
-/** The part with the buttons, as it was shown; null: none was. */
+/** The part that showed the buttons; null if there was none. */
 async function cardOf(
   delivering: Delivering,
   itemId: string,

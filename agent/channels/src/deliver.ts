@@ -1,6 +1,7 @@
 /**
- * The log is the outbox: what people may see goes out behind a cursor, in the order of the log, one part of a
- * conversation at a time. The disclosure goes first, and nothing follows before the platform has taken it.
+ * Delivers a session's events to its conversation. The log is the outbox: visible events are sent in log
+ * order behind a cursor, one part at a time. The disclosure goes first, and nothing follows before the
+ * platform has accepted it.
  */
 import type { ChannelDelivery, DueConversation } from '@cairn/log'
 import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
@@ -17,7 +18,7 @@ import { deliveredTypes } from './render.ts'
 import { type Delivering, sendPart, type Sent } from './send-part.ts'
 
 const AT_ONCE = 100
-/** How long until there may be more to do; null: everything is delivered. */
+/** The delay after which there may be more to send; null if everything is delivered. */
 export async function deliverConversation(
   delivering: Delivering,
   due: DueConversation,
@@ -25,14 +26,14 @@ export async function deliverConversation(
 ): Promise<number | null> {
   const { deps, fence, connection } = delivering
   const conversation = { ...due }
-  // The row may be older than the last look at this conversation, which sent a progress message.
+  // The row may predate the last pass over this conversation, which sent a progress message.
   if (connection.adapter.edit !== undefined)
     Object.assign(conversation, await deps.store.channels.conversationOf(due.session_id))
   const { channels } = deps.store
   const { session_id, last_id, running } = conversation
   const blocked = await disclose(delivering, conversation)
   if (blocked !== null) return postpone(blocked)
-  // A decision is a message of a person: it changes what people saw.
+  // A decision is a message of a person, and changes a card that was sent.
   const types = [...deliveredTypes(connection.adapter.limits), 'user.message'] as const
   let through: EventId = conversation.delivered_through
   let looked = through
@@ -47,13 +48,13 @@ export async function deliverConversation(
       await channels.advance(session_id, id, fence)
       through = id
     }
-    // A short page may end before `last_id`: other answers of the store can be newer (LogStore.read).
+    // A short page may end before `last_id`: other reads of the store can be newer (LogStore.read).
     if (events.length === 0) break
   }
   if (running === 1) return progress.show(delivering, conversation, through)
   await endProgress(delivering, conversation, progress)
   progress.forget(session_id)
-  // Past what nobody sees, once the turn is over: not with every chunk of a running one.
+  // Moves past invisible events once the turn is over, not with every chunk of a running one.
   if (last_id > through) await channels.advance(session_id, last_id, fence)
   return null
 
@@ -63,13 +64,13 @@ export async function deliverConversation(
   }
 }
 
-/** An event whose parts were given up goes out again, though the cursor is past it. */
+/** Sends an event with failed deliveries again, although the cursor is past it. */
 export async function redeliver(delivering: Delivering, redo: ChannelDelivery): Promise<void> {
   const { deps, fence } = delivering
   const conversation = await deps.store.channels.conversationOf(redo.session_id)
   const [event] = await deps.store.read(redo.session_id, redo.event_id - 1, 1)
   if (conversation !== null && event?.id === redo.event_id) {
-    // What runs by now has nothing to do with it.
+    // The running turn has nothing to do with it.
     const place = { ...conversation, progress_message_id: null }
     if ((await deliverEvent(delivering, place, decodeEvent(event.json), null)) !== null) return
   }
@@ -81,12 +82,12 @@ type Place = Pick<
   'session_id' | 'key' | 'target' | 'language' | 'disclosed_at' | 'progress_message_id'
 >
 
-/** Null: it is out, or will never be; else how long until it is tried again. */
+/** Null if the event is sent or has failed for good; otherwise the delay before the next attempt. */
 async function deliverEvent(
   delivering: Delivering,
   conversation: Place,
   event: SessionEvent,
-  /** Of the running turn; null: it has nothing to do with it. */
+  /** Progress of the running turn; null if the event does not belong to it. */
   progress: Progress | null,
 ): Promise<number | null> {
   if (isDecision(event)) return settleCard(delivering, conversation, event)
@@ -117,15 +118,15 @@ async function deliverEvent(
       await before.end(sent.message_id, wasSent)
       conversation.disclosed_at = deps.now()
     }
-    // From here on it is the place of that part, or stands above what came.
+    // From here on the progress message is replaced by this part, or followed by other messages.
     await endProgress(delivering, conversation, replaces === null ? progress : null)
-    // A text with a hole in it helps nobody: what follows of it is not sent.
+    // An answer with a gap is useless: its remaining parts are not sent.
     if (sent.done === 'dead') return null
   }
   return null
 }
 
-/** No later answer takes its place. */
+/** No later answer replaces the progress message. */
 async function endProgress(
   delivering: Delivering,
   conversation: Place,
@@ -138,7 +139,7 @@ async function endProgress(
   conversation.progress_message_id = null
 }
 
-/** The disclosure goes before a notice, too, where the conversation has not seen it. */
+/** The disclosure precedes an automatic reply too, if the conversation has not seen it. */
 export async function deliverNotice(
   delivering: Delivering,
   { session_id, event_id, part, body }: ChannelDelivery,
@@ -165,11 +166,11 @@ export async function deliverNotice(
   }
   await sendPart(delivering, { session_id, event_id, part }, { ...shown, part, text })
 }
-/** Who tries a connection says where to, in the platform's words. */
+/** For a test message, the administrator names the recipient in the platform's format. */
 function addressed({ connection: { adapter } }: Delivering, { to, text }: TestNotice): Notice {
   const place = adapter.address?.(to) ?? { conversation_key: to, target: {} }
   return { ...place, text }
 }
 
-/** The part of a notice that holds the disclosure. */
+/** The part number of a disclosure before an automatic reply. */
 const BEFORE = -1

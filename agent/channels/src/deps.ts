@@ -1,4 +1,4 @@
-/** What the parts of the channels share. */
+/** Dependencies shared by the modules of the channels. */
 import type { ChannelConnection, ConnectionState, LogStore } from '@cairn/log'
 import type { ChannelConfig, DisclosureConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
@@ -12,13 +12,13 @@ export type ChannelDeps = {
   /** Epoch milliseconds. */
   now: () => number
   newId: () => string
-  /** In [0, 1): jitter. */
+  /** In [0, 1), for jitter. */
   random: () => number
   /** Holds a folder for each session. */
   workspacesDir: string
-  /** Waits for a part's place among those of its conversation. */
+  /** Waits until the rate limits of the conversation allow a part. */
   wait: (ms: number, signal: AbortSignal) => Promise<void>
-  /** The agents that the configuration knows. */
+  /** The configured agents. */
   agents: readonly string[]
   report: Report
 }
@@ -29,20 +29,20 @@ export type Connection = Pick<
   'id' | 'org_id' | 'name' | 'platform' | 'service_account_id'
 > & {
   settings: ChannelConfig
-  /** Holds its secrets, by the names in the settings. */
+  /** The secrets, by their names in the settings. */
   env: Env
   disclosure: Omit<DisclosureConfig, 'require_confirm'>
   agent: string
-  /** Of its settings and secrets. */
+  /** Hash of its settings and secrets. */
   fingerprint: string
-  /** Under which people reach the web UI; null: nobody said. */
+  /** Public address of the web UI; null if not configured. */
   publicUrl: string | null
-  /** That answers, as the disclosure names it. */
+  /** The model that answers, as named in the disclosure. */
   model: string
   adapter: Adapter
   pace: Pace
-  /** Nothing goes out before: the platform has said that it is too much. */
+  /** Nothing is sent before this time: the platform has reported a rate limit. */
   pause: { until: number }
-  /** As the store said at the last look. */
+  /** The state last read from the store. */
   health: { state: ConnectionState }
 }

@@ -1,4 +1,4 @@
-/** The disclosure goes first; it is recorded in the log when the platform has taken it. */
+/** Sends the disclosure first, and records it in the log when the platform has accepted it. */
 import { CommitRefused, type DueConversation } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { deliveryKey, disclosureText, presentDisclosure } from '@cairn/sessions'
@@ -7,7 +7,7 @@ import type { Connection } from './deps.ts'
 import type { Notice } from './notices.ts'
 import { type Delivering, LeaseLost, sendPart } from './send-part.ts'
 
-/** A conversation whose disclosure the platform has refused for good is looked at so rarely. */
+/** Interval between checks of a conversation whose disclosure the platform rejects permanently. */
 const BLOCKED_MS = 60_000
 
 export const disclosureOf = (
@@ -16,7 +16,7 @@ export const disclosureOf = (
 ): ReturnType<typeof disclosureText> =>
   disclosureText(disclosure, { agent, model, language, hasCommands: true })
 
-/** Null: the disclosure is out and recorded, or none is to be shown. */
+/** Null if the disclosure is sent and recorded, or none is required. */
 export async function disclose(
   delivering: Delivering,
   { session_id, key, target, language, disclosed_at }: DueConversation,
@@ -39,18 +39,18 @@ export async function disclose(
   return null
 }
 
-/** The disclosure that the next part begins with, and what is done when that part is out. */
+/** A disclosure that is part of the next message. */
 export type Inside = {
   text: string
   /** Before the part is sent. */
   begin(): Promise<void>
-  /** After it; `wasSent`: by whoever held the lease before. */
+  /** After the part was sent; `wasSent`: by the previous holder of the lease. */
   end(message_id: string | null, wasSent: boolean): Promise<void>
 }
 
 /**
- * Where the disclosure is the beginning of the first part. Its row is written before that of the part: a part
- * that is found sent had it inside if the row is there.
+ * For platforms where the disclosure is the beginning of the first part. Its row is written before that of
+ * the part, so a part found sent included it if the row exists.
  */
 export function inside(
   { deps, connection, fence }: Delivering,
@@ -90,13 +90,16 @@ async function record(
       platform_message_id,
     })
   } catch (thrown) {
-    // Recorded by whoever held the lease before.
+    // The previous holder of the lease recorded it.
     const refused = thrown instanceof AppError ? thrown.cause : thrown
     if (!(refused instanceof CommitRefused) || refused.refusal !== 'already_accepted') throw thrown
   }
 }
 
-/** What goes before a notice: the disclosure, unless its conversation has seen it or the notice is it. */
+/**
+ * The disclosure that must precede an automatic reply: none if its conversation has seen it or the reply is
+ * the disclosure.
+ */
 export async function undisclosed(
   { deps, connection }: Delivering,
   { conversation_key, language, text }: Notice,

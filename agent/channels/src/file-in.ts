@@ -1,4 +1,4 @@
-/** Files that came with a message, put into `inbox/` of its session's workspace before it is accepted. */
+/** Stores the files of a message in `inbox/` of its session's workspace before the message is accepted. */
 import { locate, makeSessionFolder, replaceFile } from '@cairn/workspace'
 import type { InboundRow, SessionRow } from '@cairn/log'
 import { asError, type Attachment } from '@cairn/protocol'
@@ -7,17 +7,20 @@ import type { FileRef } from './adapter.ts'
 import { cleanName } from './clean-name.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 
-/** So many files of one message. */
+/** Files per message. */
 const MOST_FILES = 10
 const FETCH_MS = 60_000
 
 export type FilesIn = {
   attachments: Attachment[]
-  /** What the text says of those that are not there. */
+  /** What the text says about files that are missing. */
   notes: string[]
 }
 
-/** Throws while a file may still come: the row is tried again. `isLast`: the message is taken without it. */
+/**
+ * Throws while a file may still become available, and the row is retried. `isLast`: accept the message
+ * without it.
+ */
 export async function takeFiles(
   deps: ChannelDeps,
   { adapter, name }: Connection,
@@ -48,7 +51,7 @@ export async function takeFiles(
         leave('could not be fetched')
       }
   }
-  // One line, however many there are: a mail may have a thousand.
+  // One line for all of them: an email may have a thousand.
   if (files.length > MOST_FILES)
     taken.notes.push(
       `[${files.length - MOST_FILES} attachments beyond the first ${MOST_FILES} were left out]`,

@@ -1,4 +1,7 @@
-/** An artifact goes out as a file where the platform takes one of its size; what runs in a page does not. */
+/**
+ * Sends an artifact as a file if the platform accepts its size; interactive artifacts are only shown in the
+ * web UI.
+ */
 import { locate, openFile, PathProblem, sessionFolder } from '@cairn/workspace'
 import type { ArtifactSpec } from '@cairn/protocol'
 import { workspaceOf } from '@cairn/sessions'
@@ -7,7 +10,7 @@ import { cleanName } from './clean-name.ts'
 import type { Piece } from './render.ts'
 import type { Delivering } from './send-part.ts'
 
-/** Null: its name goes out, and it is read in the web UI. */
+/** Null if only its name is sent, and it is opened in the web UI. */
 export async function fileOf(
   { deps, connection }: Delivering,
   sessionId: string,
@@ -56,7 +59,7 @@ async function imageOf(workspace: string, path: string, most: number): Promise<B
     await using file = await openFile(located)
     return file.stats.size > most ? null : { mime_type, bytes: await file.read(most), extension }
   } catch (thrown) {
-    // The agent has removed it since; its name still goes out.
+    // The agent has deleted the file; its name is still sent.
     if (thrown instanceof PathProblem) return null
     throw thrown
   }

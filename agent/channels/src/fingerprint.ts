@@ -1,4 +1,4 @@
-/** Of what a connection is run with: the same settings and secrets have the same one. */
+/** A hash of a connection's settings and secrets, to detect changes. */
 import { createHash } from 'node:crypto'
 import type { ChannelConfig } from '@cairn/protocol'
 import { secretsOf } from './platforms.ts'

@@ -1,9 +1,9 @@
-/** Does work while this process holds a lease, and only then; gives the lease back at the end. */
+/** Runs work while this process holds a lease, and releases the lease at the end. */
 import type { ChannelRole, ChannelStore } from '@cairn/log'
 
 const TTL_MS = 30_000
 const RENEW_MS = 10_000
-/** Within a pass the lease holds for so long at least. */
+/** The minimum remaining time of the lease within a pass. */
 export const HELD_MS = TTL_MS - RENEW_MS
 
 export type Holding = {
@@ -13,17 +13,17 @@ export type Holding = {
   channels: ChannelStore
   signal: AbortSignal
   onError: (error: unknown) => void
-  /** So long a pass is followed by the next one without a nudge. */
+  /** Interval between passes without a notification. */
   pollMs: number
-  /** The lease is another's, or the store is away: what needs it ends. */
+  /** The lease was lost, or the store is unreachable: work that needs the lease must end. */
   onLapse?: () => void
-  /** What passes began is over; the lease is held until then. */
+  /** Resolves when the work that passes started has ended; the lease is held until then. */
   idle: () => Promise<void>
 }
 
 export type Held = { nudge: () => void; ended: Promise<void> }
 
-/** `pass` is one look at what there is to do; `epoch` is the lease's. */
+/** `pass` handles everything that is due; `epoch` is that of the lease. */
 export function holdLease(holding: Holding, pass: (epoch: number) => Promise<void>): Held {
   let wake: () => void = () => undefined
   let isNudged = false
@@ -54,12 +54,12 @@ export function holdLease(holding: Holding, pass: (epoch: number) => Promise<voi
           if (epoch === null) onLapse?.()
           renewAt = performance.now() + RENEW_MS
         }
-        // Whoever is told to stop while it takes the lease begins nothing.
+        // The signal may have aborted while the lease was being acquired.
         if (epoch !== null && !signal.aborted) await pass(epoch)
       } catch (error) {
         epoch = null
         onError(error)
-        // What failed is the store or a lease that moved: look again after a while, whoever nudges.
+        // The store failed or the lease was lost: retry after the interval, regardless of notifications.
         isNudged = false
       }
       await rest()

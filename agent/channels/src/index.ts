@@ -1,13 +1,13 @@
 /**
- * Messaging channels: two readers of what is durable already.
+ * Messaging channels: one loop reads stored inbound events, another delivers from the log.
  *
- * connection  one account on one platform, as the configuration names it
- * adapter     what is particular to a platform: its signatures, its messages, its calls
- * inbound     an event of a platform, a row on disk before the platform is told so
- * accept      the commit that makes a message of an inbound row
- * part        what one call sends; the log is the outbox, and a part's key is the same at every attempt
- * notice      what the channel itself says, without a session: a refusal, a status; in inbox-notices/, what
- *             waits in the inbox, told to a person
+ * connection  one account on one platform, as configured
+ * adapter     the platform-specific part: signatures, messages, calls
+ * inbound     an event of a platform, stored as a row before it is acknowledged to the platform
+ * accept      the commit that turns an inbound row into a message
+ * part        the content of one call; the log is the outbox, and a part's key is the same at every attempt
+ * notice      an automatic reply of the channel itself, without a session: a refusal, a status; in
+ *             inbox-notices/, a message to a person about an inbox item
  */
 export { checkChannels } from './check-channels.ts'
 export { followPageSecrets } from './page-secrets.ts'

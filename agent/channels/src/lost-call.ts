@@ -1,7 +1,7 @@
-/** What a call that brought no answer means for its part. */
+/** Classifies a call that got no response. */
 import { SendFailed } from './adapter.ts'
 
-/** The request never left. */
+/** Errors before the request was sent. */
 const NOT_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -11,7 +11,7 @@ const NOT_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** `thrown` by fetch. The message names no address: it may hold a token. */
+/** `thrown` by fetch. The message contains no URL, because it may hold a token. */
 export function lostCall(who: string, thrown: unknown): SendFailed {
   const cause = thrown instanceof Error ? thrown.cause : undefined
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''

@@ -1,4 +1,6 @@
-/** What the channel itself says, without a session: planned beside the inbound row that asked for it. */
+/**
+ * Automatic replies of the channel itself, without a session, planned with the inbound row that caused them.
+ */
 import { type ChannelStore, type InboundRow, noticesOf } from '@cairn/log'
 import type { ErrorCode } from '@cairn/protocol'
 import { deliveryKey } from '@cairn/sessions'
@@ -24,7 +26,7 @@ export const NOTICES = {
   promptGone: 'That question is not open any more.',
 } as const
 
-/** Why a message was not taken, as strangers may hear it: what the service says of itself is for its log. */
+/** Why a message was rejected, in words suitable for strangers: internal details go to the logger only. */
 const REFUSED: { [C in ErrorCode]?: string } = {
   limit_reached: 'there is as much as there may be',
   wrong_state: 'the conversation takes no messages now',

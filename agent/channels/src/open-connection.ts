@@ -1,4 +1,4 @@
-/** Makes a connection ready to run, from cairn.yaml or from what an administrator made on the page. */
+/** Prepares a connection from cairn.yaml, or from the web UI, for running. */
 import type { ChannelConnection } from '@cairn/log'
 import { asError, type ChannelConfig, type Config } from '@cairn/protocol'
 import { DEFAULT_AGENT, openConnectionSettings, type Sealing } from '@cairn/sessions'
@@ -11,19 +11,19 @@ import { createAdapter, type Env, sharedSecretOf } from './platforms.ts'
 export type Opening = ChannelDeps & {
   config: Config
   env: Env
-  /** Opens the secrets of connections that were made on the page. */
+  /** Decrypts secrets of connections that were created in the web UI. */
   sealing: Sealing
-  /** What goes to a URL that was given on the page, for an agent, goes through this. */
+  /** Requests to URLs that were entered in the web UI, for an agent, use this fetch. */
   guardedFetch: (agent: string) => Send
-  /** From now on no event and no line of the log holds these. */
+  /** Adds values that redaction removes from events and log lines from now on. */
   learnSecrets: (secrets: readonly string[]) => void
-  /** Of this process: no other has it. */
+  /** Identifies this process. */
   holder: string
 }
-/** `shared` finds a connection that would take what is signed for this one. */
+/** `shared` detects a connection that would accept requests signed for this one. */
 export type Opened = { connection: Connection; shared: string }
 
-/** Null: it cannot work as it is, and its state says why; the service runs without it. */
+/** Null if the connection cannot work; its state says why, and the service runs without it. */
 export async function openConnection(
   opening: Opening,
   row: ChannelConnection,
@@ -36,7 +36,7 @@ export async function openConnection(
   try {
     const { settings, env } = given(opening, row)
     const fingerprint = fingerprintOf(id, settings, env)
-    // Refused before, and nobody has changed anything or asked for another try.
+    // The same settings were rejected before, and no retry was requested.
     if (row.state === 'broken' && row.refused_sha256 === fingerprint) return null
     const shared = sharedSecretOf(settings, env)
     const twin = twinOf(opening, row, shared, others)
@@ -49,14 +49,14 @@ export async function openConnection(
     if (await isNobodys(opening, id)) await channels.setConnection(id, 'broken', message)
     return null
   }
-  // A store that fails here says nothing of the connection: it rejects, and the next look tries again.
-  // What asks its platform itself is live when the platform has answered.
+  // A failure of the store says nothing about the connection: this rejects, and the next pass tries again. A
+  // connection with `consume` becomes live when the platform has responded.
   const { consume } = opened.connection.adapter
   await channels.setConnection(id, consume === undefined ? 'live' : 'connecting', null)
   return opened
 }
 
-/** Of two in cairn.yaml neither runs; one of the page does not run beside what runs already. */
+/** If two in cairn.yaml share a secret, neither runs; one of the web UI does not run beside a running one. */
 function twinOf(
   { config, env }: Opening,
   { name, origin }: ChannelConnection,
@@ -80,7 +80,7 @@ function given(
   return { settings, env }
 }
 
-/** Rejects, in words for the operator. */
+/** Rejects with a message for the operator. */
 async function ready(
   opening: Opening,
   { id, org_id, name, platform, service_account_id, origin }: ChannelConnection,
@@ -118,7 +118,7 @@ async function ready(
   }
 }
 
-/** Another process may run it well: one that has the key of its secrets. */
+/** Another process that has the decryption key may be running this connection. */
 async function isNobodys({ store: { channels }, holder }: Opening, id: string): Promise<boolean> {
   if ((await channels.acquire(id, 'deliver', holder, 1_000)) === null) return false
   await channels.release(id, 'deliver', holder)

@@ -1,4 +1,7 @@
-/** What goes out of a connection: notices, dead letters sent again, and what is new in the logs. */
+/**
+ * Sends what is due on a connection: automatic replies, retries of failed deliveries, and new events of the
+ * logs.
+ */
 import type { DueConversation } from '@cairn/log'
 import { deliverConversation, deliverNotice, redeliver } from './deliver.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
@@ -11,7 +14,7 @@ const AT_ONCE = 32
 const PAGE = 1000
 
 export type Outgoing = {
-  /** One look at what there is to do; what it begins is under way when it returns. */
+  /** Starts everything that is due and returns without waiting for it. */
   pass(epoch: number): Promise<void>
   idle(): Promise<void>
 }
@@ -21,20 +24,20 @@ export function createOutgoing(
   connection: Connection,
   signal: AbortSignal,
   onError: (error: unknown) => void,
-  /** There may be more to do. */
+  /** Requests another pass. */
   nudge: (afterMs?: number) => void,
 ): Outgoing {
   const { channels } = deps.store
   const tasks = createSideBySide(onError)
   const progress = createProgress()
   const typing = createTyping()
-  /** How far the log of a running turn was looked at: not again before something has come. */
+  /** Position up to which the log of a running turn was delivered; skipped until the log grows. */
   const looked = new Map<string, number>()
-  /** Where the last look ended for want of a place: nobody is passed over twice. */
+  /** Where the last pass stopped for lack of capacity, so that the next one continues there. */
   let after = ''
   let isCut = false
 
-  /** False: there is no place. */
+  /** False without capacity. */
   function begin(by: Delivering, conversation: DueConversation): boolean {
     const { session_id, last_id, running } = conversation
     typing.touch(by, conversation)
@@ -45,14 +48,14 @@ export function createOutgoing(
       const later = await deliverConversation(by, conversation, progress)
       if (later !== null) return nudge(later)
       if (running === 1) looked.set(session_id, last_id)
-      // Others found no place, or more came while this was under way and found it busy.
+      // Others were skipped for lack of capacity, or this session's log has grown meanwhile.
       const isAhead = ((await deps.store.lastEvents([session_id])).get(session_id)?.id ?? 0) > last_id
       if (isCut || isAhead) nudge()
     })
     return true
   }
 
-  /** All conversations that are due, beginning after the last one that found a place. */
+  /** All due conversations, round-robin from the last one that was started. */
   async function look(by: Delivering): Promise<void> {
     const start = after
     let isSecondHalf = start === ''

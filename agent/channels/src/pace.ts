@@ -1,12 +1,12 @@
-/** When the next call may go out. Pure but for what it remembers: the clock is an argument. */
+/** A rate limiter for calls. It keeps state, but takes the clock as an argument. */
 import type { Limits } from './adapter.ts'
 
 export type Pace = {
-  /** Takes the next place of this conversation and of the connection; how long until it comes. */
+  /** Reserves the next call of this conversation and the connection; returns the delay until then. */
   reserve(conversation: string, target: Record<string, unknown>, now: number): number
 }
 
-/** So many conversations are remembered; the oldest of them may long speak again. */
+/** Maximum remembered conversations; the oldest are past their limits. */
 const REMEMBERED = 10_000
 
 export function createPace({ everyMs, perSecond }: Pick<Limits, 'everyMs' | 'perSecond'>): Pace {

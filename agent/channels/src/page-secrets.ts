@@ -1,6 +1,6 @@
 /**
- * Secrets of connections that were made on the page reach no event and no line of the log, of a process that
- * runs none of these connections too: the model may be told one, and a tool may print it.
+ * Redacts secrets of connections that were created in the web UI, also in processes that run none of these
+ * connections: a model may be given a secret, and a tool may print it.
  */
 import type { ChannelConnection } from '@cairn/log'
 import { asError } from '@cairn/protocol'
@@ -12,9 +12,9 @@ const LOOK_MS = 1_000
 
 export type PageSecrets = Pick<Opening, 'sealing' | 'learnSecrets' | 'report'>
 
-/** Also of those that are disabled: what was known once is known to people. */
+/** Includes disabled connections: people may still know their secrets. */
 export function createPageSecrets({ sealing, learnSecrets, report }: PageSecrets) {
-  /** As they are sealed. */
+  /** Keyed by connection; the encrypted values. */
   const known = new Map<string, string | null>()
   return (rows: Iterable<ChannelConnection>): void => {
     for (const row of rows) {
@@ -32,7 +32,7 @@ export function createPageSecrets({ sealing, learnSecrets, report }: PageSecrets
   }
 }
 
-/** For a process that runs no connection. What is there when it begins is known when this resolves. */
+/** For a process that runs no connection. The existing secrets are known when this resolves. */
 export async function followPageSecrets(
   options: PageSecrets & Pick<Opening, 'store'> & { org_id: string },
 ): Promise<() => Promise<void>> {

@@ -1,4 +1,4 @@
-/** What goes out of an event, cut to what its platform takes. */
+/** The messages of an event, cut to the limits of its platform. */
 import type { SessionEvent } from '@cairn/protocol'
 import { cutText } from './cut.ts'
 import { type Piece, type Reader, render } from './render.ts'
@@ -12,7 +12,7 @@ export async function piecesOf(delivering: Delivering, event: SessionEvent): Pro
   return render(event, reader).flatMap(piece => cutPiece(piece, text))
 }
 
-/** Buttons are under the last part, and a file with it. */
+/** The last part has the buttons, and the file. */
 const cutPiece = (piece: Piece, limit: number): Cut[] =>
   cutText(piece.text, limit).map((text, at, all) => ({
     piece: at === all.length - 1 ? piece : { type: piece.type, text: piece.text },

@@ -1,23 +1,23 @@
-/** The platforms that are built, by the name that the configuration gives them. */
+/** The implemented platforms, by their names in the configuration. */
 import type { ChannelConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
 import type { Send } from './send-request.ts'
 import { createWebhookAdapter } from './webhook/adapter.ts'
 import { createWebsiteAdapter } from './website/adapter.ts'
 
-/** Where the secrets of a connection are, by the names that its settings say. */
+/** Environment variables with the secrets that the settings name. */
 export type Env = Readonly<Record<string, string | undefined>>
 type Making = {
   id: string
   now: () => number
   env: Env
-  /** For what goes to a URL of the settings. */
+  /** For requests to URLs of the settings. */
   fetch: Send
 }
 type Platform = ChannelConfig['platform']
 type ConfigOf<P extends Platform> = Extract<ChannelConfig, { platform: P }>
 
-/** What a platform's own libraries need, some 10 MB in all, is loaded with the first connection to it. */
+/** Libraries of a platform, some 10 MB in all, are loaded with the first connection to it. */
 const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adapter | Promise<Adapter> } = {
   webhook: ({ secret_env, callback_url }, { id, env, fetch }) =>
     createWebhookAdapter({
@@ -111,7 +111,7 @@ const MAKERS: { [P in Platform]: (settings: ConfigOf<P>, making: Making) => Adap
   },
 }
 
-/** Rejects, in words for the operator, where the configuration cannot work. */
+/** Rejects, with a message for the operator, if the configuration cannot work. */
 export const createAdapter = async (settings: ChannelConfig, making: Making): Promise<Adapter> =>
   (MAKERS[settings.platform] as (settings: ChannelConfig, making: Making) => Adapter | Promise<Adapter>)(
     settings,
@@ -133,7 +133,9 @@ function longSecretOf(env: Env, name: string): string {
   return secret
 }
 
-/** Values that must reach no event and no log line: keys that end with _env name them, at any depth. */
+/**
+ * Values that must never reach an event or a log line: those named by keys that end with _env, at any depth.
+ */
 export const secretsOf = (settings: object, env: Env): string[] =>
   Object.entries(settings).flatMap(([key, value]: [string, unknown]) =>
     typeof value === 'object' && value !== null
@@ -143,7 +145,7 @@ export const secretsOf = (settings: object, env: Env): string[] =>
         : [],
   )
 
-/** Another connection with this one would take what is meant for it; empty: none can. */
+/** Another connection with this secret would accept what is meant for this one; empty if there is none. */
 export const sharedSecretOf = (settings: ChannelConfig, env: Env): string =>
   settings.platform === 'webhook'
     ? (env[settings.secret_env] ?? '').replace(/^whsec_/, '')
@@ -153,7 +155,7 @@ export const sharedSecretOf = (settings: ChannelConfig, env: Env): string =>
         ? mailboxOf(settings, env)
         : ''
 
-/** Two that read one mailbox, or are called with one secret, would both answer each mail. */
+/** Two connections that read one mailbox, or share a webhook secret, would both answer each email. */
 const mailboxOf = ({ imap, webhook_secret_env = '' }: ConfigOf<'email'>, env: Env): string =>
   imap === undefined
     ? (env[webhook_secret_env] ?? '').replace(/^whsec_/, '')

@@ -1,6 +1,6 @@
 /**
- * A button that was pressed. Nothing in it is trusted: the prompt, its session, its state and the right of
- * who pressed are looked up.
+ * Handles a button action. Its content is untrusted: the prompt, its session, its state and the sender's
+ * permissions are looked up.
  */
 import type { ChannelPrompt, InboundRow } from '@cairn/log'
 import { AppError, type EventData, type InboxItem } from '@cairn/protocol'
@@ -31,13 +31,13 @@ export async function answerPress(
   const prompt = await channels.getPrompt(id)
   const standing = await findStanding(deps, connection, inbound.conversation_key)
   const label = prompt === null ? undefined : (JSON.parse(prompt.choices) as string[])[Number(choice)]
-  // A prompt of another conversation or connection is none here.
+  // A prompt of another conversation or connection does not count.
   if (prompt === null || label === undefined || standing?.conversation.session_id !== prompt.session_id)
     return tell(NOTICES.promptGone, 'no_prompt')
   if (prompt.closed_at !== null) return tell(await decided(), 'prompt_closed')
   const item = prompt.item_id === null ? null : await deps.store.getInboxItem(prompt.item_id)
   if (item === null) return tell(NOTICES.promptGone, 'no_item')
-  // An answer speaks for the session, as text would; an approval asks the right of who pressed.
+  // An answer needs the session's owner, like text; an approval needs the sender's permission.
   if (prompt.kind === 'question' && !goesOn(standing, ownerOf(connection, inbound, asked.speaker)))
     return tell(NOTICES.mayNotDecide, 'may_not_decide')
   try {
@@ -53,7 +53,7 @@ export async function answerPress(
   await channels.closePrompts(prompt.session_id, prompt.about)
   return prompt.session_id
 
-  /** A second press shows the first decision. */
+  /** A second action shows the first decision. */
   async function decided(): Promise<string> {
     const itemId = prompt?.kind === 'gate' ? prompt.item_id : null
     const verdict = itemId === null ? null : await verdictOf(deps.store, connection.org_id, itemId)
@@ -79,7 +79,7 @@ async function answer(
   return true
 }
 
-/** A linked user who owns the session or is an admin; false: this one may not. */
+/** Requires a linked user who owns the session or is an administrator; returns false otherwise. */
 async function decide(
   deps: ChannelDeps,
   { row, speaker }: Asked,

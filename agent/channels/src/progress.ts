@@ -1,6 +1,6 @@
 /**
  * The progress message of a running turn: sent once, edited in place, and replaced by the answer. Best
- * effort: what it holds is not remembered over a restart, and the answer is the record.
+ * effort: its state is lost on a restart, and the answer is the record.
  */
 import type { DueConversation } from '@cairn/log'
 import { asError, decodeEvent, type EventId } from '@cairn/protocol'
@@ -23,17 +23,17 @@ type Followed = {
   through: EventId
   streamed: Streamed
   shown: Shown
-  /** The platform took no edit: nothing more is tried in this turn. */
+  /** The platform rejected an edit: no more are attempted in this turn. */
   isOver: boolean
 }
 
 type Shows = Pick<DueConversation, 'session_id' | 'key' | 'target' | 'progress_message_id'>
 export type Progress = {
-  /** How long until there may be more to show; null: when the log has grown. */
+  /** The delay after which there may be more to show; null to wait until the log grows. */
   show(delivering: Delivering, conversation: DueConversation, delivered: EventId): Promise<number | null>
-  /** Nothing takes the place of what is shown, best effort: its button goes. */
+  /** Best effort, if no answer replaces the message: removes its button. */
   settle(delivering: Delivering, conversation: Shows): Promise<void>
-  /** Its turn is over. */
+  /** The turn is over. */
   forget(sessionId: string): void
 }
 
@@ -70,7 +70,7 @@ export function createProgress(): Progress {
       const every = { everyMs: editEveryMs(target), most }
       const step = decideProgress(followed.streamed, followed.shown, deps.now(), every)
       if (step.do !== 'show') return step.do === 'wait' ? step.ms : null
-      // A part of the log goes first.
+      // Parts of the log take precedence.
       if (connection.pause.until > deps.now()) return connection.pause.until - deps.now()
       const paced = connection.pace.reserve(conversation.key, target, deps.now())
       followed.shown = { text: step.text, at: deps.now() + paced }
@@ -128,5 +128,5 @@ async function put(
   conversation.progress_message_id = message_id
   await deps.store.channels.saveProgress(session_id, message_id, fence)
 }
-/** No part of an event: its key is another than theirs. */
+/** A part number that no event uses. */
 const PROGRESS = -2

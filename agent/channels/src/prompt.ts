@@ -1,4 +1,4 @@
-/** The prompt that the buttons of a piece name, on disk before they are shown. */
+/** Stores the prompt that the buttons of a message refer to, before they are shown. */
 import type { ChannelStore, DeliveryId } from '@cairn/log'
 import { promptId } from '@cairn/sessions'
 import type { Part } from './adapter.ts'

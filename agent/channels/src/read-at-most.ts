@@ -1,4 +1,7 @@
-/** The bytes of a response; throws where there are more, or where it is a refusal. Names no address. */
+/**
+ * The bytes of a response. Throws if there are more, or the status is an error. Error messages contain no
+ * URL.
+ */
 export async function readAtMost(response: Response, most: number): Promise<Uint8Array> {
   if (!response.ok || response.body === null) {
     await response.body?.cancel()

@@ -1,9 +1,9 @@
-/** A platform's event becomes a row on disk; only then is the platform told that it was taken. */
+/** Stores a platform's event; only then is it acknowledged to the platform. */
 import type { ChannelStore } from '@cairn/log'
 import type { Inbound } from './adapter.ts'
 import type { Connection } from './deps.ts'
 
-/** Postgres and JSON take no lone surrogate or U+0000 in text. */
+/** Postgres and JSON accept no lone surrogate or U+0000 in text. */
 const encode = (inbound: Inbound): string =>
   JSON.stringify(inbound, (_key, value: unknown) =>
     typeof value === 'string' ? value.replaceAll('\0', '\ufffd').toWellFormed() : value,

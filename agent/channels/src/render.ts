@@ -1,36 +1,36 @@
 /**
- * What people see of an event. Pure, and the only place that decides it: a type without a row here, or with
- * none in the contract (`channel` of its row), never reaches a platform.
+ * Renders an event for people. Pure, and the only place that decides what is visible: a type without a row
+ * here, or without `channel` in the contract, never reaches a platform.
  */
 import { type EventOf, type EventType, type SessionEvent, typesWith } from '@cairn/protocol'
 import type { Part } from './adapter.ts'
 
 export type Piece = Pick<Part, 'type' | 'text'> & {
   ask?: { kind: 'question' | 'gate'; about: string; choices: string[]; shown_hash?: string }
-  /** Goes out as a file where it fits. */
+  /** Sent as a file if it fits. */
   artifact_id?: string
 }
 export type Reader = {
-  /** The conversation is of somebody whom a user account is linked to. */
+  /** A user account is linked to the person of the conversation. */
   isLinked: boolean
-  /** Of the session in the web UI, where the operator has said how it is reached. */
+  /** URL of the session in the web UI, if the public address is configured. */
   link?: string
-  /** The platform has no buttons: what needs a decision is decided in the web UI. */
+  /** The platform has no buttons: decisions are made in the web UI. */
   hasNoButtons?: boolean
-  /** Minutes between two updates of a coding run; absent: they are shown in another way, or not at all. */
+  /** Minutes between two updates of a coding run; absent if they are shown in another way, or not at all. */
   updateEveryMin?: number
 }
 
 const NOTHING = (): Piece[] => []
 const UPDATE = 'code.run_channel_update'
 const WAITING = 'This waits for an operator.'
-/** Arguments beyond this are read in the web UI: what is approved must be seen whole. */
+/** Longer arguments are shown in the web UI only, because an approval must show them completely. */
 const SHOWN_ARGUMENTS = 3000
 const at = ({ link }: Reader): string => (link === undefined ? '' : `: ${link}`)
 
 const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] } = {
   'user.message': NOTHING,
-  // Best effort, where a platform edits its messages; the response is the record.
+  // Shown best effort as progress, on platforms with edits; the response is the record.
   'llm.delta': NOTHING,
   'llm.response': ({ data }) =>
     data.message.tool_calls !== undefined || data.message.content === ''
@@ -47,7 +47,7 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
     return [{ type: 'question', text, ask: { kind: 'question', about: data.tool_call_id, choices } }]
   },
   'inbox.governance_gate': ({ data }, reader) => {
-    // The item of the call that is repeated stands for both.
+    // The item of the repeated call covers both.
     if (data.repeats_tool_call_id !== undefined) return []
     if (!reader.isLinked) return [{ type: 'state', text: WAITING }]
     const shown = data.arguments === undefined ? null : JSON.stringify(data.arguments, null, 2)
@@ -103,7 +103,7 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
 }
 
 export const RENDERED = Object.keys(ROWS) as EventType[]
-/** The types that may be seen at all; the rest is never even read. */
+/** The types that may be visible; others are not even read. */
 export const VISIBLE: readonly EventType[] = typesWith('channel').filter(
   type => ROWS[type] !== undefined && ROWS[type] !== NOTHING,
 )

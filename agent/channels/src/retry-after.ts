@@ -1,7 +1,7 @@
-/** So long a platform may silence a connection with one answer. */
+/** Maximum time for which one response may pause a connection. */
 const MOST_MS = 60 * 60_000
 
-/** Of Retry-After, in seconds or as an HTTP date; null: it says neither. */
+/** Parses Retry-After, in seconds or as an HTTP date; null if it is neither. */
 export function retryAfterMs(text: string, now: number): number | null {
   const isDate = /^[A-Z][a-z]{2}, /.test(text)
   const ms = isDate ? Date.parse(text) - now : /^\d+$/.test(text) ? Number(text) * 1000 : NaN

@@ -1,4 +1,4 @@
-/** One connection at work: a loop that accepts and a loop that delivers, each by its lease. */
+/** Runs one connection: a loop that accepts and a loop that delivers, each under its lease. */
 import { acceptRow } from './accept.ts'
 import { createConsumer } from './consume.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
@@ -8,14 +8,14 @@ import { LeaseLost } from './send-part.ts'
 import { createSideBySide } from './side-by-side.ts'
 
 const AT_ONCE = 32
-/** Sessions whose logs are watched; those of the others are found by the poll. */
+/** Maximum sessions whose logs are watched; the poll covers the others. */
 const WATCHED = 500
 const POLL_MS = 1_000
 const KEEP_MS = 14 * 24 * 60 * 60_000
 const PRUNE_EVERY_MS = 60 * 60_000
 
 export type Running = {
-  /** Something came in. */
+  /** An event was received. */
   nudge(): void
   stop(): Promise<void>
 }
@@ -39,7 +39,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
     await consumer.ended()
     await accepting.idle()
   }
-  // A visitor of a website waits for the commit of their own row.
+  // Visitors of a website wait for the commit of their own row instead.
   const isBrought = connection.adapter.webhook !== null || connection.adapter.consume !== undefined
   const accept = holdLease({ ...shared, role: 'consume', onLapse: consumer.lapse, idle }, async () => {
     consumer.go(HELD_MS)
@@ -48,7 +48,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
       accepting.begin(row.conversation_key, async () => {
         const session = await acceptRow(deps, connection, row)
         if (session !== null) watches.add(session)
-        // Notices too.
+        // For automatic replies too.
         deliver.nudge()
         accept.nudge()
       })
@@ -61,7 +61,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
 
   const later = (afterMs = 0): void => {
     if (afterMs === 0) deliver.nudge()
-    // What is further away is found by the poll.
+    // The poll covers longer delays.
     else if (afterMs < POLL_MS) setTimeout(() => deliver.nudge(), afterMs).unref()
   }
   const outgoing = createOutgoing(deps, connection, signal, onError, later)
@@ -77,7 +77,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
   }
 }
 
-/** The newest watches; the oldest makes room. */
+/** Keeps the newest watches and drops the oldest. */
 function createWatches(watch: (sessionId: string) => () => void) {
   const stops = new Map<string, () => void>()
   const end = (sessionId: string): void => {

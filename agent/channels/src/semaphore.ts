@@ -1,6 +1,6 @@
-/** At most `max` holders at once; the others wait in the order in which they came. */
+/** At most `max` holders at a time; others wait in order of arrival. */
 export type Semaphore = {
-  /** Resolves with how to release it, which may be called once. */
+  /** Resolves with a function that releases it, to be called once. */
   acquire(): Promise<() => void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * One part goes out: its row is on disk before the call and settled after it. A row that is found `sending`
- * is of a process that died, so its outcome is not known.
+ * Sends one part. Its row is written before the call and settled after it, so a row found `sending` belongs
+ * to a process that died, and its outcome is unknown.
  */
 import type { ChannelDelivery, ChannelFence, ConnectionState, DeliveryId, DeliverySettled } from '@cairn/log'
 import { deliveryKey } from '@cairn/sessions'
@@ -8,12 +8,12 @@ import { type Adapter, type Failure, type Part, SendFailed } from './adapter.ts'
 import { backoffMs } from './backoff.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 
-/** So long a part is tried. */
+/** A part is retried for this long. */
 const GIVE_UP_MS = 24 * 60 * 60_000
-/** So long a part waits for the person to write again. */
+/** A part waits this long for the person to write again. */
 const HELD_MS = 7 * 24 * 60 * 60_000
 
-/** What goes out, goes out by this holder of the lease. */
+/** The context of a delivery, by the current holder of the lease. */
 export type Delivering = {
   deps: ChannelDeps
   connection: Connection
@@ -22,14 +22,14 @@ export type Delivering = {
 }
 export type Sent = { done: 'sent'; message_id: string | null } | { done: 'dead' } | { later_ms: number }
 
-/** The lease is another's by now: whoever holds it goes on from what is written. */
+/** Another process holds the lease and continues from the stored state. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
 type Settle = (settled: DeliverySettled) => Promise<void>
 
-/** `replaces`: a message of ours whose place the part takes, on a platform that edits. */
+/** `replaces`: one of our messages that the part replaces, on a platform with edits. */
 export async function sendPart(
   delivering: Delivering,
   id: DeliveryId,
@@ -68,7 +68,10 @@ export async function sendPart(
   }
 }
 
-/** What is tried for too long, or may be there already where nobody can ask; null: it is sent. */
+/**
+ * Fails a part that was retried for too long, or that may already have been delivered on a platform that
+ * cannot tell; null to send it.
+ */
 async function giveUp(
   { deps, connection: { adapter, settings } }: Delivering,
   { event_id }: DeliveryId,
@@ -82,7 +85,7 @@ async function giveUp(
   const most = before.state === 'held' ? HELD_MS : GIVE_UP_MS
   if (deps.now() - before.first_at > most)
     return dead(before.error ?? `given up after ${most / 3_600_000} hours`)
-  // A message that is there is edited: twice is no more than once. The disclosure is sent again in any case.
+  // An existing message is edited, which is idempotent. The disclosure is always sent again.
   const isDoubtful =
     wasLost(before) && adapter.delivery === 'unkeyed' && before.platform_message_id === null && event_id !== 0
   if (!isDoubtful) return null
@@ -117,7 +120,7 @@ async function call(
   }
 }
 
-/** Somebody has deleted the message that was to be edited: the part becomes one of its own. */
+/** The message to edit was deleted: the part is sent as a new message. */
 function unlessGone(thrown: unknown): false {
   if (thrown instanceof SendFailed && thrown.failure === 'permanent') return false
   throw thrown
@@ -142,7 +145,7 @@ const STATE: Record<Failure, 'waiting' | 'unknown' | 'held' | 'dead'> = {
   gone: 'dead',
 }
 
-/** What a failure says of the connection; the next part that is taken makes it live again. */
+/** The connection state that a failure implies; the next successful part makes it live again. */
 const HEALTH: { [F in Failure]?: ConnectionState } = {
   unauthorized: 'broken',
   gone: 'disabled',

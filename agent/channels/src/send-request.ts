@@ -1,4 +1,7 @@
-/** What an adapter needs of fetch, so that calls to URLs from the page can go through the rules of egress. */
+/**
+ * The subset of fetch that adapters need, so that requests to URLs of the web UI can be checked against
+ * egress rules.
+ */
 export type Answer = {
   status: number
   headers: { get(name: string): string | null }

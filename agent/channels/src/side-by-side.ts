@@ -1,7 +1,7 @@
-/** Runs tasks of different keys side by side and one of a key at a time. */
+/** A keyed queue: tasks with different keys run concurrently, those with one key one at a time. */
 export type SideBySide = {
   size(): number
-  /** False: one of that key is under way. */
+  /** False if a task with that key is running. */
   begin(key: string, task: () => Promise<void>): boolean
   idle(): Promise<void>
 }

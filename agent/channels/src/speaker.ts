@@ -1,21 +1,21 @@
-/** Who speaks, and whether this connection takes what they say. */
+/** Resolves the sender of a message, and whether the connection accepts it. */
 import type { ChannelSender, InboundRow, LogStore } from '@cairn/log'
 import type { Principal } from '@cairn/protocol'
 import type { Inbound } from './adapter.ts'
 import type { Connection } from './deps.ts'
 
 export type Speaker = {
-  /** The linked user, else the connection's service account. */
+  /** The linked user, otherwise the connection's service account. */
   principal: Principal
   isLinked: boolean
-  /** Whoever the platform says is so: what is listed of them holds. */
+  /** The sender is authenticated, so allowlists apply. */
   isProven: boolean
   sender: ChannelSender
 }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-/** Of a sender whom no account is linked to. */
+/** Limits for a sender without a linked account. */
 const PER_MINUTE = 20
 const PER_DAY = 200
 const WRONG_CODES = 5
@@ -51,7 +51,7 @@ export const accountOf = ({ service_account_id, org_id, name }: Connection): Pri
   name: `channel:${name}`,
 })
 
-/** Whoever tried too many wrong codes is not listened to for a while. */
+/** True for a blocked sender, and for a while after too many wrong codes. */
 export const isIgnored = ({ verdict, wrong_codes, wrong_since }: ChannelSender, now: number): boolean =>
   verdict === 'blocked' || (wrong_codes >= WRONG_CODES && wrong_since > now - WRONG_CODES_MS)
 
@@ -67,7 +67,7 @@ export function hasAccess({ settings }: Connection, { isLinked, isProven, sender
   return settings.access === 'allowlist' && listed
 }
 
-/** What is above: whether an unlinked sender had sent more than a person would when this row came. */
+/** True if an unlinked sender had exceeded the limits above when this row arrived. */
 export async function isFlooding(
   channels: LogStore['channels'],
   { isLinked }: Speaker,
@@ -80,6 +80,6 @@ export async function isFlooding(
   )
 }
 
-/** A notice to a stranger is sent at most once a day. */
+/** An unknown sender gets at most one automatic reply a day. */
 export const mayTell = (channels: LogStore['channels'], { sender }: Speaker): Promise<boolean> =>
   channels.tellSender(sender.connection_id, sender.platform_user_id, DAY_MS)

@@ -6,7 +6,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 
-/** Seconds that a timestamp may differ from the clock of this server. */
+/** Maximum difference in seconds between a timestamp and this server's clock. */
 const SKEW_MAX_S = 300
 const PREFIX = 'whsec_'
 
@@ -17,7 +17,7 @@ export type Signatures = {
   verify(request: { raw: Uint8Array; headers: Headers }, now: number): void
 }
 
-/** Throws where `secret` is not base64, with or without `whsec_` before it. */
+/** Throws unless `secret` is base64, with or without the prefix `whsec_`. */
 export function createSignatures(secret: string): Signatures {
   const key = keyOf(secret)
   const sign = (id: string, timestamp: string, body: string | Uint8Array): string =>

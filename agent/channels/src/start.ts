@@ -1,4 +1,4 @@
-/** Starts every connection, and answers the platforms that call. */
+/** Starts all connections, and handles the requests of platforms. */
 import { AppError } from '@cairn/protocol'
 import { derivedId, ensureChannelAccount } from '@cairn/sessions'
 import { acknowledge } from './consume.ts'
@@ -11,22 +11,22 @@ import type { SiteCall } from './website/owner.ts'
 import { createWebsite, WEBSITE_PREFIX } from './website/site.ts'
 
 export type ChannelsOptions = Opening & {
-  /** Whose the connections of cairn.yaml are, and who is said to have made their service accounts. */
+  /** The owner of the connections of cairn.yaml, and the creator of their service accounts. */
   org_id: string
   created_by: string
 }
 export type Channels = {
-  /** A request below one of `prefixes`; throws AppError for what is refused. */
+  /** Handles a request under one of `prefixes`; throws AppError to reject it. */
   handle(request: SiteCall): Promise<Response>
   prefixes: readonly string[]
-  /** What goes with every answer to this request, a refusal too. */
+  /** Headers of every response to this request, errors included. */
   headersFor(path: string, headers: Headers): Record<string, string>
   /** Name and path of every connection that a platform may call. */
   paths: readonly { name: string; path: string }[]
   stop(): Promise<void>
 }
 
-/** So long a platform is told that a press was taken. */
+/** Timeout for acknowledging a button action. */
 const ACKNOWLEDGE_MS = 10_000
 const pathOf = (id: string): string => `/v1/channels/${id}/webhook`
 const PATH = /^\/v1\/channels\/([A-Za-z0-9-]{1,64})\/webhook$/

@@ -1,16 +1,16 @@
-/** What a running turn shows of its answer, and when it is shown anew. Pure. */
+/** The part of a running turn's answer that is shown, and when it is updated. Pure. */
 import type { EventOf, EventType, SessionEvent } from '@cairn/protocol'
 
 export type Streamed = {
   text: string
-  /** Whose text it is: what a later call of the model says begins anew. */
+  /** The model call that the text belongs to; another call replaces the text. */
   call: string
   /** A progress line of a coding run, which changes rarely. */
   isUpdate: boolean
 }
 export const NOTHING_STREAMED: Streamed = { text: '', call: '', isUpdate: false }
 type Fold<T extends EventType> = (streamed: Streamed, data: EventOf<T>['data']) => Streamed
-/** The types that it is made of. Of a delta only `content`: reasoning is nobody's business. */
+/** The event types that it is folded from. Of a delta only `content`: reasoning is not shown. */
 const FOLDS: { [T in EventType]?: Fold<T> } = {
   'code.run_channel_update': (_streamed, { text }) => ({ text, call: 'update', isUpdate: true }),
   'llm.delta': (streamed, { content, reset, turn_id, iteration_index }) => {
@@ -19,7 +19,7 @@ const FOLDS: { [T in EventType]?: Fold<T> } = {
     if (content === undefined) return streamed
     return { text: streamed.call === call ? streamed.text + content : content, call, isUpdate: false }
   },
-  // An answer has a part of its own; what is said before a call of a tool is progress.
+  // An answer is a message of its own; text before a tool call is progress.
   'llm.response': (streamed, { message: { tool_calls, content } }) =>
     tool_calls === undefined ? NOTHING_STREAMED : { ...streamed, text: content, call: 'said' },
 }
@@ -33,7 +33,7 @@ export function foldStreamed(streamed: Streamed, event: SessionEvent): Streamed 
 export type Shown = { text: string; at: number } | null
 export type Step = { do: 'rest' } | { do: 'wait'; ms: number } | { do: 'show'; text: string }
 
-/** A message of a few letters is no progress. */
+/** Shorter text is not shown as progress. */
 const FIRST_CHARS = 24
 const UPDATE_MS = 60_000
 

@@ -1,6 +1,6 @@
 /**
- * Runs what should run: looks at the connections again and again, begins those that came, and ends those
- * that were changed, disabled or deleted.
+ * Keeps the configured connections running: polls for changes, starts new connections, and stops those that
+ * were changed, disabled or deleted.
  */
 import type { ChannelConnection } from '@cairn/log'
 import type { Connection } from './deps.ts'
@@ -12,18 +12,18 @@ const LOOK_MS = 1_000
 
 type Live = { connection: Connection; running: Running }
 export type Supervisor = {
-  /** Those that run here. */
+  /** Connections that run in this process. */
   live: ReadonlyMap<string, Live>
-  /** As it is by now: one that was changed a moment ago, by whatever process, has begun anew. */
+  /** The current connection: one that was just changed, by whichever process, is restarted first. */
   find(id: string): Promise<Live | null>
   stop(): Promise<void>
 }
 
-/** `org_id`: whose connections those of cairn.yaml are. */
+/** `org_id`: the owner of the connections of cairn.yaml. */
 export async function supervise(opening: Opening, org_id: string): Promise<Supervisor> {
   const { channels } = opening.store
   const live = new Map<string, Live & Opened & { revision: number }>()
-  /** Nobody tries a revision twice that could not be opened. */
+  /** Revisions that could not be opened and are not tried again. */
   const failed = new Map<string, number>()
   const learnSecrets = createPageSecrets(opening)
   let looking: Promise<void> = Promise.resolve()

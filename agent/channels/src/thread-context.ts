@@ -1,22 +1,25 @@
-/** What was said in a thread before somebody called us into it: it goes with the message that did. */
+/** What was said in a thread before the bot was mentioned; passed on with the message that mentions it. */
 import type { ChannelConversation, SessionRow } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { type Failure, type Inbound, SendFailed } from './adapter.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 
 const ASK_MS = 15_000
-/** Another attempt would be answered alike: a permission that the bot lacks, say. */
+/** Failures that a retry would repeat, for example a missing permission of the bot. */
 const FOR_GOOD: readonly Failure[] = ['permanent', 'unauthorized', 'bad_format', 'gone']
 
 type Called = {
   inbound: Inbound
   conversation: ChannelConversation
   session: SessionRow
-  /** The message is taken without it rather than not at all. */
+  /** Accept the message without the context rather than not at all. */
   isLast: boolean
 }
 
-/** Null: nothing was said, or it is not the first message. Throws while what was said may still come. */
+/**
+ * Null if there is nothing before, or it is not the first message. Throws while the context may still become
+ * available.
+ */
 export async function threadContext(
   { store, report }: ChannelDeps,
   { adapter, name }: Connection,

@@ -1,10 +1,10 @@
-/** The sign that somebody types, while a turn runs and nothing waits for the person. Best effort. */
+/** The typing indicator while a turn runs and nothing waits for the person. Best effort. */
 import type { DueConversation } from '@cairn/log'
 import type { Delivering } from './send-part.ts'
 
 export type Typing = { touch(delivering: Delivering, conversation: DueConversation): void }
 
-/** The sign is renewed a little before it goes out. */
+/** The indicator is renewed this long before it expires. */
 const BEFORE_MS = 1_000
 
 export function createTyping(): Typing {

@@ -1,4 +1,4 @@
-/** Waits so long, or until the signal. */
+/** Waits for a time, or until the signal. */
 export async function wait(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return
   const { promise, resolve } = Promise.withResolvers<void>()

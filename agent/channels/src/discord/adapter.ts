@@ -1,4 +1,6 @@
-/** Discord: a gateway, threads for conversations in servers, buttons, answers edited while they are written. */
+/**
+ * Discord: a gateway, threads for conversations in servers, buttons, answers edited while they are written.
+ */
 import { DiscordAPIError, type RawFile, REST } from '@discordjs/rest'
 import {
   type APIMessage,
@@ -16,7 +18,7 @@ import { listen } from './gateway.ts'
 import { BUTTONS_A_ROW, LABEL, LIMITS, MOST_BUTTONS, THREAD_NAME } from './limits.ts'
 
 const CALL_MS = 20_000
-/** There is one already: we opened it before. */
+/** Error code: the message already has a thread, which we opened earlier. */
 const HAS_THREAD = 160004
 
 type DiscordOptions = {
@@ -34,11 +36,11 @@ export function createDiscordAdapter({ token, groups, reply_in, apiUrl }: Discor
     timeout: CALL_MS,
     rejectOnRateLimit: () => true,
   })
-  // It forgets the token when it was refused once.
+  // The REST client forgets its token after it was rejected once.
   const rest = (): REST => client.setToken(token)
   const opened = new Set<string>()
 
-  /** Where a part goes: the thread is there when this returns. */
+  /** The channel for a part; its thread exists when this returns. */
   async function channelFor({ target, text }: Part, signal: AbortSignal): Promise<string> {
     const { channel_id, opens } = placeOf(target)
     if (opens === undefined) return channel_id
@@ -72,7 +74,7 @@ export function createDiscordAdapter({ token, groups, reply_in, apiUrl }: Discor
 
   return {
     platform: 'discord',
-    // Ids of users are the same for every bot.
+    // User ids are the same for every bot.
     workspace: '',
     limits: LIMITS,
     delivery: 'keyed',
@@ -95,7 +97,7 @@ export function createDiscordAdapter({ token, groups, reply_in, apiUrl }: Discor
   }
 }
 
-/** Within three seconds, or Discord tells the person that it failed. */
+/** Within three seconds, or Discord shows the person an error. */
 async function acknowledge(rest: REST, reply: Inbound['reply'], signal: AbortSignal): Promise<void> {
   if (reply === undefined) return
   const body =
@@ -118,7 +120,7 @@ const unless =
     if (!(thrown instanceof DiscordAPIError) || thrown.code !== code) throw thrown
   }
 
-/** `opens`: a thread at that message, of the same id. */
+/** `opens`: create a thread at that message; it gets the message's id. */
 const placeOf = (target: Record<string, unknown>): { channel_id: string; opens?: string } => ({
   channel_id: String(target['channel_id']),
   ...(target['opens'] === undefined ? {} : { opens: String(target['opens']) }),
@@ -133,7 +135,7 @@ const rawFile = ({ name, bytes, mime_type }: NonNullable<Part['file']>): RawFile
   contentType: mime_type,
 })
 
-/** Nobody is called by what a model wrote. */
+/** Text of a model must not ping people. */
 function bodyOf({ text, prompt }: Part): RESTPostAPIChannelMessageJSONBody {
   const choices = (prompt?.choices ?? []).slice(0, MOST_BUTTONS)
   const rows = Array.from({ length: Math.ceil(choices.length / BUTTONS_A_ROW) }, (_, at) =>

@@ -1,5 +1,5 @@
 /**
- * What a refusal of Discord means. No message here names an address of an interaction: it holds a token.
+ * Classifies Discord's errors. No message here contains the URL of an interaction, because it holds a token.
  * docs.discord.com/developers/topics/opcodes-and-status-codes
  */
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest'
@@ -30,7 +30,7 @@ export function sendFailed(thrown: unknown): SendFailed {
 }
 
 const TOKEN = 'Discord refuses the token: reset it under Bot in the developer portal, and enter the new one.'
-/** Close codes of the gateway after which the same thing is refused again. */
+/** Gateway close codes after which a reconnect would be rejected again. */
 const CLOSED: Readonly<Record<number, string>> = {
   4004: TOKEN,
   4010: 'Discord does not know this shard.',
@@ -40,7 +40,7 @@ const CLOSED: Readonly<Record<number, string>> = {
   4014: 'Switch on the message content intent under Bot in the developer portal of Discord.',
 }
 
-/** Null: the client connects again by itself. */
+/** Null if the client reconnects by itself. */
 export function closedForGood(code: number): ConsumeFailed | null {
   const said = CLOSED[code]
   return said === undefined ? null : new ConsumeFailed('unauthorized', said)

@@ -1,6 +1,6 @@
 /**
- * Discord's gateway: a socket that this side opened. How far it was heard is on disk with the rows, so that
- * another process, or this one after a restart, goes on where that was, as long as Discord keeps the session.
+ * Discord's gateway, a socket that we open. Its sequence number is stored with the rows, so that another
+ * process, or this one after a restart, resumes from there while Discord keeps the session.
  */
 import type { REST } from '@discordjs/rest'
 import { CloseCodes, type SessionInfo, WebSocketManager, WebSocketShardEvents } from '@discordjs/ws'
@@ -43,7 +43,7 @@ const THREADS: readonly ChannelType[] = [
   ChannelType.PublicThread,
   ChannelType.PrivateThread,
 ]
-/** So many channels are remembered for what they are. */
+/** Maximum number of cached channel types. */
 const REMEMBERED = 10_000
 
 type GatewayOptions = { token: string; rest: REST } & Pick<Reading, 'groups' | 'reply_in'>
@@ -53,7 +53,7 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
   const { signal, cursor, sink, live } = consuming
   let session = cursor === null ? null : (JSON.parse(cursor) as SessionInfo | null)
   const ended = Promise.withResolvers<void>()
-  // Whoever waits hears of it; a failure before that is no unhandled one.
+  // The rejection is handled by the await below; until then it must not count as unhandled.
   ended.promise.catch(() => undefined)
   const stop = (): void => ended.resolve()
   signal.addEventListener('abort', stop, { once: true })
@@ -70,7 +70,8 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
   let me = ''
   let taking = Promise.resolve()
   manager.on(WebSocketShardEvents.Dispatch, payload => {
-    // In their order. What fails was not confirmed: nothing after it is taken, so that it comes again.
+    // One after the other. A failed event was not confirmed: no later event is handled, so that Discord sends
+    // it again.
     taking = taking.then(() => take(payload))
     taking.catch((error: unknown) => ended.reject(error))
   })
@@ -78,7 +79,7 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
     const failure = closedForGood(code)
     if (failure !== null) ended.reject(failure)
   })
-  // The close that follows says what it means.
+  // The close event that follows has the reason.
   manager.on(WebSocketShardEvents.Error, () => undefined)
   manager.on(WebSocketShardEvents.SocketError, () => undefined)
 
@@ -88,11 +89,11 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
     const isThread = channel === null ? false : THREADS.includes(channel.type ?? (await kindOf(channel.id)))
     const inbound = channel === null ? null : parseDispatch(payload, { ...options, me, isThread })
     const heard = session === null ? null : { ...session, sequence: payload.s }
-    // The session from its beginning: what is said before anybody was heard comes to whoever takes over, too.
+    // Stored even without an event, so that a process that takes over resumes from the start of the session.
     const begins = payload.t === GatewayDispatchEvents.Ready || payload.t === GatewayDispatchEvents.Resumed
     if (inbound === null && !begins) return
     await sink(inbound === null ? [] : [inbound], heard === null ? undefined : JSON.stringify(heard))
-    // Only now: what is said to a connection that is live comes to whoever goes on after a death.
+    // Only after the cursor is stored: from now on no message may be lost by a crash.
     if (begins) await live()
   }
 
@@ -106,17 +107,17 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
     if (!signal.aborted) throw consumeFailed(thrown)
   } finally {
     signal.removeEventListener('abort', stop)
-    // With this code Discord keeps the session for whoever goes on.
+    // With this close code Discord keeps the session, so that it can be resumed.
     await manager.destroy({ code: CloseCodes.Resuming, reason: 'going on elsewhere' })
-    // The listeners of errors stay: without one, an error that comes late ends the process.
+    // Error listeners stay: without one, a late error would end the process.
     for (const event of [WebSocketShardEvents.Dispatch, WebSocketShardEvents.Closed])
       manager.removeAllListeners(event)
-    // A failure of it has ended this, and is told.
+    // Its failure has been reported through `ended`.
     await taking.catch(() => undefined)
   }
 }
 
-/** What kind of channel an id is of: the events of messages do not say it. */
+/** Looks up the type of a channel, which message events do not contain. */
 function createKinds(rest: REST): (id: string) => Promise<ChannelType> {
   const kinds = new Map<string, ChannelType>()
   return async id => {

@@ -1,4 +1,4 @@
-/** What Discord allows: docs.discord.com/developers, "Message", "Uploading Files", "Rate Limits". */
+/** Discord's limits: docs.discord.com/developers, "Message", "Uploading Files", "Rate Limits". */
 import type { Limits } from '../adapter.ts'
 
 export const LIMITS: Limits = {
@@ -11,6 +11,6 @@ export const LIMITS: Limits = {
 }
 export const BUTTONS_A_ROW = 5
 export const MOST_BUTTONS = 25
-/** Characters of a button, and of the name of a thread. */
+/** Characters of a button label, and of a thread name. */
 export const LABEL = 80
 export const THREAD_NAME = 90

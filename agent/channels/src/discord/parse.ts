@@ -1,4 +1,4 @@
-/** What an event of Discord's gateway says. Pure. */
+/** Parses events of Discord's gateway. Pure. */
 import {
   type APIInteraction,
   type APIMessage,
@@ -13,34 +13,34 @@ import {
 import type { Inbound } from '../adapter.ts'
 
 export type Reading = {
-  /** The bot's own user. */
+  /** Id of the bot's own user. */
   me: string
   groups: 'mention' | 'all'
   reply_in: 'thread' | 'channel'
-  /** Whether the channel of the event is a thread. */
+  /** True if the event's channel is a thread. */
   isThread: boolean
 }
-/** What a message of the gateway holds beside those of the API. */
+/** Keys of a gateway message beyond those of the API. */
 type Said = APIMessage & { guild_id?: string; member?: { nick?: string | null } }
 
-/** Of which channel it must be known whether that is a thread; null: nothing that anybody said there. */
+/** The channel whose type must be known; null if the event is not something that a person wrote. */
 export function channelOf({ t, d }: GatewayDispatchPayload): { id: string; type?: ChannelType } | null {
   if (t === GatewayDispatchEvents.InteractionCreate)
     return d.channel === undefined ? null : asChannel(d.channel)
   if (t !== GatewayDispatchEvents.MessageCreate && t !== GatewayDispatchEvents.MessageUpdate) return null
   if (d.guild_id === undefined) return { id: d.channel_id, type: ChannelType.DM }
-  // Discord sends it, and its reference does not promise it.
+  // Discord sends it, but its reference does not document it.
   const { channel_type: type } = d as { channel_type?: ChannelType }
   return { id: d.channel_id, ...(type === undefined ? {} : { type }) }
 }
 const asChannel = ({ id, type }: { id: string; type: ChannelType }) => ({ id, type })
 
-/** Null: nothing that anybody said. */
+/** Null if the event is not something that a person wrote. */
 export function parseDispatch(payload: GatewayDispatchPayload, reading: Reading): Inbound | null {
   const { t, d } = payload
   if (t === GatewayDispatchEvents.MessageCreate) return parseMessage(d as Said, reading, null)
   if (t === GatewayDispatchEvents.MessageUpdate)
-    // Without a time nobody has edited it: a link has got its picture.
+    // Without this timestamp the message was not edited: Discord has added the preview of a link.
     return d.edited_timestamp === null ? null : parseMessage(d as Said, reading, d.edited_timestamp)
   return t === GatewayDispatchEvents.InteractionCreate ? parseInteraction(d) : null
 }
@@ -78,7 +78,7 @@ function parseMessage(said: Said, reading: Reading, edited: string | null): Inbo
 
 const nameOf = ({ global_name, username }: APIUser): string => global_name ?? username
 
-/** A mention outside a thread opens one, whose id is that of the message. */
+/** A mention outside a thread opens one with the id of the message. */
 function placeOf({ id, channel_id, guild_id }: Said, { isThread, reply_in }: Reading) {
   const isDirect = guild_id === undefined
   if (isDirect || isThread || reply_in === 'channel')
@@ -89,7 +89,7 @@ function placeOf({ id, channel_id, guild_id }: Said, { isThread, reply_in }: Rea
 const isMentioned = ({ mentions, referenced_message }: Said, me: string): boolean =>
   mentions.some(user => user.id === me) || referenced_message?.author.id === me
 
-/** As people see it; mentions of ourselves only say who is meant. */
+/** The text as people see it, without mentions of the bot, which only address it. */
 function shownText({ content, mentions }: Said, me: string): string {
   const names = new Map(mentions.map(user => [user.id, nameOf(user)]))
   return content
@@ -126,7 +126,7 @@ function parseInteraction(interaction: APIInteraction): Inbound | null {
   }
 }
 
-/** A slash command as somebody would have typed it. */
+/** A slash command as the text that a person would have typed. */
 function textOf(interaction: APIInteraction): string | null {
   if (interaction.type !== InteractionType.ApplicationCommand) return null
   const { data } = interaction

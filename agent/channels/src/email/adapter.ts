@@ -1,4 +1,4 @@
-/** Mail: a mailbox or a webhook in, SMTP out. docs/channels/email.md says what an operator does. */
+/** Email: a mailbox or a webhook in, SMTP out. docs/channels/email.md has the setup. */
 import type { ImapServer } from '@cairn/protocol'
 import { type Adapter, type Call, type FileRef, type Inbound, type Part, SendFailed } from '../adapter.ts'
 import { createSignatures } from '../standard-webhooks.ts'
@@ -24,9 +24,9 @@ const HOUR_MS = 60 * 60_000
 export type EmailOptions = {
   connectionId: string
   address: string
-  /** As people read whom a mail is from. */
+  /** Display name of the sender. */
   name: string
-  /** Null: mails come over the webhook. */
+  /** Null if emails arrive through the webhook. */
   imap: (ImapServer & { password: string }) | null
   webhookSecret: string | null
   smtp: Smtp
@@ -57,11 +57,11 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     replyTo: ({ conversation, to, others }: MailTarget): string | null =>
       tokens?.address(conversation, others.length === 0 ? to.address : null, now()) ?? null,
   }
-  /** When mails went out within the last hour. */
+  /** When emails were sent within the last hour. */
   const sentAt: number[] = []
   return {
     platform: 'email',
-    // An address is the same everywhere.
+    // Email addresses are globally unique.
     workspace: '',
     limits: { ...LIMITS, perSecond },
     delivery: 'keyed',
@@ -131,7 +131,7 @@ const parseFetched = (
     signal,
   )
 
-/** A mail server posts each mail as it came, and signs it as Standard Webhooks say. */
+/** A mail server posts each email unchanged, signed according to Standard Webhooks. */
 function postedMails(secret: string, self: Self, now: () => number): NonNullable<Adapter['webhook']> {
   const signatures = createSignatures(secret)
   return {
@@ -145,7 +145,9 @@ function postedMails(secret: string, self: Self, now: () => number): NonNullable
   }
 }
 
-/** Files of one mail are asked for one after the other: those of the newest mail are kept until the next. */
+/**
+ * Files of an email are fetched one after the other, so the newest email's files are cached until the next.
+ */
 function createFetcher(mailbox: MailboxOptions | null): NonNullable<Adapter['fetchFile']> {
   let newest: { key: string; files: Uint8Array[] } | null = null
   return async ({ ref }: FileRef, most, signal) => {

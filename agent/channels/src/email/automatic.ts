@@ -1,9 +1,9 @@
 /**
- * Mails that no person wrote are never answered: RFC 3834 says how programs mark theirs, and what they do
- * not mark is known by its habits.
+ * Detects automatic emails, which are never answered: by the marks of RFC 3834, and by common habits of
+ * programs that do not set them.
  */
 
-/** Values of a header by its name in lower case, the topmost first. */
+/** Values of a header by its lower-case name, topmost first. */
 export type HeadersOf = (name: string) => string[]
 
 const WORDS: Record<string, RegExp> = {
@@ -15,7 +15,7 @@ const WORDS: Record<string, RegExp> = {
   'x-autorespond': /\S/,
 }
 
-/** Why it is not taken; null: a person may have written it. */
+/** Why the email is ignored; null if a person may have written it. */
 export function automatic(headersOf: HeadersOf, from: string): string | null {
   if (isReport(headersOf, from)) return 'bounce'
   for (const [name, isAutomatic] of Object.entries(WORDS))
@@ -23,7 +23,7 @@ export function automatic(headersOf: HeadersOf, from: string): string | null {
   return null
 }
 
-/** A mail server writes, about a mail. */
+/** True for a mail server's report about an email. */
 export const isReport = (headersOf: HeadersOf, from: string): boolean =>
   headersOf('return-path').some(value => value.trim() === '<>') ||
   headersOf('content-type').some(value => /^\s*multipart\/report\b/i.test(value)) ||

@@ -1,11 +1,11 @@
-/** What a report says of a mail of ours (RFC 3464): that it came back for good. */
+/** Reads delivery reports about our emails (RFC 3464): permanent failures. */
 import type { PartStatus } from '@cairn/log'
 import { findOurs } from './thread.ts'
 
-/** A report quotes the head of what came back; a whole mail behind it does not matter. */
+/** A report quotes the header of the failed email; any content behind it is irrelevant. */
 const LOOKED_AT = 256 * 1024
 
-/** Null: no mail of ours, or one that is still tried. */
+/** Null if it is not about our email, or delivery is still being tried. */
 export function bounceOf(raw: Uint8Array, address: string): PartStatus | null {
   const text = Buffer.from(raw.subarray(0, LOOKED_AT)).toString('latin1')
   if (!/^Action:\s*failed\b/im.test(text)) return null

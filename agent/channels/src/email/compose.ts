@@ -1,4 +1,4 @@
-/** One part as a mail: an answer to the mail it is about, marked as one that a program wrote (RFC 3834). */
+/** Builds an email from a part: a reply to the email it is about, marked as automatic (RFC 3834). */
 import type { SendMailOptions } from 'nodemailer'
 import type { Part } from '../adapter.ts'
 import { paragraph } from './html.ts'
@@ -7,15 +7,15 @@ import type { MailTarget } from './parse.ts'
 import { ourMessageId } from './thread.ts'
 
 export type Sender = {
-  /** As people read it. */
+  /** Display name. */
   name: string
   address: string
-  /** Where answers go; null: to the address. */
+  /** The reply address; null for the address itself. */
   replyTo(target: MailTarget): string | null
 }
 
 const MARKDOWN: readonly Part['type'][] = ['answer', 'question', 'approval']
-/** So many mails before this one are named: the first, and the newest. */
+/** Maximum entries of References: the first email and the newest ones. */
 const REFERENCES = 20
 
 export async function composeMail(
@@ -61,7 +61,7 @@ export async function composeMail(
       'Auto-Submitted': message_id === '' ? 'auto-generated' : 'auto-replied',
       'X-Auto-Response-Suppress': 'All',
     },
-    // Neither a path nor an address in a part is ever read.
+    // Never read a path or URL that a part contains.
     disableFileAccess: true,
     disableUrlAccess: true,
   }

@@ -1,4 +1,4 @@
-/** What a refusal of a mail server means. Nothing here repeats an address or a text of a mail. */
+/** Classifies errors of mail servers. No message here repeats an address or text of an email. */
 import { ConsumeFailed, SendFailed } from '../adapter.ts'
 
 const has = (thrown: unknown, key: string): unknown =>
@@ -6,12 +6,12 @@ const has = (thrown: unknown, key: string): unknown =>
     ? (thrown as Record<string, unknown>)[key]
     : undefined
 
-/** The connection was never made, or the server had not been given the mail yet. */
+/** No connection was made, or the server had not received the email yet. */
 const NOT_SENT = ['EDNS', 'ETLS', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
-/** RFC 5321 4.3.2, RFC 4954: the server wants another login, or any at all. */
+/** RFC 5321 4.3.2, RFC 4954: the server requires a login, or another one. */
 const LOGIN = [530, 534, 535, 538]
 
-/** RFC 5321 4.2.1: 4yz is over for now, 5yz for good. */
+/** RFC 5321 4.2.1: 4yz is a transient failure, 5yz a permanent one. */
 export function sendFailed(thrown: unknown): SendFailed {
   const status = Number(has(thrown, 'responseCode') ?? 0)
   const command = String(has(thrown, 'command') ?? '')
@@ -32,7 +32,7 @@ export function sendFailed(thrown: unknown): SendFailed {
 
 export function consumeFailed(thrown: unknown): ConsumeFailed {
   if (thrown instanceof ConsumeFailed) return thrown
-  // RFC 5530: the server itself is at fault.
+  // RFC 5530: UNAVAILABLE is a failure of the server itself.
   if (has(thrown, 'authenticationFailed') === true && has(thrown, 'serverResponseCode') !== 'UNAVAILABLE')
     return new ConsumeFailed(
       'unauthorized',

@@ -1,6 +1,6 @@
 /**
- * The model's Markdown as HTML for a mail. HTML that it wrote itself is left out, a picture becomes a link:
- * one that is fetched when the mail is opened would tell somebody so.
+ * Renders the model's Markdown as HTML for an email. HTML in the Markdown is dropped and images become links,
+ * because an image that is fetched on opening would reveal the reader.
  */
 import { sanitize } from 'hast-util-sanitize'
 import { toHtml } from 'hast-util-to-html'
@@ -26,7 +26,7 @@ const STYLES: Record<string, string> = {
 
 type Nodes = ReturnType<typeof sanitize>
 
-/** A mail has no style sheet that all programs would read. */
+/** Inline styles, because many email programs ignore style sheets. */
 function style(node: Nodes): Nodes {
   if (node.type === 'element') {
     const given = STYLES[node.tagName]

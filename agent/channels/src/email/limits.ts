@@ -1,4 +1,4 @@
-/** What mail servers take as a rule: RFC 5321 names no size, and most hosts refuse more than 25 MB in all. */
+/** Typical limits of mail servers: RFC 5321 names no size, and most hosts reject more than 25 MB in all. */
 import type { Limits } from '../adapter.ts'
 
 const MiB = 1024 * 1024
@@ -8,19 +8,19 @@ export const LIMITS: Limits = {
   fileBytesIn: 25 * MiB,
   fileBytesOut: 10 * MiB,
 }
-/** Of a whole mail as it travels: files in base64 are a third longer. */
+/** Of a whole encoded email: base64 makes files a third larger. */
 export const MAIL_BYTES = 36 * MiB
-/** Of a mail that a mail server posts. */
+/** Of an email that a mail server posts. */
 export const POSTED_BYTES = 4 * MiB
-/** Lines of a mail: 36 MiB of base64 have fewer than 500,000. */
+/** Lines of an email: 36 MiB of base64 have fewer than 500,000. */
 export const LINES_MAX = 750_000
-/** Files of a mail. */
+/** Files of an email. */
 export const PARTS_MAX = 1_000
-/** The sender of a mail that was not parsed. */
+/** The sender of an email that could not be parsed. */
 export const UNREADABLE = 'unreadable'
-/** Parts within parts. */
+/** Nesting of MIME parts. */
 export const NESTING_MAX = 50
-/** A subject goes on with so many characters of it. */
+/** Characters of a subject that are kept in replies. */
 export const SUBJECT = 200
-/** Others that a mail may name and its answer still goes to. */
+/** Maximum other recipients with which a reply still includes them. */
 export const MOST_OTHERS = 20

@@ -1,7 +1,7 @@
 /**
- * Emails are parsed, and Markdown is rendered for them, in processes. A sender chooses the lines, parts and
- * nesting of a mail, and a mail of a few megabytes can keep the parser busy for half a minute. A mail that
- * exceeds a limit is `unreadable`: it has a row that says why, and it is not tried again.
+ * Parses emails, and renders Markdown for them, in separate processes. A sender chooses the lines, parts and
+ * nesting of an email, and an email of a few megabytes can keep the parser busy for half a minute. An email
+ * that exceeds a limit is `unreadable`: its row says why, and it is not retried.
  */
 import { webcrypto } from 'node:crypto'
 import { runInProcess } from '@cairn/log/run-in-process'
@@ -19,20 +19,20 @@ export type MailJob =
   | { do: 'html'; markdown: string }
 export type MailResult = Inbound | Uint8Array[] | string
 
-/** Bytes below which parsing takes less time than starting a process, whatever they hold. */
+/** Below this size parsing is faster than starting a process, whatever the content. */
 const SMALL = 2 * 1024
 const TIME_LIMIT_MS = 30_000
-/** Characters of Markdown below which rendering takes less time than starting a process. */
+/** Below this length rendering is faster than starting a process. */
 const SMALL_MARKDOWN = 1_000
 const HTML_LIMIT_MS = 10_000
-/** Processes that parse mails at once; other mails wait. Rendering has its own. */
+/** Processes that parse emails concurrently; other emails wait. Rendering has its own. */
 const PROCESSES_MAX = 2
 
 const parsing = createSemaphore(PROCESSES_MAX)
 const rendering = createSemaphore(PROCESSES_MAX)
 const SCRIPT = new URL('./mail-worker.ts', import.meta.url)
 
-/** The message of a mail. Rejects only with the reason of the signal. */
+/** The message of an email. Rejects only with the reason of the signal. */
 export async function readInbound(
   received: Received,
   self: Self,
@@ -49,15 +49,15 @@ export async function readInbound(
   }
 }
 
-/** The contents of the files of a mail. Rejects where it cannot be read. */
+/** The contents of an email's files. Rejects if it cannot be parsed. */
 export const readFiles = (raw: Uint8Array, signal: AbortSignal): Promise<Uint8Array[]> =>
   raw.length <= SMALL
     ? filesIn(raw)
     : inProcess(parsing, { do: 'files', raw }, { signal, timeLimitMs: TIME_LIMIT_MS })
 
 /**
- * Markdown as HTML; null: it cannot be rendered within the limits, and the mail has its text alone. Some
- * Markdown takes time with the square of its length, or more depth than there is stack.
+ * Markdown as HTML; null if it exceeds the limits, and the email then has plain text only. Some Markdown
+ * takes quadratic time, or nests deeper than the stack allows.
  */
 export async function renderHtml(
   markdown: string,
@@ -94,7 +94,7 @@ async function inProcess<R extends MailResult>(
 }
 
 async function unreadable({ raw, at }: Received, why: string): Promise<Inbound> {
-  // The digest of 36 MiB would hold the event loop for a tenth of a second.
+  // Asynchronous: a digest of 36 MiB would block the event loop for a tenth of a second.
   const digest = Buffer.from(await webcrypto.subtle.digest('SHA-256', Buffer.from(raw))).toString('hex')
   return {
     event_key: digest,

@@ -1,4 +1,4 @@
-/** The thread that parses one mail, or renders the Markdown of one. */
+/** The thread that parses one email, or renders the Markdown of one. */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MailJob, MailResult } from './mail-process.ts'
 import { htmlOf } from './html.ts'

@@ -1,6 +1,6 @@
 /**
- * A mailbox over IMAP: what is new comes by IDLE, and by a look every few minutes where IDLE says nothing.
- * The cursor is the UID of the newest mail that is on disk; only then is it marked as read there.
+ * Reads a mailbox over IMAP: IDLE reports new emails, and a poll every few minutes covers servers whose IDLE
+ * does not. The cursor is the UID of the newest stored email; only then is the email marked as read.
  */
 import type { ImapServer } from '@cairn/protocol'
 import { ImapFlow } from 'imapflow'
@@ -11,17 +11,20 @@ import { MAIL_BYTES, UNREADABLE } from './limits.ts'
 
 const LOOK_MS = 4 * 60_000
 const CONNECT_MS = 15_000
-/** When a server has given its mails new numbers: so far back they are read, and known by their ids. */
+/**
+ * If the server has renumbered its emails, they are read again from this far back and recognised by their
+ * ids.
+ */
 const AGAIN_MS = 2 * 24 * 60 * 60_000
 
-/** The dates of a mailbox are whole seconds. */
+/** IMAP dates have a resolution of one second. */
 const SECOND_MS = 1000
 
 type Cursor = {
-  /** UIDs of another one are of other mails. */
+  /** UIDs are only valid with the UIDVALIDITY for which they were assigned. */
   uidvalidity: string
   uid: number
-  /** Epoch milliseconds of the last look, and of the first one: what is older than that is not answered. */
+  /** Epoch milliseconds of the last poll, and of the first: older emails are not answered. */
   at: number
   from: number
 }
@@ -29,7 +32,7 @@ export type Fetched = {
   raw: Uint8Array
   at: number
   place: MailPlace
-  /** Not fetched whole: it has so many bytes. */
+  /** The size of an email that was too large to fetch completely. */
   tooLarge: number | null
 }
 export type MailPlace = { uid: number; uidvalidity: string }
@@ -49,7 +52,7 @@ function connectionTo({ host, port, security, user, password }: MailboxOptions):
     greetingTimeout: CONNECT_MS,
     maxIdleTime: LOOK_MS,
   })
-  // Each call that is under way fails for the same reason.
+  // Every pending call fails with the same reason.
   client.on('error', () => undefined)
   return client
 }
@@ -67,7 +70,7 @@ export async function readMailbox(
     const from = before?.from ?? options.now()
     const save = (uid: number, events: Inbound[]): Promise<void> =>
       sink(events, JSON.stringify({ uidvalidity, uid, at: options.now(), from } satisfies Cursor))
-    // What lay in the mailbox before it was connected is not answered.
+    // Emails from before the connection was set up are not answered.
     let last = before?.uidvalidity === uidvalidity ? before.uid : before === null ? uidNext - 1 : 0
     const isRenumbered = before !== null && before.uidvalidity !== uidvalidity
     const since = isRenumbered ? new Date(Math.max(before.at - AGAIN_MS, before.from)) : null
@@ -78,7 +81,7 @@ export async function readMailbox(
       const inbound = fetched === null ? null : await parse(fetched)
       await save(uid, inbound === null ? [] : [inbound])
       last = uid
-      // A mail that could not be read stays unread, so that a person who looks into the mailbox finds it.
+      // An unreadable email stays unread, so that a person finds it in the mailbox.
       if (inbound !== null && inbound.source.user_id !== UNREADABLE)
         await client.messageFlagsAdd(String(uid), [String.raw`\Seen`], { uid: true })
     }
@@ -102,7 +105,7 @@ export async function readMailbox(
   })
 }
 
-/** Its signal comes when the server says that there is more, or nothing any longer. */
+/** Its signal aborts when the server reports new emails, or the connection closes. */
 function nextNews(client: ImapFlow): { signal: AbortSignal; end: () => void } {
   const ending = new AbortController()
   const end = (): void => {
@@ -115,7 +118,7 @@ function nextNews(client: ImapFlow): { signal: AbortSignal; end: () => void } {
   return { signal: ending.signal, end }
 }
 
-/** Null: somebody has removed it. Of one that is too large only the headers. */
+/** Null if the email was deleted. Of a too large one only the headers are fetched. */
 async function fetchMail(client: ImapFlow, uid: number, uidvalidity: string): Promise<Fetched | null> {
   const about = await client.fetchOne(String(uid), { size: true, internalDate: true }, { uid: true })
   if (about === false) return null
@@ -134,7 +137,7 @@ async function fetchMail(client: ImapFlow, uid: number, uidvalidity: string): Pr
   }
 }
 
-/** One mail, over a connection of its own. */
+/** Fetches one email over its own connection. */
 export const fetchAgain = (
   options: MailboxOptions,
   { uid, uidvalidity }: MailPlace,
@@ -150,7 +153,7 @@ export const fetchAgain = (
     return found.source
   })
 
-/** Throws, in words for the operator, where the mailbox cannot be opened. */
+/** Throws, with a message for the operator, if the mailbox cannot be opened. */
 export async function checkMailbox(options: MailboxOptions, signal: AbortSignal): Promise<void> {
   try {
     await within(options, signal, client => client.mailboxOpen(options.mailbox, { readOnly: true }))

@@ -1,6 +1,6 @@
 /**
- * What a mail says: its author, conversation, text and files. Pure but for the work of parsing, which a
- * sender can make long: mail-process.ts runs it off the event loop.
+ * Parses an email: its author, conversation, text and files. Pure, but slow for some input, so
+ * mail-process.ts runs it off the event loop.
  */
 import { createHash } from 'node:crypto'
 import PostalMime, { type Email } from 'postal-mime'
@@ -14,22 +14,22 @@ import { createTokens } from './reply-token.ts'
 import { textOf } from './text.ts'
 import { idsOf, keyOf, type Place, placeOf } from './thread.ts'
 
-/** Where an answer goes, as the row of the conversation keeps it. */
+/** The target of answers, stored in the row of the conversation. */
 export type MailTarget = {
   conversation: string
   to: Person
   others: Person[]
   subject: string
-  /** The mail that is answered, and those before it; empty: it begins a thread. */
+  /** The email to reply to, and those before it; empty to start a thread. */
   message_id: string
   references: string[]
-  /** Who may write into the conversation, as `source.user_id` names them. */
+  /** Participants who may write to the conversation, as in `source.user_id`. */
   people: string[]
-  /** Of a mail that came in: it was sent to the signed address of the conversation. */
+  /** The inbound email was sent to the signed address of the conversation. */
   has_token: boolean
 }
 
-/** Of a mail that answers none: what its recipient answers is a conversation of theirs. */
+/** Target of a new outbound email. A reply to it starts its own conversation. */
 export const targetFor = (address: string, subject: string): MailTarget => ({
   conversation: keyOf(`to:${address}`),
   to: { name: '', address },
@@ -41,34 +41,32 @@ export const targetFor = (address: string, subject: string): MailTarget => ({
   has_token: false,
 })
 
-/** Plain data: it is passed to another process. */
+/** Plain data, because it is passed to another process. */
 export type Self = {
   address: string
   authservId: string | null
   tokens: { template: string; secret: string; connectionId: string } | null
 }
-/** Plain data: it is passed to another process. */
+/** Plain data, because it is passed to another process. */
 export type Received = {
   raw: Uint8Array
   /** Epoch milliseconds. */
   at: number
-  /** Said in place of what was not fetched. */
+  /** Shown in place of what was not fetched. */
   note?: string
-  /**
-   * Where its files are fetched later; null: they are kept with the message, as nothing can be asked later.
-   */
+  /** Where its files can be fetched later; null if they must be kept with the message. */
   place: Record<string, unknown> | null
 }
 
 const LF = '\n'.charCodeAt(0)
-/** Above this a Message-ID is a key of its hash. */
+/** A longer Message-ID is replaced by its hash in keys. */
 const ID = 200
 
-/** Throws for a mail that the parser refuses, or that exceeds a limit. */
+/** Throws if the parser rejects the email, or if it exceeds a limit. */
 async function readMail(raw: Uint8Array): Promise<Email> {
-  // The time of the parser grows with the lines, however short they are.
+  // Parsing time grows with the number of lines, however short they are.
   if (hasMoreLines(raw, LINES_MAX)) throw new Error(`more than ${LINES_MAX} lines`)
-  // What was forwarded as a file stays one; its text is not that of the sender.
+  // A forwarded email stays an attachment; its text is not the sender's.
   const email = await new PostalMime({ forceRfc822Attachments: true, maxNestingDepth: NESTING_MAX }).parse(
     raw,
   )
@@ -82,7 +80,7 @@ function hasMoreLines(raw: Uint8Array, max: number): boolean {
   return false
 }
 
-/** The contents of its files, in their order. */
+/** The contents of its files, in order. */
 export const filesIn = async (raw: Uint8Array): Promise<Uint8Array[]> =>
   (await readMail(raw)).attachments.map(({ content }) => bytesOf(content))
 
@@ -105,7 +103,7 @@ export async function inboundOf(received: Received, self: Self): Promise<Inbound
   const place = placeOf(id, references, token?.conversation ?? null, self.address)
   const isOurs = (address: string): boolean => address === self.address || tokens?.isOurs(address) === true
   const user_id = isProven ? from : `unverified:${from}`
-  // Nobody makes us write to people whom they only say they know.
+  // Unverified senders cannot add recipients.
   const others = isProven ? othersOf(email, from, isOurs) : []
   const target: MailTarget = {
     conversation: place.conversation,
@@ -160,7 +158,7 @@ function whyNot(
 
 const filesOf = ({ attachments }: Email, { place }: Received): FileRef[] =>
   attachments.flatMap(({ filename, mimeType, content }, at) => {
-    // Signatures of mails say nothing to an agent.
+    // Email signatures are useless to an agent.
     if (/^application\/(?:pgp|pkcs7|x-pkcs7)-signature$/.test(mimeType)) return []
     const bytes = bytesOf(content)
     return [
@@ -179,8 +177,8 @@ const bytesOf = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /**
- * Who was in a conversation when it began may write into it, and whoever writes to its signed address. Its
- * answers go to those people, whatever a later mail says, and are tied to the newest mail.
+ * Participants when the conversation started may write to it, and anyone who writes to its signed address.
+ * Answers go to those participants, whatever a later email says, and refer to the newest email.
  */
 export function join(standing: MailTarget, inbound: Inbound): Inbound | null {
   const { has_token, message_id, references } = inbound.target as MailTarget

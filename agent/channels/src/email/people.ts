@@ -1,4 +1,4 @@
-/** Who wrote a mail, and who its answer goes to. */
+/** The author of an email, and the recipients of its answer. */
 import { type Address, addressParser, type Email, type Mailbox } from 'postal-mime'
 import { MOST_OTHERS } from './limits.ts'
 
@@ -10,11 +10,11 @@ const flat = (addresses: readonly Address[] | undefined): Person[] =>
     .map(({ name, address }) => ({ name: name.trim(), address: address.trim().toLowerCase() }))
     .filter(({ address }) => isAddress(address))
 
-/** What could begin a header or another recipient is none. */
+/** Rejects text that could add a header or another recipient. */
 export const isAddress = (text: string): boolean =>
   /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/.test(text) && text.length <= 254
 
-/** Null: nobody, or several at once: each check of a mail may have looked at another one. */
+/** Null for no sender or several: different checks may then have verified different ones. */
 export function senderOf({ from, headers }: Email): Person | null {
   const [value, ...others] = headers.filter(({ key }) => key === 'from').map(header => header.value)
   if (from === undefined || value === undefined || others.length > 0) return null
@@ -22,7 +22,7 @@ export function senderOf({ from, headers }: Email): Person | null {
   return flat([from])[0] ?? null
 }
 
-/** All addresses that it went to. */
+/** All addresses that the email was sent to. */
 export const recipientsOf = ({ to, cc, headers }: Email): string[] => [
   ...[...flat(to), ...flat(cc)].map(({ address }) => address),
   ...headers
@@ -30,7 +30,7 @@ export const recipientsOf = ({ to, cc, headers }: Email): string[] => [
     .map(({ value }) => value.trim().toLowerCase()),
 ]
 
-/** Beside the sender and us; nobody where there are too many, who are a list and no conversation. */
+/** Recipients other than the sender and us; none if there are too many, which suggests a mailing list. */
 export function othersOf({ to, cc }: Email, sender: string, isOurs: (address: string) => boolean): Person[] {
   const others = new Map<string, Person>()
   for (const person of [...flat(to), ...flat(cc)])

@@ -1,14 +1,14 @@
 /**
- * Whose mail it is. `From` proves nothing: the mail server that took the mail says in Authentication-Results
- * (RFC 8601) what it found, under its own name. Everybody may write such a header, so only the topmost of the
- * configured name counts.
+ * Authenticates the sender. `From` proves nothing: the receiving mail server reports its checks in
+ * Authentication-Results (RFC 8601), under its own name. Senders can add such headers too, so only the
+ * topmost one with the configured name counts.
  */
 import { domainOf } from './thread.ts'
 
 /**
- * pass  the domain of From vouches for the mail (DMARC, RFC 7489)
- * fail  it disowns it
- * none  nobody says anything
+ * pass  the email passed DMARC for the domain of From (RFC 7489)
+ * fail  it failed DMARC
+ * none  no result
  */
 export type Verdict = 'pass' | 'fail' | 'none'
 
@@ -31,7 +31,7 @@ export function verdictOf(headers: readonly string[], authservId: string | null,
   return 'none'
 }
 
-/** Comments may be nested and hold anything, a quoted string too. */
+/** Comments may be nested and contain anything, quoted strings included. */
 function withoutComments(header: string): string {
   let depth = 0
   let isQuoted = false

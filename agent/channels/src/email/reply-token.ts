@@ -1,12 +1,13 @@
 /**
- * The signed part of the address that answers to our mails go to. It names the conversation, and proves that
- * who writes has seen a mail of ours: in a direct conversation that went to one person alone, who they are.
+ * The signed part of the address for replies. It identifies the conversation and proves that the sender has
+ * seen an email of ours; in a direct conversation, whose emails go to one person, it also identifies the
+ * sender.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { base32 } from '@cairn/sessions'
 
 const DAY_MS = 24 * 60 * 60_000
-/** A mail that is answered later is known by its headers alone. */
+/** After this, replies are only recognised by their headers. */
 const GOOD_DAYS = 30
 const CONVERSATION = 20
 const DAY = 4
@@ -14,15 +15,15 @@ const MAC = 20
 const SHAPE = `([a-z2-7]{${CONVERSATION}})([0-9a-z]{${DAY}})([a-z2-7]{${MAC}})`
 
 export type Tokens = {
-  /** The address for answers. `who`: the only one who gets the mail; null: several do. */
+  /** The reply address. `who`: the only recipient; null if there are several. */
   address(conversation: string, who: string | null, now: number): string
-  /** What a token in one of these addresses says of a mail from `from`; null: there is no good one. */
+  /** What a token in one of these addresses proves about an email from `from`; null if none is valid. */
   read(
     addresses: readonly string[],
     from: string,
     now: number,
   ): { conversation: string; proves: boolean } | null
-  /** Whether it is one of ours, whatever its token. */
+  /** True for any of our addresses, whatever its token. */
   isOurs(address: string): boolean
 }
 

@@ -1,19 +1,22 @@
-/** What a person wrote, of all that stands in a mail. */
+/** Extracts what a person wrote from an email. */
 import EmailReplyParser from 'email-reply-parser'
 import { convert } from 'html-to-text'
 import type { Email } from 'postal-mime'
 
 /**
- * Quotes are looked for in so many characters: some patterns of the library take time with the third power of
- * the length, and whoever writes a mail may choose a text for it.
+ * Characters that are searched for quotes: some patterns of the library take cubic time, and a sender may
+ * exploit that.
  */
 const QUOTES_IN = 2_000
-/** The parser takes time with the square of the depth: what has no text beside it is read so far. */
+/**
+ * Characters of HTML that are read if the email has no plain text: parsing takes time quadratic in the nesting
+ * depth.
+ */
 const HTML = 100_000
-/** Beyond this it is no message but a file that should have been attached. */
+/** Longer text should have been an attachment. */
 const MOST = 100_000
 
-/** `isReply`: to a mail of ours, so what it quotes is in the log, and its subject is ours. */
+/** `isReply`: a reply to our email, so its quote is in the log already and its subject is ours. */
 export function textOf(email: Email, isReply: boolean): string {
   const body = bodyOf(email).trim()
   const whole = isReply ? withoutQuotes(body) : withSubject(body, email.subject?.trim() ?? '')
@@ -28,13 +31,13 @@ const bodyOf = ({ text, html }: Email): string =>
         limits: { maxDepth: 100, maxChildNodes: 10_000 },
         selectors: [
           { selector: 'img', format: 'skip' },
-          // How the programs of many people mark what they quote.
+          // The quote container of Gmail.
           { selector: '.gmail_quote_container', format: 'skip' },
           { selector: 'a', options: { ignoreHref: false, hideLinkHrefIfSameAsText: true } },
         ],
       })
 
-/** Someone who wrote between the lines alone, or nothing, is taken whole. */
+/** The whole body if nothing remains, for example if the sender wrote only between the quoted lines. */
 function withoutQuotes(body: string): string {
   const text = withoutMarked(body)
   const head = text.slice(0, QUOTES_IN)
@@ -42,7 +45,8 @@ function withoutQuotes(body: string): string {
   const visible = read.getVisibleText().trim()
   if (visible === '') return body
   if (head.length === text.length) return visible
-  // What is hidden goes on behind it, unless the quote has marks: then more was written below.
+  // The hidden fragment extends beyond the part that was read, unless its last line is marked as a quote:
+  // then more text may follow.
   const hidden = read.getFragments().at(-1)
   return hidden?.isHidden() === true && !isMarked(head.slice(head.trimEnd().lastIndexOf('\n') + 1))
     ? visible
@@ -51,7 +55,7 @@ function withoutQuotes(body: string): string {
 
 const isMarked = (line: string): boolean => line.startsWith('>')
 
-/** Of marked lines at the end one is enough to know them by. */
+/** Keeps one of the marked lines at the end, which suffices to recognise the quote. */
 function withoutMarked(body: string): string {
   const lines = body.split('\n')
   let end = lines.length
@@ -60,6 +64,6 @@ function withoutMarked(body: string): string {
   return first < 0 ? body : lines.slice(0, first + 1).join('\n')
 }
 
-/** A command stands alone, in the body or as the subject of a mail without one. */
+/** A command stands alone: as the body, or as the subject of an email without a body. */
 const withSubject = (body: string, subject: string): string =>
   body === '' ? subject : subject === '' || body.startsWith('/') ? body : `Subject: ${subject}\n\n${body}`

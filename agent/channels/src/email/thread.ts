@@ -1,7 +1,7 @@
 /**
- * Which conversation a mail belongs to. The key is a hash of the Message-ID of the mail that began the
- * thread, and every Message-ID of ours carries it. So a program that keeps only In-Reply-To answers into the
- * conversation, too, and nothing must be looked up.
+ * Maps an email to its conversation. The key is a hash of the Message-ID that started the thread, and every
+ * Message-ID of ours contains it. So a reply from a program that keeps only In-Reply-To is assigned as well,
+ * without a lookup.
  */
 import { createHash } from 'node:crypto'
 import { base32 } from '@cairn/sessions'
@@ -14,12 +14,12 @@ export const domainOf = (address: string): string => address.slice(address.lastI
 export const keyOf = (messageId: string): string =>
   base32(createHash('sha256').update(messageId).digest(), KEY)
 
-/** The same at every attempt: programs show a mail that came twice under one id once. */
+/** The same at every attempt: email programs show a duplicate with the same id once. */
 export const ourMessageId = (deliveryKey: string, conversation: string, address: string): string =>
   `<${deliveryKey}.${conversation}@${domainOf(address)}>`
 
 export type OurId = { delivery_key: string; conversation: string }
-/** Message-IDs of ours in a text, in order. */
+/** Our Message-IDs in a text, in order. */
 export const findOurs = (text: string, address: string): OurId[] =>
   [...text.matchAll(OURS)]
     .filter(([, , , domain]) => domain === domainOf(address))
@@ -31,13 +31,13 @@ export const idsOf = (header: string | undefined): string[] =>
 
 export type Place = {
   conversation: string
-  /** Where the mail may not speak in that one. */
+  /** The key if the sender may not write in that conversation. */
   own: string
-  /** It answers a mail of ours. */
+  /** True for a reply to our email. */
   isReply: boolean
 }
 
-/** `ids` are those of References and then of In-Reply-To. */
+/** `ids` are those of References, then those of In-Reply-To. */
 export function placeOf(
   messageId: string,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-/** A connection to the mail server that takes what goes out. */
+/** A connection to the mail server for outgoing emails. */
 import type { SmtpServer } from '@cairn/protocol'
 import { createTransport } from 'nodemailer'
 

@@ -1,7 +1,7 @@
 /**
- * One notice: whether it is still due, the one call, and what becomes of it. Its row is on disk before the
- * call and settled after it, so one that is found `sending` was left by a process that died: it is sent again
- * under the same id.
+ * Sends one notification: checks that it is still due, makes the call, and records the outcome. Its row is
+ * written before the call and settled after it, so a row found `sending` belongs to a process that died: it
+ * is sent again with the same id.
  */
 import type { LogStore, Notice, NoticeSettings, NoticeWay, Redact } from '@cairn/log'
 import {
@@ -24,23 +24,23 @@ export type NoticeDeps = {
   publicUrl: string | null
   /** Epoch milliseconds. */
   now: () => number
-  /** In [0, 1): jitter. */
+  /** In [0, 1), for jitter. */
   random: () => number
   report: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 }
 
-/** `docs/notices.md` promises both. */
+/** Both are documented in `docs/notices.md`. */
 export const MOST_ATTEMPTS = 8
 const MOST_AN_HOUR = 30
 const HOUR_MS = 60 * 60_000
 const FIRST_MS = 10_000
 const LONGEST_MS = 2 * HOUR_MS
 
-/** Before the next attempt: 10 s, 30 s, 90 s, … up to two hours, a quarter more or less. */
+/** Delay before the next attempt: 10 s, 30 s, 90 s, … up to two hours, ± 25 %. */
 export const noticeBackoffMs = (attempts: number, random: number): number =>
   Math.round(Math.min(LONGEST_MS, FIRST_MS * 3 ** (attempts - 1)) * (0.75 + random / 2))
 
-/** What is sent, once everything has been looked up; or why nothing is. */
+/** A resolved notification, or why it is not sent. */
 type Ready = { send: () => Promise<void> } | { withdrawn: string } | { dead: string }
 
 export async function sendNotice(deps: NoticeDeps, notice: Notice, epoch: number): Promise<void> {
@@ -50,7 +50,7 @@ export async function sendNotice(deps: NoticeDeps, notice: Notice, epoch: number
   const ready = await prepare(deps, notice)
   if ('withdrawn' in ready) return void (await settle({ state: 'withdrawn', error: ready.withdrawn }))
   if ('dead' in ready) return void (await settle({ state: 'dead', error: ready.dead }))
-  // A process that died with each attempt made them all the same.
+  // Reached without a recorded failure if the process died during every attempt.
   if (notice.attempts >= MOST_ATTEMPTS)
     return void (await settle({
       state: 'dead',
@@ -67,7 +67,7 @@ export async function sendNotice(deps: NoticeDeps, notice: Notice, epoch: number
   try {
     await ready.send()
   } catch (thrown) {
-    // Whatever it was, it was an attempt: the next one has its time.
+    // Any error counts as an attempt, and the next one is delayed.
     const { failure, message, afterMs } =
       thrown instanceof SendFailed ? thrown : new SendFailed('unknown', 'the attempt failed in this service')
     const attempts = notice.attempts + 1
@@ -102,11 +102,11 @@ async function prepare(deps: NoticeDeps, notice: Notice): Promise<Ready> {
     })
   const item = await store.getInboxItem(notice.about)
   const { id, org_id, admin, name, email } = user
-  // Who may not see it any more is told nothing of it.
+  // The user may no longer access the item.
   if (item === null || !mayAccess({ kind: 'user', id, org_id, admin, name, email }, item))
     return { withdrawn: 'the item is not theirs' }
   if (item.status !== 'pending') return { withdrawn: 'answered before it was sent' }
-  // A rule that is newer than the log finds what was stored before it.
+  // Redacts again: a rule may be newer than the stored event.
   const data = JSON.parse(deps.redact(JSON.stringify(dataOf(shownItem(item), deps.publicUrl)))) as ReturnType<
     typeof dataOf
   >

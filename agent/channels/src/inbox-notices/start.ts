@@ -1,7 +1,7 @@
 /**
- * Tells people what waits in their inbox. What is due is derived: an open item, a person who wants to be told
- * of its kind, and no notice of it yet. So nothing is lost with a process, and nothing is planned twice. Of
- * several processes the one with the lease sends.
+ * Notifies people of inbox items. What is due is derived: an open item, a person who subscribed to its kind,
+ * and no notification about it yet. So nothing is lost with a process, and nothing is planned twice. Of
+ * several processes, the holder of the lease sends.
  */
 import { type LogStore, NOTICES } from '@cairn/log'
 import { createSideBySide } from '../side-by-side.ts'
@@ -15,11 +15,11 @@ const PRUNE_EVERY_MS = 60 * 60_000
 
 export type InboxNoticesOptions = NoticeDeps & {
   store: NoticeDeps['store'] & Pick<LogStore, 'watchInbox'>
-  /** Whose items are heard of at once; those of others by the next look. */
+  /** The organisation whose items trigger a pass at once; others wait for the next poll. */
   org_id: string
   holder: string
   newId: () => string
-  /** How often what nobody told is looked for; tests shorten it. */
+  /** Interval of the poll for missed items; tests shorten it. */
   lookMs?: number
 }
 
@@ -28,7 +28,7 @@ export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promi
   const { notices, channels } = store
   const onError = (error: unknown): void =>
     report('error', 'notices could not be sent', { error: String(error) })
-  /** One of a person and way at a time. */
+  /** One at a time per person and method. */
   const sending = createSideBySide(onError)
   const acquire = (): Promise<number | null> => channels.acquire(NOTICES, 'deliver', holder, TTL_MS)
   let pruneAt = 0
@@ -39,7 +39,7 @@ export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promi
   async function lookOnce(): Promise<void> {
     const fresh = await notices.fresh(AT_ONCE)
     const due = await notices.due(AT_ONCE)
-    // Without anything to do nobody takes the lease: it would be a write.
+    // Without work the lease is not acquired, because that would be a write.
     if (isStopped || (fresh.length === 0 && due.length === 0)) return
     if ((await acquire()) === null) return
     for (const { item_id, user_id, way, due_at } of fresh)
@@ -55,7 +55,7 @@ export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promi
     pruneAt = performance.now() + PRUNE_EVERY_MS
     await notices.prune(KEEP_MS)
   }
-  /** Looks that are asked for while one runs are one. */
+  /** Merges requests for a pass while one is running. */
   function look(): void {
     if (isAsked || isStopped) return
     isAsked = true

@@ -1,7 +1,7 @@
-/** What a notice says: no more of an item than the list of the inbox shows its person at a glance. */
+/** The text of a notification: no more of an item than the person's inbox list shows. */
 import { clip, type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
 
-/** What a webhook is told; `docs/notices.md` promises these keys. */
+/** The body of a webhook call; `docs/notices.md` documents these keys. */
 export type NoticeBody = {
   type: 'inbox.item_raised' | 'notice.test'
   timestamp: string
@@ -14,7 +14,7 @@ export type NoticeData = {
   agent: string
   session_id: string
   session_title: string | null
-  /** Null: the configuration has no `public_url`. */
+  /** Null if `public_url` is not configured. */
   url: string | null
 }
 

@@ -1,4 +1,4 @@
-/** The two ways out: a signed call to a person's webhook, a mail to their address. */
+/** The two notification methods: a signed call to a person's webhook, an email to their address. */
 import { SendFailed } from '../adapter.ts'
 import { sendFailed } from '../email/failures.ts'
 import type { Smtp } from '../email/transport.ts'
@@ -8,13 +8,13 @@ import type { Send } from '../send-request.ts'
 import { createSignatures } from '../standard-webhooks.ts'
 import type { Letter, NoticeBody } from './text.ts'
 
-/** So long one attempt may take: well within the lease. */
+/** Timeout of an attempt: well within the lease. */
 const ATTEMPT_MS = 20_000
 
 export type Ways = {
-  /** `id` is the same at every attempt. Both throw SendFailed. */
+  /** `id` is the same at every attempt. Both methods throw SendFailed. */
   call(id: string, to: { url: string; secret: string }, body: NoticeBody): Promise<void>
-  /** Null: this server sends no mails. */
+  /** Null if no SMTP server is configured. */
   mail: ((id: string, address: string, letter: Letter) => Promise<void>) | null
 }
 
@@ -25,7 +25,7 @@ export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number
     const text = JSON.stringify(body)
     const answer = await fetch(url, {
       method: 'POST',
-      // Another address would be another's: nobody judged it.
+      // The target of a redirect has not been checked.
       redirect: 'manual',
       headers: {
         'content-type': 'application/json',
@@ -34,7 +34,7 @@ export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number
       body: text,
       signal: AbortSignal.timeout(ATTEMPT_MS),
     }).catch((thrown: unknown) => Promise.reject(refusedOrLost(thrown)))
-    // What it says beside its status nobody reads, nor whether its end comes.
+    // The body of the response is ignored, and so is its end.
     void answer.body?.cancel().catch(() => undefined)
     if (answer.status >= 200 && answer.status < 300) return
     const said = `the webhook answered ${answer.status}`
@@ -48,7 +48,7 @@ export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number
   mail: mailing === null ? null : mailFrom(mailing),
 })
 
-/** What the rules of egress refuse is refused at every attempt; fetch rejects without a cause for it. */
+/** Egress rules reject a request at every attempt; fetch rejects without a cause for it. */
 function refusedOrLost(thrown: unknown): SendFailed {
   const cause = thrown instanceof Error ? thrown.cause : undefined
   if (thrown instanceof TypeError && cause === undefined)
@@ -62,7 +62,7 @@ function refusedOrLost(thrown: unknown): SendFailed {
 
 function mailFrom({ smtp, from, name }: Mailing): NonNullable<Ways['mail']> {
   let opened: ReturnType<typeof open> | null = null
-  /** With the first mail: many servers never send one. */
+  /** Opened with the first email, because many servers never send one. */
   const open = async () => (await import('../email/transport.ts')).openTransport(smtp)
   return async (id, to, { subject, text }) => {
     opened ??= open()
@@ -75,7 +75,7 @@ function mailFrom({ smtp, from, name }: Mailing): NonNullable<Ways['mail']> {
         subject,
         text,
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
-        // Neither a path nor an address in a text is ever read.
+        // Never read a path or URL that a text contains.
         disableFileAccess: true,
         disableUrlAccess: true,
         signal: AbortSignal.timeout(ATTEMPT_MS),

@@ -1,7 +1,4 @@
-/**
- * Slack: the Events API or Socket Mode in, the Web API out. docs/channels/slack.md says what an operator
- * does.
- */
+/** Slack: the Events API or Socket Mode in, the Web API out. docs/channels/slack.md has the setup. */
 import type { WebClient } from '@slack/web-api'
 import type { Adapter, Webhook } from '../adapter.ts'
 import { createClient } from './client.ts'
@@ -16,9 +13,9 @@ import { threadBefore } from './thread.ts'
 export type SlackOptions = ParseOptions & {
   connectionId: string
   botToken: string
-  /** Of the Events API. */
+  /** For the Events API. */
   signingSecret: string | null
-  /** Of Socket Mode. */
+  /** For Socket Mode. */
   appToken: string | null
   apiUrl: string
   now: () => number
@@ -29,7 +26,7 @@ export function createSlackAdapter(options: SlackOptions): Adapter {
   const client = (signal: AbortSignal): WebClient => createClient(botToken, options, signal)
   return {
     platform: 'slack',
-    // Each event says its own: one connection may hear users of several.
+    // Each event names its own workspace: a connection may have users of several.
     workspace: options.connectionId,
     limits: SLACK_LIMITS,
     delivery: 'reconciled',
@@ -59,6 +56,6 @@ const createWebhook = (signingSecret: string, options: SlackOptions): Webhook =>
     return challenge === null ? null : new Response(challenge, { headers: { 'content-type': 'text/plain' } })
   },
   parse: ({ raw, headers }) => parsePayload(readBody(raw, headers), options),
-  // An answer to a slash command would be shown.
+  // Empty, because Slack shows the response to a slash command.
   taken: () => new Response(null, { status: 200 }),
 })

@@ -1,22 +1,22 @@
-/** A part as Slack shows it. Pure. */
+/** Renders a part for Slack. Pure. */
 import type { KnownBlock } from '@slack/web-api'
 import type { Part } from '../adapter.ts'
 import { BUTTONS_A_BLOCK, LABEL } from './limits.ts'
 import { ACTION, STOP } from './parse.ts'
 
-/** What a notification shows of a message. */
+/** Characters that Slack shows in a push notification. */
 const NOTIFIED = 3_000
-/** What would call people who were not asked for: the text is a model's. */
+/** Mentions in the model's text, which would ping people. */
 const CALLS = /<(?=!(?:here|channel|everyone|subteam)\b|@[UW][A-Z0-9]+)/g
 
-/** The text as Slack reads it where it is no Markdown. */
+/** Escapes text for Slack's mrkdwn. */
 export const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 export const fallbackText = ({ text, plain }: Part): string =>
   escapeText(plain === true ? text : text.slice(0, NOTIFIED))
 
-/** None for what is to be plain: Slack has refused its blocks. */
+/** No blocks for plain text, which is used when Slack has rejected the blocks. */
 export function blocksOf({ text, prompt, plain, can_stop }: Part): KnownBlock[] | undefined {
   const choices = prompt?.choices ?? []
   if (plain === true) return undefined

@@ -1,4 +1,7 @@
-/** Slack's own client, without its retries: a silent retry posts twice, and retries are the deliverer's. */
+/**
+ * Slack's own client, without its retries: they could post a message twice, and the delivery loop retries
+ * itself.
+ */
 import { limitResponse } from '@cairn/protocol'
 import { type Logger, LogLevel, WebClient } from '@slack/web-api'
 
@@ -9,7 +12,7 @@ export type ClientOptions = {
 const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
-/** Its log lines hold requests; what matters of them is in the errors. */
+/** The client's log lines contain requests; errors have everything that matters. */
 const say = (): void => undefined
 export const SILENT: Logger = {
   debug: say,

@@ -1,7 +1,4 @@
-/**
- * What a call of the Web API that failed means for its part.
- * https://docs.slack.dev/reference/methods/chat.postMessage#errors
- */
+/** Classifies errors of the Web API. https://docs.slack.dev/reference/methods/chat.postMessage#errors */
 import {
   WebAPIHTTPError,
   WebAPIPlatformError,
@@ -27,14 +24,14 @@ const OF_ERROR: Readonly<Record<string, Failure>> = {
   fatal_error: 'unknown',
   internal_error: 'unknown',
   request_timeout: 'unknown',
-  // Slack has seen the client_msg_id, and not what it was of.
+  // Slack knows the client_msg_id but not the message.
   duplicate_message_not_found: 'unknown',
   invalid_blocks: 'bad_format',
   invalid_blocks_format: 'bad_format',
   invalid_block: 'bad_format',
   msg_blocks_too_long: 'bad_format',
 }
-/** Never with the request in the message: it holds the token. */
+/** The message never contains the request, because that holds the token. */
 export function failureOf(thrown: unknown): SendFailed {
   if (thrown instanceof WebAPIRateLimitedError)
     return new SendFailed('rate_limited', 'Slack answered 429', {

@@ -8,12 +8,12 @@ import { failureOf } from './failures.ts'
 import type { Target } from './messages.ts'
 
 const TRANSFER_MS = 60_000
-/** Where Slack keeps files; GovSlack has a host of its own. */
+/** Slack's file hosts; GovSlack has its own. */
 const HOSTS = /^files\.slack(-gov)?\.com$/
 
 type Fetching = { botToken: string; apiUrl: string }
 
-/** The token goes to Slack's own hosts only, whatever an event says. */
+/** The token is sent to Slack's own hosts only, whatever URL an event contains. */
 export async function fetchFile(
   { botToken, apiUrl }: Fetching,
   { ref, mime_type }: FileRef,
@@ -28,7 +28,7 @@ export async function fetchFile(
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]),
   })
-  // Without the scope Slack shows a page to log in, with 200.
+  // Without the scope, Slack returns its login page with status 200.
   if (
     response.ok &&
     (response.headers.get('content-type') ?? '').startsWith('text/html') &&
@@ -38,7 +38,7 @@ export async function fetchFile(
   return readAtMost(response, mostBytes)
 }
 
-/** Three calls; what the last one answers names no message. */
+/** Takes three calls; the result of the last one contains no message id. */
 export async function uploadFile(
   client: WebClient,
   { text }: Part,
@@ -54,7 +54,7 @@ export async function uploadFile(
     body: bytes as Uint8Array<ArrayBuffer>,
     signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]),
   }).catch((thrown: unknown) => Promise.reject(lostCall('Slack', thrown)))
-  // Nobody sees it before the last call.
+  // The file is not visible before the last call, so a failure is transient.
   if (!taken.ok) throw new SendFailed('transient', `Slack answered ${taken.status} to a file`)
   await call(client, 'files.completeUploadExternal', {
     files: [{ id: file_id, title: name }],

@@ -1,15 +1,15 @@
-/** What Slack allows; a live 429 always wins. */
+/** Slack's limits; a 429 response always takes precedence. */
 import type { Limits } from '../adapter.ts'
 
 export const SLACK_LIMITS: Limits = {
   // A `markdown` block holds 12,000: https://docs.slack.dev/reference/block-kit/blocks/markdown-block
   text: 11_000,
-  // https://slack.com/help/articles/201330736: 1 GB a file; a message of the service has less.
+  // Slack allows 1 GB (https://slack.com/help/articles/201330736); a message of this service may have less.
   fileBytesIn: 20 * 1024 * 1024,
   fileBytesOut: 50 * 1024 * 1024,
   // "1 per second per channel": https://docs.slack.dev/apis/web-api/rate-limits
   everyMs: () => 1_000,
-  // chat.update is tier 3, 50 a minute: several conversations share it.
+  // chat.update is tier 3, 50 a minute, shared by several conversations.
   editEveryMs: () => 3_000,
 }
 

@@ -1,4 +1,4 @@
-/** What is done with messages: post, change, find again. Throws SendFailed. */
+/** Posts, edits and finds messages. Throws SendFailed. */
 import { createHash } from 'node:crypto'
 import type { WebClient } from '@slack/web-api'
 import type { Part } from '../adapter.ts'
@@ -9,7 +9,7 @@ import { uploadFile } from './files.ts'
 const EVENT_TYPE = 'cairn_part'
 const PAGE = 200
 const MOST_PAGES = 10
-/** So long a part is tried, and an hour. */
+/** One hour more than the time for which a part is retried. */
 const LOOK_BACK_MS = 25 * 60 * 60_000
 
 export type Target = { channel: string; thread_ts?: string }
@@ -51,13 +51,14 @@ export async function post(
   }
   const user = part.reply?.['user']
   if (typeof user === 'string') {
-    // Only that person sees it, and nothing brings it back.
+    // Visible to that person only, and not recoverable.
     await ask(client, 'chat.postEphemeral', { ...body, user })
     return { message_id: null }
   }
   const posted = await ask(client, 'chat.postMessage', {
     ...body,
-    // In Slack's lists of errors and not in its types: the metadata is what is relied on.
+    // Missing in Slack's types, although its lists of errors mention it; `findKey` relies on the metadata
+    // instead.
     client_msg_id: uuidOf(key),
     metadata: { event_type: EVENT_TYPE, event_payload: { key } },
   })
@@ -65,12 +66,12 @@ export async function post(
 }
 
 export async function update(client: WebClient, ts: string, part: Part): Promise<void> {
-  // Blocks that are not sent stay.
+  // Blocks that are omitted in an update remain.
   const blocks = blocksOf(part) ?? []
   await ask(client, 'chat.update', { channel: targetOf(part).channel, ts, text: fallbackText(part), blocks })
 }
 
-/** The message that has this key in its metadata. `now` in epoch milliseconds. */
+/** The message with this key in its metadata. `now` in epoch milliseconds. */
 export async function findKey(
   client: WebClient,
   part: Part,
@@ -103,7 +104,7 @@ type Page = {
   response_metadata?: { next_cursor?: string }
 }
 
-/** In the form of a UUID of version 5, the same for one key. */
+/** A UUID of version 5, derived from the key. */
 function uuidOf(key: string): string {
   const hex = createHash('sha256').update(`slack/${key}`).digest('hex')
   const parts = [

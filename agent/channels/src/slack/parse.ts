@@ -1,4 +1,4 @@
-/** What Slack sends as inbound events. Pure: the same body gives the same events however it came. */
+/** Parses Slack's inbound events. Pure: the same body gives the same events however it arrived. */
 import { AppError } from '@cairn/protocol'
 import type { FileRef, Inbound } from '../adapter.ts'
 import {
@@ -16,19 +16,19 @@ export type ParseOptions = {
   reply_in: 'thread' | 'channel'
 }
 
-/** Starts the action ids of our buttons; what others put into the same workspace is not ours. */
+/** Prefix of our buttons' action ids; other apps may post in the same workspace. */
 export const ACTION = 'cairn'
-/** The value of the button at a progress message: it is the command. */
+/** The value of the button on a progress message: it is the command. */
 export const STOP = 'stop'
 
-/** Messages of people. Everything else with a subtype tells of something: joins, topics, deletions. */
+/** Subtypes of people's messages. All others report something: joins, topics, deletions. */
 const SPOKEN = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
-/** Where no slash works: Slack keeps unknown slash words, and has none in threads. */
+/** For places without slash commands: Slack rejects unknown ones, and has none in threads. */
 const STOP_WORD = /^(stop|cancel)$/i
-/** After a mention, where the person surely means us. */
+/** After a mention, where the person clearly addresses the bot. */
 const COMMAND_WORD = /^(stop|cancel|new|status|disclosure|help|link\s+\S+)$/i
 
-/** A payload of the Events API, of an interaction or of a slash command, as JSON. */
+/** Parses the JSON payload of the Events API, of an interaction or of a slash command. */
 export function parsePayload(payload: unknown, options: ParseOptions): Inbound[] {
   const event = EventCallback.safeParse(payload)
   if (event.success) return parseEvent(event.data, options)
@@ -43,9 +43,9 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 const BRACE = '{'.charCodeAt(0)
 
 /**
- * The body of a request: JSON, or a form that holds JSON or a slash command. The signature covers the bytes
- * and not the content type, so the bytes decide how they are read: the text of a JSON event may look like the
- * fields of a form. Throws AppError where the content type disagrees.
+ * The body of a request: JSON, or a form that contains JSON or a slash command. The signature covers the
+ * bytes and not the content type, so the bytes decide how they are parsed: the text of a JSON event may look
+ * like the fields of a form. Throws AppError if the content type disagrees.
  */
 export function readBody(raw: Uint8Array, headers: Headers): unknown {
   const type = raw[0] === BRACE ? JSON_TYPE : FORM_TYPE
@@ -62,7 +62,7 @@ export function readBody(raw: Uint8Array, headers: Headers): unknown {
   return payload === null ? Object.fromEntries(form) : parseJson(payload)
 }
 
-/** What Slack wants to hear back when the address is entered; null: something else came. */
+/** The challenge to return when the URL is configured at Slack; null for any other payload. */
 export function challengeOf(payload: unknown): string | null {
   const parsed = UrlVerification.safeParse(payload)
   return parsed.success ? parsed.data.challenge : null
@@ -72,7 +72,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // It is signed, and no event that we know.
+    // A signed payload of an unknown type.
     return null
   }
 }
@@ -89,7 +89,7 @@ function parseEvent(callback: EventCallback, options: ParseOptions): Inbound[] {
   const ignore = whyIgnored(message, { bot, isNamed, isDirect: place.chat_type === 'dm', options, text })
   return [
     {
-      // `app_mention` and `message` of one text have two event ids, and one timestamp.
+      // `app_mention` and `message` for the same text have two event ids and one timestamp.
       event_key: `m:${message.channel}:${message.ts}`,
       conversation_key: place.key,
       target: place.target,
@@ -112,7 +112,7 @@ function parseEvent(callback: EventCallback, options: ParseOptions): Inbound[] {
   ]
 }
 
-/** Files of others' places have no address of Slack, and are not fetched. */
+/** Files hosted outside Slack have no Slack URL, and are not fetched. */
 const filesOf = ({ files = [] }: MessageEvent): FileRef[] =>
   files.flatMap(({ id, name, mimetype, size, url_private_download: url }) =>
     url === undefined
@@ -136,7 +136,7 @@ function whyIgnored(
   if (bot_id !== undefined) return { ignore: 'bot' }
   if (isDirect || isNamed || options.groups === 'all') return {}
   if (bot !== null && parent_user_id === bot) return {}
-  // The word alone, in a thread that may be ours.
+  // The word alone, in a thread that may be one of ours.
   if (thread_ts !== undefined && STOP_WORD.test(text)) return { only_if_standing: true }
   return { ignore: 'not_mentioned' }
 }
@@ -147,14 +147,14 @@ type Place = {
   thread: string | null
   chat_type: 'dm' | 'group' | 'channel'
 }
-/** Threads inside of a direct message belong to it; elsewhere a thread is a conversation. */
+/** Threads in a direct message belong to it; elsewhere each thread is a conversation. */
 function placeOf(
   channel: string,
   threadTs: string,
   type: MessageEvent['channel_type'],
   { reply_in }: ParseOptions,
 ): Place {
-  // An action says no type; ids of direct messages begin with D.
+  // Actions do not contain the channel type; ids of direct messages start with D.
   if (type === 'im' || type === 'app_home' || channel.startsWith('D'))
     return { key: channel, target: { channel }, thread: null, chat_type: 'dm' }
   const chat_type = type === 'mpim' ? 'group' : 'channel'
@@ -186,14 +186,17 @@ function parseActions(
         ts: action_ts,
       },
       ...(value === STOP ? { text: '/stop' } : { text: '', press: value }),
-      // Only they see what is said to a press.
+      // The reply to a button action is visible to this person only.
       reply: { user: user.id },
     }
     return [inbound]
   })
 }
 
-/** `/cairn stop`. Slack says no thread of it, so in channels it is about the channel's own conversation. */
+/**
+ * `/cairn stop`. Slack does not say in which thread it was typed, so in channels it applies to the channel's
+ * own conversation.
+ */
 function parseCommand({ team_id, channel_id, user_id, user_name, text, trigger_id }: SlashCommand): Inbound {
   const said = text.trim()
   return {

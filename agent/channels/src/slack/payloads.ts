@@ -1,5 +1,5 @@
 /**
- * What Slack sends, as far as it is read here; it adds keys without notice.
+ * Slack's payloads, as far as they are used; Slack adds keys at any time.
  * https://docs.slack.dev/apis/events-api · https://docs.slack.dev/reference/interaction-payloads
  */
 import { z } from 'zod'
@@ -33,13 +33,13 @@ export type MessageEvent = z.infer<typeof MessageEvent>
 export const EventCallback = z.looseObject({
   type: z.literal('event_callback'),
   team_id: z.string(),
-  /** Of the bot user that the event is for: it is how the bot knows its own name. */
+  /** The bot user that the event is for, which is how the bot learns its own id. */
   authorizations: z.array(z.looseObject({ user_id: z.string(), is_bot: z.boolean().optional() })).optional(),
   event: z.looseObject({ type: z.string() }),
 })
 export type EventCallback = z.infer<typeof EventCallback>
 
-/** Null: an event that nobody here listens to. */
+/** Null for an event that is not handled here. */
 export function messageOf({ event }: EventCallback): MessageEvent | null {
   if (event.type !== 'message' && event.type !== 'app_mention') return null
   const parsed = MessageEvent.safeParse(event)

@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 
-/** Slack's own advice; whatever is repeated within it is found by its key. */
+/** Slack's recommendation; replays within this time are detected by their event key. */
 const MOST_SKEW_S = 300
 
 /** Throws AppError bad_signature. `now` in epoch milliseconds. */

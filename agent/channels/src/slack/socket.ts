@@ -1,13 +1,13 @@
 /**
- * Socket Mode: Slack calls over a socket that this side opened. An envelope is acknowledged once its rows are
- * on disk.
+ * Socket Mode: events arrive over a socket that we open. An envelope is acknowledged once its rows are
+ * stored.
  */
 import { SocketModeClient } from '@slack/socket-mode'
 import { WebAPIPlatformError } from '@slack/web-api'
 import { ConsumeFailed, type Consuming, type Inbound } from '../adapter.ts'
 import { type ClientOptions, SILENT } from './client.ts'
 
-/** Slack closes it for its own reasons every few hours; then a new one is opened at once. */
+/** Slack closes the socket every few hours; a new one is opened at once. */
 type Closed = 'closed'
 const REFUSED = new Set([
   'not_authed',
@@ -16,7 +16,7 @@ const REFUSED = new Set([
   'token_revoked',
   'not_allowed_token_type',
 ])
-/** A socket on which Slack says nothing for so long is dead. */
+/** A socket without traffic for this long is dead. */
 const SILENT_MS = 30_000
 
 type Envelope = { ack: () => Promise<void>; body: unknown }
@@ -38,12 +38,13 @@ export async function consumeSocket(
       clientOptions: { slackApiUrl: apiUrl, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true },
     })
     const ended = Promise.withResolvers<Closed>()
-    // It may reject before anybody waits for it; whoever does is told.
+    // It may reject before it is awaited; the error is reported then.
     ended.promise.catch(() => undefined)
     client.on('disconnected', () => ended.resolve('closed'))
     let taking = Promise.resolve()
     client.on('slack_event', (envelope: Envelope) => {
-      // In their order. What fails is not acknowledged, nor what follows it: they come again.
+      // One after the other. A failed envelope and those after it are not acknowledged, so Slack sends them
+      // again.
       taking = taking.then(() => take(envelope))
       taking.catch((error: unknown) => ended.reject(error))
     })
@@ -59,7 +60,7 @@ export async function consumeSocket(
       signal.removeEventListener('abort', stop)
       await client.disconnect()
       client.removeAllListeners()
-      // A failure of it has ended this, and is told.
+      // Its failure has been reported through `ended`.
       await taking.catch(() => undefined)
     }
   }

@@ -1,8 +1,11 @@
-/** Slack's mrkdwn as the text that a person sees: https://docs.slack.dev/messaging/formatting-message-text */
+/**
+ * Converts Slack's mrkdwn to the text that a person sees:
+ * https://docs.slack.dev/messaging/formatting-message-text
+ */
 
 const TOKEN = /<([^<>\n]+)>/g
 
-/** Mentions of `bot` go, since they only say who is meant. */
+/** Removes mentions of `bot`, which only address it. */
 export function plainText(text: string, bot: string | null): string {
   const shown = text.replace(TOKEN, (_whole, inner: string) => {
     const [target = '', label] = splitOnce(inner, '|')

@@ -1,4 +1,4 @@
-/** What stands above a mention in its thread: its first message, and the newest before the mention. */
+/** The context of a mention in a thread: its first message, and the newest ones before the mention. */
 import type { WebClient } from '@slack/web-api'
 import { ask, type Target } from './messages.ts'
 import { plainText } from './text.ts'
@@ -11,7 +11,7 @@ const MOST_PAGES = 10
 type Said = { ts: string; user?: string; username?: string; bot_id?: string; text?: string }
 type Page = { messages?: Said[]; response_metadata?: { next_cursor?: string } }
 
-/** `ts`: of the mention. Null: nothing stands above it. Throws SendFailed. */
+/** `ts`: of the mention. Null if there are no earlier messages. Throws SendFailed. */
 export async function threadBefore(
   client: WebClient,
   { channel, thread_ts }: Target,
@@ -20,7 +20,7 @@ export async function threadBefore(
   if (thread_ts === undefined || thread_ts === ts) return null
   const said: Said[] = []
   let cursor = ''
-  // Slack gives the oldest first.
+  // Slack returns the oldest messages first.
   for (let page = 0; page < MOST_PAGES; page++) {
     const asked = { channel, ts: thread_ts, latest: ts, limit: PAGE, ...(cursor === '' ? {} : { cursor }) }
     const answer = (await ask(client, 'conversations.replies', asked)) as Page
@@ -31,7 +31,7 @@ export async function threadBefore(
   return quoteThread(said)
 }
 
-/** A line a message, at most 8 KB: the oldest replies go first. */
+/** One line per message, at most 8 KB: the oldest replies are dropped first. */
 export function quoteThread(said: readonly Said[]): string | null {
   const lines = said.flatMap(({ user, username, bot_id, text = '' }) => {
     const shown = plainText(text, null)

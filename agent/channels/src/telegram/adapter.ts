@@ -25,7 +25,7 @@ export type TelegramOptions = {
   token: string
   groups: 'mention' | 'all'
   apiRoot: string
-  /** Null: a long poll. */
+  /** Null for a long poll. */
   webhook: { url: string; secret: string } | null
 }
 
@@ -43,7 +43,7 @@ export function createTelegramAdapter({ token, groups, apiRoot, webhook }: Teleg
   }
   return {
     platform: 'telegram',
-    // Ids of users are the same for every bot.
+    // User ids are the same for every bot.
     workspace: '',
     limits: LIMITS,
     delivery: 'unkeyed',
@@ -87,7 +87,7 @@ export function createTelegramAdapter({ token, groups, apiRoot, webhook }: Teleg
   }
 }
 
-// grammY's own type of a signal is that of a package for old platforms.
+// grammY's signal type is that of a polyfill package.
 type Signal = Parameters<Api['getMe']>[0]
 const within = (signal: AbortSignal): Signal =>
   AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]) as unknown as Signal
@@ -125,7 +125,7 @@ async function listen(
     )
     return live()
   }
-  // What it was sent before stays to be asked for.
+  // Updates sent before are kept for the long poll.
   await api.deleteWebhook({ drop_pending_updates: false }, within(signal))
   let offset = Number(cursor ?? 0)
   for (let isFirst = true; !signal.aborted; isFirst = false) {
@@ -137,7 +137,7 @@ async function listen(
     const last = updates.at(-1)
     if (last === undefined) continue
     offset = last.update_id + 1
-    // The next call confirms what is on disk by then.
+    // The next call confirms the updates that are stored by then.
     await sink(await parse(updates), String(offset))
   }
 }
@@ -154,7 +154,7 @@ const buttonsOf = ({ prompt }: Part): { reply_markup?: InlineKeyboardMarkup } =>
           inline_keyboard: prompt.choices.map(({ value, label }) => [{ text: label, callback_data: value }]),
         },
       }
-/** What the model wrote is Markdown; what the channel says itself is text. */
+/** The model writes Markdown; the channel's own messages are plain text. */
 const isPlain = ({ plain, type }: Part): boolean =>
   plain === true || type === 'notice' || type === 'state' || type === 'disclosure'
 
@@ -178,7 +178,7 @@ async function send(api: Api, part: Part, signal: Signal): Promise<{ message_id:
   return { message_id: String(message_id) }
 }
 
-/** Only who pressed sees it. False: Telegram does not wait for that answer any more. */
+/** Visible to the person who used the button only. False if Telegram no longer waits for that answer. */
 async function alert(api: Api, id: string, text: string, signal: Signal): Promise<boolean> {
   try {
     await api.answerCallbackQuery(id, { text: text.slice(0, ALERT), show_alert: true }, signal)

@@ -1,8 +1,8 @@
-/** What a refusal of the Bot API means. No message here names an address: it would hold the token. */
+/** Classifies errors of the Bot API. No message here contains a URL, because it would hold the token. */
 import { GrammyError, HttpError } from 'grammy'
 import { ConsumeFailed, SendFailed } from '../adapter.ts'
 
-/** The request never left. */
+/** Errors before the request was sent. */
 const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
 
 function codeOf(thrown: unknown): string {
@@ -27,10 +27,10 @@ export function sendFailed(thrown: unknown): SendFailed {
       ...(parameters.retry_after === undefined ? {} : { afterMs: parameters.retry_after * 1000 }),
     })
   if (error_code === 401) return new SendFailed('unauthorized', said)
-  // A server of an older Bot API knows no rich messages.
+  // A server with an older Bot API does not have rich messages.
   if (error_code === 404)
     return new SendFailed(method === 'sendRichMessage' ? 'bad_format' : 'unauthorized', said)
-  // Or finds no text in one: an edit has no method of its own for them.
+  // Or it finds no text in one: edits have no separate method for rich messages.
   if (error_code === 400 && /parse|rich|entit|text is empty/i.test(description))
     return new SendFailed('bad_format', said)
   return new SendFailed(error_code >= 500 ? 'unknown' : 'permanent', said)
@@ -50,6 +50,6 @@ export function consumeFailed(thrown: unknown): ConsumeFailed {
   return new ConsumeFailed('lost', `Telegram answered ${error_code}: ${description}`)
 }
 
-/** An edit that changes nothing is done. */
+/** An edit without a change counts as successful. */
 export const isSame = (thrown: unknown): boolean =>
   thrown instanceof GrammyError && thrown.description.includes('message is not modified')

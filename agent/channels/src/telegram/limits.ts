@@ -1,11 +1,11 @@
-/** What Telegram allows: core.telegram.org/bots/faq ("broadcasting") and /bots/api ("Sending files"). */
+/** Telegram's limits: core.telegram.org/bots/faq ("broadcasting") and /bots/api ("Sending files"). */
 import type { Limits } from '../adapter.ts'
 
 /** Ids of groups and channels are negative. */
 const isGroup = ({ chat_id }: Record<string, unknown>): boolean => Number(chat_id) < 0
 
 export const LIMITS: Limits = {
-  // A message of plain text holds 4096: a part may lose its format on the way.
+  // A plain text message holds 4096: a part may have to be sent without formatting.
   text: 4000,
   fileBytesIn: 20_000_000,
   fileBytesOut: 50_000_000,
@@ -14,6 +14,6 @@ export const LIMITS: Limits = {
   editEveryMs: target => (isGroup(target) ? 3_100 : 1_100),
   typingMs: 5_000,
 }
-/** Characters below a file, and of an alert at a button. */
+/** Characters of a caption, and of an alert. */
 export const CAPTION = 1024
 export const ALERT = 200

@@ -1,11 +1,13 @@
-/** What an update of Telegram says. Pure. */
+/** Parses Telegram's updates. Pure. */
 import type { Message, Update, User } from 'grammy/types'
 import type { FileRef, Inbound } from '../adapter.ts'
 
 /** The bot itself. */
 export type Me = Pick<User, 'id'> & { username: string }
 
-/** Null: nothing that anybody said. `groups`: what is taken in groups. */
+/**
+ * Null if the update is not something that a person wrote. `groups`: which messages are accepted in groups.
+ */
 export function parseUpdate(update: Update, me: Me, groups: 'mention' | 'all'): Inbound | null {
   const { callback_query: press, message, edited_message: edited } = update
   if (press !== undefined) {
@@ -65,7 +67,7 @@ const userOf = ({ id, first_name, last_name }: User): { user_id: string; user_na
 const languageOf = ({ language_code }: User): { language?: string } =>
   language_code === undefined ? {} : { language: language_code }
 
-/** `@bot` at the end of a command, and before what is said to it. */
+/** Removes `@bot` at the end of a command, and at the start of a message. */
 function withoutMention(text: string, { username }: Me): string {
   const name = `@${username}`.toLowerCase()
   const words = text.split(/(\s+)/)
@@ -74,7 +76,7 @@ function withoutMention(text: string, { username }: Me): string {
   return words[0]?.toLowerCase() === name ? words.slice(2).join('') : text
 }
 
-/** A mention, a reply to the bot, or a command that is not for another bot. */
+/** True for a mention, a reply to the bot, or a command that is not for another bot. */
 function isMeant(message: Message, text: string, me: Me): boolean {
   if (message.reply_to_message?.from?.id === me.id) return true
   const written = message.text ?? message.caption ?? ''
@@ -88,7 +90,7 @@ function isMeant(message: Message, text: string, me: Me): boolean {
   })
 }
 
-/** The largest picture, and every other file, by the ids with which they are fetched. */
+/** The largest picture and all other files, by their file ids. */
 function filesOf({
   photo,
   document,
@@ -115,7 +117,7 @@ function filesOf({
     })
   }
   add(photo?.at(-1), `photo-${message_id}.jpg`, 'image/jpeg')
-  // An animation comes as a document too.
+  // An animation is sent as a document as well.
   if (animation === undefined) add(document, `document-${message_id}`, 'application/octet-stream')
   add(animation, `animation-${message_id}.mp4`, 'video/mp4')
   add(video, `video-${message_id}.mp4`, 'video/mp4')

@@ -1,4 +1,4 @@
-/** The generic webhook, signed both ways as Standard Webhooks say. */
+/** The generic webhook, signed in both directions according to Standard Webhooks. */
 import { createHash } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
@@ -24,7 +24,7 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl, fetch 
   const signatures = createSignatures(secret)
   return {
     platform: 'webhook',
-    // Whoever calls one webhook says nothing about the users of another.
+    // Callers of one webhook say nothing about the users of another.
     workspace: connectionId,
     limits: { text: 100_000, fileBytesIn: 0, fileBytesOut: 0, updateEveryMin: 1 },
     delivery: 'keyed',
@@ -109,7 +109,7 @@ const shown = ({ type, conversation_key, part, text, event_id, prompt }: Part): 
   ...(prompt === undefined ? {} : { prompt }),
 })
 
-/** What an answer that is no 2xx means for the part. */
+/** Classifies a response without a 2xx status. */
 function judge({ status, headers }: Pick<Answer, 'status' | 'headers'>): void {
   if (status >= 200 && status < 300) return
   const said = `the callback answered ${status}`

@@ -1,7 +1,7 @@
-/** What a webhook sends and is sent; docs/channels/webhook.md says the same for those who call it. */
+/** Messages of the webhook in both directions; docs/channels/webhook.md documents them for callers. */
 import { z } from 'zod'
 
-/** A store keeps it as a key: Postgres takes no U+0000, and lone surrogates would make two ids one. */
+/** Stored as a key: Postgres accepts no U+0000, and lone surrogates would make two ids equal. */
 const id = z
   .string()
   .min(1)

@@ -1,4 +1,4 @@
-/** The website as a connection: visitors ask (site.ts), so nothing is sent to anybody. */
+/** The website as a connection: visitors fetch their answers (site.ts), so nothing is sent. */
 import { type Adapter, SendFailed } from '../adapter.ts'
 
 export const createWebsiteAdapter = (connectionId: string): Adapter => ({

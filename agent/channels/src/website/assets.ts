@@ -16,7 +16,7 @@ const read = (name: string): string => readFileSync(new URL(`./static/${name}`, 
 const texts = new Map<string, string>(FILES.map(name => [name, read(name)]))
 const frame = read('frame.html')
 
-/** Null: there is no such file. */
+/** Null if the file does not exist. */
 export function assetOf(path: string): Response | null {
   const text = texts.get(path)
   if (text === undefined) return null
@@ -26,7 +26,7 @@ export function assetOf(path: string): Response | null {
   })
 }
 
-/** Only the pages that the connection names may hold the frame. */
+/** Only pages of the connection's origins may embed the frame. */
 export function framePage(origins: readonly string[]): Response {
   const ancestors = origins.length === 0 ? "'none'" : origins.join(' ')
   const policy =

@@ -1,4 +1,4 @@
-/** Who a caller is, and which conversation is theirs; both are made where there are none. */
+/** Identifies the visitor of a request and their conversation; creates both if needed. */
 import { type ChannelVisitor, CommitRefused } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { createSession, derivedId, disclosureText, presentDisclosure } from '@cairn/sessions'
@@ -11,12 +11,12 @@ export async function visitorFor(
   headers: Headers,
   { id }: Connection,
   known: Known | null,
-  /** Called before a visitor is added; throws where there are too many. */
+  /** Called before a visitor is created; throws if there are too many. */
   onNew: () => void,
 ): Promise<{ visitor: ChannelVisitor; token: string }> {
   const given = tokenOf(headers, id)
   const found = given === null ? null : await channels.visitor(id, hashToken(given))
-  // Whoever is known now and was not, or was another, is somebody else.
+  // A token whose visitor had another identity, or none, starts a new visitor.
   if (given !== null && found !== null && found.subject === (known?.subject ?? null))
     return { visitor: found, token: given }
   onNew()
@@ -38,7 +38,7 @@ export function disclosureOf({ disclosure, agent, model }: Connection, language:
   return shown === null ? null : { level: disclosure.level, ...shown }
 }
 
-/** The id of the session that goes on, or of a new one; its log begins with the disclosure. */
+/** The id of the current session, or of a new one, whose log starts with the disclosure. */
 export async function conversationOf(
   deps: ChannelDeps,
   connection: Connection,

@@ -1,4 +1,4 @@
-/** What a frame sends. */
+/** Request bodies of the frame. */
 import { AppError } from '@cairn/protocol'
 import { z } from 'zod'
 
@@ -28,7 +28,7 @@ export function bodyOf<S extends z.ZodType>(
   { headers, raw }: { headers: Headers; raw: Uint8Array },
   schema: S,
 ): z.output<S> {
-  // A form of another site can send no JSON without asking first.
+  // CSRF protection: a form of another site cannot send JSON without a preflight request.
   if (!(headers.get('content-type') ?? '').startsWith('application/json'))
     throw new AppError('unsupported_media_type', 'Send application/json.')
   let value: unknown

@@ -1,7 +1,7 @@
 /**
  * Budgets of visitors. A new visitor costs one request, so limits per visitor stop no one: these count an
- * address within an hour, and all visitors of a website within 24 hours. The counts are of this process,
- * restart with it, and use the monotonic clock.
+ * address within an hour, and all visitors of a website within 24 hours. The counts are kept in this process
+ * only, and use the monotonic clock.
  */
 import type { LogStore } from '@cairn/log'
 import { type ChannelConfig, tooManyRequests } from '@cairn/protocol'
@@ -10,9 +10,9 @@ import type { ChannelDeps, Connection } from '../deps.ts'
 const HOUR_MS = 60 * 60_000
 const DAY_MS = 24 * HOUR_MS
 const MB = 1_000_000
-/** Addresses that are remembered. Beyond, the one whose hour began first is forgotten. */
+/** Maximum remembered addresses; beyond that the one with the oldest window is evicted. */
 const ADDRESSES_MAX = 20_000
-/** Conversations whose tokens are read for one message: more than one, so that none is left unread. */
+/** Conversations whose tokens are read per message: more than one, so that all are covered in time. */
 const READ_AT_ONCE = 20
 
 export type SiteLimits = Pick<Extract<ChannelConfig, { platform: 'website' }>, 'per_address_hour' | 'per_day'>
@@ -23,9 +23,9 @@ type Maxima = { visitors_max: number; messages_max: number; mb_max: number }
 export type Budgets = {
   /** Counts the use. Throws AppError rate_limited, and counts nothing, where it exceeds a budget. */
   charge(site: Budgeted, address: string, use: Use): void
-  /** Throws AppError rate_limited where the conversations of the website have used its tokens. */
+  /** Throws AppError rate_limited if the conversations of the website have used up its tokens. */
   checkTokens(site: Budgeted): Promise<void>
-  /** From now on the tokens of this conversation count. */
+  /** Counts the tokens of this conversation from now on. */
   follow(site: Budgeted, sessionId: string): Promise<void>
 }
 
@@ -37,7 +37,7 @@ type Window = {
   tokens: number
   isTold: boolean
 }
-/** Tokens of a conversation that are counted already. */
+/** Tokens of a conversation that have been counted. */
 type Followed = Map<string, number>
 
 export function createBudgets(
@@ -51,7 +51,7 @@ export function createBudgets(
   const refusal = ({ ends }: Window, detail: string): Error =>
     tooManyRequests(detail, (ends - monotonic()) / 1000)
 
-  /** Visitors are told that it is over for now; the operator, once, which budget it was. */
+  /** Visitors learn that the limit is reached; the log names the budget, once. */
   function dayIsOver({ connection }: Budgeted, day: Window, what: string): Error {
     if (!day.isTold)
       report('warn', 'a website has used its budget of 24 hours', { connection: connection.name, what })
@@ -92,9 +92,7 @@ export function createBudgets(
     return found
   }
 
-  /**
-   * Reads some conversations, those first that were not read for longest. One that is idle is not read again.
-   */
+  /** Reads the conversations that were not read for the longest time. Idle ones are not read again. */
   async function readTokens(site: Budgeted): Promise<void> {
     const followed = followedOf(site.connection)
     for (const [id, counted] of [...followed].slice(0, READ_AT_ONCE)) {

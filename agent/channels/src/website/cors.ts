@@ -1,6 +1,6 @@
 /**
- * A chat of the operator's own, on a page of an origin that a connection names: its script may read what it
- * is answered. Cookies are not for it: it begins with `no_cookies` and sends its token.
+ * CORS for the operator's own chat UI on a page of one of the connection's origins: its script may read the
+ * responses. It uses no cookies: it starts with `no_cookies` and sends its token.
  */
 import type { Connection } from '../deps.ts'
 
@@ -9,7 +9,7 @@ export function corsHeaders(headers: Headers, connections: Iterable<Connection>)
   const isNamed = [...connections].some(
     ({ settings }) => settings.platform === 'website' && settings.origins.some(each => each === origin),
   )
-  // Whatever the answer is, a cache keeps it for that origin alone.
+  // Set on every response, so that caches keep one entry per origin.
   return {
     vary: 'origin',
     ...(isNamed && origin !== null
@@ -18,7 +18,7 @@ export function corsHeaders(headers: Headers, connections: Iterable<Connection>)
   }
 }
 
-/** What a browser asks before the request itself. Without the origin in its headers it asks no further. */
+/** Answers a preflight request. Without a matching origin in the headers the browser stops here. */
 export const preflight = (): Response =>
   new Response(null, {
     status: 204,

@@ -1,11 +1,11 @@
-/** What a visitor sends is a row, which counts for the limits of strangers. */
+/** What a visitor sends becomes a row, which counts for the limits of unknown senders. */
 import type { ChannelVisitor, InboundRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import type { ChannelDeps, Connection } from '../deps.ts'
 import { accountOf, isFlooding, isIgnored } from '../speaker.ts'
 import { visitorKey } from './visitor.ts'
 
-/** Found where an earlier request under this key died. */
+/** Also finds the row of an earlier request with this key that died. */
 export async function rowFor(
   { store: { channels } }: ChannelDeps,
   connection_id: string,
@@ -20,7 +20,7 @@ export async function rowFor(
   return row
 }
 
-/** Throws AppError where the visitor is blocked, or had sent too much when the row came. */
+/** Throws AppError if the visitor is blocked, or had exceeded a limit when the row arrived. */
 export async function checkLimits(
   { store, now }: ChannelDeps,
   connection: Connection,

@@ -1,4 +1,7 @@
-/** Which website a request is of, and whose conversation. Of others the answer is that there is none. */
+/**
+ * Resolves the website and the conversation of a request. A conversation of another visitor counts as not
+ * found.
+ */
 import type { ChannelVisitor } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import type { Call } from '../adapter.ts'
@@ -14,7 +17,10 @@ export type Site = {
   requireConfirm: boolean
 }
 export type Owner = { site: Site; visitor: ChannelVisitor; token: string }
-/** `signal`: the caller has gone. `address`: whom budgets count, an address or a network of IPv6. */
+/**
+ * `signal`: aborts when the caller disconnects. `address`: the unit of budgets, an address or an IPv6
+ * network.
+ */
 export type SiteCall = Call & { path: string; signal: AbortSignal; address: string }
 export type SiteDeps = ChannelDeps & {
   budgets: Budgets
@@ -23,7 +29,7 @@ export type SiteDeps = ChannelDeps & {
 }
 
 const KEY = /^cairn_wk_([A-Za-z0-9-]{1,64})$/
-/** A key names the connection and is no secret: it stands in every page. */
+/** The key identifies the connection and is not a secret: every page contains it. */
 export const siteOfKey = (deps: SiteDeps, key: string | null): Promise<Site> =>
   siteOf(deps, KEY.exec(key ?? '')?.[1] ?? '')
 
@@ -59,7 +65,7 @@ export async function ownerOf(deps: SiteDeps, headers: Headers, id: string): Pro
   return { site: await siteOf(deps, conversation.connection_id), visitor, token }
 }
 
-/** As `ownerOf`, for a request that writes. */
+/** Like `ownerOf`, for a request that writes. */
 export async function writerOf(deps: SiteDeps, { headers }: SiteCall, id: string): Promise<Owner> {
   const owner = await ownerOf(deps, headers, id)
   visitors.checkOrigin(headers, owner.site.origins)

@@ -1,6 +1,6 @@
 /**
- * What a visitor sees of an event: its id, type and time, and of its data these keys and no others. Pure, and
- * total: a type without a row here never reaches a website.
+ * What a visitor sees of an event: its id, type and time, and the listed keys of its data. Pure, and an
+ * allowlist: a type without a row here never reaches a website.
  */
 import { decodeEvent, type EventOf, type EventType, type SessionEvent } from '@cairn/protocol'
 
@@ -9,7 +9,7 @@ type Row<T extends EventType> = (data: EventOf<T>['data']) => Record<string, unk
 
 const ROWS: { [T in EventType]?: Row<T> } = {
   'disclosure.presented': ({ level, language }) => ({ level, language }),
-  // What the service itself says to the model is not of the conversation.
+  // Messages of the server to the model are not part of the conversation.
   'user.message': ({ content, attachments, synthetic }) =>
     synthetic === undefined
       ? { content, ...(attachments && { attachments: attachments.map(({ filename }) => ({ filename })) }) }
@@ -26,7 +26,7 @@ const ROWS: { [T in EventType]?: Row<T> } = {
       ...(allow_other !== undefined && { allow_other }),
     })),
   }),
-  // Somebody else decides; what about is theirs.
+  // Others decide on it, and its content is private to them.
   'inbox.governance_gate': () => ({}),
   'inbox.action_required': () => ({}),
   'ask_user_question.response': ({ tool_call_id, responses }) => ({
@@ -41,7 +41,7 @@ const ROWS: { [T in EventType]?: Row<T> } = {
 }
 export const VISITOR_TYPES = Object.keys(ROWS) as EventType[]
 
-/** Null: nothing of it is for visitors. */
+/** Null if visitors may not see the event. */
 export function visitorRecord(json: string): VisitorRecord | null {
   const event: SessionEvent = decodeEvent(json)
   const row = ROWS[event.type] as Row<EventType> | undefined

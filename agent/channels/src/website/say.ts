@@ -1,5 +1,6 @@
 /**
- * What a visitor says: a row, and the message in the commit that marks it accepted, before they are answered.
+ * Handles a visitor's message: a row, and the message in the commit that marks it accepted, before the
+ * request is answered.
  */
 import { createHash } from 'node:crypto'
 import { type ChannelVisitor, CommitRefused } from '@cairn/log'
@@ -14,7 +15,7 @@ export type Said = {
   session_id: string
   content: string
   attachments: Attachment[]
-  /** Of the request: the same message once. */
+  /** Idempotency key of the request. */
   key: string
 }
 type Taken = { event_id: number; taken_as: 'message' | 'answer' }
@@ -42,7 +43,7 @@ export async function sayAs(
     request_key,
     rows: [{ do: 'channel.accept', seq: row.seq }] as const,
     stop_reason: 'channel_stop',
-    // A file alone answers no question.
+    // A file without text does not answer a question.
     ...(content.trim() === '' ? { on_question: 'pass_over' as const } : {}),
   }
   try {
@@ -50,7 +51,7 @@ export async function sayAs(
   } catch (thrown) {
     if (refusalOf(thrown) === 'already_accepted') return landed()
     if (!(thrown instanceof AppError) || thrown.code !== 'question_open') throw thrown
-    // What is no answer is a message of its own, and ends the waiting.
+    // Text that does not answer the question becomes a message of its own and closes the question.
     return taken(await addMessage(deps, { ...message, on_question: 'pass_over' }))
   }
 
@@ -73,7 +74,7 @@ export async function sayAs(
   }
 }
 
-/** What is no message and counts as one: a file. Throws AppError where it is too much. */
+/** Counts an upload like a message. Throws AppError if it exceeds a limit. */
 export async function countAs(
   deps: ChannelDeps,
   connection: Connection,

@@ -1,4 +1,4 @@
-/** The website widget: its files, and the routes that a visitor's frame calls below `/v1/website/`. */
+/** The website widget: its files, and the routes of the visitor's frame below `/v1/website/`. */
 import { AppError } from '@cairn/protocol'
 import { assetOf, framePage } from './assets.ts'
 import { preflight } from './cors.ts'
@@ -23,7 +23,7 @@ const WRITES = {
   'confirm-disclosure': routes.confirm,
   uploads: routes.upload,
 } as const
-/** Tabs of one visitor. */
+/** Streams of a visitor, one for each tab. */
 const STREAMS = 5
 
 export function createWebsite(deps: SiteDeps): Website {
@@ -75,7 +75,7 @@ function decoded(text: string): string {
   }
 }
 
-/** How many there are of a key; null: there are as many as there may be. */
+/** Counts per key; null if the maximum is reached. */
 function createCount(most: number) {
   const counts = new Map<string, number>()
   return {

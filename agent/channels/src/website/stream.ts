@@ -1,18 +1,16 @@
-/**
- * A visitor's stream: server-sent events of the records they may see, and whether something works for them.
- */
+/** A visitor's stream: server-sent events with the records they may see, and whether the agent is working. */
 import type { LogStore } from '@cairn/log'
 import type { EventId } from '@cairn/protocol'
 import { VISITOR_TYPES, visitorRecord } from './records.ts'
 
 const AT_ONCE = 200
-/** Proxies end connections on which nothing comes. */
+/** Proxies close idle connections. */
 const HEARTBEAT_MS = 10_000
 
 const frame = (type: string, data: unknown, id?: EventId): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** `signal`: the reader has gone, or the server stops. */
+/** `signal`: aborts when the client disconnects or the server stops. */
 export function streamFor(
   store: LogStore,
   sessionId: string,
@@ -72,7 +70,7 @@ async function* frames(
   }
 }
 
-/** A nudge that came before the wait counts. */
+/** A notification that came before the wait counts. */
 function createNudge(signal: AbortSignal) {
   let isNudged = false
   let wake = (): void => undefined
@@ -84,7 +82,7 @@ function createNudge(signal: AbortSignal) {
   return {
     nudge,
     reset: () => void (isNudged = false),
-    /** False: the time has passed. */
+    /** False if the time has passed. */
     async wait(ms: number): Promise<boolean> {
       if (isNudged || signal.aborted) return true
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,6 +1,6 @@
 /**
- * Files that a visitor sends. Each lies in the inbox of the conversation's workspace under a name that only
- * its upload was told, until a message names it.
+ * Files of a visitor. Each is stored in the inbox of the conversation's workspace, under a name that only its
+ * upload returned, until a message refers to it.
  */
 import { randomBytes } from 'node:crypto'
 import type { SessionRow } from '@cairn/log'
@@ -13,7 +13,7 @@ import type { ChannelDeps } from '../deps.ts'
 const INBOX = 'inbox'
 const KEY = 6
 const UPLOAD = /^[0-9a-f]{12}-[^/\\\p{Cc}]{1,100}$/u
-/** Of one conversation: who opens many conversations meets the limits of their address. */
+/** Per conversation; budgets per address limit many conversations. */
 const MOST_KEPT = 50
 
 export type Upload = { upload_id: string; filename: string; size: number }
@@ -47,7 +47,7 @@ async function countKept(workspace: string): Promise<number> {
   return (await inbox.entries()).length
 }
 
-/** Throws AppError for what is no upload of this conversation. */
+/** Throws AppError for an upload that does not belong to this conversation. */
 export async function attachmentsOf(
   deps: Deps,
   session: SessionRow,

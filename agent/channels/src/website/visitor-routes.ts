@@ -1,4 +1,4 @@
-/** What a visitor's frame asks for. A visitor speaks with the connection's service account. */
+/** Routes of a visitor's frame. A visitor acts with the connection's service account. */
 import type { SessionRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { answerQuestion, archiveSession, confirmDisclosure, stopSession } from '@cairn/sessions'
@@ -12,7 +12,7 @@ import * as visitors from './visitor.ts'
 
 const done = (): Response => new Response(null, { status: 204 })
 
-/** The visitor's conversation, made where they have none. */
+/** The visitor's conversation, created if there is none. */
 export async function begin(deps: SiteDeps, call: SiteCall): Promise<Response> {
   const { key, identity, language, no_cookies } = bodyOf(call, BeginBody)
   const site = await siteOfKey(deps, key)
@@ -49,7 +49,7 @@ export async function say(deps: SiteDeps, call: SiteCall, id: string): Promise<R
   return Response.json(taken, { status: 202 })
 }
 
-/** For what makes the model answer. Throws AppError rate_limited beyond a budget. */
+/** For requests that make the model answer. Throws AppError rate_limited beyond a budget. */
 async function spend(
   { budgets }: SiteDeps,
   { address, raw }: SiteCall,
@@ -61,7 +61,7 @@ async function spend(
   await budgets.follow(site, id)
 }
 
-/** The file is the body, whatever its type; `?name=` says what it is called. */
+/** The request body is the file, whatever its content type; `?name=` is its name. */
 export async function upload(deps: SiteDeps, call: SiteCall, id: string): Promise<Response> {
   const { site, visitor } = await writerOf(deps, call, id)
   await checkConfirmed(deps, site, id)
@@ -95,7 +95,7 @@ export async function stop(deps: SiteDeps, call: SiteCall, id: string): Promise<
   try {
     await stopSession(deps, id, 'channel_stop')
   } catch (thrown) {
-    // What runs nothing is stopped.
+    // Nothing was running, so it counts as stopped.
     if (!(thrown instanceof AppError) || thrown.code !== 'wrong_state') throw thrown
   }
   return done()

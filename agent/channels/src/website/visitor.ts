@@ -1,6 +1,6 @@
 /**
- * Who a visitor is: a random token that only their browser has, of which the store keeps the hash. Where the
- * host page knows them, it says so in a JWT that it signed.
+ * Identifies visitors by a random token that only their browser has; the store keeps its hash. A host page
+ * that knows its user passes the identity in a JWT that it signed.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ChannelVisitor } from '@cairn/log'
@@ -8,7 +8,7 @@ import { AppError } from '@cairn/protocol'
 import { errors, jwtVerify } from 'jose'
 
 export const VISITOR_TTL_MS = 30 * 24 * 60 * 60_000
-/** An identity is for now: the page signs a fresh one at each visit. */
+/** Maximum lifetime of an identity: the page signs a new one at each visit. */
 const MOST_IDENTITY_S = 300
 const CSRF_HEADER = 'x-cairn-csrf'
 const SCHEME = 'Visitor '
@@ -16,27 +16,30 @@ const SCHEME = 'Visitor '
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 export const hashToken = sha256
 export const newToken = (): string => randomBytes(32).toString('base64url')
-/** Only a page that was given the token can name it. */
+/** Only a page that got the token can compute it. */
 export const csrfOf = (token: string): string => sha256(`csrf/${token}`).slice(0, 32)
-/** Of the conversation: who is known has one wherever they are. */
+/** Key of the conversation: an identified visitor has the same one on every device. */
 export const visitorKey = ({
   subject,
   token_sha256,
 }: Pick<ChannelVisitor, 'subject' | 'token_sha256'>): string =>
   subject === null ? `visitor:${token_sha256}` : `user:${sha256(subject)}`
 
-/** Names them in events; nobody gets in with it. */
+/** Identifies a visitor in events; it does not grant access. */
 export const shortId = ({ token_sha256 }: Pick<ChannelVisitor, 'token_sha256'>): string =>
   token_sha256.slice(0, 16)
 
 const cookieName = (connectionId: string): string => `cairn_visitor_${sha256(connectionId).slice(0, 12)}`
 
-/** SameSite=None, for the frame is on another site's page; Partitioned, so that it is of that page alone. */
+/**
+ * SameSite=None, because the frame is on another site's page; Partitioned, so that the cookie is limited to
+ * that page.
+ */
 export const cookieLine = (connectionId: string, token: string): string =>
   `${cookieName(connectionId)}=${token}; Path=/v1/website/; Max-Age=${VISITOR_TTL_MS / 1000}; HttpOnly; ` +
   'Secure; SameSite=None; Partitioned'
 
-/** Where cookies are refused, the frame sends the token itself. */
+/** If cookies are blocked, the frame sends the token itself. */
 export function tokenOf(headers: Headers, connectionId: string): string | null {
   const authorization = headers.get('authorization')
   if (authorization?.startsWith(SCHEME)) return authorization.slice(SCHEME.length)
@@ -51,7 +54,7 @@ export function checkCsrf(headers: Headers, token: string): void {
     throw new AppError('csrf', `A request that writes needs the header ${CSRF_HEADER} of this conversation.`)
 }
 
-/** The page of the frame itself, or one of those that the connection names. */
+/** The frame's own page, or one of the connection's origins. */
 export function checkOrigin(headers: Headers, origins: readonly string[]): void {
   const origin = headers.get('origin')
   const own = origin !== null && URL.canParse(origin) && new URL(origin).host === headers.get('host')

@@ -1,7 +1,4 @@
-/**
- * WhatsApp's Cloud API: a webhook in, the Graph API out. docs/channels/whatsapp.md says what an operator
- * does.
- */
+/** WhatsApp's Cloud API: a webhook in, the Graph API out. docs/channels/whatsapp.md has the setup. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
@@ -14,25 +11,25 @@ export type WhatsAppOptions = {
   token: string
   appSecret: string
   verifyToken: string
-  /** Sent once where the person must write first. */
+  /** Sent once if the person must write first. */
   template: { name: string; language: string } | null
   /** Ends with a slash. */
   apiUrl: string
   now: () => number
 }
 
-/** A status of what was taken comes within that time. */
+/** The status of an accepted message arrives within this time. */
 const STATUS_MS = 60_000
 const MiB = 1024 * 1024
 
 export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
   const { phoneNumberId, appSecret, verifyToken, template, now } = options
   const { post, fetchMedia } = createGraph(options)
-  /** Since when a lost part is waited for. */
+  /** Since when the status of a lost part has been awaited. */
   const awaited = new Map<string, number>()
   return {
     platform: 'whatsapp',
-    // A wa_id is a telephone number.
+    // A wa_id is a phone number.
     workspace: '',
     // https://developers.facebook.com/docs/whatsapp/cloud-api/overview: 80 messages a second
     limits: { text: 4096, fileBytesIn: 20 * MiB, fileBytesOut: 0, perSecond: 80, updateEveryMin: 10 },
@@ -50,7 +47,10 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
     fetchFile: (file, mostBytes, signal) => fetchMedia(String(file.ref['media']), mostBytes, signal),
   }
 
-  /** When the address is entered: https://developers.facebook.com/docs/graph-api/webhooks/getting-started */
+  /**
+   * Handles the verification request when the URL is configured:
+   * https://developers.facebook.com/docs/graph-api/webhooks/getting-started
+   */
   function subscribe({ query }: Call): Response {
     if (query.get('hub.mode') !== 'subscribe' || !isSame(query.get('hub.verify_token') ?? '', verifyToken))
       throw new AppError('bad_signature', 'hub.verify_token is not the one of this connection.')
@@ -80,7 +80,7 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
     }
   }
 
-  /** A status with its key moves the row itself; where none has come in time, the message is not there. */
+  /** A status with its key updates the row itself; if none has arrived in time, the message was not sent. */
   async function find(_part: Part, key: string): Promise<null> {
     const since = awaited.get(key) ?? now()
     awaited.set(key, since)
@@ -89,7 +89,7 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
     throw new SendFailed('unknown', 'no status of the message has come yet', { afterMs: left })
   }
 
-  /** Read, and that somebody types, for 25 seconds or until the answer. */
+  /** Marks the message as read and shows the typing indicator, for 25 seconds or until the answer. */
   async function acknowledge({ event_key, status, ignore }: Inbound, signal: AbortSignal): Promise<void> {
     if (status !== undefined || ignore !== undefined) return
     const message_id = event_key.slice('w:'.length)
@@ -106,7 +106,7 @@ function readJson(raw: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(raw))
   } catch {
-    // It is signed, and no notification that we know.
+    // A signed notification of an unknown type.
     return null
   }
 }

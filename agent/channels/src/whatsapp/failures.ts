@@ -1,14 +1,14 @@
 /**
- * What an error of the Graph API means for a part.
+ * Classifies errors of the Graph API.
  * https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes
  */
 import { type Failure, SendFailed } from '../adapter.ts'
 import { failureOfStatus } from '../answered-status.ts'
 import { retryAfterMs } from '../retry-after.ts'
 
-/** More than 24 hours since the person has written. */
+/** More than 24 hours since the person's last message. */
 export const WINDOW_CLOSED = 131047
-/** One message in six seconds to one person, after a burst: "pair rate limit". */
+/** "Pair rate limit": one message in six seconds to one person, after a burst. */
 const PAIR_LIMIT = 131056
 const PAIR_MS = 6_000
 
@@ -24,7 +24,7 @@ const OF_CODE: Readonly<Record<number, Failure>> = {
   [WINDOW_CLOSED]: 'no_window',
   131016: 'transient',
   2: 'transient',
-  // "Something went wrong": it may be out.
+  // "Something went wrong": the message may have been sent.
   1: 'unknown',
   131000: 'unknown',
 }

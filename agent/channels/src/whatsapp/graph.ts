@@ -12,7 +12,7 @@ export type GraphOptions = {
   now: () => number
 }
 const CALL_MS = 15_000
-/** Of an answer in JSON; files have limits of their own. */
+/** Limit of JSON responses; files have their own limits. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 const META = /(^|\.)(facebook\.com|fbsbx\.com|whatsapp\.net)$/
 
@@ -44,7 +44,9 @@ export function createGraph({ phoneNumberId, token, apiUrl, now }: GraphOptions)
       return { message_id: messages?.[0]?.id ?? null }
     },
 
-    /** Two calls: where it lies, and itself. Both want the token, so the second goes to Meta's hosts only. */
+    /**
+     * Takes two calls: the URL, then the file. Both need the token, so the second goes to Meta's hosts only.
+     */
     async fetchMedia(id: string, mostBytes: number, signal: AbortSignal): Promise<Uint8Array> {
       const answer = limitResponse(await ask(encodeURIComponent(id), signal), MAX_ANSWER_BYTES)
       const { url, file_size = 0 } = (await answer.json()) as {

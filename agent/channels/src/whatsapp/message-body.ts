@@ -1,15 +1,18 @@
 /**
- * A part as the Graph API takes it. Pure.
+ * Builds the request for a part. Pure.
  * https://developers.facebook.com/docs/whatsapp/cloud-api/reference/messages
  */
 import type { Part } from '../adapter.ts'
 
-/** Three buttons, or ten rows of a list; more are answered by their number or words, which the text shows. */
+/**
+ * Three buttons, or ten rows of a list; further choices are answered by number or text, which the message
+ * shows.
+ */
 const BUTTONS = 3
 const ROWS = 10
 const BUTTON_TITLE = 20
 const ROW_TITLE = 24
-/** Of a message with buttons or a list; longer texts go out without. */
+/** Limit of a message with buttons or a list; longer texts are sent without. */
 const BODY = 1024
 
 type Body = Record<string, unknown>

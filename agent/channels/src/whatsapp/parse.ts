@@ -1,14 +1,14 @@
-/** What WhatsApp sends as inbound events: messages of people, and what became of ours. Pure. */
+/** Parses WhatsApp's inbound events: people's messages, and the status of ours. Pure. */
 import { createHash } from 'node:crypto'
 import type { ChannelSource } from '@cairn/protocol'
 import type { FileRef, Inbound } from '../adapter.ts'
 import { WINDOW_CLOSED } from './failures.ts'
 import { type Message, type Status, type Value, valuesOf } from './payloads.ts'
 
-/** Meta repeats for seven days; a body that is older was recorded by somebody. */
+/** Meta retries for seven days; an older body is a replay. */
 const STALE_MS = 8 * 24 * 60 * 60_000
 
-/** Of other numbers of the same account this connection hears nothing. */
+/** Ignores events of other phone numbers of the same account. */
 export function parsePayload(payload: unknown, phoneNumberId: string, now: number): Inbound[] {
   const isStale = ({ source }: Inbound): boolean => Number(source.ts.split('.')[0]) * 1000 < now - STALE_MS
   return valuesOf(payload)
@@ -20,7 +20,7 @@ export function parsePayload(payload: unknown, phoneNumberId: string, now: numbe
     .map(inbound => (isStale(inbound) ? { ...inbound, ignore: 'stale' } : inbound))
 }
 
-/** Where a message to them goes: a number, or the id of who hides theirs. */
+/** The target of a message: a phone number, or the id of a person who hides theirs. */
 export const targetOf = (person: string): { to: string } | { recipient: string } =>
   /^\+?[\d\s-]+$/.test(person) ? { to: person } : { recipient: person }
 
@@ -40,13 +40,13 @@ function parseMessage(message: Message, { contacts }: Value): Inbound[] {
     text: said,
     ...(file === null ? {} : { files: [file] }),
     ...(press === undefined ? {} : { press }),
-    // A sticker, a place, a reaction: nothing that an agent could read.
+    // A sticker, a location, a reaction: nothing that an agent could read.
     ...(said === '' && press === undefined && file === null ? { ignore: `no text: ${message.type}` } : {}),
   }
   return [inbound]
 }
 
-/** Only what moves a row: that it is out, or that it failed after it was taken. */
+/** Only statuses that update a row: sent, or failed after it was accepted. */
 function parseStatus({
   id,
   status,

@@ -1,5 +1,5 @@
 /**
- * What the Cloud API's webhook sends, as far as it is read here.
+ * Payloads of the Cloud API's webhook, as far as they are used.
  * https://developers.facebook.com/docs/whatsapp/cloud-api/webhooks/components
  */
 import { z } from 'zod'
@@ -12,7 +12,7 @@ const Media = z.looseObject({
 })
 const Reply = z.looseObject({ id: z.string(), title: z.string().optional() })
 
-/** Who hides their number behind a user name is known by an id that only this business has for them. */
+/** A person who hides their number behind a username has an id that is specific to this business. */
 const Message = z.looseObject({
   from: z.string().optional(),
   from_user_id: z.string().optional(),
@@ -62,7 +62,7 @@ const Notification = z.looseObject({
   ),
 })
 
-/** The changes of messages; whatever else a business account tells is nobody's here. */
+/** The changes that concern messages; other notifications of a business account are ignored. */
 export function valuesOf(payload: unknown): Value[] {
   const parsed = Notification.safeParse(payload)
   if (!parsed.success) return []
