@@ -1,4 +1,4 @@
-/** Accounts in SQL, without promises: reads run on the main thread's connection, writes on the writer's. */
+/** Synchronous SQL for accounts: reads run on the main thread's connection, writes on the writer's. */
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS } from './account-times.ts'
 import type { Db } from './sqlite-adapter.ts'
 import type { AccountStore, LoginRow, ServiceAccountRow, ShareRow, UserRow } from './account-store.ts'

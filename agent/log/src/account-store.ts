@@ -1,4 +1,4 @@
-/** Organisations, people, machines and their logins, in every implementation of the log's store. */
+/** Organisations, users, service accounts and their logins, for every implementation of the store. */
 
 export type UserRow = {
   id: string
@@ -32,21 +32,21 @@ export type LoginRow = {
   revoked_at: number | null
 }
 
-/** A link that shows one session to whoever has it. */
+/** A link that gives anyone who has it read access to one session. */
 export type ShareRow = {
   id: string
   token_sha256: string
   session_id: string
-  /** A user. */
+  /** Id of a user. */
   created_by: string
   created_at: number
   expires_at: number
   revoked_at: number | null
 }
 
-/** Organisations, people, machines and their logins. Secrets are stored as hashes only. */
+/** Organisations, users, service accounts and their logins. Secrets are stored as hashes only. */
 export interface AccountStore {
-  /** First start: one organisation with one admin, unless there is one already. */
+  /** First start: creates an organisation with an administrator, unless there is one. */
   ensureFirstAdmin(
     org: { id: string; name: string },
     admin: { id: string; email: string; name: string },
@@ -66,25 +66,25 @@ export interface AccountStore {
   revokeServiceAccount(orgId: string, id: string, at: number): Promise<boolean>
   createLogin(login: Omit<LoginRow, 'created_at' | 'revoked_at'>): Promise<LoginRow>
   getLogin(id: string): Promise<LoginRow | null>
-  /** Replaces the refresh hash if it still is `from`; false: it is another one, and nothing changed. */
+  /** Replaces the refresh hash if it still equals `from`; returns false, and changes nothing, otherwise. */
   rotateLogin(id: string, from: string, to: string, expiresAt: number): Promise<boolean>
   revokeLogin(id: string, at: number): Promise<void>
-  /** Ends every login of the user but `keep`, and what login links of theirs are unused. */
+  /** Ends every login of the user except `keep`, and their unused login links. */
   revokeLogins(userId: string, at: number, keep: string | null): Promise<void>
   /** One-time login links, by hash. */
-  /** Ends the older unused links of the user. */
+  /** Also invalidates the user's older unused links. */
   addLoginLink(sha256: string, userId: string, expiresAt: number): Promise<void>
   useLoginLink(sha256: string, now: number): Promise<string | null>
   addShare(share: Omit<ShareRow, 'created_at' | 'revoked_at'>): Promise<ShareRow>
-  /** Whatever became of it. */
+  /** In any state, revoked or expired links included. */
   findShare(tokenSha256: string): Promise<ShareRow | null>
-  /** The oldest first. */
+  /** Oldest first. */
   listShares(sessionId: string): Promise<ShareRow[]>
   revokeShare(sessionId: string, id: string, at: number): Promise<boolean>
   /**
-   * Answers kept for 24 h for replays of POSTs that create. `begin` is null when the key is new (and now
-   * held). A key that the same body has held for a minute without an answer was left behind by a request that
-   * died: it is held anew, by this one, and the answer says `abandoned`.
+   * Stores the answers of POSTs that create something for 24 h, to replay them. `begin` returns null if the
+   * key is new, and claims it. A key that was claimed for the same body a minute ago, and has no answer,
+   * belongs to a request that died: it is claimed again, and the result says `abandoned`.
    */
   beginIdempotent(
     key: string,

@@ -1,6 +1,6 @@
 /**
- * One commit inside the writer's transaction: guards, then ids, events and rows. Throws `Refusing` before the
- * session's row is replaced; rows written by then are undone by the savepoint around it.
+ * Applies one commit inside the writer's transaction: guards, then ids, events and rows. Throws `Refusing`
+ * before the session's row is replaced; rows written by then are undone by the savepoint around it.
  */
 import { changeRow } from './change-row.ts'
 import {
@@ -40,12 +40,12 @@ function writeEvent(
   row.recent = addPosition(row.recent, Number(lastInsertRowid))
 }
 
-/** The answer before it is packed to cross between threads. */
+/** The answer before it is packed for the other thread. */
 export type Applied = Omit<CommitAnswer, 'session'> & { session: StoredSession }
 
 type AppliedPart = PartAnswer & { session: StoredSession }
 
-/** One part of a commit; `before` is not touched, and the row that comes of it is the caller's to keep. */
+/** Applies one part of a commit. `before` is not changed; the caller stores the resulting row. */
 function applyPart(sql: CommitSql, before: StoredSession, at: number, part: Part): AppliedPart {
   const row = { ...before }
   const session = JSON.stringify(row.id)
@@ -95,12 +95,12 @@ export function applyCommit(sql: CommitSql, sessions: SessionCache, commit: Comm
     guardPart(was, part)
     return applyPart(sql, was, at, part)
   })
-  // Only now: a part that is refused undoes the others, and what is remembered of their sessions stays true.
+  // Not earlier: a rejected part undoes the others, and the cache must not have seen their sessions.
   for (const { session } of [own, ...parts]) sessions.put(session)
   return { ...own, also: parts.map(({ session, ...part }) => ({ ...part, org_id: session.org_id })) }
 }
 
-/** The new session as it was written; the cache does not know it yet. */
+/** The new session as it was written; the caller adds it to the cache. */
 export function insertSession(
   sql: CommitSql,
   sessions: SessionCache,

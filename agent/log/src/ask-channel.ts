@@ -1,4 +1,4 @@
-/** How the methods of a store ask for its statements by name: for rows, for one, for whether one was touched. */
+/** Runs a store's statements by name, returning all rows, one row, or whether a row was affected. */
 import type { ChannelStatement } from './channel-sql.ts'
 
 export type ChannelValue = string | number | null

@@ -1,7 +1,7 @@
 /**
- * One transaction for everything that waits: natural group commit. A request that is refused or fails undoes
- * itself alone; a COMMIT that fails takes the whole batch with it, nothing of that is acknowledged, and the
- * next batch starts clean.
+ * One transaction for all waiting requests: natural group commit. A request that is rejected or fails undoes
+ * only itself. A failed COMMIT fails the whole batch; none of it is acknowledged, and the next batch starts
+ * clean.
  */
 import { type AccountWrites, accountWrites } from './account-queries.ts'
 import { type Applied, applyCommit, insertSession } from './apply-commit.ts'
@@ -24,7 +24,7 @@ const failure = (error: unknown): Answer => [
   isStorageFailure(error),
 ]
 
-/** The smallest write there is, to the header of the file; nothing reads the number. */
+/** The smallest possible write, to the file's header; nothing reads the number. */
 function probe(db: Db): null {
   const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: number }
   db.exec(`PRAGMA user_version = ${(user_version + 1) % 2 ** 31}`)
@@ -50,8 +50,8 @@ function account(
 }
 
 /**
- * `db` must be the only connection that writes. The answers come in the order of the requests, after they are
- * on disk.
+ * `db` must be the only writing connection. Answers have the order of the requests and are returned once the
+ * batch is on disk.
  */
 export function createBatchWriter(db: Db): (requests: readonly Transactional[]) => Answer[] {
   const sql = prepareCommitSql(db)
@@ -69,7 +69,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
     switch (request.do) {
       case 'commit': {
         const { session, ...applied }: Applied = applyCommit(sql, sessions, request)
-        // Whoever watches the inbox is found by the organisation of its session.
+        // Inbox watchers are found through the organisation of the session.
         const isLookedAt = request.without_session !== true || applied.items !== undefined
         return isLookedAt ? { ...applied, session: sessions.pack(session) } : (applied satisfies CommitAnswer)
       }
@@ -99,7 +99,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
   }
 
   function answerOne(request: Transactional): Answer {
-    // Before the savepoint: undoing this request must not undo what earlier ones of the batch changed.
+    // Before the savepoint: undoing this request must not undo changes of earlier ones in the batch.
     if (request.do !== 'commit') sessions.flush()
     savepoint.run()
     try {

@@ -1,6 +1,6 @@
 /**
- * The board of a tree: short notes that its sessions leave for each other, numbered in the order of their
- * commits. A writer must have read it: `board.add` is refused if somebody else has written since.
+ * The board of a session tree: short notes that its sessions share, numbered in commit order. A writer must
+ * have read the board: `board.add` is rejected if another session has written since.
  */
 export const NOTE_TYPES = ['FACT', 'FAIL', 'CLAIM', 'RESULT'] as const
 export type NoteType = (typeof NOTE_TYPES)[number]
@@ -9,7 +9,7 @@ export type NewNote = {
   type: NoteType
   content: string
   ref: string | null
-  /** So long it counts, from the commit on; null: for good. */
+  /** Valid for this long after the commit; null: without limit. */
   ttl_ms: number | null
 }
 export type BoardNote = Omit<NewNote, 'ttl_ms'> & {
@@ -21,27 +21,27 @@ export type BoardNote = Omit<NewNote, 'ttl_ms'> & {
   created_at: number
   expires_at: number | null
 }
-/** Every note that is not superseded; who reads it leaves out what has expired. */
+/** All notes that are not superseded; readers filter out expired ones. */
 export type Board = { last_seq: number; notes: BoardNote[] }
 
 export type BoardChange = {
   /**
-   * Guard and change: refused with `tree_moved` unless `last_seq` is the last number of the board; the
-   * notes get the numbers after it. A renewal alone takes one as well.
+   * Guard and change: rejected with `tree_moved` unless `last_seq` is the last number of the board; the notes
+   * get the following numbers. A renewal without notes takes a number too.
    */
   do: 'board.add'
   root_id: string
   last_seq: number
   writer_id: string
   notes: readonly NewNote[]
-  /** Notes that newer ones take the place of. */
+  /** Numbers of the notes that the new ones replace. */
   supersede: readonly number[]
-  /** Notes that count from now on for so long. */
+  /** Notes whose validity starts again from now. */
   renew: readonly { seq: number; ttl_ms: number }[]
 }
 /**
- * The number of a board after a change. One that only renews takes a number too, which no note has: whoever
- * read the board before would judge by when a claim had run out.
+ * The board's last number after a change. A change that only renews takes a number without a note, because a
+ * writer that read the board before would rely on an outdated expiry.
  */
 export const seqAfter = ({ last_seq, notes, renew }: BoardChange): number =>
   last_seq + Math.max(notes.length, renew.length > 0 ? 1 : 0)

@@ -1,4 +1,4 @@
-/** The statements of browsers.ts, the same text on both stores, one statement each. Callers give the time. */
+/** The statements of browsers.ts, identical for both stores, one statement each. Callers supply the time. */
 export const BROWSER_SQL = {
   browser: 'SELECT * FROM browser_instances WHERE session_id = $1 AND browser_id IS NOT NULL',
   silentBrowsers:
@@ -27,5 +27,5 @@ export const BROWSER_SQL = {
 
 export type BrowserStatement = keyof typeof BROWSER_SQL
 
-/** Those that only read. */
+/** Read-only statements. */
 export const BROWSER_READS: readonly BrowserStatement[] = ['browser', 'silentBrowsers', 'browserState']

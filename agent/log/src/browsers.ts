@@ -1,6 +1,6 @@
 /**
- * Browsers of sessions: which worker has the browser of a session, and who drives it. A session has one at
- * most. The row is there for guards; what happened is in the log.
+ * Browsers of sessions: which runner has a session's browser, and who controls it. A session has at most one.
+ * The rows exist for guards; the log has the history.
  */
 import type { BrowserStatement } from './browser-sql.ts'
 import type { ChannelValue } from './ask-channel.ts'
@@ -11,34 +11,34 @@ export type BrowserInstance = {
   session_id: string
   browser_id: string
   worker_id: string
-  /** The worker says so again and again; a browser that is silent for longer died with its worker. */
+  /** Renewed by the runner's heartbeat; a browser past this time died with its runner. */
   alive_until: number
   created_at: number
-  /** The person who drives it; null: the agent. Times are epoch milliseconds. */
+  /** The person in control; null: the agent. Times are epoch milliseconds. */
   holder: { user_id: string; since: number; until: number } | null
 }
 
 export type BrowserChange =
-  /** Guard and change: refused with `browser_moved` where the session has a browser. */
+  /** Guard and change: rejected with `browser_moved` if the session has a browser. */
   | { do: 'browser.open'; browser_id: string; worker_id: string; alive_ms: number }
-  /** Guard and change: refused with `control_held` unless `from` (null: nobody) drives this browser. */
+  /** Guard and change: rejected with `control_held` unless `from` (null: the agent) controls this browser. */
   | { do: 'browser.control'; browser_id: string; from: string | null; to: string | null; hold_ms: number }
-  /** Guard and change: refused with `browser_moved` unless this browser is there and `holder` drives it. */
+  /** Guard and change: rejected with `browser_moved` unless this browser exists and `holder` controls it. */
   | { do: 'browser.close'; browser_id: string; holder: string | null }
 
 export type BrowserStore = {
   browser(sessionId: string): Promise<BrowserInstance | null>
-  /** Those whose workers have said nothing for too long. */
+  /** Browsers whose runners have missed their heartbeats. */
   silent(): Promise<BrowserInstance[]>
   renew(workerId: string, aliveMs: number): Promise<void>
-  /** False: this user drives it no more. */
+  /** False if this user no longer has control. */
   extendControl(sessionId: string, browserId: string, userId: string, holdMs: number): Promise<boolean>
-  /** Sealed by the caller; kept beyond the browser. */
+  /** Encrypted by the caller; kept after the browser has ended. */
   keepState(sessionId: string, sealed: string, keepMs: number): Promise<void>
   state(sessionId: string): Promise<string | null>
 }
 
-/** The guard of a change as one statement that touches a row, or refuses. */
+/** The guard of a change as a statement that affects a row; if it affects none, the change is rejected. */
 export function guardOfBrowser(
   row: StoredSession,
   at: number,

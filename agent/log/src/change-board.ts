@@ -1,4 +1,4 @@
-/** What a commit changes of a board, inside the writer's transaction. */
+/** Changes to a board within a commit, inside the writer's transaction. */
 import { type BoardChange, seqAfter } from './board.ts'
 import { linkRefusals } from './change-link.ts'
 import type { LinkSql } from './link-sql.ts'

@@ -1,11 +1,11 @@
-/** What a commit changes of a channel, inside the writer's transaction. */
+/** Changes to a channel within a commit, inside the writer's transaction. */
 import type { ChannelStatement } from './channel-sql.ts'
 import type { ChannelValue } from './ask-channel.ts'
 import type { ChannelChange } from './channels.ts'
 import { Refusing } from './commit-rules.ts'
 import type { StoredSession } from './session-rows.ts'
 
-/** The guard of a change as one statement that touches a row, or refuses. */
+/** The guard of a change as a statement that affects a row; if it affects none, the change is rejected. */
 export function guardOfChannel(
   row: StoredSession,
   at: number,

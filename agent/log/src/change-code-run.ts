@@ -1,4 +1,4 @@
-/** What a commit changes of runs of coding agents, inside the writer's transaction. */
+/** Changes to coding runs within a commit, inside the writer's transaction. */
 import {
   ADD_CODE_RUN,
   addedRun,
@@ -11,7 +11,7 @@ import { Refusing } from './commit-rules.ts'
 import type { StoredSession } from './session-rows.ts'
 import type { Db } from './sqlite-adapter.ts'
 
-/** Why a change of a run is refused, in words that are the same on every store. */
+/** Refusals of changes to coding runs, worded alike for all stores. */
 export const codeRunRefusals = {
   exists: (row: StoredSession, { run_id, state }: { run_id: string; state: string }) =>
     new Refusing('code_run_exists', `[commit] session ${row.id} has the run ${run_id}: ${state}`, row),

@@ -1,11 +1,11 @@
-/** What a commit changes of links, trees and timers, inside the writer's transaction. */
+/** Changes to links, trees and timers within a commit, inside the writer's transaction. */
 import { Refusing } from './commit-rules.ts'
 import type { LinkSql } from './link-sql.ts'
 import { DAY_MS, type LinkChange, type SeenLog } from './links.ts'
 import type { StoredSession } from './session-rows.ts'
 import type { Request } from './writer-messages.ts'
 
-/** Why a change of a link is refused, in words that are the same on every store. */
+/** Refusals of changes to links, worded alike for all stores. */
 export const linkRefusals = {
   tooManyOpen: (row: StoredSession, parent: string, most: number) =>
     new Refusing(
@@ -29,7 +29,7 @@ export const linkRefusals = {
     new Refusing('timer_gone', `[commit] timer ${id} is gone, or claimed by another`, row),
 }
 
-/** Whether the child, whose row this is, has written since what its outcome is made of. */
+/** True if the child's session has written since its outcome was composed. */
 export const hasGoneOn = (row: StoredSession, seen: SeenLog | undefined): boolean =>
   seen !== undefined &&
   (row.input_tokens !== seen.input_tokens ||
@@ -83,7 +83,7 @@ export function changeLink(sql: LinkSql, row: StoredSession, at: number, change:
   }
 }
 
-/** Timers that are due and in nobody's hands, as rows. */
+/** Due timers without a claim, as rows. */
 export const claimTimers = (
   sql: LinkSql,
   { by, at, limit, ttl }: Extract<Request, { do: 'claimTimers' }>,

@@ -1,10 +1,10 @@
-/** What a commit changes of missions, inside the writer's transaction. */
+/** Changes to missions within a commit, inside the writer's transaction. */
 import { Refusing } from './commit-rules.ts'
 import type { LinkSql } from './link-sql.ts'
 import { type MissionChange, movedMission, storedMission, type StoredMission } from './missions.ts'
 import type { StoredSession } from './session-rows.ts'
 
-/** Why a change of a mission is refused, in words that are the same on every store. */
+/** Refusals of changes to missions, worded alike for all stores. */
 export const missionRefusals = {
   exists: (row: StoredSession, mission: string) =>
     new Refusing('exists', `[commit] mission ${mission} exists already`, row),

@@ -1,10 +1,10 @@
-/** What a commit changes of research, inside the writer's transaction. */
+/** Changes to research within a commit, inside the writer's transaction. */
 import { Refusing } from './commit-rules.ts'
 import type { ResearchSql } from './research-sql.ts'
 import { changedBranch, type ResearchChange, storedSource, type StoredBranch } from './research.ts'
 import type { StoredSession } from './session-rows.ts'
 
-/** Why a change of research is refused, in words that are the same on every store. */
+/** Refusals of changes to research, worded alike for all stores. */
 export const researchRefusals = {
   exists: (row: StoredSession, run: string, key: string) =>
     new Refusing('exists', `[commit] run ${run} has a branch ${key} already`, row),

@@ -1,4 +1,4 @@
-/** What a commit changes beside events and its session's row, inside the writer's transaction. */
+/** Row changes of a commit besides its events and its session's row, inside the writer's transaction. */
 import { changeBoard } from './change-board.ts'
 import { changeCodeRun } from './change-code-run.ts'
 import { guardOfBrowser } from './browsers.ts'
@@ -42,7 +42,7 @@ function answer(
 
 const NONE: readonly string[] = []
 
-/** Returns the ids of the inbox items it touched. `first` is the id of the first event of the commit. */
+/** Returns the ids of the affected inbox items. `first` is the id of the commit's first event. */
 export function changeRow(
   sql: CommitSql,
   row: StoredSession,

@@ -1,11 +1,11 @@
-/** What a commit changes of schedules, inside the writer's transaction. */
+/** Changes to schedules within a commit, inside the writer's transaction. */
 import { Refusing } from './commit-rules.ts'
 import type { LinkSql } from './link-sql.ts'
 import type { ScheduleSql } from './schedule-sql.ts'
 import { hasEnded, KEEP_RUNS_MS, type ScheduleChange, scheduleTimer } from './schedules.ts'
 import type { StoredSession } from './session-rows.ts'
 
-/** Why a change of a schedule is refused, in words that are the same on every store. */
+/** Refusals of changes to schedules, worded alike for all stores. */
 export const scheduleRefusals = {
   exists: (row: StoredSession, id: string) =>
     new Refusing('exists', `[commit] schedule ${id} exists already`, row),

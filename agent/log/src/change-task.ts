@@ -1,10 +1,10 @@
-/** What a commit changes of tasks, inside the writer's transaction. */
+/** Changes to tasks within a commit, inside the writer's transaction. */
 import { Refusing } from './commit-rules.ts'
 import type { LinkSql } from './link-sql.ts'
 import type { StoredSession } from './session-rows.ts'
 import { movedTask, storedTask, type StoredTask, type TaskChange } from './tasks.ts'
 
-/** Why a change of a task is refused, in words that are the same on every store. */
+/** Refusals of changes to tasks, worded alike for all stores. */
 export const taskRefusals = {
   exists: (row: StoredSession, task: string) =>
     new Refusing('exists', `[commit] task ${task} exists already`, row),

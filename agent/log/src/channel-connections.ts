@@ -1,4 +1,4 @@
-/** Connections to platforms: those of cairn.yaml, and those that administrators make on their page. */
+/** Connections to platforms: those of cairn.yaml, and those that administrators create in the web UI. */
 import type { Asking } from './ask-channel.ts'
 import type { ConnectionStatement } from './connection-sql.ts'
 
@@ -8,24 +8,27 @@ export type ChannelConnection = {
   org_id: string
   name: string
   platform: string
-  /** Speaks for senders whom no user account is linked to. */
+  /** Acts for senders without a linked user account. */
   service_account_id: string
-  /** Once `disabled`, only `enableConnection` ends it. */
+  /** Once `disabled`, only `enableConnection` changes it. */
   state: ConnectionState
   state_since: number
   last_error: string | null
   last_error_at: number | null
-  /** How far a polling adapter has confirmed, as it wrote it. */
+  /** The position that a polling adapter has confirmed, in the adapter's own format. */
   poll_cursor: string | null
-  /** Who says what it is: cairn.yaml, or the administrators' page. */
+  /** Where it is defined: in cairn.yaml, or in the web UI. */
   origin: 'config' | 'page'
-  /** JSON; null where cairn.yaml has them. */
+  /** JSON; null if cairn.yaml has the settings. */
   settings: string | null
   /** JSON, encrypted; the store cannot read it. */
   sealed_secrets: string | null
-  /** Of settings and of whether it is enabled: a process that runs another begins anew. */
+  /**
+   * Changes with the settings and with enabling; a process that runs another revision restarts the
+   * connection.
+   */
   revision: number
-  /** Of the settings and secrets that the platform refused: nobody tries those again. */
+  /** Hash of the settings and secrets that the platform rejected; these are not tried again. */
   refused_sha256: string | null
 }
 type Named = Pick<ChannelConnection, 'id' | 'org_id' | 'name' | 'platform' | 'service_account_id'>
@@ -35,41 +38,43 @@ export type ConnectionFigures = {
   dead: number
   last_in: number | null
   last_out: number | null
-  /** The oldest event that nobody has taken up. */
+  /** Time of the oldest event that was not handled yet. */
   waiting_since: number | null
 }
 
 export interface ConnectionStore {
-  /** What the configuration says of a connection; its state and cursor stay. */
+  /** Sets what the configuration defines of a connection; its state and cursor are kept. */
   putConnection(connection: Named): Promise<void>
-  /** One of the page. False: its organisation has one of that name. */
+  /** Creates a connection of the web UI. False if its organisation has one with that name. */
   createConnection(connection: NewConnection): Promise<boolean>
-  /** Only one of the page, and only as it was read: false where it has changed since. */
+  /** For connections of the web UI; false if it has changed since it was read. */
   changeConnection(
     id: string,
     revision: number,
     changed: Pick<NewConnection, 'settings' | 'sealed_secrets'>,
   ): Promise<boolean>
-  /** With all that was kept of it but its sessions. False: there is none, or somebody else says what it is. */
+  /** Deletes its data as well, except its sessions. False if it does not exist or has another origin. */
   deleteConnection(id: string, origin: ChannelConnection['origin']): Promise<boolean>
-  /** Also for one that is enabled: whoever runs it begins anew. */
+  /** Also restarts a connection that is enabled. */
   enableConnection(id: string): Promise<void>
   disableConnection(id: string): Promise<void>
   getConnection(id: string): Promise<ChannelConnection | null>
   listConnections(orgId: string): Promise<ChannelConnection[]>
-  /** Those of the page, of every organisation, and all of this one. */
+  /** Connections of the web UI in every organisation, and all of this organisation. */
   standingConnections(orgId: string): Promise<ChannelConnection[]>
-  /** What a process that runs it says. */
+  /** The state that the process running it reports. */
   setConnection(id: string, state: ConnectionState, error: string | null): Promise<void>
-  /** The platform has refused these settings and secrets. */
+  /** The platform has rejected these settings and secrets. */
   refuseConnection(id: string, sha256: string): Promise<void>
   connectionFigures(id: string): Promise<ConnectionFigures>
-  /** Something went out: what was degraded or broken is live again, and its last error stays to be read. */
+  /**
+   * After a successful delivery: a degraded or broken connection is live again, and its last error is kept.
+   */
   recoverConnection(id: string): Promise<void>
   saveCursor(id: string, cursor: string | null): Promise<void>
 }
 
-/** What was kept of a connection, each table by a statement; its row went before. */
+/** Data of a connection, one statement per table; its row is deleted first. */
 const ITS_ROWS: readonly ConnectionStatement[] = [
   'deleteItsLeases',
   'deleteItsDeliveries',

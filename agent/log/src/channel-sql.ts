@@ -1,6 +1,6 @@
 /**
- * The statements of channels.ts, the same text on both stores: each is one statement, so that processes that
- * share a database need no lock among them. Callers give the time.
+ * The statements of channels.ts, identical for both stores. Each operation is one statement, so that
+ * processes sharing a database need no lock between them. Callers supply the time.
  */
 import { BROWSER_READS, BROWSER_SQL } from './browser-sql.ts'
 import { CONNECTION_READS, CONNECTION_SQL } from './connection-sql.ts'
@@ -133,7 +133,7 @@ export const CHANNEL_SQL = {
     'UPDATE channel_deliveries SET state = $4, next_at = $5, updated_at = $6, ' +
     'platform_message_id = coalesce($7, platform_message_id), error = $8, ' +
     'possible_duplicate = CASE WHEN $9 = 1 THEN 1 ELSE possible_duplicate END ' +
-    // Meanwhile the platform may have said that it has the part: then its outcome is known.
+    // The platform may have confirmed the part meanwhile: then its outcome is known.
     "WHERE session_id = $1 AND event_id = $2 AND part = $3 AND NOT (state = 'sent' AND $4 = 'unknown') AND " +
     `${fenced(10, 11)} RETURNING part`,
   redoDelivery:
@@ -201,7 +201,7 @@ export const CHANNEL_SQL = {
 } as const satisfies Record<string, string>
 export type ChannelStatement = keyof typeof CHANNEL_SQL
 
-/** What only reads: on the embedded store the others go through the writer. */
+/** Read-only statements; on the embedded store the others run on the writer. */
 export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   ...BROWSER_READS,
   ...CONNECTION_READS,

@@ -1,10 +1,10 @@
-/** channels.ts over its statements; `ask` runs one of them, on whichever store. */
+/** Implements channels.ts with its statements; `ask` runs one of them on either store. */
 import { type AskChannel, type Asking, createAsking } from './ask-channel.ts'
 import { type ConnectionStore, createConnectionStore } from './channel-connections.ts'
 import { CHANNEL_SQL, type ChannelStatement } from './channel-sql.ts'
 import type { ChannelFence, ChannelStore, DeliveryId } from './channels.ts'
 
-/** So long a part waits for the person to write again. */
+/** A part waits this long for the person to write again. */
 const HELD_MS = 7 * 24 * 60 * 60_000
 
 const place = ({ session_id, event_id, part }: DeliveryId): [string, number, number] => [
@@ -34,7 +34,7 @@ type Arriving =
   | 'countInbound'
   | 'lastInbound'
   | 'pruneInbound'
-/** What comes in. */
+/** Inbound events. */
 const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<ChannelStore, Arriving> => ({
   async receive({ connection_id, event_key, conversation_key, sender, body }) {
     const [row] = await ask('receive', [connection_id, event_key, conversation_key, sender, body, now()])
@@ -66,7 +66,7 @@ type Speaking =
   | 'deleteIdentity'
   | 'putPairing'
   | 'usePairing'
-/** Who speaks. */
+/** Senders. */
 const speaking = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<ChannelStore, Speaking> => ({
   async seeSender(connectionId, platformUserId, name) {
     const [row] = await all<Awaited<ReturnType<ChannelStore['seeSender']>>>(
@@ -103,7 +103,7 @@ const speaking = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<
   },
 })
 
-/** Conversations and what goes out. */
+/** Conversations and outgoing parts. */
 const leaving = (
   { ask, all, one, act, did }: Asking,
   now: () => number,
@@ -183,7 +183,7 @@ const leaving = (
   release: (connectionId, role, holder) => act('release', connectionId, role, holder),
 })
 
-/** The `session_id` of notices that no session wrote. */
+/** The `session_id` of automatic replies, which belong to no session. */
 export const noticesOf = (connectionId: string): string => `in:${connectionId}`
 
 /** The statement of a name, for a driver that prepares by name. */

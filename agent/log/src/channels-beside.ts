@@ -1,10 +1,10 @@
-/** Of channels.ts, what only some platforms need: visitors of a website, and what is said of a part later. */
+/** Parts of channels.ts that only some platforms need: visitors of a website, and late statuses of parts. */
 
-/** Somebody in the frame of a website; only their browser has the token. */
+/** A visitor in the frame of a website; only their browser has the token. */
 export type ChannelVisitor = {
   token_sha256: string
   connection_id: string
-  /** Whom the host page says they are. */
+  /** The identity that the host page asserts. */
   subject: string | null
   name: string | null
   expires_at: number
@@ -12,13 +12,13 @@ export type ChannelVisitor = {
 
 export interface VisitorStore {
   putVisitor(visitor: ChannelVisitor): Promise<void>
-  /** Null: nobody of this connection has that token, or its time is over. */
+  /** Null if no visitor of this connection has that token, or the visitor has expired. */
   visitor(connectionId: string, tokenSha256: string): Promise<ChannelVisitor | null>
-  /** Those whose time is over. */
+  /** Deletes expired visitors. */
   pruneVisitors(connectionId: string): Promise<void>
 }
 
-/** no_window: it was taken, and then not shown, since the person must write first. */
+/** no_window: it was accepted but not shown, because the person must write first. */
 export type PartStatus = {
   key: string
   outcome: 'taken' | 'no_window' | 'failed'
@@ -28,8 +28,8 @@ export type PartStatus = {
 
 export interface LaterStore {
   /**
-   * What the platform says later of a part: `taken` ends doubt, `failed` is a dead letter, and with
-   * `no_window` it goes out again once the person has written.
+   * A late status of a part from the platform: `taken` resolves an unknown outcome, `failed` makes it a
+   * failed delivery; with `no_window` it is sent again once the person has written.
    */
   movePart(connectionId: string, status: PartStatus): Promise<void>
 }

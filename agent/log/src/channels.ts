@@ -1,6 +1,7 @@
 /**
- * What a messaging channel keeps beside the log: what came in before it was acknowledged, what goes out and
- * how far it got, who speaks, and who of several processes acts. Times are epoch milliseconds of the store.
+ * What a messaging channel stores in addition to the log: inbound events before they are acknowledged,
+ * deliveries and their progress, senders, and leases between processes. Times are epoch milliseconds of the
+ * store.
  */
 
 import type { ConnectionStore } from './channel-connections.ts'
@@ -10,7 +11,7 @@ export type ChannelIdentity = {
   id: string
   org_id: string
   platform: string
-  /** Within which the platform's user ids are unique. */
+  /** The namespace of the platform's user ids. */
   workspace: string
   platform_user_id: string
   user_id: string
@@ -27,7 +28,7 @@ export type ChannelSender = {
   last_seen_at: number
 }
 
-/** One conversation is one session; `/new` and linking begin the next generation of its key. */
+/** A conversation is a session; `/new` and linking start the next generation of its key. */
 export type ChannelConversation = {
   session_id: string
   connection_id: string
@@ -41,14 +42,14 @@ export type ChannelConversation = {
   delivered_through: number
   next_at: number
   disclosed_at: number | null
-  /** What a running turn shows, and the answer replaces. */
+  /** The progress message of a running turn, which the answer replaces. */
   progress_message_id: string | null
 }
-/** A conversation whose log may hold something to deliver. */
+/** A conversation whose log may have events to deliver. */
 export type DueConversation = ChannelConversation & {
   last_id: number
   running: number
-  /** 1: for an answer of a person. */
+  /** 1 if it waits for a person's answer. */
   waiting: number
 }
 
@@ -73,13 +74,13 @@ export type InboundRow = {
 }
 
 /**
- * planned   a notice that waits for its turn
- * sending   written before the call; found so by a later holder, its outcome is not known
- * waiting   the platform did not take it: again at `next_at`
- * unknown   the request left and no answer came
- * held      the platform takes it only after the person has written again
- * dead      given up; an operator may send it again
- * dropped   an operator has given it up
+ * planned   an automatic reply that is not sent yet
+ * sending   written before the call; for a later holder of the lease, the outcome is unknown
+ * waiting   the platform did not accept it: retry at `next_at`
+ * unknown   the request was sent and got no response
+ * held      the platform accepts it only after the person has written again
+ * dead      failed; an operator may send it again
+ * dropped   discarded by an operator
  */
 export const DELIVERY_STATES = [
   'planned',
@@ -120,57 +121,60 @@ export type ChannelPrompt = {
   kind: 'question' | 'gate'
   about: string
   choices: string
-  /** Where its buttons are shown. */
+  /** The event that shows its buttons. */
   event_id: number | null
   part: number | null
   item_id: string | null
-  /** Of the arguments that were shown: an approval covers those. */
+  /** Hash of the arguments that were shown, which an approval covers. */
   shown_hash: string | null
   closed_at: number | null
 }
 
 export type ChannelRole = 'consume' | 'deliver'
-/** Writes of a deliverer whose lease is another's by now change nothing. */
+/** Writes of a process that has lost the lease change nothing. */
 export type ChannelFence = { connection_id: string; epoch: number }
 
-/** What the commit of a channel does beside its events. */
+/** Channel changes within a commit. */
 export type ChannelChange =
-  /** Refused with `already_accepted` unless the inbound row still waits. */
+  /** Rejected with `already_accepted` unless the inbound row is still waiting. */
   | { do: 'channel.accept'; seq: number }
-  /** Refused with `route_moved` unless this is the newest session of its conversation. */
+  /** Rejected with `route_moved` unless this is the newest session of its conversation. */
   | { do: 'channel.route' }
-  /** Refused with `already_accepted` where it was recorded before: the disclosure that a platform took. */
+  /**
+   * Records that the platform accepted the disclosure; rejected with `already_accepted` if it was recorded
+   * before.
+   */
   | { do: 'channel.disclosed' }
 
 export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore {
-  /** Resolves when the row is on disk; null: that event was received before. */
+  /** Resolves when the row is stored; null if the event was received before. */
   receive(row: NewInbound): Promise<number | null>
-  /** The oldest waiting row of every conversation, whose time has come. */
+  /** The oldest waiting row of every conversation, if it is due. */
   nextInbound(connectionId: string, limit: number): Promise<InboundRow[]>
   getInbound(seq: number): Promise<InboundRow | null>
   inboundOf(connectionId: string, eventKey: string): Promise<InboundRow | null>
-  /** Only a waiting row. */
+  /** Only changes a waiting row. */
   dropInbound(seq: number, reason: string): Promise<void>
   retryInbound(seq: number, afterMs: number, reason: string): Promise<void>
-  /** Rows of its sender up to this one, within the time before it was received. */
+  /** Counts the sender's rows up to this one, within the time before it was received. */
   countInbound(row: InboundRow, withinMs: number): Promise<number>
-  /** What its sender said last in that conversation before this row, if it was accepted. */
+  /** The sender's previous message in that conversation, if it was accepted. */
   lastInbound(row: InboundRow): Promise<InboundRow | null>
   pruneInbound(olderThanMs: number): Promise<void>
 
-  /** Notes that the sender was seen. */
+  /** Records that the sender was seen. */
   seeSender(connectionId: string, platformUserId: string, name: string | null): Promise<ChannelSender>
-  /** Who was seen last comes first, each with the user that is linked. */
+  /** Most recently seen first, each with the linked user. */
   listSenders(connectionId: string, limit: number): Promise<(ChannelSender & { user_id: string | null })[]>
-  /** False: nobody of that id was seen. */
+  /** False if no sender with that id was seen. */
   judgeSender(
     connectionId: string,
     platformUserId: string,
     verdict: ChannelSender['verdict'],
   ): Promise<boolean>
-  /** True at most once within the time: whether a notice is due. */
+  /** True at most once within the time: whether an automatic reply may be sent. */
   tellSender(connectionId: string, platformUserId: string, withinMs: number): Promise<boolean>
-  /** Counts a wrong code; the count begins anew after the time. */
+  /** Counts a wrong code; the count restarts after the time. */
   countWrongCode(connectionId: string, platformUserId: string, withinMs: number): Promise<number>
 
   findIdentity(
@@ -179,61 +183,61 @@ export interface ChannelStore extends ConnectionStore, VisitorStore, LaterStore 
   putIdentity(identity: Omit<ChannelIdentity, 'linked_at'>): Promise<void>
   listIdentities(userId: string): Promise<ChannelIdentity[]>
   deleteIdentity(userId: string, id: string): Promise<boolean>
-  /** In place of the user's open code. */
+  /** Replaces the user's open code. */
   putPairing(pairing: { code_sha256: string; org_id: string; user_id: string; ttl_ms: number }): Promise<void>
-  /** The user of a live code, once; again for the same `usedBy`. */
+  /** The user of a valid code. It works once, but again for the same `usedBy`. */
   usePairing(orgId: string, codeSha256: string, usedBy: string): Promise<string | null>
 
   /** The newest generation. */
   conversation(connectionId: string, key: string): Promise<ChannelConversation | null>
   conversationOf(sessionId: string): Promise<ChannelConversation | null>
-  /** The same inbound row opens one generation, however often it is tried. */
+  /** Idempotent: an inbound row opens one generation. */
   openConversation(
     conversation: Pick<
       ChannelConversation,
       'session_id' | 'connection_id' | 'key' | 'generation' | 'opened_by' | 'target' | 'language'
     >,
   ): Promise<void>
-  /** Conversations with events past what was delivered, by their sessions' ids, after `after`. */
+  /** Conversations with undelivered events, ordered by session id, after `after`. */
   dueConversations(connectionId: string, after: string, limit: number): Promise<DueConversation[]>
-  /** Where what goes out from now on goes. */
+  /** Changes the target of future deliveries. */
   retarget(sessionId: string, target: string): Promise<void>
   saveProgress(sessionId: string, messageId: string | null, fence: ChannelFence): Promise<void>
-  /** The person has written again: what the platform held back may go out. */
+  /** The person has written again: deliveries that the platform held back may be sent. */
   releaseHeld(sessionId: string): Promise<void>
   advance(sessionId: string, through: number, fence: ChannelFence): Promise<void>
   postpone(sessionId: string, afterMs: number, fence: ChannelFence): Promise<void>
 
   delivery(id: DeliveryId): Promise<ChannelDelivery | null>
-  /** Before the call. False: the lease is another's, and nothing may be sent. */
+  /** Before the call. False if the lease was lost, and nothing may be sent. */
   beginDelivery(id: DeliveryId & { key: string }, fence: ChannelFence): Promise<boolean>
-  /** After it. False: the lease is another's. */
+  /** After the call. False if the lease was lost. */
   settleDelivery(id: DeliveryId, settled: DeliverySettled, fence: ChannelFence): Promise<boolean>
-  /** A notice of the channel itself; the same one is planned once. */
+  /** Plans an automatic reply; idempotent. */
   planNotice(notice: DeliveryId & { connection_id: string; key: string; body: string }): Promise<void>
-  /** Notices to send now, the oldest first. */
+  /** Automatic replies to send now, oldest first. */
   dueNotices(connectionId: string, limit: number): Promise<ChannelDelivery[]>
   listDeliveries(connectionId: string, state: DeliveryState, limit: number): Promise<ChannelDelivery[]>
-  /** Null: it is none of this connection, or it was pruned. */
+  /** Null if it does not belong to this connection, or was pruned. */
   deliveryOfKey(connectionId: string, key: string): Promise<ChannelDelivery | null>
 
-  /** A dead one goes out again, and what of its event follows it; null: there is none. */
+  /** Sends a failed delivery again, with the parts of its event that follow; null if there is none. */
   redoDelivery(connectionId: string, key: string): Promise<DeliveryId | null>
   dropDelivery(connectionId: string, key: string): Promise<boolean>
-  /** Parts behind the cursor that are to go out again. */
+  /** Deliveries before the cursor that are to be sent again. */
   dueRedos(connectionId: string, limit: number): Promise<ChannelDelivery[]>
   endRedo(id: DeliveryId, fence: ChannelFence): Promise<void>
-  /** What is settled for good. */
+  /** Deletes deliveries in a final state. */
   pruneDeliveries(connectionId: string, olderThanMs: number): Promise<void>
 
   putPrompt(prompt: Omit<ChannelPrompt, 'closed_at'>): Promise<void>
   getPrompt(id: string): Promise<ChannelPrompt | null>
   promptOfItem(itemId: string): Promise<ChannelPrompt | null>
-  /** The inbox item that an event opened. */
+  /** The inbox item that an event created. */
   itemOf(sessionId: string, eventId: number): Promise<string | null>
   closePrompts(sessionId: string, about: string | null): Promise<void>
 
-  /** The epoch of the lease, taken or renewed; null: another holds it. */
+  /** Acquires or renews the lease and returns its epoch; null if another process holds it. */
   acquire(connectionId: string, role: ChannelRole, holder: string, ttlMs: number): Promise<number | null>
   release(connectionId: string, role: ChannelRole, holder: string): Promise<void>
 }

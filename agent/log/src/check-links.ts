@@ -1,7 +1,6 @@
 /**
- * Whether links, tasks and timers are what the logs say: every row was changed in the commit of an event, so
- * the events of a whole store say what each row must be. For `cairn doctor`; each problem names what would be
- * right.
+ * Checks links, tasks and timers against the logs: every row was changed in the commit of an event, so the
+ * events of a whole store determine each row. For `cairn doctor`; each problem names the correct value.
  */
 import type { EventData, EventType, SessionBudget } from '@cairn/protocol'
 import { checkTasks, type TaskEvents } from './check-tasks.ts'
@@ -17,11 +16,11 @@ type Coordination = {
   timers: readonly StoredTimer[]
 }
 export type LinkCheck = {
-  /** Each session there is. */
+  /** Call for each session. */
   begin(session: string): void
-  /** Each event of each log, in the order of the log. */
+  /** Call for each event of each log, in log order. */
   see(session: string, id: number, type: EventType, data: Data): void
-  /** After all logs. */
+  /** Call after all logs. */
   problems(rows: Coordination): string[]
 }
 
@@ -29,9 +28,9 @@ type Seen = {
   sessions: Set<string>
   spawned: Map<string, Told>
   outcomes: Map<string, Outcome>
-  /** The first end of a session, and whether it is one. */
+  /** Whether each session has ended, and the event of its first end. */
   ended: Map<string, number>
-  /** Calls of delegate_task that have their result: nobody waits for their workers any more. */
+  /** Calls of delegate_task with a result, whose workers no longer have a waiting parent. */
   closed: Set<string>
   tasks: TaskEvents
 }
@@ -93,7 +92,7 @@ function checkLink(link: StoredLink, seen: Seen): string[] {
   const spawn = seen.spawned.get(child_id)
   const outcome = seen.outcomes.get(child_id)
   const end = seen.ended.get(child_id)
-  // A run is begun by its schedule, and its result is its outcome.
+  // A run is started by its schedule, and its result is its outcome.
   const isRun = link.kind === 'run'
   if (!isRun && spawn?.session !== parent_id)
     return [
@@ -135,7 +134,7 @@ const TIES = ['kind', 'depth', 'tool_call_id', 'task_id', 'attempt'] as const
 const pick = (data: Data, keys: readonly string[]): Data =>
   Object.fromEntries(keys.map(key => [key, data[key] ?? null]))
 
-/** What a link has of its worker.spawned. */
+/** The fields of a link that worker.spawned determines. */
 function fieldsOf(data: Data): Data {
   const { max_tokens = 0, max_cost_usd = 0 } = (data['budget'] ?? {}) as SessionBudget
   return { ...pick(data, TIES), reserved_tokens: max_tokens, reserved_cost_usd: max_cost_usd }

@@ -1,9 +1,9 @@
-/** Whether the rows of tasks are what the logs of their owners say. Part of `check-links.ts`. */
+/** Checks the rows of tasks against their owners' logs. Part of `check-links.ts`. */
 import type { StoredLink } from './links.ts'
 import { isTaskOver, type StoredTask, type TaskState } from './tasks.ts'
 
 type Place = { session: string; id: number }
-/** By task, the last of each. */
+/** The last event of each kind, by task. */
 export type TaskEvents = {
   begun: Map<string, Place & { attempt: number; worker: string }>
   over: Map<string, Place & { as: 'done' | 'failed' }>

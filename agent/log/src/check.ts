@@ -1,6 +1,6 @@
 /**
- * Whether a store is sound: the file itself, ids without gaps, every counter equal to the fold of its log,
- * and links, tasks and timers as the logs say. For `cairn doctor`.
+ * Checks the integrity of a store: the file itself, ids without gaps, counters against the fold of each log,
+ * and links, tasks and timers against the logs. For `cairn doctor`.
  */
 import { createLinkCheck, type LinkCheck } from './check-links.ts'
 import { parsePositions } from './positions.ts'
@@ -44,8 +44,8 @@ function checkRecord(sessionId: string, row: LoggedRow, problem: Problem): Recor
 }
 
 /**
- * Whether a log is whole and its session's row the fold of it. Only superseded llm.delta rows ever leave a
- * log, so whatever is missing is counted as pruned and has a response after it.
+ * Checks that a log is complete and that its session's row is the fold of it. Only superseded llm.delta rows
+ * are ever deleted from a log, so missing records count as pruned and must precede a response.
  */
 export function checkLog(
   session: StoredSession,
@@ -54,7 +54,7 @@ export function checkLog(
   links: LinkCheck,
   lost: readonly LostIds[] = [],
 ): void {
-  /** Ids between two records that a loss took, and the one that it left out after them. */
+  /** Ids between two records that were lost, and the id that was skipped after them. */
   const lostBetween = (after: number, before: number): number =>
     lost
       .filter(({ after_id, last_id }) => after_id >= after && last_id < before)
@@ -103,7 +103,7 @@ export function checkLog(
 
 export function checkStore(db: Db): string[] {
   const problems: string[] = []
-  // One snapshot, whatever is written meanwhile.
+  // One snapshot, unaffected by concurrent writes.
   db.exec('BEGIN')
   for (const row of db.prepare('PRAGMA integrity_check').all())
     if (row['integrity_check'] !== 'ok')

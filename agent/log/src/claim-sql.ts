@@ -1,11 +1,11 @@
-/** What a claim looks for, prepared once for the writer's connection. */
+/** The queries of a claim, prepared once for the writer's connection. */
 import type { Db } from './sqlite-adapter.ts'
 
-/** A session with work that nobody holds; the index sessions_queued has these and no others. */
+/** Sessions with work and without a lease; the partial index sessions_queued covers exactly these. */
 export const QUEUED = `s.status = 'active' AND s.wake_id > s.cursor AND s.worker_id IS NULL`
 /**
- * A child that was made without a link is in the tree of its parent. Asked for each child, for a plan that
- * joins may read all links.
+ * The tree of a child without a link is that of its parent. A correlated subquery, because a join may make
+ * the planner read all links.
  */
 export const TURN =
   's.id, s.created_by, s.wake_at, CASE WHEN s.parent_id IS NULL THEN NULL ELSE coalesce((SELECT ' +
@@ -23,7 +23,7 @@ export function prepareClaimSql(db: Db) {
         'OR lease_until <= ?) LIMIT ?',
     ),
     running: db.prepare(`SELECT ${TURN} FROM ${LEASED} AND s.lease_until > ?`),
-    /** Work whose holder died. */
+    /** Sessions with work whose lease has expired. */
     orphaned: db.prepare(
       `SELECT ${TURN} FROM ${LEASED} AND s.lease_until <= ? AND s.status = 'active' AND s.wake_id > s.cursor`,
     ),

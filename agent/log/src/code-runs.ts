@@ -1,6 +1,6 @@
 /**
- * Runs of coding agents. The row is what a run is known by: one a source event, one at work a session, and
- * one end, whoever comes first, its worker or a stop.
+ * Runs of coding agents. The row is the guard: one run per source event, one active run per session, and one
+ * end, by the runner or by a stop, whichever comes first.
  */
 export type CodeRunState = 'running' | 'parked' | 'done'
 
@@ -12,13 +12,13 @@ export type NewCodeRun = {
   agent: string
 }
 export type CodeRun = NewCodeRun & {
-  /** The agent's own name of its session, to go on with it in a new process; null: it has none yet. */
+  /** The agent's own session id, to resume in a new process; null if it has none yet. */
   acp_session_id: string | null
-  /** `parked`: no process runs; a decision or a resume is to come. */
+  /** `parked`: no process runs until a decision or a resume. */
   state: CodeRunState
-  /** Processes that died with their worker so far. */
+  /** Processes so far that died with their runner. */
   attempts: number
-  /** Up to the last progress. */
+  /** As of the last progress report. */
   input_tokens: number
   output_tokens: number
   /** Epoch milliseconds. */
@@ -27,9 +27,9 @@ export type CodeRun = NewCodeRun & {
 }
 
 export type CodeRunChange =
-  /** Refused with `code_run_exists` where the source has a run, or the session one that is not done. */
+  /** Rejected with `code_run_exists` if the source has a run, or the session an active one. */
   | { do: 'code.begin'; run: NewCodeRun }
-  /** Guard and change: refused with `code_run_ended` where the run is done. What is absent stays. */
+  /** Guard and change: rejected with `code_run_ended` if the run is done. Absent keys stay unchanged. */
   | ({ do: 'code.move'; run_id: string } & Partial<
       Pick<CodeRun, 'state' | 'acp_session_id' | 'attempts' | 'input_tokens' | 'output_tokens'>
     >)
@@ -39,7 +39,7 @@ export interface CodeRunReads {
   codeRuns(sessionId: string, limit: number): Promise<CodeRun[]>
 }
 
-/** One statement each; the stores differ in how they name a parameter. */
+/** One statement each; the stores differ in their parameter syntax. */
 export const CODE_RUNS =
   'SELECT * FROM code_runs WHERE session_id = ? ORDER BY started_at DESC, run_id LIMIT ?'
 export const CLASHING_RUN =

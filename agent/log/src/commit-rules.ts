@@ -1,7 +1,4 @@
-/**
- * What a commit may do and what it does to its session's row, whatever stores it: the part of a commit that
- * asks nothing of a database.
- */
+/** Rules of commits that need no database: what a commit may do, and its effect on its session's row. */
 import type { SessionStatus } from '@cairn/protocol'
 import { type StoredItem, statusAt } from './inbox-rows.ts'
 import { applyEffect, type Effect } from './projection.ts'
@@ -10,7 +7,8 @@ import type { Refusal } from './refusals.ts'
 import type { CommitRequest, EncodedPart } from './writer-messages.ts'
 
 /**
- * A guard said no. Not an Error: it is an expected outcome, and its stack would cost more than the commit.
+ * A rejection by a guard. Not an Error: it is an expected outcome, and a stack trace would cost more than the
+ * commit.
  */
 export class Refusing {
   readonly refusal: Refusal
@@ -30,7 +28,7 @@ export class Refusing {
   }
 }
 
-/** JavaScript prints ISO times slowly, and the events of a batch mostly share a millisecond. */
+/** Cached, because formatting ISO times is slow and most events of a batch share a millisecond. */
 let stampedAt = -1
 let stamp = ''
 export function isoStamp(at: number): string {
@@ -41,10 +39,10 @@ export function isoStamp(at: number): string {
   return stamp
 }
 
-/** What one part of a commit says of its session: the commit's own, or one of `also`. */
+/** A part of a commit that concerns one session: the commit's own, or one of `also`. */
 export type Part = CommitRequest | EncodedPart
 
-/** Asked for every part of a commit: none of the guards of a worker stands in the parts of other sessions. */
+/** Runs for every part of a commit: parts of other sessions carry none of the guards for runners. */
 export function guardPart(row: StoredSession, { expect_status }: Part): void {
   if (expect_status !== undefined && !expect_status.includes(row.status)) {
     throw new Refusing(
@@ -84,7 +82,7 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
   }
 }
 
-/** Takes the next id for an event; the caller writes it. */
+/** Assigns the next id to an event; the caller writes the event. */
 export function nextEvent(row: StoredSession, at: number, effect: Effect | null): number {
   const id = (row.last_id += 1)
   if (effect === null) return id
@@ -98,7 +96,7 @@ const REOPENED: readonly SessionStatus[] = ['completed', 'failed']
 export const reopens = (row: StoredSession, { reopen, reopen_from = REOPENED }: Part): boolean =>
   reopen !== undefined && reopen_from.includes(row.status)
 
-/** After the last event: what the commit says of the row itself. */
+/** Applies what the commit says about the row itself, after the last event. */
 export function settle(row: StoredSession, commit: Part): void {
   if (commit.set?.status !== undefined) row.status = commit.set.status
   if (commit.set?.title !== undefined) {
@@ -115,7 +113,7 @@ export function settle(row: StoredSession, commit: Part): void {
   }
 }
 
-/** Whether the session may have become claimable. */
+/** True if the session may have become claimable. */
 export const bringsWork = (before: StoredSession, row: StoredSession): boolean =>
   hasWork(row) &&
   (row.wake_id !== before.wake_id ||
@@ -124,8 +122,8 @@ export const bringsWork = (before: StoredSession, row: StoredSession): boolean =
     (row.worker_id === null && before.worker_id !== null))
 
 /**
- * Whether the item can be answered now. Only the server expires items, and it does so after their time;
- * nobody else answers one that late.
+ * True if the item can still be answered. Only the server expires items, after their time; an answer that
+ * late is rejected.
  */
 export const isOpen = (
   item: StoredItem,

@@ -21,7 +21,7 @@ export function prepareCommitSql(db: Db) {
   return {
     session: db.prepare(`${SELECT_SESSION} WHERE s.id = :id`),
     updateSession: db.prepare(updateSession(MOVING)),
-    // No index holds one of these columns, so no index is written.
+    // These columns are in no index, so the update writes no index.
     growSession: db.prepare(updateSession(GROWING)),
     insertSession: db.prepare(
       'INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, ' +

@@ -1,11 +1,11 @@
-/** What a commit is answered with, whichever store took it. */
+/** Builds the result of a commit, for every store. */
 import type { Commit, Committed } from './commit.ts'
 import { isoStamp } from './commit-rules.ts'
 import type { SessionRow } from './session.ts'
 
 /**
- * `at` is when it was made, in epoch milliseconds, `last` the id of its last event. `session` is asked at
- * most once and only by who looks at it: most callers never do, and the row is dearer than the rest.
+ * `at` is the commit's time in epoch milliseconds, `last` the id of its last event. `session` is called
+ * lazily and at most once: most callers never read it, and the row costs more than the rest.
  */
 export function toCommitted(
   { events, session_id, without_session }: Commit,

@@ -1,6 +1,6 @@
-/** The statements of channel-connections.ts, the same text on both stores, one statement each. */
+/** The statements of channel-connections.ts, identical for both stores, one statement each. */
 
-/** What a process that runs the connection says of it changes nothing once it is disabled. */
+/** Reports of a process that runs the connection are ignored once it is disabled. */
 const UNLESS_DISABLED = "(state <> 'disabled' OR $2 = 'disabled')"
 
 export const CONNECTION_SQL = {
@@ -54,7 +54,7 @@ export const CONNECTION_SQL = {
 
 export type ConnectionStatement = keyof typeof CONNECTION_SQL
 
-/** Those that only read. */
+/** Read-only statements. */
 export const CONNECTION_READS: readonly ConnectionStatement[] = [
   'connection',
   'connections',

@@ -1,16 +1,16 @@
 /**
- * One process per data directory. The lock is SQLite's own on an empty database, which the kernel releases
- * however the process ends; a file beside it has the process id, for the error message.
+ * Allows one process per data directory. The lock is SQLite's own on an empty database, which the kernel
+ * releases however the process ends; a file beside it holds the process id, for the error message.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keepPrivate } from './keep-private.ts'
 import { isBusy, openDb } from './sqlite-adapter.ts'
 
-/** Another process has the data directory. */
+/** Another process uses the data directory. */
 export class DirectoryInUse extends Error {
   override readonly name = 'DirectoryInUse'
-  /** Its process id, where it is known. */
+  /** Its process id, or `unknown`. */
   readonly holder: string
   constructor(dir: string, holder: string, cause: unknown) {
     super(
@@ -22,7 +22,7 @@ export class DirectoryInUse extends Error {
   }
 }
 
-/** Returns how to let go. */
+/** Returns a function that releases the lock. */
 export function lockDirectory(dir: string): () => void {
   const pidFile = join(dir, 'cairn.pid')
   const lock = join(dir, 'cairn.lock')
@@ -44,7 +44,7 @@ function readPid(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
-    // The holder is between taking the lock and writing its id.
+    // The holder has the lock but has not written its id yet.
     return 'unknown'
   }
 }

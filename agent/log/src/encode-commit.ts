@@ -1,5 +1,5 @@
 /**
- * A commit as it crosses to the writer: every payload encoded once, on the caller's side, and redacted as
+ * Encodes a commit for the writer: every payload is serialised once, on the caller's side, and redacted as
  * text.
  */
 import { type EventDraft, factsOf } from '@cairn/protocol'
@@ -15,7 +15,7 @@ export const redactString = (redact: Redact, text: string, mode: Mode = 'text'):
 
 const redactJson = <T>(redact: Redact, value: T): T => JSON.parse(redact(JSON.stringify(value), 'text')) as T
 
-/** Arguments are approved and audited: nothing but the secret itself goes. */
+/** Arguments are approved and audited, so nothing but the secret itself is removed. */
 const modeOf = (type: string): Mode => (factsOf(type).arguments === true ? 'arguments' : 'text')
 
 function encodeEvent(redact: Redact, { type, data }: EventDraft): EncodedEvent {
@@ -24,7 +24,7 @@ function encodeEvent(redact: Redact, { type, data }: EventDraft): EncodedEvent {
   return [type, redact(JSON.stringify(data), modeOf(type)), effect]
 }
 
-/** `event` is the index of the event that brings the row. */
+/** `event` is the index of the event that the row belongs to. */
 function encodeRow(redact: Redact, row: EventRow, event: number): EncodedRow {
   if (row.do === 'artifact.add')
     return {
@@ -82,7 +82,7 @@ function encodePart(redact: Redact, part: LinkedCommit): EncodedPart {
   }
 }
 
-/** A new session as it crosses to the writer. */
+/** Encodes a new session for the writer. */
 export const encodeSession = (
   redact: Redact,
   session: NewSession,

@@ -1,40 +1,40 @@
 /**
- * Which session that waits for a worker is claimed next, the same on every store: principals with fewer
- * running turns first, then roots before children, then what has waited longest (contract 8.7).
+ * The order in which queued sessions are claimed, for every store: principals with fewer running turns first,
+ * then roots before children, then the longest wait (contract 8.7).
  */
 
-/** A session whose turn runs, as far as the order of the others depends on it. */
+/** A session with a running turn, as far as it affects the order of the others. */
 export type RunningTurn = {
   id: string
-  /** Of the principal in whose name it runs. */
+  /** The principal for whom it runs. */
   created_by: string
-  /** The top of its tree; null for a root, and itself for a run of a schedule. */
+  /** The root of its tree; null for a root, and its own id for a scheduled run. */
   root_id: string | null
 }
-/** A session with work that nobody holds. */
+/** A session with work and without a lease. */
 export type WaitingTurn = RunningTurn & { wake_at: number }
 
-/** What one claim may take beside its number; null: no limit. */
+/** Limits of one claim in addition to its size; null: no limit. */
 export type ClaimRules = {
-  /** Children of one tree that run at a time; the others wait. */
+  /** Maximum running children of one tree; the others wait. */
   tree_parallel: number | null
-  /** Turns of one principal that run at a time. */
+  /** Maximum running turns of one principal. */
   principal_turns: number | null
-  /** Children that this claim takes at most. */
+  /** Maximum children in this claim. */
   children: number | null
-  /** Runs of schedules of one principal that run at a time; absent: no limit. */
+  /** Maximum scheduled runs of one principal at a time; absent: no limit. */
   principal_runs?: number | null
 }
 export const isRun = ({ id, root_id }: RunningTurn): boolean => root_id === id
 export const NO_RULES: ClaimRules = { tree_parallel: null, principal_turns: null, children: null }
 
 /**
- * Of more principals that wait at once so many are looked at, and the others by the claims that follow: a
- * claim costs a bounded time, however many wait.
+ * Waiting principals considered by one claim; later claims consider the others. This bounds the cost of a
+ * claim, however many wait.
  */
 export const MOST_PRINCIPALS = 256
 
-/** Whether a limit beside their number may keep some of them waiting. */
+/** True if a rule other than the claim's size may exclude some of them. */
 export const isLimited = (waiting: readonly WaitingTurn[], rules: ClaimRules): boolean =>
   rules.principal_turns !== null ||
   (typeof rules.principal_runs === 'number' && waiting.some(isRun)) ||
@@ -46,7 +46,7 @@ const olderFirst = (a: WaitingTurn, b: WaitingTurn): number =>
 
 type Line = { running: number; roots: WaitingTurn[]; children: WaitingTurn[] }
 
-/** At most `limit`, in the order in which they are to begin. */
+/** At most `limit`, in the order in which they start. */
 export function chooseFairly(
   waiting: readonly WaitingTurn[],
   running: readonly RunningTurn[],
@@ -107,7 +107,7 @@ function linesOf(waiting: readonly WaitingTurn[], running: readonly RunningTurn[
   return lines
 }
 
-/** How many there are of each; null is not counted. */
+/** Counts items per key; null keys are not counted. */
 export function countBy(
   turns: readonly RunningTurn[],
   of: (turn: RunningTurn) => string | null,

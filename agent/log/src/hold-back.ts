@@ -1,11 +1,10 @@
 /**
- * Secrets that arrive in pieces (contract 2.5 and 11.5). The redactor sees one event at a time, so whoever
- * writes a text piece by piece must not part what it would take out: here the text waits as long as its end
- * could yet become a secret.
+ * Redacts secrets that arrive in pieces (contract 2.5 and 11.5). The redactor sees one event at a time, so a
+ * streamed text must not be split inside a secret: text is held back while its end could still become one.
  *
- * Each piece is looked at once, with a bounded part of what came before it. What may grow without a bound (a
- * token, a block of a key) is carried over as positions (redact/runs.ts), so that a text which only ever
- * begins secrets costs what any other of its length costs.
+ * Each piece is scanned once, with a bounded part of the text before it. Secrets without a maximum length (a
+ * token, a key block) are tracked as positions (redact/runs.ts), so that a text full of beginnings of secrets
+ * costs no more than any other text of its length.
  */
 import { COMMAND_BEGUN, LONGEST_SHORT } from './redact/in-commands.ts'
 import { CONTEXT_BEGUN, CONTEXT_RUNS, LONGEST_BEGUN } from './redact/in-context.ts'
@@ -20,42 +19,42 @@ const compile = ([source, flags]: Source): RegExp => new RegExp(source, `g${flag
 const BEGUN = [[TOKEN_BEGUN, ''] as const, [KEY_BLOCK_BEGUN, ''] as const, ...CONTEXT_BEGUN].map(compile)
 const SHORT = [compile(COMMAND_BEGUN)]
 /**
- * An escape of a JSON text within the text stays whole: without its backslash the letter would be taken for
- * one of the secret after it.
+ * An escape of a JSON text within the text is kept whole: without its backslash, the letter would be taken
+ * for part of the secret after it.
  */
 const BACKSLASHES: RunRule = { head: String.raw`\\`, body: String.raw`\\`, longest: 1 }
-/** A control sequence stays whole for the same reason. */
+/** Control sequences are kept whole for the same reason. */
 const SEQUENCE: RunRule = {
   head: String.raw`(?:\x1b|u001[bB])[\[()*+]?`,
-  // Whole rows of them are one run.
+  // A series of them is one run.
   body: String.raw`[\x1b\\[0-9;:?<=>ub]`,
   longest: 7,
 }
 const RUNS = [...CONTEXT_RUNS, BACKSLASHES, SEQUENCE].map(compileRun)
 
-/** Twice the largest block of a key. No text waits longer, whatever it may become. */
+/** Twice the maximum size of a key block. No text is held back longer. */
 const MOST_HELD = 65_536
 const MOST_ROUNDS = 16
 
-/** Where the longest end of the text begins that is the beginning of `value`, and not the whole of it. */
+/** Start of the longest suffix of the text that is a proper prefix of `value`. */
 function beginningOf(value: string, text: string): number {
   for (let length = Math.min(value.length - 1, text.length); length > 0; length--)
     if (text.endsWith(value.slice(0, length))) return text.length - length
   return text.length
 }
 
-/** Where the first of the shapes begins that ends with the text, from `from` on. */
+/** Start of the first match of the patterns at the end of the text, from `from` on. */
 const firstOf = (shapes: readonly RegExp[], text: string, from: number): number =>
   shapes.reduce((first, shape) => {
     shape.lastIndex = from
     return Math.min(first, shape.exec(text)?.index ?? text.length)
   }, text.length)
 
-/** One text on its way. */
+/** One streamed text. */
 export type HeldText = {
-  /** Takes what arrived, and hands out what may be written. */
+  /** Adds a piece; returns what may be written now. */
   push(piece: string): string
-  /** What is left when nothing more arrives. */
+  /** Returns the rest at the end of the text. */
   rest(): string
 }
 
@@ -65,10 +64,10 @@ export function createHoldBack(known: readonly string[] = []): () => HeldText {
   return () => {
     const growing = [createKeyBlocks(), new TokenRuns(), ...RUNS.map(createRun => createRun())]
     let held = ''
-    /** What was handed out, in characters: where `held` begins. Positions count from there on, and from 0. */
+    /** Characters that were returned so far, which is the position of `held` in the whole text. */
     let base = 0
 
-    /** Where, at the latest, a text that ends at `at` is to be cut. */
+    /** The latest position at which a text that ends at `at` may be cut. */
     function begins(at: number, floor: number): number {
       const text = held.slice(0, at - base)
       const from = Math.max(floor - base, text.length - LONGEST_BEGUN)
@@ -96,8 +95,8 @@ export function createHoldBack(known: readonly string[] = []): () => HeldText {
         for (const one of growing) one.grow(held, base, from)
         const whole = from + piece.length
         const floor = Math.max(base, whole - MOST_HELD)
-        // What one secret may begin with may be the end of another. A text that only ever begins one waits
-        // whole.
+        // The beginning of one secret may be the end of another, so the cut is repeated. A text of nothing
+        // but such beginnings is held back completely.
         let end = whole
         for (let round = 0, before = -1; before !== end; round++) {
           before = end

@@ -1,4 +1,4 @@
-/** The rows of inbox items and grants as the stores hold them, and as the interface hands them out. */
+/** Rows of inbox items and grants in the stores, and their conversion for the interface. */
 import type { InboxItem } from '@cairn/protocol'
 import { deciderKeys } from '@cairn/protocol/words'
 import type { Decider, Grant } from './commit.ts'
@@ -8,7 +8,7 @@ export type StoredItem = {
   id: string
   session_key: number
   session_id: string
-  /** Not columns: BESIDE_SQL. */
+  /** Not columns: computed by BESIDE_SQL. */
   root_session_id: string
   agent: string
   session_title: string | null
@@ -31,7 +31,7 @@ export type StoredItem = {
   decided_by_kind: Decider['kind'] | null
 }
 
-/** Columns of items beside their own: what the session is that raised one, and the top of its parents. */
+/** Computed columns of an item: data of its session, and the root of the session's tree. */
 export const BESIDE_SQL =
   'coalesce((SELECT l.root_id FROM links l WHERE l.child_id = inbox_items.session_id), ' +
   'inbox_items.session_id) AS root_session_id, ' +
@@ -51,7 +51,7 @@ export const toGrant = (row: StoredGrant | undefined): Grant | null =>
 const iso = (at: number): string => new Date(at).toISOString()
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
-/** A pending item past its time counts as expired, without anybody having to write that. */
+/** A pending item past its time counts as expired, without a write. */
 export const statusAt = (row: StoredItem, now: number): InboxItem['status'] =>
   row.status === 'pending' && row.expires_at !== null && row.expires_at <= now ? 'expired' : row.status
 /** The same in SQL, with the time as `:now`. */

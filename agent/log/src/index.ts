@@ -1,18 +1,18 @@
 /**
  * The durable log.
  *
- * store   where logs live: events, sessions, inbox, grants, artifacts, accounts
+ * store   holds logs: events, sessions, inbox, grants, artifacts, accounts
  * cursor  the id of the last event a reader has seen
- * fence   refuses the writes of a worker once a newer lease epoch exists
- * link    what ties a child session to its parent
- * task    a piece of a session's work, which may wait for others; an attempt is a child session
+ * fence   rejects the writes of a runner once a newer lease epoch exists
+ * link    connects a child session to its parent
+ * task    a piece of a session's work, which may depend on others; an attempt is a child session
  * mission a goal that a session and its children work on in rounds
  * effect  the change that an event makes to its session's row
  * commit  guards, events and rows, all or nothing
  * tail    history from a cursor, then live
- * channel what a messaging platform sent and is sent, beside the log
- * index   words and sums made of the log, beside it
- * nudge   a notification without content: read again
+ * channel inbound events and deliveries of a messaging platform, beside the log
+ * index   words and totals derived from the log, beside it
+ * notify  wake a subscriber, which then reads the store again
  */
 export * from './store.ts'
 export * from './commit.ts'

@@ -1,4 +1,4 @@
-/** The mark of an open store: written after each batch that added records. */
+/** Maintains the mark of an open store: written after each batch that added records. */
 import type { Transactional } from './batch-writer.ts'
 import { prepareCount, storeId } from './losses.ts'
 import type { Db } from './sqlite-adapter.ts'
@@ -6,7 +6,7 @@ import { openMark } from './store-mark.ts'
 import type { Answer, CommitAnswer, Notice, WriterStart } from './writer-messages.ts'
 
 export type MarkKeeper = {
-  /** To be called when the batch is on disk, with what came of it. */
+  /** Call when the batch is on disk, with its answers. */
   note(batch: readonly Transactional[], answers: readonly Answer[]): void
   close(): void
 }

@@ -1,9 +1,9 @@
-/** Files of the data directory that nobody but the user of the service may read. */
+/** Creates files of the data directory that only the service's user may read. */
 import { chmodSync, closeSync, fstatSync, openSync } from 'node:fs'
 
 /**
- * Makes the file where it is missing, and takes it from other users where it was theirs to read. SQLite gives
- * its files beside a database (write-ahead log, journal) the mode of the database, so this decides for all.
+ * Creates the file if it is missing, and removes other users' permissions from an existing one. SQLite gives
+ * its companion files (write-ahead log, journal) the mode of the database, so this covers all of them.
  */
 export function keepPrivate(path: string): void {
   const file = openSync(path, 'a', 0o600)

@@ -1,4 +1,6 @@
-/** Leases inside the writer's transaction: who may act for a session, and until when (contract 8). */
+/**
+ * Leases inside the writer's transaction: which runner may act for a session, and until when (contract 8).
+ */
 import type { ClaimSql } from './claim-sql.ts'
 import type { CommitSql } from './commit-sql.ts'
 import {
@@ -21,8 +23,9 @@ import type { ClaimAnswer, Request } from './writer-messages.ts'
 type Of<K extends Request['do']> = Extract<Request, { do: K }>
 
 /**
- * Sagas to be rolled back, then work in the order of fair-claims.ts. Every claim has a new epoch, so whatever
- * the former holder still commits is refused. `principals`: where the last look at them ended.
+ * Claims sessions with a saga to roll back first, then work in the order of fair-claims.ts. Every claim has a
+ * new epoch, so later commits of the former holder are rejected. `principals`: where the last round over them
+ * ended.
  */
 export function claim(
   sql: CommitSql,
@@ -44,7 +47,7 @@ export function claim(
       lease_at: at,
     }
     sessions.put(row)
-    // A holder that ended in order gave the lease back; one that is still named died with it in hand.
+    // A holder that shut down cleanly released the lease; one that is still named died with it.
     return [
       {
         session: row,
@@ -56,7 +59,7 @@ export function claim(
   })
 }
 
-/** Where all that wait are taken nobody need be counted. */
+/** If all waiting sessions fit, nothing needs to be counted. */
 function choose(
   sql: ClaimSql,
   at: number,
@@ -76,7 +79,7 @@ function choose(
 }
 const toId = ({ id }: WaitingTurn): string => id
 
-/** Of each principal as many as it can be given: its roots, and of its children those whose trees have room. */
+/** As many sessions of each principal as it may get: roots, and children whose trees have capacity. */
 function lookByPrincipal(
   sql: ClaimSql,
   places: number,
@@ -119,7 +122,7 @@ function childrenWithRoom(
   return found
 }
 
-/** All that wait, or the next so many of them, in a round over all. */
+/** All waiting principals, or the next batch of them in a round-robin. */
 function nextPrincipals(sql: ClaimSql, principals: { after: string }): string[] {
   const found: string[] = []
   const look = (after: string, upTo: string | null): void => {
@@ -148,8 +151,8 @@ export function renew(sessions: SessionCache, request: Of<'renew'>): string[] {
 }
 
 /**
- * Gives a lease back in order; says whether the session has work left. A lease that is no longer this one's
- * stays as it is.
+ * Releases a lease; returns whether the session has work left. A lease that is no longer held by the caller
+ * stays unchanged.
  */
 export function release(sessions: SessionCache, request: Of<'release'>): boolean {
   const row = sessions.load(request.session_id, request.at)

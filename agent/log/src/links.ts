@@ -1,12 +1,11 @@
 /**
- * Links, trees and timers: what ties child sessions to their parents, and what a log cannot do by itself.
+ * Links, trees and timers: relations between child sessions and their parents, and work that is due later.
  *
  *   link   a child and its parent, open until its outcome is written: once, in the commit that ends the child
- *   tree   a root and all below it; its version grows with every spawn, outcome and pause
- *   timer  something that is due at a time; whoever claims it acts once, in the commit that fires it
+ *   tree   a root and its descendants; its version increases with every spawn, outcome and pause
+ *   timer  an action that is due at a time; it runs once, in the commit that fires it
  *
- * The rows change in the commits of sessions (commit.ts), so a link and the events that tell of it never
- * differ.
+ * The rows change in the commits of sessions (commit.ts), so a link always agrees with its events.
  */
 import type { Session, WorkerKind, WorkerView } from '@cairn/protocol'
 import { AppError } from '@cairn/protocol/words'
@@ -18,9 +17,9 @@ import type { ResearchReads } from './research.ts'
 import type { ScheduleReads } from './schedules.ts'
 import type { Task } from './tasks.ts'
 
-/** `run`: of a schedule; it is the root of a tree of its own. */
+/** `run`: a scheduled run, which is the root of its own tree. */
 export type LinkKind = WorkerKind | 'run'
-/** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
+/** Why a child ended without a result. `parent`: its parent was stopped, ended or archived. */
 export const LINK_CAUSES = [
   'empty',
   'budget',
@@ -41,12 +40,12 @@ export type NewLink = {
   /** 1 for a child of a root. */
   depth: number
   kind: LinkKind
-  /** The call of the parent that made the child. */
+  /** The call of the parent that created the child. */
   tool_call_id: string | null
-  /** Of an attempt at a task: which task, and the number of the attempt, from 1. */
+  /** For an attempt at a task: the task, and the number of the attempt, from 1. */
   task_id: string | null
   attempt: number | null
-  /** Of the parent's budget, until the outcome; absent: nothing. */
+  /** Reserved from the parent's budget until the outcome; absent: nothing. */
   reserved_tokens?: number
   reserved_cost_usd?: number
 }
@@ -56,7 +55,7 @@ export type Link = NewLink & {
   status: WorkerView['status']
   cause: LinkCause | null
   paused_by_parent: boolean
-  /** Of the child and all below it, as its outcome says; 0 while it is open. */
+  /** Usage of the child and its subtree according to its outcome; 0 while it is open. */
   input_tokens: number
   output_tokens: number
   cost_usd: number
@@ -69,7 +68,7 @@ export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & 
   'root_id' | 'cause' | 'input_tokens' | 'output_tokens' | 'cost_usd'
 >
 
-/** Counters of a child as they were read: they differ once it has gone on. */
+/** Counters of a child as they were read; they change with every step of the child. */
 export type SeenLog = { input_tokens: number; output_tokens: number; tool_call_count: number }
 
 export type TimerKind = 'delegation' | 'stale' | 'deadline' | 'schedule' | 'retire'
@@ -82,26 +81,26 @@ export type Timer = {
   due_at: number
   data: Record<string, unknown>
   claim: TimerClaim
-  /** By the store's clock, which is the same for all processes. */
+  /** By the store's clock, which all processes share. */
   claimed_at: number
 }
 
 export type LinkChange =
   /**
-   * Guards and change: refused with `too_many_open` when the parent has `max_open` open children, with
-   * `too_many_children` when the tree was given `max_total` in 24 hours.
+   * Guards and change: rejected with `too_many_open` if the parent has `max_open` open children, with
+   * `too_many_children` if the tree got `max_total` children within 24 hours.
    */
   | { do: 'link.open'; link: NewLink; max_open: number; max_total: number }
   /**
-   * Guard and change: refused with `already_settled` unless the link is open, and with `tree_moved` unless
-   * the log of the child is still what its outcome was made of.
+   * Guard and change: rejected with `already_settled` unless the link is open, and with `tree_moved` unless
+   * the child's log is unchanged since its outcome was composed.
    */
   | ({ do: 'link.settle'; seen?: SeenLog } & LinkOutcome)
-  /** Moves the tree: who composed a resume without it would leave the child behind. */
+  /** Changes the tree's version: a resume that was composed before would miss the child. */
   | { do: 'link.mark'; child_id: string; root_id: string; paused_by_parent: boolean }
-  /** Guard: refused with `tree_moved` unless that is its version; 0 for a tree that has no link yet. */
+  /** Guard: rejected with `tree_moved` unless the tree has this version; 0 for a tree without links. */
   | { do: 'tree.expect'; root_id: string; version: number }
-  /** Due so long after the commit; takes the place of the timer of that id. */
+  /** Due this long after the commit; replaces the timer with the same id. */
   | {
       do: 'timer.set'
       id: string
@@ -110,14 +109,14 @@ export type LinkChange =
       after_ms: number
       data: Record<string, unknown>
     }
-  /** Guard and change: refused with `timer_gone` unless the claim is the timer's. */
+  /** Guard and change: rejected with `timer_gone` unless the claim is current. */
   | { do: 'timer.fire'; id: string; claim: TimerClaim }
-  /** Nothing happens where there is none. */
+  /** Does nothing if the timer does not exist. */
   | { do: 'timer.drop'; id: string }
 
 export const DAY_MS = 24 * 3600 * 1000
 
-/** Where a session stands in its tree. */
+/** A session's position in its tree. */
 export type Family = Pick<Session, 'root_id' | 'depth' | 'open_children' | 'children_cost_usd'>
 export type BelowQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
 
@@ -125,32 +124,29 @@ export type BelowQuery = { status?: readonly Link['status'][]; limit: number; cu
 export interface CoordinationStore extends ScheduleReads, CodeRunReads, ResearchReads {
   /** The link of a child; null for a root. */
   link(childId: string): Promise<Link | null>
-  /** Of one parent, oldest first, at most `limit`; runs of schedules are not among them. */
+  /** Children of one parent, oldest first, at most `limit`; without scheduled runs. */
   children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
-  /** All below a session, newest first; `cursor` continues a listing. */
+  /** All descendants of a session, newest first; `cursor` continues a listing. */
   below(sessionId: string, query: BelowQuery): Promise<{ links: Link[]; next_cursor: string | null }>
-  /** In the order of the ids; a session without links is the root of itself. */
+  /** In the order of the ids; a session without links is its own root. */
   families(sessionIds: readonly string[]): Promise<Family[]>
-  /** The open links of a tree and its version, of one moment. */
+  /** The open links of a tree and its version, read consistently. */
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
-  /** Of a tree, in the order of their numbers. */
+  /** The board of a tree, ordered by number. */
   board(rootId: string): Promise<Board>
-  /** Notes of a writer that were made after `since` (epoch ms), superseded ones too. */
+  /** Counts a writer's notes since `since` (epoch ms), superseded ones included. */
   notesSince(rootId: string, writerId: string, since: number): Promise<number>
   task(taskId: string): Promise<Task | null>
-  /** Of one session, oldest first. */
+  /** The tasks of a session, oldest first. */
   tasks(ownerId: string): Promise<Task[]>
   mission(missionId: string): Promise<Mission | null>
-  /** The mission of a session that is not over. */
+  /** The session's mission that is not over. */
   missionOf(sessionId: string): Promise<Mission | null>
   /** Newest first; `cursor` continues a listing. */
   missions(query: MissionQuery): Promise<{ missions: Mission[]; next_cursor: string | null }>
-  /** How many children a tree was given since then (epoch milliseconds). */
+  /** Counts children added to a tree since then (epoch milliseconds). */
   spawnedSince(rootId: string, since: number): Promise<number>
-  /**
-   * Takes timers that are due for `ttlMs`; another claims them when that time has passed without a
-   * `timer.fire`.
-   */
+  /** Claims due timers for `ttlMs`; another process can claim them after that time without a `timer.fire`. */
   claimTimers(by: string, limit: number, ttlMs: number): Promise<Timer[]>
 }
 
@@ -206,7 +202,7 @@ export const toFamilies = (rows: readonly StoredFamily[], ids: readonly string[]
   })
 }
 
-/** Where a listing of links goes on: before that one, newest first. */
+/** Position in a listing of links: continues before this one, newest first. */
 export type LinkPlace = { opened_at: number; child_id: string }
 export function parseLinkCursor(cursor: string | undefined): LinkPlace {
   if (cursor === undefined) return { opened_at: Number.MAX_SAFE_INTEGER, child_id: '' }
@@ -218,7 +214,7 @@ export function parseLinkCursor(cursor: string | undefined): LinkPlace {
     )
   return { opened_at: Number.parseInt(at, 36), child_id }
 }
-/** `rows` hold one more than the limit when there is a next page. */
+/** `rows` has one more than the limit if there is a next page. */
 export function linkPage(
   rows: readonly StoredLink[],
   limit: number,

@@ -1,16 +1,14 @@
-/**
- * Callbacks by subject, each called at most once per microtask turn however often its subject was touched.
- */
+/** Callbacks by subject, each called at most once per microtask, however often its subject changed. */
 
 export type Listeners<A extends unknown[]> = {
   add(subject: string, listener: (...args: A) => void): () => void
   has(subject: string): boolean
-  /** Those that somebody listens to. */
+  /** Subjects that have listeners. */
   subjects(): string[]
   call(subject: string, ...args: A): void
 }
 
-/** Callbacks that are called at once, each time. One that throws is a bug and ends the process. */
+/** Callbacks that are called synchronously, every time. One that throws is a bug and ends the process. */
 export function createCallbacks<A extends unknown[]>() {
   const callbacks = new Map<symbol, (...args: A) => void>()
   return {
@@ -34,7 +32,7 @@ export function createListeners<A extends unknown[]>(
   function callAll(): void {
     const now = [...due.values()]
     due.clear()
-    // A listener that throws is a bug: it surfaces by itself and takes no other one with it.
+    // A listener that throws is a bug: its error surfaces separately and does not affect other listeners.
     for (const { subject, args } of now)
       for (const listener of bySubject.get(subject)?.values() ?? []) queueMicrotask(() => listener(...args))
   }

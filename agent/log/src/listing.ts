@@ -1,11 +1,11 @@
-/** Pages of listings, and the shape of what they show, whatever stores it. */
+/** Pages of listings, and the rows that they show, for every store. */
 import type { ArtifactMeta, SessionSort } from '@cairn/protocol'
 import { AppError } from '@cairn/protocol/words'
 import type { SessionRow } from './session.ts'
 import { placeAfter } from './session-query.ts'
 import { type StoredSession, toSessionRow } from './session-rows.ts'
 
-/** A listing's cursor is the internal key of its last row, which no reader can use for anything else. */
+/** The cursor of a listing is the internal key of its last row, which is meaningless elsewhere. */
 export function parseCursor(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER
   if (!/^[0-9a-z]{1,11}$/.test(cursor))
@@ -16,7 +16,7 @@ export function parseCursor(cursor: string | undefined): number {
   return Number.parseInt(cursor, 36)
 }
 
-/** `rows` hold one more than the limit when there is a next page. */
+/** `rows` has one more than the limit if there is a next page. */
 export function page<R, T>(
   rows: R[],
   limit: number,
@@ -30,7 +30,7 @@ export function page<R, T>(
   }
 }
 
-/** A page of sessions in that order; `rows` hold one more than the limit when there is a next page. */
+/** A page of sessions in that order; `rows` has one more than the limit if there is a next page. */
 export function sortedPage(
   rows: StoredSession[],
   limit: number,
@@ -44,14 +44,14 @@ export function sortedPage(
 }
 
 /**
- * So many sessions one page of a search looks through at most: a page may be short, or empty, and still name
- * the next.
+ * Maximum sessions that one page of a search examines: a page may be short, or empty, and still name the
+ * next.
  */
 export const SEARCHED_AT_ONCE = 10_000
 
 export type Searched = { key: number; id: string; agent: string; title: string | null }
 
-/** Whether title, agent and id together hold every word, whatever their case; the same on every store. */
+/** True if title, agent and id together contain every word in any casing; the same on every store. */
 function holdsWords(text: string): (row: Omit<Searched, 'key'>) => boolean {
   const plain = (given: string): string => given.normalize('NFKC').toLowerCase()
   const words = plain(text)
@@ -63,7 +63,7 @@ function holdsWords(text: string): (row: Omit<Searched, 'key'>) => boolean {
   }
 }
 
-/** Looks through rows, newest first, until `limit` fit or there was enough to look through. */
+/** Examines rows, newest first, until `limit` match or the maximum is examined. */
 export function createSearch(text: string, limit: number) {
   const fits = holdsWords(text)
   const keys: number[] = []
@@ -78,7 +78,7 @@ export function createSearch(text: string, limit: number) {
       last = row.key
       if (fits(row)) keys.push(row.key)
     },
-    /** Where the next page goes on, if this one did not come to the end. */
+    /** Where the next page continues, if this one did not reach the end. */
     next: (): string | null => (isOver() && last !== null ? last.toString(36) : null),
   }
 }

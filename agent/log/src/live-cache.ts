@@ -1,33 +1,33 @@
 /**
- * The newest events of every session that somebody watches, in memory: a thousand readers of one session
- * share one text per event and one array per page, and none of them asks SQLite.
+ * In-memory cache of the newest events of watched sessions: a thousand readers of one session share one text
+ * per event and one array per page, and none of them queries SQLite.
  */
 import type { EventId, EventType } from '@cairn/protocol'
 import type { StoredEvent } from './store.ts'
 
 const MAX_EVENTS = 512
 const MAX_CHARS = 1024 * 1024
-/** Of all sessions together; past it a session keeps no more than its newest commit. */
+/** Over all sessions; beyond it a session keeps only its newest commit. */
 const MAX_TOTAL_CHARS = 256 * 1024 * 1024
 
 type Ring = {
   events: StoredEvent[]
   chars: number
-  /** The last page handed out, for the next reader at the same place. */
+  /** The last page returned, for the next reader at the same position. */
   page: { after: EventId; limit: number; events: StoredEvent[] } | null
 }
 
 const empty = (): Ring => ({ events: [], chars: 0, page: null })
 
 export type LiveCache = {
-  /** From now on the session's events are kept. */
+  /** Starts caching the session's events. */
   open(sessionId: string): void
   drop(sessionId: string): void
   clear(): void
   has(sessionId: string): boolean
   /** Must be called for every committed event of an open session, in order. */
   append(sessionId: string, events: StoredEvent[]): void
-  /** Null when the page reaches further back than what is kept. */
+  /** Null if the page starts before the cached events. */
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): StoredEvent[] | null
 }
 
@@ -72,7 +72,7 @@ export function createLiveCache(maxTotal: number = MAX_TOTAL_CHARS): LiveCache {
       if (types !== undefined)
         return ring.events.filter(event => event.id > after && types.includes(event.type)).slice(0, limit)
       if (ring.page?.after === after && ring.page.limit === limit) return ring.page.events
-      // Ids in a ring are contiguous: pruning clears it.
+      // Ids in a ring are contiguous, because pruning clears it.
       const from = after - first + 1
       const events = ring.events.slice(from, from + limit)
       ring.page = { after, limit, events }

@@ -1,4 +1,4 @@
-/** Copies the store of a data directory that another process may be serving at this moment. */
+/** Copies the store of a data directory, even while another process serves it. */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { keepPrivate } from './keep-private.ts'
@@ -19,8 +19,8 @@ export async function copyDatabase(path: string, target: string): Promise<void> 
 }
 
 /**
- * The copy is one consistent moment; the process that serves the directory goes on. False when there is no
- * store to copy.
+ * The copy is a consistent snapshot, and the serving process is not interrupted. False if the directory has
+ * no store.
  */
 export async function copyLiveStore(dir: string, targetDir: string): Promise<boolean> {
   const path = join(dir, DATABASE)

@@ -1,10 +1,10 @@
 /**
- * Records that a store had acknowledged and lost (decision 14): a start finds that out, reports it, and makes
- * sure that no id is given twice.
+ * Acknowledged records that a store has lost (decision 14): on start, a loss is detected and reported, and no
+ * id is assigned twice.
  *
- * Nobody can know which sessions lost something. Each lost at most all of what is missing, so the ids of each
- * go on above that many: a reader that saw a lost record has a cursor below everything that comes, and is
- * told.
+ * It is unknown which sessions lost records. None lost more than the total, so the ids of each session
+ * continue above that number: a reader that saw a lost record has a cursor within the gap, and is notified of
+ * the loss.
  */
 import { parsePositions } from './positions.ts'
 import type { StoredSession } from './session-rows.ts'
@@ -13,9 +13,9 @@ import type { Mark } from './store-mark.ts'
 
 export type Loss = {
   records: number
-  /** Date of the newest record that is left, epoch milliseconds; null when none is. */
+  /** Date of the newest remaining record, epoch milliseconds; null if there is none. */
   since: number | null
-  /** Date of the newest record that was known. */
+  /** Date of the newest record that was acknowledged. */
   until: number
 }
 export type PastLoss = Loss & { found_at: number }
@@ -26,8 +26,8 @@ export const hasLossTables = (db: Db): boolean =>
 export const storeId = (db: Db): string => String(db.prepare('SELECT id FROM store_identity').get()?.['id'])
 
 /**
- * Counts the records that were ever written: positions are given in the order of commits, and the newest one
- * is never pruned.
+ * Counts the records that were ever written: positions are assigned in commit order, and the newest one is
+ * never pruned.
  */
 export function prepareCount(db: Db): () => number {
   const newest = db.prepare('SELECT coalesce(max(pos), 0) AS pos FROM events')
@@ -37,7 +37,7 @@ export function prepareCount(db: Db): () => number {
   return () => Number(newest.get()?.['pos']) + lost
 }
 
-/** What the mark of this store knows and the file does not have; null when nothing is missing. */
+/** Records that the mark of this store counts and the file lacks; null if none is missing. */
 export function findLoss(db: Db, mark: Mark): Loss | null {
   const records = mark.records - prepareCount(db)()
   if (records <= 0) return null
@@ -45,11 +45,11 @@ export function findLoss(db: Db, mark: Mark): Loss | null {
   return { records, since: newest === undefined ? null : Number(newest['at']), until: mark.at }
 }
 
-/** Writes a loss down and lifts the ids of every session above what it may have had. One transaction. */
+/** Records a loss and raises the ids of every session above those that it may have lost. One transaction. */
 export function recordLoss(db: Db, { records, since, until }: Loss, now: number): void {
   db.exec('BEGIN IMMEDIATE')
   try {
-    // The positions that stand in a row have their ids by counting back from its last one, which moves.
+    // The ids of positions in a session's row are counted back from its last id, which is about to change.
     const insert = db.prepare('INSERT INTO event_positions (session_key, id, pos) VALUES (?, ?, ?)')
     const rows = db.prepare(`SELECT key, last_id, recent FROM sessions WHERE recent <> ''`).all() as Pick<
       StoredSession,
@@ -62,10 +62,10 @@ export function recordLoss(db: Db, { records, since, until }: Loss, now: number)
     db.prepare(
       'INSERT INTO lost_ids (session_key, after_id, last_id) SELECT key, last_id, last_id + ? FROM sessions',
     ).run(records)
-    // One more: what the row says of itself is no lost id, and whoever follows from there is not told of a
-    // loss.
+    // One more, so that the session's last id is not a lost one and a reader that continues from it gets no
+    // report of a loss.
     db.prepare(`UPDATE sessions SET last_id = last_id + ? + 1, recent = ''`).run(records)
-    // What they were folded from may be gone.
+    // The events that they were folded from may be lost.
     db.exec('DELETE FROM snapshots')
     db.prepare('INSERT INTO losses (found_at, records, since, until) VALUES (?, ?, ?, ?)').run(
       now,
@@ -88,7 +88,7 @@ export const pastLosses = (db: Db): PastLoss[] =>
 
 const date = (at: number): string => new Date(at).toISOString()
 
-/** For people, without what follows from it. */
+/** For people, without the consequences. */
 export const describeLoss = ({ records, since, until }: Loss): string =>
   `${records} records that had been acknowledged are missing: ` +
   `${since === null ? 'none is left' : `the newest that is left is of ${date(since)}`}, the newest ` +

@@ -1,6 +1,5 @@
 /**
- * Brings a database to the schema of this code: numbered SQL files, each applied once, in its own
- * transaction.
+ * Migrates a database to the current schema: numbered SQL files, each applied once, in its own transaction.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Db } from './sqlite-adapter.ts'
@@ -20,7 +19,7 @@ export function readMigrations(): Migration[] {
     }))
 }
 
-/** The version of the last migration applied; 0 for an empty database. */
+/** The version of the last applied migration; 0 for an empty database. */
 export function schemaVersion(db: Db): number {
   const table = db
     .prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'`)
@@ -31,7 +30,7 @@ export function schemaVersion(db: Db): number {
   )
 }
 
-/** Throws, naming both versions, when the database was written by newer code than this. */
+/** Throws, naming both versions, if newer code has written the database. */
 export function refuseNewer(db: Db, migrations: readonly Migration[]): void {
   const found = schemaVersion(db)
   const known = migrations.at(-1)?.version ?? 0

@@ -1,5 +1,5 @@
 /**
- * Missions: a goal that a session and its children work on in rounds. The row has what a listing and a guard
+ * Missions: a goal that a session and its children work on in rounds. The row has what listings and guards
  * need; rounds and verdicts are in the log of the session, its coordinator.
  */
 import type {
@@ -13,33 +13,33 @@ import type {
 import { isMissionOver } from '@cairn/protocol/words'
 import { page } from './listing.ts'
 
-/** What was asked for; it never changes. */
+/** The request; never changes. */
 export type MissionDefinition = {
   description: string
   rubric: string
   max_iterations: number
   budget?: SessionBudget
-  /** Of kind research; the same as its research.defined says. */
+  /** For kind research; equal to its research.defined event. */
   research?: ResearchSettings
 }
-/** What came of it so far; each is absent until there is something to say. */
+/** Progress so far; keys are absent until they have a value. */
 export type MissionState = {
   /** Why it was paused or cancelled. */
   reason?: string | null
-  /** Who moved it last, where that was a person. */
+  /** The person who changed its status last, if it was a person. */
   decided_by?: Pick<Principal, 'kind' | 'id'> | null
   last_evaluation?: { result: string; explanation: string; feedback: string; at: string }
-  /** All of them: a later mission of the session takes the place of this one in the fold of its log. */
+  /** All verdicts: a later mission of the session replaces this one in the fold of its log. */
   verdicts?: MissionDetail['verdicts']
-  /** Of kind research, as of the last harvest and report. */
+  /** For kind research, as of the last harvest and report. */
   research?: Pick<ResearchView['run'], 'best_score' | 'consecutive_non_improving' | 'level'>
   report?: ResearchView['run']['report']
-  /** Of the whole tree since the definition, at the last verdict. */
+  /** Usage of the whole tree since the definition, as of the last verdict. */
   spent?: { tokens: number; cost_usd: number }
 }
 export type NewMission = {
   mission_id: string
-  /** Its coordinator: a root. */
+  /** Its coordinator, a root. */
   session_id: string
   org_id: string
   created_by: string
@@ -48,7 +48,7 @@ export type NewMission = {
   definition: MissionDefinition
 }
 export type Mission = NewMission & {
-  /** Where a listing goes on; rises with each mission. */
+  /** Sort key of listings; increases with each mission. */
   key: number
   status: MissionStatus
   /** Verdicts so far. */
@@ -69,18 +69,18 @@ export type MissionQuery = {
 
 export type MissionChange =
   /**
-   * Refused with `exists` when there is one of that id, with `mission_moved` when the session has one that is
-   * not over.
+   * Rejected with `exists` if the id is taken, with `mission_moved` if the session has a mission that is not
+   * over.
    */
   | { do: 'mission.add'; mission: NewMission }
   /**
-   * Guard and change: refused with `mission_moved` unless it is in one of these. `state` adds to what there
-   * is.
+   * Guard and change: rejected with `mission_moved` unless it has one of these statuses. `state` is merged
+   * into the stored one.
    */
   | {
       do: 'mission.move'
       mission_id: string
-      /** Of the tree, whose version changes. */
+      /** Root of the tree, whose version changes. */
       root_id: string
       from: readonly MissionStatus[]
       to: MissionStatus
@@ -111,7 +111,7 @@ export const storedMission = (mission: NewMission, at: number): Omit<StoredMissi
 
 type Moved = Pick<StoredMission, 'status' | 'iteration' | 'state' | 'ended_at'>
 
-/** What a move makes of a mission; null: it is in none of the states that the move is from. */
+/** The mission after a change; null if its status is not one that the change starts from. */
 export function movedMission(
   row: StoredMission,
   { from, to, iteration, state }: Extract<MissionChange, { do: 'mission.move' }>,
@@ -126,7 +126,7 @@ export function movedMission(
   }
 }
 
-/** `rows` hold one more than the limit when there is a next page. */
+/** `rows` has one more than the limit if there is a next page. */
 export function missionPage(
   rows: readonly StoredMission[],
   limit: number,

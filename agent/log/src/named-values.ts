@@ -1,4 +1,4 @@
-/** Values of a statement of the embedded store, named as they come. */
+/** Named parameters of a statement on the embedded store. */
 import type { Binder } from './session-query.ts'
 import type { SqlValue } from './sqlite-adapter.ts'
 
@@ -21,6 +21,6 @@ export function namedValues(now: number): { binder: Binder; values: NamedValues 
   }
 }
 
-/** The values that a statement names: one it does not know is refused. */
+/** The values that a statement uses, because node:sqlite rejects unknown names. */
 export const used = (values: NamedValues, sql: string): NamedValues =>
   Object.fromEntries(Object.entries(values).filter(([name]) => new RegExp(`:${name}\\b`).test(sql)))

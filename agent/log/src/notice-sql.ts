@@ -1,19 +1,21 @@
-/** The statements of notices.ts, the same text on both stores, one statement each. Callers give the time. */
+/** The statements of notices.ts, identical for both stores, one statement each. Callers supply the time. */
 
-/** Open items that ask for a notice which nobody has planned: of whom, by which way, and when it is due. */
+/**
+ * Open items that require a notification and have none planned: the person, the method, and when it is due.
+ */
 const FRESH =
   'SELECT i.id AS item_id, w.user_id, v.way, i.created_at + w.after_ms AS due_at FROM notice_settings w ' +
   'JOIN users u ON u.id = w.user_id JOIN inbox_items i ON i.org_id = w.org_id ' +
   "CROSS JOIN (SELECT 'webhook' AS way UNION ALL SELECT 'mail' AS way) v " +
   "WHERE u.disabled_at IS NULL AND i.status = 'pending' AND (i.expires_at IS NULL OR i.expires_at > $1) " +
-  // Kinds are stored as JSON: each stands between quotation marks.
+  // Kinds are stored as JSON, so each is enclosed in quotation marks.
   `AND w.kinds LIKE '%"' || i.kind || '"%' ` +
   "AND (i.created_by = w.user_id OR (w.scope = 'org' AND u.admin)) " +
   "AND i.created_at >= CASE v.way WHEN 'webhook' THEN w.webhook_since ELSE w.mail_since END " +
   'AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.user_id = w.user_id AND n.way = v.way AND ' +
   'n.about = i.id) ORDER BY i.created_at, i.id LIMIT $2'
 
-/** Only its holder of the lease moves a notice on. */
+/** Only the holder of the lease may update a notification. */
 const FENCED =
   'EXISTS (SELECT 1 FROM channel_leases l WHERE l.connection_id = $2 AND ' +
   "l.role = 'deliver' AND l.epoch = $3)"
@@ -44,13 +46,13 @@ export const NOTICE_SQL = {
     'created_at, id LIMIT $2',
   beginNotice:
     "UPDATE notices SET state = 'sending', attempts = attempts + 1, updated_at = $4 WHERE id = $1 AND " +
-    // As it was read: what was tried meanwhile waits for its next time.
+    // Unchanged since it was read: an attempt in between has set a later time.
     'attempts = $5 AND next_at <= $4 AND ' +
     `state IN ('due', 'sending') AND ${FENCED} RETURNING id`,
   settleNotice:
     'UPDATE notices SET state = $4, next_at = $5, error = $6, updated_at = $7 WHERE id = $1 AND ' +
     `state IN ('due', 'sending') AND ${FENCED} RETURNING id`,
-  // From its first attempt again, under the same id.
+  // Restarts with the first attempt, under the same id.
   redoNotice:
     "UPDATE notices SET state = 'due', attempts = 0, next_at = $3, error = NULL, updated_at = $3 WHERE " +
     "id = $1 AND user_id = $2 AND state = 'dead' RETURNING id",
@@ -58,7 +60,7 @@ export const NOTICE_SQL = {
     'SELECT count(*) AS count, min(updated_at) AS oldest FROM notices WHERE user_id = $1 AND way = $2 AND ' +
     "state = 'sent' AND updated_at > $3",
   noticesOf: 'SELECT * FROM notices WHERE user_id = $1 ORDER BY created_at DESC, id LIMIT $2',
-  // One of an item that is open stays: without it another would be planned.
+  // Keeps those about open items: otherwise they would be planned again.
   pruneNotices:
     "DELETE FROM notices WHERE state IN ('sent', 'dead', 'withdrawn') AND updated_at <= $1 AND NOT EXISTS " +
     "(SELECT 1 FROM inbox_items i WHERE i.id = notices.about AND i.status = 'pending')",
@@ -66,7 +68,7 @@ export const NOTICE_SQL = {
 
 export type NoticeStatement = keyof typeof NOTICE_SQL
 
-/** Those that only read. */
+/** Read-only statements. */
 export const NOTICE_READS: readonly NoticeStatement[] = [
   'noticeSettings',
   'freshNotices',

@@ -1,7 +1,6 @@
 /**
- * Notices: what waits in the inbox, told to a person who looks elsewhere. A person's choice, and a row for
- * each item, person and way from the moment somebody has seen that it is due until long after it was sent.
- * Times are epoch milliseconds.
+ * Notifications of inbox items. Stores each person's settings, and a row for each item, person and method,
+ * from the time that it was found due until long after it was sent. Times are epoch milliseconds.
  */
 import type { ChannelValue } from './ask-channel.ts'
 import type { NoticeStatement } from './notice-sql.ts'
@@ -10,21 +9,21 @@ export type NoticeWay = 'webhook' | 'mail'
 export type NoticeSettings = {
   user_id: string
   org_id: string
-  /** Whose sessions: the person's, or, while they are an administrator, all of the organisation. */
+  /** Sessions covered: the person's own, or, while they are an administrator, all of the organisation. */
   scope: 'own' | 'org'
-  /** JSON: a list of kinds of items. */
+  /** JSON: a list of inbox kinds. */
   kinds: string
-  /** An item must be open for so long before it is told. */
+  /** An item must be open for this long before a notification is sent. */
   after_ms: number
   webhook_url: string | null
-  /** Sealed by the caller. */
+  /** Encrypted by the caller. */
   webhook_secret: string | null
-  /** Items from then on; null: by this way nothing is told. */
+  /** Covers items from then on; null if the method is off. */
   webhook_since: number | null
   mail_address: string | null
-  /** As the webhook's; null too until the address is confirmed. */
+  /** Like webhook_since; also null until the address is confirmed. */
   mail_since: number | null
-  /** Sealed by the caller; null: nothing waits to be confirmed. */
+  /** Encrypted by the caller; null if no confirmation is pending. */
   mail_code: string | null
   mail_code_until: number | null
   mail_tries: number
@@ -32,17 +31,17 @@ export type NoticeSettings = {
 
 /**
  * due        waits for `next_at`
- * sending    written before the call; found so by a later holder, nobody knows whether it was taken
- * withdrawn  what it is about was answered, or the person wants it no more
- * dead       tried as often as it may be
+ * sending    written before the call; for a later holder of the lease, the outcome is unknown
+ * withdrawn  the item was answered, or the person has unsubscribed
+ * dead       all attempts have failed
  */
 type NoticeState = 'due' | 'sending' | 'sent' | 'dead' | 'withdrawn'
 export type Notice = {
-  /** The key of every attempt. */
+  /** The id that every attempt sends. */
   id: string
   user_id: string
   way: NoticeWay
-  /** An inbox item; or `test:…`, `code:…`, which only a person asks for. */
+  /** An inbox item; or `test:…` or `code:…`, which a person requests. */
   about: string
   state: NoticeState
   attempts: number
@@ -53,40 +52,43 @@ export type Notice = {
 }
 export type FreshNotice = Pick<Notice, 'user_id' | 'way'> & { item_id: string; due_at: number }
 
-/** Of the one lease of all notices. */
+/** Name of the single lease for all notifications. */
 export const NOTICES = 'inbox-notices'
 export type NoticeSettled = { state: NoticeState; next_at?: number; error?: string }
 
 export type NoticeStore = {
   settings(userId: string): Promise<NoticeSettings | null>
-  /** Makes the settings where there are none. */
+  /** Creates the settings if needed. */
   putChoice(
     choice: Pick<NoticeSettings, 'user_id' | 'org_id' | 'scope' | 'kinds' | 'after_ms'>,
   ): Promise<void>
-  /** What was raised before is not told. Null ends it. */
+  /** Earlier items are not covered. Null turns the method off. */
   setWebhook(userId: string, webhook: { url: string; secret: string } | null): Promise<void>
-  /** Tells nothing until it is confirmed. Null ends it. */
+  /** Inactive until confirmed. Null turns the method off. */
   setMail(userId: string, mail: { address: string; code: string; ttl_ms: number } | null): Promise<void>
-  /** The sealed code that waits; null: there is none, or it was tried too often. */
+  /** The pending encrypted code; null if there is none, or it was tried too often. */
   tryMailCode(userId: string, most: number): Promise<string | null>
-  /** False: another code waits by now. */
+  /** False if another code is pending. */
   confirmMail(userId: string, code: string): Promise<boolean>
 
-  /** Open items that nobody has planned a notice for, oldest first. */
+  /** Open items without a planned notification, oldest first. */
   fresh(limit: number): Promise<FreshNotice[]>
-  /** The same person, way and item once. */
+  /** Idempotent per person, method and item. */
   plan(notice: Pick<Notice, 'id' | 'user_id' | 'way' | 'about' | 'next_at'>): Promise<void>
   due(limit: number): Promise<Notice[]>
-  /** Before the call. False: it was tried since it was read, its time is later, or the lease is another's. */
+  /** Before the call. False if it was tried since it was read, is due later, or the lease was lost. */
   begin(notice: Pick<Notice, 'id' | 'attempts'>, epoch: number): Promise<boolean>
   settle(id: string, settled: NoticeSettled, epoch: number): Promise<boolean>
-  /** One that was given up is due again, from its first attempt. False: the person has no such notice. */
+  /**
+   * Makes a failed notification due again, starting with the first attempt. False if the person has no such
+   * notification.
+   */
   redo(id: string, userId: string): Promise<boolean>
   /** How many were sent within the time, and when the first of them. */
   sent(userId: string, way: NoticeWay, withinMs: number): Promise<{ count: number; oldest: number | null }>
   /** Newest first. */
   list(userId: string, limit: number): Promise<Notice[]>
-  /** What is over, and about nothing that is open. */
+  /** Deletes those in a final state that are not about an open item. */
   prune(olderThanMs: number): Promise<void>
 }
 

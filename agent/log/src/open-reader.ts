@@ -1,9 +1,9 @@
-/** Opens a database for reading beside its writer, or without one. */
+/** Opens a database for reading, with or without a running writer. */
 import { existsSync } from 'node:fs'
 import { readMigrations, refuseNewer, schemaVersion } from './migrate.ts'
 import { type Db, openDb } from './sqlite-adapter.ts'
 
-/** Refuses a database that this code does not know, and says which way round. */
+/** Throws if the schema is newer or older than this code, and says which. */
 export function openForReading(path: string): Db {
   if (!existsSync(path))
     throw new Error(

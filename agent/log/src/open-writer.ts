@@ -1,6 +1,6 @@
 /**
- * Opens a database for writing, after a look at it: a damaged one is refused, one that has lost records is
- * told of, and nothing that could still be saved is written over.
+ * Opens a database for writing, after a check: a damaged one is rejected, lost records are reported, and
+ * nothing that could still be recovered is overwritten.
  */
 import { copyFileSync, statSync } from 'node:fs'
 import { describeLoss, findLoss, hasLossTables, type Loss, recordLoss, storeId } from './losses.ts'
@@ -15,7 +15,10 @@ type Tell = (level: Notice['notice'], message: string) => void
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-/** Nothing is left of what the mark knows of: no record without a session, and sessions stay. */
+/**
+ * All records that the mark counts are lost: no record exists without a session, and sessions are never
+ * deleted.
+ */
 function tellGone({ dir, path, now }: WriterStart, mark: ReturnType<typeof readMark>, tell: Tell): void {
   if (mark === null || mark === 'unreadable' || mark.records === 0) return
   setMarkAside(dir, now)
@@ -30,7 +33,7 @@ function tellGone({ dir, path, now }: WriterStart, mark: ReturnType<typeof readM
 const hasSessions = (db: Db): boolean =>
   schemaVersion(db) > 0 && db.prepare('SELECT 1 FROM sessions LIMIT 1').get() !== undefined
 
-/** What the file lacks of what its mark knows. Changes nothing but a mark that is of another store. */
+/** Compares the file with its mark. Changes nothing except a mark that belongs to another store. */
 function inspect(start: WriterStart, tell: Tell): Loss | null {
   const { dir, path, now } = start
   checkHeader(path)
@@ -51,8 +54,8 @@ function inspect(start: WriterStart, tell: Tell): Loss | null {
       )
       return null
     }
-    // Everything of a young store stands in its log: without that the file is a database with nothing in it,
-    // or with some of its tables.
+    // All data of a new store is in its write-ahead log: without that the file is empty, or has only some of
+    // its tables.
     if (!hasSessions(db)) {
       tellGone(start, mark, tell)
       return null

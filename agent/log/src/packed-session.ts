@@ -1,12 +1,12 @@
 /**
- * A session's row as it crosses between threads with the answer to a commit: its values alone, without
- * `recent`, which only the writer reads. A text within the answer's text, for hardly anybody looks at it, and
- * passing over it costs less than reading it. What stays as it was made is written once a session. The same
- * lists say which columns the writer writes back.
+ * The compact form of a session's row in the answer to a commit: its values only, without `recent`, which
+ * only the writer reads. It is a string within the answer's JSON, because it is rarely read and skipping a
+ * string is cheaper than parsing it. Constant columns are serialised once per session. The same lists
+ * determine which columns the writer updates.
  */
 import type { StoredSession } from './session-rows.ts'
 
-/** What a session was made with. */
+/** Columns that never change. */
 const FIXED = [
   'key',
   'id',
@@ -20,10 +20,10 @@ const FIXED = [
   'created_at',
 ] as const satisfies readonly (keyof StoredSession)[]
 
-/** What every event changes. */
+/** Columns that every event changes. */
 export const GROWING = ['updated_at', 'last_id'] as const satisfies readonly (keyof StoredSession)[]
 
-/** What changes in its life, in the order of `movingOf`. */
+/** All columns that can change, in the order of `movingOf`. */
 export const MOVING = [
   ...GROWING,
   'status',
@@ -80,14 +80,14 @@ export const movingOf = (row: StoredSession): Moving => [
   row.unpriced,
 ]
 
-/** Whether nothing else changed between the two. */
+/** True if only the GROWING columns differ. */
 export function onlyGrew(before: Moving, after: Moving): boolean {
   for (let at = GROWING.length; at < after.length; at++) if (before[at] !== after[at]) return false
   return true
 }
 
 declare const fixed: unique symbol
-/** The start of a packed session: the same for every commit of it. */
+/** The constant start of a packed session, shared by all of its commits. */
 export type FixedText = string & { readonly [fixed]: true }
 export const packFixed = (row: StoredSession): FixedText =>
   JSON.stringify(FIXED.map(name => row[name])).slice(0, -1) as FixedText

@@ -1,6 +1,6 @@
 /**
- * The process of runInProcess. The work runs in a thread, so that this process can end as soon as the service
- * is gone, whatever the work does.
+ * The child process of runInProcess. The work runs in a thread, so that this process can exit as soon as the
+ * service is gone, whatever the work does.
  */
 import { Worker } from 'node:worker_threads'
 

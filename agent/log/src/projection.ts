@@ -1,7 +1,7 @@
 /**
- * What an event does to the row of its session, decided from type and data alone. The writer applies it in
- * the event's own transaction and `check` recomputes it from the log. Both use this file, so a counter always
- * agrees with the log.
+ * The effect of an event on its session's row, from type and data alone. The writer applies it in the event's
+ * own transaction and `check` recomputes it from the log. Both use this module, so counters always agree with
+ * the log.
  */
 import type { EventType, SessionStatus } from '@cairn/protocol'
 import { factsOf, isBesideTurns } from '@cairn/protocol/words'
@@ -14,30 +14,30 @@ export type Effect = {
   outputTokens?: number
   costUsd?: number
   title?: { text: string; provisional: boolean }
-  /** A call had no known rate: the sum of costs is a lower bound. */
+  /** A call had no known rate: the total cost is a lower bound. */
   unpriced?: true
-  /** Asks for work: moves wake_id to this event. */
+  /** Requests work: sets wake_id to this event. */
   wakes?: true
-  /** Suspends the turn until a person has answered or acted: moves asked_id to this event. */
+  /** Suspends the turn until a person answers or acts: sets asked_id to this event. */
   asks?: true
-  /** A saga began or ended, or what happens must roll a running one back. */
+  /** A saga starts or ends, or a running one must be rolled back. */
   saga?: 'begins' | 'ends' | 'rolls_back'
-  /** An llm.delta: may be pruned once its response has landed. */
+  /** An llm.delta, which may be pruned once its response has been committed. */
   delta?: true
 }
 
 const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 
-/** Null when the event changes nothing but the log, which most do. */
+/** Null for the many events that only extend the log. */
 export function effectOf(type: EventType, data: Readonly<Record<string, unknown>>): Effect | null {
   const effect: Effect = {}
   const { status, saga, wakes, asks, usage } = factsOf(type)
   if (status !== undefined) effect.status = status
   if (saga !== undefined) effect.saga = saga
-  // What a session's own stop or end did to its children is no news to it, nor is an attempt that goes on.
+  // A session need not be woken for what its own stop or end did to its children, or for a retried attempt.
   const isQuiet = type === 'loop.result' && data['wake'] !== true
   if (wakes && !isQuiet && data['cause'] !== 'parent' && data['will_retry'] !== true) effect.wakes = true
-  // A proposal is decided on whenever its user likes, and a blocked task suspends its own worker alone.
+  // Nothing waits for a proposal, and a blocked task suspends its own worker only.
   if (asks === 'waits' && data['proposal'] === undefined && !isBesideTurns(data['action_type']))
     effect.asks = true
   if (type === 'user.message') effect.messages = 1
@@ -55,11 +55,11 @@ export function effectOf(type: EventType, data: Readonly<Record<string, unknown>
   return null
 }
 
-/** The columns that effects move. */
+/** The columns that effects change. */
 export type Projected = {
   status: SessionStatus
   title: string | null
-  /** 1 while the title stands in until a model has found one. */
+  /** 1 while the title is provisional. */
   provisional: 0 | 1
   message_count: number
   tool_call_count: number
@@ -70,14 +70,11 @@ export type Projected = {
   unpriced: 0 | 1
   wake_id: number
   asked_id: number
-  /** 0 no saga, 1 one runs, 2 one must be rolled back. */
+  /** 0: no saga, 1: one is running, 2: one must be rolled back. */
   saga: 0 | 1 | 2
 }
 
-/**
- * Applies the effect of event `id`. An archived session stays archived: whatever lands late only adds to its
- * log.
- */
+/** Applies the effect of event `id`. An archived session stays archived: late events only extend its log. */
 export function applyEffect(row: Projected, id: number, effect: Effect): void {
   if (effect.status !== undefined && row.status !== 'archived') row.status = effect.status
   if (effect.title !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * Deleting superseded llm.delta rows (contract 2). A delta is superseded by the next llm.response of
- * its session, whichever iteration that ends: a call that was retried leaves deltas that no response of its
- * own will ever cover.
+ * Deletes superseded llm.delta rows (contract 2). A delta is superseded by the next llm.response of its
+ * session, whichever iteration that ends: a call that was retried leaves deltas without a response of their
+ * own.
  */
 import type { SessionCache } from './session-cache.ts'
 import type { Db } from './sqlite-adapter.ts'
@@ -13,8 +13,8 @@ export type PruneStep = (
 ) => { deleted: number; key: number | null }
 
 /**
- * One session a step, so that a commit waits for one session's rows at most. `key` continues; null means that
- * was all.
+ * One session per step, so that a commit waits for one session's rows at most. `key` continues; null means
+ * done.
  */
 export function preparePrune(db: Db): PruneStep {
   const next = db.prepare(

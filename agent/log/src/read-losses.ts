@@ -1,4 +1,4 @@
-/** What a data directory has lost, for `cairn doctor`: also beside a server that goes on writing. */
+/** Reads what a data directory has lost, for `cairn doctor`; also while a server is writing. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE } from './live-copy.ts'
@@ -8,14 +8,14 @@ import { openDb } from './sqlite-adapter.ts'
 import { readMark } from './store-mark.ts'
 
 export type Losses = {
-  /** Not noticed by a start yet. */
+  /** Not yet detected by a start. */
   missing: Loss | null
   past: PastLoss[]
 }
 
-/** Throws DamagedStore when the file is no database, or not a whole one. */
+/** Throws DamagedStore if the file is not a database, or is incomplete. */
 export function readLosses(dir: string): Losses {
-  // The mark first: what is committed after it was read makes the database longer and never shorter.
+  // The mark is read first: commits in between can only make the database longer.
   const mark = readMark(dir)
   const path = join(dir, DATABASE)
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return { missing: null, past: [] }

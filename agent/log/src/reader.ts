@@ -1,4 +1,4 @@
-/** Reads, on the main thread's own connection: short, and blind to what is not committed yet. */
+/** Reads on the main thread's own connection: short, and of committed data only. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
 import {
   BESIDE_SQL,
@@ -74,7 +74,7 @@ export function createReader(db: Db) {
     'SELECT after_id, last_id FROM lost_ids WHERE session_key = (SELECT key FROM sessions WHERE id = ' +
       ':id) AND after_id < :cursor AND last_id >= :cursor',
   )
-  // Losses are found at a start, and nearly no store has one.
+  // Losses are detected at a start, and hardly any store has one.
   const hasLosses = db.prepare('SELECT 1 FROM lost_ids LIMIT 1').get() !== undefined
 
   return {
@@ -96,7 +96,8 @@ export function createReader(db: Db) {
             ? events.all(found.key, after, limit)
             : eventsOf.all(found.key, after, JSON.stringify(types), limit)
       ) as StoredEvent[]
-      // The row was read first: what has moved to event_positions since then is in the page already.
+      // The row was read first: positions that were moved to event_positions since then are in the page
+      // already.
       const from = Math.max(settled, after, page.at(-1)?.id ?? 0)
       for (let at = from - settled; at < recent.length && page.length < limit; at += 1) {
         const event = eventAt.get(recent[at] ?? 0) as StoredEvent | undefined

@@ -1,13 +1,13 @@
 /**
- * Secrets reach no event (contract 2.5 and 11.5). One cheap look at the whole JSON text decides whether
- * anything could be in it; only then are its string literals decoded, redacted as the plain text they mean,
- * and encoded again. So the result is JSON whatever the secret looks like, and a secret after an escaped
- * newline is found like any other.
+ * Removes secrets from events (contract 2.5 and 11.5). A cheap scan of the whole JSON text decides whether
+ * anything could be in it; only then are its string literals decoded, redacted as the plain text they
+ * represent, and encoded again. So the result is JSON whatever the secret looks like, and a secret after an
+ * escaped newline is found like any other.
  *
- * What is looked for: the credentials of this deployment (`known`), tokens that vendors give a beginning of
- * their own (redact/secret-prefixes.ts), blocks of private keys (redact/key-blocks.ts), and what a name or a
- * scheme in front of it makes a secret (redact/in-context.ts). A secret that was encoded (base64, percent,
- * reversed, another case) passes: docs/secrets.md.
+ * Detected are: the credentials of this deployment (`known`), tokens with a vendor's prefix
+ * (redact/secret-prefixes.ts), private key blocks (redact/key-blocks.ts), and values that a name or a scheme
+ * before them marks as secret (redact/in-context.ts). Encoded secrets (base64, percent-encoding, reversed,
+ * another case) are not detected: docs/secrets.md.
  */
 import { withoutCookies } from './redact/in-commands.ts'
 import { CONTEXTS, isSecretMember } from './redact/in-context.ts'
@@ -20,18 +20,15 @@ import { createWordFinder, type Word } from './redact/word-finder.ts'
 export const REDACTED = '[REDACTED]'
 
 /**
- * JSON text to JSON text. In `arguments`, which somebody approves and an audit reads, no more is taken out
- * than the secret itself: every character that a shell could act on stays.
+ * JSON text to JSON text. In mode `arguments`, which people approve and audit, only the secret itself is
+ * removed: every character that a shell could interpret is kept.
  */
 export type Redact = (json: string, mode?: Mode) => string
 
-/** Shorter ones would blank ordinary words, and no credential is that short. */
+/** Shorter values would match ordinary words, and no credential is that short. */
 const SHORTEST_KNOWN = 6
 
-/**
- * An image: nothing but base64, and more of it than any key has. Chance finds every short pattern somewhere
- * in a megabyte.
- */
+/** An image: base64 only, and longer than any key. In a megabyte, every short pattern occurs by chance. */
 const BASE64 = /^[A-Za-z0-9+/\s]{4096,}={0,2}$/
 
 const KNOWN = 1
@@ -39,7 +36,7 @@ const PREFIXED = 2
 const KEY_BLOCK = 4
 const ESCAPES = 8
 const CONTEXT_BITS = Object.entries(CONTEXTS).map(([, context], at) => [16 << at, context] as const)
-/** A member of the JSON itself is judged by its name, which stands in another literal. */
+/** A member of the JSON itself is judged by its name, which is a separate literal. */
 const MEMBER = CONTEXT_BITS.reduce(
   (mask, [bit, { rule }]) =>
     [CONTEXTS.jwk.rule, CONTEXTS.assigned.rule, CONTEXTS.cookie.rule, CONTEXTS.registry.rule].includes(rule)
@@ -56,15 +53,15 @@ const WORDS: readonly Word[] = [
 
 const COOKIE_MEMBER = /^(?:set-)?cookie$/i
 
-/** More than texts need; a credential that is part of the mark itself must not keep it going. */
+/** More than any text needs; bounds the loop if a credential is part of the mark itself. */
 const MOST_ROUNDS = 32
 
-/** As a text looks inside a JSON string. */
+/** A text as it appears inside a JSON string. */
 export const encodeInJson = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 /**
- * Applies `change` to each string literal of a JSON text, telling it the literal before a colon in front of
- * it. By hand: a regular expression runs out of stack on a megabyte of escapes.
+ * Applies `change` to each string literal of a JSON text, passing the key if the literal is a member's value.
+ * Hand-written, because a regular expression overflows the stack on a megabyte of escapes.
  */
 function mapLiterals(json: string, change: (literal: string, key: string | null) => string): string {
   let mapped = ''
@@ -82,22 +79,22 @@ function mapLiterals(json: string, change: (literal: string, key: string | null)
   return mapped + json.slice(from)
 }
 
-/** Whether an odd number of backslashes stands before `at`. */
+/** True if an odd number of backslashes precedes `at`. */
 function isEscaped(json: string, at: number): boolean {
   let start = at
   while (json[start - 1] === '\\') start -= 1
   return (at - start) % 2 === 1
 }
 
-/** Made once: it takes some milliseconds. */
+/** Built once, because it takes some milliseconds. */
 let findWithoutKnown: ((text: string) => number) | undefined
 
-/** `known` are credentials of this deployment, removed wherever they stand. */
+/** `known` are credentials of this deployment, removed wherever they occur. */
 export function createRedactor(known: readonly string[] = []): Redact {
   const values = [...new Set(known)]
     .filter(value => value.length >= SHORTEST_KNOWN)
     .toSorted((a, b) => b.length - a.length)
-  // Each also as it looks inside JSON that is quoted in a string, as tool results are.
+  // Each also as it appears in JSON that is quoted in a string, as in tool results.
   const forms = [...new Set(values.flatMap(value => [value, encodeInJson(value)]))]
   const exact = forms.length === 0 ? null : new RegExp(forms.map(escapeRegExp).join('|'), 'g')
   const find =
@@ -105,7 +102,7 @@ export function createRedactor(known: readonly string[] = []): Redact {
       ? (findWithoutKnown ??= createWordFinder(WORDS))
       : createWordFinder([...WORDS, ...forms.map((form): Word => [encodeInJson(form), KNOWN])])
 
-  /** What could be in the text; zero for nearly all. */
+  /** Bit mask of what could be in the text; zero for nearly all. */
   function suspicion(json: string): number {
     let mask = find(json)
     const plain = (mask & ESCAPES) === 0 ? json : withoutSequences(json)
@@ -118,7 +115,7 @@ export function createRedactor(known: readonly string[] = []): Redact {
 
   function redactText(text: string, mode: Mode, mask: number): string {
     const left = redactPlain(text, mode, mask)
-    // Of arguments every character must stay that is no secret, and commands have no colours.
+    // Arguments must keep every character that is not secret, and commands have no colours.
     if ((mask & ESCAPES) === 0 || mode === 'arguments') return left
     const plain = withoutSequences(left)
     if (plain === left) return left
@@ -140,7 +137,7 @@ export function createRedactor(known: readonly string[] = []): Redact {
     const isMember = key !== null && (mask & MEMBER) !== 0
     if (!isMember && find(literal) === 0) return literal
     const text = JSON.parse(literal) as string
-    // What is left of a text that was redacted before is no secret.
+    // The rest of a text that was redacted before is not a secret.
     const name = isMember ? (JSON.parse(key) as string) : ''
     if (
       isMember &&
@@ -159,7 +156,7 @@ export function createRedactor(known: readonly string[] = []): Redact {
   }
 
   return (json, mode = 'text') => {
-    // What stood right behind a secret may be seen to be one when that is gone.
+    // Repeated, because a removed secret may expose another one right behind it.
     let redacted = once(json, mode)
     for (let round = 1, before = json; redacted !== before && round < MOST_ROUNDS; round++) {
       before = redacted

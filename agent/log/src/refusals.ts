@@ -1,4 +1,4 @@
-/** Why a commit was refused: one of these guards said no. */
+/** The guards that can reject a commit. */
 import type { InboxItem } from '@cairn/protocol'
 import type { SessionRow } from './session.ts'
 
@@ -30,11 +30,11 @@ export const REFUSALS = [
   'control_held',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
-/** A guard said no; nothing of the commit was written. */
+/** A guard rejected the commit; nothing of it was written. */
 export class CommitRefused extends Error {
   override readonly name = 'CommitRefused'
   readonly refusal: Refusal
-  /** The session as it is, where there is one; for `already_answered` the item too. */
+  /** The current session, if it exists; for `already_answered` the item too. */
   readonly session: SessionRow | null
   readonly item: InboxItem | null
   constructor(

@@ -1,18 +1,18 @@
 /**
- * Checks a database file before anything is written to it: a server that starts on a damaged file answers
- * with errors, and overwrites what could have been saved.
+ * Checks a database file before anything is written to it: a server that starts on a damaged file would
+ * answer with errors, and overwrite what could be recovered.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { type Db, isDamage } from './sqlite-adapter.ts'
 
-/** The file holds no store that could be opened; the message says what to do. */
+/** The file cannot be opened as a store; the message says what to do. */
 export class DamagedStore extends Error {
   override readonly name = 'DamagedStore'
 }
 
-/** Files up to this are read whole: about a second from memory, some seconds from a disk. */
+/** Files up to this size are checked completely: about a second from memory, some seconds from disk. */
 const WHOLE_BYTES = 512 * 1024 * 1024
-/** Of a larger one everything but the records and where they are. */
+/** Tables that are skipped in larger files: the records and their positions. */
 const LARGE = new Set(['events', 'event_positions'])
 const MAGIC = 'SQLite format 3\0'
 
@@ -24,7 +24,10 @@ const refuse = (path: string, what: string, cause?: unknown): DamagedStore =>
     { cause },
   )
 
-/** Throws DamagedStore for what begins like no database. An empty file is a store that is yet to be made. */
+/**
+ * Throws DamagedStore unless the file starts like a database. An empty file is a store that has not been
+ * created yet.
+ */
 export function checkHeader(path: string): void {
   const { size } = statSync(path)
   if (size === 0) return
@@ -38,7 +41,7 @@ export function checkHeader(path: string): void {
   if (head.toString('latin1') !== MAGIC) throw refuse(path, 'it does not begin as a SQLite database does')
 }
 
-/** `db` is open for reading: one that may write would take the write-ahead log apart when it is closed. */
+/** `db` must be opened for reading: closing a writable one would reset the write-ahead log. */
 export function refuseDamaged(db: Db, path: string): void {
   let found: string[]
   try {

@@ -1,28 +1,28 @@
 /**
- * Branches and sources of research: what a page shows of a run, and two guards. A branch is harvested once,
- * and a source has a number of its own although branches find sources side by side. What the model reads is
- * in the log of the coordinator.
+ * Branches and sources of research, for the pages that show a run and for two guards: a branch is harvested
+ * once, and every source has its own number although branches find sources concurrently. What the model reads
+ * is in the coordinator's log.
  */
 import type { ResearchLevel } from '@cairn/protocol'
 
 export type NewBranch = {
   run_id: string
-  /** Dotted below the branch that it hangs from: `1`, `1.2`. */
+  /** Dotted path below its parent branch: `1`, `1.2`. */
   key: string
   /** The child that works on it. */
   worker_id: string
   question: string
 }
-/** What came of it; each is absent until there is something to say. */
+/** Its result; keys are absent until they have a value. */
 export type BranchState = {
   status?: 'complete' | 'failed'
-  /** Null: nobody could say. Absent: it failed. */
+  /** Null: could not be determined. Absent: it failed. */
   score?: number | null
   why?: string
   findings?: string
-  /** Absent: nobody could say. */
+  /** Absent: could not be determined. */
   improves?: boolean
-  /** That was reached with it. */
+  /** The stagnation level that it reached. */
   level?: ResearchLevel
   /** RFC 3339. */
   adopted_at?: string
@@ -37,7 +37,7 @@ export type NewSource = {
   run_id: string
   /** From 1, without gaps. */
   number: number
-  /** Who fetched it, and the call. */
+  /** The child that fetched it, and the call. */
   worker_id: string
   fetch_call_id: string
   branch_key: string
@@ -51,20 +51,19 @@ export type NewSource = {
 export type ResearchSource = NewSource
 
 export type ResearchChange =
-  /** Refused with `exists` when the run has a branch of that key. */
+  /** Rejected with `exists` if the run has a branch with that key. */
   | { do: 'branch.add'; branch: NewBranch }
-  /** Guard and change: refused with `research_moved` when it was harvested before, or is not there. */
+  /** Guard and change: rejected with `research_moved` if it was harvested before, or does not exist. */
   | { do: 'branch.harvest'; run_id: string; key: string; state: BranchState }
-  /** Adds to what is known of it; refused with `research_moved` when it is not there. */
+  /** Merged into the stored state; rejected with `research_moved` if it does not exist. */
   | { do: 'branch.mark'; run_id: string; key: string; state: BranchState }
-  /** Guard and change: refused with `research_moved` unless its number is the next of the run. */
+  /** Guard and change: rejected with `research_moved` unless its number is the next of the run. */
   | { do: 'source.add'; source: NewSource }
 
-/** Reads of a run. */
 export interface ResearchReads {
-  /** In the order in which they were made. */
+  /** In order of creation. */
   branches(runId: string): Promise<ResearchBranch[]>
-  /** By their numbers. */
+  /** Ordered by number. */
   sources(runId: string): Promise<ResearchSource[]>
 }
 
@@ -89,7 +88,7 @@ export const toBranch = ({
   created_at,
   harvested_at,
 })
-/** What a change makes of a branch; null: it is refused. */
+/** The branch after a change; null if the change is rejected. */
 export function changedBranch(
   row: StoredBranch | undefined,
   change: Extract<ResearchChange, { do: 'branch.harvest' | 'branch.mark' }>,

@@ -1,6 +1,6 @@
 /**
- * Runs work on what a stranger sent in a process of its own. A thread would not do: its limit of memory is no
- * protection, because V8 aborts the whole process when a thread allocates faster than it can be terminated.
+ * Runs work on untrusted input in a separate process. The memory limit of a thread would not protect this
+ * process: V8 aborts the whole process when a thread allocates faster than it can be terminated.
  */
 import { fork } from 'node:child_process'
 import type { HostedJob, HostMessage } from './process-host.ts'
@@ -9,8 +9,8 @@ import { MEMORY_MB, type ThreadLimits, waitFor } from './run-in-thread.ts'
 const HOST = new URL('./process-host.ts', import.meta.url)
 
 /**
- * Runs `script` in a thread of a new process, as runInThread does in this one. `job` and what the thread
- * posts are copied by structured clone. Rejects also where the work needs more than 256 MB.
+ * Runs `script` in a thread of a new process, as runInThread does in this one. `job` and the thread's
+ * messages are copied by structured clone. Also rejects if the work needs more than 256 MB.
  */
 export const runInProcess = <M>(
   script: URL,

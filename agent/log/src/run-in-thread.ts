@@ -1,7 +1,7 @@
 /**
- * Runs long work in a thread of its own, so that the event loop stays free. Terminating the thread is the
- * only way to stop work that does not end by itself. Work whose memory a stranger decides belongs into a
- * process (run-in-process.ts): V8 aborts the whole process when a thread needs too much.
+ * Runs long work in a thread, so that the event loop stays free. Terminating the thread is the only way to
+ * stop work that does not end by itself. Work whose memory depends on untrusted input belongs in a process
+ * (run-in-process.ts): V8 aborts the whole process when a thread needs too much.
  */
 import { Worker } from 'node:worker_threads'
 
@@ -11,8 +11,8 @@ export type ThreadLimits = { timeLimitMs: number; signal: AbortSignal }
 type Ends = { done(): void; fail(error: Error): void }
 
 /**
- * Begins work and waits until it is done or the time is up, and stops it then. Rejects with the reason of the
- * signal, and with what `fail` was given.
+ * Starts work and waits until it is done or times out; then stops it. Rejects with the reason of the signal,
+ * or the error passed to `fail`.
  */
 export async function waitFor(
   { timeLimitMs, signal }: ThreadLimits,
@@ -34,8 +34,8 @@ export async function waitFor(
 }
 
 /**
- * Runs `script` with `job` as its workerData and hands what it posts to `take`, until that returns true for
- * the last of it, or the time is up. Rejects with the reason of the signal, and with what the thread throws.
+ * Runs `script` with `job` as its workerData and passes its messages to `take`, until that returns true for
+ * the last one, or the timeout. Rejects with the reason of the signal, or the error that the thread throws.
  */
 export const runInThread = <M>(
   script: URL,

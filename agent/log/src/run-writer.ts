@@ -1,5 +1,6 @@
 /**
- * The writer: the only writing connection, and whatever was asked for while the last transaction was syncing.
+ * The writer: the only writing connection. Each transaction holds what was requested while the last one was
+ * syncing.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { createBatchWriter, type Transactional } from './batch-writer.ts'
@@ -17,13 +18,13 @@ import {
 } from './writer-messages.ts'
 
 /**
- * Past this many a sync costs little a request, and the store can deal with one batch's answers while the
- * next one is written.
+ * Beyond this the sync costs little per request, and the store can process one batch's answers while the next
+ * one is written.
  */
 const MAX_BATCH = 256
 
 /**
- * Opens the database and answers the requests that come on `port`, until one of them is to close. An error
+ * Opens the database and answers the requests that arrive on `port`, until one of them is `close`. An error
  * ends the thread, except that a damaged database is reported to the other end.
  */
 export function runWriter(port: MessagePort, start: WriterStart): void {
@@ -46,15 +47,15 @@ type Ends = {
 }
 
 function serve(db: Db, { port, start, send, tell }: Ends): void {
-  // This process has the store to itself, so every lease in it belongs to a process that is gone. The
-  // holder's name stays: it did not give the lease back, and the next claim says so.
+  // This process owns the store, so every lease in it belongs to a process that is gone. The holder's name is
+  // kept: it did not release the lease, and the next claim reports that.
   db.exec('UPDATE sessions SET lease_until = 0 WHERE worker_id IS NOT NULL')
   db.exec('UPDATE channel_leases SET held_until = 0')
   const runBatch = createBatchWriter(db)
   const mark = keepMark(db, start, tell)
 
   function close(): void {
-    // Tidy, not needed: a reader beside us, a backup say, may keep it from finishing and is not waited for.
+    // Optional cleanup: a concurrent reader, such as a backup, may prevent it and is not waited for.
     db.exec('PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE)')
     mark.close()
     db.close()
@@ -71,10 +72,10 @@ function serve(db: Db, { port, start, send, tell }: Ends): void {
       const batch = transactional.slice(from, from + MAX_BATCH)
       const answers = runBatch(batch)
       send(writeAnswers(answers))
-      // No request waits for the mark: after a kill between the two it lacks this batch.
+      // No request waits for the mark: a process killed in between leaves it without this batch.
       mark.note(batch, answers)
     }
-    // The store sends nothing after it, so it is the last of its batch.
+    // The store sends nothing after it, so it is the last request of its batch.
     if (transactional.length < requests.length) close()
   })
   send('ready')

@@ -1,4 +1,4 @@
-/** The statements of schedules that a writer of the embedded store prepares once. */
+/** The statements of schedules, prepared once for the writer of the embedded store. */
 import type { Db } from './sqlite-adapter.ts'
 
 export function prepareScheduleSql(db: Db) {

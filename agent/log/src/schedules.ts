@@ -1,7 +1,7 @@
 /**
- * Schedules: what makes runs, sessions of their own, at times. The store knows when a schedule is due and
- * whose it is; what it makes, and where it stands, is JSON that it does not look into. A row changes in the
- * commits that act on its slots and that end its runs.
+ * Schedules, which start sessions at given times. The store knows when a schedule is due and who owns it; its
+ * specification and state are opaque JSON. A row changes in the commits that decide its due times and that
+ * end its runs.
  */
 import { AppError } from '@cairn/protocol/words'
 
@@ -21,22 +21,22 @@ export type NewSchedule = {
 }
 export type StoreSchedule = NewSchedule & {
   status: ScheduleStatus
-  /** Grows with every change. */
+  /** Increases with every change. */
   version: number
   created_at: number
   updated_at: number
 }
 
-/** What became of a slot, or of several one behind the other. */
+/** The result of one scheduled time, or of several consecutive ones. */
 export type ScheduleRun = {
   schedule_id: string
   slot_at: number
   last_slot_at: number
   status: 'queued' | 'running' | 'success' | 'failed' | 'skipped'
   reason: string | null
-  /** Slots beside the first that the row stands for. */
+  /** Further times that the row stands for. */
   collapsed: number
-  /** Asked for by hand: it is no slot. */
+  /** Started manually, not at a scheduled time. */
   manual: boolean
   run_session_id: string | null
   created_at: number
@@ -45,19 +45,19 @@ export type ScheduleRun = {
 
 export type ScheduleChange =
   /**
-   * Refused with `exists` where there is one of that id, and with `too_many_schedules` where its session or
-   * its owner has as many that are not over.
+   * Rejected with `exists` if the id is taken, and with `too_many_schedules` if its session or its owner has
+   * reached the limit.
    */
   | { do: 'schedule.add'; schedule: NewSchedule; most_of_session: number; most_of_owner: number }
   /**
-   * Guard and change: refused with `schedule_moved` unless that is its version. It is due at the new time and
-   * at no other.
+   * Guard and change: rejected with `schedule_moved` unless the schedule has this version. Replaces the time
+   * at which it is due.
    */
   | ({ do: 'schedule.move'; version: number } & Pick<
       StoreSchedule,
       'id' | 'session_id' | 'status' | 'state' | 'due_at'
     > & { spec?: Json })
-  /** A new row, or what became of one: what it stands for only grows. Old rows of its schedule go. */
+  /** Inserts a row, or updates an existing one. Deletes old rows of its schedule. */
   | { do: 'run.put'; run: Omit<ScheduleRun, 'created_at' | 'ended_at'> }
 
 type ScheduleQuery = {
@@ -72,7 +72,7 @@ export interface ScheduleReads {
   schedule(id: string): Promise<StoreSchedule | null>
   /** Newest first. */
   schedules(query: ScheduleQuery): Promise<{ schedules: StoreSchedule[]; next_cursor: string | null }>
-  /** Newest slots first. */
+  /** Newest times first. */
   scheduleRuns(
     id: string,
     query: { limit: number; cursor?: string },
@@ -80,7 +80,7 @@ export interface ScheduleReads {
 }
 
 export const scheduleTimer = (id: string): string => `schedule:${id}`
-/** So long rows of what became of slots are kept. */
+/** How long rows of runs are kept. */
 export const KEEP_RUNS_MS = 30 * 24 * 3600 * 1000
 export const hasEnded = ({ status }: Pick<ScheduleRun, 'status'>): boolean =>
   status !== 'queued' && status !== 'running'
@@ -97,7 +97,7 @@ export const toSchedule = (row: StoredSchedule): StoreSchedule => ({
 export type StoredRun = Omit<ScheduleRun, 'manual'> & { manual: number }
 const toRun = (row: StoredRun): ScheduleRun => ({ ...row, manual: row.manual === 1 })
 
-/** Where a listing goes on: behind that one, newest first. */
+/** Position in a listing: continues after this one, newest first. */
 export type SchedulePlace = { created_at: number; id: string }
 export function parseScheduleCursor(cursor: string | undefined): SchedulePlace {
   if (cursor === undefined) return { created_at: Number.MAX_SAFE_INTEGER, id: '' }
@@ -113,7 +113,7 @@ export function parseRunCursor(cursor: string | undefined): number {
 const badCursor = (cursor: string): AppError =>
   new AppError('invalid_cursor', `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`)
 
-/** `rows` hold one more than the limit when there is a next page. */
+/** `rows` has one more than the limit if there is a next page. */
 export function schedulePage(rows: readonly StoredSchedule[], limit: number) {
   const last = rows[limit - 1]
   return {

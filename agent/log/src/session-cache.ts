@@ -1,7 +1,7 @@
 /**
- * The writer's sessions. It is the only writer, so the rows it has read stay true: guards are decided here,
- * and a session that many commits of a batch touch is written once. `flush` must run before whatever looks at
- * sessions as a table.
+ * The writer's cache of sessions. No one else writes, so cached rows stay valid: guards are decided
+ * here, and a session that several commits of a batch touch is written once. `flush` must run before any
+ * statement that queries sessions as a table.
  */
 import type { CommitSql } from './commit-sql.ts'
 import {
@@ -22,12 +22,12 @@ export type SessionCache = {
   load(id: string, now: number): StoredSession | null
   /** Replaces the row; it is written at the next flush. */
   put(row: StoredSession): void
-  /** Moves the positions of the newest events to their table; the row is the caller's to put. */
+  /** Moves the positions of the newest events to their table; the caller puts the row. */
   settle(row: StoredSession): void
-  /** The row as it crosses to the store. */
+  /** The row in the form that is sent to the store. */
   pack(row: StoredSession): PackedSession
   flush(): void
-  /** After a rollback nothing remembered is true. */
+  /** Drops all cached rows; a rollback invalidates them. */
   forget(): void
 }
 
@@ -37,9 +37,9 @@ export function createSessionCache(
 ): SessionCache {
   const rows = new Map<string, StoredSession>()
   const dirty = new Map<number, StoredSession>()
-  /** By key: what the table holds, of those that were written. */
+  /** By key: the values that the table holds, for rows that were written. */
   const written = new Map<number, Moving>()
-  /** By key: what a packed session begins with. */
+  /** By key: the constant start of a packed session. */
   const starts = new Map<number, FixedText>()
 
   function settle(row: StoredSession): void {
@@ -76,7 +76,7 @@ export function createSessionCache(
         rows.clear()
         starts.clear()
         written.clear()
-        // These are newer than what the table says.
+        // Cached rows are newer than the table.
         for (const each of dirty.values()) rows.set(each.id, each)
       }
       const row = { ...read }

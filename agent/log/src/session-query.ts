@@ -1,21 +1,21 @@
-/** Which sessions a listing or a search takes, and in which order: the same SQL for either store. */
+/** Conditions and order of listings and searches of sessions: the same SQL for both stores. */
 import type { SessionSort } from '@cairn/protocol'
 import { AppError } from '@cairn/protocol/words'
 import { waitingSql } from './session-rows.ts'
 import { stateSql } from './session-state.ts'
 import type { SessionQuery } from './store.ts'
 
-/** How a store writes values into its statements. */
+/** How a store binds values in its statements. */
 export type Binder = {
   /** The placeholder of a value. */
   value(value: string | number): string
-  /** That the column is one of these. */
+  /** A condition that the column is one of these. */
   oneOf(column: string, values: readonly string[]): string
   /** The time that decides which items have expired. */
   now: string
 }
 
-/** What a listing is sorted by, newest or most first; the key breaks ties. */
+/** The sort key of a listing, in descending order; the row's key breaks ties. */
 const SORTS: Record<SessionSort, string> = {
   created: 's.key',
   updated: 's.updated_at',
@@ -36,17 +36,17 @@ export function sessionConditions(query: Filters, { value, oneOf, now }: Binder)
   if (query.min_cost_usd !== undefined) where.push(`s.cost_usd >= ${value(query.min_cost_usd)}`)
   if (query.since !== undefined) where.push(`s.updated_at >= ${value(query.since)}`)
   if (query.until !== undefined) where.push(`s.updated_at < ${value(query.until)}`)
-  // The dearest last: it looks at the inbox.
+  // The most expensive condition last: it queries the inbox.
   if (query.state !== undefined) where.push(oneOf(`(${stateSql(waitingSql('s.key', now))})`, query.state))
   return where
 }
 
-/** Where a listing goes on: the key of its last row, and what that is sorted by. */
+/** Position in a listing: the key of its last row, and the value of its sort key. */
 export type Place = { key: number; by: number | null }
 
 const CURSOR = /^(?:(?<by>-?\d{1,16}(?:\.\d{1,20})?(?:e-\d{1,3})?)_)?(?<key>[0-9a-z]{1,11})$/
 
-/** A cursor of a listing that is sorted by something else is as wrong as any other text. */
+/** A cursor of a listing with another sort key is as invalid as any other text. */
 export function readPlace(cursor: string | undefined, sort: SessionSort): Place | null {
   if (cursor === undefined) return null
   const { by, key } = CURSOR.exec(cursor)?.groups ?? {}
@@ -64,7 +64,7 @@ export function placeAfter({ key, updated_at, cost_usd }: Sorted, sort: SessionS
   return sort === 'created' ? at : `${sort === 'updated' ? updated_at : cost_usd}_${at}`
 }
 
-/** Rows after that place. */
+/** Restricts to rows after that position. */
 export function afterPlace(place: Place | null, sort: SessionSort, { value }: Binder): string[] {
   if (place === null) return []
   const key = value(place.key)

@@ -1,4 +1,4 @@
-/** The row of a session as SQLite holds it, and as the interface hands it out. */
+/** Rows of sessions in SQLite, and their conversion for the interface. */
 import type { SessionStatus } from '@cairn/protocol'
 import { OUTLIVE_STOP } from '@cairn/protocol/words'
 import type { Projected } from './projection.ts'
@@ -46,19 +46,19 @@ export type StoredSession = {
 }
 
 /**
- * Rank of the kinds that ask a human for something; the lowest pending one is what the session waits on.
- * Nothing waits for a proposal, which is an action with that key: in JSON a name between bare quotes is a
- * key's and never part of a text.
+ * Ranks of the item kinds that ask a person; a session waits on the lowest pending one. Nothing waits for a
+ * proposal, which is an action with that key: in JSON, a name between unescaped quotes is a key and never
+ * part of a text.
  */
 const ACTION = `kind = 'action_required' AND payload NOT LIKE '%"proposal":%'`
 const RANK =
   `CASE WHEN kind = 'input_required' THEN 1 WHEN ${ACTION} THEN 2 ` +
   `WHEN kind = 'governance_gate' THEN 3 END`
-/** Whether an item of a session is one that a stop expires. */
+/** Whether a stop expires an item of a session. */
 export const EXPIRES_WITH_STOP =
   `(kind = 'input_required' OR (${ACTION}` +
   `${OUTLIVE_STOP.map(type => ` AND payload NOT LIKE '%"action_type":"${type}"%'`).join('')}))`
-/** Takes the session's key and the time as `:key` and `:now`, or as the given expressions. */
+/** The session's key and the time are `:key` and `:now`, or the given expressions. */
 export const waitingSql = (key: string, now: string): string =>
   `SELECT min(${RANK}) FROM inbox_items WHERE session_key = ${key} AND status = 'pending' AND ` +
   `(expires_at IS NULL OR expires_at > ${now})`
@@ -76,7 +76,7 @@ export const leaseOf = (
   row: Pick<StoredSession, 'worker_id' | 'epoch' | 'lease_until'>,
 ): SessionRow['lease'] =>
   row.worker_id === null ? null : { worker_id: row.worker_id, epoch: row.epoch, until: row.lease_until }
-/** Epoch of the lease that holds it, null where none does. */
+/** Epoch of the current lease, null if there is none. */
 export const heldEpoch = ({ worker_id, epoch }: Pick<StoredSession, 'worker_id' | 'epoch'>): number | null =>
   worker_id === null ? null : epoch
 

@@ -1,34 +1,34 @@
 /**
- * What a session does or waits for, in one word (contract 4.10): what every list, head, command and exit code
- * says of it. A function of its row, so it is the same on every store and in every process. The rule is the
- * table below, read from the top; code and SQL are both made of it, so a filter says what the record says.
+ * What a session does or waits for, in one word (contract 4.10), as used in every list, header, command and
+ * exit code. A function of its row, so it is the same on every store and in every process. The rule is the
+ * table below, read from the top; code and SQL are both generated from it, so filters agree with records.
  *
- * An approval comes after work: a gate suspends nothing, so it shows once the turn is over. An action comes
- * before work while nothing asked for work since; said since, the turn goes on without it. Workers that will
- * come are no part of it.
+ * An approval ranks below work: a gate suspends nothing, so it shows only after the turn. An action ranks
+ * above work unless work was requested after it, which continues the turn without it. Future workers do not
+ * count.
  *
- * Whether a worker holds the lease is no input of its own. Work is `wake_id > cursor`, and the cursor reaches
- * wake_id in the very commit that gives the lease back, so a worker at work has work. A lease alone would
- * flicker: between a message and its claim, and while a session that is done is looked back over.
+ * Whether a runner holds the lease is not an input. Work is `wake_id > cursor`, and the cursor reaches
+ * wake_id in the same commit that releases the lease, so a session with a running turn has work. A lease
+ * alone would flicker: between a message and its claim, and during the review of a finished session.
  */
 import type { Session, SessionState, SessionStatus } from '@cairn/protocol'
 
 export type StateFacts = {
   status: SessionStatus
   waiting_on: Session['waiting_on']
-  /** Something asks for a worker: `hasWork` of the row. */
+  /** A runner is needed: `hasWork` of the row. */
   has_work: boolean
-  /** The last event that asks for work, and the last that suspends the turn for a person. */
+  /** The last event that requests work, and the last that suspends the turn for a person. */
   wake_id: number
   asked_id: number
 }
 
 type Facts = Pick<StateFacts, 'status' | 'waiting_on' | 'has_work'> & {
-  /** What suspends the turn came after what asked for work. */
+  /** The turn was suspended after work was last requested. */
   asked_since: boolean
 }
 
-/** The first whose facts all hold. */
+/** The first case whose facts all hold applies. */
 const CASES: readonly (readonly [when: Partial<Facts>, state: SessionState])[] = [
   [{ status: 'archived' }, 'done'],
   [{ status: 'paused' }, 'paused'],
@@ -49,7 +49,7 @@ export function sessionState({ asked_id, wake_id, ...known }: StateFacts): Sessi
   return (CASES.find(([when]) => isTrue(when))?.[1] ?? 'idle') satisfies SessionState
 }
 
-/** Rank of what a session waits on, as `waitingSql` answers it. */
+/** Rank of what a session waits on, as in `waitingSql`. */
 const RANKS = { question: 1, action: 2, approval: 3 } as const
 
 const CONDITIONS: { [F in keyof Facts]: (value: Facts[F], waiting: string) => string } = {
@@ -63,7 +63,7 @@ const CONDITIONS: { [F in keyof Facts]: (value: Facts[F], waiting: string) => st
 const conditionOf = <F extends keyof Facts>(name: F, value: Facts[F], waiting: string): string =>
   CONDITIONS[name](value, waiting)
 
-/** The state of the row `s` in SQL, on either store; `waiting` is the rank of what it waits on. */
+/** The state of the row `s` in SQL, on both stores; `waiting` is the rank of what it waits on. */
 export function stateSql(waiting: string): string {
   const cases = CASES.map(([when, state]) => {
     const all = Object.entries(when).map(([name, value]) => conditionOf(name as keyof Facts, value, waiting))

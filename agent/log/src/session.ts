@@ -1,21 +1,21 @@
-/** A session as a store keeps it, and who may act for it. */
+/** A session as the store holds it, and its lease. */
 import type { EventId, Session } from '@cairn/protocol'
 import type { Family, Link } from './links.ts'
 
 /** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
 export type SessionRow = Omit<Session, 'created_at' | 'updated_at' | keyof Family> & {
   org_id: string
-  /** Kind of the principal that `created_by` names. */
+  /** Kind of the principal in `created_by`. */
   created_by_kind: 'user' | 'service_account'
   /** Per-session settings given at creation; the harness validates what it reads. */
   config: Record<string, unknown>
   created_at: number
   updated_at: number
-  /** Id of the last event a worker has fully dealt with. */
+  /** Id of the last event that a runner has fully handled. */
   cursor: EventId
   /**
-   * Id of the last event that asks for work (`wakes` in the contract). Work is `wake_id > cursor` while
-   * active.
+   * Id of the last event that requests work (`wakes` in the contract). There is work if `wake_id > cursor`
+   * while the session is active.
    */
   wake_id: EventId
   lease: { worker_id: string; epoch: number; until: number } | null
@@ -33,16 +33,14 @@ export type NewSession = {
   config?: Record<string, unknown>
 }
 
-/** The right of one worker to act for one session, until a newer epoch exists. */
+/** The right of one runner to act for one session, until a newer epoch exists. */
 export type Fence = { worker_id: string; epoch: number }
 
 export type Claim = {
   session: SessionRow
   fence: Fence
-  /**
-   * The former holder died with the lease in hand, this many seconds ago; null when it was released in order.
-   */
+  /** Seconds since the former holder died with the lease; null if the lease was released. */
   abandoned_s: number | null
-  /** What ties the session to its parent; null for a root. It stays open while this claim's fence holds. */
+  /** The session's link to its parent; null for a root. It stays open while this claim's fence is valid. */
   link: Link | null
 }

@@ -1,10 +1,10 @@
 /**
- * Snapshots of a fold in the embedded store (decision 19). One a session, beside its log and no part of it:
- * it may go at any moment, and the log is folded instead.
+ * Snapshots of a fold in the embedded store (decision 19). One per session, beside its log and not part of
+ * it: without it, the log is folded instead.
  *
- * Each carries a digest over its version, its text and the record it ends with. So what the disk has changed
- * is not given out, and neither is what was folded from another log under the same id: one that was restored,
- * or lost its end.
+ * Each carries a digest over its version, its text and the record it ends with. So a snapshot that was
+ * corrupted on disk is not used, and neither is one that was folded from another log with the same id: a
+ * restored one, or one that lost its end.
  */
 import { createHash } from 'node:crypto'
 import { parsePositions } from './positions.ts'
@@ -18,7 +18,7 @@ export type StoredSnapshot = { last_id: number; digest: string; body: string }
 const digestOf = ({ version, last_id, body }: Snapshot, record: string): string =>
   createHash('sha256').update(`${version}\n${last_id}\n${record}\n${body}`).digest('hex')
 
-/** The snapshot, if it still is what was saved for this very record. */
+/** The snapshot, if it is unchanged and belongs to this record. */
 export function checked(
   version: string,
   stored: StoredSnapshot,
@@ -29,8 +29,8 @@ export function checked(
 }
 
 /**
- * Where the record of an event is; null where the log has none of that id. `row` and `event_positions` must
- * be of one moment.
+ * Position of an event's record; null if the log has no event with that id. `row` and `event_positions` must
+ * be read consistently.
  */
 export function findPosition(
   positionOf: Statement,
@@ -48,8 +48,8 @@ export const POSITION_OF = 'SELECT pos FROM event_positions WHERE session_key = 
 export type SaveSnapshot = (sessions: SessionCache, at: number, id: string, snapshot: Snapshot) => boolean
 
 /**
- * The newest to come stays, whatever was there: one that is damaged, or ahead of a log that was restored, is
- * gone with the next.
+ * The newest save always replaces the stored one: a damaged snapshot, or one ahead of a restored log, is gone
+ * with the next save.
  */
 export function prepareSaveSnapshot(db: Db): SaveSnapshot {
   const positionOf = db.prepare(POSITION_OF)

@@ -8,7 +8,7 @@ export type Db = DatabaseSync
 export type Statement = StatementSync
 export type SqlValue = SQLInputValue
 
-/** SQLite's result codes that this package tells apart (primary codes). */
+/** SQLite's primary result codes that this package distinguishes. */
 const BUSY = 5
 /** Busy, locked, read-only, I/O, corrupt, full, cannot open, not a database. */
 const STORAGE_CODES = new Set([BUSY, 6, 8, 10, 11, 13, 14, 26])
@@ -21,7 +21,7 @@ export function openDb(path: string, options: { readOnly?: boolean; busyMs?: num
   })
 }
 
-/** Copies a database that others go on writing, on a thread of its own; the copy is one consistent moment. */
+/** Copies a database that is in use, on a separate thread; the copy is a consistent snapshot. */
 export async function backupDb(source: Db, target: string): Promise<void> {
   await backup(source, target, { rate: 0x7fffffff })
 }
@@ -33,8 +33,8 @@ const primaryCode = (error: unknown): number | null =>
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
 
-/** The file is no database, or not a whole one. */
+/** The file is not a database, or is incomplete. */
 export const isDamage = (error: unknown): boolean => [11, 26].includes(primaryCode(error) ?? -1)
 
-/** The disk or the file failed, as against a statement that was wrong. */
+/** True if the disk or the file failed, false if the statement was wrong. */
 export const isStorageFailure = (error: unknown): boolean => STORAGE_CODES.has(primaryCode(error) ?? -1)

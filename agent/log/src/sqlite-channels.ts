@@ -28,7 +28,7 @@ function asking(db: Db, write: (request: Request) => Promise<unknown>): AskChann
       : ((await write({ do: 'channel', name, values })) as Record<string, unknown>[])
 }
 
-/** Channels, browsers and notices, whose statements are asked for by name. */
+/** Channels, browsers and notifications, whose statements run by name. */
 export function createNamedStores(
   db: Db,
   now: () => number,

@@ -1,4 +1,4 @@
-/** Runs of coding agents on the embedded store: read here. */
+/** Reads of coding runs on the embedded store. */
 import { CODE_RUNS, type CodeRun } from './code-runs.ts'
 import type { Db } from './sqlite-adapter.ts'
 import type { ReadsOf } from './sqlite-missions.ts'

@@ -1,4 +1,4 @@
-/** Links, trees and timers on the embedded store: read here, timers claimed by the writer. */
+/** Links, trees and timers on the embedded store: reads here, timers claimed by the writer. */
 import type { Db } from './sqlite-adapter.ts'
 import type { BoardNote } from './board.ts'
 import { createCodeRunReader } from './sqlite-code-runs.ts'
@@ -29,13 +29,13 @@ export function createCoordinationReader(db: Db): CoordinationReader {
     "SELECT * FROM links WHERE parent_id = ? AND (? = 0 OR status = 'open') AND kind <> 'run' " +
       'ORDER BY opened_at, child_id LIMIT ?',
   )
-  /** One statement, so that version and links are of one moment. */
+  /** One statement, so that version and links are consistent. */
   const tree = db.prepare(
     'SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = ' +
       "'open' WHERE t.root_id = ? ORDER BY l.depth, l.opened_at, l.child_id",
   )
   const boardSeq = db.prepare('SELECT board_seq FROM trees WHERE root_id = ?')
-  /** What was written between the two reads is left out. */
+  /** Excludes notes that were written between the two reads. */
   const notes = db.prepare(
     "SELECT * FROM board_notes WHERE root_id = ? AND seq <= ? AND status = 'active' ORDER BY seq",
   )
@@ -104,7 +104,7 @@ export function createCoordinationReader(db: Db): CoordinationReader {
   }
 }
 
-/** `ask` hands a request to the writer. */
+/** `ask` sends a request to the writer. */
 export function createCoordination(
   db: Db,
   now: () => number,

@@ -1,4 +1,4 @@
-/** Missions, and the research of some, on the embedded store: read here. */
+/** Reads of missions and their research on the embedded store. */
 import type { CoordinationStore } from './links.ts'
 import { parseCursor } from './listing.ts'
 import { missionPage, type StoredMission, toMission } from './missions.ts'
@@ -6,7 +6,7 @@ import type { ResearchReads } from './research.ts'
 import type { Db } from './sqlite-adapter.ts'
 import { createResearchReader } from './sqlite-research.ts'
 
-/** Reads of the coordination store, answered at once. */
+/** Synchronous reads of the coordination store. */
 export type ReadsOf<K extends keyof CoordinationStore> = {
   [N in K]: (...args: Parameters<CoordinationStore[N]>) => Awaited<ReturnType<CoordinationStore[N]>>
 }

@@ -1,4 +1,4 @@
-/** What is read from the embedded store, on this thread. */
+/** The read side of the embedded store, on this thread. */
 import type { Reader } from './reader.ts'
 import { type LogStore, pendingGates } from './store.ts'
 import type { Watchers } from './sqlite-watchers.ts'
@@ -27,7 +27,7 @@ export const createReads = (
 > => ({
   async read(sessionId, after, limit, types) {
     const newest = read(sessionId, after, limit, types)
-    // An end of the log is asked of the disk: what was committed is there before the writer's answer is here.
+    // An apparent end of the log is read from disk: a commit is there before the writer's answer arrives.
     return newest !== null && newest.length > 0 ? newest : reader.read(sessionId, after, limit, types)
   },
   readSnapshot: async (sessionId, version) => reader.readSnapshot(sessionId, version),

@@ -1,4 +1,4 @@
-/** Research on the embedded store: read here. */
+/** Reads of research on the embedded store. */
 import { type StoredBranch, type StoredSource, toBranch, toSource } from './research.ts'
 import type { Db } from './sqlite-adapter.ts'
 import type { ReadsOf } from './sqlite-missions.ts'

@@ -20,23 +20,23 @@ import type { LogStore } from './store.ts'
 import { type StartThread, startWriter, type WriterClient } from './writer-client.ts'
 
 export type SqliteStoreOptions = {
-  /** Made if it is not there. One process at a time. */
+  /** Created if it does not exist. One process at a time. */
   dir: string
-  /** Epoch milliseconds, for dates: somebody may set this clock at any moment. */
+  /** Epoch milliseconds, for dates: the clock may be set at any moment. */
   now?: () => number
-  /** Milliseconds of a clock that nobody sets, for leases. */
+  /** Monotonic milliseconds, for leases. */
   monotonic?: () => number
-  /** JSON text to JSON text; by default everything that looks like a secret. See createRedactor. */
+  /** JSON text to JSON text; by default removes everything that looks like a secret. See createRedactor. */
   redact?: Redact
-  /** Told what a person should know: records that are missing, a mark that cannot be written. */
+  /** Called with messages for a person: missing records, a mark that cannot be written. */
   report?: (level: 'warn' | 'error', message: string) => void
-  /** Beside a running server: reads, `check` and `backup` work, whatever writes is refused. */
+  /** For use beside a running server: reads, `check` and `backup` work, writes are rejected. */
   readOnly?: boolean
-  /** Where the writer runs; a thread of its own by default. */
+  /** Starts the writer; by default in a thread. */
   startThread?: StartThread
 }
 
-/** Beside the log, and made again where it is missing: no copy needs it. */
+/** Beside the log, and rebuilt if missing: backups need not include it. */
 const SEARCH_DATABASE = 'search.db'
 
 function refuseWrites(dir: string): WriterClient {
@@ -71,8 +71,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     readOnly = false,
     startThread,
   } = options
-  // Every lease here is of this process. Their times look like dates, for people who read the table, and go
-  // on from the date of the start whatever is made of the clock meanwhile.
+  // Every lease here belongs to this process. Lease times look like dates, for people who read the table, and
+  // advance from the start date whatever happens to the wall clock.
   const leaseClock = createLeaseClock(now, monotonic)
   if (!readOnly) mkdirSync(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, DATABASE)

@@ -1,4 +1,4 @@
-/** Who watches the embedded store, and what an answer of its writer tells them. */
+/** Watchers of the embedded store, notified by the writer's answers. */
 import type { EventId, EventType } from '@cairn/protocol'
 import { isoStamp, type Part } from './commit-rules.ts'
 import type { StoredItem } from './inbox-rows.ts'
@@ -11,11 +11,11 @@ import type { LogStore, StoredEvent } from './store.ts'
 import type { CommitAnswer, CommitRequest, PartAnswer, Request } from './writer-messages.ts'
 
 export type Watchers = Pick<LogStore, 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
-  /** A session that is new or has got an event which the search reads. */
+  /** New sessions and sessions with new searchable events. */
   watchIndexed: LogStore['watchSessions']
-  /** Sees every answered request, in commit order. */
+  /** Called for every answered request, in commit order. */
   landed(request: Request, value: unknown): void
-  /** Newest events from memory; null where the page is not in it. */
+  /** Newest events from memory; null if the page is not cached. */
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): StoredEvent[] | null
 }
 

@@ -1,4 +1,4 @@
-/** What is written to the embedded store: requests to its writer, and their answers as callers know them. */
+/** The write side of the embedded store: requests to its writer, and their answers as results. */
 import { toCommitted } from './committed.ts'
 import { encodeCommit, encodeSession } from './encode-commit.ts'
 import { type StoredItem, toInboxItem } from './inbox-rows.ts'
@@ -48,7 +48,7 @@ export function createWrites(
   }
 }
 
-/** `clock`: milliseconds that nobody sets. */
+/** `clock`: monotonic milliseconds. */
 export function createLeases(
   ask: WriterClient['ask'],
   clock: () => number,

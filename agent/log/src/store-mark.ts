@@ -1,17 +1,17 @@
 /**
- * How far a store had come, in a file beside its database (decision 14). SQLite ends a damaged write-ahead
- * log at the first frame that does not fit and says nothing: what follows is gone, and its ids would be given
- * again. The mark says how many records there were.
+ * The record count of a store, in a file beside its database (decision 14). SQLite ends a damaged write-ahead
+ * log silently at the first invalid frame: later records are lost, and their ids would be assigned again. The
+ * mark says how many records there were.
  *
- * It is written as each batch is acknowledged, without a sync of its own: a process that is killed leaves it
- * exact, or behind by the batch of that moment. Every few seconds and at the end it is synced, so that after
- * a power cut it may lag by that much. It is never ahead of what was on disk.
+ * It is written as each batch is acknowledged, without a sync of its own: a killed process leaves it exact,
+ * or behind by the current batch. It is synced every few seconds and at the end, so after a power failure it
+ * may lag by that much. It is never ahead of what was on disk.
  */
 import { closeSync, fdatasyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const MARK = 'cairn.mark'
-/** One sector, written in place: a write of it is whole or not at all. */
+/** One sector, written in place, so that a write is atomic. */
 const BYTES = 256
 const SYNC_EVERY_MS = 10_000
 
@@ -20,10 +20,10 @@ export type Mark = {
   store: string
   /** Records that were ever acknowledged. */
   records: number
-  /** Date of the newest, epoch milliseconds. */
+  /** Date of the newest record, epoch milliseconds. */
   at: number
 }
-/** Null when there is none; `unreadable` when there is something else. */
+/** Null if there is none; `unreadable` if the file holds anything else. */
 export function readMark(dir: string): Mark | 'unreadable' | null {
   let text: string
   try {
@@ -37,12 +37,12 @@ export function readMark(dir: string): Mark | 'unreadable' | null {
       return 'unreadable'
     return { store, records: records as number, at: at as number }
   } catch {
-    // Said by the caller, who knows what follows from it.
+    // Reported by the caller, who knows the consequences.
     return 'unreadable'
   }
 }
 
-/** Puts a mark that is of no use any more out of the way, for whoever wants to look at it. */
+/** Renames an obsolete mark, so that it can still be inspected. */
 export const setMarkAside = (dir: string, now: number): void =>
   renameSync(join(dir, MARK), join(dir, `${MARK}.${now}`))
 
@@ -51,7 +51,7 @@ export type MarkWriter = {
   close(): void
 }
 
-/** `failed` is told once: without a mark the store works, and a loss would go unnoticed. */
+/** `failed` is called once: without a mark the store works, but a loss would not be detected. */
 export function openMark(dir: string, failed: (error: Error) => void): MarkWriter {
   let fd: number | null = null
   let isDirty = false

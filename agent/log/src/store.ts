@@ -1,10 +1,11 @@
 /**
- * What a durable log is, for every implementation (SQLite and Postgres). `commit` is the only way to write.
+ * The interface of a durable log, for every implementation (SQLite and Postgres). Events are only written by
+ * `commit`.
  *
  * A commit is all or nothing: guards, events and rows of a session, and of others in `also`, in one
  * transaction. It resolves only when it is on disk (fsync), and only then do readers see it. Ids are taken
- * from the session's row inside the transaction, so commit order is read order and a cursor never skips. A
- * worker's commit carries its lease epoch; a stale one is refused by the statement itself.
+ * from the session's row inside the transaction, so commit order is read order and a cursor never skips an
+ * event. A runner's commit carries its lease epoch; a stale one is rejected by the statement itself.
  */
 import type {
   ArtifactMeta,
@@ -30,12 +31,12 @@ import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
 /** `json` is the whole record on one line, exactly as it is stored, polled and streamed. */
 export type StoredEvent = { id: EventId; type: EventType; json: string }
 
-/** Ids that lost records may have had (losses.ts); none of them is given again. */
+/** Ids that lost records may have had (losses.ts); none of them is assigned again. */
 export type LostIds = { after_id: EventId; last_id: EventId }
 
 /**
- * What a fold has made of a log up to event `last_id`, as text. `version` is of the code that folds: another
- * one cannot read it.
+ * The state that a fold computed from a log up to event `last_id`, as text. `version` identifies the fold's
+ * code: another version cannot read it.
  */
 export type Snapshot = { version: string; last_id: EventId; body: string }
 
@@ -47,11 +48,11 @@ export type SessionQuery = {
   agent?: readonly string[]
   channel?: readonly string[]
   min_cost_usd?: number
-  /** Epoch milliseconds of the last change: from, and before. */
+  /** Range of the last change in epoch milliseconds: from (inclusive), and before (exclusive). */
   since?: number
   until?: number
   parent_id?: string | null
-  /** Only those whose title, agent and id hold every word of it; newest first. */
+  /** Only sessions whose title, agent and id contain every word of it; newest first. */
   text?: string
   /** By default `created`. */
   sort?: SessionSort
@@ -62,7 +63,7 @@ export type InboxQuery = {
   org_id: string
   created_by?: string
   session_id?: string
-  /** With `session_id`: what all below it have raised too. */
+  /** With `session_id`: includes the items of its descendants. */
   descendants?: true
   status?: readonly InboxItem['status'][]
   kind?: readonly InboxKind[]
@@ -70,7 +71,7 @@ export type InboxQuery = {
   cursor?: string
 }
 
-/** What the readers of a store are asked: without an organisation, the items of all. */
+/** A query of the store itself: without an organisation, it covers all. */
 export type AnyInboxQuery = Omit<InboxQuery, 'org_id'> & Partial<Pick<InboxQuery, 'org_id'>>
 export const pendingGates = (cursor: string | undefined): AnyInboxQuery => ({
   kind: ['governance_gate'],
@@ -83,64 +84,65 @@ export interface LogStore {
   // -- writing
   createSession(session: NewSession): Promise<SessionRow>
   /**
-   * Rejects with CommitRefused (a guard said no) or an Error (the disk or the store failed; nothing is
-   * acknowledged).
+   * Rejects with CommitRefused if a guard rejected it, or with an Error if the disk or the store failed;
+   * nothing is acknowledged then.
    */
   commit(commit: Commit): Promise<Committed>
-  /** Marks an inbox item read. */
+  /** Marks an inbox item as read. */
   markRead(itemId: string): Promise<InboxItem | null>
 
   // -- reading
   /**
-   * Events after the cursor, in order, at most `limit`; with `types` only those. Only an empty page is as new
-   * as what the store has told before: one with fewer than `limit` may come from memory, a commit behind it.
+   * Events after the cursor, in order, at most `limit`; with `types` only those. A short page may come from
+   * the cache and lag the newest commit. Only an empty page means caught up.
    */
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]>
   /**
-   * The ids that the log has lost around a cursor: above `after_id`, up to `last_id`, the cursor among them.
-   * Null for a cursor that names what is there, or what is yet to come.
+   * The range of lost ids that contains the cursor: above `after_id`, up to `last_id`. Null for a cursor that
+   * names an existing or a future event.
    */
   lostAt(sessionId: string, cursor: EventId): Promise<LostIds | null>
   /**
-   * Keeps this beside the log, in place of the one before. False, and nothing is kept, where the log has no
-   * event `last_id`: a snapshot is never ahead of it.
+   * Stores the snapshot beside the log, in place of the previous one. Returns false, and stores nothing, if
+   * the log has no event `last_id`: a snapshot is never ahead of it.
    */
   saveSnapshot(sessionId: string, snapshot: Snapshot): Promise<boolean>
   /**
-   * What was last saved for that version; null where nothing was, and where it, or the record it ends with,
-   * is not what it was then. It is no part of the log and may be missing at any time.
+   * The last snapshot saved for that version; null if there is none, or if it, or the record it ends with,
+   * has changed. It is not part of the log and may be missing at any time.
    */
   readSnapshot(sessionId: string, version: string): Promise<Snapshot | null>
   /**
-   * Called (coalesced) whenever the session's log grew; returns how to stop. May also be called for nothing.
-   * `epoch` is that of the lease that held the session after it, null where none did or it is not known here.
+   * Calls back (coalesced) whenever the session's log grew; returns a function that stops it. Spurious calls
+   * are possible. `epoch` is that of the lease on the session afterwards, null if there is none or it is not
+   * known here.
    */
   watch(sessionId: string, nudge: (epoch: number | null) => void): () => void
   getSession(sessionId: string): Promise<SessionRow | null>
-  /** Those of these ids that there are, in any order. */
+  /** The existing sessions with these ids, in any order. */
   getSessions(ids: readonly string[]): Promise<SessionRow[]>
   /** The last event of each of these sessions that has one. */
   lastEvents(sessionIds: readonly string[]): Promise<Map<string, StoredEvent>>
   /**
-   * Newest first; `cursor` continues a listing. Archived ones only when asked for. With `text` a page may be
+   * Newest first; `cursor` continues a listing. Archived sessions only on request. With `text` a page may be
    * short, or empty, and still have a next one.
    */
   listSessions(query: SessionQuery): Promise<{ sessions: SessionRow[]; next_cursor: string | null }>
-  /** `private` is what `inbox.open` was given; empty when nothing. */
+  /** `private` is what `inbox.open` supplied; empty by default. */
   getInboxItem(
     itemId: string,
   ): Promise<(InboxItem & { org_id: string; created_by: string; private: Record<string, string> }) | null>
   listInbox(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
-  /** Approvals that nobody has decided on, of all organisations: for the service itself, never for a caller. */
+  /** Undecided approvals of all organisations: for the service itself, never for a caller. */
   listPendingGates(cursor?: string): Promise<{ items: InboxItem[]; next_cursor: string | null }>
-  /** Called whenever an inbox item of the organisation appeared or changed. */
+  /** Calls back whenever an inbox item of the organisation was created or changed. */
   watchInbox(orgId: string, nudge: (itemId: string) => void): () => void
   /**
-   * Called whenever a session was made or its row may have changed, of whatever organisation. May be called
-   * often: a stream of an answer changes it many times a second.
+   * Calls back whenever a session was created or its row may have changed, in any organisation. Calls may be
+   * frequent: a streaming answer changes it many times a second.
    */
   watchSessions(nudge: (sessionId: string) => void): () => void
-  /** A live grant for that very call; of several the one that ends first. */
+  /** A valid grant for exactly that call; of several the one that expires first. */
   findGrant(sessionId: string, tool: string, argumentsHash: string): Promise<Grant | null>
   listArtifacts(sessionId: string): Promise<ArtifactMeta[]>
   getArtifact(
@@ -151,10 +153,10 @@ export interface LogStore {
   // -- leases and work
   /**
    * Takes leases on sessions without a live one: those whose saga must be rolled back, whatever their status,
-   * then those that have work, in the order of fair-claims.ts. Without rules only the number limits it.
+   * then those that have work, in the order of fair-claims.ts. Without rules, `limit` is the only limit.
    */
   claim(workerId: string, limit: number, ttlMs: number, rules?: ClaimRules): Promise<Claim[]>
-  /** Renews; returns the session ids whose lease is no longer this worker's. */
+  /** Renews leases; returns the ids of sessions whose lease this worker has lost. */
   renew(
     workerId: string,
     leases: readonly { session_id: string; epoch: number }[],
@@ -162,25 +164,27 @@ export interface LogStore {
   ): Promise<string[]>
   release(sessionId: string, fence: Fence): Promise<void>
   /**
-   * Who holds a session, and what has become of it: asked after every commit to one that is held, so cheap.
+   * The current lease and status of a session: called after every commit to a leased session, so it is cheap.
    */
   leaseOf(sessionId: string): Promise<Pick<SessionRow, 'status' | 'lease'> | null>
-  /** Called whenever some session may have work. May also be called for nothing. */
+  /** Calls back whenever some session may have work. Spurious calls are possible. */
   watchWork(nudge: () => void): () => void
 
   // -- upkeep
   /**
-   * Which of these sessions are archived, held by nobody, and owe no rollback: nothing runs in them again.
+   * Which of these sessions are archived, without a lease, and need no rollback: nothing runs in them again.
    */
   findRetired(sessionIds: readonly string[]): Promise<string[]>
-  /** Resolves when a small write of its own is on disk; rejects as a commit would that the disk refuses. */
+  /**
+   * Resolves when a small write of its own is on disk; rejects like a commit if the disk rejects the write.
+   */
   probe(): Promise<void>
   /**
-   * Deletes superseded llm.delta rows whose response landed before `before` (epoch ms). Returns how many
-   * went.
+   * Deletes superseded llm.delta rows whose response was committed before `before` (epoch ms). Returns the
+   * number of deleted rows.
    */
   pruneDeltas(before: number): Promise<number>
-  /** Problems found, each a sentence; an empty list is a healthy store. */
+  /** The problems found, each a sentence; an empty list is a healthy store. */
   check(): Promise<string[]>
   /** Copies a live store to a file or directory. */
   backup(target: string): Promise<void>

@@ -1,14 +1,14 @@
 /**
- * Following a session's log from a cursor (contract 3): history in pages, then live, with neither gap
- * nor repetition.
+ * Follows a session's log from a cursor (contract 3): history in pages, then live, without gaps or
+ * repetition.
  */
 import type { EventId } from '@cairn/protocol'
 import type { LogStore, StoredEvent } from './store.ts'
 
 /**
- * Yields non-empty pages in order until `signal` aborts, then ends quietly. It watches before it reads: what
- * lands between a read and the wait has already set `grown`. A reader that is slow to take a page costs its
- * cursor and nothing else.
+ * Yields non-empty pages in order until `signal` aborts, then returns. It watches before it reads: an event
+ * that is committed between a read and the wait has already set `grown`. A slow reader costs a cursor and
+ * nothing else.
  */
 export async function* tail(
   store: Pick<LogStore, 'read' | 'watch'>,

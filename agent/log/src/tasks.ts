@@ -1,18 +1,18 @@
 /**
- * Tasks: pieces of a session's work, with an order. Each attempt at a task is a child session. The row has
- * the state of the task; it changes in the commits that begin and end attempts.
+ * Tasks: pieces of a session's work, with dependencies. Each attempt at a task is a child session. The row
+ * has the state of the task; it changes in the commits that start and end attempts.
  */
 import type { Principal } from '@cairn/protocol'
 
 export const TASK_STATUSES = ['todo', 'running', 'blocked', 'done', 'failed', 'cancelled'] as const
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
-/** An attempt that came to nothing, as the next one is told of it. */
+/** A failed attempt, as passed to the next one. */
 export type FailedAttempt = { worker_id: string; error: string; partial_result?: string }
 
-/** What came of a task so far; each is absent until there is something to say. */
+/** Progress so far; keys are absent until they have a value. */
 export type TaskState = {
-  /** The child of the running attempt, and of the last one once the task is over. */
+  /** The child of the running attempt, or of the last one once the task is over. */
   worker_id?: string
   failed?: readonly FailedAttempt[]
   result?: string
@@ -22,7 +22,7 @@ export type TaskState = {
   blocked_reason?: string
   /** The call of its worker that waits for the answer. */
   block_call_id?: string
-  /** Who answered the last block, or cancelled the task; null: the session that owns it. */
+  /** The principal that answered the last block or cancelled the task; null: the session that owns it. */
   decided_by?: Pick<Principal, 'kind' | 'id'> | null
 }
 export type NewTask = {
@@ -30,7 +30,7 @@ export type NewTask = {
   owner_id: string
   root_id: string
   goal: string
-  /** What whoever begins an attempt reads; the store looks at none of it. */
+  /** Input of an attempt; opaque to the store. */
   plan: Record<string, unknown>
   /** Tasks of the same owner that must be done first. */
   after: readonly string[]
@@ -48,9 +48,12 @@ export type Task = Omit<NewTask, 'status'> & {
 }
 
 export type TaskChange =
-  /** Refused with `exists` when there is one of that id. */
+  /** Rejected with `exists` if the id is taken. */
   | { do: 'task.add'; task: NewTask }
-  /** Guard and change: refused with `task_moved` unless the task is in one of these. `state` adds to what there is. */
+  /**
+   * Guard and change: rejected with `task_moved` unless the task has one of these statuses. `state` is merged
+   * into the stored one.
+   */
   | {
       do: 'task.move'
       task_id: string
@@ -92,7 +95,7 @@ export const storedTask = (task: NewTask, at: number): StoredTask => ({
 
 type Moved = Pick<StoredTask, 'status' | 'attempt_count' | 'state' | 'started_at' | 'ended_at'>
 
-/** What a move makes of a task; null: it is in none of the states that the move is from. */
+/** The task after a change; null if its status is not one that the change starts from. */
 export function movedTask(
   row: StoredTask,
   { from, to, attempt_count, state }: Extract<TaskChange, { do: 'task.move' }>,

@@ -1,19 +1,18 @@
 /**
- * What waits for the writer, in two lines. Commits that begin or go on with work go first; chunks of answers
- * that stream already (`Commit.can_wait`) follow, and a quarter of each batch is theirs, so that they never
- * stand still. Each line is in order; a turn never has a commit in one while it waits for another in the
- * other.
+ * Requests that wait for the writer, in two queues. Commits that start or continue work go first; chunks of
+ * streaming answers (`Commit.can_wait`) follow, and a quarter of each batch is reserved for them, so that
+ * they cannot starve. Each queue is in order; a turn never has commits waiting in both at once.
  */
 export type WaitingLines<T> = {
   push(item: T, canWait: boolean): void
-  /** The next batch, at most so many; what goes first comes first. */
+  /** The next batch, at most `most`, in order of priority. */
   take(most: number): T[]
   size(): number
-  /** Whatever is left, out of order. */
+  /** Removes and returns the rest, in any order. */
   empty(): T[]
 }
 
-/** One place in so many of a batch is kept for those that can wait. */
+/** One in this many entries of a batch is reserved for requests that can wait. */
 const KEPT_PART = 4
 
 export function createWaitingLines<T>(): WaitingLines<T> {

@@ -1,9 +1,9 @@
 /**
- * The store's end of the writer thread: posts requests and gives each its answer.
+ * The store's end of the writer thread: posts requests and resolves each with its answer.
  *
- *   open      takes requests
- *   closing   answers those it has, `close` last, and takes no other
- *   ended     the thread is gone, in order or not: whoever waits or comes is told why
+ *   open      accepts requests
+ *   closing   answers pending requests, `close` last, and rejects new ones
+ *   ended     the thread has ended, cleanly or not: pending and new requests are rejected with the reason
  */
 import { Worker } from 'node:worker_threads'
 import { AppError, checkedState } from '@cairn/protocol'
@@ -29,7 +29,7 @@ export type WriterClient = {
 }
 
 export type WriterListeners = {
-  /** Sees every answered request before its promise settles, in commit order. */
+  /** Called for every answered request before its promise settles, in commit order. */
   landed: (request: Request, value: unknown) => void
   report: (level: 'warn' | 'error', message: string) => void
 }
@@ -39,7 +39,7 @@ type Listen = {
   (event: 'error', listener: (error: Error) => void): unknown
   (event: 'exit', listener: () => void): unknown
 }
-/** The store needs these of the thread. Tests of other packages run the writer in their own process. */
+/** The part of a thread that the store needs. Tests of other packages run the writer in their own process. */
 type WriterThread = {
   postMessage(text: unknown, transfer: []): void
   on: Listen
@@ -107,7 +107,7 @@ export async function startWriter(
   }
 }
 
-/** Resolves when the thread has the database open; rejects with DamagedStore where it may not. */
+/** Resolves when the thread has opened the database; rejects with DamagedStore if it cannot. */
 const untilReady = (worker: WriterThread, report: WriterListeners['report']): Promise<void> =>
   new Promise<void>((resolve, reject) => {
     worker.once('error', reject)

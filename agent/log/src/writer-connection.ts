@@ -1,14 +1,17 @@
-/** How the writing connection is set up: what makes "acknowledged" mean "on disk". */
+/** Configures the writing connection: this is what makes "acknowledged" mean "on disk". */
 import type { Db } from './sqlite-adapter.ts'
 
 /**
- * An append touches one page of the cursor index a session, and the log takes pages whole: at 2 KiB a commit
- * of 64 sessions costs a third less than at the usual 4 KiB. A database keeps the size it was made with.
+ * An append touches one page of the cursor index per session, and the write-ahead log stores whole pages: at
+ * 2 KiB a commit of 64 sessions costs a third less than at the usual 4 KiB. A database keeps the page size it
+ * was created with.
  */
 const PAGE_BYTES = 2048
-/** Pages of the write-ahead log at which it is copied into the database: 16 MiB. */
+/** Pages of the write-ahead log at which it is checkpointed: 16 MiB. */
 const CHECKPOINT_PAGES = 8192
-/** What the file of the write-ahead log shrinks back to after something long, a backup say, made it grow. */
+/**
+ * Size to which the write-ahead log is truncated after something long, such as a backup, has made it grow.
+ */
 const KEPT_LOG_BYTES = 64 * 1024 * 1024
 
 export function configureWriter(db: Db): void {

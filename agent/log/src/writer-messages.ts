@@ -1,9 +1,9 @@
 /**
- * What crosses between the store (main thread) and its writer (worker thread). One message holds everything
- * that was asked for since the last, and answers come in the order of the requests, so nothing needs a
- * number. Both travel as JSON text: for small objects that is a fraction of what their structured clone
- * costs, on either side. The payloads of events are JSON already and stand behind the requests as they are:
- * to escape one and to read it again would cost more than the rest of its request.
+ * Messages between the store (main thread) and its writer (worker thread). One message holds everything that
+ * was requested since the last, and answers have the order of the requests, so no request needs a number.
+ * Both travel as JSON text: for small objects that is a fraction of the cost of structured clone, on either
+ * side. Event payloads are JSON already and are appended to the requests verbatim: escaping and parsing them
+ * again would cost more than the rest of the request.
  */
 import type { ArtifactMeta, EventType, InboxKind, SessionStatus } from '@cairn/protocol'
 import type { ChannelStatement } from './channel-sql.ts'
@@ -19,7 +19,7 @@ import type { Refusal } from './refusals.ts'
 import type { Snapshot } from './store.ts'
 import type { Fence, NewSession } from './session.ts'
 
-/** An event on its way: type, data as JSON (redacted), and what it does to the session's row. */
+/** An encoded event: type, data as JSON (redacted), and its effect on the session's row. */
 export type EncodedEvent = [type: EventType, data: string, effect: Effect | null]
 
 export type EncodedRow =
@@ -40,7 +40,7 @@ export type EncodedRow =
     }
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: string }
 
-/** What a commit does to another session. */
+/** The part of a commit that concerns another session. */
 export type EncodedPart = Pick<
   CommitRequest,
   'session_id' | 'events' | 'expect_status' | 'reopen' | 'reopen_from' | 'rows' | 'revoke_lease' | 'set'
@@ -93,20 +93,20 @@ export type Request =
   | { do: 'close' }
 
 export type PartAnswer = {
-  /** Id of the last event written, which is the session's. */
+  /** Id of the last event written, which is the session's last event. */
   last: number
   reopened: boolean
-  /** Inbox items that appeared or changed. */
+  /** Inbox items that were created or changed. */
   items?: string[]
   /** The session may have become claimable. */
   work: boolean
-  /** Of the lease that holds the session after it, null where none does. */
+  /** Epoch of the lease on the session afterwards, null if there is none. */
   epoch: number | null
 }
 export type CommitAnswer = PartAnswer & {
-  /** Missing where nobody will look at it. */
+  /** Absent if the caller does not need it. */
   session?: PackedSession
-  /** Of the parts of other sessions, in their order. */
+  /** Answers for the parts of other sessions, in order. */
   also?: (PartAnswer & { org_id: string })[]
 }
 export type ClaimAnswer = {
@@ -125,19 +125,19 @@ export type Refused = {
 export type Answer =
   | [how: 'done', value: unknown]
   | [how: 'refused', refused: Refused]
-  /** `storage`: the disk failed, as against a request that was wrong. */
+  /** `storage`: the disk failed, rather than the request being invalid. */
   | [how: 'failed', message: string, storage: boolean]
 
-/** Something for the log of the service. */
+/** A message for the service's logger. */
 export type Notice = { notice: 'warn' | 'error'; message: string }
-/** `ready` or `damaged`, with notices before; then the answers of one batch at a time. */
+/** `ready` or `damaged`, with log messages before; then the answers of one batch at a time. */
 export type FromWriter = 'ready' | { damaged: string } | Notice | AnswersText
 declare const answers: unique symbol
 export type AnswersText = string & { readonly [answers]: true }
 export const writeAnswers = (batch: readonly Answer[]): AnswersText => JSON.stringify(batch) as AnswersText
 export const readAnswers = (text: AnswersText): Answer[] => JSON.parse(text) as Answer[]
 
-/** A request on its way: JSON in which each payload is its length, and the payloads in their order. */
+/** An encoded request: JSON in which each payload is replaced by its length, and the payloads in order. */
 export type RequestText = { head: string; payloads: string }
 
 export function writeRequest(request: Request): RequestText {

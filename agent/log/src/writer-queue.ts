@@ -1,6 +1,6 @@
 /**
- * Requests on their way to the writer thread: gathered, posted together, and found again when their answers
- * come, which is in the order in which they were posted.
+ * Requests to the writer thread: collected, posted together, and matched with their answers, which arrive in
+ * the order of posting.
  */
 import { createWaitingLines } from './waiting-lines.ts'
 import { joinRequests, type Request, type RequestsText, type RequestText } from './writer-messages.ts'
@@ -13,32 +13,31 @@ export type Waiting = {
 }
 
 /**
- * Messages that the writer may have and not have answered: one that it works on and one that waits for it.
- * What is asked for meanwhile is gathered into the next, for each message costs both threads a wake-up and
- * the writer would not come to it any sooner.
+ * Unanswered messages at the writer: one in progress and one waiting. Further requests are collected into the
+ * next message, because each message wakes both threads and the writer would not handle it any sooner.
  */
 const MAX_AHEAD = 2
-/** Requests of one message, a transaction of the writer: what comes later may still go before the rest. */
+/** Requests per message, which is a transaction of the writer: later requests may still overtake the rest. */
 const MAX_MESSAGE = 256
 
 export type WriterQueue = {
   add(waiting: Waiting): void
-  /** The oldest of those posted, which so many answers are for. */
+  /** Removes the oldest posted requests, for which `count` answers have arrived. */
   answered(count: number): Waiting[]
-  /** Whoever waits, posted or not; nothing is left. */
+  /** Removes and returns all requests, posted or not. */
   empty(): Waiting[]
 }
 
 export function createWriterQueue(postMessage: (requests: RequestsText) => void): WriterQueue {
   const gathered = createWaitingLines<Waiting>()
   let sent: Waiting[] = []
-  /** How many requests each message had that is not answered in full. */
+  /** The number of unanswered requests of each posted message. */
   const ahead: number[] = []
   /** `close` goes behind everything else. */
   let last: Waiting | null = null
   let isPosting = false
 
-  /** One message for all that one turn of the event loop asks for. */
+  /** One message for all requests of one event loop turn. */
   function schedule(): void {
     if (isPosting || ahead.length >= MAX_AHEAD) return
     isPosting = true

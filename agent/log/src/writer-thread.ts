@@ -1,4 +1,4 @@
-/** The thread of the writer. */
+/** The entry point of the writer's thread. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { runWriter } from './run-writer.ts'
 import type { WriterStart } from './writer-messages.ts'

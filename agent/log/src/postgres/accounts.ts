@@ -1,6 +1,6 @@
 /**
- * Organisations, people, machines and their logins on Postgres. A write is one statement, so replicas need no
- * lock among them.
+ * Organisations, users, service accounts and their logins on Postgres. A write is one statement, so replicas
+ * need no lock between them.
  */
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from '../account-times.ts'
 import type { AccountStore, LoginRow, ServiceAccountRow, ShareRow, UserRow } from '../account-store.ts'
@@ -69,7 +69,7 @@ const SQL = S({
 
 export function createAccounts(db: Database, now: () => number): AccountStore {
   const write = (statement: Statement, values: readonly Value[]): Promise<Rows> => db.query(statement, values)
-  /** What leaves the same behind however often it runs. */
+  /** For idempotent statements, which may be repeated. */
   const again = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
   const one = async <T>(rows: Promise<Rows>): Promise<T | null> => ((await rows)[0] ?? null) as T | null
@@ -86,7 +86,7 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
   return {
     ensureFirstAdmin: (org, admin) =>
       db.transaction('ensureFirstAdmin', async ask => {
-        // Replicas that start together make one.
+        // Replicas that start together create only one.
         await ask(SQL.lockFirst)
         const [found] = await ask(SQL.firstAdmin)
         if (found !== undefined) return found as UserRow
@@ -173,7 +173,7 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
       await again(SQL.dropAnswers, [at - IDEMPOTENCY_MS])
       for (;;) {
         if ((await write(SQL.hold, [principalId, key, bodySha256, at])).length > 0) return null
-        // Of many that find it left behind one gets it: the row's time has moved for the others.
+        // If several find it abandoned, one gets it: the others see its changed time.
         if (
           (await write(SQL.retake, [principalId, key, bodySha256, at, at - IDEMPOTENCY_HOLD_MS])).length > 0
         )
@@ -181,7 +181,7 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
         const found = await one<{ body_sha256: string; status: number | null; body: string | null }>(
           again(SQL.answer, [principalId, key]),
         )
-        // Dropped between the two: it is free again.
+        // It was deleted in between, so the key is free again.
         if (found !== null) return found
       }
     },

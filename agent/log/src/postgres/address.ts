@@ -1,23 +1,25 @@
-/** DATABASE_URL: the server, and what of it is ours rather than the driver's. */
+/** Parses DATABASE_URL into the server's address and our own parameters. */
 
 export type PostgresAddress = {
-  /** For the driver. */
+  /** The URL for the driver. */
   url: string
   schema: string
-  /** Connections for reads and small writes; a writer and a listener come on top. */
+  /** Connections for reads and small writes, in addition to a writer and a listener. */
   pool: number
-  /** Server settings that the URL asks for, as `-c name=value`. */
+  /** Server settings from the URL, as `-c name=value`. */
   options: string
-  /** The same for people: without password. */
+  /** The address for messages, without the password. */
   shown: string
 }
 
 const DEFAULT_SCHEMA = 'cairn'
 const DEFAULT_POOL = 8
-/** A name that needs no quoting, short enough for a channel of its own beside it. */
+/** A name that needs no quoting, short enough to be extended to the name of a channel. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,49}$/
 
-/** The URL cannot mean a Postgres database. Never carries the URL itself, which may hold a password. */
+/**
+ * The URL is not a valid Postgres URL. The error never contains the URL itself, which may hold a password.
+ */
 export class InvalidDatabaseUrl extends Error {
   override readonly name = 'InvalidDatabaseUrl'
 }

@@ -1,13 +1,12 @@
 /**
- * Batches of commits, each tried until it is answered by what is true: once if it is there, tried again only
- * when it certainly is not.
+ * Runs batches of commits. A batch is written once, and retried only if it certainly was not written.
  *
  *   connected      batches run, one at a time
- *   out            nothing was written: the batch waits for a new connection and is tried again, until its
- *                  callers' patience ends
- *   in doubt       COMMIT was sent and not answered: on the next connection the number of the last batch
- *                  tells. The callers wait for that however long it takes, for an answer either way would be
- *                  a guess
+ *   out            nothing was written: the batch waits for a new connection and is retried, until its
+ *                  callers time out
+ *   in doubt       COMMIT was sent and got no response: on the next connection the number of the last batch
+ *                  shows whether it was written. The callers wait for that however long it takes, because any
+ *                  answer would be a guess
  */
 import { AppError, asError } from '@cairn/protocol'
 import type { CommitRequest } from '../writer-messages.ts'
@@ -18,7 +17,7 @@ import type { WriterConnection } from './writer-connection.ts'
 
 export type Waiting = {
   request: CommitRequest
-  /** performance.now() when the caller asked. */
+  /** performance.now() at the call. */
   asked: number
   resolve: (done: Done) => void
   reject: (error: unknown) => void
@@ -42,13 +41,13 @@ const rejectAll = (requests: readonly Waiting[], error: unknown): void =>
   requests.forEach(({ reject }) => reject(error))
 
 export type BatchOptions = {
-  /** Of this process, in the table of writers. */
+  /** Identifies this process in the table of writers. */
   writerId: string
   connection: WriterConnection
-  /** Sees every commit before its promise settles, in the order of this process. */
+  /** Called for every commit before its promise settles, in the order of this process. */
   landed: (request: CommitRequest, done: Done) => void
   report: Report
-  /** So long a commit waits for a server that cannot be reached. */
+  /** How long a commit waits for an unreachable server. */
   patienceMs: number
 }
 
@@ -59,13 +58,13 @@ export function createBatches({ writerId, connection, landed, report, patienceMs
   let batch = 0
   const isLate = ({ asked }: Waiting): boolean => performance.now() - asked >= patienceMs
 
-  /** Whether the batch of that number is on the server. Null when the store closes before anyone can say. */
+  /** Whether the batch with that number was committed. Null if the store closes before this is known. */
   async function isCommitted(number: number): Promise<boolean | null> {
     while (!connection.hasGivenUp()) {
       const client = await connection.get(() => false)
       if (client === null) return null
       try {
-        // Waits until the old transaction is over, should the server still hold it.
+        // Waits until the old transaction has ended, if the server still runs it.
         const { rows } = (await client.query(bound(LAST_BATCH, [writerId]))) as { rows: { batch: number }[] }
         return (rows[0]?.batch ?? 0) >= number
       } catch (error) {
@@ -76,7 +75,7 @@ export function createBatches({ writerId, connection, landed, report, patienceMs
     return null
   }
 
-  /** True when the requests have their answers; false when nothing of the batch was written. */
+  /** True if the requests have their answers; false if nothing of the batch was written. */
   async function settleDoubt(
     number: number,
     requests: readonly Waiting[],
@@ -115,7 +114,7 @@ export function createBatches({ writerId, connection, landed, report, patienceMs
         else if (isCollision(error) && collisions < MAX_COLLISIONS) collisions += 1
         else if (requests.length === 1) return rejectAll(requests, asStoreFailure('commit', error))
         else {
-          // One of them is at fault, and the others need not pay for it.
+          // One of them causes the failure, so each is run by itself.
           for (const one of requests) await run([one])
           return
         }

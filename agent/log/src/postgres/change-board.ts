@@ -1,4 +1,4 @@
-/** What a commit changes of a board on Postgres, under the lock of its tree. */
+/** Changes to a board within a commit on Postgres, under the lock of its tree. */
 import { type BoardChange, seqAfter } from '../board.ts'
 import { linkRefusals } from '../change-link.ts'
 import type { StoredSession } from '../session-rows.ts'
@@ -7,7 +7,7 @@ import type { Ask } from './row-changes.ts'
 
 const statement = (name: string, text: string): Statement => ({ name, text })
 
-/** It locks the tree, also one that had no row. */
+/** Locks the tree, even if it had no row. */
 const BOARD_SEQ = statement(
   'board_seq',
   'INSERT INTO trees (root_id, version) VALUES ($1, 0) ON CONFLICT (root_id) DO UPDATE SET board_seq = ' +

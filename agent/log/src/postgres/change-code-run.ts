@@ -1,4 +1,4 @@
-/** What a commit changes of runs of coding agents on Postgres, under the lock of its session. */
+/** Changes to coding runs within a commit on Postgres, under the lock of its session. */
 import { codeRunRefusals } from '../change-code-run.ts'
 import {
   ADD_CODE_RUN,
@@ -15,7 +15,7 @@ import type { StoredSession } from '../session-rows.ts'
 import type { Database, Statement } from './connections.ts'
 import type { Ask } from './row-changes.ts'
 
-/** `?` becomes `$1`, `$2`, … */
+/** Replaces `?` by `$1`, `$2`, … */
 function statement(name: string, text: string): Statement {
   let count = 0
   return { name, text: text.replaceAll('?', () => `$${String((count += 1))}`) }

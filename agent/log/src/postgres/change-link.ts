@@ -1,5 +1,5 @@
 /**
- * What a commit changes of links, trees and timers on Postgres, under the locks of its sessions and trees.
+ * Changes to links, trees and timers within a commit on Postgres, under the locks of its sessions and trees.
  */
 import { hasGoneOn, linkRefusals } from '../change-link.ts'
 import { DAY_MS, type LinkChange } from '../links.ts'
@@ -82,9 +82,10 @@ export async function changeLink(
   switch (change.do) {
     case 'link.open': {
       const { link, max_open, max_total } = change
-      // First: it locks the tree, also one that has no row yet, so that nobody else counts at this moment.
+      // First: it locks the tree, even if that has no row yet, so that no other transaction counts at the
+      // same time.
       await ask(MOVE_TREE, [link.root_id])
-      // A run is in a tree of its own: there is nothing to count.
+      // A run has its own tree: there is nothing to count.
       if (link.kind !== 'run') {
         const [open] = await ask(COUNT_OPEN, [link.parent_id])
         if (Number(open?.['count']) >= max_open) throw linkRefusals.tooManyOpen(row, link.parent_id, max_open)

@@ -1,4 +1,4 @@
-/** What a commit changes of missions on Postgres, under the locks of its sessions and trees. */
+/** Changes to missions within a commit on Postgres, under the locks of its sessions and trees. */
 import { missionRefusals } from '../change-mission.ts'
 import { type MissionChange, movedMission, storedMission, type StoredMission } from '../missions.ts'
 import type { StoredSession } from '../session-rows.ts'
@@ -32,7 +32,7 @@ export async function changeMission(
 ): Promise<void> {
   if (change.do === 'mission.add') {
     const mission = storedMission(change.mission, at)
-    // First: it locks the tree, also one that has no row yet.
+    // First: it locks the tree, even if that has no row yet.
     await ask(MOVE_TREE, [mission.session_id])
     const [before] = await ask(UNDER_WAY, [mission.session_id])
     if (before !== undefined && before['mission_id'] !== mission.mission_id)

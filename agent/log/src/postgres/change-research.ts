@@ -1,4 +1,4 @@
-/** What a commit changes of research on Postgres. */
+/** Changes to research within a commit on Postgres. */
 import { researchRefusals } from '../change-research.ts'
 import { changedBranch, type ResearchChange, storedSource, type StoredBranch } from '../research.ts'
 import type { StoredSession } from '../session-rows.ts'
@@ -18,7 +18,7 @@ const CHANGE_BRANCH = statement(
   'change_branch',
   'UPDATE research_branches SET state = $3, harvested_at = $4 WHERE run_id = $1 AND key = $2',
 )
-/** Of two branches that take one number at once the second waits for the first, and is refused. */
+/** If two branches take one number at the same time, the second waits for the first and is rejected. */
 const ADD_SOURCE = statement(
   'add_source',
   'INSERT INTO research_sources (run_id, number, source) SELECT $1, $2::bigint, $3 WHERE $2::bigint = ' +

@@ -1,4 +1,4 @@
-/** What a commit changes of schedules on Postgres, under the lock of the session they belong to. */
+/** Changes to schedules within a commit on Postgres, under the lock of the session they belong to. */
 import { scheduleRefusals } from '../change-schedule.ts'
 import { hasEnded, KEEP_RUNS_MS, type ScheduleChange, scheduleTimer } from '../schedules.ts'
 import type { StoredSession } from '../session-rows.ts'
@@ -9,8 +9,8 @@ import type { Ask } from './row-changes.ts'
 const statement = (name: string, text: string): Statement => ({ name, text })
 
 /**
- * The lock of a session keeps its own schedules apart, and not those of its owner's other sessions: what is
- * counted of an owner waits for every other commit that adds one of theirs.
+ * The session's lock does not cover schedules of the owner's other sessions, so counting an owner's schedules
+ * takes a lock on the owner.
  */
 const LOCK_OWNER = statement(
   'lock_owner_of_schedules',

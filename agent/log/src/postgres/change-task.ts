@@ -1,4 +1,4 @@
-/** What a commit changes of tasks on Postgres, under the locks of its sessions and trees. */
+/** Changes to tasks within a commit on Postgres, under the locks of its sessions and trees. */
 import { taskRefusals } from '../change-task.ts'
 import type { StoredSession } from '../session-rows.ts'
 import { movedTask, storedTask, type StoredTask, type TaskChange } from '../tasks.ts'
@@ -29,7 +29,7 @@ export async function changeTask(
 ): Promise<void> {
   if (change.do === 'task.add') {
     const task = storedTask(change.task, at)
-    // First: it locks the tree, also one that has no row yet.
+    // First: it locks the tree, even if that has no row yet.
     await ask(MOVE_TREE, [task.root_id])
     const added = await ask(ADD_TASK, [
       task.task_id,

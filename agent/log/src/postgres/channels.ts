@@ -1,4 +1,4 @@
-/** Channels on Postgres: every statement in a transaction of its own, on the pool. */
+/** Channels on Postgres: every statement is a transaction of its own, on the pool. */
 import type { AskChannel } from '../ask-channel.ts'
 import { CHANNEL_READS } from '../channel-sql.ts'
 import { type BrowserStore, createBrowserStore } from '../browsers.ts'
@@ -7,7 +7,7 @@ import type { ChannelStore } from '../channels.ts'
 import { createNoticeStore, type NoticeStore } from '../notices.ts'
 import type { Database } from './connections.ts'
 
-/** Channels, browsers and notices, whose statements are asked for by name. */
+/** Channels, browsers and notifications, whose statements run by name. */
 export function createNamedStores(
   db: Database,
   now: () => number,

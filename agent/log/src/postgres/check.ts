@@ -1,6 +1,6 @@
 /**
- * Whether a store on Postgres is sound: ids without gaps, every counter equal to the fold of its log, and
- * links, tasks and timers as the logs say. For `cairn doctor`.
+ * Checks the integrity of a store on Postgres: ids without gaps, counters against the fold of each log, and
+ * links, tasks and timers against the logs. For `cairn doctor`.
  */
 import { checkLog, type LoggedRow } from '../check.ts'
 import { createLinkCheck } from '../check-links.ts'
@@ -79,7 +79,7 @@ export function checkStore(db: Database): Promise<string[]> {
         }),
       )
       return problems
-      // One snapshot, whatever is written meanwhile.
+      // One snapshot, unaffected by concurrent writes.
     },
     'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
   )

@@ -1,4 +1,4 @@
-/** What a claim on Postgres sees: what waits, and, where it matters, what runs. */
+/** The queries of a claim on Postgres: queued sessions, and, if limits require it, running ones. */
 import { QUEUED, TURN } from '../claim-sql.ts'
 import {
   chooseFairly,
@@ -27,7 +27,7 @@ const LOOK: Statement = {
     `${isFree('clock.now')} ORDER BY s.key LIMIT $2)\n` +
     `UNION ALL (SELECT ${TURN}, 'orphaned' AS how FROM clock, sessions s WHERE s.worker_id IS NOT NULL ` +
     `AND s.lease_until <= clock.now AND ${HAS_WORK})\n` +
-    // In the order of the index, so that no plan reads the table.
+    // In index order, so that no plan reads the table.
     `UNION ALL (SELECT ${TURN}, 'queued' AS how FROM sessions s WHERE ${QUEUED} ` +
     'ORDER BY s.created_by, (s.parent_id IS NOT NULL), s.wake_at LIMIT $3)',
 }
@@ -35,7 +35,7 @@ const RUNNING: Statement = {
   name: 'running_turns',
   text: `SELECT ${TURN} FROM sessions s WHERE s.worker_id IS NOT NULL AND s.lease_until > ${at('$1')}`,
 }
-/** One principal after the other by a jump over the index; of each its roots, and its children with room. */
+/** A loose index scan over the principals; for each its roots, and its children with capacity. */
 const LOOK_BY_PRINCIPAL: Statement = {
   name: 'look_by_principal',
   text:
@@ -55,10 +55,7 @@ const LOOK_BY_PRINCIPAL: Statement = {
     'ANY($4::text[]) AND NOT (p.created_by = ANY($6::text[]) AND s.id = (SELECT l.root_id FROM links l ' +
     'WHERE l.child_id = s.id)) ORDER BY s.wake_at LIMIT $5)) w ON true WHERE p.created_by IS NOT NULL',
 }
-/**
- * So many more are looked at than are taken: where others claim at the same moment, what they take is passed
- * over.
- */
+/** Extra rows, because concurrent claims may take some of those that were read. */
 const spareFor = (limit: number): number => limit + 16
 /** For the test of their plans. */
 export const CLAIM_LOOKS = { LOOK, RUNNING, LOOK_BY_PRINCIPAL }
@@ -67,7 +64,7 @@ export type Wanted = { workerId: string; limit: number; ttlMs: number; at: numbe
 export type Look = {
   toRollBack: string[]
   chosen: WaitingTurn[]
-  /** More were queued than were looked at. */
+  /** More sessions were queued than were read. */
   cut: boolean
 }
 
@@ -75,7 +72,7 @@ export const readRunning = async (ask: Ask, now: number | null): Promise<Running
   (await ask(RUNNING, [now])).map(toTurn)
 
 export function createLook(db: Database): (wanted: Wanted) => Promise<Look> {
-  /** Where the last look at the principals ended. */
+  /** Where the last round over the principals ended. */
   let lastPrincipal = ''
 
   async function look({ limit, at: now, rules }: Wanted): Promise<Look> {
@@ -88,7 +85,7 @@ export function createLook(db: Database): (wanted: Wanted) => Promise<Look> {
     const cut = queued.length >= most
     const places = most - toRollBack.length
     const few = [...orphaned, ...queued]
-    // Where all that wait are taken nobody need be counted.
+    // If all waiting sessions fit, nothing needs to be counted.
     if (few.length <= limit - toRollBack.length && !isLimited(few, rules))
       return { toRollBack, chosen: chooseFairly(few, [], places, rules), cut }
     const running = await readRunning(db.query, now)
@@ -113,7 +110,7 @@ export function createLook(db: Database): (wanted: Wanted) => Promise<Look> {
       )
     const found = await ask(lastPrincipal)
     const rows = found.length > 0 || lastPrincipal === '' ? found : await ask('')
-    // The round is at its end, or everybody is in it: the next one begins anew.
+    // The round has ended or covers all principals: the next one starts over.
     const last = rows.find(row => row['nth'] === MOST_PRINCIPALS)
     lastPrincipal = last === undefined ? '' : String(last['principal'])
     return rows.filter(row => row['id'] !== null).map(toTurn)

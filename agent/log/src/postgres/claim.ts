@@ -1,7 +1,7 @@
 /**
- * How a claim is made on Postgres: one look at what runs and what waits, the order of fair-claims.ts, and one
- * statement that takes what is still free. It waits for nobody: a row that is being written is found by the
- * next look.
+ * Claims sessions on Postgres: one query for running and queued sessions, the order of fair-claims.ts, and
+ * one statement that takes those that are still free. It waits for no lock: a row that is being written is
+ * found by the next claim.
  */
 import { chooseFairly, type ClaimRules, isRun, type WaitingTurn } from '../fair-claims.ts'
 import { waitingSql } from '../session-rows.ts'
@@ -9,20 +9,20 @@ import { type Ask, createLook, HAS_WORK, isFree, readRunning, type Wanted } from
 import type { Database, Rows, Statement } from './connections.ts'
 import { at } from './database-now.ts'
 
-/** `held`: some were in the hands of another transaction. */
+/** `held`: some were locked by another transaction. */
 type Claimed = { rows: Rows; held: boolean; cut: boolean }
 
-/** So often a claim begins anew at once when others were at what it chose. */
+/** Immediate retries if other transactions had locked chosen sessions. */
 const TRIES = 4
 
-/** Those of the names that nobody else holds; they are ours until the transaction ends. */
+/** The names that no other transaction holds; this one holds them until it ends. */
 const TRY_LOCKS: Statement = {
   name: 'try_claim_locks',
   text:
     'SELECT name FROM unnest($1::text[]) AS name WHERE ' +
     "pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))",
 }
-/** The first so many that nobody else takes at this moment. */
+/** The first ones that are not locked by another transaction, up to the limit. */
 export const TAKE: Statement = {
   name: 'take_leases',
   text:
@@ -40,8 +40,8 @@ export function createClaim(db: Database) {
   const look = createLook(db)
 
   /**
-   * Takes the first of them that are still free. Where a limit is in question nobody else may count or take
-   * for the same tree or principal meanwhile.
+   * Takes the first that are still free. If a limit applies, advisory locks prevent other claims from
+   * counting or taking for the same tree or principal meanwhile.
    */
   async function takeChosen(
     wanted: Wanted,
@@ -73,7 +73,7 @@ export function createClaim(db: Database) {
     return { rows, held: rows.length < Math.min(order.length, wanted.limit), cut }
   }
 
-  /** `more`: there was work left that another transaction held at that moment. */
+  /** `more`: another transaction held further work at that moment. */
   return async (wanted: Wanted): Promise<{ rows: Rows; more: boolean }> => {
     const rows: Rows = []
     const { children } = wanted.rules
@@ -85,14 +85,14 @@ export function createClaim(db: Database) {
         rules: { ...wanted.rules, children: children === null ? null : Math.max(0, children - taken) },
       })
       rows.push(...found.rows)
-      // Behind those of a tree that is full now there may be others that had no place in the look.
+      // The query may have been filled by sessions of a tree that is full now, with others behind them.
       const again = found.held ? tries < TRIES : found.cut && found.rows.length > 0
       if (!again || rows.length >= wanted.limit) return { rows, more: found.held }
     }
   }
 }
 
-/** What must be counted by one claim at a time. */
+/** Names of the counters that only one claim at a time may use. */
 const namesOfLimits =
   ({ tree_parallel, principal_turns, principal_runs = null }: ClaimRules) =>
   (turn: WaitingTurn): string[] => [

@@ -1,6 +1,6 @@
 /**
- * How this process reaches the server: how connections are set up, that they write through to disk, and the
- * pool for everything small.
+ * Connections of this process to the server: their setup, the check that writes are durable, and the pool for
+ * small statements.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
@@ -10,7 +10,7 @@ import { UnsafeServer } from './unsafe-server.ts'
 
 export type Value = string | number | boolean | null | readonly (string | number | null)[]
 export type Rows = Record<string, unknown>[]
-/** A statement with the name it is prepared under. */
+/** A statement with the name under which it is prepared. */
 export type Statement = { name: string; text: string }
 export type Report = (
   level: 'info' | 'warn' | 'error',
@@ -20,9 +20,9 @@ export type Report = (
 
 const INT8 = 20
 const CONNECT_MS = 5_000
-/** Past it the connection counts as lost: a network that swallows packets says nothing. */
+/** After this the connection counts as lost: a network that drops packets reports no error. */
 const QUERY_MS = 30_000
-/** A process that is stopped in the middle of a transaction holds its locks no longer than this. */
+/** A process that is suspended within a transaction holds its locks no longer than this. */
 const IDLE_IN_TRANSACTION_MS = 10_000
 /** How long a read waits for a server that restarts. */
 const PATIENCE_MS = 2_000
@@ -33,13 +33,13 @@ const getTypeParser: ClientConfig['types'] = {
     (oid === INT8 ? Number : types.getTypeParser(oid, format)) as never,
 }
 
-/** Postgres text has no U+0000; what callers send may. */
+/** Postgres text cannot hold U+0000, which callers may send. */
 function clean(value: Value): Value {
   if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
   return Array.isArray(value) ? value.map(each => clean(each as Value) as string | number | null) : value
 }
 
-/** A statement as the driver wants it. */
+/** A statement in the driver's format. */
 export const bound = (
   statement: Statement,
   values: readonly Value[],
@@ -60,7 +60,7 @@ const baseConfig = ({ url, schema, options }: PostgresAddress): ClientConfig => 
 })
 
 /**
- * Acknowledged means on disk: looked at on every connection that writes, for a server may come back with
+ * Acknowledged means durable. Checked on every connection that writes, because a server may restart with
  * other settings.
  */
 async function refuseUnsafe(client: Client, shown: string): Promise<void> {
@@ -87,10 +87,7 @@ async function refuseUnsafe(client: Client, shown: string): Promise<void> {
     )
 }
 
-/**
- * A connection of its own, outside the pool. `writes`: one statement need not wait for the answer of the one
- * before.
- */
+/** A connection outside the pool. `writes`: statements may be pipelined. */
 export async function openClient(
   address: PostgresAddress,
   kind: 'writes' | 'plain',
@@ -118,18 +115,18 @@ export async function openClient(
   }
 }
 
-/** Without waiting: the other side may be gone. */
+/** Does not wait, because the server may be unreachable. */
 export function closeClient(client: Client): void {
-  client.end().catch(() => undefined) // Closing what is broken already is no failure.
+  client.end().catch(() => undefined) // Errors on closing a broken connection are irrelevant.
 }
 
 export type Database = {
   /**
-   * One statement in a transaction of its own. Only statements that may run twice are tried again when the
-   * connection is lost.
+   * Runs one statement in its own transaction. Only repeatable statements are retried when the connection is
+   * lost.
    */
   query(statement: Statement, values: readonly Value[], options?: { repeatable?: boolean }): Promise<Rows>
-  /** Several statements in one transaction; an exception undoes them. */
+  /** Runs several statements in one transaction; an exception rolls it back. */
   transaction<T>(
     what: string,
     run: (ask: (statement: Statement, values?: readonly Value[]) => Promise<Rows>) => Promise<T>,
@@ -140,10 +137,11 @@ export type Database = {
 
 export function openPool(address: PostgresAddress, report: Report): Database {
   const pool = new Pool({ ...baseConfig(address), max: address.pool, idleTimeoutMillis: 30_000 })
-  // The pool listens to idle connections only. One that is lost within a transaction emits an error as well,
-  // which without a listener ends the process; its next statement rejects with the same error.
+  // The pool listens for errors on idle connections only. A connection that is lost within a transaction
+  // emits an error as well, which without a listener would end the process; its next statement rejects with
+  // the same error.
   pool.on('connect', client => void client.on('error', () => undefined))
-  // An idle connection went; the pool opens another when one is wanted.
+  // An idle connection was lost; the pool opens another when needed.
   pool.on('error', error => report('warn', 'a connection to the database was lost', { error: error.message }))
   const ask = async (
     client: Pool | PoolClient,

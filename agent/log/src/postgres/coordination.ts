@@ -30,7 +30,7 @@ const CHILDREN: Statement = {
     "SELECT * FROM links WHERE parent_id = $1 AND (NOT $2::boolean OR status = 'open') AND kind <> 'run' " +
     'ORDER BY opened_at, child_id LIMIT $3',
 }
-/** One statement, so that version and links are of one moment. */
+/** One statement, so that version and links are consistent. */
 const TREE: Statement = {
   name: 'tree',
   text:
@@ -42,7 +42,7 @@ const NOTES_SINCE: Statement = {
   text: 'SELECT count(*) AS count FROM board_notes WHERE root_id = $1 AND writer_id = $2 AND created_at > $3',
 }
 const BOARD_SEQ: Statement = { name: 'board_seq_of', text: 'SELECT board_seq FROM trees WHERE root_id = $1' }
-/** What was written between the two reads is left out. */
+/** Excludes notes that were written between the two reads. */
 const NOTES: Statement = {
   name: 'notes_of_board',
   text: "SELECT * FROM board_notes WHERE root_id = $1 AND seq <= $2 AND status = 'active' ORDER BY seq",
@@ -106,7 +106,7 @@ const CLAIM_TIMERS: Statement = {
 
 const toLinks = (rows: Rows): Link[] => rows.map(row => toLink(row as StoredLink))
 
-/** By the ids of their children. */
+/** Keyed by child id. */
 export async function readLinks(db: Database, childIds: readonly string[]): Promise<Map<string, Link>> {
   if (childIds.length === 0) return new Map()
   const links = toLinks(await db.query(LINKS, [childIds], { repeatable: true }))

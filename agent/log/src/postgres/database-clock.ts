@@ -1,20 +1,20 @@
 /**
- * Dates as the database has them, which all processes share, without asking it for each: measured at the
- * start and carried on by the monotonic clock, so that setting the clock of this machine changes nothing. It
- * is measured anew every few minutes, for clocks drift apart, and at once when the machine's clock has
- * jumped, for it may have slept.
+ * The database's clock, which all processes share, without a query per use: measured at the start and
+ * advanced by the monotonic clock, so that setting this machine's clock has no effect. It is measured again
+ * every few minutes, because clocks drift, and at once when the machine's clock has jumped, because the
+ * machine may have been suspended.
  */
 import type { Report } from './connections.ts'
 import { asError } from '@cairn/protocol'
 
 const AGAIN_MS = 5 * 60_000
-/** By so much the date may move against the monotonic clock before that counts as a jump. */
+/** A difference between wall clock and monotonic clock that counts as a jump. */
 const JUMP_MS = 1_000
 
 export type Clocks = { now: () => number; monotonic: () => number }
 const SYSTEM: Clocks = { now: Date.now, monotonic: () => performance.now() }
 
-/** `ask` gives the date of the database, epoch milliseconds. */
+/** `ask` returns the time of the database in epoch milliseconds. */
 export async function createDatabaseClock(
   ask: () => Promise<number>,
   report: Report,

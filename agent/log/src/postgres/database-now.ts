@@ -1,9 +1,6 @@
-/** The time in SQL. */
-
 /**
- * The database's own clock, read in the statement that needs it: no process can have another time, whatever
- * is made of its clock.
+ * The database's own clock, read within the statement: processes cannot disagree, whatever their clocks say.
  */
 export const DATABASE_NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
-/** Null outside of tests, which turn the time by hand. */
+/** Null except in tests, which set the time. */
 export const at = (parameter: string): string => `coalesce(${parameter}::bigint, ${DATABASE_NOW})`

@@ -1,22 +1,16 @@
-/**
- * What a failed statement means for what was asked: the connection, the server's disk, or the statement
- * itself.
- */
+/** Classifies failed statements: the connection, the server's storage, or the statement itself. */
 import { AppError, asError } from '@cairn/protocol'
 
-/** SQLSTATE, which only the server gives. */
+/** SQLSTATE; only set by the server. */
 const stateOf = (error: unknown): string | null =>
   error instanceof Error && 'severity' in error && 'code' in error && typeof error.code === 'string'
     ? error.code
     : null
 
-/**
- * The server ends the session with these: shut down, crashed, starting, idle too long in a transaction or at
- * all.
- */
+/** The server ends the connection with these: shutdown, crash, startup, idle timeouts. */
 const ENDS_SESSION = new Set(['57P01', '57P02', '57P03', '57P04', '57P05', '25P03', '25P04'])
 
-/** The connection is gone, or never was: nothing the server still says can be trusted to answer us. */
+/** The connection is lost or was never established: no further response can be attributed to a request. */
 export function isLost(error: unknown): boolean {
   const state = stateOf(error)
   if (state !== null) return ENDS_SESSION.has(state) || state.startsWith('08')
@@ -27,22 +21,16 @@ export function isLost(error: unknown): boolean {
   )
 }
 
-/** Two transactions met; the same again may go through. */
+/** Two transactions conflicted; a retry may succeed. */
 export const isCollision = (error: unknown): boolean => ['40001', '40P01'].includes(stateOf(error) ?? '')
 
-/**
- * The disk is full, the server is out of connections, broken, or takes reads only; a time limit. The request
- * was not wrong.
- */
+/** Disk full, out of connections, corruption, read-only, or a timeout. The request was valid. */
 const isStorageFailure = (error: unknown): boolean =>
   /^(?:53|58|XX|25006|57014|55P03)/.test(stateOf(error) ?? '')
 
 export const isDuplicate = (error: unknown): boolean => stateOf(error) === '23505'
 
-/**
- * As the rest of the service knows it: an outage is retryable and nobody's fault; everything else stays what
- * it is.
- */
+/** Maps to an error of the service: an outage becomes retryable; other errors are returned unchanged. */
 export function asStoreFailure(what: string, error: unknown): Error {
   if (error instanceof AppError) return error
   if (isLost(error))

@@ -1,4 +1,4 @@
-/** Inbox items as they are read on Postgres. */
+/** Reads inbox items on Postgres. */
 import type { InboxItem } from '@cairn/protocol'
 import { BESIDE_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
 import { belowSql } from '../link-sql.ts'
@@ -8,7 +8,7 @@ import type { Rows, Statement, Value } from './connections.ts'
 import { conditions } from './listings.ts'
 
 const ITEM: Statement = { name: 'item', text: `SELECT *, ${BESIDE_SQL} FROM inbox_items WHERE id = $1` }
-/** A pending item past its time counts as expired, without anybody having to write that. */
+/** A pending item past its time counts as expired, without a write. */
 const STATUS_SQL = (now: string): string =>
   `CASE WHEN status = 'pending' AND expires_at <= ${now} THEN 'expired' ELSE status END`
 

@@ -1,6 +1,6 @@
 /**
- * Leases on Postgres: who may act for a session, and until when (contract 8). Each a statement of its
- * own.
+ * Leases on Postgres: which runner may act for a session, and until when (contract 8). Each operation is one
+ * statement.
  */
 import { type ClaimRules, NO_RULES } from '../fair-claims.ts'
 import { hasWork, toSessionRow } from '../session-rows.ts'
@@ -12,7 +12,7 @@ import { at } from './database-now.ts'
 import { readLinks } from './coordination.ts'
 import { toStored } from './session-sql.ts'
 
-/** In the order of the keys, as every other that locks several. */
+/** In key order, like every statement that locks several rows, to avoid deadlocks. */
 const RENEW: Statement = {
   name: 'renew',
   text:
@@ -35,7 +35,7 @@ export function createLeases(db: Database, now: (() => number) | null, freed: ()
     return {
       session: toSessionRow(session),
       fence: { worker_id: workerId, epoch: session.epoch },
-      // A holder that ended in order gave the lease back; one that is still named died with it in hand.
+      // A holder that shut down cleanly released the lease; one that is still named died with it.
       abandoned_s:
         row['former'] === null
           ? null
@@ -45,7 +45,7 @@ export function createLeases(db: Database, now: (() => number) | null, freed: ()
   }
   const claim = createClaim(db)
   return {
-    /** `more`: there was work left that another transaction held at that moment. */
+    /** `more`: another transaction held further work at that moment. */
     async claim(
       workerId: string,
       limit: number,

@@ -1,8 +1,8 @@
-/** The statements of listings, made of the conditions that a query gives. */
+/** Builds the statements of listings from the conditions of a query. */
 import type { Binder } from '../session-query.ts'
 import type { Statement, Value } from './connections.ts'
 
-/** Conditions of a listing with their values, numbered as they come. */
+/** Conditions of a listing with their values, numbered in order. */
 export function conditions(values: Value[]) {
   const where: string[] = []
   return {
@@ -14,7 +14,7 @@ export function conditions(values: Value[]) {
   }
 }
 
-/** Values of a statement, numbered after those that it has; the first of those is the time. */
+/** Values of a statement, numbered after the existing ones, the first of which is the time. */
 export const numberedValues = (values: Value[]): Binder => {
   const value = (given: Value): string => {
     values.push(given)
@@ -27,7 +27,7 @@ export const numberedValues = (values: Value[]): Binder => {
   }
 }
 
-/** Listings have few shapes; each is prepared once, under a name of its own. */
+/** Listings have few shapes; each is prepared once, under its own name. */
 export function createListings(prefix: string): (text: string) => Statement {
   const shapes = new Map<string, string>()
   return text => {

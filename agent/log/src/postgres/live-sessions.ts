@@ -1,8 +1,7 @@
 /**
- * The sessions that somebody in this process watches: their newest events in memory, kept whole although
- * other processes write too. What this process commits goes in as it is when it continues what is there;
- * whatever else is heard of (a notification, the slow poll) is read from the database once, for all watchers
- * together.
+ * Cache of the newest events of sessions that this process watches, kept complete although other processes
+ * write too. Commits of this process are added directly if they continue the cached events; changes learned
+ * otherwise (a notification, the poll) are read from the database once for all watchers.
  */
 import { asError, type EventId, type EventType } from '@cairn/protocol'
 import { createListeners } from '../listeners.ts'
@@ -15,11 +14,11 @@ const PAGE = 512
 export type LiveSessions = {
   watch: LogStore['watch']
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]>
-  /** Committed here: the events are at hand, and so is the epoch of who holds the session now. */
+  /** A commit of this process: its events, and the epoch of the session's current lease. */
   committed(sessionId: string, events: StoredEvent[], epoch: number | null): void
-  /** The log has grown: `from` is the id of the first event that is new, `to` of the last. */
+  /** The log has grown: `from` is the id of the first new event, `to` of the last. */
   grew(sessionId: string, from: EventId, to: EventId): void
-  /** Events were deleted somewhere. */
+  /** Another process has pruned events. */
   pruned(): void
   watched(): string[]
 }
@@ -33,7 +32,7 @@ type ReadEvents = (
 
 export function createLiveSessions(readEvents: ReadEvents, report: Report): LiveSessions {
   const newest = createNewestEvents()
-  /** The last event that was heard of, where it is not here yet. */
+  /** The last event known to exist, if it has not been read yet. */
   const wanted = new Map<string, EventId>()
   const filling = new Set<string>()
   const readers = createListeners<[epoch: number | null]>(sessionId => {
@@ -41,7 +40,7 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
     wanted.delete(sessionId)
   })
 
-  /** Reads on until everything that was heard of is here. */
+  /** Reads until everything known to exist is cached. */
   async function fill(sessionId: string, after: EventId): Promise<void> {
     if (filling.has(sessionId)) return
     filling.add(sessionId)
@@ -79,8 +78,8 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
     },
     async read(sessionId, after, limit, types) {
       const cached = newest.read(sessionId, after, limit, types)
-      // An end of the log is asked for again: another process may have written, and its word may still be on
-      // the way.
+      // An apparent end of the log is read again: another process may have written, and its notification may
+      // still be on the way.
       return cached !== null && cached.length > 0 ? cached : readEvents(sessionId, after, limit, types)
     },
     committed(sessionId, events, epoch) {

@@ -1,15 +1,15 @@
 /**
- * Brings a schema to what this code knows: numbered SQL files, each applied once, in its own transaction, by
+ * Migrates a schema to the current version: numbered SQL files, each applied once, in its own transaction, by
  * one process at a time.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { asError } from '@cairn/protocol'
 
 const directory = new URL('./migrations/', import.meta.url)
-/** Of the advisory lock, beside a hash of the schema's name. */
+/** Class of the advisory lock, combined with a hash of the schema's name. */
 const LOCK_CLASS = 0x636169
 
-/** What is asked of a connection here; pg's Client is one. */
+/** The required subset of pg's Client. */
 export type Connection = {
   query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
 }
@@ -26,7 +26,7 @@ export const readMigrations = (): Migration[] =>
       sql: readFileSync(new URL(name, directory), 'utf8'),
     }))
 
-/** Null when the schema is not there, 0 when it is empty. */
+/** Null if the schema does not exist, 0 if it is empty. */
 async function schemaVersion(client: Connection, schema: string): Promise<number | null> {
   const { rows } = await client.query(
     'SELECT to_regnamespace($1) IS NOT NULL AS there, to_regclass($2) IS NOT NULL AS migrated',
@@ -46,7 +46,7 @@ function refuseNewer(found: number, known: number): void {
     )
 }
 
-/** `mayWrite` false: looks only, and refuses what is not exactly the schema of this code. */
+/** With `mayWrite` false it only checks, and throws unless the schema is exactly the current one. */
 export async function migrate(
   client: Connection,
   schema: string,
@@ -70,7 +70,7 @@ export async function migrate(
   }
   await client.query('SELECT pg_advisory_lock($1, hashtext($2))', [LOCK_CLASS, schema])
   try {
-    // Only when it is missing: whoever was given a schema need not be allowed to make one.
+    // Only if it is missing: a role that was given a schema need not be allowed to create one.
     if ((await schemaVersion(client, schema)) === null)
       await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
     await client.query(
@@ -81,7 +81,7 @@ export async function migrate(
     refuseNewer(found, known)
     for (const migration of migrations.filter(each => each.version > found)) await apply(client, migration)
   } finally {
-    // A lost connection has let go of it by itself.
+    // A lost connection has released the lock by itself.
     await client
       .query('SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK_CLASS, schema])
       .catch(() => undefined)
@@ -93,8 +93,8 @@ async function apply(client: Connection, migration: Migration): Promise<void> {
   await client.query('BEGIN')
   await commit(client, migration).catch(async (error: unknown) => {
     failures.push(error)
-    // On a connection that is lost there is nothing left to roll back; the first error is the one to tell,
-    // and the other goes with it.
+    // On a lost connection there is nothing to roll back; the first error is reported, with the second
+    // attached.
     await client.query('ROLLBACK').catch((second: unknown) => failures.push(second))
   })
   const [first] = failures

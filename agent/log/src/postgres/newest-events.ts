@@ -1,22 +1,22 @@
 /**
- * The newest events of the sessions that are watched, in memory and without a gap: where one would be,
- * memory begins anew behind it.
+ * The newest events of watched sessions, in memory and without gaps: if one would occur, the cache restarts
+ * after it.
  */
 import type { EventId, EventType } from '@cairn/protocol'
 import { createLiveCache } from '../live-cache.ts'
 import type { StoredEvent } from '../store.ts'
 
 export type NewestEvents = {
-  /** From now on the session's events are kept. */
+  /** Starts caching the session's events. */
   open(sessionId: string): void
   drop(sessionId: string): void
   clear(): void
-  /** The last event known of the session, with which memory ends; undefined when none is known. */
+  /** The last known event of the session, at which the cache ends; undefined if unknown. */
   head(sessionId: string): EventId | undefined
   take(sessionId: string, events: StoredEvent[]): void
-  /** Up to here there is nothing more: what was there has been pruned. */
+  /** No events remain up to here: they have been pruned. */
   passOver(sessionId: string, to: EventId): void
-  /** Null when the page reaches further back than what is kept. */
+  /** Null if the page starts before the cached events. */
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): StoredEvent[] | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * The connection that listens to the other processes, and the slow poll on it, so that a word that was lost
- * costs a second and nothing else. A connection that was lost is opened again, later after each failure.
+ * The connection that listens to other processes, with a slow poll on it, so that a lost notification only
+ * costs a second. A lost connection is reopened with increasing delays.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { asError } from '@cairn/protocol'
@@ -11,10 +11,7 @@ import { readWords, type Word } from './nudge-words.ts'
 import type { ChangedItem } from './row-changes.ts'
 
 const BACKOFF_MS = { first: 50, most: 2_000 }
-/**
- * A transaction may have taken its time between the change and its commit; who looks by time looks back so
- * far.
- */
+/** A transaction may commit some time after its change, so a poll by time looks back this far. */
 const LOOK_BACK_MS = 10_000
 
 type Heard = {
@@ -43,7 +40,7 @@ const CLOCK: Statement = {
 export type ListenerOptions = { watched: () => Watched; heard: Heard; pollMs: number; report: Report }
 export type Listener = { close(): Promise<void> }
 
-/** Resolves when it listens: what another process does from then on is not missed. */
+/** Resolves when it listens: later changes of other processes are not missed. */
 export async function startListening(
   address: PostgresAddress,
   channel: string,
@@ -52,7 +49,7 @@ export async function startListening(
 ): Promise<Listener> {
   const stop = new AbortController()
   const poll = createPoll(watched, heard)
-  /** Null while none is open. */
+  /** Null while disconnected. */
   let client: Client | null = null
 
   async function listen(): Promise<Client> {
@@ -71,7 +68,7 @@ export async function startListening(
     if (!stop.signal.aborted) report('warn', 'the connection that listens was lost; polling until it is back')
   }
 
-  /** One that hangs is found by its own poll. */
+  /** A connection that hangs is detected by its own poll. */
   async function pollOn(polled: Client): Promise<void> {
     try {
       await poll(polled)
@@ -87,7 +84,7 @@ export async function startListening(
         if (client === null) {
           client = await listen()
           wait = BACKOFF_MS.first
-          // What was said meanwhile was not heard.
+          // Notifications in between were missed.
           heard.work()
         }
         await pollOn(client)
@@ -142,9 +139,9 @@ function tell(word: Word, heard: Heard): void {
   else heard.pruned()
 }
 
-/** Asks for what the watched sessions and organisations have come to, and tells it. */
+/** Queries what has changed in the watched sessions and organisations, and reports it. */
 function createPoll(watched: () => Watched, heard: Heard): (client: Client) => Promise<void> {
-  /** By the server's clock; null until the first look. */
+  /** By the server's clock; null until the first poll. */
   let lookedAt: number | null = null
   return async client => {
     const { sessions, orgs } = watched()

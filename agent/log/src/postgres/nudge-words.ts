@@ -1,6 +1,6 @@
-/** What processes say to each other, as it stands in a notification. */
+/** The messages between processes, as the payload of a notification. */
 
-/** Short keys, for space is short. */
+/** Short keys, because payloads are limited. */
 export type Word =
   | { s: [session: string, from: number, to: number] }
   | { i: [org: string, item: string, at: number] }
@@ -8,26 +8,26 @@ export type Word =
   | { p: 1 }
 type Message = { o: string; n: Word[] }
 
-/** Postgres takes 8,000 bytes a notification. */
+/** Postgres limits a notification to 8,000 bytes. */
 const MAX_BYTES = 7_500
 
-/** What of the waiting words this one takes the place of. */
+/** The key by which a message replaces a waiting one. */
 export const subjectOf = (word: Word): string =>
   's' in word ? `s${word.s[0]}` : 'i' in word ? `i${word.i[1]}` : 'w' in word ? 'w' : 'p'
 
-/** Of one session the whole stretch that is new; of anything else the newer word. */
+/** Merges messages of one session into the whole new range; of others the newer one remains. */
 export const joinWords = (before: Word | undefined, word: Word): Word =>
   's' in word && before !== undefined && 's' in before
     ? { s: [word.s[0], Math.min(before.s[1], word.s[1]), Math.max(before.s[2], word.s[2])] }
     : word
 
-/** What another process said; nothing of what `self` said. */
+/** The messages of another process; none if `self` sent them. */
 export function readWords(self: string, payload: string): Word[] {
   const { o, n } = JSON.parse(payload) as Message
   return o === self ? [] : n
 }
 
-/** As few messages as the words fit in. */
+/** Packs the messages into as few notifications as possible. */
 export function* packWords(self: string, words: readonly Word[]): Generator<string> {
   let texts: string[] = []
   let bytes = 0

@@ -1,8 +1,8 @@
 /**
- * How processes tell each other that something is new. One notification for everything that was committed
- * while the last was on its way, sent outside the transactions: NOTIFY serialises the commits of a whole
- * server. A connection of its own listens, with a slow poll behind it (nudge-listener.ts). A nudge carries no
- * data: readers go on from their cursors.
+ * Notifies other processes of changes. One NOTIFY covers everything committed while the last was being sent,
+ * and runs outside the transactions, because NOTIFY serialises the commits of a whole server. A separate
+ * connection listens, with a slow poll behind it (nudge-listener.ts). Notifications carry no data: readers
+ * continue from their cursors.
  */
 import { asError } from '@cairn/protocol'
 import type { PostgresAddress } from './address.ts'
@@ -10,7 +10,7 @@ import type { Database, Report, Statement } from './connections.ts'
 import { type Listener, type ListenerOptions, startListening } from './nudge-listener.ts'
 import { joinWords, packWords, subjectOf, type Word } from './nudge-words.ts'
 
-/** It has nothing to keep, and waiting for the disk on its behalf would take turns with the commits. */
+/** Not durable: there is nothing to keep, and waiting for the disk would delay commits. */
 const NOTIFY: Statement = {
   name: 'notify',
   text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
@@ -18,7 +18,7 @@ const NOTIFY: Statement = {
 
 export type Nudges = Listener & { tell(word: Word): void }
 
-/** `self` is the name of this process, which does not hear what it says. */
+/** `self` is the name of this process, which ignores its own notifications. */
 export async function startNudges(
   address: PostgresAddress,
   db: Database,

@@ -1,4 +1,4 @@
-/** The Postgres store from outside: its code and the driver are loaded by whoever opens one. */
+/** Entry point of the Postgres store; loads its code and the driver only when a store is opened. */
 import type { PostgresStoreOptions, SharedLogStore } from './store.ts'
 
 export type { PostgresStoreOptions, SharedLogStore }

@@ -1,5 +1,5 @@
 /**
- * Deleting superseded llm.delta rows on Postgres (see prune.ts of the embedded store): one session a
+ * Deletes superseded llm.delta rows on Postgres (see prune.ts of the embedded store): one session per
  * transaction, under its lock.
  */
 import type { Database, Statement } from './connections.ts'

@@ -1,4 +1,4 @@
-/** Reads on Postgres: short statements on the pool, blind to what is not committed yet. */
+/** Reads on Postgres: short statements on the pool, which see committed data only. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType } from '@cairn/protocol'
 import { type StoredGrant, toGrant } from '../inbox-rows.ts'
 import { createSearch, type Searched, sortedPage, type StoredArtifact, toArtifactMeta } from '../listing.ts'
@@ -72,7 +72,7 @@ export function createReader(db: Database) {
   const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
   const listing = createListings('listing')
-  /** Looks through all that the query leaves, some at a time; what fits is then read whole. */
+  /** Examines all sessions that match the query, in batches; matches are then read completely. */
   async function searchSessions(
     query: SessionQuery,
     text: string,

@@ -1,4 +1,4 @@
-/** What is read from the store on Postgres. */
+/** The read side of the store on Postgres. */
 import { type LogStore, pendingGates } from '../store.ts'
 import type { Database } from './connections.ts'
 import type { Reader } from './reader.ts'
@@ -26,7 +26,7 @@ export const createReads = (
   | 'findRetired'
 > => ({
   readSnapshot: (sessionId, version) => readSnapshot(db, sessionId, version),
-  // The database looks after its own log: it stops where that is damaged, and says so.
+  // The database protects its own log: if that is damaged, it stops and reports it.
   lostAt: () => Promise.resolve(null),
   getSession: id => reader.getSession(id, now()),
   getSessions: ids => reader.getSessions(ids, now()),

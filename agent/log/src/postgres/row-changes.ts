@@ -1,6 +1,6 @@
 /**
- * What a commit changes beside events and its session's row (inbox, grants, artifacts), under the lock on
- * that row.
+ * Row changes of a commit besides its events and its session's row (inbox, grants, artifacts), under the lock
+ * on that row.
  */
 import { isOpen, Refusing } from '../commit-rules.ts'
 import { BESIDE_SQL, type StoredItem } from '../inbox-rows.ts'
@@ -20,11 +20,11 @@ import { changeTask } from './change-task.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
 export type Ask = (statement: Statement, values: readonly Value[]) => Promise<Rows>
-/** An inbox item that appeared or changed, and when by the server's clock. */
+/** An inbox item that was created or changed, and when, by the server's clock. */
 export type ChangedItem = { id: string; at: number }
 
 const statement = (name: string, text: string): Statement => ({ name, text })
-/** By the server's clock, which every process shares. */
+/** The server's clock, which all processes share. */
 export const CHANGED_NOW = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 const OPEN_ITEM = statement(
@@ -102,7 +102,7 @@ async function answer(
   return answered
 }
 
-/** Returns the inbox items it touched. `first` is the id of the first event of the commit. */
+/** Returns the affected inbox items. `first` is the id of the commit's first event. */
 export async function changeRow(
   ask: Ask,
   row: StoredSession,

@@ -1,8 +1,8 @@
 /**
- * The search on Postgres. One row holds the words of a stretch of events: an index of single events would be
- * thirty times as long, and a word that most of them have would be read as often. Which event of a stretch
- * holds all words is found by reading it. Each process indexes what it writes itself, and looks now and then
- * for what others left behind; the cursor in the row of a session decides between two that do the same.
+ * The search on Postgres. One row holds the words of a range of events: an index of single events would be
+ * thirty times as large, and a frequent word would be read as often. The matching event of a range is found
+ * by reading its events. Each process indexes its own writes, and periodically looks for logs that other
+ * processes left unindexed; the cursor in a session's row resolves conflicts.
  */
 import type { LogStore } from '../store.ts'
 import { selectBehind } from '../search/behind-sql.ts'
@@ -18,7 +18,7 @@ import type { Database, Report, Rows, Statement, Value } from './connections.ts'
 import { createListings, numberedValues } from './listings.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
-/** Texts of a row at which the next begins. */
+/** Texts per row. */
 const BLOCK = 32
 
 const BEHIND: Statement = {
@@ -80,7 +80,7 @@ const usageBy = (column: string): Statement => ({
 })
 const USAGE = { agent: usageBy('agent'), user: usageBy('created_by'), model: usageBy('model') }
 
-/** Words hold letters and digits alone, so quotes are all it takes. */
+/** Words consist of letters and digits, so quoting suffices. */
 const queryOf = ({ words, prefix }: Wanted): string =>
   [...words.map(word => `'${word}'`), ...(prefix === null ? [] : [`'${prefix}':*`])].join(' & ')
 

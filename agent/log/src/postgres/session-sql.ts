@@ -1,15 +1,15 @@
-/** The row of a session in SQL: how it is locked, read and written back. */
+/** SQL for the rows of sessions: lock, read, write. */
 import { waitingSql, type StoredSession } from '../session-rows.ts'
 import type { NewSession } from '../session.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
-/** In the order of their keys, so that two processes never wait for each other. */
+/** In key order, so that two processes cannot deadlock. */
 export const LOCK_SESSIONS: Statement = {
   name: 'lock_sessions',
   text: 'SELECT * FROM sessions WHERE id = ANY($1::text[]) ORDER BY key FOR UPDATE',
 }
 
-/** Nothing where there is one of that id. */
+/** Inserts nothing if the id is taken. */
 export const CREATE_SESSION: Statement = {
   name: 'create_session',
   text:
@@ -36,7 +36,8 @@ export const createSessionValues = (
 ]
 
 /**
- * A statement of its own, after the lock: one that waits for a lock sees every other table as it was before.
+ * A separate statement after the lock: a statement that waits for a lock sees the other tables as they were
+ * before.
  */
 export const PENDING_OF_SESSIONS: Statement = {
   name: 'pending_of_sessions',
@@ -51,10 +52,10 @@ export const WAITING: Statement = {
   text: `SELECT (${waitingSql('$1::bigint', '$2::bigint')}) AS waiting`,
 }
 
-/** `$1` decides which pending items have expired. */
+/** `$1` is the time that decides which pending items have expired. */
 export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.key', '$1::bigint')}) AS waiting FROM sessions s`
 
-/** The positions of SQLite's log have no counterpart here: the events of a session are their own index. */
+/** SQLite's positions have no counterpart here: the primary key of the events table is their index. */
 export const toStored = (row: Rows[number]): StoredSession =>
   ({ waiting: null, ...row, recent: '' }) as StoredSession
 
@@ -101,9 +102,7 @@ const COLUMNS: { [C in Column]: 'text' | 'bigint' | 'float8' } = {
 }
 const NAMES = Object.keys(COLUMNS) as Column[]
 
-/**
- * Nothing in a record's JSON or in the name of a type is a line break, so lines carry them in one value each.
- */
+/** Records and type names contain no line breaks, so each list travels as one value separated by them. */
 const SEPARATOR = '\n'
 
 export type NewEvents = { keys: number[]; ids: number[]; at: number[]; types: string[]; records: string[] }
@@ -111,8 +110,8 @@ export const noEvents = (): NewEvents => ({ keys: [], ids: [], at: [], types: []
 export type Moved = { before: StoredSession; row: StoredSession }
 
 /**
- * Every event and every row of a batch, in one statement. Each row is found by the epoch and the last id that
- * the commits were decided on; were they others by now, the statement fails and with it the batch.
+ * Writes every event and row of a batch in one statement. Rows are matched by the epoch and last id on which
+ * the commits were decided; if these have changed, the statement fails and with it the batch.
  */
 export const WRITE_BATCH: Statement = {
   name: 'write_batch',
@@ -153,5 +152,5 @@ export function writeBatchValues(
   ]
 }
 
-/** As Postgres reads arrays; the driver would quote every number. */
+/** Postgres array syntax; the driver would quote every number. */
 const list = (numbers: readonly number[]): string => `{${numbers.join(',')}}`

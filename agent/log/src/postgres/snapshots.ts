@@ -1,10 +1,10 @@
-/** Snapshots of a fold on Postgres (see ../snapshots.ts): each of both ways is one statement. */
+/** Snapshots of a fold on Postgres (see ../snapshots.ts): saving and reading are one statement each. */
 import type { EventId } from '@cairn/protocol'
 import { checked, type StoredSnapshot } from '../snapshots.ts'
 import type { Snapshot } from '../store.ts'
 import type { Database, Statement } from './connections.ts'
 
-/** The digest of snapshots.ts, made where the record is. */
+/** The digest of snapshots.ts, computed on the server, where the record is. */
 const SAVE: Statement = {
   name: 'save_snapshot',
   text:

@@ -1,4 +1,4 @@
-/** The store on Postgres (contract 9): many processes, one database, the same promises. */
+/** The store on Postgres (contract 9): many processes, one database, the same guarantees. */
 import { randomUUID } from 'node:crypto'
 import { asError } from '@cairn/protocol'
 import { createRedactor, type Redact } from '../redact.ts'
@@ -28,24 +28,24 @@ import { createWriter } from './writer.ts'
 import { createWrites, NO_WRITES } from './writes.ts'
 
 export type PostgresStoreOptions = {
-  /** postgres://…, with `schema` and `pool` among its parameters if wanted. */
+  /** postgres://…, with optional parameters `schema` and `pool`. */
   url: string
-  /** Where the URL names none. */
+  /** The default if the URL does not contain it. */
   schema?: string
   /** Epoch milliseconds. By default the database's clock, which all processes share. */
   now?: () => number
   redact?: Redact
   report?: Report
-  /** So long a commit waits for a server that cannot be reached, before it fails with nothing written. */
+  /** How long a commit waits for an unreachable server before it fails with nothing written. */
   patienceMs?: number
-  /** The slow poll behind the notifications. */
+  /** Interval of the poll that backs up the notifications. */
   pollMs?: number
-  /** Reads, `check` and nothing else; the schema must be that of this code already. */
+  /** Allows only reads and `check`; requires the current schema. */
   readOnly?: boolean
 }
-/** What a store has that several processes share. */
+/** A store that several processes can share. */
 export type SharedLogStore = LogStore & {
-  /** What all processes hold under that name: `ours` if nobody was first. */
+  /** The value that all processes share under that name: `ours` for the first process. */
   agreeOn(name: string, ours: string): Promise<string>
 }
 
@@ -61,7 +61,7 @@ const CLOCK: Statement = {
   text: `SELECT ${DATABASE_NOW} AS now`,
 }
 
-/** The schema as this code knows it. A server where acknowledged would not mean on disk is refused. */
+/** Migrates the schema. Throws if the server's settings do not make commits durable. */
 async function prepareSchema(address: PostgresAddress, readOnly: boolean): Promise<void> {
   const client = await openClient(address, 'plain', () => undefined, { mustBeSafe: !readOnly })
   try {
@@ -97,7 +97,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const reads = createReads(db, reader, now)
   const search = createSearch({
     db,
-    // Not from memory, which may be a commit behind the row that says how far to index.
+    // Not from the cache, which may be a commit behind the row that says how far to index.
     logs: { ...reads, read: reader.read },
     watch: watchers.watchIndexed,
     now,
@@ -109,7 +109,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const writer = readOnly
     ? null
     : createWriter(address, self, { report, patienceMs, landed: (_, done) => watchers.landed(done) })
-  // The last that was opened is the first to close: whoever has called `close` can commit no more.
+  // Opened last, closed first: after `close` no more commits are possible.
   if (writer !== null) opened.defer(() => writer.close())
   const { claimTimers, ...writes } =
     writer === null ? NO_WRITES : createWrites({ db, writer, watchers, redact, now })

@@ -1,6 +1,6 @@
 /**
- * One batch of commits in one transaction, in two round trips when no commit changes rows of its own: lock
- * every session, decide here, write everything and COMMIT. A commit that is refused undoes itself alone.
+ * Runs a batch of commits in one transaction, in two round trips if no commit changes rows of its own: lock
+ * all sessions, decide here, write everything and COMMIT. A rejected commit undoes only itself.
  */
 import type { Client } from 'pg'
 import {
@@ -48,10 +48,10 @@ type DonePart = {
 export type Done = DonePart & { also: DonePart[] }
 export type Outcome = { done: Done } | { refused: Refusing } | { failed: unknown }
 
-/** COMMIT was sent and no answer came: it happened or it did not. */
+/** COMMIT was sent and got no response: it may or may not have been committed. */
 export class FateUnknown extends Error {
   override readonly name = 'FateUnknown'
-  /** What the callers are to be told if it happened. */
+  /** The results for the callers if it was committed. */
   readonly outcomes: Outcome[]
   constructor(outcomes: Outcome[], cause: unknown) {
     super('[commit] the connection was lost while the transaction was being committed', { cause })
@@ -60,8 +60,8 @@ export class FateUnknown extends Error {
 }
 
 /**
- * Holds the lock on this process's row while the transaction lives: after a lost connection nobody can look
- * past one that still might commit.
+ * Locks this process's row until the transaction ends: after a lost connection, nothing can read past a
+ * transaction that may still commit.
  */
 const NUMBER_BATCH: Statement = {
   name: 'number_batch',
@@ -94,7 +94,7 @@ export async function transact(
     const sessions = new Map(
       locked.map(toStored).map(row => [row.id, { ...row, waiting: waiting.get(row.key) ?? null }]),
     )
-    // Behind the sessions and in an order of their own, so that two processes never wait for each other.
+    // After the sessions and in a fixed order, so that two processes cannot deadlock.
     if (trees.length > 0) await ask(LOCK_TREES, [trees])
     const before = new Map(sessions)
     const events = noEvents()
@@ -113,7 +113,7 @@ export async function transact(
     return outcomes
   } catch (error) {
     if (isLost(error)) throw sent ? new FateUnknown(outcomes, error) : error
-    // Harmless where COMMIT has already ended the transaction.
+    // Harmless if COMMIT has already ended the transaction.
     await client.query('ROLLBACK')
     throw error
   }
@@ -131,15 +131,11 @@ const namedSessions = ({ session_id, also = [] }: CommitRequest): string[] => [
 const namedTrees = ({ rows = [], also = [] }: CommitRequest): string[] =>
   [...rows, ...also.flatMap(part => part.rows ?? [])].flatMap(rootOf)
 
-/**
- * The sessions of a batch as the commits before have left them, and what they were when the lock was taken.
- */
+/** The sessions of a batch after its commits so far, and as they were when locked. */
 type Batch = { sessions: Map<string, StoredSession>; before: Map<string, StoredSession>; events: NewEvents }
 type AskBatch = (statement: Statement, values: readonly Value[]) => Promise<Rows>
 
-/**
- * A commit that touches other tables undoes them by a savepoint; one that does not has written nothing yet.
- */
+/** A commit that touches other tables uses a savepoint to undo them; others have written nothing yet. */
 async function decide(ask: AskBatch, batch: Batch, request: CommitRequest): Promise<Outcome> {
   const { events } = batch
   const written = events.ids.length
@@ -178,7 +174,7 @@ async function apply(ask: AskBatch, batch: Batch, commit: CommitRequest): Promis
     guardPart(before, part)
     also.push(await applyPart(ask, batch.events, before, at, part))
   }
-  // Written already, and written back with what their first events made of them.
+  // Inserted already; updated with the effects of their first events.
   for (const row of created) batch.before.set(row.id, row)
   return { ...done, also }
 }
@@ -195,7 +191,7 @@ async function create(
   throw new Refusing('exists', `[commit] session ${id} exists already`, sessions.get(id) ?? null)
 }
 
-/** One part of a commit; `before` is not touched. */
+/** Applies one part of a commit; `before` is not changed. */
 async function applyPart(
   ask: AskBatch,
   events: NewEvents,
@@ -224,7 +220,7 @@ async function applyPart(
   for (const change of part.rows ?? []) items.push(...(await changeRow(ask, row, at, first, change)))
   settle(row, part)
   if (row.last_id !== before.last_id || part.set !== undefined) row.updated_at = at
-  // What a session waits on changes with time too: an item may have expired since the lock was taken.
+  // What a session waits on also changes with time: an item may have expired since the lock was taken.
   if (items.length > 0)
     row.waiting = ((await ask(WAITING, [row.key, at]))[0]?.['waiting'] ?? null) as number | null
   return { last: row.last_id, reopened, session: row, work: bringsWork(before, row), events: stored, items }

@@ -1,4 +1,4 @@
-/** The server cannot keep what it acknowledges. */
+/** The server's settings do not make acknowledged commits durable. */
 export class UnsafeServer extends Error {
   override readonly name = 'UnsafeServer'
 }

@@ -1,4 +1,4 @@
-/** Who watches the store in this process, told of what this process writes and of what others say. */
+/** Watchers of the store in this process, notified of its own writes and of other processes'. */
 import { createCallbacks, createListeners } from '../listeners.ts'
 import { isIndexed } from '../search/entries.ts'
 import { heldEpoch } from '../session-rows.ts'
@@ -10,20 +10,20 @@ import { startNudges } from './nudges.ts'
 import type { ChangedItem } from './row-changes.ts'
 import type { Done } from './transact.ts'
 
-/** So soon work is looked for again that a transaction held for a moment. */
+/** Delay before another claim for work that a transaction had locked. */
 const LOOK_AGAIN_MS = 50
 const WORK = 'work'
 
 export type Watchers = Pick<LogStore, 'read' | 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
-  /** Of what this process writes, a session that is new or has an event which the search reads. */
+  /** New sessions and sessions with new searchable events, as written by this process. */
   watchIndexed: LogStore['watchSessions']
   created(sessionId: string): void
-  /** Written here, as the rest of this type is: sessions grew, items changed, work may have appeared. */
+  /** A write of this process: sessions grew, items changed, work may have appeared. */
   landed(done: Done): void
   itemChanged(orgId: string, item: ChangedItem): void
   freed(): void
   pruned(): void
-  /** Work was left that another transaction held at that moment. */
+  /** Another transaction held further work at that moment. */
   lookAgain(): void
   close(): Promise<void>
 }
@@ -108,7 +108,7 @@ export async function startWatchers(
   }
 }
 
-/** Which changes of inbox items have been told here: a notification and the poll both bring the same one. */
+/** Deduplicates changes of inbox items, which a notification and the poll may both report. */
 function createTold() {
   const MOST = 10_000
   const last = new Map<string, number>()

@@ -1,7 +1,4 @@
-/**
- * The connection that the writer of a process writes on: opened when one is wanted, opened again when it was
- * lost.
- */
+/** The writer's connection: opened on demand, reopened when lost. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { asError } from '@cairn/protocol'
 import type { Client } from 'pg'
@@ -13,16 +10,16 @@ const BACKOFF_MS = { first: 25, most: 2_000 }
 export type WriterConnection = {
   isOut(): boolean
   /**
-   * The connection, or a new one, however long that takes. Null when `giveUp` says so after an attempt that
-   * failed, or nobody waits for the server any more.
+   * The connection, or a new one, however long that takes. Null if `giveUp` returns true after a failed
+   * attempt, or the writer has given up.
    */
   get(giveUp: () => boolean): Promise<Client | null>
-  /** It is of no use any more. */
+  /** Discards a lost connection. */
   lose(lost: Client): void
-  /** Attempts to connect end with the next that fails. */
+  /** Connection attempts end with the next failure. */
   giveUp(): void
   hasGivenUp(): boolean
-  /** Nobody writes any more; hands over the last connection, open, if there is one. */
+  /** At the end of all writes: hands over the open connection, if there is one. */
   take(): Client | null
 }
 

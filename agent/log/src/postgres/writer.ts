@@ -1,10 +1,10 @@
 /**
- * The one writer of a process: what was asked for while a batch was being committed is the next batch. It
- * outlives the server (batches.ts).
+ * The only writer of a process: requests that arrive while a batch is being committed form the next batch. It
+ * survives restarts of the server (batches.ts).
  *
- *   open       takes commits
- *   closing    does what it has, if the server lets it, and takes no other
- *   closed     nobody waits for the server any more
+ *   open       accepts commits
+ *   closing    finishes its commits, if the server is reachable, and rejects new ones
+ *   closed     no longer waits for the server
  */
 import { AppError, asError, checkedState } from '@cairn/protocol'
 import { createWaitingLines } from '../waiting-lines.ts'
@@ -18,16 +18,19 @@ import { createWriterConnection } from './writer-connection.ts'
 export type Writer = {
   /** Resolves when the commit is on the server's disk. */
   commit(request: CommitRequest): Promise<Done>
-  /** What was asked before is done first, if the server lets it. */
+  /** Earlier requests are written first, if the server is reachable. */
   close(): Promise<void>
 }
 
 const MAX_BATCH = 256
-/** Beyond it a commit is refused at once: memory is not a queue. */
+/** Beyond this a commit is rejected at once, because the queue is in memory. */
 const MAX_WAITING = 20_000
-/** So long a commit waits for a server that is out when the process ends. */
+/** How long a commit waits for an unreachable server when the process ends. */
 const CLOSE_MS = 5_000
-/** A process that ends in order has nothing in doubt; what the others left is of no use after a while. */
+/**
+ * A process that shuts down cleanly has no commit in doubt; rows of other processes are obsolete after a
+ * while.
+ */
 const FORGET_WRITER: Statement = {
   name: 'forget_writer',
   text: `DELETE FROM writers WHERE id = $1 OR seen_at < now() - interval '7 days'`,
@@ -72,7 +75,7 @@ export function createWriter(address: PostgresAddress, writerId: string, options
       return new Promise((resolve, reject) => {
         const asked = performance.now()
         waiting.push({ request, asked, resolve, reject }, request.can_wait === true)
-        // Whatever this turn of the event loop asks for goes together.
+        // Requests of the same event loop turn share a batch.
         running ??= new Promise<void>(resolve => setImmediate(resolve)).then(pump)
       })
     },

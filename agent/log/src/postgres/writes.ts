@@ -1,4 +1,4 @@
-/** What is written to the store on Postgres: commits by the writer of the process, the rest on the pool. */
+/** The write side of the store on Postgres: commits through the process's writer, all else on the pool. */
 import { Refusing } from '../commit-rules.ts'
 import { toCommitted } from '../committed.ts'
 import { encodeCommit, encodeSession } from '../encode-commit.ts'
@@ -20,7 +20,7 @@ const PROBE: Statement = {
   name: 'probe',
   text: 'INSERT INTO writers (id, batch) VALUES ($1, 0) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
 }
-/** No writer has that id. */
+/** Not the id of any writer. */
 const PROBES = 'probes'
 const MARK_READ: Statement = {
   name: 'mark_read',
@@ -83,7 +83,7 @@ const toRefusal = ({ refusal, detail, session, item }: Refusing, at: number): Co
 const refuse = (): Promise<never> =>
   Promise.reject(new Error('[postgres store] it was opened for reading only'))
 
-/** Of a store that was opened for reading only. */
+/** For a store that was opened read-only. */
 export const NO_WRITES: Writes = {
   createSession: refuse,
   commit: refuse,

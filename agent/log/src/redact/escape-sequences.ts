@@ -1,14 +1,14 @@
 /**
- * The control sequences of terminals (ECMA-48), as they are and as JSON writes them. Nobody sees them, so a
- * secret begins behind one as behind a blank, and one in the middle of a secret (grep --color) hides nothing.
+ * Terminal control sequences (ECMA-48), raw and as JSON escapes them. They are invisible, so a secret may
+ * start after one as after a space, and one in the middle of a secret (grep --color) hides nothing.
  */
 
-/** The letter or digit that ends a sequence, in front of a place in a text: a source for a look behind. */
+/** The final character of a sequence before a position: source of a lookbehind. */
 export const SEQUENCE_END =
   String.raw`(?:\x1b|\\u001[bB]|\\x1[bB]|\\0?33|\\e|\^\[)` +
   String.raw`(?:\[[0-9;:?<=>]{0,32}[A-Za-z]|[()*+][A-Za-z0-9]|[A-Za-z0-9])`
 
-/** JSON.stringify writes the escape character so, however often the text is quoted. */
+/** How JSON.stringify escapes the escape character, however often the text is quoted. */
 export const ESCAPE_WORDS: readonly string[] = ['u001b', 'u001B']
 
 const ESCAPE = String.raw`(?:\x1b|\\{1,8}u001[bB])`

@@ -1,21 +1,23 @@
 /**
- * Secrets in command lines, headers, signed addresses and files of credentials: `curl -u`, `mysql -p`,
- * `sshpass -p`, `Cookie:`, netrc, .pgpass, the logins of registries. Whatever stands before them stays.
+ * Secrets in command lines, headers, signed URLs and credential files: `curl -u`, `mysql -p`, `sshpass -p`,
+ * `Cookie:`, netrc, .pgpass, registry logins. The text before them is kept.
  */
 import { begun } from './prefixed-tokens.ts'
 import type { RunRule } from './runs.ts'
 import { COMMON_WORD, hasLetterAndDigit, isPair, type Mode, PLACEHOLDER, type Rule, SAFE } from './values.ts'
 
-/** A value as a shell takes it for one word. */
+/** A value that a shell treats as one word. */
 const WORD: Record<Mode, string> = { text: '[^\\s"\'`<>$\\\\|;&()]', arguments: SAFE }
 const isPlaceholder = (value: string): boolean => PLACEHOLDER.test(value) || /^[A-Z_]+$|^[.*:]+$/.test(value)
 
-/** No letter or digit before it, unless that ends an escape such as \n of a JSON text within the text. */
+/**
+ * Not preceded by a letter or digit, unless that ends an escape such as \n of a JSON text within the text.
+ */
 const APART = String.raw`(?<![A-Za-z0-9](?<!\\[nrtbf]))`
 const QUOTE = String.raw`\\{0,8}["']?`
 const SPACE = String.raw`(?:\s|\\{1,8}[nrt]){1,20}`
 
-/** The first group stays, and the second is the secret. */
+/** The first group is kept, and the second is the secret. */
 function behind(
   patternOf: (word: string) => string,
   isSecret: (value: string) => boolean = value => !isPlaceholder(value),
@@ -33,7 +35,7 @@ function behind(
 // ---- curl -u ada:…, mysql -p…, sshpass -p …
 
 const COMMAND_NAMES = ['curl', 'mysql', 'mariadb', 'sshpass']
-/** A command to the end of its line, taken as a whole: looking on from each name again would be dear. */
+/** A command up to the end of its line, matched once: rescanning from each name would be expensive. */
 const lineOf = (names: string): RegExp =>
   new RegExp(String.raw`${APART}(?:${names})\b(?:[^\n\r|;&\\]|\\(?![nr]))*`, 'gi')
 const inLine =
@@ -60,7 +62,7 @@ const command: Rule = (text, mark, mode) => COMMANDS.reduce((left, rule) => rule
 
 // ---- Cookie: …, Set-Cookie: …
 
-/** Names and values with semicolons between them: what follows a blank is no cookie any more. */
+/** Names and values separated by semicolons: text after a space is not a cookie. */
 const COOKIE_ITEM = String.raw`[^\s;,=:/?"'\\<>]{1,128}(?:=[^\s;,"'\\<>]{0,2048})?`
 const COOKIE = new RegExp(
   String.raw`(${APART}(?:set-)?cookie${QUOTE}\s{0,3}:\s{0,3}${QUOTE})` +
@@ -72,7 +74,7 @@ const pairOf = (value: string): RegExp =>
 const PAIR: Record<Mode, RegExp> = { text: pairOf('[^\\s;,"\'\\\\[\\]]'), arguments: pairOf(SAFE) }
 const ATTRIBUTE = /^(?:domain|path|expires|max-age|samesite)$/i
 
-/** The values of a header of cookies; the names stay. */
+/** Removes the values of a cookie header and keeps the names. */
 export const withoutCookies: Rule = (pairs, mark, mode) =>
   pairs.replace(PAIR[mode], (all, before: string, name: string, value: string) =>
     !ATTRIBUTE.test(name) && (hasLetterAndDigit(value) || value.length >= 24) ? before + mark : all,
@@ -80,30 +82,30 @@ export const withoutCookies: Rule = (pairs, mark, mode) =>
 const cookie: Rule = (text, mark, mode) =>
   text.replace(COOKIE, (_, name: string, pairs: string) => name + withoutCookies(pairs, mark, mode))
 
-// ---- files of credentials
+// ---- credential files
 
 const netrc = behind(
   word => String.raw`(${APART}login${SPACE}[^\s"'\\]{1,100}${SPACE}password${SPACE})(${word}{4,128})`,
 )
 /** host:port:database:user:password */
 const pgpass = behind(word => String.raw`(:(?:5432|6432):[^:\s"'\\]{1,64}:[^:\s"'\\]{1,64}:)(${word}{4,128})`)
-/** As docker and npm keep the login of a registry. */
+/** Registry logins of docker and npm. */
 const registry = behind(
   () =>
     String.raw`(["'_]auth${QUOTE}\s{0,3}[:=]\s{0,3}${QUOTE})([A-Za-z0-9+/]{8,256}={0,2})(?![A-Za-z0-9+/=])`,
   isPair,
 )
 
-// ---- signed addresses, and tokens without a beginning of their own
+// ---- signed URLs, and tokens without a prefix
 
-/** Whoever has such an address has what it leads to. */
+/** Anyone with such a URL has access to its target. */
 const SIGNED = String.raw`[?&](?:sig|X-Amz-Signature|X-Goog-Signature)=`
 const SIGNATURE = '[A-Za-z0-9%+/=_-]'
 const signature = behind(() => `(${SIGNED})(${SIGNATURE}{20,})`)
-/** Its only sign stands near its end, so it is not found in a text that is written piece by piece. */
+/** Its only fixed part is near its end, so it is not detected in a streamed text. */
 const azureDevOps = behind(() => `${APART}()([A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4})(?![A-Za-z0-9])`)
 
-/** Of an element whose name is that of a secret. */
+/** Judges the content of an element whose name indicates a secret. */
 export const isSecretElement = (value: string): boolean =>
   !isPlaceholder(value) && !COMMON_WORD.test(value) && (value.length < 16 || hasLetterAndDigit(value))
 
@@ -121,13 +123,13 @@ export const COMMAND_CONTEXTS = {
   azureDevOps: { words: ['AZDO'], look: null, rule: azureDevOps },
 } as const satisfies Record<string, { words: readonly string[]; look: RegExp | null; rule: Rule }>
 
-// ---- the same as far as it has arrived, at the end of a text
+// ---- incomplete secrets at the end of a streamed text
 
 type Source = readonly [source: string, flags: string]
 const anyOf = (words: readonly string[], then: string): string =>
   words.map(word => begun(word, then)).join('|')
 
-/** What begins one of them, none longer than `LONGEST_SHORT`; what follows is found as a run. */
+/** The fixed beginnings, none longer than `LONGEST_SHORT`; what follows is tracked as a run. */
 const GLUE = String.raw`${QUOTE}\s{0,3}`
 export const COMMAND_BEGUN: Source = [
   [
@@ -145,7 +147,7 @@ export const COMMAND_BEGUN: Source = [
 export const LONGEST_SHORT = 88
 export const COMMAND_RUNS: readonly RunRule[] = [
   { head: `${APART}(?:${COMMAND_NAMES.join('|')})`, body: String.raw`[^\n\r|;&]`, flags: 'i', longest: 7 },
-  // In one line: a text that speaks of a login must not wait for what may follow it.
+  // Within one line: a text that mentions a login must not be held back for what may follow.
   { head: String.raw`${APART}login(?:\s|\\)`, body: String.raw`[^\n\r"']`, flags: 'i', longest: 6 },
   {
     head: String.raw`${APART}(?:set-)?cookie${QUOTE}\s{0,3}:\s{0,3}${QUOTE}`,

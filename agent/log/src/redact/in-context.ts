@@ -1,8 +1,8 @@
 /**
- * Secrets that nothing about themselves gives away, by what stands before them: the scheme of a header, the
- * user in a URL, the member of a JSON Web Key, a name such as `password`. Whatever stands before them stays.
+ * Secrets that are only recognisable by the text before them: the scheme of a header, the user in a URL, a
+ * member of a JSON Web Key, a name such as `password`. The text before them is kept.
  *
- * In the arguments of a call a rule takes out characters of `SAFE` only: none that a shell acts on.
+ * In arguments of a call, a rule removes characters of `SAFE` only: none that a shell interprets.
  */
 import { COMMAND_CONTEXTS, COMMAND_RUNS, isSecretElement } from './in-commands.ts'
 import { begun } from './prefixed-tokens.ts'
@@ -11,7 +11,7 @@ import { COMMON_WORD, hasLetterAndDigit, isPair, type Mode, PLACEHOLDER, type Ru
 
 // ---- Authorization: Bearer …, Authorization: Basic …
 
-/** Opaque tokens have digits, or are longer than words. */
+/** Opaque tokens contain digits, or are longer than words. */
 const BEARER = /\b(bearer[ \t]+)(?=\S*\d|\S{20})[A-Za-z0-9._~+/-]{12,}=*/gi
 const BASIC = /\b(basic[ \t]+)([A-Za-z0-9+/]{6,}={0,2})(?![A-Za-z0-9+/=])/gi
 
@@ -41,9 +41,7 @@ const JWK = new RegExp(
   String.raw`(\\{0,8}"${MEMBERS}\\{0,8}"\s{0,3}:\s{0,3}\\{0,8}")([A-Za-z0-9_-]{43,})(?=\\{0,8}")`,
   'g',
 )
-/**
- * Of 32 random bytes or more, as base64url: letters of both cases and a digit. A hash in hex has one case.
- */
+/** 32 random bytes or more in base64url have letters of both cases and a digit. A hex hash has one case. */
 const isKeyMember = (value: string): boolean =>
   /^[A-Za-z0-9_-]{43,}$/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value)
 
@@ -53,7 +51,7 @@ const jwk: Rule = (text, mark) =>
 // ---- password=…, "api_key": "…", DB_PASSWORD: …
 
 const PASSWORD = 'pass(?:word|wd|phrase)|pwd'
-/** `page_token` and its like are no secrets, and a reader needs them. */
+/** `page_token` and the like are not secrets, and readers need them. */
 const TOKEN_KIND = '(?:access|auth|refresh|bearer|session|secret|id|api|bot|login|link|oauth|deploy|security)'
 const KEY_KINDS = ['api', 'access', 'account', 'private', 'secret', 'auth', 'signing', 'encryption', 'shared']
 const NAME = [
@@ -87,8 +85,8 @@ const CODE_KINDS =
 const CODE_NAME = new RegExp(`^(?:${CODE_KINDS})\\w*$|^\\w*pass(?:word|wd|phrase)\\w*$`, 'i')
 
 /**
- * Whether what is assigned is a secret rather than code, a placeholder or a word. Without quotes and apart
- * from its sign it is most likely code, and has to look random.
+ * True if the assigned value is a secret rather than code, a placeholder or a word. Unquoted and separated
+ * from its sign it is most likely code, and must look random.
  */
 function isSecretValue(name: string, glue: string, value: string, next: string): boolean {
   if (!hasLetterAndDigit(value) || isExpression(value) || PLACEHOLDER.test(value)) return false
@@ -121,7 +119,7 @@ const element: Rule = (text, mark, mode) =>
 const SECRET_KEY = new RegExp(`(?:${NAME})$`, 'i')
 const MEMBER_KEY = new RegExp(`^${MEMBERS}$`)
 
-/** Whether the value of a member of that name is a secret, whole. */
+/** True if the whole value of a member with that name is a secret. */
 export function isSecretMember(key: string, value: string): boolean {
   if (MEMBER_KEY.test(key)) return isKeyMember(value)
   const name = SECRET_KEY.exec(key)?.[0]
@@ -136,8 +134,8 @@ const ELEMENT_WORDS = ['assword', 'asswd', 'assphrase', 'ecret', 'oken', 'key', 
   `${word.toUpperCase()}>`,
 ])
 /**
- * What may stand in JSON text before a rule of this file has something to do, as words and where it helps as
- * a look.
+ * Cheap pre-filter for each rule: substrings, and for some a regular expression, without which the rule
+ * cannot match.
  */
 export const CONTEXTS = {
   scheme: { words: ['earer ', 'EARER ', 'earer\\t', 'asic ', 'ASIC ', 'asic\\t'], look: null, rule: scheme },
@@ -173,7 +171,7 @@ export const CONTEXTS = {
   ...COMMAND_CONTEXTS,
 } as const satisfies Record<string, { words: readonly string[]; look: RegExp | null; rule: Rule }>
 
-// ---- the same as far as it has arrived, at the end of a text
+// ---- incomplete secrets at the end of a streamed text
 
 const anyCase = (word: string): string =>
   [...word].reduceRight((rest, letter) => `[${letter}${letter.toUpperCase()}](?:${rest})?`, '')
@@ -184,10 +182,10 @@ const NAME_BEGINS = [
   ...KEY_KINDS.map(anyCase),
   `(?:${KEY_KINDS.map(spellings).join('|')})[_-]?(?:${anyCase('key')})?`,
 ]
-/** Where a word begins, or a word within a name: dbPassword, DB_PASSWORD. */
+/** Start of a word, or of a word within a name: dbPassword, DB_PASSWORD. */
 const WORD_START = '(?:(?<![A-Za-z0-9])|(?<=[a-z])(?=[A-Z]))'
 
-/** At the end of a text, what may yet become a secret, none longer than `LONGEST_BEGUN`. */
+/** At the end of a text: what may still become a secret, none longer than `LONGEST_BEGUN`. */
 export const CONTEXT_BEGUN: readonly (readonly [source: string, flags: string])[] = [
   [String.raw`\b(?:${begun('bearer')}|${begun('basic')})$`, 'i'],
   [String.raw`:(?:\/(?:\/[^\s/"'<>\\]{0,500})?)?$`, ''],
@@ -203,7 +201,7 @@ export const LONGEST_BEGUN = 640
 
 const schemeRuns = (word: string, first: string, body: string): RunRule[] => [
   { head: String.raw`\b${word}[ \t]`, body: String.raw`[ \t]`, flags: 'i', longest: word.length + 1 },
-  // The character first: a look behind from each of many blanks would read all blanks before it.
+  // The character comes first: a lookbehind at each of many spaces would scan all the spaces before it.
   { head: String.raw`${first}(?<=\b${word}[ \t]+.)`, body, flags: 'i', longest: 1 },
 ]
 export const CONTEXT_RUNS: readonly RunRule[] = [

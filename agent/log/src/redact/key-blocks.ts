@@ -1,10 +1,9 @@
 /**
- * Private keys as blocks of text: PEM and its relatives (PKCS, OpenSSH, SSH2, PGP), and PuTTY's own.
+ * Private key blocks: PEM and its relatives (PKCS, OpenSSH, SSH2, PGP), and PuTTY's format.
  *
- * In ordinary text a block goes from its first marker to its last; one that was cut off goes as far as lines
- * of key material follow. In the arguments of a call, text between markers may be anything, a command too:
- * there only runs of key material go, and every other character stays for whoever approves or audits the
- * call.
+ * In ordinary text a block extends from its first marker to its last; a truncated one as far as lines of key
+ * material follow. In arguments of a call, the text between markers may be anything, even a command: there
+ * only runs of key material are removed, and every other character stays for approval and audit.
  */
 import { begun, START } from './prefixed-tokens.ts'
 import type { Stretches } from './runs.ts'
@@ -12,33 +11,33 @@ import type { Stretches } from './runs.ts'
 const LABEL = '[A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?'
 const HEAD = new RegExp(`-{4,5} ?BEGIN ${LABEL} ?-{4,5}|PuTTY-User-Key-File-\\d`, 'g')
 const TAIL = new RegExp(`-{4,5} ?END ${LABEL} ?-{4,5}|Private-MAC: ?[0-9a-fA-F]+`, 'g')
-/** The words without which there is no block. */
+/** Every block contains one of these words. */
 export const KEY_BLOCK_WORDS = ['PRIVATE KEY', 'PuTTY-User-Key-File-']
 
-/** The largest keys in use are a third of that; what is farther apart does not belong together. */
+/** Three times the largest keys in use; markers that are farther apart do not belong together. */
 const MAX_BLOCK = 32_768
 
-/** A line ends at a line feed, or at one that is written as an escape of a JSON text within the text. */
+/** A line ends at a line feed, raw or escaped in a JSON text within the text. */
 const LINE_END = /\r?\n|(?:\\r)?\\n/g
-/** No line of a key is longer, and looking at a longer one is dear. */
+/** Longer than any line of a key; scanning longer lines is expensive. */
 const LONGEST_LINE = 200
 const MATERIAL_RUN = /[A-Za-z0-9+/]{16,}={0,2}/g
-/** Nothing but base64, perhaps numbered, quoted or concatenated. */
+/** Only base64, perhaps numbered, quoted or concatenated. */
 const MATERIAL_LINE = /^[\s"'>+|:\d-]*[A-Za-z0-9+/]*={0,2}[\s"',+;)\\]*$/
 const MATERIAL_HEADER =
   /^\s*(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|Subject|Encryption|Key-Derivation|Argon2-\w+|Public-Lines|Private-Lines): ?/
 
-/** In arguments: as long as a line of the shortest key, and not part of a longer word. */
+/** In arguments: at least a line of the shortest key, and not part of a longer word. */
 const ARGUMENT_RUN = /(?<![A-Za-z0-9+/](?<!\\[nrtbf]))[A-Za-z0-9+/]{24,}={0,2}/g
 
-type Block = { start: number; /** Behind the first marker. */ body: number; end: number; closed: boolean }
+type Block = { start: number; /* After the first marker. */ body: number; end: number; closed: boolean }
 
-/** Where the key material ends that follows a marker without an end; `from` when none follows. */
+/** End of the key material after a marker without a closing one; `from` if there is none. */
 function materialEnd(text: string, from: number, limit: number): number {
   const rest = text.slice(from, limit)
   let end = 0
   let at = 0
-  // The empty feed at the end closes the last line.
+  // The empty match at the end closes the last line.
   for (const feed of [...rest.matchAll(LINE_END), { index: rest.length, 0: '' }]) {
     const line = rest.slice(at, feed.index)
     const run = [...line.matchAll(MATERIAL_RUN)].at(-1)
@@ -53,12 +52,12 @@ function materialEnd(text: string, from: number, limit: number): number {
 
 /** A line of nothing but key material, perhaps numbered or quoted. */
 const WHOLE_LINE = /^[\s"'>+|:\d-]*[A-Za-z0-9+/]+={0,2}[\s"',+;)\\]*$/
-/** What the first line has of it, where the text before it was cut off in the same line. */
+/** Key material at the end of the first line, if the text before it was cut within that line. */
 const END_OF_LINE = /[A-Za-z0-9+/]{16,}={0,2}[\s"',+;)\\]*$/
 
 /**
- * Where the key material begins that stands before an end marker without a beginning: the output of tail, or
- * of a file that was read from a later line. `at` when none stands there.
+ * Start of the key material before an end marker without a beginning, as in the output of tail or a partial
+ * read. `at` if there is none.
  */
 function materialStart(text: string, floor: number, at: number): number {
   const from = Math.max(floor, at - MAX_BLOCK)
@@ -85,7 +84,7 @@ function materialStart(text: string, floor: number, at: number): number {
   return holdsRun ? start : at
 }
 
-/** Finds what comes next from ever later places; what was found once is not looked for again. */
+/** Finds the next match from increasing positions, and caches it. */
 function finderOf(pattern: RegExp, text: string): (from: number) => RegExpExecArray | null {
   let found: RegExpExecArray | null | undefined
   return from => {
@@ -133,14 +132,14 @@ function replaceBlocks(text: string, replace: (block: Block) => string): string 
   return from === 0 ? text : replaced + text.slice(from)
 }
 
-/** Each block with its markers becomes `mark`; markers without key material, as code has them, stay. */
+/** Replaces each block and its markers by `mark`; markers without key material, as in code, are kept. */
 export const withoutKeyBlocks = (text: string, mark: string): string =>
   replaceBlocks(text, ({ start, body, end, closed }) => {
     const holdsKey = closed ? new RegExp(MATERIAL_RUN.source).test(text.slice(body, end)) : end > body
     return holdsKey ? mark : text.slice(start, end)
   })
 
-/** Each run of key material within a block becomes `mark`; its markers and all other text stay. */
+/** Replaces each run of key material within a block by `mark`; its markers and all other text are kept. */
 export const withoutKeyMaterial = (text: string, mark: string): string =>
   replaceBlocks(text, ({ start, end }) => text.slice(start, end).replace(ARGUMENT_RUN, mark))
 
@@ -151,16 +150,16 @@ export const KEY_BLOCK_BEGUN =
 
 const MARKER = `(?<head>${HEAD.source})|-{4,5} ?END ${LABEL} ?-{4,5}|Private-MAC: ?[0-9a-fA-F]`
 const LONGEST_MARKER = 110
-/** What a marker at the end of a text may have more of: a dash, digits. */
+/** How a marker at the end of a text may continue: a dash, digits. */
 const MARKER_GOES_ON = '[-0-9a-fA-F]*'
-// Compiled once, for every text: both are told where to begin before each use.
+// Compiled once for all texts: lastIndex is set before each use.
 const markerAt = new RegExp(MARKER, 'g')
 const moreAt = new RegExp(MARKER_GOES_ON, 'y')
 
-/** The blocks of a text that arrives in pieces: each marker is looked for in what is new. */
+/** Blocks of a streamed text: markers are searched for in the new piece only. */
 export function createKeyBlocks(): Stretches {
   let blocks: { start: number; body: number; end: number | null }[] = []
-  /** Behind the last marker. */
+  /** Position after the last marker. */
   let covered = 0
   return {
     grow(text, base, from) {
@@ -176,7 +175,7 @@ export function createKeyBlocks(): Stretches {
         covered = base + markerAt.lastIndex
         const open = blocks.at(-1)
         if (found.groups?.['head'] !== undefined) blocks.push({ start, body: covered, end: null })
-        // One that was not closed before the next began is closed by nothing.
+        // A block that was not closed before the next one started stays open.
         else if (open?.end === null && start - open.body < MAX_BLOCK) {
           moreAt.lastIndex = markerAt.lastIndex
           moreAt.exec(text)

@@ -1,14 +1,12 @@
-/**
- * The table of prefixes as regular expressions: for tokens that are whole, and for one that is just arriving.
- */
+/** The table of prefixes as regular expressions: for complete tokens, and for one that is still arriving. */
 import { SEQUENCE_END } from './escape-sequences.ts'
 import type { RunRule } from './runs.ts'
 import { PREFIX_RULES, type PrefixRule } from './secret-prefixes.ts'
 import type { Word } from './word-finder.ts'
 
 /**
- * A secret may follow anything but a character of its own alphabet, unless that one ends an escape such as \n
- * of a JSON text within the text, or a control sequence of a terminal.
+ * A secret may follow anything except a character of its own alphabet, unless that character ends an escape
+ * such as \n of a JSON text within the text, or a terminal control sequence.
  */
 export const START = String.raw`(?<![A-Za-z0-9_-](?<!\\[nrtbf]|\\u[0-9a-fA-F]{4}|` + `${SEQUENCE_END}))`
 
@@ -23,7 +21,9 @@ function firstOf(rules: readonly PrefixRule[]): string {
 const inside = PREFIX_RULES.filter(rule => rule.anywhere === true)
 const ahead = PREFIX_RULES.filter(rule => rule.anywhere !== true)
 
-/** A token, whole. The look at its first letter comes first: it is cheap, and nearly always says no. */
+/**
+ * A complete token. The lookahead for its first letter comes first, because it is cheap and rarely succeeds.
+ */
 export const TOKEN = new RegExp(
   `${firstOf(ahead)}${START}(?:${ahead.map(whole).join('|')})|` +
     `${firstOf(inside)}(?:${inside.map(whole).join('|')})`,
@@ -35,12 +35,12 @@ const WORD_CHARACTERS = tableOf('[A-Za-z0-9_-]')
 const BEFORE_LAST = tableOf(String.raw`[\\\[\d;:?()*+]`)
 
 /**
- * Whether a word may begin here. It may say yes too often: START decides, and this is asked for each of the
- * short prefixes that ordinary words hold.
+ * True if a word may start here. False positives are possible: START decides, and this check runs for each of
+ * the short prefixes that occur in ordinary words.
  */
 function mayStart(text: string, at: number): boolean {
   if (at === 0 || WORD_CHARACTERS[text.charCodeAt(at - 1)] !== 1) return true
-  // An escape of one letter, the end of a control sequence, or an escape of four digits.
+  // A one-letter escape, the end of a control sequence, or a four-digit escape.
   return BEFORE_LAST[text.charCodeAt(at - 2)] === 1 || text.charCodeAt(at - 5) === 117
 }
 
@@ -50,8 +50,8 @@ function tableOf(body: string): Uint8Array {
 }
 
 /**
- * The prefixes as words to look for, each confirmed by what stands around it. `whole`: as much follows as a
- * token has; else also where the text ends before that, for a text that is just arriving.
+ * The prefixes as words to search for, each confirmed by its surroundings. `whole`: enough characters follow
+ * for a token; otherwise the text may also end earlier, for a streamed text.
  */
 export const prefixWords = (mask: number, { whole: isWhole }: { whole: boolean }): Word[] =>
   PREFIX_RULES.flatMap(({ prefixes, body, min, anywhere = false }) => {
@@ -75,10 +75,10 @@ export const begun = (word: string, then = ''): string =>
 const begunPrefix = (rules: readonly PrefixRule[]): string =>
   rules.flatMap(({ prefixes }) => prefixes.map(prefix => begun(prefix))).join('|')
 
-/** The beginning of a token's own beginning, at the end of a text. */
+/** The beginning of a token's prefix, at the end of a text. */
 export const TOKEN_BEGUN = `(?:${START}(?:${begunPrefix(ahead)})|(?:${begunPrefix(inside)}))$`
 
-/** Tokens whose own beginning is whole, by the alphabet of what follows. */
+/** Tokens with a complete prefix, by the alphabet of what follows. */
 export const TOKEN_RUNS: readonly RunRule[] = [...runsOf(ahead, START), ...runsOf(inside, '')]
 
 function runsOf(rules: readonly PrefixRule[], before: string): RunRule[] {

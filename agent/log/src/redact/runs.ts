@@ -1,30 +1,30 @@
 /**
- * Secrets without a fixed length, as they arrive: a beginning, and behind it as many characters of one
- * alphabet as come. What is new is looked at once; all that is carried over is where each began and how far
- * it went. Positions count from the beginning of the whole text, of which `base` characters are gone.
+ * Streamed secrets without a fixed length: a beginning, followed by any number of characters of one alphabet.
+ * New text is scanned once; only the start and end of each run are kept. Positions count from the start of
+ * the whole text, of which `base` characters have been dropped.
  */
 
-/** `head` and `body` are sources of regular expressions, `body` of one character. */
+/** `head` and `body` are sources of regular expressions; `body` matches one character. */
 export type RunRule = {
   head: string
   body: string
   flags?: string
-  /** No head is longer. */ longest: number
+  /** Maximum length of a head. */ longest: number
 }
 
-/** What may be a secret: from `start` on, over at `end`; null while it may go on. */
+/** A possible secret: from `start` to `end`, which is null while it may continue. */
 type Stretch = { start: number; end: number | null }
 
 export type Stretches = {
   /** The text has grown since it ended at `from`. */
   grow(text: string, base: number, from: number): void
-  /** Where the earliest begins, of those not before `floor`, that could still go on at `at`; else `at`. */
+  /** Start of the earliest run at or after `floor` that could still continue at `at`; otherwise `at`. */
   begins(at: number, floor: number): number
-  /** Nobody asks for anything before `at` again. */
+  /** Positions before `at` are no longer needed. */
   forget(at: number): void
 }
 
-/** The patterns are compiled once, for every text: nothing but its runs belongs to a text. */
+/** Patterns are compiled once for all texts; only the runs belong to one text. */
 export function compileRun({ head, body, flags = '', longest }: RunRule): () => Stretches {
   const rule = {
     headAt: new RegExp(head, `g${flags}`),
@@ -34,13 +34,13 @@ export function compileRun({ head, body, flags = '', longest }: RunRule): () => 
   return () => new Runs(rule)
 }
 
-/** Both patterns are told where to begin before each use. */
+/** lastIndex of both patterns is set before each use. */
 type CompiledRule = { headAt: RegExp; bodyAt: RegExp; longest: number }
 
-/** A class, for each answer has forty of them and few ever find anything: one object, and no closures. */
+/** A class, because each answer has forty of them and few ever find anything: one object, and no closures. */
 class Runs implements Stretches {
   readonly #rule: CompiledRule
-  /** Starts and ends grow alike: what begins within a run and ends with it is no run of its own. */
+  /** Starts and ends increase together: a run within another run that has the same end is dropped. */
   #runs: Stretch[] = NONE
 
   constructor(rule: CompiledRule) {

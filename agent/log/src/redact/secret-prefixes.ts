@@ -1,19 +1,19 @@
 /**
- * Secrets that tell what they are by how they begin: one row a vendor. `source` is where the form is
- * described: the vendor's own page, or the rule of a scanner that states it (gitleaks, MIT; secretlint, MIT;
- * kingfisher, Apache-2.0). The redactor, its first look and the hold-back all derive from this table.
+ * Secrets that are recognisable by a prefix: one row per vendor. `source` documents the format: the vendor's
+ * own page, or the rule of a scanner (gitleaks, MIT; secretlint, MIT; kingfisher, Apache-2.0). The redactor,
+ * its pre-filter and the stream redactor all derive from this table.
  *
- * Every character that a rule may take out is one of `[A-Za-z0-9._~+/=-]`: no space, quote or sign that a
- * shell acts on, so that what is taken out of a command is at most one word of it.
+ * Every character that a rule may remove is one of `[A-Za-z0-9._~+/=-]`: no space, quote or sign that a shell
+ * interprets, so that at most one word of a command is removed.
  */
 export type PrefixRule = {
   of: string
-  /** Literal beginnings; the rest is at least `min` characters of `body`, or what `rest` says exactly. */
+  /** Literal prefixes; the rest is at least `min` characters of `body`, or matches `rest` exactly. */
   prefixes: readonly string[]
   body: string
   min: number
   rest?: string
-  /** The beginning stands within the secret: what comes before it does not matter. */
+  /** The prefix is inside the secret, so the character before it does not matter. */
   anywhere?: true
   source: string
 }
@@ -37,7 +37,7 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
   { of: 'Cairn', prefixes: ['cairn_ll_'], body: WORD, min: 16, source: 'agent/api/src/auth/issue.ts' },
   { of: 'Cairn', prefixes: ['cairn_sl_'], body: WORD, min: 16, source: 'agent/api/src/routes/shares.ts' },
 
-  // Models.
+  // Model providers.
   {
     of: 'OpenAI, Anthropic, OpenRouter and others',
     prefixes: ['sk-'],
@@ -281,7 +281,7 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     source: 'https://vercel.com/changelog',
   },
 
-  // Payment, mail, messages.
+  // Payment and messaging.
   {
     of: 'Stripe',
     prefixes: ['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'],
@@ -378,7 +378,7 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
   },
   {
     of: 'Discord bots',
-    // Base64 of the first two digits of the id that every token begins with.
+    // Base64 of the first two digits of the id that starts every token.
     prefixes: ['MT', 'Mj', 'Mz', 'ND', 'NT', 'Nj', 'Nz', 'OD', 'OT'],
     body: '[A-Za-z0-9_.-]',
     min: 55,
@@ -386,7 +386,7 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     source: 'https://docs.discord.com/developers/reference#authentication',
   },
 
-  // Data, design, observation.
+  // Data, design, observability.
   { of: 'Notion', prefixes: ['ntn_'], body: ALNUM, min: 40, source: 'gitleaks notion.go' },
   {
     of: 'Notion',

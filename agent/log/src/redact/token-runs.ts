@@ -1,7 +1,6 @@
 /**
- * All tokens that have a prefix, as they arrive. There are dozens of alphabets to look for, and nearly no
- * text holds one of the prefixes: until one was seen, a single pass over what is new is all that a piece
- * costs.
+ * All streamed tokens with a prefix. There are dozens of alphabets to track, and hardly any text contains a
+ * prefix: until one occurs, a piece costs a single scan of the new text.
  */
 import { PREFIXES, prefixWords, TOKEN_RUNS } from './prefixed-tokens.ts'
 import { compileRun, type Stretches } from './runs.ts'
@@ -12,12 +11,12 @@ const LONGEST = Math.max(...PREFIXES.map(prefix => prefix.length))
 const findPrefix = createWordFinder(prefixWords(1, { whole: false }))
 
 export class TokenRuns implements Stretches {
-  /** Null: no prefix was seen yet, so none of them has found anything. */
+  /** Null until a prefix has occurred. */
   #runs: Stretches[] | null = null
 
   grow(text: string, base: number, from: number): void {
     if (this.#runs === null) {
-      // A prefix may have begun in what was there before.
+      // A prefix may have started in the earlier text.
       if (findPrefix(text.slice(Math.max(0, from - base - LONGEST))) === 0) return
       this.#runs = RUNS.map(createRun => createRun())
     }

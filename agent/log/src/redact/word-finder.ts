@@ -1,22 +1,25 @@
 /**
- * Which of many words a text holds, in one pass (Aho and Corasick): a step a character, however many words
- * there are. It stands before the redactor's regular expressions, for nearly every text holds none.
+ * Finds which of many words a text contains, in one pass (Aho-Corasick): one step per character, however many
+ * words there are. It precedes the redactor's regular expressions, because hardly any text contains one.
  */
 
-/** One column a character; what is not ASCII shares the last, so it finds too much and never too little. */
+/**
+ * One column per character. All non-ASCII characters share the last, so there are false positives but no
+ * misses.
+ */
 const COLUMNS = 128
 const columnOf = (code: number): number => (code < COLUMNS ? code : COLUMNS - 1)
 
-/** Whether what stands around the word makes it the one that is looked for; `end` is behind the word. */
+/** Checks the surroundings of a match; `end` is the position after the word. */
 type Confirm = (text: string, end: number) => boolean
-/** `mask` is returned when the word is found, and confirmed where it asks for that; words may share bits. */
+/** `mask` is returned if the word is found and, where `confirm` is given, confirmed; words may share bits. */
 export type Word = readonly [word: string, mask: number, confirm?: Confirm]
 
 type Asked = { mask: number; confirm: Confirm }
 type Node = { id: number; children: Map<number, Node>; mask: number; asked: readonly Asked[] }
 const isHit = ({ mask, asked }: Node): boolean => mask !== 0 || asked.length > 0
 
-/** Returns the bits of all words that a text holds. */
+/** Returns the bits of all words that a text contains. */
 export function createWordFinder(words: readonly Word[]): (text: string) => number {
   const nodes: Node[] = []
   const addNode = (): Node => {
@@ -37,8 +40,8 @@ export function createWordFinder(words: readonly Word[]): (text: string) => numb
     else node.asked = [...node.asked, { mask, confirm }]
   }
 
-  // Where a node leads with each character; breadth first, so that the node that one falls back to has its
-  // row before the one needs it.
+  // The transition of each node for each character; breadth first, so that the row of a node's fallback
+  // exists before it is needed.
   const rows = new Int32Array(nodes.length * COLUMNS)
   const queue: [node: Node, fallback: Node][] = [[root, root]]
   for (const [node, fallback] of queue) {
@@ -52,7 +55,7 @@ export function createWordFinder(words: readonly Word[]): (text: string) => numb
     }
   }
 
-  // A state is the offset of its row; those that end a word come last, so that one comparison finds them.
+  // A state is the offset of its row; accepting states come last, so that one comparison finds them.
   const ordered = nodes.toSorted((a, b) => Number(isHit(a)) - Number(isHit(b)))
   const offsets = new Int32Array(nodes.length)
   for (const [at, node] of ordered.entries()) offsets[node.id] = at * COLUMNS

@@ -1,11 +1,11 @@
-/** What the index keeps of a stretch of one log. Pure. */
+/** The index entries of a range of one log. Pure. */
 import type { EventType } from '@cairn/protocol'
 import { factsOf, typesWith } from '@cairn/protocol/words'
 import type { StoredEvent } from '../store.ts'
 import { SEARCHED_TYPES, searchedText } from './texts.ts'
 import { wordSet } from './words.ts'
 
-/** The words of one event; 0 stands for the session itself. */
+/** The words of one event; event id 0 stands for the session itself. */
 type IndexedText = { event_id: number; words: string[] }
 type UsageEntry = {
   day: number
@@ -18,7 +18,7 @@ type UsageEntry = {
 }
 export type Entries = { texts: IndexedText[]; usage: UsageEntry[] }
 
-/** Events that the index is made of; it reads no others. */
+/** Events that are indexed; others are not read. */
 export const INDEXED_TYPES: readonly EventType[] = [
   ...new Set([...SEARCHED_TYPES, ...typesWith('usage', true)]),
 ]

@@ -1,29 +1,30 @@
 /**
- * Keeps the index near the ends of the logs: who grew is remembered, and looked after some moments later, so
- * that a turn's events come in few stretches. At the beginning, and after a failure, all logs are compared.
+ * Keeps the index close to the ends of the logs: logs that grew are collected and indexed after a short
+ * delay, so that a turn's events are indexed in few ranges. At the start, and after a failure, all logs are
+ * compared.
  *
- *   idle      nothing is behind that it knows of
- *   due       something grew; it waits for more
- *   working   one round is under way; what grows meanwhile is the next round's
- *   stopped   for good
+ *   idle      no log is known to be behind
+ *   due       a log grew; waits for more
+ *   working   a round is running; logs that grow meanwhile belong to the next round
+ *   stopped   permanently
  */
 import { asError, checkedState } from '@cairn/protocol'
 import type { LogStore } from '../store.ts'
 
 type Follower = {
-  /** That session's log may have grown; null: any may have. */
+  /** That session's log may have grown; null: any log may have. */
   grew(sessionId: string | null): void
   stop(): Promise<void>
 }
 type Options = {
   watch: LogStore['watchSessions']
-  /** Brings these sessions' logs in; null: whatever is behind. */
+  /** Indexes these sessions' logs; null: all that are behind. */
   index(ids: readonly string[] | null): Promise<void>
   report: (message: string) => void
   waitMs?: number
 }
 
-/** How often all logs are compared, for those that a process left behind which is gone. */
+/** How often all logs are compared, for those that a process left unindexed when it died. */
 const COMPARE_MS = 60_000
 const WAIT_MS = 1_000
 const RETRY_MS = 10_000
@@ -79,7 +80,7 @@ function createFollower({ index, report, waitMs = WAIT_MS }: Omit<Options, 'watc
   }
 }
 
-/** Indexes whatever is committed from now on, and what is behind already; returns how to stop. */
+/** Indexes existing and future commits; returns a function that stops it. */
 export function followLogs({ watch, ...options }: Options): () => Promise<void> {
   const follower = createFollower(options)
   const unwatch = watch(sessionId => follower.grew(sessionId))

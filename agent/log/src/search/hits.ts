@@ -1,4 +1,4 @@
-/** Where in its log a session was found, and in which words: read from the events themselves. */
+/** Locates the matches within a session's log, by reading its events. */
 import type { LogStore } from '../store.ts'
 import { INDEXED_TYPES, sessionText } from './entries.ts'
 import type { Found, Hit } from './search-store.ts'
@@ -6,13 +6,13 @@ import { searchedText } from './texts.ts'
 import { excerptOf, holdsAll, type Wanted } from './words.ts'
 import type { SessionRow } from '../session.ts'
 
-/** Of one session; whoever wants more opens it. */
+/** Per session. */
 export const MAX_HITS = 3
 
-/** Events that may hold what is wanted: one, or a stretch of them. */
+/** Events that may match: one, or a range of them. */
 export type Span = { from: number; to: number }
 
-/** Null where nothing of it holds all words: the index may be wider than the words of one text. */
+/** Null if no text contains all words: the index may cover more than the words of one text. */
 export async function findHits(
   logs: Pick<LogStore, 'read'>,
   session: SessionRow,

@@ -1,7 +1,7 @@
 /**
- * The index behind the search and the sums of use. It is no part of the log: it is made of committed events,
- * outside their commits, by following every log with a cursor that is stored with what was made of it. So it
- * is some moments behind, costs no append anything, and may be deleted: it is made again.
+ * The index for search and usage totals. It is not part of the log: it is derived from committed events,
+ * outside their commits, by following every log with a cursor that is stored with the index. So it lags by
+ * moments, does not slow down appends, and can be deleted and rebuilt.
  */
 import type { EventId, SearchedText, UsageGroup } from '@cairn/protocol'
 import type { SessionRow } from '../session.ts'
@@ -9,10 +9,10 @@ import type { SessionQuery } from '../store.ts'
 import type { Excerpt } from './words.ts'
 
 export type SearchQuery = Omit<SessionQuery, 'text'> & {
-  /** Sessions one of whose texts holds all words of it. */
+  /** Sessions with a text that contains all of these words. */
   words: string
 }
-/** `event_id` 0: of the session itself, its title, agent and id. */
+/** `event_id` 0: the session itself, with its title, agent and id. */
 export type Hit = Excerpt & { event_id: EventId; in: SearchedText }
 export type Found = { session: SessionRow; hits: Hit[] }
 export type SearchPage = {
@@ -23,14 +23,14 @@ export type SearchPage = {
 
 export type UsageQuery = {
   org_id: string
-  /** Days of UTC, as epoch milliseconds of their beginning: from, and before. */
+  /** UTC days as epoch milliseconds of their start: from (inclusive), and before (exclusive). */
   since: number
   until: number
   by: UsageGroup
 }
-/** What the calls of one day used, of one agent, person or model. */
+/** Usage of one day, by one agent, person or model. */
 export type UsageRow = {
-  /** Epoch milliseconds at which the day began in UTC. */
+  /** Start of the UTC day in epoch milliseconds. */
   day: number
   name: string
   calls: number
@@ -42,15 +42,12 @@ export type UsageRow = {
 }
 
 export interface SearchStore {
-  /**
-   * Begins to follow the logs; returns how to stop. Without it nothing is indexed but what `catchUp` is
-   * asked for.
-   */
+  /** Starts following the logs; returns a function that stops it. Without it, only `catchUp` indexes. */
   follow(): () => Promise<void>
-  /** Resolves when everything that was committed before the call can be found. */
+  /** Resolves when everything that was committed before the call is searchable. */
   catchUp(): Promise<void>
   find(query: SearchQuery): Promise<SearchPage>
   usage(query: UsageQuery): Promise<UsageRow[]>
-  /** Sessions whose logs have what the index should have and has not. */
+  /** Number of sessions whose logs have unindexed text. */
   behind(): Promise<number>
 }

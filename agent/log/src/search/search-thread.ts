@@ -1,4 +1,4 @@
-/** The thread of the embedded store's index: indexing and searching take no time of the event loop. */
+/** The thread of the embedded store's index: indexing and searching do not block the event loop. */
 import { setPriority } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -9,7 +9,7 @@ import type { Found, SearchPage, SearchQuery, UsageQuery } from './search-store.
 import { openSqliteIndex, type SqliteIndex } from './sqlite-index.ts'
 import { parseWanted } from './words.ts'
 
-/** A third of the share of a thread that has none. */
+/** Gives the thread a third of the CPU share of one without. */
 const NICE = 5
 
 export type SearchStart = { path: string; log: string }
@@ -23,7 +23,7 @@ export type SearchAsked = { n: number; request: SearchRequest }
 export type SearchAnswer = { n: number; value?: unknown; error?: { message: string; code?: string } }
 
 if (parentPort === null) throw new Error('[search-thread] must be started as a worker')
-// Of this thread alone, as Linux has it: where processors are short, turns go before their index.
+// On Linux the priority applies to this thread alone: on a busy machine, turns go before indexing.
 if (process.platform === 'linux') setPriority(NICE)
 const port = parentPort
 const { path, log } = workerData as SearchStart
@@ -31,7 +31,7 @@ const index: SqliteIndex = openSqliteIndex(path, log)
 
 const target: IndexTarget = {
   async add(stretch) {
-    // A search that came meanwhile goes first, between stretches.
+    // Waiting searches go first, between ranges.
     await turn()
     return index.add(stretch)
   },

@@ -1,6 +1,6 @@
 /**
- * Finds sessions in the index of the embedded store. What FTS5 finds comes newest first, one row after the
- * other, so a page reads no more than it needs; in any other order all that was found is compared.
+ * Finds sessions in the index of the embedded store. FTS5 returns matches newest first, one row at a time, so
+ * a page reads no more than it needs; any other order needs all matches.
  */
 import { namedValues } from '../named-values.ts'
 import { afterPlace, orderBy, placeAfter, readPlace, sessionConditions } from '../session-query.ts'
@@ -11,19 +11,19 @@ import type { Span } from './hits.ts'
 import type { SearchQuery } from './search-store.ts'
 import type { Wanted } from './words.ts'
 
-/** Texts that one page looks at, at most: most of what was found may be somebody else's. */
+/** Maximum texts that one page examines: most matches may belong to other owners. */
 const LOOKED_AT_ONCE = 40_000
-/** Words that a prefix stands for: the shortest that begin with it. */
+/** Completions of a prefix: the shortest words that start with it. */
 const MAX_COMPLETIONS = 32
-/** Above the key of every session. */
+/** Greater than the key of every session. */
 const NEWEST = 2 ** 31 - 1
 
-/** A session, and its events that hold the words, newest first; null: not all were seen. */
+/** A session, and its matching events, newest first; null if not all were read. */
 type FoundRow = { row: StoredSession; events: number[] | null }
 type Page = { rows: FoundRow[]; next_cursor: string | null }
 export type FoundRows = { found: { session: SessionRow; spans: Span[] }[]; next_cursor: string | null }
 
-/** Every word must be in the text, one of the completions of the prefix too. */
+/** Every word must be in the text, and one of the completions of the prefix. */
 function matchOf({ words, prefix }: Wanted, complete: (prefix: string) => string[]): string {
   const quoted = (word: string): string => `"${word}"`
   const all = words.map(quoted)
@@ -55,8 +55,8 @@ export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
     searches.words.all(prefix, `${prefix}\u{10ffff}`, MAX_COMPLETIONS).map(({ word }) => String(word))
 
   /**
-   * Newest first, one after the other, until the page is full. A session's texts follow each other, so its
-   * events are taken in passing: to look for them by session is a seek in every word's list.
+   * Newest first, one after the other, until the page is full. A session's texts are adjacent, so its events
+   * are collected on the way: looking them up by session would need a seek in every word's list.
    */
   function findNewest(query: SearchQuery, match: string, now: number): Page {
     const { binder, values } = namedValues(now)
@@ -78,7 +78,7 @@ export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
       }
       looked += 1
       if (looked >= lookedAtOnce) {
-        // The rest of this session was not seen: which of its events are the first is looked up.
+        // The rest of this session was not read: its first events must be looked up.
         if (current !== undefined) current.events = null
         return { rows, next_cursor: key.toString(36) }
       }
@@ -87,7 +87,7 @@ export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
     return { rows, next_cursor: null }
   }
 
-  /** In another order: whatever was found is compared. */
+  /** Any other order: all matches are compared. */
   function findSorted(query: SearchQuery, match: string, now: number): Page {
     const { sort = 'created' } = query
     const { binder, values } = namedValues(now)
@@ -108,7 +108,7 @@ export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
     }
   }
 
-  /** Sessions, and which of their events hold the words: at most `hits` of each. */
+  /** Sessions, and their matching events: at most `hits` of each. */
   return (query: SearchQuery, wanted: Wanted, hits: number, now: number): FoundRows => {
     const match = matchOf(wanted, complete)
     const find = (query.sort ?? 'created') === 'created' ? findNewest : findSorted

@@ -1,11 +1,11 @@
-/** Writes the index of the embedded store: which logs are behind, and a stretch of one at a time. */
+/** Writes the index of the embedded store: finds the logs that are behind, and adds one range at a time. */
 import type { Db } from '../sqlite-adapter.ts'
 import { selectBehind } from './behind-sql.ts'
 import type { Behind, Stretch } from './index-log.ts'
 
-/** Words that are known to be in the vocabulary. */
+/** Maximum cached words of the vocabulary. */
 const KNOWN_WORDS = 50_000
-/** Stretches of one transaction: FTS5 writes a segment of its own for each. */
+/** Ranges per transaction, because FTS5 writes a segment for each transaction. */
 const BATCH = 16
 
 export function createIndexWriter(db: Db) {
@@ -35,7 +35,7 @@ export function createIndexWriter(db: Db) {
     }
   }
 
-  /** Stretches that were added and not committed yet. */
+  /** Ranges that were added and not committed yet. */
   let open = 0
 
   function commit(): void {
@@ -60,7 +60,7 @@ export function createIndexWriter(db: Db) {
     behind: (ids: readonly string[] | null): Behind[] =>
       (ids === null ? behindAll.all() : behindOf.all(JSON.stringify(ids))) as Behind[],
 
-    /** Seen by whoever reads here; on disk by `commit`, or when a batch is full. */
+    /** Visible on this connection; durable after `commit`, or when a batch is full. */
     add(stretch: Stretch): boolean {
       if (open === 0) db.exec('BEGIN')
       open += 1

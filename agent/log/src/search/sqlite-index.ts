@@ -1,9 +1,10 @@
 /**
- * The index of the embedded store: a database file of its own beside the log's, so that nothing of it takes
- * turns with a commit. The log is attached for reading. One thread uses it.
+ * The index of the embedded store: a separate database file, so that it never competes with commits. The log
+ * is attached for reading. One thread uses it.
  *
- * A text is a row of `texts` whose rowid is session key and event id: newest sessions last, their events in
- * order. FTS5 keeps the words alone, not where they stand; an excerpt is made from the event itself.
+ * A text is a row of `texts` whose rowid combines session key and event id: newest sessions last, their
+ * events in order. FTS5 stores the words only, not their positions; an excerpt is built from the event
+ * itself.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { createReader } from '../reader.ts'
@@ -13,10 +14,10 @@ import { createFinder } from './sqlite-finder.ts'
 import { createIndexWriter } from './sqlite-index-writer.ts'
 import type { UsageQuery, UsageRow } from './search-store.ts'
 
-/** Raised whenever other words or sums are kept: then the index is made again. */
+/** Increase when other words or totals are stored: the index is then rebuilt. */
 const VERSION = 1
 
-/** Of another store, of another version, or ahead of a log that was put back: made again. */
+/** An index of another store or version, or one that is ahead of a restored log, is rebuilt. */
 function isCurrent(db: Db): boolean {
   const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: number }
   if (user_version === 0) return false
@@ -51,7 +52,7 @@ function build(db: Db): void {
   db.exec('PRAGMA user_version = 1; COMMIT')
 }
 
-/** What is damaged, or of another store, is thrown away: all of it is in the log. */
+/** A damaged or foreign index is deleted: everything in it is in the log. */
 function openFresh(path: string, log: string): Db {
   const remove = (): void => {
     for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })

@@ -1,4 +1,4 @@
-/** The search of the embedded store: what its thread is asked, and when it is told that logs have grown. */
+/** The search of the embedded store: sends queries to its thread, and notifies it when logs have grown. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { AppError, ERRORS, type ErrorCode } from '@cairn/protocol'
@@ -11,7 +11,7 @@ type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => vo
 type Options = SearchStart & {
   now: () => number
   report: (level: 'warn' | 'error', message: string) => void
-  /** Beside a running server, which has the index to itself. */
+  /** Set beside a running server, which owns the index. */
   readOnly: boolean
   watch: LogStore['watchSessions']
 }
@@ -36,7 +36,7 @@ export function createSqliteSearch({ path, log, now, report, readOnly, watch }: 
     if (error === undefined) return found?.resolve(value)
     found?.reject(isCode(error.code) ? new AppError(error.code, error.message) : new Error(error.message))
   }
-  /** Begun when somebody wants it, and again should it have died. */
+  /** Started on demand, and restarted if it has died. */
   function thread(): Worker {
     if (worker !== null) return worker
     const begun = new Worker(new URL('./search-thread.ts', import.meta.url), {

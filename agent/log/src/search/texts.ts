@@ -1,16 +1,16 @@
-/** What of a log can be found: messages, answers, tool calls with their results, titles. Pure. */
+/** The searchable texts of a log: messages, answers, tool calls with their results, titles. Pure. */
 import type { EventType, SearchedText } from '@cairn/protocol'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** So much of one text is indexed; it is found by what it begins with. */
+/** Characters of a text that are indexed. */
 const MAX_TEXT = 32_768
-/** Strings within a tool's arguments that are looked into. */
+/** Strings within a tool's arguments that are indexed. */
 const MAX_STRINGS = 500
 
 const textOf = (value: unknown): string[] => (typeof value === 'string' ? [value] : [])
 
-/** Every string within a value, whatever holds it. */
+/** Every string within a value, at any depth. */
 function stringsIn(value: unknown, into: string[] = []): string[] {
   if (into.length >= MAX_STRINGS) return into
   if (typeof value === 'string') into.push(value)
@@ -34,7 +34,7 @@ const TEXTS: { [T in EventType]?: { in: SearchedText; texts: (data: Data) => str
 
 export const SEARCHED_TYPES = Object.keys(TEXTS) as EventType[]
 
-/** Null: there is nothing in it to find. */
+/** Null if the event has no searchable text. */
 export function searchedText(type: EventType, data: Data): { in: SearchedText; text: string } | null {
   const row = TEXTS[type]
   const text = row?.texts(data).join('\n').slice(0, MAX_TEXT) ?? ''

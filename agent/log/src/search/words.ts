@@ -1,12 +1,12 @@
 /**
- * What a word is, for whoever indexes and whoever searches: a run of letters and digits, without case and
- * accents. A script that writes without spaces is taken character by character. Both stores index these
- * words and no others, so both find the same.
+ * Tokenises text, for indexing and for searching: a word is a run of letters and digits, ignoring case and
+ * accents. Scripts without spaces are split into characters. Both stores index exactly these words, so both
+ * find the same.
  */
 
 type Word = { word: string; from: number; to: number }
 
-/** Longer runs are no words that anybody types: hashes, encoded files. */
+/** People do not search for longer runs, such as hashes and encoded files. */
 const MAX_WORD = 64
 
 const UNSPACED = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer']
@@ -28,22 +28,22 @@ function* wordsOf(text: string): Generator<Word> {
   }
 }
 
-/** Each word of the texts once. */
+/** The distinct words of the texts. */
 export function wordSet(texts: readonly string[]): Set<string> {
   const words = new Set<string>()
   for (const text of texts) for (const { word } of wordsOf(text)) words.add(word)
   return words
 }
 
-/** `prefix`: the last word, while it may not be typed to its end; it stands for all that begin with it. */
+/** `prefix`: the last word, which may be incomplete; it matches every word that starts with it. */
 export type Wanted = { words: readonly string[]; prefix: string | null }
 
-/** Shorter ones begin too many words to be of use. */
+/** Shorter prefixes match too many words to be useful. */
 const MIN_PREFIX = 3
-/** More say nothing that these do not. */
+/** Further words are ignored. */
 const MAX_WANTED = 12
 
-/** Null where there is no word in it. */
+/** Null if the text contains no word. */
 export function parseWanted(text: string): Wanted | null {
   const words = [...wordSet([text])].slice(0, MAX_WANTED)
   const last = words.at(-1)
@@ -55,7 +55,7 @@ export function parseWanted(text: string): Wanted | null {
 const fits = ({ words, prefix }: Wanted, word: string): boolean =>
   words.includes(word) || (prefix !== null && word.startsWith(prefix))
 
-/** Whether one text holds them all. */
+/** True if one text contains all of them. */
 export function holdsAll(wanted: Wanted, text: string): boolean {
   const found = wordSet([text])
   return (
@@ -64,13 +64,13 @@ export function holdsAll(wanted: Wanted, text: string): boolean {
   )
 }
 
-/** `marks`: where the wanted words stand in `text`, in UTF-16 units. */
+/** `marks`: positions of the matches in `text`, in UTF-16 units. */
 export type Excerpt = { text: string; marks: [from: number, to: number][] }
 
 const BEFORE = 60
 const LENGTH = 200
 
-/** The part of a text around the first wanted word. */
+/** The part of a text around the first match. */
 export function excerptOf(wanted: Wanted, text: string): Excerpt {
   const found: Word[] = []
   for (const word of wordsOf(text)) {
@@ -91,7 +91,7 @@ export function excerptOf(wanted: Wanted, text: string): Excerpt {
   }
 }
 
-/** The beginning of the next word: no character is cut in two. */
+/** The start of the next word; never inside a character. */
 function wordStart(text: string, near: number): number {
   const space = text.slice(near, near + BEFORE).search(/\s/)
   if (space >= 0) return near + space + 1
