@@ -28,7 +28,7 @@ type Seen = {
   sessions: Set<string>
   spawned: Map<string, Told>
   outcomes: Map<string, Outcome>
-  /** Whether each session has ended, and the event of its first end. */
+  /** The first event that ended a session, by session. */
   ended: Map<string, number>
   /** Calls of delegate_task with a result, whose workers no longer have a waiting parent. */
   closed: Set<string>

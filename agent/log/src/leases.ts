@@ -79,7 +79,7 @@ function choose(
 }
 const toId = ({ id }: WaitingTurn): string => id
 
-/** As many sessions of each principal as it may get: roots, and children whose trees have capacity. */
+/** Picks as many sessions of each principal as it may get: roots, and children whose trees have capacity. */
 function lookByPrincipal(
   sql: ClaimSql,
   places: number,

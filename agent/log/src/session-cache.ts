@@ -1,7 +1,7 @@
 /**
- * The writer's cache of sessions. No one else writes, so cached rows stay valid: guards are decided
- * here, and a session that several commits of a batch touch is written once. `flush` must run before any
- * statement that queries sessions as a table.
+ * The cache of sessions of the only writer, so cached rows stay valid: guards are decided here, and a session
+ * that several commits of a batch touch is written once. `flush` must run before any statement that queries
+ * sessions as a table.
  */
 import type { CommitSql } from './commit-sql.ts'
 import {

@@ -14,7 +14,7 @@ const PAGE = 500
 /** Folds ignore streaming events. */
 const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.heartbeat')
 
-/** `seen` makes the commit fail if new work was requested after this read. */
+/** `seen` is for `expect_no_work_after`: the commit fails if work was requested after this read. */
 export async function readFolded(
   store: LogStore,
   sessionId: string,

@@ -5,8 +5,8 @@ import type { Services } from '../deps.ts'
 import { type Handler, jsonText } from '../handler.ts'
 
 /**
- * Rejects a cursor beyond the log: a client that saw events which no longer exist must not wait for later
- * ones as if nothing had happened.
+ * Rejects a cursor among lost events: a client that saw them must not wait for later ones as if nothing had
+ * happened.
  */
 export async function checkCursor({ store }: Services, sessionId: string, cursor: EventId): Promise<void> {
   const lost = cursor > 0 ? await store.lostAt(sessionId, cursor) : null
