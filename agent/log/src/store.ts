@@ -156,7 +156,7 @@ export interface LogStore {
    * then those that have work, in the order of fair-claims.ts. Without rules, `limit` is the only limit.
    */
   claim(workerId: string, limit: number, ttlMs: number, rules?: ClaimRules): Promise<Claim[]>
-  /** Renews leases; returns the ids of sessions whose lease this worker has lost. */
+  /** Renews leases; returns the ids of sessions whose lease this runner has lost. */
   renew(
     workerId: string,
     leases: readonly { session_id: string; epoch: number }[],
