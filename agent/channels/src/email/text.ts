@@ -9,8 +9,8 @@ import type { Email } from 'postal-mime'
  */
 const QUOTES_IN = 2_000
 /**
- * Characters of HTML that are read if the email has no plain text: parsing takes time quadratic in the nesting
- * depth.
+ * Characters of HTML that are read if the email has no plain text: parsing takes time quadratic in the
+ * nesting depth.
  */
 const HTML = 100_000
 /** Longer text should have been an attachment. */
