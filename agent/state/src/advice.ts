@@ -1,16 +1,15 @@
 /**
- * What the advisor was asked in the running turn, as a fold of the log. A request without an end was cut by a
- * death or a pause: it is closed as a failure and never made again, so no point of a turn is advised on
- * twice.
+ * Advisor requests of the running turn, as a fold of the log. A request that a crash or a pause cut off is
+ * closed as a failure and never repeated, so each point of a turn is advised on at most once.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
 export type Advice = {
   /** Requests of this turn. */
   readonly asked: number
-  /** Iteration the last of them looked at; -1 before the first. */
+  /** Iteration that the last request looked at; -1 before the first. */
   readonly last_iteration: number
-  /** The turn had its last look. */
+  /** The final review of this turn was requested. */
   readonly reviewed: boolean
   readonly open: {
     request_id: EventId

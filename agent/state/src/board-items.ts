@@ -1,11 +1,11 @@
-/** What a session wrote to the board of its tree, and what it read of it, as items of its chat. */
+/** What a session wrote to the board of its tree and read from it, as items of its chat. */
 import type { EventData, EventId, SessionEvent } from '@cairn/protocol'
 import { type ChatItem, placeOf } from './chat-item.ts'
 
 type SharedNote = EventData<'board.note'>['notes'][number]
 export type BoardItem = { kind: 'board'; event_id: EventId; created_at: string } & (
   | { way: 'shared'; notes: readonly SharedNote[] }
-  /** The text that its model read; a snapshot is all there is, a delta what is new. */
+  /** The text that the model read: the whole board (snapshot) or the new notes (delta). */
   | { way: 'read'; update: 'snapshot' | 'delta'; content: string }
 )
 

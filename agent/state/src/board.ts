@@ -1,14 +1,14 @@
 /**
- * How far a session has read the board of its tree, as a fold of its log. What it has read stands in its
- * conversation; after a compaction it is shown all there is once more.
+ * How far a session has read the board of its tree, as a fold of its log. What it has read is part of its
+ * conversation; after a compaction it reads the whole board again.
  */
 import type { SessionEvent } from '@cairn/protocol'
 
 export type BoardCursor = {
-  /** The number up to which it has read; null: nothing yet. */
+  /** Number of the last note read; null: none yet. */
   readonly at: number | null
   readonly anew: boolean
-  /** There are others to share with: it has made workers. */
+  /** The session has workers to share the board with. */
   readonly shared: boolean
 }
 export const unread: BoardCursor = { at: null, anew: false, shared: false }

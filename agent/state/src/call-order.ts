@@ -1,6 +1,6 @@
 /**
- * Results of parallel calls, in the order of the calls. The log has them in order of arrival; many chat
- * templates show no call ids, so the model takes the second result as that of the second call.
+ * Puts the results of parallel calls into the order of the calls. The log has them in order of arrival, and
+ * many chat templates omit call ids, so the model would take the second result for that of the second call.
  */
 import type { ConversationMessage } from './conversation.ts'
 

@@ -1,6 +1,6 @@
 /**
- * What each capability of the agent keeps of the log, a row each. The worker's position and the page's view
- * are made of these keys, and so is the page's table of cards: a new capability is one more row here.
+ * What each capability of the agent keeps of the log, one row each. The runner's position, the page's view
+ * and the page's table of cards are all built from these keys: a new capability is one more row here.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { foldAdvice, noAdvice } from './advice.ts'
@@ -23,9 +23,9 @@ import { foldSpending, noSpending } from './spending.ts'
 import { foldWaiting, nothingWaiting } from './waiting.ts'
 
 /**
- * A pure fold: what it begins with, what an event makes of it, and what of it a worker still needs when the
- * conversation is compacted. A state that grows with the session must name less there: a worker's position is
- * bounded by what happened since the last compaction. The page keeps all.
+ * A pure fold: its initial state, the state after an event, and the part that a runner still needs after a
+ * compaction. A state that grows with the session must return less there, because a runner's position is
+ * bounded by the events since the last compaction. The page keeps everything.
  */
 type Fold<S> = { empty: S; fold: (state: S, event: SessionEvent) => S; needed: (state: S) => S }
 const row = <S>(
@@ -40,7 +40,7 @@ export const CAPABILITY_FOLDS = {
   grading: row(noGrading, foldGrading),
   advice: row(noAdvice, foldAdvice),
   compacted: row<CompactReason | null>(null, foldCompacted),
-  /** The running saga, or the last one. */
+  /** The running saga, or the most recent one. */
   saga: row<SagaState>(null, foldSaga),
   experts: row<readonly ExpertRun[]>([], foldExperts, runs => runs.filter(run => run.status === 'working')),
   progress: row(noProgress, foldProgress),
@@ -52,7 +52,7 @@ export const CAPABILITY_FOLDS = {
   spending: row(noSpending, foldSpending),
   board: row(unread, foldBoard),
   mission: row<MissionState>(null, foldMission),
-  /** Runs of coding agents, the last of them the newest. */
+  /** Runs of coding agents, newest last. */
   code: row<readonly CodeRun[]>(noRuns, foldCodeRuns, neededRuns),
   research: row<ResearchState>(null, foldResearch),
 }
@@ -76,7 +76,7 @@ export function capabilityChanges(before: CapabilityStates, event: SessionEvent)
   return changes as Partial<CapabilityStates>
 }
 
-/** The same table, typed so that a row and its state are known to belong together. */
+/** The same table, typed so that each key goes with its own state. */
 const FOLDS: { readonly [K in CapabilityName]: Fold<CapabilityStates[K]> } = CAPABILITY_FOLDS
 
 const foldOne = <K extends CapabilityName>(
@@ -85,7 +85,7 @@ const foldOne = <K extends CapabilityName>(
   event: SessionEvent,
 ): CapabilityStates[K] => FOLDS[name].fold(before[name], event)
 
-/** What a worker keeps of the states once the conversation was compacted. */
+/** The part of the states that a runner keeps after a compaction. */
 export const neededCapabilities = (states: CapabilityStates): CapabilityStates =>
   Object.fromEntries(NAMES.map(name => [name, needOne(name, states)])) as CapabilityStates
 

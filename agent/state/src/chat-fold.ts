@@ -1,4 +1,4 @@
-/** The chat of a session, event by event. The list is the caller's own and changed in place. */
+/** Folds one event into the chat of a session. The caller owns the list; it is changed in place. */
 import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
 import type { ConversationMessage } from './conversation.ts'
@@ -19,7 +19,7 @@ export function foldItem(items: ChatItem[], event: SessionEvent): void {
   if (notice !== null) items.push(notice)
 }
 
-/** What was said, called, asked and made. */
+/** Messages, tool calls, questions and artifacts. */
 function foldChat(items: ChatItem[], event: SessionEvent): void {
   switch (event.type) {
     case 'user.message':
@@ -156,14 +156,14 @@ function answered(items: ChatItem[], event: EventOf<'ask_user_question.response'
   if (known) items[known.index] = { ...known.item, status: 'done', content: answerText(responses) }
 }
 
-/** A question that is over without an answer. */
+/** Closes a question that ends without an answer. */
 function passOver(items: ChatItem[], callId: string, reach?: number): void {
   const question = findItem(items, 'question', item => item.tool_call_id === callId, reach)
   if (question && question.item.responses === null)
     items[question.index] = { ...question.item, cancelled: true }
 }
 
-/** A stop ends every question that waits. */
+/** A stop cancels every open question. */
 function cancelQuestions(items: ChatItem[]): void {
   for (const [index, item] of items.entries())
     if (item.kind === 'question' && item.responses === null) items[index] = { ...item, cancelled: true }
@@ -172,7 +172,7 @@ function cancelQuestions(items: ChatItem[]): void {
 function gated(items: ChatItem[], event: EventOf<'inbox.governance_gate'>): void {
   const { tool_name, tool_call_id, arguments_excerpt, deny_reason, policy_id, repeats_tool_call_id } =
     event.data
-  // The card of the call that it repeats is the one to answer.
+  // The person answers on the card of the original call.
   if (repeats_tool_call_id !== undefined) return
   items.push({
     kind: 'approval',
@@ -208,7 +208,7 @@ function decider(metadata: Record<string, unknown> = {}): ItemOf<'approval'>['de
   return typeof machine === 'string' ? { kind: 'service_account', id: machine } : null
 }
 
-/** The answer item that the event's iteration streams into, made if it is not there yet. */
+/** The answer item that the event's iteration streams into; created on first use. */
 function answerOf(
   items: ChatItem[],
   event: { created_at: string; data: { turn_id?: string | undefined; iteration_index?: number | undefined } },
@@ -239,7 +239,7 @@ function answerOf(
   return { item, index: items.push(item) - 1 }
 }
 
-/** The turn is over: nothing streams any more. */
+/** The turn is over, so no item is streaming any more. */
 function endStreams(items: ChatItem[]): void {
   for (let index = items.length - 1; index >= 0; index--) {
     const item = items[index]

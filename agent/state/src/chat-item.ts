@@ -16,11 +16,11 @@ export type ChatItem =
       attachments: readonly Attachment[]
       images: readonly Image[]
       synthetic: string | null
-      /** The turn was stopped before anything answered it. */
+      /** The turn was stopped before the agent answered this message. */
       unanswered?: true
     }
   | {
-      /** What a fork begins with. */
+      /** The conversation that a fork starts with. */
       kind: 'history'
       event_id: EventId
       created_at: string
@@ -29,7 +29,7 @@ export type ChatItem =
     }
   | {
       kind: 'answer'
-      /** 0 while it streams. */
+      /** 0 while streaming. */
       event_id: EventId
       created_at: string
       turn_id: string
@@ -75,7 +75,7 @@ export type ChatItem =
       deny_reason: string
       policy_id: string
       decision: 'approve' | 'reject' | null
-      /** Who decided, where the log says so. */
+      /** The decider, if the log names one. */
       decided_by: Pick<Principal, 'kind' | 'id'> | null
       decided_at: string | null
     }
@@ -101,8 +101,8 @@ export type ChatItem =
 export type ItemOf<K extends ChatItem['kind']> = Extract<ChatItem, { kind: K }>
 
 /**
- * The latest item of a kind that fits, looked for from the end, where it nearly always is. A search that may
- * well miss reaches back a bounded way only: else every new item would cost the length of the log.
+ * The newest item of a kind that matches, searched from the end, where it nearly always is. The search stops
+ * after `reach` items, so that a miss does not scan the whole log.
  */
 export function findItem<K extends ChatItem['kind']>(
   items: readonly ChatItem[],
@@ -117,7 +117,7 @@ export function findItem<K extends ChatItem['kind']>(
   return null
 }
 
-/** Where and when an item began. */
+/** Event and time of an item's start. */
 export const placeOf = ({ id, created_at }: { id: EventId; created_at: string }) => ({
   event_id: id,
   created_at,

@@ -1,7 +1,7 @@
 /**
- * The children of a session that matter to its next step, as a fold of its log: those that are open, and the
- * calls that wait for some of them. A child that ended, and that no call waits for, is not kept: the
- * conversation has its outcome, and the store its link.
+ * The children of a session that matter to its next step, as a fold of its log: the open ones, and the calls
+ * that wait for them. A child that ended and has no waiting call is dropped: its outcome is in the
+ * conversation and its link in the store.
  */
 import type { EventId, EventOf, SessionEvent, WorkerKind } from '@cairn/protocol'
 
@@ -9,7 +9,7 @@ export type Child = {
   readonly worker_id: string
   readonly goal: string
   readonly agent: string
-  /** The task that it is an attempt at. */
+  /** The task that this child is an attempt at. */
   readonly task_id?: string
   readonly kind: WorkerKind
 }
@@ -25,34 +25,37 @@ export type Settled = Outcome & {
   /** RFC 3339. */
   readonly at: string
 }
-/** A call without a result that goes on when its children have ended. */
+/** A call without a result that resumes when its children have ended. */
 export type Wait = {
   readonly tool_call_id: string
-  /** The event since which it waits; a message of the user behind it ends the waiting. */
+  /** The event since which the call waits; a later message of the user ends the wait. */
   readonly since: EventId
   /** RFC 3339. */
   readonly at: string
-  /** The children it waits for, in order; of a task the attempts that come later are added. */
+  /** The children that the call waits for, in order; later attempts of its tasks are appended. */
   readonly ids: readonly string[]
-  /** The tasks it waits for, which may have no child yet. */
+  /** The tasks that the call waits for; they may have no child yet. */
   readonly tasks: readonly string[]
-  /** A task waits for an answer, and the model has not heard of it: that comes first. */
+  /** A task is blocked and the model does not know it yet: that takes priority over the wait. */
   readonly interrupted: boolean
-  /** Those whose outcome belongs into its result; the model reads the others as messages of their own. */
+  /**
+   * Children whose outcome belongs in this call's result; the model reads other outcomes as separate
+   * messages.
+   */
   readonly settled: readonly Settled[]
   readonly joins: boolean
 }
 export type Children = {
   readonly open: readonly Child[]
   readonly waits: readonly Wait[]
-  /** Tasks that wait for others, or for a place. */
+  /** Tasks that wait for other tasks or for a free place. */
   readonly todo: readonly string[]
-  /** A task was blocked since the model was last asked. */
+  /** A task was blocked since the last model call. */
   readonly unheard: boolean
 }
 export const noChildren: Children = { open: [], waits: [], todo: [], unheard: false }
 
-/** The tool that waits from its tool.call on, for children that were made before. */
+/** The tool that waits, from its tool.call on, for existing children. */
 export const WAIT_TOOL = 'wait_for_workers'
 export const SPAWN_TASK_TOOL = 'spawn_task'
 export const CANCEL_TASK_TOOL = 'cancel_task'
@@ -100,7 +103,7 @@ function begin({ open, waits, todo, unheard }: Children, { data }: EventOf<'work
   }
 }
 
-/** Of a delegation the results are the result: it goes on waiting for them. */
+/** A delegation's result consists of its children's results, so it keeps waiting. */
 const interrupt = (children: Children): Children => ({
   ...children,
   waits: children.waits.map(wait => (wait.joins ? wait : { ...wait, interrupted: true })),
@@ -112,7 +115,7 @@ const endWait = (children: Children, { data: { tool_call_id } }: EventOf<'tool.r
     ? { ...children, waits: children.waits.filter(wait => wait.tool_call_id !== tool_call_id) }
     : children
 
-/** A task that waits for others has no event of its own: the results of the tools tell. */
+/** A task that waits for others has no event of its own; it is read from the results of the tools. */
 function toldOfTasks(children: Children, { data: { name, content } }: EventOf<'tool.result'>): Children {
   if (name !== SPAWN_TASK_TOOL && name !== CANCEL_TASK_TOOL) return children
   const { task_id, status, cancelled } = parseResult(content)
@@ -127,7 +130,7 @@ export function parseResult(content: string): Record<string, unknown> {
     const parsed: unknown = JSON.parse(content)
     return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
   } catch {
-    // A result that was cut is no JSON, and tells of no task.
+    // A truncated result is not valid JSON and names no task.
     return {}
   }
 }
@@ -139,7 +142,7 @@ const notTodo = (children: Children, ids: readonly string[]): Children =>
     ? { ...children, todo: children.todo.filter(id => !ids.includes(id)) }
     : children
 
-/** Workers and tasks that it named and that are under way; all there are where it named none. */
+/** The named workers and tasks that are under way; all of them if the call names none. */
 function beginWait(children: Children, { id, created_at, data }: EventOf<'tool.call'>): Children {
   const named = listOf(data.arguments['ids'])
   const isNamed = (each: string | undefined): boolean =>
@@ -196,7 +199,10 @@ function settle(
   }
 }
 
-/** Its next attempt may have to wait for a place; and what ends this session's work ends its tasks. */
+/**
+ * The next attempt of a task may have to wait for a free place; the end of this session's work ends its
+ * tasks.
+ */
 function todoAfter(todo: readonly string[], { data }: EventOf<'worker.failed'>): readonly string[] {
   const { cause, will_retry, task_id, cancelled_tasks = [] } = data
   if (cause === 'parent') return []
@@ -213,10 +219,10 @@ function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>)
   return { status: 'failed', error, cause, ...(partial_result === undefined ? {} : { partial_result }) }
 }
 
-/** Whether nothing that a call waits for is under way any more, or something of it waits for an answer. */
+/** Whether nothing that a call waits for is still under way, or one of its tasks waits for an answer. */
 export const isOver = ({ open, todo }: Children, { ids, tasks, interrupted }: Wait): boolean =>
   interrupted || (!open.some(child => ids.includes(child.worker_id)) && !todo.some(id => tasks.includes(id)))
 
-/** Whether tasks of this session are under way, or to come. */
+/** Whether tasks of this session are running or still to come. */
 export const hasTasks = ({ open, todo }: Children): boolean =>
   todo.length > 0 || open.some(child => child.task_id !== undefined)

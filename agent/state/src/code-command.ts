@@ -1,10 +1,10 @@
-/** `/code`, parsed: which agent, on what. Nothing here knows which agents there are. */
+/** `/code`, parsed: the agent and the task. The parser does not know which agents exist. */
 export type CodeCommand =
   | { command: 'code'; action: 'status' | 'agents' | 'help' }
   | {
       command: 'code'
       action: 'run'
-      /** As it was written; the first word may be an agent's name, or the task's. */
+      /** The text as written; its first word may name an agent or belong to the task. */
       text: string
       model?: string
       repo?: string
@@ -37,7 +37,7 @@ export function parseCode(rest: string): CodeCommand {
     : { command: 'code', action: 'run', text, ...flags }
 }
 
-/** The agent that the text begins with, and the task behind it; by default `fallback`. */
+/** The agent that the text begins with, and the task after it; `fallback` if it names none. */
 export function splitTask(
   text: string,
   agents: readonly string[],

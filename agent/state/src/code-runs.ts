@@ -1,19 +1,19 @@
 /**
- * Runs of coding agents, as a fold of the log: what a worker needs to go on with one, and what the page shows
- * of it. A run begins with code.run_started and ends with the one code.run_result.
+ * Runs of coding agents, as a fold of the log: what a runner needs to continue one, and what the page shows
+ * of it. A run begins with code.run_started and ends with exactly one code.run_result.
  *
- * A permission that somebody has to decide on is a gate of the run. While one is open and no process runs,
- * the run is parked; decisions are told to the agent when it goes on, which its next progress shows.
+ * A permission that a person has to decide on is a gate of the run. While a gate is open and no process runs,
+ * the run is parked; the agent receives the decisions when it resumes, which its next progress event shows.
  */
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 
 export type CodeGate = {
-  /** `<run_id>:<the agent's own id of the call>`. */
+  /** `<run_id>:<the coding agent's own call id>`. */
   readonly tool_call_id: string
   readonly tool_name: string
-  /** The event that asks. */
+  /** The event that asks for the permission. */
   readonly asked_id: EventId
-  /** Null: nobody has decided. */
+  /** Null: not decided yet. */
   readonly decision: 'approve' | 'reject' | null
 }
 export type CodeLine = { readonly kind: 'text' | 'tool' | 'plan'; readonly text: string }
@@ -25,16 +25,19 @@ export type CodeRun = {
   readonly provider: string
   readonly prompt: string
   readonly source_event_id: EventId
-  /** Of run_coding_agent; null: a command began it. */
+  /** Id of the run_coding_agent call; null: the run was started by a command. */
   readonly tool_call_id: string | null
-  /** Of `code.repos`, in whose clone it works, on a branch of its own; null: in the workspace. */
+  /**
+   * The entry of `code.repos` whose clone the run works in, on its own branch; null: it works in the
+   * workspace.
+   */
   readonly repo: { readonly name: string; readonly branch: string } | null
   /** RFC 3339. */
   readonly started_at: string
-  /** The number of the next progress. */
+  /** Sequence number of the next progress event. */
   readonly next_seq: number
   readonly gates: readonly CodeGate[]
-  /** The newest, within bounds. */
+  /** The newest lines; bounded. */
   readonly lines: readonly CodeLine[]
   readonly plan: string | null
   readonly result: Result | null
@@ -42,17 +45,17 @@ export type CodeRun = {
 
 export const noRuns: readonly CodeRun[] = []
 
-/** So much of what an agent says is kept for the page; the log has all of it. */
+/** Maximum lines of an agent that are kept for the page; the log has all of them. */
 const MOST_LINES = 200
 const LONGEST_LINE = 8000
 const MOST_RUNS = 20
 
 export const isLive = (run: CodeRun): boolean => run.result === null
 export const liveRun = (runs: readonly CodeRun[]): CodeRun | null => runs.find(isLive) ?? null
-/** Calls whose run waits for a decision, and that wait with it. */
+/** Calls that wait because their run waits for a decision. */
 export const parkedCalls = (runs: readonly CodeRun[]): string[] =>
   runs.flatMap(run => (run.tool_call_id !== null && waitsForDecision(run) ? [run.tool_call_id] : []))
-/** Somebody has to decide before it can go on. */
+/** The run cannot continue before a person decides. */
 export const waitsForDecision = (run: CodeRun): boolean =>
   isLive(run) && run.gates.some(gate => gate.decision === null)
 
@@ -124,6 +127,6 @@ function progressed(run: CodeRun, data: EventOf<'code.run_progress'>['data']): C
   }
 }
 
-/** A worker goes on with what has not ended, and asks nothing of what was said. */
+/** A runner continues runs that have not ended and needs none of their output. */
 export const neededRuns = (runs: readonly CodeRun[]): readonly CodeRun[] =>
   runs.filter(isLive).map(run => ({ ...run, lines: [], plan: null }))

@@ -1,4 +1,4 @@
-/** Why the conversation was last compacted, if the model has not answered since: a fold of the log. */
+/** The reason of the last compaction if the model has not answered since, as a fold of the log. */
 import type { EventData, SessionEvent } from '@cairn/protocol'
 
 export type CompactReason = NonNullable<EventData<'context.compact'>['reason']>

@@ -1,33 +1,33 @@
 /**
- * Whether research still gets better, from the scores of its branches and nothing else (contract 14.5). Pure.
+ * Whether research still improves, judged only by the scores of its branches (contract 14.5). Pure.
  *
- * A score improves if it reaches `improve_at` (mode report), or beats the last one that improved by more than
- * `min_delta` (mode metric). So many branches in a row that do not, and a level is reached: once, until one
- * improves again.
+ * A score improves if it reaches `improve_at` (mode report), or beats the last improving score by more than
+ * `min_delta` (mode metric). After a set number of branches in a row without improvement a level is reached,
+ * once, until a branch improves again.
  */
 import { RESEARCH_LEVELS, type ResearchLevel, type ResearchSettings, type Scores } from '@cairn/protocol'
 
 export type Convergence = {
-  /** Report: the greatest score. Metric: the last that improved, which the next must beat. */
+  /** Report mode: the highest score. Metric mode: the last improving score, which the next one must beat. */
   readonly best: number | null
-  /** Harvested branches in a row that did not improve. */
+  /** Consecutive harvested branches without improvement. */
   readonly count: number
-  /** The highest level that was reached since one improved. */
+  /** The highest level reached since the last improvement. */
   readonly level: ResearchLevel | null
 }
 export const noConvergence: Convergence = { best: null, count: 0, level: null }
 
 export type Converged = {
   after: Convergence
-  /** Reached with this harvest; null: none that was not reached before. */
+  /** The level that this harvest reached for the first time; null: none. */
   reached: ResearchLevel | null
-  /** By key; a branch that nobody could score neither improves nor counts, and is not here. */
+  /** By branch key. A branch without a score neither improves nor counts and is omitted. */
   improves: Readonly<Record<string, boolean>>
 }
 
 type Rules = Pick<ResearchSettings, 'mode' | 'improve_at' | 'min_delta' | 'metric' | 'levels'>
 
-/** One harvest: `folded` in its order; a key without a score is a branch that failed. */
+/** Applies one harvest; `folded` is in harvest order. A key without a score is a failed branch. */
 export function converge(
   before: Convergence,
   rules: Rules,

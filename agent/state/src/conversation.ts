@@ -1,9 +1,10 @@
 /**
- * The model's conversation as a fold of the log (contract 7). The worker sends it, recovery *is* it.
+ * The model's conversation as a fold of the log (contract 7). The runner sends it, and recovery consists of
+ * folding it.
  *
  * Two rules shape it. A tool call and its result stay together: what arrives between them (a steering
- * message, a note of a child session) waits until every call of the response has its result, as the model
- * servers demand. And nothing is lost: what a compaction replaced is still in the log, only the fold starts
+ * message, the outcome of a child session) waits until every call of the response has its result, as model
+ * servers require. And nothing is lost: what a compaction replaced is still in the log; only the fold starts
  * from the summary.
  */
 import type { AssistantMessage, EventId, EventOf, Image } from '@cairn/protocol'
@@ -22,22 +23,22 @@ export type ConversationMessage =
   | AssistantMessageData
   | { role: 'tool'; tool_call_id: string; content: string }
 
-/** One message and the event it comes from; a conversation has them in the order the model reads them. */
+/** One message and its source event, in the order in which the model reads them. */
 export type ConversationEntry = {
   event_id: EventId
   message: ConversationMessage
-  /** Read in the next turn, and no reason for one. */
+  /** The next turn reads it, but it does not start one. */
   quiet?: true
 }
 
 export type Conversation = {
   readonly entries: readonly ConversationEntry[]
   readonly open: readonly OpenCall[]
-  /** A call of the model is under way: what arrives meanwhile it has not seen. */
+  /** A model call is under way and has not seen what arrives meanwhile. */
   readonly answering: boolean
   /**
-   * Arrived while the model answered or calls were open; enters the conversation after the answer and the
-   * last result.
+   * Arrived while the model answered or calls were open; joins the conversation after the answer and the last
+   * result.
    */
   readonly deferred: readonly ConversationEntry[]
 }
@@ -47,7 +48,7 @@ export const emptyConversation: Conversation = { entries: [], open: [], answerin
 export const foldConversation = (conversation: Conversation, event: SessionEvent): Conversation =>
   foldConversationInto(null, conversation, event)
 
-/** As foldConversation, for a fold of many events that keeps only its end. */
+/** Like foldConversation, for folding many events when only the final state is needed. */
 export function foldConversationInto(
   owned: Owned,
   conversation: Conversation,
@@ -57,9 +58,9 @@ export function foldConversationInto(
     case 'user.message': {
       const { content, images, synthetic, tool_call_id, run_id } = event.data
       if (synthetic === FORK) return beginWith(owned, conversation, event.id, event.data.history)
-      // A command is for the server, and a decision on a run for its agent: the model reads neither.
+      // A command is for the server and a run's decision is for its coding agent: the model reads neither.
       if (run_id !== undefined || (synthetic === undefined && isServerCommand(content))) return conversation
-      // The answer that a blocked call waits for becomes its result.
+      // This answer becomes the result of the blocked call.
       if (synthetic === 'task_unblocked' && waitsFor(conversation, tool_call_id)) return conversation
       return say(owned, conversation, event.id, {
         role: 'user',
@@ -74,10 +75,10 @@ export function foldConversationInto(
     case 'llm.request':
       return { ...admit(owned, closeAnswered(owned, conversation)), answering: true }
     case 'llm.response': {
-      // The reply of a slash command is for the user; the model never said it.
+      // A slash command's reply is for the user; the model did not write it.
       if (event.data.finish_reason === 'command') return conversation
       const message = event.data.message
-      // An answer that is empty in every way is no message: the servers refuse one.
+      // Model servers reject an assistant message without content and calls.
       if (message.content === '' && !message.tool_calls?.length)
         return admit(owned, { ...conversation, answering: false })
       return admit(owned, {
@@ -89,7 +90,7 @@ export function foldConversationInto(
     }
     case 'tool.call':
       return call(conversation, event)
-    // What a call ran is told in its result.
+    // The result of the call that started the run includes its outcome.
     case 'code.run_result':
       return waitsFor(conversation, event.data.tool_call_id, 'called')
         ? conversation
@@ -123,8 +124,8 @@ export function foldConversationInto(
 }
 
 /**
- * The summary in place of what it covers. A call is never parted from its result: those of open calls stay,
- * results without their call go.
+ * Replaces what the summary covers. A call is never separated from its result: open calls stay, and results
+ * whose call is covered are dropped.
  */
 function compact(
   conversation: Conversation,
@@ -146,7 +147,7 @@ function compact(
   }
 }
 
-/** What the contract says the model reads of an event, as a message of its own. */
+/** The text that the model reads for this event, as a separate message (defined by the contract). */
 function note(owned: Owned, conversation: Conversation, event: SessionEvent): Conversation {
   const said = noteOf(event)
   if (said === null) return conversation
@@ -168,7 +169,10 @@ function say(
     : { ...conversation, entries: append(conversation.entries, [entry], owned) }
 }
 
-/** Behind the work it is about, and before what was said since: the last word stays with whoever spoke. */
+/**
+ * Inserts after the work that it refers to and before later messages, so that the person's message stays
+ * last.
+ */
 function sayBefore(conversation: Conversation, event_id: EventId, content: string): Conversation {
   const entry = { event_id, message: { role: 'user', content } as const }
   if (conversation.open.length > 0 || conversation.answering)
@@ -177,7 +181,7 @@ function sayBefore(conversation: Conversation, event_id: EventId, content: strin
   return { ...conversation, entries: conversation.entries.toSpliced(at, 0, entry) }
 }
 
-/** Lets in what had to wait, unless calls are open still. */
+/** Appends the deferred entries unless calls are still open. */
 const admit = (owned: Owned, conversation: Conversation): Conversation =>
   conversation.open.length > 0 || conversation.deferred.length === 0
     ? conversation
@@ -207,13 +211,13 @@ const call = (conversation: Conversation, { id, created_at, data }: EventOf<'too
     called_at: created_at,
   })
 
-/** What a call waits for is told in its result. */
+/** Whether a call waits for this: its result will contain it. */
 const waitsFor = ({ open }: Conversation, id: string | undefined, state = 'waiting'): boolean =>
   id !== undefined && open.some(call => call.tool_call_id === id && call.state === state)
 
 /**
- * The first result counts; one for a call that is not open changes nothing. What a person answered came when
- * they answered, whenever it is written down as a result.
+ * The first result counts; a result of a call that is not open changes nothing. A person's answer keeps the
+ * time of the answer, not that of the later tool.result.
  */
 function close(
   owned: Owned,
@@ -235,8 +239,8 @@ function close(
 }
 
 /**
- * Older releases wrote no tool.result for a question that was answered: in their logs the model is called
- * next, and the answer is the result.
+ * Older releases wrote no tool.result for an answered question: in their logs the next model call follows
+ * directly, and the answer is the result.
  */
 function closeAnswered(owned: Owned, conversation: Conversation): Conversation {
   let closed = conversation

@@ -1,27 +1,27 @@
 /**
- * The experts a session consulted, as a fold of its log (contract 14.9): each delegation with
- * its end, its cost and how it was rated.
+ * The experts that a session consulted, as a fold of its log (contract 14.9): each consultation with its end,
+ * cost and rating.
  */
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 
 export type ExpertRun = {
   readonly tool_call_id: string
   readonly expert: string
-  /** Cut at 500 characters. */
+  /** Truncated to 500 characters. */
   readonly task: string
   readonly tools: readonly string[]
   readonly max_iterations: number
   readonly status: 'working' | 'done' | 'failed'
-  /** The answer, or what went wrong; null while it works. */
+  /** The answer or the error; null while the expert works. */
   readonly outcome: string | null
-  /** What a rating names: the expert.result; null while there is none. */
+  /** Target of a rating: the expert.result event; null until it exists. */
   readonly result_id: EventId | null
   readonly iterations_used: number
   readonly tokens: number
   readonly cost_usd: number
   readonly unpriced: boolean
   readonly trace: NonNullable<EventOf<'expert.result'>['data']['trace']>
-  /** The latest of a user. */
+  /** The user's latest rating. */
   readonly rating: 'up' | 'down' | null
 }
 

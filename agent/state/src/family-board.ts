@@ -1,6 +1,6 @@
 /**
- * What a log must say of the board (contract 14.16): cursors rise, each update goes on from the one before,
- * and no note is told twice in deltas. Part of `checkFamily`.
+ * Rules of the board over a log (contract 14.16): cursors rise, each update continues the one before, and no
+ * note appears in two deltas. Part of `checkFamily`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 

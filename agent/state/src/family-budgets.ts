@@ -1,6 +1,6 @@
 /**
- * Budgets of a tree (contract 14.4), read from its logs: no call of a model begins once a budget is used up,
- * and what is reserved for children never passes what is left. Part of `checkFamily`.
+ * Budget rules over the logs of a tree (contract 14.4): no model call starts once a budget is used up, and
+ * reservations for children never exceed what is left. Part of `checkFamily`.
  */
 import { factsOf, type SessionBudget, type SessionEvent } from '@cairn/protocol'
 
@@ -13,7 +13,7 @@ const usedBy = ({ data }: SessionEvent): Sum => {
   return { tokens: number(input_tokens) + number(output_tokens), cost_usd: number(cost_usd) }
 }
 
-/** `budget` is what the session was given. */
+/** `budget` is the budget that the session was given. */
 export function checkBudget(id: string, log: readonly SessionEvent[], budget: SessionBudget): string[] {
   const found: string[] = []
   const used: Sum = { tokens: 0, cost_usd: 0 }
@@ -32,7 +32,7 @@ export function checkBudget(id: string, log: readonly SessionEvent[], budget: Se
     if (event.type === 'worker.spawned') {
       const { worker_id, kind, budget: given } = event.data
       reserved.set(worker_id, { tokens: given?.max_tokens ?? 0, cost_usd: given?.max_cost_usd ?? 0 })
-      // A task keeps what it was given when it was made, for all its attempts.
+      // A task's budget is fixed when it is created and covers all its attempts.
       for (const what of kind === 'task' ? [] : over())
         found.push(`${id}: event ${event.id} reserves more than its budget has: ${what}`)
     } else if (event.type === 'llm.request') {

@@ -1,14 +1,14 @@
 /**
- * What is done to a session is done to all below it, in the same commit (contract 6.9): whoever is below one
- * that was stopped has ended, whoever is below one that was paused starts nothing until that goes on. Read
- * for each session and its own children: what holds for each pair holds for the tree. Part of `checkFamily`.
+ * An operation on a session applies to its whole subtree in the same commit (contract 6.9): descendants of a
+ * stopped session have ended, and descendants of a paused one start nothing until it resumes. Checking each
+ * session against its own children covers the tree. Part of `checkFamily`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 
 type Log = readonly SessionEvent[]
 type Standing = 'active' | 'paused' | 'over'
 
-/** `isChild`: the first end of a child is the end of all below it; a root may end while they are at work. */
+/** `isChild`: the first end of a child ends its whole subtree; a root may end while its descendants work. */
 export function checkCascades(
   id: string,
   logger: Log,
@@ -17,7 +17,7 @@ export function checkCascades(
 ): string[] {
   const found: string[] = []
   const open = new Set<string>()
-  /** A mission may be paused while its session goes on, and answers whoever writes to it. */
+  /** A mission may be paused while its session continues and answers messages. */
   const pauses = new Map<'session' | 'mission', { at: string; children: Set<string> }>()
   let hasEnded = false
   const logOf = (child: string): Log => logs.get(child) ?? []
@@ -34,13 +34,13 @@ export function checkCascades(
     switch (event.type) {
       case 'worker.spawned':
         open.add(event.data.worker_id)
-        // In a mission that is paused it works for whoever wrote to the session.
+        // A child made while only the mission is paused works for the author of a message.
         pauses.get('session')?.children.add(event.data.worker_id)
         break
       case 'worker.complete':
       case 'worker.failed':
         open.delete(event.data.worker_id)
-        // What it is asked from now on is between it and its user.
+        // A later message to it concerns only that child and its user.
         for (const { at, children } of pauses.values())
           if (children.delete(event.data.worker_id)) {
             const child = event.data.worker_id
@@ -65,8 +65,8 @@ export function checkCascades(
         endPause('mission', event.created_at)
         break
       case 'session.stopped':
-        // The stop of a coordinator pauses its mission, and its workers with it.
-        // So does a cancel that is to end them; else they go on.
+        // Stopping a coordinator pauses its mission, and its workers with it. So does a cancel that is meant
+        // to end them; without either, the workers continue.
         if (!logger.some(each => each.created_at === event.created_at && sparesWorkers(each))) endAll(event)
         if (event.data.reason === 'archived')
           for (const child of spawnedIn(logger)) found.push(...callsAfter(child, logOf(child), id, event))
@@ -91,7 +91,7 @@ const sparesWorkers = (event: SessionEvent): boolean =>
 const spawnedIn = (logger: Log): string[] =>
   logger.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
 
-/** As the last event of that moment left it. */
+/** The status after the last event of that moment. */
 function standingAt(logger: Log, at: string): Standing {
   let standing: Standing = 'active'
   for (const { type, created_at } of logger) {
@@ -103,13 +103,13 @@ function standingAt(logger: Log, at: string): Standing {
   return standing
 }
 
-/** In the same moment, whatever followed within it. */
+/** True if it was paused at that moment, even if a later event of the same moment changed that. */
 const wasPausedAt = (logger: Log, { created_at }: SessionEvent): boolean =>
   logger.some(event => event.type === 'session.pause' && event.created_at === created_at)
 
-/** What a child that was not over must not do between the pause of its parent and the end of that. */
+/** Events that a child which had not ended must not write between its parent's pause and resume. */
 function betweenOf(child: string, logger: Log, parent: string, at: string, until: string | null): string[] {
-  // One that has ended is nobody's worker any more: its user may go on with it.
+  // A child that has ended is no longer a worker: its user may continue it.
   if (standingAt(logger, at) === 'over') return []
   return logger.flatMap(({ id, type, created_at }) =>
     (type === 'tool.call' || type === 'session.resume') &&

@@ -1,20 +1,20 @@
 /**
- * A child has no more rights than any session above it (contract 10): no tool ran in it that one of their
- * agents forbids, none without an approval that one of them asks for, and no page was read that one of them
- * may not reach. Part of `checkFamily`, where the configuration is given.
+ * A child has at most the rights of every session above it (contract 10): it ran no tool that one of their
+ * agents forbids, none without an approval that one of them requires, and read no page that one of them may
+ * not reach. Part of `checkFamily` when the configuration is given.
  */
 import type { AgentConfig, SessionEvent } from '@cairn/protocol'
 import { BLOCK_TOOL } from './tasks.ts'
 
-/** The agent of the root, and the agents as they are configured. */
+/** The root's agent, and the configured agents. */
 export type FamilyRights = {
   agent: string
   agents: Readonly<Record<string, Pick<AgentConfig, 'tools' | 'governance' | 'workers'>>>
 }
-/** A session and those above it, itself first: the agent of each, and the tools that its maker left it. */
+/** A session followed by its ancestors: the agent of each, and the tools that its creator allowed. */
 export type Chain = readonly { agent: string; tools?: readonly string[] }[]
 
-/** No list of tools that are allowed takes these from a worker. */
+/** Tools that a worker always has, whatever its list of allowed tools. */
 const ALWAYS = ['worker_complete', BLOCK_TOOL, 'share_note', 'read_board']
 const ASKS = ['ask_user_question', 'request_user_action']
 
@@ -31,7 +31,7 @@ export function checkRights(
     if (event.type === 'tool.call') urls.set(event.data.tool_call_id, event.data.arguments['url'])
     if (event.type === 'policy.allowed' && 'tool_name' in event.data)
       approved.add(String(event.data.tool_call_id))
-    // Without a time nothing ran.
+    // An elapsed time of 0 means that the tool did not run.
     if (event.type !== 'tool.result' || event.data.elapsed_ms === 0) continue
     const { name, tool_call_id } = event.data
     const say = (why: string): void => void found.push(`${id}: event ${event.id}: ${name} ran, and ${why}`)

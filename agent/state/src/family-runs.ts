@@ -1,6 +1,6 @@
 /**
- * What the log of a scheduled run and that of its session must say together: one `loop.result`, of the moment
- * in which the run ended, and how it ended (contract 14.17).
+ * Consistency between the log of a scheduled run and that of its session: exactly one `loop.result`, with the
+ * run's outcome, in the moment in which it ended (contract 14.17).
  */
 import type { EventOf, SessionEvent } from '@cairn/protocol'
 
@@ -37,7 +37,7 @@ export function checkRun(
   return found
 }
 
-/** A result names a run that there is. */
+/** Each result names an existing run. */
 export const checkResults = (logs: ReadonlyMap<string, readonly SessionEvent[]>): string[] =>
   resultsIn(logs).flatMap(({ session_id, data: { run_session_id: run } }) =>
     isRunLog(logs.get(run) ?? []) ? [] : [`${session_id}: a result of ${run}, which is no run`],

@@ -1,7 +1,7 @@
 /**
- * What the log of a session must say of its tasks (contract 14.15): attempts one after another, nothing
- * before what it comes after, one end each, and an end for all that can end. Part of `checkFamily`; it reads
- * the events and the calls that made the tasks, and shares nothing with the code that writes.
+ * Rules of a session's tasks (contract 14.15): one attempt at a time, dependencies first, exactly one end
+ * each, and an end for every task that can end. Part of `checkFamily`. It reads the events and the calls that
+ * created the tasks and shares no code with the writers.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { CANCEL_TASK_TOOL, SPAWN_TASK_TOOL } from './children.ts'
@@ -10,7 +10,7 @@ type Task = {
   after: readonly string[]
   attempts: number
   failures: number
-  /** The last attempt ended, and another is to come. */
+  /** The last attempt failed and another follows. */
   retries: boolean
   end: 'done' | 'failed' | 'cancelled' | null
 }
@@ -44,7 +44,7 @@ export function checkTasks(owner: string, log: readonly SessionEvent[]): string[
       const { task_id } = parsed(event.data.content)
       if (typeof task_id === 'string') taskOf(task_id).after = after.get(event.data.tool_call_id) ?? []
     }
-    // A task at work is told as cancelled by the outcome of its worker.
+    // The outcome of its worker reports the cancellation of a running task.
     if (event.type === 'tool.result' && event.data.name === CANCEL_TASK_TOOL)
       cancel(listed(parsed(event.data.content)['cancelled']).filter(id => taskOf(id).end === null))
     if (event.type === 'user.message' && event.data.synthetic === 'task_cancelled')
@@ -69,7 +69,7 @@ export function checkTasks(owner: string, log: readonly SessionEvent[]): string[
       if (cause === 'cancelled' || cause === 'archived' || cause === 'parent') end(task_id, 'cancelled')
       cancel(cancelled_tasks)
     }
-    // What ends a session's work ends what has not begun with it.
+    // The end of a session's work also ends its tasks that have not started.
     if (event.type === 'worker.failed' && event.data.cause === 'parent')
       for (const [id, { end: was, attempts, failures }] of tasks)
         if (was === null && attempts === failures) end(id, 'cancelled')
@@ -87,7 +87,7 @@ export function checkTasks(owner: string, log: readonly SessionEvent[]): string[
   return found
 }
 
-/** Nothing begins before what it comes after is done; where nothing is at work, nothing is left waiting. */
+/** A task starts only after its dependencies are done, and none keeps waiting when nothing runs. */
 function checkOrder(
   owner: string,
   id: string,
@@ -121,7 +121,7 @@ function parsed(content: string): Record<string, unknown> {
     const value: unknown = JSON.parse(content)
     return typeof value === 'object' && value !== null ? { ...value } : {}
   } catch {
-    // Not the result of a task that was made or cancelled.
+    // The content is not the result of creating or cancelling a task.
     return {}
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What an outcome says was used is what the log of the child says up to its end, with all below it (contract
+ * The usage in a child's outcome equals the usage in the log of its whole subtree up to its end (contract
  * 14.4). Part of `checkFamily`.
  */
 import { factsOf, type SessionEvent } from '@cairn/protocol'
@@ -7,10 +7,10 @@ import { factsOf, type SessionEvent } from '@cairn/protocol'
 type Used = { input_tokens: number; output_tokens: number; cost_usd: number }
 
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
-/** Sums of dollars are sums of floats. */
+/** Tolerance for sums of dollars, which are floats. */
 const EPSILON = 1e-9
 
-/** `end` is the first end of the child, which its outcome tells of. */
+/** `end` is the first end of the child, which its outcome reports. */
 export function checkUsage(
   id: string,
   log: readonly SessionEvent[],

@@ -1,7 +1,7 @@
 /**
- * Where nobody is at work on a family any more, nothing in it waits without somebody who can move it: a child
- * that has not ended is paused, waits for a person, or waits for children of its own; a call that waits for
- * children has one that is open; and a person was asked about a task that is blocked. Part of `checkFamily`.
+ * In a tree without a running session, everything that waits can be moved by someone: a child that has not
+ * ended is paused, waits for a person, or waits for its own children; a call that waits for children has an
+ * open one; and a person was asked about each blocked task. Part of `checkFamily`.
  */
 import { isBesideTurns, type SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'
@@ -11,19 +11,19 @@ type Log = readonly SessionEvent[]
 type Child = { task_id: string | undefined; call: string | undefined }
 type Standing = {
   status: 'active' | 'paused' | 'completed' | 'failed'
-  /** Of the mission that it coordinates: its workers are paused with that. */
+  /** The mission that it coordinates is paused, and its workers with it. */
   missionPaused: boolean
-  /** Of the pause, while it is paused. */
+  /** Reason of the pause; undefined while not paused. */
   reason: string | undefined
-  /** Calls without a result, by id: the name, and the ids that it names. */
+  /** Calls without a result, by call id: the tool and the ids that it names. */
   calls: Map<string, { name: string; ids: readonly unknown[] }>
-  /** Questions and gates without an answer, and actions that are not done. */
+  /** Questions and gates without an answer, and open actions. */
   asked: Set<string>
   /** Children that have not ended. */
   open: Map<string, Child>
 }
 
-/** `parentLog` is that of the session above, where this one has no outcome there yet. */
+/** `parentLog`: the parent's log, if it has no outcome of this session yet. */
 export function checkWaits(id: string, logger: Log, parentLog: Log | undefined): string[] {
   const own = foldStanding(logger)
   const found = own.status === 'active' ? checkCalls(id, own) : []
@@ -41,7 +41,7 @@ export function checkWaits(id: string, logger: Log, parentLog: Log | undefined):
   return found
 }
 
-/** Calls that wait for children: each has one that is at work. */
+/** Each call that waits for children has one that is at work. */
 const checkCalls = (id: string, { calls, open }: Standing): string[] =>
   [...calls].flatMap(([call, { name, ids }]) => {
     const isNamed = ([child, { task_id }]: [string, Child]): boolean =>
@@ -50,14 +50,16 @@ const checkCalls = (id: string, { calls, open }: Standing): string[] =>
     const isWait = name === WAIT_TOOL || name === DELEGATE_TOOL
     const isWaited =
       name === WAIT_TOOL
-        ? // A task that is named may not have begun: it waits for a child that is not named.
+        ? // A named task may not have started; then it waits for a child that is not named.
           children.some(isNamed) || (children.length > 0 && ids.length > 0)
         : children.some(([, child]) => child.call === call)
     return isWait && !isWaited ? [`${id}: ${name} ${call} waits for workers, and none is at work`] : []
   })
 const DELEGATE_TOOL = 'delegate_task'
 
-/** The session above was told, and a person was asked: one that is paused or failed does so when it goes on. */
+/**
+ * The parent knows of the block and a person was asked; a paused or failed parent does both when it resumes.
+ */
 function checkBlock(id: string, call: string, parentLog: Log, above: Standing): string[] {
   const told = parentLog.find(event => event.type === 'task.blocked' && event.data.block_call_id === call)
   if (told?.type !== 'task.blocked')
@@ -149,7 +151,7 @@ function move(own: Standing, event: SessionEvent): void {
       own.status = 'failed'
       return
     case 'session.stopped':
-      // The turn is over, with whatever it waited for.
+      // The turn is over, and everything that it waited for with it.
       own.calls.clear()
       own.asked.clear()
       return

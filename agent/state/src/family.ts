@@ -1,7 +1,7 @@
 /**
- * What the logs of a tree must say together, whoever wrote them and however often their writers died
- * (contract 14.4): an independent reading, sharing nothing with the code that writes. `checkHistory` judges
- * each log by itself.
+ * Consistency between the logs of a tree, regardless of who wrote them and how often the writers crashed
+ * (contract 14.4): an independent check that shares no code with the writers. `checkHistory` checks each log
+ * by itself.
  */
 import type { SessionBudget, SessionEvent } from '@cairn/protocol'
 import { checkBoard } from './family-board.ts'
@@ -23,13 +23,13 @@ type Spawn = {
   budget: SessionBudget | undefined
 }
 export type FamilyOptions = {
-  /** Nobody is at work on any of the sessions any more. */
+  /** No session of the tree is being run any more. */
   settled?: boolean
-  /** What the agents may do; without it nothing is said of rights. */
+  /** The rights of the agents; without them rights are not checked. */
   rights?: FamilyRights
 }
 
-/** Violations, each a sentence that names the session; `logs` has a root and all below it, the root first. */
+/** Violations, each a sentence that names the session. `logs` has the root first, then its descendants. */
 export function checkFamily(logs: Logs, { settled = false, rights }: FamilyOptions = {}): string[] {
   const found: string[] = []
   const spawns = new Map<string, Spawn>()
@@ -63,7 +63,7 @@ export function checkFamily(logs: Logs, { settled = false, rights }: FamilyOptio
   for (const [id, log] of logs) {
     const spawn = spawns.get(id)
     const isOpen = spawn !== undefined && !outcomes.has(id)
-    // A run waits for nobody above it.
+    // A scheduled run has no parent that waits for it.
     const above = isOpen ? logs.get(spawn.parent) : isOpenRun(log) ? [] : undefined
     found.push(
       ...checkTasks(id, log),
@@ -79,10 +79,10 @@ export function checkFamily(logs: Logs, { settled = false, rights }: FamilyOptio
   return found
 }
 
-/** A session and those above it. */
+/** A session and its ancestors. */
 function chainOf(id: string, spawns: ReadonlyMap<string, Spawn>, logs: Logs, rights: FamilyRights): Chain {
   const spawn = spawns.get(id)
-  // Which agent a run has, its schedule says.
+  // The agent of a scheduled run comes from its schedule.
   if (spawn === undefined) return isRunLog(logs.get(id) ?? []) ? [] : [{ agent: rights.agent }]
   const made = logs
     .get(spawn.parent)
@@ -110,7 +110,7 @@ function checkChild(
       found.push(`${id}: ${spawn.parent} spawned it, and its outcome is in the log of ${parent}`)
     else if (event.id < spawn.at) found.push(`${id}: its outcome comes before it was spawned`)
   }
-  // The first end is told; what a settled worker is asked afterwards is between it and its user.
+  // The parent learns of the first end; later questions to a settled worker stay between it and its user.
   const end = log.find(event => event.type === 'session.complete' || event.type === 'session.fail')
   const [outcome] = outcomes
   if (end !== undefined && outcome === undefined)
@@ -122,7 +122,7 @@ function checkChild(
   return found
 }
 
-/** What is told must be how it ended, of one transaction. */
+/** The outcome must match the end and be written in the same transaction. */
 function checkOutcome(id: string, end: SessionEvent, outcome: SessionEvent): string[] {
   const found: string[] = []
   if (end.created_at !== outcome.created_at)

@@ -1,12 +1,12 @@
-/** What a fork begins with: the conversation of another session up to an event. */
+/** The start of a fork: the conversation of another session up to an event. */
 import type { EventId } from '@cairn/protocol'
 import type { Conversation, ConversationMessage } from './conversation.ts'
 import { append, type Owned } from './owned.ts'
 
-/** `synthetic` of the message that a fork begins with. */
+/** `synthetic` of the first message of a fork. */
 export const FORK = 'fork'
 
-/** The conversation with what a fork begins with. */
+/** The conversation, preceded by the messages of the fork. */
 export const beginWith = (
   owned: Owned,
   conversation: Conversation,
@@ -22,8 +22,8 @@ export const beginWith = (
 })
 
 /**
- * The conversation as it can go on elsewhere: without calls that have no result yet, and without pictures,
- * which are named.
+ * The conversation in a form that another session can continue: without calls that have no result yet, and
+ * with images replaced by their names.
  */
 export function settledMessages({ entries, open, deferred }: Conversation): ConversationMessage[] {
   const isOpen = (id: string): boolean => open.some(call => call.tool_call_id === id)

@@ -39,31 +39,31 @@ export type Goal = {
   readonly rubric: string
   readonly max_iterations: number
   readonly status: GoalStatus
-  /** The event that defined it; what the log spent since counts as its cost. */
+  /** The event that defined the goal; its cost is what the log spent since. */
   readonly defined_at: EventId
   readonly started_at: string
   /** Finished evaluations. */
   readonly iteration: number
   readonly verdicts: readonly Verdict[]
-  /** Unparseable verdicts in a row. */
+  /** Consecutive unparseable verdicts. */
   readonly parse_failures: number
-  /** An evaluation that was begun and has no end yet. */
+  /** An evaluation that started and has not ended. */
   readonly open: { start_id: EventId; response_event_id: EventId; iteration: number; ongoing: boolean } | null
   /**
-   * A verdict that asked for more work and whose continuation is not queued yet: its event, and what came of
-   * it.
+   * A verdict that asked for more work and whose continuation is not queued yet: its event, and whether the
+   * continuation event exists.
    */
   readonly owed: { verdict_id: EventId; continuation: boolean } | null
-  /** Tool calls since the last verdict, the last answer, and the answer that was graded last. */
+  /** Tool calls since the last verdict, the newest answer, and the last graded answer. */
   readonly work: { calls: number; answer: string; graded: string | null }
-  /** Verdicts in a row for turns that called no tool and answered the same. */
+  /** Consecutive verdicts on turns that called no tool and repeated the answer. */
   readonly idle: number
   /** Tokens and cost of the session since the goal was defined, evaluations included. */
   readonly spent: { tokens: number; cost_usd: number }
 }
 export type GoalState = Goal | null
 
-/** `action_type` of the inbox item that tells a person what a blocked goal waits for. */
+/** `action_type` of the inbox item that shows a person what a blocked goal waits for. */
 export const GOAL_BLOCKED = 'goal_blocked'
 
 export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
@@ -90,7 +90,7 @@ export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
   if (goal === null) return null
   const next = move(goal, event)
   if (next === null || !factsOf(event.type).usage) return next
-  // An evaluation of a goal that was replaced meanwhile is not this goal's.
+  // An evaluation of a goal that was replaced in the meantime does not count for this goal.
   const isOfOther = event.type === 'span.outcome_evaluation_end' && event.data.outcome_id !== goal.outcome_id
   return isOfOther ? next : spend(next, event)
 }
@@ -124,7 +124,7 @@ function move(goal: Goal, event: SessionEvent): GoalState {
         event_id: event.id,
         ...spentOf(event),
       }
-      // A goal that was paused while it was being judged stays paused; the verdict counts all the same.
+      // A goal that was paused during its evaluation stays paused; the verdict still counts.
       const status = result === 'needs_revision' ? goal.status : result
       return {
         ...goal,
@@ -153,7 +153,7 @@ function move(goal: Goal, event: SessionEvent): GoalState {
         : goal
     case 'outcome.cleared':
       return null
-    // A turn that ended takes its open evaluation with it: what was not graded is no iteration.
+    // The end of a turn discards its open evaluation: what was not graded is not an iteration.
     case 'session.complete':
     case 'session.fail':
     case 'session.stopped':
@@ -169,7 +169,7 @@ function move(goal: Goal, event: SessionEvent): GoalState {
   }
 }
 
-/** No tool was called since the last verdict, and the answer is the one that was graded then. */
+/** No tool was called since the last verdict, and the answer equals the one graded then. */
 export const isIdle = ({ calls, answer, graded }: Goal['work']): boolean =>
   calls === 0 && graded !== null && answer === graded
 

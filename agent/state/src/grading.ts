@@ -1,8 +1,8 @@
-/** The answer that was graded last and the verdict on it, as a fold of the log. It outlives the goal. */
+/** The last graded answer and its verdict, as a fold of the log. Both outlive the goal. */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
 export type Grading = {
-  /** The answer that an evaluation without an end looks at. */
+  /** The answer that an open evaluation grades. */
   readonly open: EventId | null
   readonly last: { response_id: EventId; verdict_id: EventId } | null
 }
@@ -17,7 +17,7 @@ export function foldGrading(grading: Grading, event: SessionEvent): Grading {
       return grading.open === null
         ? grading
         : { open: null, last: { response_id: grading.open, verdict_id: event.id } }
-    // A turn that ended, and a goal that went, take an open evaluation with them.
+    // The end of a turn and the removal of a goal discard an open evaluation.
     case 'session.complete':
     case 'session.fail':
     case 'session.stopped':

@@ -1,10 +1,10 @@
 /**
- * One end a request, one request at a time and a point of a turn (contract 14.14; docs/advisor.md): rules
- * over one log. Part of `checkHistory`.
+ * Rules over one log: each request ends once, one request at a time, one per point of a turn (contract 14.14;
+ * docs/advisor.md). Part of `checkHistory`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 
-/** Feeds on a log in order; returns what is wrong with each event. */
+/** Feed it the events of a log in order; it returns the violations of each. */
 export function adviceRules(): (event: SessionEvent) => string[] {
   let open: { model: string; category: string } | null = null
   const points = new Set<string>()
@@ -31,7 +31,7 @@ export function adviceRules(): (event: SessionEvent) => string[] {
       case 'llm.request':
       case 'tool.call':
         return open === null ? [] : ['the turn goes on while the advisor is asked']
-      // Who cuts a turn for good cuts its request with it.
+      // The end of the turn also ends its request.
       case 'session.complete':
       case 'session.fail':
       case 'session.stopped':

@@ -1,10 +1,10 @@
 /**
- * The browser of a session: one at a time, each begun once and ended once, driven by one person at a time,
- * and given back before it ends. Rules over one log; part of `checkHistory`.
+ * Rules for the browser of a session: one at a time, each started once and ended once, controlled by one
+ * person at a time, and returned before it ends. Rules over one log; part of `checkHistory`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 
-/** Feeds on a log in order; returns what is wrong with each event. */
+/** Feed it the events of a log in order; it returns the violations of each. */
 export function browserRules(): (event: SessionEvent) => string[] {
   const begun = new Set<string>()
   let live: string | null = null

@@ -1,4 +1,7 @@
-/** Calls of tools: each is made by an answer, started once, and has one result before the model goes on. */
+/**
+ * Rules for tool calls: each comes from an answer, starts once, and has one result before the next model
+ * call.
+ */
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 
 type Call = {
@@ -6,10 +9,12 @@ type Call = {
   call: EventId | null
   asked: EventId | null
   answered: EventId | null
-  /** A stop that expired its question. */
+  /** The stop that expired its question. */
   expired: EventId | null
   denied: EventId | null
-  /** Its result; of a question that was answered the answer, until there is one, or the model has gone on. */
+  /**
+   * Its result. For an answered question: the answer, until the result exists or the model was called again.
+   */
   closed: EventId | null
 }
 
@@ -17,19 +22,19 @@ const UNSEEN = { call: null, asked: null, answered: null, expired: null, denied:
 
 export type CallRules = {
   check(event: SessionEvent): Iterable<string>
-  /** Whether it is the result of a question that was answered, which begins nothing. */
+  /** Whether the event is the result of an answered question; such a result starts no work. */
   concludes(event: SessionEvent): boolean
-  /** Whether a person is asked something. */
+  /** Whether a person has been asked something. */
   waits(): boolean
 }
 
-/** How the result of a question that was answered begins. */
+/** Start of the result of an answered question. */
 const ANSWER = /^\{\s*"responses"/
 
 const isAnswered = (call: Call | undefined): boolean =>
   call !== undefined && call.answered !== null && call.closed === call.answered
 
-/** Whoever goes on has taken the answers there are for results. */
+/** The next model call takes existing answers for results. */
 function* goOn(
   calls: ReadonlyMap<string, Call>,
   event: SessionEvent,
@@ -67,8 +72,8 @@ function* close(call: Call | undefined, event: Closing): Generator<string> {
 }
 
 /**
- * `current`: a question that was answered has its tool.result, which older releases left out, and one that
- * was stopped is not answered.
+ * `current`: every answered question has its tool.result, which older releases omitted, and a stopped
+ * question has no answer.
  */
 export function callRules(current: boolean): CallRules {
   const calls = new Map<string, Call>()
@@ -102,7 +107,7 @@ export function callRules(current: boolean): CallRules {
       case 'inbox.governance_gate':
       case 'inbox.input_required': {
         const id = event.data.tool_call_id
-        // The calls of a coding agent are its own.
+        // Calls made by a coding agent are not calls of the model.
         if (id !== undefined && runs.some(run => id.startsWith(`${run}:`))) return
         const call = id === undefined ? undefined : calls.get(id)
         if (!call || call.call === null || call.closed !== null) yield 'it stands outside a running call'
@@ -120,13 +125,13 @@ export function callRules(current: boolean): CallRules {
           yield 'more calls were let through by approval than were approved'
         return
       case 'session.stopped':
-        // In logs of older releases a question outlived the stop.
+        // In logs of older releases a question survived a stop.
         if (current)
           for (const call of calls.values())
             if (call.asked !== null && call.closed === null) call.expired = event.id
         return
       case 'session.complete':
-        // The stop of a worker ends it as it is, with calls open.
+        // Stopping a worker ends it immediately, with calls open.
         return event.data.reason === 'stopped' ? undefined : yield* goOn(calls, event, current)
       case 'llm.request':
         return yield* goOn(calls, event, current)

@@ -1,17 +1,20 @@
 /**
- * Children of a session (contract 14.4): each outcome belongs to a spawn, and there is one. Rules over one
- * log; what the logs of a tree must say together is in `family.ts`. Part of `checkHistory`.
+ * Children of a session (contract 14.4): each outcome belongs to a spawn, and each spawn has at most one.
+ * Rules over one log; the rules across the logs of a tree are in `family.ts`. Part of `checkHistory`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'
 import { BLOCK_TOOL } from './tasks.ts'
 
 export type ChildRules = {
-  /** Feeds on a log in order; returns what is wrong with the event. */
+  /** Feed it the events of a log in order; it returns the violations of the event. */
   check(event: SessionEvent): string[]
-  /** Whether workers have no outcome yet. */
+  /** Whether workers without an outcome exist. */
   areOpen(): boolean
-  /** A turn may rest on a call that waits for children, and a worker on its own workers, or on an approval. */
+  /**
+   * A turn may rest while a call waits for children; a worker may also rest while its own workers run or an
+   * approval is open.
+   */
   mayRest(): boolean
 }
 
@@ -20,9 +23,9 @@ export function childRules(): ChildRules {
   const settled = new Set<string>()
   const waiting = new Set<string>()
   const approvals = openApprovals()
-  /** Children of delegations, until their end is told. */
+  /** Delegated children whose end has not been reported. */
   const delegated = new Set<string>()
-  /** A stop of a paused worker is followed by its end. */
+  /** Set while a worker is paused: a stop must then be followed by its end. */
   let paused = false
   let stoppedWhilePaused = false
 
@@ -94,7 +97,7 @@ export function childRules(): ChildRules {
   }
 }
 
-/** A worker does not end while a person is to approve one of its calls. */
+/** A worker does not end while one of its calls waits for approval. */
 function openApprovals() {
   let isWorker = false
   const gates = new Set<string>()
@@ -111,6 +114,6 @@ function openApprovals() {
   }
 }
 
-/** The stop of a worker ends it as it is, paused and with calls open. */
+/** Stopping a worker ends it immediately, even when paused or with open calls. */
 export const endsWorker = (event: SessionEvent): boolean =>
   event.type === 'session.stopped' || (event.type === 'session.complete' && event.data.reason === 'stopped')

@@ -1,10 +1,10 @@
 /**
- * Runs of coding agents: one a source event, one at a time, one result each, and nothing of a run outside it
- * (contract 14.16). Rules over one log; part of `checkHistory`.
+ * Runs of coding agents: one per source event, one at a time, one result each, and no event of a run outside
+ * it (contract 14.16). Rules over one log; part of `checkHistory`.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
-/** Feeds on a log in order; returns what is wrong with each event. */
+/** Feed it the events of a log in order; it returns the violations of each. */
 export function codeRules(): (event: SessionEvent) => string[] {
   const sources = new Set<EventId>()
   const seen = new Set<EventId>()

@@ -1,9 +1,10 @@
 /**
- * One reply a command, one expansion a message (contract 14.3): rules over one log. Part of `checkHistory`.
+ * Rules over one log: one reply per command, one expansion per message (contract 14.3). Part of
+ * `checkHistory`.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
-/** Feeds on a log in order; returns what is wrong with each event. */
+/** Feed it the events of a log in order; it returns the violations of each. */
 export function commandRules(): (event: SessionEvent) => string[] {
   const messages = new Set<EventId>()
   const dealtWith = new Set<EventId>()

@@ -7,17 +7,17 @@ import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 type Goal = {
   id: string
   state: 'active' | 'paused' | 'over'
-  /** Iterations that were graded. */
+  /** Graded iterations. */
   finished: number
   span: { start: EventId; iteration: number } | null
-  /** A needs_revision without its continuation. */
+  /** A needs_revision verdict whose continuation is missing. */
   owed: EventId | null
 }
-/** What is wrong with an event, and the goal after it. */
+/** The violations of an event, and the goal after it. */
 type Checked = [found: string[], goal: Goal | null]
 type Verdict = EventOf<'span.outcome_evaluation_end'>
 
-/** Feeds on a log in order; returns what is wrong with each event. */
+/** Feed it the events of a log in order; it returns the violations of each. */
 export function goalRules(): (event: SessionEvent) => string[] {
   let goal: Goal | null = null
   let before: SessionEvent['type'] | null = null
@@ -32,7 +32,7 @@ export function goalRules(): (event: SessionEvent) => string[] {
   }
 }
 
-/** A continuation and its message stand together. */
+/** A continuation is directly followed by its message. */
 function messageRules(before: SessionEvent['type'] | null, event: SessionEvent): string[] {
   const continues = event.type === 'user.message' && event.data.synthetic === 'outcome_continuation'
   if (before === 'outcome.continuation' && !continues)
@@ -82,7 +82,7 @@ function check(
 }
 
 function defined(goal: Goal | null, id: string, before: SessionEvent['type'] | null): Checked {
-  // Several goals of one request replace each other at once.
+  // A new goal in the same request replaces the previous one directly.
   const found =
     goal !== null && goal.state !== 'over' && before !== 'user.define_outcome'
       ? [`a goal is set while ${goal.id} is ${goal.state}`]

@@ -1,9 +1,9 @@
-/** Calls of the model: counted from 0 in each turn, answered once, summed up once. */
+/** Rules for model calls: numbered from 0 in each turn, answered once, summed up once. */
 import type { ReadData, SessionEvent } from '@cairn/protocol'
 
 export type IterationRules = {
   check(event: SessionEvent): Iterable<string>
-  /** Whether a call of the model is under way: there deltas stand, and may have been pruned. */
+  /** Whether a model call is under way: deltas are written there and may have been pruned. */
   isUnderWay(): boolean
 }
 

@@ -11,19 +11,19 @@ type Mission = {
   id: string
   status: MissionStatus
   defined_at: EventId
-  /** Rounds that were graded. */
+  /** Graded rounds. */
   finished: number
   span: { start: EventId; iteration: number } | null
-  /** A needs_revision without its continuation. */
+  /** A needs_revision verdict whose continuation is missing. */
   owed: EventId | null
 }
 export type MissionRules = {
-  /** Feeds on a log in order; returns what is wrong with the event. */
+  /** Feed it the events of a log in order; it returns the violations of the event. */
   check(event: SessionEvent): string[]
-  /** What is wrong with a log that ends here, where nobody is at work on the session any more. */
+  /** Violations if the log ends here and no runner works on the session any more. */
   atEnd(): string[]
 }
-/** What is wrong with an event, and the mission after it. */
+/** The violations of an event, and the mission after it. */
 type Checked = [found: string[], mission: Mission | null]
 
 export function missionRules(): MissionRules {
@@ -65,7 +65,7 @@ const STANDING: Partial<Record<SessionEvent['type'], 'active' | 'paused' | 'comp
   'session.fail': 'failed',
 }
 
-/** A continuation and its message stand together. */
+/** A continuation is directly followed by its message. */
 function messageRules(before: SessionEvent['type'] | null, event: SessionEvent): string[] {
   const continues = event.type === 'user.message' && event.data.synthetic === 'mission_continuation'
   if (before === 'mission.continuation' && !continues)
@@ -74,7 +74,7 @@ function messageRules(before: SessionEvent['type'] | null, event: SessionEvent):
 }
 
 const TOLD = new Set(['mission_kickoff', 'mission_resumed', 'mission_deadline'])
-/** What a mission tells its session, it tells while it is active. */
+/** A mission writes messages to its session only while it is active. */
 function toldRules(mission: Mission | null, event: SessionEvent): string[] {
   if (event.type !== 'user.message' || !TOLD.has(event.data.synthetic ?? '')) return []
   return mission?.status === 'active' && mission.id === event.data.mission_id
@@ -164,7 +164,10 @@ function gradingEnds(mission: Mission | null, { id, data }: EventOf<'mission.eva
   ]
 }
 
-/** A mission that was paused while it was judged ends by a verdict that ends it, and is paused by any other. */
+/**
+ * A mission that was paused during its evaluation ends with a final verdict; any other verdict leaves it
+ * paused.
+ */
 function statusAfter(
   status: MissionStatus,
   result: EventOf<'mission.evaluation.end'>['data']['result'],

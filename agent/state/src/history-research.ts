@@ -1,6 +1,6 @@
 /**
- * Research (contract 14.5) as rules over one log: a branch is folded once, after its outcome, and levels are
- * what the scores make them, counted here from the first score on. Part of `checkHistory`.
+ * Rules of research over one log (contract 14.5): each branch is folded once, after its outcome, and the
+ * levels follow from the scores, recounted here from the first one. Part of `checkHistory`.
  */
 import {
   type EventOf,
@@ -10,7 +10,7 @@ import {
   type SessionEvent,
 } from '@cairn/protocol'
 
-/** Undefined: it failed; null: nobody could say. */
+/** Undefined: the branch failed; null: it could not be scored. */
 type Scored = { score: number | null | undefined; harvest: number }
 type Run = {
   id: string
@@ -20,7 +20,7 @@ type Run = {
   harvests: number
 }
 
-/** Feeds on a log in order; returns what is wrong with each event. */
+/** Feed it the events of a log in order; it returns the violations of each. */
 export function researchRules(): (event: SessionEvent) => string[] {
   let run: Run | null = null
   let converged: EventOf<'research.converged'> | null = null
@@ -92,7 +92,7 @@ type Counted = {
   best: number | null
 }
 
-/** `before`: the level that earlier harvests had reached since a branch last improved. */
+/** `before`: the level reached by earlier harvests since the last improvement. */
 function countFrom({ scored, settings, harvests }: Run): Counted {
   const { mode, improve_at, min_delta, metric, levels } = settings
   const sign = metric?.direction === 'min' ? -1 : 1

@@ -1,13 +1,13 @@
 /**
- * Steps in their order, each undone at most once and in reverse, one end (contract 14.8, 10):
- * rules over one log. Part of `checkHistory`.
+ * Rules over one log: steps in order, each undone at most once and in reverse, one end (contract 14.8, 10).
+ * Part of `checkHistory`.
  */
 import type { EventOf, SessionEvent } from '@cairn/protocol'
 
 type Running = { saga_id: string; steps: Map<string, string>; owed: boolean; failed: number | null }
 type StepEvent = EventOf<'saga.step_begin'> | EventOf<'saga.step_committed'> | EventOf<'saga.step_failed'>
 
-/** Event and state → the state the step must be in; null: it must be new. */
+/** Event and state → the required state of the step before it; null: the step must be new. */
 const BEFORE: Readonly<Record<string, string | null>> = {
   'saga.step_begin executing': null,
   'saga.step_committed committed': 'executing',
@@ -17,10 +17,10 @@ const BEFORE: Readonly<Record<string, string | null>> = {
   'saga.step_failed compensation_failed': 'compensating',
 }
 
-/** Feeds on a log in order; returns what is wrong with each event. */
+/** Feed it the events of a log in order; it returns the violations of each. */
 export function sagaRules(): {
   check(event: SessionEvent): string[]
-  /** What is wrong with a log that ends here. */
+  /** Violations if the log ends here. */
   atEnd(): string[]
 } {
   let running: Running | null = null

@@ -1,13 +1,13 @@
 /**
- * Results of scheduled runs in the log of the session above (contract 14.17): runs of a schedule come one
- * after the other, so their results are numbered without a gap, and each slot and each run has one. Part of
- * `checkHistory`.
+ * Results of scheduled runs in the log of the parent session (contract 14.17): the runs of a schedule are
+ * sequential, so their results are numbered without a gap, and each scheduled time and each run has one
+ * result. Part of `checkHistory`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 
 type Told = { runs: number; slots: Set<string> }
 
-/** Feeds on a log in order; returns what is wrong with each event. */
+/** Feed it the events of a log in order; it returns the violations of each. */
 export function scheduleRules(): (event: SessionEvent) => string[] {
   const schedules = new Map<string, Told>()
   const runs = new Set<string>()

@@ -1,15 +1,15 @@
-/** Who may do what while the session is active, paused or over, and that a turn comes to an end. */
+/** What may happen while the session is active, paused or over, and that each turn ends. */
 import { factsOf, type SessionEvent } from '@cairn/protocol'
 import { endsWorker } from './history-children.ts'
 import { isReviewWake } from './review.ts'
 
 export type StatusRules = {
   /**
-   * `concludes`: it is the result of a question that was answered, which begins nothing. `hasWorkers`:
-   * workers of the session are open, so it can be paused although its turn has ended.
+   * `concludes`: the event is the result of an answered question, which starts no work. `hasWorkers`: the
+   * session has open workers, so it can be paused although its turn has ended.
    */
   check(event: SessionEvent, concludes: boolean, hasWorkers: boolean): Iterable<string>
-  /** What is wrong with a log that ends here; `waits`: somebody else has to do something first. */
+  /** Violations if the log ends here; `waits`: the next step is someone else's. */
   atEnd(waits: boolean): Iterable<string>
 }
 
@@ -17,12 +17,11 @@ type Standing = {
   status: 'active' | 'paused' | 'completed' | 'failed'
   awake: boolean
   /**
-   * Something was said since the last turn ended in order, or work was begun: whoever wakes has something to
-   * bring to an end.
+   * A message or other work arrived since the last regular end of a turn: a wake-up has something to finish.
    */
   due: boolean
   inTurn: boolean
-  /** The user was asked to do something, and nothing was said since. */
+  /** The user was asked to do something, and no message came since. */
   waitsForAction: boolean
 }
 
@@ -37,12 +36,12 @@ export function statusRules(): StatusRules {
   return {
     *check(event, concludes, hasWorkers) {
       const { worker, wakes: mayWake } = factsOf(event.type)
-      // Read in the next turn, whenever that is.
+      // The next turn reads it, whenever it starts.
       const wakes = mayWake && !(event.type === 'loop.result' && event.data.wake !== true)
       if (worker && !standing.awake) yield 'no worker is awake'
-      // What answers a command between turns answers it in full.
+      // The reply to a command between turns completes it.
       if (event.type === 'llm.response' && event.data.turn_id === undefined) standing.due &&= standing.inTurn
-      // A resume alone may find nothing to do, or no more than to write down what was answered before a stop.
+      // A resume alone may find nothing to do, or only have to record an answer from before a stop.
       else if (!concludes && (worker || (wakes && event.type !== 'session.resume'))) standing.due = true
       if (event.type === 'llm.request') standing.inTurn = true
       yield* move(standing, event, hasWorkers)
@@ -58,7 +57,7 @@ function* move(standing: Standing, event: SessionEvent, hasWorkers: boolean): Ge
   const { status } = standing
   switch (event.type) {
     case 'harness.wake':
-      // A review looks back over a session that rests, and is nobody's turn.
+      // A background review looks back over a resting session and belongs to no turn.
       if (isReviewWake(event)) {
         if (status !== 'completed') yield `a review began while the session was ${status}`
         return
@@ -76,12 +75,12 @@ function* move(standing: Standing, event: SessionEvent, hasWorkers: boolean): Ge
       return
     case 'user.message':
       standing.waitsForAction = false
-      // Of a task that a person cancelled a failed session is told, and acts on it when it goes on.
+      // A failed session is notified of a task that a person cancelled, and acts on it when it resumes.
       if (status === 'completed' || (status === 'failed' && event.data.synthetic !== 'task_cancelled'))
         yield `a message without session.resume while the session was ${status}`
       return
     case 'session.resume':
-      // What was archived in a turn has no status of its own in the log.
+      // A session archived during a turn has no status of its own in the log.
       if (status === 'active' && event.data.source !== 'restore') yield 'resumed while active'
       standing.status = 'active'
       return
@@ -105,7 +104,7 @@ function* move(standing: Standing, event: SessionEvent, hasWorkers: boolean): Ge
   }
 }
 
-/** A stop ends the turn; the session stays as it is. */
+/** A stop ends the turn; the status of the session does not change. */
 const STATUS_AFTER = {
   'session.pause': 'paused',
   'session.stopped': null,

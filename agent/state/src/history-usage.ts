@@ -1,6 +1,6 @@
 /**
- * What a turn.summary counts: the usage of all events of its turn, whatever began the turn. The background
- * review is part of no turn.
+ * A turn.summary counts the usage of all events of its turn, however the turn started. The background review
+ * belongs to no turn.
  */
 import { factsOf, type SessionEvent } from '@cairn/protocol'
 import { isReviewWake } from './review.ts'
@@ -8,7 +8,7 @@ import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
 
 const KEYS = ['input_tokens', 'output_tokens', 'cost_usd'] as const
 
-/** Sums of floats differ in their last digits. */
+/** Tolerance for sums of floats, which differ in their last digits. */
 const isSame = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a))
 
 export function usageRules(): (event: SessionEvent) => Iterable<string> {
@@ -35,7 +35,7 @@ export function usageRules(): (event: SessionEvent) => Iterable<string> {
             yield `${key} is ${counted}, and the events of its turn sum to ${used[key]}`
         }
         return
-      // The end of a background review, which may come while a turn runs.
+      // The end of a background review, possibly during a turn.
       case 'inbox.task_complete':
         return
       default:

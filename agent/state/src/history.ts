@@ -1,7 +1,6 @@
 /**
- * What every log must satisfy, whoever wrote it and however often its writers died: an independent reading of
- * Contract 2, 6, 7, 10, sharing nothing with the code that writes. Crash tests and `cairn doctor`
- * use it.
+ * Invariants of every log, regardless of who wrote it and how often the writers crashed: an independent check
+ * of Contract 2, 6, 7, 10 that shares no code with the writers. Crash tests and `cairn doctor` use it.
  */
 import { type EventId, fitsContract, type SessionEvent } from '@cairn/protocol'
 import { adviceRules } from './history-advice.ts'
@@ -20,16 +19,16 @@ import { statusRules } from './history-status.ts'
 import { usageRules } from './history-usage.ts'
 
 export type HistoryOptions = {
-  /** Nobody is at work on the session any more: its last turn has an end, or waits for an answer. */
+  /** No runner works on the session any more: its last turn has ended or waits for an answer. */
   settled?: boolean
   /**
-   * All of it was written by this release, so what older ones left out is reported: the tool.result of a
-   * question that was answered, and the usage of a turn that no message began.
+   * The whole log was written by this release, so omissions of older releases are reported: the tool.result
+   * of an answered question, and the usage of a turn that was not started by a message.
    */
   current?: boolean
 }
 
-/** Violations, each a sentence that names the event; an empty list is a sound log. */
+/** Violations, each a sentence that names the event; empty for a sound log. */
 export function checkHistory(
   events: readonly SessionEvent[],
   { settled = false, current = false }: HistoryOptions = {},
@@ -85,7 +84,7 @@ export function checkHistory(
 
 const tell = (event: SessionEvent, what: string): string => `event ${event.id} (${event.type}): ${what}`
 
-/** `mayMiss`: chunks may have been pruned here, and their ids are gone with them. */
+/** `mayMiss`: deltas may have been pruned here, and their ids with them. */
 function* checkOrder(before: SessionEvent | null, event: SessionEvent, mayMiss: boolean): Generator<string> {
   const expected: EventId = before === null ? 1 : before.id + 1
   if (event.id < expected) yield `its id does not come after ${before?.id}`

@@ -1,4 +1,4 @@
-/** Pure folds of a session's log: worker and UI compute the same state from the same events. */
+/** Pure folds of a session's log: runner and UI compute the same state from the same events. */
 export * from './conversation.ts'
 export { FORK, settledMessages } from './fork.ts'
 export { type OpenCall } from './open-calls.ts'

@@ -1,4 +1,4 @@
-/** `/loop`, parsed: what to run, and when. Nothing here knows whether the times can be. */
+/** `/loop`, parsed: the prompt and the times. The parser does not check whether the times are valid. */
 export type LoopCommand =
   | { command: 'loop'; action: 'list' | 'usage' }
   | { command: 'loop'; action: 'cancel'; id: string }
@@ -46,7 +46,7 @@ export function parseLoop(rest: string): LoopCommand {
   return made(rest, { every_s: DEFAULT_S })
 }
 
-/** A prompt may begin with a quotation; a time has five fields, or is a nickname. */
+/** A prompt may also begin with a quotation mark; a cron expression has five fields or is a nickname. */
 const isExpression = (text: string): boolean =>
   text.startsWith('@') || /^[\d*]/.test(text.trim()) || text.trim().split(/\s+/).length === 5
 

@@ -1,14 +1,17 @@
-/** How much of a model's window the conversation took when a server last counted it: a fold of the log. */
+/**
+ * How much of the model's context window the conversation took when a server last counted it, as a fold of
+ * the log.
+ */
 import type { SessionEvent } from '@cairn/protocol'
 import type { Conversation } from './conversation.ts'
 
 /**
- * What a server counted: the first `entries` of the conversation, the system prompt and the tools. Null:
- * nothing is known.
+ * Tokens as counted by a server for the first `entries` of the conversation, the system prompt and the tools.
+ * Null: unknown.
  */
 export type Measured = { readonly tokens: number; readonly entries: number } | null
 
-/** `before` is how many entries the conversation had before the event, `after` the conversation since. */
+/** `before`: number of entries before the event; `after`: the conversation after it. */
 export function foldMeasured(
   measured: Measured,
   event: SessionEvent,
@@ -20,7 +23,7 @@ export function foldMeasured(
     return measured
   const { input_tokens, output_tokens, reasoning_tokens = 0 } = event.data
   const own = after.entries.findLastIndex(entry => entry.event_id === event.id)
-  // Reasoning was paid for and is not sent again.
+  // Reasoning was billed but is not sent again.
   return {
     tokens: input_tokens + Math.max(0, output_tokens - reasoning_tokens),
     entries: own === -1 ? before : own + 1,

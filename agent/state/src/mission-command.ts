@@ -9,9 +9,9 @@ export type MissionCommand =
       description: string
       rubric: string | null
       budget: SessionBudget
-      /** What of the line "Budget:" could not be read. */
+      /** Parts of the line "Budget:" that could not be parsed. */
       unread: string[]
-      /** Of `/research`; `unread_metric`: a line "Metric:" that could not be read. */
+      /** Only for `/research`; `unread_metric`: a line "Metric:" that could not be parsed. */
       research?: ResearchInput
       unread_metric?: string
     }
@@ -52,7 +52,7 @@ export function parseMission(rest: string, kind: 'mission' | 'research' = 'missi
 const METRIC = /^[ \t]*metric:[ \t]*(.*)$/im
 const MEASURE = /^(max|min)\s+(.+)$/i
 
-/** A line "Metric: max ./score.sh" makes it mode metric. */
+/** A line such as "Metric: max ./score.sh" selects mode metric. */
 function defineResearch(rest: string): MissionCommand {
   const line = METRIC.exec(rest)
   if (line === null) return { ...define(rest), research: ResearchInput.parse({}) }
@@ -88,7 +88,7 @@ function parseBudget(line: string): { budget: SessionBudget; unread: string[] } 
   for (const part of line.split(/[|,]/).map(each => each.trim())) {
     if (part === '') continue
     const limit = parseLimit(part)
-    // An amount that no budget can have is as unreadable as a word.
+    // An amount outside the limits of a budget counts as unparseable.
     const read = SessionBudget.safeParse({ ...budget, ...limit })
     if (limit === null || !read.success) unread.push(part)
     else budget = read.data

@@ -44,31 +44,31 @@ export type Mission = {
   readonly status: MissionStatus
   readonly defined_at: EventId
   readonly started_at: string
-  /** The event that began the running round: the definition, a continuation or a resume. */
+  /** The event that started the running round: the definition, a continuation or a resume. */
   readonly round_from: EventId
   /** Finished evaluations. */
   readonly iteration: number
   readonly verdicts: readonly MissionVerdict[]
-  /** Unparseable verdicts in a row. */
+  /** Consecutive unparseable verdicts. */
   readonly parse_failures: number
-  /** An evaluation that was begun and has no end yet. */
+  /** An evaluation that started and has not ended. */
   readonly open: {
     readonly start_id: EventId
     readonly response_event_id: EventId
     readonly iteration: number
     readonly trigger: MissionTrigger
   } | null
-  /** The answer that was graded last, and the verdict on it. */
+  /** The last graded answer and its verdict. */
   readonly graded: { readonly response_id: EventId; readonly verdict_id: EventId } | null
-  /** The verdict that asked for another round which is not queued yet. */
+  /** A verdict that asked for another round, until that round is queued. */
   readonly owed: EventId | null
-  /** The event by which an operator paused or cancelled it; null once it was resumed. */
+  /** The event by which an operator paused or cancelled the mission; null after a resume. */
   readonly halted_at: EventId | null
   /** Tool calls since the last verdict. */
   readonly calls: number
-  /** Verdicts in a row for rounds without a call. */
+  /** Consecutive verdicts on rounds without a tool call. */
   readonly idle: number
-  /** Of the whole tree since the definition. */
+  /** Spending of the whole tree since the definition. */
   readonly spending: Spending
 }
 export type MissionState = Mission | null
@@ -77,20 +77,20 @@ export function foldMission(mission: MissionState, event: SessionEvent): Mission
   if (event.type === 'mission.defined') return begin(event)
   if (mission === null) return null
   const moved = move(mission, event)
-  // What is used while nobody works on it is not the mission's.
+  // Usage outside the mission's active time is not charged to it.
   if (isMissionOver(mission.status) && event.type !== 'mission.evaluation.end') return moved
   const spending = spends(event) ? foldSpending(moved.spending, event) : moved.spending
   return spending === moved.spending ? moved : { ...moved, spending }
 }
 
-/** Its time counts from the definition, and not from the first wake. */
+/** The mission's time counts from its definition, not from the first wake-up. */
 const spends = ({ type }: SessionEvent): boolean =>
   type === 'worker.spawned' ||
   type === 'worker.complete' ||
   type === 'worker.failed' ||
   factsOf(type).usage === true
 
-/** A mission that a new one, or a goal, must not push aside unseen. */
+/** A mission that a new mission or goal must not replace silently. */
 export const isMissionUnderWay = (mission: MissionState): mission is Mission =>
   mission !== null && !isMissionOver(mission.status)
 
@@ -141,7 +141,7 @@ function move(mission: Mission, event: SessionEvent): Mission {
       }
     case 'mission.cancelled':
       return { ...mission, status: 'cancelled', open: null, owed: null, halted_at: event.id }
-    // A turn that ended takes its open evaluation with it: what was not graded is no round.
+    // The end of a turn discards its open evaluation: what was not graded is not a round.
     case 'session.complete':
     case 'session.fail':
     case 'session.stopped':
@@ -154,8 +154,8 @@ function move(mission: Mission, event: SessionEvent): Mission {
 }
 
 /**
- * A mission that was paused while it was judged keeps the verdict: one that ends the mission ends it, and any
- * other leaves it paused.
+ * A mission that was paused during its evaluation keeps the verdict: a final one ends the mission, any other
+ * leaves it paused.
  */
 function judged(mission: Mission, { id, created_at, data }: EventOf<'mission.evaluation.end'>): Mission {
   const { iteration, result, trigger, explanation, feedback, parse_failed } = data
@@ -186,7 +186,7 @@ function judged(mission: Mission, { id, created_at, data }: EventOf<'mission.eva
   }
 }
 
-/** What a verdict makes of a mission. */
+/** The status of a mission after a verdict. */
 export function statusAfter(status: MissionStatus, result: EvaluationResult): MissionStatus {
   if (result === 'needs_revision') return status
   return status === 'paused' && !isMissionOver(result) ? 'paused' : result

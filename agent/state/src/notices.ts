@@ -1,4 +1,4 @@
-/** Lines of the chat that stand for one event each: what happened to the session, and to its turn. */
+/** Chat lines that each represent one event of the session or its turn. */
 import type { EventOf, SessionEvent } from '@cairn/protocol'
 import { type ItemOf, placeOf } from './chat-item.ts'
 
@@ -14,7 +14,7 @@ const COMPLETE = {
   stopped: 'Stopped.',
 } as const
 
-/** The notice of an event; null where it has none. */
+/** The chat line of an event; null if it has none. */
 export function noticeOf(event: SessionEvent): ItemOf<'notice'> | null {
   const line = lineOf(event)
   return line === null ? null : { kind: 'notice', ...placeOf(event), type: event.type, ...line }
@@ -61,7 +61,7 @@ function compacted(data: EventOf<'context.compact'>['data']): Line {
   return info(`Context compacted: ${before} messages became ${after}.`)
 }
 
-/** How a goal ended. While it goes on, the work is what says so. */
+/** How a goal ended. While the goal continues, the work itself shows it. */
 function verdict({ result, explanation }: EventOf<'span.outcome_evaluation_end'>['data']): Line | null {
   switch (result) {
     case 'needs_revision':

@@ -1,4 +1,4 @@
-/** Calls of tools from the answer that makes them to their result. */
+/** Tool calls, from the answer that makes them to their result. */
 import type { Answer, AssistantMessage, EventId } from '@cairn/protocol'
 
 /** A tool call of the last response that has no result yet. */
@@ -8,15 +8,15 @@ export type OpenCall = {
   /** JSON text, as the model wrote it. */
   arguments: string
   /**
-   * `asked`: only in the response; `called`: a tool.call is on disk; `waiting`: a question was put to the
-   * user, or children are to end; `answered`: they answered it, and the tool.result is still to be written.
+   * `asked`: only in the response; `called`: a tool.call is on disk; `waiting`: for the user's answer or for
+   * children to end; `answered`: the user answered, and the tool.result is still to be written.
    */
   state: 'asked' | 'called' | 'waiting' | 'answered'
-  /** The tool.call, once there is one. */
+  /** The tool.call event, once it exists. */
   call_event_id: EventId | null
   /** RFC 3339. */
   called_at: string | null
-  /** What was answered; null but for `answered`. */
+  /** The user's answers; null in all states but `answered`. */
   answered: { event_id: EventId; at: string; responses: readonly Answer[] } | null
 }
 
@@ -32,7 +32,7 @@ export const callsOf = (message: AssistantMessage): OpenCall[] =>
     answered: null,
   }))
 
-/** What was answered only has its result to come: nothing else changes it. */
+/** An answered call only lacks its result: no other change applies to it. */
 export const changeCall = (
   calls: readonly OpenCall[],
   callId: string,

@@ -1,13 +1,13 @@
 /**
- * Folding many events at once without copying a list for each of them. Nobody else has seen the lists that
- * such a fold has made itself, so it may change them in place; from outside it is a pure function of the
- * state and the events.
+ * Folding many events without copying a list for each. A fold may change lists that it created itself in
+ * place, because no one else has a reference to them; from outside it is a pure function of the state and the
+ * events.
  */
 
-/** Lists made within one fold of many events. Null where every event is a fold of its own. */
+/** Lists created within one fold of many events. Null when every event is folded separately. */
 export type Owned = WeakSet<readonly unknown[]> | null
 
-/** The list with the items behind it: a copy, unless this fold made the list. */
+/** The list with the items appended: a copy, unless this fold created the list. */
 export function append<T>(list: readonly T[], items: readonly T[], owned: Owned): readonly T[] {
   if (items.length === 0) return list
   if (owned?.has(list) === true) {
@@ -19,7 +19,7 @@ export function append<T>(list: readonly T[], items: readonly T[], owned: Owned)
   return copy
 }
 
-/** The list with the newest item that fits in another form; the list itself where none fits. */
+/** The list with its newest matching item replaced; the list itself if none matches. */
 export function changeLast<T>(
   list: readonly T[],
   fits: (item: T) => boolean,

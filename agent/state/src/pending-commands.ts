@@ -1,6 +1,6 @@
 /**
- * Messages that begin with a slash and wait to be acted on, as a fold of the log: a command, a skill, or
- * plain text, as the skills of the day say.
+ * Pending messages that begin with a slash, as a fold of the log. Each is a command, a skill or plain text,
+ * depending on the skills at that time.
  */
 import type { EventData, EventId, SessionEvent } from '@cairn/protocol'
 
@@ -12,9 +12,9 @@ export type SlashMessage = Pick<
 }
 
 export type PendingCommands = {
-  /** Not replied to and not expanded yet, oldest first. */
+  /** Neither replied to nor expanded yet, oldest first. */
   readonly waiting: readonly SlashMessage[]
-  /** A command was replied to since the last turn ended. */
+  /** A command was replied to since the end of the last turn. */
   readonly replied: boolean
 }
 
@@ -34,7 +34,7 @@ export function foldCommands(commands: PendingCommands, event: SessionEvent): Pe
       }
       return { ...commands, waiting: [...commands.waiting, message] }
     }
-    // What becomes of it is the run's from here on, and its end replies.
+    // From here on the run is responsible for it; the run's end is the reply.
     case 'code.run_started':
       return without(commands, event.data.source_event_id)
     case 'skill.invoked':
@@ -43,7 +43,7 @@ export function foldCommands(commands: PendingCommands, event: SessionEvent): Pe
       return event.data.finish_reason === 'command'
         ? { ...without(commands, event.data.command_event_id), replied: true }
         : commands
-    // A failed turn is tried again, and what it did not get to with it.
+    // A failed turn is retried, including the commands that it did not reach.
     case 'session.fail':
     case 'outcome.continuation':
     case 'mission.continuation':

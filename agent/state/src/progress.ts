@@ -1,20 +1,20 @@
 /**
- * The work that is under way, as a fold of the log: from the first call of the model after a rest to the end
- * of the turn, the rounds of a goal together. What an agent tells of itself (inbox.progress_checkin,
- * inbox.task_complete) is decided from it.
+ * The work under way, as a fold of the log: from the first model call after a rest to the end of the turn,
+ * with all rounds of a goal. The agent's own reports (inbox.progress_checkin, inbox.task_complete) are
+ * decided from it.
  */
 import type { SessionEvent, Todo } from '@cairn/protocol'
 
 export type Progress = {
   /** RFC 3339; null while nothing is under way. */
   readonly started_at: string | null
-  /** RFC 3339: what the time to the next check-in is counted from. Waiting for a person does not count. */
+  /** RFC 3339: start of the interval to the next check-in. Waiting for a person does not count. */
   readonly since_at: string | null
-  /** Answers of the model since the work began, and how many of them the last check-in told of. */
+  /** Model answers since the work began, and how many of them the last check-in covered. */
   readonly iterations: number
   readonly told: number
   readonly last_tool: string | null
-  /** The plan, which outlives the work. */
+  /** The plan; it outlives the work. */
   readonly plan: readonly Todo[]
 }
 

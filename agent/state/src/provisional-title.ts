@@ -1,4 +1,4 @@
-/** The title that stands in until a model has found one: a fold of the log. Null: there is none to replace. */
+/** The title used until a model has generated one, as a fold of the log. Null: no title to replace. */
 import type { SessionEvent } from '@cairn/protocol'
 
 export const foldProvisionalTitle = (standing: string | null, event: SessionEvent): string | null =>

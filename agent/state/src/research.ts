@@ -15,7 +15,7 @@ export const BRANCH_TOOL = 'research_branch'
 
 export type Ended = {
   readonly as: 'complete' | 'failed'
-  /** What it found, or what went wrong; empty once it was harvested. */
+  /** The result or the error; empty after the harvest. */
   readonly text: string
   readonly at: EventId
 }
@@ -27,7 +27,7 @@ export type Branch = {
   /** Null while it is at work. */
   readonly ended: Ended | null
   readonly harvested: boolean
-  /** Null: nobody could say, or it failed. */
+  /** Null: it failed or could not be scored. */
   readonly score: number | null
 }
 export type Research = {
@@ -120,12 +120,12 @@ function reportOf({ id, data }: EventOf<'tool.result'>): Research['report'] {
   return typeof artifact_id === 'string' && typeof title === 'string' ? { artifact_id, title, at: id } : null
 }
 
-/** Those that ended and were not harvested yet, in the order of their outcomes. */
+/** Branches that ended and are not harvested yet, in the order of their outcomes. */
 export const toHarvest = ({ branches }: Research): readonly (Branch & { ended: Ended })[] =>
   branches
     .flatMap(each => (each.ended !== null && !each.harvested ? [{ ...each, ended: each.ended }] : []))
     .toSorted((a, b) => a.ended.at - b.ended.at)
 
-/** The key that it hangs from; null: none. */
+/** The key of the parent branch; null: none. */
 export const parentKeyOf = (key: string): string | null =>
   key.includes('.') ? key.slice(0, key.lastIndexOf('.')) : null

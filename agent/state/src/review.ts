@@ -2,17 +2,15 @@
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
 export type Review = {
-  /** Turns that ended in order since the last look back began. */
+  /** Turns that ended normally since the last review started. */
   readonly turns: number
-  /** One that began and has no end yet: it runs, or its worker died. `at` is RFC 3339. */
+  /** A review that started and has not ended: it is running, or its runner crashed. `at` is RFC 3339. */
   readonly open: { wake_id: EventId; at: string } | null
 }
 
 export const noReview: Review = { turns: 0, open: null }
 
-/**
- * A harness.wake of the background review, which has flags in place of the cursor (contract 14.13).
- */
+/** A harness.wake of the background review; it has flags instead of a cursor (contract 14.13). */
 export const isReviewWake = (event: SessionEvent): boolean =>
   event.type === 'harness.wake' && 'review_memory' in event.data
 

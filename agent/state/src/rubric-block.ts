@@ -1,6 +1,6 @@
-/** The rubric within the text of a command, as a block of its own. */
+/** The rubric within the text of a command, as a separate block. */
 
-/** It begins with its own line; "Criteria:" is taken for the same. */
+/** The block starts with a line of its own; "Criteria:" is a synonym. */
 const RUBRIC = /^[ \t]*(?:rubric|criteria):[ \t]*/im
 
 export function splitRubric(text: string): { description: string; rubric: string | null } {
@@ -8,7 +8,7 @@ export function splitRubric(text: string): { description: string; rubric: string
   if (!rubric) return { description: text, rubric: null }
   const description = text.slice(0, rubric.index).trim()
   const content = text.slice(rubric.index + rubric[0].length).trim()
-  // A message that is nothing but a rubric has nothing to grade; its text is what is to be reached.
+  // A message that is only a rubric leaves nothing to grade, so its text becomes the description.
   return description === ''
     ? { description: text, rubric: null }
     : { description, rubric: content === '' ? null : content }

@@ -1,10 +1,10 @@
 /**
  * Sagas as a fold of the log, and the decision what to undo next (contract 14.8, 10).
  *
- * A step: begun (`executing`) → committed | failed; a committed one, when a rollback fires: begun again as
- * `compensating` → `compensated` | `compensation_failed`. The undo is on disk as `compensating` before it
- * starts, so a worker that takes over never starts it twice: an undo whose outcome is unknown counts as
- * failed and an operator is told.
+ * A step: started (`executing`) → committed | failed. When a rollback fires, a committed step starts again as
+ * `compensating` → `compensated` | `compensation_failed`. `compensating` is on disk before the undo runs, so
+ * a runner that takes over never runs it twice: an undo with an unknown outcome counts as failed, and an
+ * operator is notified.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
@@ -22,13 +22,13 @@ export type SagaStep = {
 }
 export type Saga = {
   readonly saga_id: string
-  /** In the order they were begun. */
+  /** In the order in which they started. */
   readonly steps: readonly SagaStep[]
-  /** Null while it runs. */
+  /** Null while the saga runs. */
   readonly status: 'committed' | 'compensated' | 'escalated' | null
-  /** Why a rollback is owed: what cut the saga while it ran; null while nothing has. */
+  /** The interruption that requires a rollback; null: none. */
   readonly owed: 'paused' | 'stopped' | 'failed' | null
-  /** The rollback that fired: its reason, or null. */
+  /** The reason of the rollback that fired; null: none. */
   readonly rollback: string | null
   /** The summary event of the rollback is on disk. */
   readonly reported: boolean
@@ -101,16 +101,16 @@ export function foldSaga(saga: SagaState, event: SessionEvent): SagaState {
 }
 
 export type Unwinding =
-  /** Undo this step now: write it as `compensating`, then run its compensation. */
+  /** Undo this step now: write `compensating`, then run its compensation. */
   | { do: 'undo'; step: SagaStep }
-  /** This undo was begun and nobody knows how it ended: write it as failed, never run it again. */
+  /** This undo started and its outcome is unknown: record it as failed, never run it again. */
   | { do: 'give_up'; step: SagaStep }
-  /** Everything that was committed has been dealt with: write saga.compensate, then saga.complete. */
+  /** Every committed step is handled: write saga.compensate, then saga.complete. */
   | { do: 'report'; steps_rolled_back: readonly string[]; failed_steps: readonly string[] }
 
 /**
- * What comes next in a rollback: committed steps in reverse order, each at most once, failures listed and
- * passed over.
+ * The next action of a rollback: committed steps in reverse order, each at most once; failures are listed and
+ * skipped.
  */
 export function nextUnwinding(saga: Saga): Unwinding {
   for (const step of saga.steps.toReversed()) {

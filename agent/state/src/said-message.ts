@@ -1,7 +1,7 @@
 /**
- * A message as the model reads it: who spoke, where several may, what stood above it in its thread, as a
- * quotation, and the files that came with it. Names and quotations are other people's words: neither can look
- * like the frame that is put around them.
+ * A message as the model reads it: the sender where several people may write, the thread's preceding message
+ * as a quotation, and the attached files. Names and quotations come from other people, so they are escaped:
+ * neither can imitate the frame around it.
  */
 import type { EventData } from '@cairn/protocol'
 

@@ -1,7 +1,7 @@
 /**
- * What a person sees of a session, as a fold of its log: the chat, the plan, what is being waited for, the
- * sums. The web UI folds the stream with it. Folding is by batch: a batch copies what it changes once, so a
- * long log stays linear.
+ * What a person sees of a session, as a fold of its log: the chat, the plan, what it waits for, the totals.
+ * The web UI folds the event stream with it. It folds batches and copies each changed part once per batch, so
+ * a long log takes linear time.
  */
 import { type EventId, type EventType, factsOf, type SessionEvent, type Todo } from '@cairn/protocol'
 import { capabilityChanges, type CapabilityStates, emptyCapabilities } from './capabilities.ts'
@@ -13,7 +13,9 @@ export type SessionView = CapabilityStates & {
   readonly items: readonly ChatItem[]
   readonly plan: readonly Todo[]
   readonly title: string | null
-  /** The last event that may have changed the session's state; a record that is older is asked for again. */
+  /**
+   * The last event that may have changed the session's state; an older session record must be fetched again.
+   */
   readonly state_id: EventId
   readonly last_id: EventId
   readonly message_count: number
@@ -43,9 +45,7 @@ export const emptySessionView: SessionView = {
   context_window: 0,
 }
 
-/**
- * The view after a batch. Events at or before `last_id` are passed over, so a repeated batch changes nothing.
- */
+/** The view after a batch. Events up to `last_id` are skipped, so a repeated batch changes nothing. */
 export function foldSessionView(view: SessionView, events: readonly SessionEvent[]): SessionView {
   const fresh = events.filter(event => event.id > view.last_id)
   if (fresh.length === 0) return view
@@ -62,8 +62,8 @@ export function foldSessionView(view: SessionView, events: readonly SessionEvent
 }
 
 /**
- * Whether an event may move the session's derived state, which the server's record tells: it asks for work,
- * asks something of a person, or begins or ends something. Decisions of people are messages.
+ * Whether an event may change the session's derived state, which is part of the server's session record: it
+ * requests work, asks a person, or starts or ends something. Decisions of people are messages.
  */
 function changesState(type: EventType): boolean {
   const { wakes, asks, status, saga } = factsOf(type)
@@ -72,7 +72,7 @@ function changesState(type: EventType): boolean {
 
 type Draft = { -readonly [K in keyof SessionView]: SessionView[K] } & { items: ChatItem[] }
 
-/** What stands beside the chat: the plan, the title, the counters. */
+/** Everything but the chat: the plan, the title, the counters. */
 function fold(view: Draft, event: SessionEvent): void {
   foldItem(view.items, event)
   switch (event.type) {
@@ -84,7 +84,7 @@ function fold(view: Draft, event: SessionEvent): void {
       return
     case 'llm.response': {
       const { input_tokens, output_tokens, finish_reason, context_window } = event.data
-      // A reply of the server itself says nothing about the context of the model.
+      // A reply of the server itself does not measure the model's context.
       if (context_window === 0 || finish_reason === 'command') return
       view.context_tokens = input_tokens + output_tokens
       view.context_window = context_window

@@ -1,9 +1,9 @@
 /**
- * Slash commands, parsed from the text of a user message. Pure: the worker acts on them, the UI completes
+ * Slash commands, parsed from the text of a user message. Pure: the runner executes them, the UI completes
  * them.
  *
- * A message is a command only when it begins with `/` and a word at its very start; a path (`/etc/hosts`) or
- * an unknown word is plain text for the model, unless it names a skill.
+ * A message is a command only if it starts with `/` and a word; a path (`/etc/hosts`) or an unknown word is
+ * plain text for the model, unless it names a skill.
  */
 import { CODE_USAGE, type CodeCommand, parseCode } from './code-command.ts'
 import { LOOP_USAGE, type LoopCommand, parseLoop } from './loop-command.ts'
@@ -75,8 +75,8 @@ export function parseSlashCommand(text: string, isSkill: (name: string) => boole
 }
 
 /**
- * A command of the server itself: it never reaches the model. A skill does, expanded, and its message with
- * it.
+ * A command of the server itself, which never reaches the model. A skill does reach it: its message is
+ * expanded.
  */
 export const isServerCommand = (text: string): boolean => parseSlashCommand(text, () => false) !== null
 

@@ -1,7 +1,7 @@
 /**
- * A snapshot of a worker's fold as text (decision 19): what is kept beside a log, so that a wake reads what
- * came since and not all of it. It is read only by the code that wrote it, which FOLD_VERSION tells, and the
- * store gives it out only as it was saved; so what is read here has the shape that was written.
+ * A snapshot of a runner's fold as text (decision 19), stored with a log, so that a wake-up reads only later
+ * events. Only the code that wrote it reads it, which FOLD_VERSION ensures, and the store returns it
+ * unchanged; so what is read here has the shape that was written.
  */
 import type { EventId } from '@cairn/protocol'
 import type { CapabilityStates } from './capabilities.ts'
@@ -9,8 +9,8 @@ import type { CapabilityStates } from './capabilities.ts'
 export type Folded = CapabilityStates & { readonly last_id: EventId }
 
 /**
- * Data that survives JSON. A Map, a Set, a Date or a function in a fold does not compile here: it would come
- * back as something else.
+ * Data that survives JSON. A fold with a Map, Set, Date or function does not compile here, because it would
+ * be restored as something else.
  */
 export type Plain<T> = unknown extends T
   ? T
@@ -24,7 +24,7 @@ export type Plain<T> = unknown extends T
 
 export const writeSnapshot = <F extends Folded>(folded: F & Plain<F>): string => JSON.stringify(folded)
 
-/** Null where the text is no snapshot that ends with that event. */
+/** Null if the text is not a snapshot that ends with that event. */
 export function readSnapshot<F extends Folded>({
   last_id,
   body,
@@ -40,6 +40,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return null // The log tells what it would have said.
+    return null // The log contains the same information.
   }
 }

@@ -1,19 +1,19 @@
 /**
- * What a session has used of its budget, as a fold of its log: its own calls, what its children used, and
- * what is reserved for those that are at work (contract 14.4). A budget is given to a root by whoever makes
- * it, and to a child by its parent, out of its own.
+ * What a session has used of its budget, as a fold of its log: its own calls, the usage of its children, and
+ * the reservations for running children (contract 14.4). The creator of a root gives it a budget; a parent
+ * gives its child a part of its own.
  */
 import { factsOf, type SessionBudget, type SessionEvent } from '@cairn/protocol'
 import { usageOf } from './usage.ts'
 
 export type Reserved = { readonly worker_id: string; readonly tokens: number; readonly cost_usd: number }
 export type Spending = {
-  /** Own calls, and what children that ended have used with all below them. */
+  /** Own calls, plus ended children with their subtrees. */
   readonly tokens: number
   readonly cost_usd: number
-  /** For children at work. */
+  /** Reservations for running children. */
   readonly reserved: readonly Reserved[]
-  /** RFC 3339: when a worker first took the session up; null: none has. */
+  /** RFC 3339: when a runner first claimed the session; null: never. */
   readonly since: string | null
 }
 export const noSpending: Spending = { tokens: 0, cost_usd: 0, reserved: [], since: null }
@@ -48,7 +48,7 @@ function add(spending: Spending, event: SessionEvent): Spending {
   }
 }
 
-/** What is left of a budget; undefined where it says nothing. */
+/** The rest of a budget; undefined where the budget sets no limit. */
 export type Left = { tokens?: number; cost_usd?: number; minutes?: number }
 
 /** `now` in epoch milliseconds. */
@@ -67,7 +67,7 @@ export function leftOf(budget: SessionBudget, spending: Spending, now: number): 
   }
 }
 
-/** From 0 to 1 and beyond: of what a budget limits, the part that is used up most. */
+/** The largest used fraction of any limit of the budget: 0 to 1, or more when overdrawn. */
 export function partUsed(budget: SessionBudget, spending: Spending, now: number): number {
   const left = leftOf(budget, spending, now)
   const part = (of: number | undefined, all: number | undefined): number =>
@@ -79,12 +79,12 @@ export function partUsed(budget: SessionBudget, spending: Spending, now: number)
   )
 }
 
-/** Fewer tokens than this are no budget to work with. */
+/** With fewer tokens a child cannot do useful work. */
 export const LEAST_TOKENS = 2000
 
 /**
- * The budget of one more child: what was asked for, and never more than its share of what is left. Null: too
- * little is left.
+ * The budget of one more child: what was requested, but at most its share of what is left. Null: too little
+ * is left.
  */
 export function shareOf(left: Left, asked: SessionBudget, places: number): SessionBudget | null {
   const least = (...values: (number | undefined)[]): number | undefined => {

@@ -1,7 +1,7 @@
 /**
- * The tasks of a session among the items of its chat: a card each, made where the task was, and a line where
- * one is blocked or over. A task that waits for others has no event of its own: the calls of the tools and
- * their results tell of it. For reading: what a session waits for is in children.ts and tasks.ts.
+ * The tasks of a session as chat items: a card at the place where the task was created, and a line when one
+ * is blocked or over. A task that waits for others has no event of its own; it is read from tool calls and
+ * their results. For display only: what a session waits for is in children.ts and tasks.ts.
  */
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
@@ -44,7 +44,7 @@ export function foldTaskItems(items: ChatItem[], event: SessionEvent): void {
 
 type Call = Pick<TaskItem, 'goal' | 'agent' | 'after' | 'max_attempts'>
 
-/** What the call that made a task asked for. */
+/** The arguments of the call that created a task. */
 function askedFor(items: readonly ChatItem[], callId: string | undefined): Call | null {
   const call =
     callId === undefined ? null : findItem(items, 'tool', item => item.tool_call_id === callId, Infinity)
@@ -85,7 +85,7 @@ function endAttempt(items: ChatItem[], event: EventOf<'worker.complete'> | Event
   const known = task_id === undefined ? null : findTask(items, task_id)
   if (event.type === 'worker.failed') {
     const { cause, cancelled_tasks = [] } = event.data
-    // What ends this session's work ends its tasks, those that never began too.
+    // The end of this session's work ends its tasks, including those that never started.
     if (cause === 'parent') cancelAll(items)
     cancel(items, cancelled_tasks, 'A task that it was to come after was cancelled.')
   }
@@ -101,7 +101,7 @@ function endAttempt(items: ChatItem[], event: EventOf<'worker.complete'> | Event
   const { cause, will_retry = false, error } = event.data
   if (will_retry) return void change(items, task_id, { attempts, status: 'todo', reason: null })
   const isCancelled = cause === 'cancelled' || cause === 'parent' || cause === 'archived'
-  // That it failed is told by the event behind this one.
+  // The next event reports the failure.
   change(items, task_id, { attempts, reason: error, ...(isCancelled ? { status: 'cancelled' } : {}) })
   if (cause !== 'parent' && isCancelled) line(items, event, 'info', `Task cancelled: ${known.item.goal}`)
 }
@@ -143,6 +143,6 @@ function change(items: ChatItem[], id: string, changes: Partial<TaskItem>): Task
   return next
 }
 
-/** Its card may be far up by now. */
+/** Adds a line, because the card may be far up by now. */
 const line = (items: ChatItem[], event: SessionEvent, level: ItemOf<'notice'>['level'], text: string): void =>
   void items.push({ kind: 'notice', ...placeOf(event), type: event.type, level, text })

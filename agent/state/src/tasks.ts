@@ -1,23 +1,23 @@
 /**
- * What of tasks matters to a session's next step, as a fold of its log: which of its own tasks wait for an
- * answer, and the block of its own, where it works on a task and waits for one.
+ * What matters of tasks for a session's next step, as a fold of its log: which of its own tasks wait for an
+ * answer, and, for a worker on a task, its own block.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
 /** `action_type` of the inbox item that asks a person to answer a blocked task. */
 export const TASK_BLOCKED = 'task_blocked'
-/** The tool with which a worker of a task says that it cannot go on; it waits from its tool.call on. */
+/** The tool with which a worker reports that its task is blocked; it waits from its tool.call on. */
 export const BLOCK_TOOL = 'worker_block'
-/** How often a task is tried where the call that makes it does not say. */
+/** Default maximum number of attempts. */
 export const DEFAULT_ATTEMPTS = 3
 
-/** A task of this session as it was when it told of its block; answered by a person, it is not told again. */
+/** A task of this session when it reported its block; it is not reported again once a person answered it. */
 export type BlockedTask = {
   readonly task_id: string
   readonly worker_id: string
   readonly block_call_id: string
   readonly reason: string
-  /** A person is asked. */
+  /** A person was asked. */
   readonly asked: boolean
 }
 /** This session's own call that waits for an answer. */
@@ -58,7 +58,7 @@ export function foldTasks(tasks: Tasks, event: SessionEvent): Tasks {
     }
     case 'tool.call': {
       const { name, tool_call_id } = event.data
-      // A second one beside it is refused.
+      // A second parallel call is refused.
       return name === BLOCK_TOOL && tasks.block === null
         ? { ...tasks, block: { tool_call_id, since: event.id, at: event.created_at, answer: null } }
         : tasks

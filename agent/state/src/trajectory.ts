@@ -1,7 +1,6 @@
 /**
- * A session's log as training data sees it: the conversation step by step, what was rated and how, and the
- * marks that keep a session out of a data set. Pure and in log order, so the same log always gives the same
- * trajectory.
+ * A session's log as training data: the conversation step by step, the ratings, and the marks that exclude a
+ * session from a data set. Pure and in log order, so the same log always gives the same trajectory.
  */
 import { type EventId, type EventOf, factsOf, type SessionEvent } from '@cairn/protocol'
 import {
@@ -34,7 +33,7 @@ export type ResponseStep = {
   output_tokens: number
   cache_read_tokens: number
   cost_usd: number | null
-  /** The conversation the model answered to, without this answer. */
+  /** The conversation that the model answered, without this answer. */
   prefix: readonly ConversationMessage[]
   message: Extract<ConversationMessage, { role: 'assistant' }>
 }
@@ -52,18 +51,18 @@ export type TrajectoryStep =
 export type Trajectory = {
   readonly session_id: string
   readonly steps: readonly TrajectoryStep[]
-  /** The latest rating of each principal of each event, in the order of the events rated. */
+  /** Each principal's latest rating of each event, in the order of the rated events. */
   readonly ratings: readonly Rating[]
-  /** How often each event stands in it that says something went wrong (`trouble` in the contract). */
+  /** Number of events of each type that indicate a problem (`trouble` in the contract). */
   readonly marks: Readonly<Record<string, number>>
   readonly last_id: EventId
 }
 
-/** What is gathered while a log is read. */
+/** Working state while reading a log. */
 type Reading = {
   steps: TrajectoryStep[]
   ratings: Map<string, Rating>
-  /** Answers to questions that have no tool.result yet; older releases gave them none. */
+  /** Answers to questions whose tool.result is missing; older releases wrote none. */
   answers: Map<string, ToolStep>
   reasoning: EventOf<'llm.thinking'>['data'] | null
 }
@@ -84,7 +83,7 @@ export function foldTrajectory(sessionId: string, events: Iterable<SessionEvent>
   return { session_id: sessionId, steps: reading.steps, ratings, marks, last_id }
 }
 
-/** `conversation` is the one before the event. */
+/** `conversation` is the state before the event. */
 function read(reading: Reading, event: SessionEvent, conversation: Conversation): void {
   const { steps, ratings } = reading
   switch (event.type) {
@@ -181,7 +180,7 @@ const byTargetAndPrincipal = (a: Rating, b: Rating): number =>
   a.target_event_id - b.target_event_id ||
   (a.principal < b.principal ? -1 : a.principal > b.principal ? 1 : 0)
 
-/** What the raters think of an event as a whole: `mixed` when they disagree, null when nobody rated it. */
+/** The raters' overall verdict on an event: `mixed` when they disagree, null without ratings. */
 export function verdictOf(
   trajectory: Trajectory,
   eventId: EventId,

@@ -1,10 +1,10 @@
 /**
- * Where a session stands in its turn, as a fold of the log: what a worker that takes over needs to go on, and
- * what the guards of the turn (budget, loops, empty answers, recovery) count (contract 7, 8).
+ * The position of a session in its turn, as a fold of the log: what a runner needs to take over, and what the
+ * guards of the turn (budget, loops, empty answers, recovery) count (contract 7, 8).
  *
- * A turn begins with the first user message after the former one ended, or with the harness.wake for anything
- * else that asks for work, and ends with session.complete, session.fail, session.stopped, or the continuation
- * of a goal or a mission. A pause interrupts it: after the resume it goes on under the same turn_id.
+ * A turn begins with the first user message after the previous one ended, or with the harness.wake for other
+ * work, and ends with session.complete, session.fail, session.stopped, or the continuation of a goal or a
+ * mission. A pause interrupts it: after the resume it continues under the same turn_id.
  */
 import { type EventOf, factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
@@ -12,25 +12,25 @@ import { append, changeLast, type Owned } from './owned.ts'
 import { isReviewWake } from './review.ts'
 
 export type TurnState = {
-  /** Null between turns and before the first call of the model. */
+  /** Null between turns and before the first model call. */
   readonly turn_id: string | null
-  /** Index of the iteration that comes next, or is running (`requested`). */
+  /** Index of the next iteration, or of the running one (`requested`). */
   readonly next_iteration: number
   /** An llm.request without its response. */
   readonly requested: boolean
-  /** It has begun: a message came, or a worker woke for what else asked for work. */
+  /** The turn has started: a message arrived, or a runner woke up for other work. */
   readonly begun: boolean
-  /** What the turn's calls of models used. */
+  /** Usage of the turn's model calls. */
   readonly usage: Usage
-  /** Answers in a row that were empty in every way. */
+  /** Consecutive completely empty answers. */
   readonly empty_answers: number
-  /** The model escalated to within this turn. */
+  /** The model that this turn escalated to. */
   readonly escalated_model: string | null
-  /** Finished calls of the turn, oldest first: what the loop detector compares. */
+  /** Finished calls of the turn, oldest first, as input of the loop detector. */
   readonly calls: readonly { tool_call_id: string; name: string; arguments: string; content: string }[]
   readonly artifacts: readonly { artifact_id: string; name: string }[]
   readonly files: readonly string[]
-  /** Recoveries and crashes since the log last moved forward (an answer, a result, a message). */
+  /** Recoveries and crashes since the log last progressed (an answer, a result, a message). */
   readonly recoveries: number
   readonly crashes: readonly string[]
   readonly compactions: number
@@ -53,10 +53,10 @@ export const emptyTurn: TurnState = { ...idle, recoveries: 0, crashes: [] }
 
 export const foldTurn = (turn: TurnState, event: SessionEvent): TurnState => foldTurnInto(null, turn, event)
 
-/** As foldTurn, for a fold of many events that keeps only its end. */
+/** Like foldTurn, for folding many events when only the final state is needed. */
 export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   const next = move(owned, turn, event)
-  // Between turns the background review uses models, and a stopped coding agent reports what it used.
+  // Between turns, the background review and stopped coding agents also report usage.
   return factsOf(event.type).usage && turn.begun && !isOfReview(event)
     ? { ...next, usage: addUsage(next.usage, usageOf(event)) }
     : next
@@ -66,7 +66,7 @@ function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   switch (event.type) {
     case 'user.message':
       return { ...turn, begun: true, ...moved }
-    // The outcome of a worker or a blocked task begins a turn without a message.
+    // The outcome of a worker or a blocked task starts a turn without a message.
     case 'harness.wake':
       return turn.begun || isReviewWake(event) ? turn : { ...turn, begun: true }
     case 'llm.request': {
@@ -100,11 +100,10 @@ function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
       return { ...turn, recoveries: turn.recoveries + 1 }
     case 'harness.crash':
       return { ...turn, crashes: [...turn.crashes, event.data.error] }
-    // A retry is a fresh start for the guards, and a message that came while the session was paused begins a
-    // turn of its own.
+    // A retry resets the guards, and a message that came during a pause starts a new turn.
     case 'session.resume':
       return { ...turn, ...moved }
-    // A goal that goes on does so in a turn of its own, with a fresh budget.
+    // A continuation of a goal is a separate turn with a fresh budget.
     case 'session.complete':
     case 'session.fail':
     case 'session.stopped':
@@ -116,7 +115,7 @@ function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   }
 }
 
-/** A person may write while the background review runs; what the review used is not part of their turn. */
+/** A person may write while the background review runs; the review's usage does not belong to their turn. */
 const isOfReview = ({ type }: SessionEvent): boolean => type === 'inbox.task_complete'
 
 type Call = TurnState['calls'][number]
@@ -140,13 +139,13 @@ function answered(
   }
 }
 
-/** More than the loop detector compares and one answer calls. */
+/** More than the loop detector compares and than one answer calls. */
 const WHOLE_CALLS = 32
 const LONGEST_ARGUMENT = 4096
 
 /**
- * A turn may go on through many compactions, and its calls with it: of the older ones stays what a recap
- * tells (what was called, on what, and whether it failed), and not what was written or read.
+ * A turn may outlast many compactions, and its calls with it. Of old calls only what a recap shows is kept
+ * (tool, target, failure), not the content written or read.
  */
 function withoutOldTexts(calls: TurnState['calls']): TurnState['calls'] {
   const old = calls.length - WHOLE_CALLS

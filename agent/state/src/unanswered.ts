@@ -1,7 +1,7 @@
-/** Messages that a stop left without an answer: the agent reads them in its next turn. */
+/** Messages that a stop left unanswered; the agent reads them in its next turn. */
 import type { ChatItem } from './chat-item.ts'
 
-/** Marks what was said since the last answer began. The list is the caller's own and changed in place. */
+/** Marks the messages since the last answer started. The caller owns the list; it is changed in place. */
 export function markUnanswered(items: ChatItem[]): void {
   for (let index = items.length - 1; index >= 0; index--) {
     const item = items[index]

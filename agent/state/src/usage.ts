@@ -1,4 +1,4 @@
-/** What calls of models used, read from the events whose contract says that they carry it. */
+/** Usage of model calls, read from the events that carry it by contract. */
 import type { SessionEvent } from '@cairn/protocol'
 
 export type Usage = { input_tokens: number; output_tokens: number; cost_usd: number }
@@ -7,7 +7,7 @@ export const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, cost_usd: 0 
 
 const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 
-/** The usage keys of an event; those that are missing count as 0. */
+/** The usage of an event; missing keys count as 0. */
 export function usageOf({ data }: SessionEvent): Usage {
   const { input_tokens, output_tokens, cost_usd } = data as Record<string, unknown>
   return {

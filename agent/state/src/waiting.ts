@@ -1,18 +1,18 @@
 /**
- * What waits for a person while the turn goes on, as a fold of the log: gates and actions. Open questions are
- * not here: their call has no result yet.
+ * What waits for a person while the turn continues, as a fold of the log: gates and actions. Open questions
+ * are not included: their call has no result yet.
  */
 import { isBesideTurns, type SessionEvent } from '@cairn/protocol'
 
-/** `line` is how the model is told of it. */
+/** `line` is how the model reads about it. */
 export type Waiting = { readonly key: string; readonly line: string }
 
 export const nothingWaiting: readonly Waiting[] = []
-/** Of what nobody ever decides on, the newest are kept. */
+/** Maximum number of undecided items; the newest are kept. */
 const MOST = 100
 
 const ACTION = 'action:'
-/** A call that a person has to approve. */
+/** A call that waits for a person's approval. */
 export const isApproval = ({ key }: Waiting): boolean => !key.startsWith(ACTION)
 
 export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): readonly Waiting[] {
@@ -20,7 +20,7 @@ export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): r
     case 'inbox.governance_gate': {
       const { tool_name, tool_call_id, arguments_excerpt, deny_reason, repeats_tool_call_id, run_id } =
         event.data
-      // What a coding agent asks for is not the model's to wait for.
+      // The model does not wait for what a coding agent asks.
       if (repeats_tool_call_id !== undefined || run_id !== undefined) return waiting
       return opened(
         waiting,
@@ -31,7 +31,7 @@ export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): r
     }
     case 'inbox.action_required': {
       const { title, instructions, action_type } = event.data
-      // The model was told of what led to it.
+      // The model has already read what led to it.
       if (isBesideTurns(action_type)) return waiting
       return opened(waiting, `${ACTION}${title}`, `an action: ${title}. ${instructions}`)
     }

@@ -3,27 +3,27 @@ import type { EventData, EventId, WorkerKind } from '@cairn/protocol'
 
 export type WorkerItem = {
   kind: 'worker'
-  /** That it was made. */
+  /** The event that created the worker. */
   event_id: EventId
   created_at: string
   worker_id: string
   goal: string
   agent: string
-  /** Those of tasks stand in the cards of their tasks. */
+  /** Workers of tasks are shown on the cards of their tasks. */
   role: Exclude<WorkerKind, 'task'>
-  /** Its parent waits for it so long at most; null: it does not wait. */
+  /** Timeout of the parent's wait; null: it does not wait. */
   timeout_seconds: number | null
   status: 'open' | 'complete' | 'failed'
-  /** So long nothing came of it when that was last reported; null where it never was. */
+  /** Idle time when it was last reported; null: never reported. */
   idle_seconds: number | null
   /** Null while it is open. */
   outcome: WorkerOutcome | null
 }
 export type WorkerOutcome = {
   event_id: EventId
-  /** Its result, or what went wrong. */
+  /** The result or the error. */
   text: string
-  /** The last that it said before it failed. */
+  /** The last output before the failure. */
   partial: string | null
   truncated: boolean
   cause: EventData<'worker.failed'>['cause'] | null

@@ -1,6 +1,6 @@
 /**
- * The workers of a session among the items of its chat: a card each, made where the worker was, which says
- * what came of it. Those of tasks are in task-items.ts. For reading: what a session waits for is in
+ * The workers of a session as chat items: a card at the place where the worker was created, showing its
+ * outcome. Workers of tasks are in task-items.ts. For display only: what a session waits for is in
  * children.ts.
  */
 import type { EventOf, SessionEvent } from '@cairn/protocol'
@@ -42,7 +42,7 @@ export function foldWorkers(items: ChatItem[], event: SessionEvent): void {
   }
 }
 
-/** Its card may be far up by now: that it ended is said where it ended, unless a call waited for it. */
+/** The card may be far up by now, so the end gets its own line, unless a call waited for it. */
 function settle(items: ChatItem[], event: EventOf<'worker.complete'> | EventOf<'worker.failed'>): void {
   const { worker_id } = event.data
   const item = findWorker(items, worker_id)?.item ?? null
