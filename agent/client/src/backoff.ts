@@ -1,14 +1,14 @@
-/** How long to wait before connecting again. */
+/** Delays between connection attempts. */
 
 export type Backoff = {
-  /** Wait before the first attempt; the server's `retry:` replaces it. Milliseconds. */
+  /** Delay before the first attempt; the server's `retry:` overrides it. Milliseconds. */
   baseMs: number
   maxMs: number
 }
 
 /**
- * Doubles with each attempt that brought nothing; between half and all of it, so that clients of one server
- * spread out.
+ * The delay doubles with each unsuccessful attempt and is drawn from its upper half, so that a server's
+ * clients spread out.
  */
 export function backoffMs(attempt: number, { baseMs, maxMs }: Backoff, random: number): number {
   const full = Math.min(maxMs, baseMs * 2 ** Math.min(attempt, 30))

@@ -11,7 +11,7 @@ import {
 import { readFailure } from './failure.ts'
 import type { Source } from './source.ts'
 
-/** Routes that answer JSON or nothing; streams have functions of their own. */
+/** Routes that answer with JSON or an empty body; streams have separate functions. */
 export type CallableRoute = {
   [N in RouteName]: (typeof ROUTES)[N] extends { stream: true } ? never : N
 }[RouteName]
@@ -24,10 +24,10 @@ type Body<N extends RouteName> = BodyOf<N> extends undefined ? { body?: undefine
 export type CallOptions<N extends RouteName> = Params<N> &
   Query<N> &
   Body<N> & {
-    /** Makes a POST that creates something safe to repeat for 24 h. */
+    /** Makes a POST that creates something safe to repeat for 24 hours. */
     idempotencyKey?: string
     signal?: AbortSignal
-    /** Below /v1/api, as service accounts must. */
+    /** Use the path below /v1/api, which service accounts require. */
     api?: boolean
   }
 export type Call = <N extends CallableRoute>(
@@ -36,7 +36,7 @@ export type Call = <N extends CallableRoute>(
 ) => Promise<AnswerOf<N>>
 
 type Values = Record<string, string | number | undefined>
-/** Path and query of a request below the base URL. */
+/** Path and query of a request, relative to the base URL. */
 export async function pathOf(
   name: RouteName,
   options: { params?: Values | undefined; query?: Values | undefined; api?: boolean | undefined },
@@ -68,7 +68,7 @@ type LooseOptions = {
   api?: boolean
 }
 
-/** Throws where the answer of a route does not hold what the route promises. */
+/** Throws if the answer does not match the route's schema. */
 export type CheckAnswer = (name: RouteName, answer: unknown) => void
 
 export function callWith({ baseUrl, send, apiByDefault, tuning }: Source, check: CheckAnswer): Call {

@@ -1,4 +1,7 @@
-/** Live changes of what is listed, of the inbox and of sessions; first and after reconnections, the whole. */
+/**
+ * Live changes of the inbox and of sessions. Each connection starts with the whole inbox, or with a request
+ * to read the session list.
+ */
 import type { InboxItem, RouteName, Session } from '@cairn/protocol'
 import { pathOf } from './call.ts'
 import type { EventsOptions } from './events.ts'
@@ -6,7 +9,7 @@ import { type Frame, resume } from './resume.ts'
 import type { Source } from './source.ts'
 
 export type InboxChange = { type: 'snapshot'; items: InboxItem[] } | { type: 'item'; item: InboxItem }
-/** `opened`: the list is to be read. */
+/** `opened`: read the list now. */
 export type SessionChange = { type: 'opened' } | { type: 'session'; session: Session }
 type ChangeStream<Change> = (
   options?: Omit<EventsOptions, 'after'>,
@@ -31,7 +34,7 @@ const changesOf =
       accept,
     })
 
-// Frames of other names are of a newer server and pass by.
+// Frames with other names come from a newer server and are skipped.
 export const inboxWith = changesOf<InboxChange>('streamInbox', ({ event, data }) => {
   if (event === 'snapshot') {
     const { items } = JSON.parse(data) as { items: InboxItem[] }

@@ -1,4 +1,7 @@
-/** Whether an answer fits its row. Loose: what the row promises must be there, keys beyond it are kept. */
+/**
+ * Checks an answer against its row of the route table. Loose: required keys must be there, extra keys are
+ * kept.
+ */
 import { ROUTES, type Route } from '@cairn/protocol'
 import type { CheckAnswer } from './call.ts'
 

@@ -1,7 +1,7 @@
-/** The client that everything but the page of the same server uses. */
+/** The client for all uses but a page served by the same server, which uses unchecked.ts. */
 import { checkAnswer } from './check-answer.ts'
 import { assembleClient, type CairnClient } from './client.ts'
 import type { ClientOptions } from './source.ts'
 
-/** A client of the service at `options.baseUrl`; every answer is checked against its route. */
+/** Creates a client of the service at `options.baseUrl`; it checks every answer against its route. */
 export const createClient = (options: ClientOptions): CairnClient => assembleClient(options, checkAnswer)

@@ -1,4 +1,4 @@
-/** Puts the client together: credentials, calls, streams. */
+/** Assembles the client: credentials, calls, streams. */
 import type { SessionEvent } from '@cairn/protocol'
 import { type InboxStream, inboxWith, type SessionStream, sessionChangesWith } from './changes.ts'
 import { type Call, type CheckAnswer, callWith } from './call.ts'
@@ -8,13 +8,13 @@ import { type EventStream, type WaitOptions, eventsWith, waitFor } from './event
 
 export type CairnClient = {
   /**
-   * One request of the route table. Throws ApiError when the server refuses, ConnectionError when none
-   * answers.
+   * One request of the route table. Throws ApiError when the server refuses it, ConnectionError when there is
+   * no answer.
    */
   call: Call
   /**
-   * A session's log after a cursor, live, in batches; reconnects by itself. Throws ApiError for what cannot
-   * be mended.
+   * Follows a session's log after a cursor, in batches; reconnects by itself. Throws ApiError for permanent
+   * errors.
    */
   events: EventStream
   /** The first event the predicate accepts. */
@@ -27,7 +27,7 @@ export type CairnClient = {
   inboxStream: InboxStream
   /** Live changes of sessions. */
   sessionStream: SessionStream
-  /** Several logs, and the changes of sessions and inbox, over one connection. */
+  /** Several logs, session changes and inbox changes over one connection. */
   sharedStream: SharedStream
 }
 

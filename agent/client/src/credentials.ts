@@ -1,20 +1,22 @@
-/** Who asks: a bearer token or a cookie, and how to get a fresh one when the server refuses it. */
+/**
+ * The caller's credentials: a bearer token or a cookie, and how to renew them when the server refuses them.
+ */
 import { ConnectionError } from './failure.ts'
 
 type TokenSource = string | ((context: { refused: boolean }) => Promise<string>)
 export type Credentials = {
-  /** A bearer token, or where to get one; `refused` is true when the last one was not accepted. */
+  /** A bearer token, or a function that returns one; `refused` is true if the last one was not accepted. */
   token?: TokenSource | undefined
   /** Renews a cookie login after a 401. Concurrent requests share one renewal. */
   refresh?: (() => Promise<unknown>) | undefined
 }
 
-/** Sends a request with the credentials of the caller; after a 401 it renews them once and sends it again. */
+/** Sends a request with the caller's credentials; after a 401 it renews them once and retries. */
 export type Send = (url: string, init: RequestInit) => Promise<Response>
 
 export function sendWith(credentials: Credentials, fetcher: typeof fetch, base: RequestInit): Send {
   let renewal: Promise<void> | null = null
-  /** Counts renewals: a request refused with what has been renewed since must not renew again. */
+  /** Counts renewals, so that a request refused with older credentials does not renew again. */
   let generation = 0
   let current: string | null = null
 

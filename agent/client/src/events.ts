@@ -1,4 +1,4 @@
-/** A session's log, live and complete: after the cursor, each event once, in order (contract 3). */
+/** Follows a session's log live: each event after the cursor once, in order (contract 3). */
 import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
 import { pathOf } from './call.ts'
 import { type Frame, type StateDetail, type StreamState, resume } from './resume.ts'
@@ -7,10 +7,10 @@ import type { Source } from './source.ts'
 export type EventsOptions = {
   /** Cursor: events after this id. Default 0, the whole log. */
   after?: EventId
-  /** Ends the iteration; it ends without an error. */
+  /** Ends the iteration without an error. */
   signal?: AbortSignal
   onState?: (state: StreamState, detail: StateDetail) => void
-  /** Below /v1/api, as service accounts must. */
+  /** Use the path below /v1/api, which service accounts require. */
   api?: boolean
 }
 export type WaitOptions = Pick<EventsOptions, 'after' | 'api'> & {
@@ -44,8 +44,7 @@ export function eventsWith({ baseUrl, send, apiByDefault, tuning }: Source): Eve
         const event = readEvent(frame)
         if (event.session_id !== sessionId)
           throw new Error(`[events] session ${sessionId}: got event ${event.id} of ${event.session_id}`)
-        // Ids only grow; a gap is a pruned llm.delta and no loss, anything at or before the cursor was handed
-        // out already.
+        // Ids only grow. A gap is a pruned llm.delta, not a loss; ids up to the cursor were already returned.
         if (event.id <= cursor) return null
         cursor = event.id
         return event
@@ -61,7 +60,7 @@ export function readEvent(frame: Frame): SessionEvent {
   return event
 }
 
-/** The first event of the session, after the cursor, that the predicate accepts. */
+/** The first event of the session after the cursor that the predicate accepts. */
 export async function waitFor<E extends SessionEvent>(
   events: EventStream,
   sessionId: string,

@@ -1,7 +1,7 @@
-/** The ways a request fails: the server refused it, or no answer came that we can read. */
+/** How a request fails: the server refused it, or no readable answer arrived. */
 import type { ErrorCode } from '@cairn/protocol'
 
-/** RFC 9457 problem document; members beyond these (`decision`, …) are kept. */
+/** RFC 9457 problem document; other members (`decision`, …) are kept. */
 export type ProblemDocument = {
   type: string
   title: string
@@ -13,14 +13,17 @@ export type ProblemDocument = {
   [member: string]: unknown
 }
 
-/** Worth another try though their status is not; a test holds the table of the protocol against it. */
+/** Retryable codes whose status is not retryable; a test compares them with the protocol's table. */
 const TELL_MORE: readonly string[] = ['idempotency_in_progress'] satisfies ErrorCode[]
 
-/** The server refused or failed; `problem` says why, `code` is of the table in protocol/errors.ts. */
+/**
+ * The server refused the request or failed. `problem` has the details; `code` is from the table in
+ * protocol/errors.ts.
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly problem: ProblemDocument
-  /** The server's own wish (Retry-After), milliseconds. */
+  /** The server's Retry-After, in milliseconds. */
   readonly retryAfterMs: number | null
   constructor(problem: ProblemDocument, retryAfterMs: number | null = null) {
     super(`${problem.title}: ${problem.detail}`)
@@ -39,7 +42,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came: the server is down, the network is, or the connection went silent. */
+/** No answer: the server or the network is down, or the connection went silent. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   readonly url: string
@@ -49,14 +52,14 @@ export class ConnectionError extends Error {
   }
 }
 
-/** fetch says "fetch failed" and keeps the reason in the cause. */
+/** fetch reports only "fetch failed"; the reason is in the error's `cause`. */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown)
   if (thrown.cause instanceof Error) return reasonOf(thrown.cause)
   return thrown.message || ('code' in thrown ? String(thrown.code) : thrown.name)
 }
 
-/** Reads a refusal. A proxy in between answers with pages of its own; those become a problem too. */
+/** Reads an error response. Proxies answer with their own pages; those become a problem document too. */
 export async function readFailure(response: Response, now: number): Promise<ApiError> {
   const text = await response.text()
   return new ApiError(
@@ -77,14 +80,14 @@ function readProblem(text: string): ProblemDocument | null {
   try {
     value = JSON.parse(text)
   } catch {
-    // Not JSON, so not from our server: the caller makes a problem of it.
+    // Not JSON, so not from our server; the caller creates a problem document.
     return null
   }
   return isProblem(value) ? value : null
 }
 
 const TEXTS = ['type', 'title', 'code', 'detail', 'request_id'] as const
-/** Whether it has what every problem of our server has; `Problem` of the contract says the same. */
+/** Whether the value has the required members of a problem document (`Problem` of the contract). */
 function isProblem(value: unknown): value is ProblemDocument {
   if (typeof value !== 'object' || value === null) return false
   const { status, errors = [], ...members } = value as Record<string, unknown>

@@ -3,7 +3,7 @@
  *
  * call    one request of the route table, typed by it
  * events  a session's log, live, across reconnects
- * cursor  the id of the last event handed out
+ * cursor  the id of the last event returned
  * batch   the events that arrived together, in order
  */
 export { createClient } from './checked.ts'

@@ -2,12 +2,12 @@
  * An event stream that outlives its connections.
  *
  *   connecting → live ⇄ reconnecting …→ closed
- *                live → draining → reconnecting      (the server said it is going away)
+ *                live → draining → reconnecting      (the server announced its shutdown)
  *
- * Only whole frames count: what a cut leaves unfinished is dropped here and sent again by the server, because
- * the next connection is opened with the cursor of the last frame handed out. The reader pulls, so a slow one
- * holds back the server instead of filling memory. It ends when the signal fires; it throws only for what
- * another attempt cannot mend.
+ * Only complete frames count: a frame cut off by a disconnect is dropped and sent again by the server,
+ * because the next connection starts at the cursor of the last frame returned. The reader pulls, so a slow
+ * one applies backpressure to the server instead of filling memory. It ends when the signal fires and throws
+ * only for permanent errors.
  */
 import { createParser } from 'eventsource-parser'
 import { type Backoff, backoffMs } from './backoff.ts'
@@ -16,20 +16,23 @@ import { ApiError, readFailure } from './failure.ts'
 export type Frame = { id: string | undefined; event: string | undefined; data: string }
 export type StreamState = 'connecting' | 'live' | 'reconnecting' | 'draining' | 'closed'
 export type StateDetail = {
-  /** Why the last connection ended; absent after a clean end. */
+  /** The reason for the end of the last connection; absent after a clean end. */
   error?: Error
-  /** Wait before the next attempt. */
+  /** Delay before the next attempt. */
   delayMs?: number
 }
 export type ResumeOptions<T> = {
-  /** Opens a connection at the present cursor. */
+  /** Opens a connection at the current cursor. */
   open: (signal: AbortSignal) => Promise<Response>
-  /** What a frame means; null for one that says nothing new. Moves the cursor. */
+  /** Decodes a frame and moves the cursor; null for a frame without news. */
   accept: (frame: Frame) => T | null
   signal: AbortSignal
   onState: (state: StreamState, detail: StateDetail) => void
   backoff: Backoff
-  /** A connection without a byte for so long is dead; the server's heartbeat comes every 10 s. */
+  /**
+   * Idle timeout: a connection that receives no byte for this time is dead. The server sends a heartbeat
+   * every 10 s.
+   */
   idleMs: number
   random: () => number
   now: () => number
@@ -38,7 +41,7 @@ export type ResumeOptions<T> = {
 export async function* resume<T>(options: ResumeOptions<T>): AsyncGenerator<T[], void, undefined> {
   const { signal, onState } = options
   let { backoff } = options
-  /** Connections in a row that brought nothing. */
+  /** Consecutive connections that delivered nothing. */
   let fruitless = 0
   onState('connecting', {})
   try {
@@ -72,7 +75,7 @@ export async function* resume<T>(options: ResumeOptions<T>): AsyncGenerator<T[],
               const item = options.accept(frame)
               if (item !== null) batch.push(item)
             } catch (error) {
-              // What came before the broken frame has moved the cursor and must be handed out.
+              // Items before the broken frame have moved the cursor, so they must still be returned.
               failure = error
               break
             }
@@ -101,7 +104,7 @@ export async function* resume<T>(options: ResumeOptions<T>): AsyncGenerator<T[],
   }
 }
 
-/** Trying again cannot mend it: what was asked for is wrong, gone or not ours. */
+/** A permanent error: the request is wrong, its target is gone, or access is denied. */
 class NotAStream extends Error {
   override readonly name = 'NotAStream'
 }
@@ -122,7 +125,7 @@ async function connect(
   return response.body.getReader()
 }
 
-/** Armed while something is awaited from the server, from the opening of the connection on. */
+/** Armed while waiting for the server, starting with the connection attempt. */
 function startWatchdog(idleMs: number, connection: AbortController): { arm: () => void; disarm: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined
   const disarm = (): void => clearTimeout(timer)

@@ -1,4 +1,4 @@
-/** Several logs, and the changes of sessions and inbox, over one connection (contract 4.22). */
+/** Several logs, session changes and inbox changes over one connection (contract 4.22). */
 import type { EventId, InboxItem, Session, SessionEvent } from '@cairn/protocol'
 import { pathOf } from './call.ts'
 import { type EventsOptions, readEvent } from './events.ts'
@@ -7,10 +7,10 @@ import { type Frame, resume } from './resume.ts'
 import { type ClientOptions, type Source, sourceOf } from './source.ts'
 
 export type SharedItem =
-  /** First on each connection: the principal it belongs to. Lists are to be read again. */
+  /** The first item of each connection: its principal. Lists must be read again. */
   | { type: 'opened'; principal_id: string }
   | { type: 'event'; event: SessionEvent }
-  /** The server does not stream this session. The others continue. */
+  /** The server does not stream this session; the others continue. */
   | { type: 'refused'; session_id: string; error: ApiError }
   | { type: 'session'; session: Session }
   | { type: 'snapshot'; items: InboxItem[] }
@@ -18,7 +18,7 @@ export type SharedItem =
 export type SharedOptions = Omit<EventsOptions, 'after'> & {
   /** The cursor of each session. */
   sessions?: ReadonlyMap<string, EventId>
-  /** Also changes of sessions and inbox. */
+  /** Also stream changes of sessions and the inbox. */
   changes?: boolean
 }
 export type SharedStream = (options: SharedOptions) => AsyncGenerator<SharedItem[], void, undefined>
@@ -48,9 +48,9 @@ export const sharedWith =
 
 export const createSharedStream = (options: ClientOptions): SharedStream => sharedWith(sourceOf(options))
 
-/** Moves the cursor of an event's session. Null for an event that was handed out, and for an unknown frame. */
+/** Moves the cursor of the event's session. Null for a repeated event and for an unknown frame. */
 function readItem(frame: Frame, cursors: Map<string, EventId>): SharedItem | null {
-  // Only events have an id, and an event type may have the name of another frame.
+  // Only events have an id; the name alone is ambiguous, because an event type may equal a frame name.
   if (frame.id !== undefined) {
     const event = readEvent(frame)
     if (event.id <= (cursors.get(event.session_id) ?? Infinity)) return null

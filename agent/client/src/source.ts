@@ -1,27 +1,30 @@
-/** How a client reaches its server: address, credentials, waits. Apart from the streams, which not all load. */
+/**
+ * How a client reaches its server: address, credentials, timeouts. Separate from the streams, which not every
+ * page loads.
+ */
 import type { Backoff } from './backoff.ts'
 import { type Credentials, type Send, sendWith } from './credentials.ts'
 
 export type ClientOptions = Credentials & {
-  /** Of the service, without /v1; an empty string means the site the page came from. */
+  /** Base URL of the service, without /v1; an empty string means the origin of the page. */
   baseUrl: string
-  /** Ask below /v1/api wherever a route is served there. Default: true for a service-account token. */
+  /** Use the paths below /v1/api where a route has one. Default: true for a service-account token. */
   api?: boolean
   fetch?: typeof fetch
   credentials?: NonNullable<RequestInit['credentials']>
   headers?: Record<string, string>
-  /** A stream without a byte for so long is dead. Default 25 s: the server sends one at least every 10 s. */
+  /** Idle timeout of a stream. Default 25 s: the server sends at least one byte every 10 s. */
   idleMs?: number
-  /** Waits between connections of a stream. Default from 1 s, doubling, up to 30 s. */
+  /** Delays between connections of a stream. Default: from 1 s, doubling, up to 30 s. */
   backoff?: Backoff
   random?: () => number
 }
 type StreamTuning = { idleMs: number; backoff: Backoff; random: () => number; now: () => number }
-/** What the calls and streams of a client share. */
+/** What a client's calls and streams share. */
 export type Source = { baseUrl: string; send: Send; apiByDefault: boolean; tuning: StreamTuning }
 
 export function sourceOf(options: ClientOptions): Source {
-  // Called as a method of nothing: browsers refuse a fetch that lost its window.
+  // A plain call: browsers reject a fetch that is called as a method of another object.
   const fetcher: typeof fetch = options.fetch ?? ((...args) => fetch(...args))
   return {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),

@@ -1,14 +1,14 @@
 /**
- * The client without the schemas of the answers, for a page that its own server delivers: what it asks is of
- * the same release, and the schemas are two fifths of what it would have to load first. It has
- * no streams: those of a page are opened by the hub of all pages (shared.ts).
+ * The client without the response schemas, for a page that its own server delivers: both are of the same
+ * release, and the schemas would be two fifths of what the page loads first. It has no streams: all pages
+ * share those of the hub (shared.ts).
  */
 import { type Call, callWith } from './call.ts'
 import { type ClientOptions, sourceOf } from './source.ts'
 
 export { ApiError, ConnectionError } from './failure.ts'
 
-/** The calls of `createClient`; what the server answers is taken for what its route promises. */
+/** The calls of `createClient`, without checking the answers. */
 export const createUncheckedClient = (options: ClientOptions): { call: Call } => ({
   call: callWith(sourceOf(options), () => undefined),
 })

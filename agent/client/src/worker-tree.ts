@@ -1,9 +1,9 @@
-/** The workers of a page as a tree, in the order in which one reads it: a worker, then all below it. */
+/** The workers of a page as a tree, in reading order: a worker, then its descendants. */
 import type { WorkerView } from '@cairn/protocol'
 
 export type TreeRow = { worker: WorkerView; level: number }
 
-/** First made, first shown. A worker whose parent is on no page that was read stands at the top. */
+/** Oldest first. A worker whose parent was not on any page read is shown at the top level. */
 export function treeRows(workers: readonly WorkerView[]): TreeRow[] {
   const known = new Set(workers.map(({ worker_id }) => worker_id))
   const below = new Map<string, WorkerView[]>()

@@ -1,4 +1,4 @@
-/** The files of a copied workspace that were added, changed or removed since the copy. */
+/** Files of a copied workspace that were added, changed or removed since the copy. */
 import { constants } from 'node:fs'
 import type { CopiedFile } from './copy-workspace.ts'
 import { Directory } from './directory.ts'
@@ -9,16 +9,16 @@ import { errorCode } from './path-problem.ts'
 
 export type ChangedFile = {
   path: string
-  /** What it was in the copy; null: there was none. */
+  /** The file in the copy; null: it did not exist. */
   was: CopiedFile | null
-  /** What it is; null: it is gone. */
+  /** The file now; null: removed. */
   now: { sha256: string; mode: number } | null
 }
 
-/** Somebody who makes files without end gets no list of them. */
+/** Maximum files in the list; a workspace with more gets none. */
 const MOST = 200_000
 
-/** By path. Links and what is neither file nor folder are passed over, and so are the folders in `skip`. */
+/** Changed files by path. Symbolic links and special files are skipped, and so are the folders in `skip`. */
 export async function changedFiles(
   workspace: string,
   copied: Readonly<Record<string, CopiedFile>>,
@@ -51,7 +51,7 @@ export async function changedFiles(
       seen.add(path)
       if (was?.sha256 !== now.sha256 || was.mode !== now.mode) changes.push({ path, was, now })
     } catch (thrown) {
-      // It went away, or became something else, since it was listed.
+      // It was removed or replaced after it was listed.
       if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes(errorCode(thrown) ?? '')) throw thrown
     }
   }

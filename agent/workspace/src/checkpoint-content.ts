@@ -1,12 +1,12 @@
 /**
- * Reading what was kept of files before a tool changed them: contents by their SHA-256 in a folder outside
- * every workspace, and manifests, which are contents too (contract 10.3).
+ * Reads what was stored of files before a tool changed them: contents by SHA-256 in a folder outside all
+ * workspaces, and manifests, which are stored as contents too (contract 10.3).
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Workspace path → SHA-256 of its content and its mode; null: there was no such file. */
+/** Workspace path → SHA-256 of the content, and mode; null: the file did not exist. */
 export type CheckpointManifest = Record<string, { sha256: string; mode: number } | null>
 
 const sha256 = (content: Uint8Array | string) => createHash('sha256').update(content).digest('hex')
@@ -19,12 +19,12 @@ export async function getContent(folder: string, hash: string): Promise<Buffer> 
   return content
 }
 
-/** What was read is a content, and no list of files. */
+/** The stored content is not a manifest. */
 export class NoCheckpoint extends Error {
   override readonly name = 'NoCheckpoint'
 }
 
-/** The files of a checkpoint by their paths. Throws where `hash` is no checkpoint of the folder. */
+/** The files of a checkpoint by path. Throws if `hash` is not a checkpoint in this folder. */
 export async function readCheckpoint(folder: string, hash: string): Promise<CheckpointManifest> {
   const text = (await getContent(folder, hash)).toString('utf8')
   try {

@@ -1,4 +1,4 @@
-/** Copies a workspace while a command may be changing it; nothing from outside of it comes along. */
+/** Copies a workspace while a command may be changing it, without including anything from outside of it. */
 import { constants } from 'node:fs'
 import { chmod, mkdir, open, symlink, utimes } from 'node:fs/promises'
 import { Directory, type Entry, type Name } from './directory.ts'
@@ -9,8 +9,8 @@ import { isLeftOut } from './path-problem.ts'
 const CHUNK = 1024 * 1024
 
 /**
- * Copies a folder with modes and times, links as they are written. What is neither file nor
- * folder nor link, or cannot be read any more, is left out; returns how many entries. `target` must be new.
+ * Copies a folder with modes and times; symbolic links are copied verbatim. Special files and unreadable
+ * entries are left out; returns their number. `target` must not exist.
  */
 export async function copyFolder(source: string, target: string): Promise<number> {
   await using folder = await unlessMissing(Directory.open(source))
@@ -18,7 +18,7 @@ export async function copyFolder(source: string, target: string): Promise<number
 }
 
 async function copyInto(folder: Directory, target: Buffer): Promise<number> {
-  // Never into one that is there: it could be a link, copied under the same name a moment ago.
+  // mkdir must create it: an existing name could be a symbolic link that was just copied.
   await mkdir(target, 0o700)
   let leftOut = 0
   for (const entry of await folder.rawEntries()) {
@@ -54,7 +54,7 @@ async function copyFile(folder: Directory, name: Name, to: Buffer): Promise<numb
   if (!stats.isFile()) return 1
   await using target = await open(to, 'wx', 0o600)
   const buffer = Buffer.allocUnsafe(Math.min(size, CHUNK))
-  // As long as it was: one that grows meanwhile is not copied for ever.
+  // Up to the size at the start: a file that keeps growing would never end.
   for (let at = 0; at < size;) {
     const { bytesRead } = await source.read(buffer, 0, Math.min(CHUNK, size - at), at)
     if (bytesRead === 0) break

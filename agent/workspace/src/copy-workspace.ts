@@ -1,7 +1,7 @@
 /**
- * A copy of a workspace for a worker, and a list of what was copied, file by file. Where the file system can,
- * a file's blocks are shared until one of the two writes it. Links are copied as they are written and never
- * followed, so nothing from outside of the workspace comes along.
+ * Copies a workspace for a worker and lists the copied files. Where the file system can, a file's blocks are
+ * shared until one side writes it. Symbolic links are copied verbatim and never followed, so nothing from
+ * outside the workspace is included.
  */
 import { constants, type Stats } from 'node:fs'
 import {
@@ -23,20 +23,20 @@ import { hashFile, hashOf } from './hash-file.ts'
 import { unlessMissing } from './missing-file.ts'
 import { changed, isLeftOut, PathProblem } from './path-problem.ts'
 
-/** What a file was when it was copied. The times are of the copy: while they stand, so does its content. */
+/** A file when it was copied. The times are those of the copy: unchanged times mean unchanged content. */
 export type CopiedFile = { sha256: string; mode: number; size: number; mtime_ms: number; ctime_ms: number }
 export type CopyOptions = {
   max_bytes: number
   max_files: number
-  /** Folders of the workspace itself that are not copied. */
+  /** Top-level folders that are not copied. */
   skip: readonly string[]
-  /** Files of so many bytes at most are told with what is in them. */
+  /** Files up to this size are listed with their content. */
   keep_bytes: number
   signal: AbortSignal
   onFile(path: string, file: CopiedFile, content: Buffer | null): Promise<void>
 }
 
-/** More than may be copied. */
+/** The workspace exceeds the copy limit. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge'
 }
@@ -44,7 +44,7 @@ export class TooLarge extends Error {
 const TRIES = 5
 const CHUNK = 1024 * 1024
 
-/** `target` must be new, and nobody else's business. */
+/** `target` must not exist, and nothing else may access it. */
 export async function copyWorkspace(source: string, target: string, options: CopyOptions): Promise<void> {
   const copy = new Copy(options)
   await using folder = await unlessMissing(Directory.open(source))
@@ -65,7 +65,7 @@ class Copy {
     await mkdir(target, 0o700)
     for (const entry of await folder.rawEntries()) {
       this.#options.signal.throwIfAborted()
-      // A name that is no text could not be told of again.
+      // A name that is not valid UTF-8 could not be written to the list.
       const name = entry.name.toString('utf8')
       if (!Buffer.from(name).equals(entry.name)) continue
       if (path === '' && this.#options.skip.includes(name)) continue
@@ -107,7 +107,7 @@ class Copy {
       this.#count(0, before.size)
       await clone(source, before.size, to)
       if (isSame(before, await source.stat())) return await this.#tell(to, path, before.mode & 0o777)
-      // It changed while it was copied: what was copied may never have been in it.
+      // It changed during the copy, so the copy may be a state that never existed.
       this.#count(0, -before.size)
       await unlink(to)
       if (tries === TRIES)
@@ -133,7 +133,7 @@ async function hashAt(path: string): Promise<string> {
   return await hashFile(handle)
 }
 
-/** Shares what is in it where the file system can; elsewhere its bytes are copied. */
+/** Shares the blocks where the file system can; otherwise copies the bytes. */
 async function clone(source: FileHandle, size: number, to: string): Promise<void> {
   if (addressing === 'descriptor') {
     await copyFile(descriptorPath(source.fd), to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)

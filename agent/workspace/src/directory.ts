@@ -1,6 +1,7 @@
 /**
- * An open folder of a workspace. Every name is looked up in what was opened, never along a path: a command of
- * the agent may exchange any folder on the way for a link meanwhile. Nothing here follows a link.
+ * An open folder of a workspace. Names are resolved in the opened folder and never along a path, because a
+ * command of the agent may replace any folder of the path by a symbolic link at any time. Nothing here
+ * follows a symbolic link.
  */
 import { closeSync, fstat as fstatOf, open as openNumber, type Stats } from 'node:fs'
 import {
@@ -27,7 +28,7 @@ import { unlessMissing } from './missing-file.ts'
 import { changed } from './path-problem.ts'
 import { workspaceUmask } from './umask.ts'
 
-/** Bytes where a name may be no UTF-8, which removing and copying have to cope with. */
+/** Bytes for names that may not be UTF-8, which removing and copying must handle. */
 export type Name = string | Buffer
 export type Entry<N extends Name = string> = { name: N; kind: 'file' | 'folder' | 'link' | 'other' }
 
@@ -44,13 +45,14 @@ function checkName(name: Name): void {
     throw new Error(`[Directory] ${JSON.stringify(text)} is not the name of an entry`)
 }
 
-// Numbers, not handles: closing one takes a thread of the pool, and a path has a folder for each segment.
+// Descriptors, not FileHandles: closing a handle takes a thread of the pool, and a path opens a folder for
+// each segment.
 const openFolder = promisify(openNumber) as (path: string | Buffer, flags: number) => Promise<number>
 const fstat = promisify(fstatOf) as (fd: number) => Promise<Stats>
 
 export class Directory implements AsyncDisposable {
   #fd: number
-  /** Where it was when it was opened. */
+  /** The path when it was opened. */
   readonly #path: string
   #running = 0
   #idle: PromiseWithResolvers<void> | null = null
@@ -61,20 +63,20 @@ export class Directory implements AsyncDisposable {
   }
 
   /**
-   * The folder of a session. The path that leads to it is the operator's and may hold links; the folder is
-   * made by the service and is none.
+   * The folder of a session. The path to it belongs to the operator and may contain symbolic links; the
+   * folder itself was created by the service and must not be one.
    */
   static async open(path: string): Promise<Directory> {
     const at = addressing === 'path' ? join(await realpath(dirname(path)), basename(path)) : path
     return new Directory(await openFolder(at, FOLDER_FLAGS), at)
   }
 
-  /** A directory of the operator's, which may be a link to another. */
+  /** A directory of the operator, which may be a symbolic link. */
   static openPlace(path: string): Promise<Directory> {
     return Directory.open(`${path}/.`)
   }
 
-  /** For threads that read on by themselves; the descriptor stays this object's. */
+  /** For synchronous readers in another thread; the descriptor still belongs to this object. */
   get place(): { fd: number; path: string } {
     return { fd: this.#fd, path: this.#path }
   }
@@ -84,15 +86,15 @@ export class Directory implements AsyncDisposable {
   }
 
   /**
-   * Once what runs in it has ended: a number that is closed is soon another file's, and a call that still
-   * waits for a thread would find itself there.
+   * Waits for running calls first: a closed descriptor is soon reused, and a call that waits for a thread
+   * would then act on another file.
    */
   async close(): Promise<void> {
     while (this.#running > 0) await (this.#idle ??= Promise.withResolvers()).promise
     if (this.#fd === -1) return
     const fd = this.#fd
     this.#fd = -1
-    // It has nothing to write, so it does not wait for any disk.
+    // Nothing was written, so closing does not wait for the disk.
     closeSync(fd)
   }
 
@@ -109,7 +111,9 @@ export class Directory implements AsyncDisposable {
     return typeof name === 'string' ? folder + name : Buffer.concat([Buffer.from(folder), name])
   }
 
-  /** Where names are reached by path only: whether the path leads to this folder, without a link. */
+  /**
+   * If names are reached by path: checks that the path still leads to this folder, without a symbolic link.
+   */
   async #confirm(): Promise<void> {
     const [now, own] = [await stat(this.#path), await fstat(this.#fd)]
     if ((await realpath(this.#path)) !== this.#path || now.ino !== own.ino || now.dev !== own.dev)
@@ -126,7 +130,7 @@ export class Directory implements AsyncDisposable {
       await this.#confirm()
       return done
     } catch (thrown) {
-      // What is told of a failure names the entry, not how it was reached.
+      // Error messages name the entry, not the descriptor path.
       if (thrown instanceof Error)
         thrown.message = thrown.message.replaceAll(`${self}/`, '').replaceAll(self, '.')
       throw thrown
@@ -143,7 +147,7 @@ export class Directory implements AsyncDisposable {
     return this.#act(() => fstat(this.#fd))
   }
 
-  /** What is there under a name; of a link the link. Null: nothing. */
+  /** lstat of a name; null if it does not exist. */
   look(name: Name): Promise<Stats | null> {
     return this.#act(() => unlessMissing(lstat(this.#at(name))))
   }
@@ -156,7 +160,7 @@ export class Directory implements AsyncDisposable {
     return this.#act(() => readlink(this.#at(name), { encoding: 'buffer' }))
   }
 
-  /** Fails with ENOTDIR or ELOOP where the name is a file or a link. */
+  /** Fails with ENOTDIR or ELOOP if the name is a file or a symbolic link. */
   child(name: Name): Promise<Directory> {
     return this.#act(
       async () =>
@@ -164,18 +168,18 @@ export class Directory implements AsyncDisposable {
     )
   }
 
-  /** `flags` beside those that keep a link from being followed. */
+  /** `flags` are added to those that prevent following a symbolic link. */
   openFile(name: Name, flags: number, mode?: number): Promise<FileHandle> {
     return this.#act(() => open(this.#at(name), flags | FILE_FLAGS, mode))
   }
 
-  /** What is in it, by name. */
+  /** The entries, sorted by name. */
   async entries(): Promise<Entry[]> {
     const found = await this.#act(() => readdir(this.#self(), { withFileTypes: true }))
     return found.map(toEntry).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** What is in it, whatever its names are made of, in no order. */
+  /** The entries with names as bytes, unsorted. */
   async rawEntries(): Promise<Entry<Buffer>[]> {
     const read = () => readdir(this.#self(), { withFileTypes: true, encoding: 'buffer' })
     return (await this.#act(read)).map(toEntry)
@@ -185,7 +189,7 @@ export class Directory implements AsyncDisposable {
     return this.#act(() => mkdir(this.#at(name), mode))
   }
 
-  /** Opens the folder of that name, made where there is none. */
+  /** Opens the folder of that name; creates it if it is missing. */
   async makeChild(name: string): Promise<Directory> {
     const isNew = await this.make(name).then(
       () => true,
@@ -199,7 +203,7 @@ export class Directory implements AsyncDisposable {
     return child
   }
 
-  /** Takes the place of what is there under the other name. */
+  /** Replaces an existing entry of the new name. */
   rename(from: string, to: string): Promise<void> {
     return this.#act(() => rename(this.#at(from), this.#at(to)))
   }
@@ -216,7 +220,7 @@ export class Directory implements AsyncDisposable {
     return this.#act(() => rmdir(this.#at(name)))
   }
 
-  /** Copies a file from elsewhere, with its mode; nothing may be there under that name. */
+  /** Copies a file from another place, with its mode; the name must not exist. */
   copyIn(source: string, name: string): Promise<void> {
     return this.#act(() => copyFile(source, this.#at(name), constants.COPYFILE_EXCL))
   }
@@ -225,12 +229,12 @@ export class Directory implements AsyncDisposable {
     return this.#act(() => symlink(target, this.#at(name)))
   }
 
-  /** Gives its owner every right to it. */
+  /** Gives the owner all permissions. */
   unlock(): Promise<void> {
     return this.#setMode(0o700)
   }
 
-  /** Of the folder that is open, whatever stands under its name by now. */
+  /** Changes the open folder, not what has its name now. */
   #setMode(mode: number): Promise<void> {
     return this.#act(() => chmod(this.#self(), mode))
   }

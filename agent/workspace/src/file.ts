@@ -1,4 +1,4 @@
-/** Reading, replacing and removing files that `locate` found, through the folder that it holds open. */
+/** Reads, replaces and removes files that `locate` found, through the folder that it holds open. */
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
@@ -7,16 +7,16 @@ import type { Located } from './locate.ts'
 import { changed, errorCode, PathProblem } from './path-problem.ts'
 import { workspaceUmask } from './umask.ts'
 
-/** The largest file that is read whole into memory. */
+/** Maximum size of a file that is read whole into memory. */
 export const MAX_FILE_BYTES = 20 * 1024 * 1024
 
-/** What the system says when something else stands in a place than a moment ago. */
+/** Error codes that mean that the entry changed since it was located. */
 const CHANGED: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO']
 
-/** A regular file, open. What is anything else, or nothing, is a PathProblem. */
+/** An open regular file. Anything else is a PathProblem. */
 export type OpenFile = AsyncDisposable & {
   stats: Stats
-  /** Its first bytes, so many at most; one that grows meanwhile is not read for ever. */
+  /** Reads up to `most` bytes from the start; a file that keeps growing would otherwise never end. */
   read(most: number): Promise<Buffer>
 }
 
@@ -35,7 +35,7 @@ export async function openFile({ folder, name, stats, shown }: Located): Promise
   if (stats === null) throw new PathProblem(`no file '${shown}' in the workspace`)
   if (name === null || stats.isDirectory())
     throw new PathProblem(`'${shown}' is a folder; list_files shows what is in it`)
-  // Before it is opened: opening a device may already do something.
+  // Checked before opening: opening a device can have side effects.
   if (!stats.isFile()) throw new PathProblem(`'${shown}' is not a regular file`)
   const handle = await folder.openFile(name, constants.O_RDONLY).catch((thrown: unknown) => {
     if (errorCode(thrown) === 'ENOENT')
@@ -83,13 +83,13 @@ const hasUtf16Mark = (bytes: Buffer): boolean =>
   (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
 
 /**
- * The text of a text file, for reading only. Bytes that are not UTF-8 become U+FFFD, so a file must never be
- * written from this text: readTextBytes is for that.
+ * The text of a text file, for reading only. Invalid UTF-8 becomes U+FFFD, so never write a file from this
+ * text; use readTextBytes for that.
  */
 export const readText = async (located: Located): Promise<string> =>
   (await readTextBytes(located)).toString('utf8')
 
-/** Opens the folder of a new file; those that are missing are made. Not `folder` itself: that stays open. */
+/** Opens the folder for a new file and creates missing ones. `folder` itself stays open. */
 async function makeFolders(folder: Directory, missing: readonly string[]): Promise<Directory | null> {
   let inner: Directory | null = null
   for (const name of missing) {
@@ -100,8 +100,8 @@ async function makeFolders(folder: Directory, missing: readonly string[]): Promi
 }
 
 /**
- * Replaces or creates a file whole: written beside its place and renamed over it, so that a crash leaves the
- * old or the new one, and a link put in its place meanwhile is replaced instead of followed.
+ * Creates or replaces a whole file: it is written under a temporary name and renamed, so that a crash leaves
+ * the old or the new file, and a symbolic link put in its place meanwhile is replaced, not followed.
  */
 export async function replaceFile(
   { folder, missing, name, stats, shown }: Located,
@@ -133,7 +133,7 @@ async function putInPlace(
   try {
     try {
       await handle.writeFile(content)
-      // Exactly this mode: open(2) would apply the umask of the service.
+      // Sets the mode explicitly, because open(2) would apply the umask of the service.
       await handle.chmod(mode)
     } finally {
       await handle.close()
@@ -147,7 +147,7 @@ async function putInPlace(
   }
 }
 
-/** Removes a regular file; what is anything else, or nothing, stays as it is. */
+/** Removes a regular file; leaves anything else unchanged. */
 export async function removeFile({ folder, name, stats }: Located): Promise<void> {
   if (name === null || stats?.isFile() !== true) return
   await folder.unlink(name).catch((thrown: unknown) => {

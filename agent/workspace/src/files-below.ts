@@ -1,6 +1,6 @@
 /**
- * Every file below an open folder, for a thread of its own that reads one after the other: the calls wait, so
- * nothing else may live in that thread. Folders are opened in their parents and links are not followed.
+ * Iterates over all files below an open folder with blocking calls, so it needs a thread of its own. Folders
+ * are opened in their parents and symbolic links are not followed.
  */
 import {
   closeSync,
@@ -17,13 +17,16 @@ import { join } from 'node:path'
 import { addressing, descriptorPath, FILE_FLAGS, FOLDER_FLAGS } from './addressing.ts'
 import { changed, errorCode } from './path-problem.ts'
 
-/** An open folder: what `Directory.place` gives, which stays open for as long as the thread runs. */
+/** An open folder, as returned by `Directory.place`; it stays open while the thread runs. */
 export type Place = { fd: number; path: string }
 
-/** Each level holds a descriptor of the process. */
+/** Maximum depth: each level holds a file descriptor. */
 const MAX_DEPTH = 64
 
-/** What its names are reached by; where that is a path, only while the path leads to it. */
+/**
+ * The prefix that reaches the folder's names. If it is a path, checks that the path still leads to the
+ * folder.
+ */
 function prefixOf({ fd, path }: Place): string {
   if (addressing === 'descriptor') return descriptorPath(fd)
   const [now, own] = [statSync(path), fstatSync(fd)]
@@ -31,7 +34,9 @@ function prefixOf({ fd, path }: Place): string {
   return path
 }
 
-/** The bytes of a file, null where it is none or has more than `most`. Throws when it cannot be opened. */
+/**
+ * The bytes of a regular file; null for anything else and above `most` bytes. Throws if it cannot be opened.
+ */
 export function readFileIn(place: Place, name: string, most: number): Buffer | null {
   const file = openSync(`${prefixOf(place)}/${name}`, constants.O_RDONLY | FILE_FLAGS)
   try {
@@ -52,11 +57,11 @@ export function readFileIn(place: Place, name: string, most: number): Buffer | n
   }
 }
 
-export type FoundFile = { /** Relative to where it began. */ path: string; folder: Place; name: string }
+export type FoundFile = { /** Relative to the start. */ path: string; folder: Place; name: string }
 
 /**
- * Files of a folder before those of its folders, each by name. Folders in `closed` are not entered;
- * `leaveOut` hears of one that went away, may not be read, or lies too deep.
+ * Files of a folder before those of its subfolders, each sorted by name. Folders in `closed` are not entered;
+ * `leaveOut` receives the folders that vanished, are not readable, or lie too deep.
  */
 export function* filesBelow(
   folder: Place,

@@ -1,4 +1,4 @@
-/** The SHA-256 of what is in a file. */
+/** The SHA-256 of a file's content. */
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 
@@ -6,7 +6,7 @@ const CHUNK = 1024 * 1024
 
 export const hashOf = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex')
 
-/** From its beginning, as long as it is when this begins. */
+/** Hashes from the start, up to the size at the time of the call. */
 export async function hashFile(file: FileHandle): Promise<string> {
   const hash = createHash('sha256')
   const { size } = await file.stat()

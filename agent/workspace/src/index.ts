@@ -1,12 +1,12 @@
 /**
- * Files of a session's workspace. A command of the agent may change them at any moment, and may replace a
- * folder by a link. So every access goes through here: names are looked up in open folders, and the kernel
- * follows no link.
+ * Files of a session's workspace. A command of the agent may change them at any time, and may replace a
+ * folder by a symbolic link. Therefore every access goes through this package: names are resolved in open
+ * folders, and the kernel never follows a link.
  *
- * locate       resolves a path, and the links in it that stay inside the workspace
- * Located      what a path leads to, held open
+ * locate       resolves a path, including links that stay inside the workspace
+ * Located      the target of a path, held open
  * Directory    an open folder, and the operations on names in it
- * PathProblem  why a path is refused, for whoever wrote it
+ * PathProblem  why a path is refused, written for the author of the path
  */
 export { addressing } from './addressing.ts'
 export { type ChangedFile, changedFiles } from './changed-files.ts'

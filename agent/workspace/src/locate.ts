@@ -1,9 +1,9 @@
 /**
- * Paths as models and users write them, held inside the session's workspace. Relative ones start at the
- * workspace; absolute ones are taken only below it, under its real name or as `__WORKSPACE__/…`.
+ * Resolves paths of models and users within the session's workspace. Relative paths start at the workspace;
+ * absolute paths must lie below it, under its real name or as `__WORKSPACE__/…`.
  *
- * Links inside the workspace are followed as long as they stay inside. The kernel follows none: each segment
- * is opened in its parent, and where it is a link, what it says is read and walked by the same rules.
+ * Symbolic links that stay inside the workspace are followed, but never by the kernel: each segment is opened
+ * in its parent, and the target of a link is read and walked by the same rules.
  */
 import type { Stats } from 'node:fs'
 import { realpath } from 'node:fs/promises'
@@ -12,42 +12,45 @@ import { asError } from '@cairn/protocol'
 import { Directory } from './directory.ts'
 import { changed, errorCode, PathProblem } from './path-problem.ts'
 
-/** Stands for the absolute workspace path in everything that is recorded (contract 10.3). */
+/** Placeholder for the absolute workspace path in everything that is recorded (contract 10.3). */
 export const WORKSPACE_MARK = '__WORKSPACE__'
-/** Holds what was cut from long results. Tools may read it; only the harness writes it. */
+/** Holds the full text of truncated results. Tools may read it; only the harness writes it. */
 export const RESERVED_DIR = '.cairn'
 
-/** What a path is wanted for. `own`: the service's own files below `.cairn`, where it made no links. */
+/**
+ * Purpose of the access. `own`: the service's own files below `.cairn`, where it creates no symbolic links.
+ */
 export type PathIntent = 'read' | 'write' | 'own'
 
-/** What a path leads to, held by the folder it lies in. */
+/** The target of a path, held by the open folder that contains it. */
 export type Located = AsyncDisposable & {
-  /** The last folder of the path that is there. */
+  /** The last existing folder of the path. */
   folder: Directory
-  /** Folders of the path that are not there yet, below `folder`. */
+  /** Folders of the path that do not exist yet, below `folder`. */
   missing: readonly string[]
-  /** What is meant, in the last of those; null: the folder itself. */
+  /** The target's name in the last of these folders; null: the folder itself. */
   name: string | null
-  /** Of what is there, links resolved; null: nothing. */
+  /** Stats of the target, symbolic links resolved; null: it does not exist. */
   stats: Stats | null
-  /** Relative to the workspace, `.` for itself. */
+  /** Path relative to the workspace; `.` for the workspace itself. */
   shown: string
 }
 
-/** As many as the kernel follows in one path. */
+/** Maximum symbolic links in one path, as in the kernel. */
 const MAX_LINKS = 40
-/** Folders opened for one path. Links that lead up and down again could make it walk for minutes. */
+/**
+ * Maximum folders opened for one path. Links that lead up and down again could otherwise keep it busy for
+ * minutes.
+ */
 const MAX_STEPS = 1000
 
-type Step = { name: string; /** It was read from a link. */ linked: boolean }
+type Step = { name: string; /** The segment comes from a link's target. */ linked: boolean }
 
 const isBelow = (root: string, path: string): boolean =>
   path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 const namesOf = (path: string): string[] => path.split(sep).filter(name => name !== '' && name !== '.')
 
-/**
- * The names of a path below the workspace, under the name it was given or its real one; null: it is outside.
- */
+/** The segments of a path below the workspace, given by its configured or real name; null: outside. */
 async function namesBelow(workspace: string, path: string): Promise<string[] | null> {
   const [given, wanted] = [resolve(workspace), resolve(path)]
   for (const root of [given, ...(isBelow(given, wanted) ? [] : [await realpath(workspace)])])
@@ -55,20 +58,20 @@ async function namesBelow(workspace: string, path: string): Promise<string[] | n
   return null
 }
 
-/** Opens the folder of these names; none of them is a link any more. */
+/** Opens the folder at these names, which contain no links any more. */
 async function openBelow(workspace: string, names: readonly string[]): Promise<Directory> {
   let folder = await Directory.open(workspace)
   for (const name of names) folder = await enter(folder, name)
   return folder
 }
 
-/** The folder of that name; the one it lies in is closed. */
+/** Opens the named subfolder and closes its parent. */
 async function enter(folder: Directory, name: string): Promise<Directory> {
   await using _ = folder
   return await folder.child(name)
 }
 
-/** A folder or a link that was there a moment ago. */
+/** Converts the error of a folder or link that existed a moment ago. */
 function asChange(thrown: unknown): never {
   throw ['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL'].includes(errorCode(thrown) ?? '') ? changed(thrown) : thrown
 }
@@ -103,14 +106,14 @@ class Walk {
         await this.#leave()
         continue
       }
-      // Most segments are folders: tried first, and asked about only when they turn out to be none.
+      // Most segments are folders, so try that first and read the stats only if it fails.
       if (this.#ahead.length > 0 && (await this.#enter(name))) continue
       const stats = await this.#folder.look(name)
       if (stats === null) return this.#notThere(step)
       if (stats.isSymbolicLink()) await this.#follow(name)
       else if (this.#ahead.length === 0) return this.#found(name, stats)
       else if (!stats.isDirectory()) throw new PathProblem('goes through a file as if it were a folder')
-      // It became a folder just now.
+      // It became a folder in the meantime.
       else this.#ahead.unshift(step)
     }
   }
@@ -140,10 +143,10 @@ class Walk {
     this.#names.splice(0, this.#names.length, ...names)
   }
 
-  /** `..` of a link: out of the folder that it was walked into, and never out of the workspace. */
+  /** `..` in a link's target: back to the parent, never out of the workspace. */
   async #leave(): Promise<void> {
     if (this.#names.length > 0) return this.#restart(this.#names.slice(0, -1))
-    // It may come back in, by the workspace's own name; what lies outside is not looked at for that.
+    // The target may lead back in by the workspace's own name; nothing outside is read to find out.
     const rest = this.#ahead.splice(0).map(({ name }) => name)
     await this.#jump(resolve(dirname(await realpath(this.#workspace)), ...rest))
   }
@@ -169,7 +172,7 @@ class Walk {
   }
 
   #notThere({ name, linked }: Step): Omit<Located, keyof AsyncDisposable> {
-    // Writing would create what the link names.
+    // Writing would create the target of the link.
     if (linked) throw new PathProblem('is a symbolic link that leads nowhere')
     const names = [name, ...this.#ahead.map(step => step.name)]
     const shown = [...this.#names, ...names].join('/')
@@ -198,7 +201,7 @@ async function walk(workspace: string, given: string, intent: PathIntent): Promi
     given === WORKSPACE_MARK || given.startsWith(WORKSPACE_MARK + '/')
       ? '.' + given.slice(WORKSPACE_MARK.length)
       : given
-  // The workspace itself first: that it is missing is nothing about the path.
+  // Open the workspace first: if it is missing, the path is not at fault.
   const root = await Directory.open(workspace)
   let walking: Walk | undefined
   try {
@@ -213,7 +216,7 @@ async function walk(workspace: string, given: string, intent: PathIntent): Promi
   }
 }
 
-/** What the system said about a path that belongs to the path, and not to the machine. */
+/** System errors that are the fault of the path, not of the machine. */
 const OF_THE_PATH: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'is longer than the system allows',
   EACCES: 'may not be opened',
@@ -221,8 +224,8 @@ const OF_THE_PATH: Readonly<Record<string, string>> = {
 }
 
 /**
- * Finds what a path leads to, and holds it. Throws a PathProblem for what the writer of the path did;
- * anything else (the workspace is missing, the disk fails) as it came.
+ * Finds the target of a path and holds it. Throws a PathProblem for mistakes in the path; other errors
+ * (missing workspace, disk failure) are passed through.
  */
 export async function locate(workspace: string, given: string, intent: PathIntent): Promise<Located> {
   try {
@@ -234,7 +237,7 @@ export async function locate(workspace: string, given: string, intent: PathInten
   }
 }
 
-/** What is wrong with a path, as the sentence for its writer; null: nothing. */
+/** What is wrong with a path, as a sentence for its author; null: nothing. */
 export async function pathProblem(
   workspace: string,
   given: string,

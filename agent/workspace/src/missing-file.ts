@@ -1,8 +1,8 @@
-/** Telling "there is no such file" from everything else that can go wrong with one. */
+/** Distinguishes a missing file from other errors. */
 
 /**
- * What was found, or null where nothing is. Any other failure (no permission, a broken disk) is thrown: it
- * says nothing about the file.
+ * The result, or null if the file does not exist. Other errors (permissions, a broken disk) are thrown,
+ * because they do not mean that it is missing.
  */
 export const unlessMissing = <T>(found: Promise<T>): Promise<T | null> =>
   found.catch((thrown: unknown) => {

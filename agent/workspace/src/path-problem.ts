@@ -1,11 +1,11 @@
-/** Why a path of a workspace cannot be used. */
+/** Why a path in a workspace cannot be used. */
 
-/** The message is for whoever wrote the path: a model, or the user of a route. */
+/** The message is for the author of the path: a model, or the user of a route. */
 export class PathProblem extends Error {
   override readonly name = 'PathProblem'
 }
 
-/** What was checked is no longer what is there: somebody changes the workspace at this very moment. */
+/** The entry changed after it was checked: something is modifying the workspace right now. */
 export const changed = (cause?: unknown): PathProblem =>
   new PathProblem('changed while it was being opened', { cause })
 
@@ -13,10 +13,9 @@ export const errorCode = (thrown: unknown): string | undefined =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 
 /**
- * Codes of an entry that a copy leaves out. It was removed or became something else since its folder was
- * listed (a link that is now a file is EINVAL, one that is now a socket ENXIO), may not be read, or its copy
- * would have a longer path than the system allows. A folder that changes while it is listed may name an entry
- * twice (EEXIST): the first one counts.
+ * Error codes of entries that a copy leaves out: removed or replaced since its folder was listed (a symbolic
+ * link that became a file is EINVAL, a socket ENXIO), not readable, or a path too long for the system. A
+ * folder that changes while it is listed may return a name twice (EEXIST): the first one counts.
  */
 const LEFT_OUT: readonly string[] = 'ENOENT ENOTDIR ELOOP EINVAL ENXIO EACCES EEXIST ENAMETOOLONG'.split(' ')
 

@@ -1,4 +1,4 @@
-/** Copying a folder of the service's own into a workspace. */
+/** Copies a folder of the service into a workspace. */
 import { readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Directory } from './directory.ts'
@@ -6,8 +6,8 @@ import { errorCode } from './path-problem.ts'
 import { removeEntry } from './remove-tree.ts'
 
 /**
- * Puts entries of `source` into the folder of these names below the workspace. What is in that folder, and
- * whatever stands in the place of one on the way to it, gives way: the agent may have left a link there.
+ * Puts the entries of `source` into the folder at these names below the workspace. The previous content of
+ * that folder, and anything but folders on the way to it, is replaced: the agent may have put a link there.
  */
 export async function putFolder(
   workspace: string,
@@ -60,7 +60,7 @@ const listSource = async (path: string): Promise<{ name: string; kind: Kind }[]>
 async function copyEntry(source: string, folder: Directory, name: string, kind: Kind): Promise<void> {
   const from = join(source, name)
   if (kind === 'file') await folder.copyIn(from, name)
-  // As it is written: it leads to its neighbour in the copy, too.
+  // Copied verbatim: it points to its neighbor in the copy, too.
   else if (kind === 'link') await folder.link(await readlink(from), name)
   else if (kind === 'folder') {
     await using inner = await folder.makeChild(name)

@@ -1,7 +1,7 @@
 /**
- * Removing folders with everything in them. A link is removed and never followed, also where a folder was
- * replaced by it a moment ago. Names may be any bytes, and folders may be nested without end: each is moved
- * up to the top one and emptied there, so that three descriptors are enough.
+ * Removes folders with everything in them. A symbolic link is removed and never followed, even if it replaced
+ * a folder a moment ago. Names may be arbitrary bytes and nesting may be arbitrarily deep: each folder is
+ * moved up to the top one and emptied there, so that three descriptors suffice.
  */
 import { randomUUID } from 'node:crypto'
 import { Directory, type Name } from './directory.ts'
@@ -9,9 +9,9 @@ import { unlessMissing } from './missing-file.ts'
 import { errorCode } from './path-problem.ts'
 
 const NO_FOLDER: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP']
-/** It became something else, or was filled, since it was listed: the next pass sees it as it is. */
+/** The entry was replaced or filled since it was listed; the next pass handles it. */
 const NOT_NOW: readonly string[] = [...NO_FOLDER, 'ENOTEMPTY', 'EEXIST', 'EISDIR']
-/** More than any nesting needs; somebody who fills the folder all the time ends it here. */
+/** More passes than any nesting needs; stops the loop when a process keeps filling the folder. */
 const MAX_PASSES = 1_000_000
 
 const unless =
@@ -21,7 +21,7 @@ const unless =
     return null
   }
 
-/** Removes what has this name in an open folder, whatever it is; nothing there is fine. */
+/** Removes an entry of any kind from an open folder; a missing entry is fine. */
 export async function removeEntry(folder: Directory, name: Name): Promise<void> {
   await using top = await folder.child(name).catch(unless(NO_FOLDER))
   if (top === null) return void (await folder.unlink(name).catch(unless(['ENOENT'])))
@@ -34,13 +34,13 @@ export async function removeEntry(folder: Directory, name: Name): Promise<void> 
   throw new Error('[removeEntry] the folder is being filled as fast as it is emptied')
 }
 
-/** A folder of its parent by path, as `removeEntry`. */
+/** Like `removeEntry`, with the parent given by path. */
 export async function removeTree(parent: string, name: string): Promise<void> {
   await using folder = await unlessMissing(Directory.openPlace(parent))
   if (folder !== null) await removeEntry(folder, name)
 }
 
-/** Removes a folder of `top` once its files are gone and its folders are `top`'s own. */
+/** Removes a subfolder of `top`: deletes its files and moves its folders up to `top`. */
 async function unnest(top: Directory, name: Name): Promise<void> {
   await using folder = await top.child(name).catch(unless(NO_FOLDER))
   if (folder === null) return
@@ -52,14 +52,14 @@ async function unnest(top: Directory, name: Name): Promise<void> {
 async function lift(from: Directory, name: Name, top: Directory): Promise<void> {
   const move = () => asOwner(from, () => from.moveTo(name, top, randomUUID()))
   await using folder = await from.child(name).catch(unless(NO_FOLDER))
-  // A folder changes its parent with the right to write into it, and not without.
+  // Moving a folder requires write permission on it.
   if (folder !== null) await asOwner(folder, move).catch(unless(NOT_NOW))
 }
 
 const drop = async (folder: Directory, name: Name): Promise<void> =>
   void (await asOwner(folder, () => folder.unlink(name)).catch(unless(NOT_NOW)))
 
-/** An agent may have taken every right to its folder from everybody, the service included. */
+/** An agent may have removed all permissions from its folder, including the service's. */
 async function asOwner<T>(folder: Directory, act: () => Promise<T>): Promise<T> {
   try {
     return await act()

@@ -1,6 +1,6 @@
 /**
- * The files of a workspace, one after the other, but those of folders that tools make for themselves and
- * nobody reads. Links are passed over, and so is what went away meanwhile.
+ * Iterates over the files of a workspace, except in folders that tools generate. Symbolic links and files
+ * that vanish meanwhile are skipped.
  */
 import { constants, type Stats } from 'node:fs'
 import { Directory } from './directory.ts'
@@ -9,7 +9,7 @@ import { RESERVED_DIR } from './locate.ts'
 import { unlessMissing } from './missing-file.ts'
 import { errorCode } from './path-problem.ts'
 
-/** Folders that tools make for themselves, and make again where they are gone. */
+/** Folders that tools generate, and regenerate when they are missing. */
 export const MADE_BY_TOOLS: readonly string[] = ['node_modules', '.venv', '__pycache__']
 const PASSED_OVER: ReadonlySet<string> = new Set(['.git', RESERVED_DIR, ...MADE_BY_TOOLS])
 const GONE: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EACCES']
@@ -17,7 +17,7 @@ const GONE: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EACCES'
 export type WalkedFile = {
   path: string
   stats: Stats
-  /** What is in it now, null where that has more bytes than `most`; only until the next file is asked for. */
+  /** The content; null if it is larger than `most` bytes. Valid only until the next file is requested. */
   read(most: number): Promise<Buffer | null>
 }
 
@@ -45,7 +45,7 @@ async function readBounded(folder: Directory, name: string, most: number): Promi
     await using file = await folder.openFile(name, constants.O_RDONLY)
     const stats = await file.stat()
     if (!stats.isFile() || stats.size > most) return null
-    // It may grow or shrink while it is read.
+    // The file may grow or shrink during the read.
     const buffer = Buffer.alloc(stats.size)
     const { bytesRead } = await file.read(buffer, 0, stats.size, 0)
     return buffer.subarray(0, bytesRead)
