@@ -12,15 +12,15 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]['code']
 
-/** The command line is not understood. */
+/** Invalid command line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
-/** What was asked for is not there. */
+/** The requested object does not exist. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError'
 }
-/** A port or a data directory that another process holds. */
+/** Another process uses the port or the data directory. */
 export class InUseError extends Error {
   override readonly name = 'InUseError'
 }

@@ -1,6 +1,6 @@
 /**
- * The only file that wires the service: it makes every part, hands it what it needs, and ends the parts in
- * the opposite order.
+ * The only file that wires the service: it creates every part with its dependencies and stops the parts in
+ * reverse order.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -38,23 +38,23 @@ import { connectionPolicy } from './serve/connection-policy.ts'
 import { readVersion } from './version.ts'
 import { type StartedWorker, startWorker } from './serve/start-worker.ts'
 
-/** What a process on a shared database does: answer requests, run turns, or both. */
+/** What a process on a shared database does: serve requests, run turns, or both. */
 export const ROLES = ['all', 'api', 'worker'] as const
 export type Role = (typeof ROLES)[number]
 
 export type ServiceOptions = EffectiveConfig & {
   env: Readonly<Record<string, string | undefined>>
   dataDir: string
-  /** Holds a folder for each session, where its tools work. Apart from the data directory. */
+  /** Contains a folder per session in which its tools work. Separate from the data directory. */
   workspacesDir: string
-  /** A folder there may be a link to one that a local client named: tools work in what it leads to. */
+  /** A session's folder may be a symbolic link chosen by a local client; tools work in its target. */
   linkedWorkspaces?: true
-  /** Of the commands that agents run, beside what all of them have. */
+  /** Extra environment of the commands that agents run. */
   commandEnv?: Readonly<Record<string, string>>
   /** Null: the embedded store in the data directory. */
   database: Database | null
   role: Role
-  /** Relative paths of the configuration start here. */
+  /** The base of relative paths in the configuration. */
   configDir: string
   host: string
   port: number
@@ -62,18 +62,18 @@ export type ServiceOptions = EffectiveConfig & {
 }
 export type Service = {
   url: string
-  /** Logs the first admin in, once. */
+  /** Logs in the first admin, once. */
   loginUrl: string
-  /** What commands run in; null where this process runs none. */
+  /** The sandbox of commands; null if this process runs none. */
   sandbox: SandboxStatus | null
   log: Logger
   /**
-   * Lets running iterations end within `limits.drain_s`, gives leases back, ends streams, closes the store.
+   * Waits up to `limits.drain_s` for running iterations, releases leases, ends streams and closes the store.
    */
   stop(): Promise<void>
 }
 
-/** So long answers that are being written may take once the turns are over. */
+/** Timeout for responses in progress once the turns are over. */
 const CLOSE_MS = 5_000
 
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -94,13 +94,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const store = meterStore(opened, metrics)
   const admin = await ensureFirstAdmin(store, dataDir)
 
-  // Before anything listens: what is not safe here is not offered, and everyone who asks is told.
+  // Before listening: what is unsafe on this machine is disabled, and requests for it get the reason.
   const sandbox = role === 'api' ? null : await findSandbox(options, log)
   parts.defer(() => sandbox?.close())
 
   const policy = connectionPolicy(config, env, dataDir)
   const mounts = await beginChannels({ ...options, ...policy, learnSecrets }, store, admin, report, parts)
-  // The API listens before the worker begins, so that an address in use stops the start before anything ran.
+  // The API listens before the runner starts, so that an address in use fails the start before any turn runs.
   let worker: StartedWorker | null = null
   const api = await createApi({
     store,
@@ -123,7 +123,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     harnessStats: () => statsOf(worker, sandbox),
   })
   parts.defer(() => api.close())
-  // By now the data directory has its key, made here or shared by whoever is on the database.
+  // The data directory has its key by now, created here or shared by another process on the database.
   learnSecrets(await signingSecrets(dataDir))
   const address = await api.listen(options.port, options.host).catch((error: NodeJS.ErrnoException) => {
     throw explainListen(error, options)
@@ -149,7 +149,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log,
     async stop() {
       api.announceDrain()
-      // Readers stay until the turns are over, so that they see how each one ended.
+      // Keep streams open until the turns are over, so that readers see how each one ended.
       await worker?.harness.stop()
       await Promise.race([api.drain(), new Promise(resolve => setTimeout(resolve, CLOSE_MS).unref())])
       await running.disposeAsync()
@@ -157,7 +157,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** Takes out what is known by then: some secrets are learnt while the service runs, into the same list. */
+/** Redacts the secrets known so far: others are added to the same list while the service runs. */
 function redactAsKnown(secrets: string[]): {
   redact: Redact
   learnSecrets: (more: readonly string[]) => void
@@ -172,7 +172,7 @@ function redactAsKnown(secrets: string[]): {
   }
 }
 
-/** Read anew each time: skills come and go. One that cannot be read is none; the worker says so. */
+/** Reads the skills each time, because they may change. An invalid one is left out; the runner logs it. */
 async function listSkills(
   { config, configDir }: ServiceOptions,
   log: Logger,
@@ -198,7 +198,7 @@ function statsOf(worker: StartedWorker | null, sandbox: SandboxChoice | null): H
   }
 }
 
-/** A box shows neither the other sessions' files nor the keys, wherever the two directories lie. */
+/** A sandbox exposes neither other sessions' files nor the keys, wherever the two directories are. */
 async function findSandbox(
   { config, env, dataDir, workspacesDir }: ServiceOptions,
   log: Logger,
@@ -210,7 +210,10 @@ async function findSandbox(
   return sandbox
 }
 
-/** What MCP servers, channels, browsers, repositories and notices are given that must reach no event and no log line. */
+/**
+ * Secrets of MCP servers, channels, browsers, repositories and notifications that must not reach events or
+ * log lines.
+ */
 function secretsOfConfig(
   { mcp_servers, channels, browser, notices, code }: EffectiveConfig['config'],
   env: ServiceOptions['env'],
@@ -227,7 +230,7 @@ function secretsOfConfig(
   return [...names.flatMap(name => env[name] ?? []), ...secretsOf(channels, env)]
 }
 
-/** The built UI; without it the service runs, for programs. */
+/** The built UI; without it the service still runs, for programs. */
 function webRoot(log: Logger): { webRoot?: string } {
   const root = join(dirname(fileURLToPath(import.meta.resolve('@cairn/web/package.json'))), 'dist')
   if (existsSync(join(root, 'index.html'))) return { webRoot: root }

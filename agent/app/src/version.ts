@@ -1,4 +1,4 @@
-/** Which release this is, as its package says. */
+/** This release's version, from its package.json. */
 import { readFileSync } from 'node:fs'
 
 export const readVersion = (): string =>

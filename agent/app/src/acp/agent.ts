@@ -1,6 +1,6 @@
 /**
- * Cairn as an agent of the Agent Client Protocol: sessions of the client are sessions of the service, a
- * prompt is a message, and what the log says of the turn is told as it is written.
+ * Cairn as an agent of the Agent Client Protocol: the client's sessions are sessions of the service, a prompt
+ * is a message, and the events of the turn are sent as updates as they are written.
  */
 import {
   type AgentApp,
@@ -16,12 +16,12 @@ import { type Followed, runPrompt, stop } from './prompt.ts'
 import { messageOf } from './prompt-text.ts'
 import { createUpdates } from './updates.ts'
 
-/** The service that answers, as this process reaches it. */
+/** The service behind the agent, as this process reaches it. */
 export type Place = {
   service: CairnClient
-  /** A new session that works in that folder; `notice`: what the user should know of it. */
+  /** Creates a session that works in that folder; `notice`: what the user should know about it. */
   create(cwd: string): Promise<{ id: string; notice: string | null }>
-  /** The folder of a session on this machine; null: it lies elsewhere, or nobody knows it. */
+  /** The folder of a session on this machine; null: it is elsewhere or unknown. */
   cwdOf(id: string): string | null
 }
 
@@ -29,7 +29,7 @@ type Open = Followed & { running: AbortController | null }
 
 export type AgentOptions = {
   version: string
-  /** Asked when the first session is: the client need not wait for the service to be greeted. */
+  /** Called for the first session, so that `initialize` does not wait for the service. */
   place: () => Promise<Place>
 }
 
@@ -52,10 +52,10 @@ export function acpAgent(options: AgentOptions): AgentApp {
   return takePrompts(listSessions(openSessions(app, desk), desk), desk)
 }
 
-/** What a connection has. */
+/** The state of a connection. */
 type Desk = AgentOptions & {
   sessions: Map<string, Open>
-  /** The client can ask its user by forms. */
+  /** The client can show forms to its user. */
   hasForms: boolean
 }
 
@@ -157,12 +157,12 @@ function takePrompts(app: AgentApp, desk: Desk): AgentApp {
       const running = session?.running ?? null
       if (session === undefined || running === null) return
       const { service } = await place()
-      // A turn says that it was stopped; where only a decision was waited for, nothing more is said.
+      // A stopped turn reports its end; if only a decision was pending, nothing more follows.
       if (!(await stop(service, session.id))) running.abort(new Error('the client cancelled'))
     })
 }
 
-/** The tools of a session are those of its agent: what a client would start is refused, not left out. */
+/** A session has the tools of its agent: a request to start MCP servers is rejected, not silently ignored. */
 function refuseServers(servers: readonly unknown[]): void {
   if (servers.length > 0)
     throw RequestError.invalidParams(
@@ -199,7 +199,7 @@ async function replay(
   }
 }
 
-/** Behind the response that tells the client of the session, so that it knows whose updates these are. */
+/** Sent after the response that announces the session, so that the client knows whose updates these are. */
 function greet(client: AgentContext, sessionId: string, notice: string | null): void {
   const names = new Set<string>()
   const availableCommands = SLASH_COMMANDS.flatMap(({ name, does }) => {
@@ -222,7 +222,7 @@ function greet(client: AgentContext, sessionId: string, notice: string | null): 
             }),
           ]),
     ]
-    // A client that has gone reads no greeting; the connection says that it ended.
+    // A disconnected client reads no greeting; the connection reports its own end.
     void Promise.allSettled(told)
   })
 }

@@ -1,7 +1,7 @@
 /**
- * What the agent asks of a person, put to the client: an approval as a permission request, a question as a
- * form where the client has forms. An answer goes to the service as the person's own; the log stays the
- * record of what was asked and decided.
+ * Forwards the agent's questions to the client: an approval as a permission request, a question as a form if
+ * the client supports forms. An answer goes to the service as the person's own; the log remains the record of
+ * questions and decisions.
  */
 import {
   type AgentContext,
@@ -15,7 +15,7 @@ import { kindOf, titleOf } from './updates.ts'
 
 type Gate = EventOf<'inbox.governance_gate'>
 type Asked = EventOf<'inbox.input_required'>
-/** `cancelled`: the client ended the turn in place of an answer. */
+/** `cancelled`: the client ended the turn instead of answering. */
 export type Answered = 'answered' | 'cancelled'
 
 const OPTIONS: PermissionOption[] = [
@@ -35,7 +35,10 @@ async function itemOf(service: CairnClient, { session_id, id }: Gate): Promise<I
   return null
 }
 
-/** Asks the client and tells the service; `signal` when somebody else decides first, or nobody waits. */
+/**
+ * Asks the client and sends its decision to the service; `signal` fires when the decision is made elsewhere
+ * or no longer needed.
+ */
 export async function askPermission(
   service: CairnClient,
   client: AgentContext,
@@ -63,7 +66,7 @@ export async function askPermission(
   )
   if (outcome.outcome !== 'selected') return 'cancelled'
   const item = await itemOf(service, gate)
-  // Decided in the web UI, say, while the client asked.
+  // Already decided elsewhere, for example in the web UI.
   if (item === null || item.status !== 'pending') return 'answered'
   const decision = outcome.optionId === 'approve' ? 'approve' : 'reject'
   await service.call('respondInbox', {
@@ -73,7 +76,7 @@ export async function askPermission(
   return 'answered'
 }
 
-/** A property a question; choices are an enumeration, unless something else may be answered. */
+/** One property per question; choices are an enumeration unless free text is allowed. */
 function schemaOf(questions: readonly Question[]): ElicitationSchema {
   const keys = questions.map((_, index) => `q${String(index)}`)
   return {
@@ -129,7 +132,7 @@ export async function askForm(
   return 'answered'
 }
 
-/** The question in words, for a client without forms: the next prompt is its answer. */
+/** The question as text, for a client without forms: the next prompt is its answer. */
 export const questionText = ({ questions, context }: Asked['data']): string =>
   [
     ...(context === undefined ? [] : [context]),

@@ -1,7 +1,7 @@
 /**
- * The service inside a coding agent's box, where the box is the boundary: commands run in it as they are, and
- * the model is reached through the broker with the token of the run. What the session keeps lies in the home
- * that the run has, so a run that lost its process goes on with it.
+ * The service inside a coding agent's sandbox, where the sandbox is the boundary: commands run in it
+ * directly, and the model is reached through the broker with the token of the run. The session's data is in
+ * the run's home, so a run that lost its process can resume.
  */
 import { join } from 'node:path'
 import { Config, type ConfigInput } from '@cairn/protocol'
@@ -10,21 +10,24 @@ import { openLocalPlace, type LocalPlace } from './local-place.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the worker outside says to the agent in the box, as JSON in CAIRN_BOX. */
+/** Settings from the runner outside for the agent in the sandbox, as JSON in CAIRN_BOX. */
 const BoxSettings = z.strictObject({
   kind: z.enum(['openai', 'anthropic']),
-  /** Of the broker. The token is in CAIRN_RUN_TOKEN. */
+  /** URL of the broker. The token is in CAIRN_RUN_TOKEN. */
   base_url: z.url(),
   model: z.string().min(1),
   context_window: z.int().positive().optional(),
-  /** Tools that ask before each call, because the policy outside judges them. */
+  /** Tools that ask before each call, so that the policy outside can decide. */
   ask: z.array(z.string()).default([]),
 })
 export type BoxSettings = z.input<typeof BoxSettings>
 
 const TOOLS = ['read_file', 'list_files', 'search_files', 'write_file', 'edit_file', 'terminal', 'todo']
 
-/** What commands need to find the way out of the box, and the run's repository. The token is not among it. */
+/**
+ * Variables that commands need for the proxy out of the sandbox and the run's repository. The token is not
+ * included.
+ */
 const HANDED_ON = [
   ...['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'].flatMap(name => [name, name.toUpperCase()]),
   'GIT_CONFIG_GLOBAL',

@@ -1,6 +1,6 @@
 /**
- * The service inside this process, for a client on this machine: the client's folder is the workspace. It
- * lies where the client says, so the folder of a session is a link to it.
+ * The service inside this process, for a client on this machine: the client's folder is the workspace. The
+ * client chooses its location, so the folder of a session is a symbolic link to it.
  */
 import { mkdir, symlink } from 'node:fs/promises'
 import { readlinkSync } from 'node:fs'
@@ -18,16 +18,16 @@ import type { Place } from './agent.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Editors start a process a window; each needs a data directory to itself. */
+/** Maximum parallel processes. Editors start one per window, and each needs its own data directory. */
 const MOST_PROCESSES = 8
 
 export type LocalPlace = Place & { stop: () => Promise<void> }
 
 export type LocalOptions = {
   env: Environment
-  /** In place of cairn.yaml. */
+  /** Replaces cairn.yaml. */
   config?: EffectiveConfig
-  /** Of the commands it runs, beside what all of them have. */
+  /** Extra environment of the commands that it runs. */
   commandEnv?: Readonly<Record<string, string>>
 }
 
@@ -52,7 +52,7 @@ export async function openLocalPlace({ env, config, commandEnv }: LocalOptions):
         pretty: false,
         redact,
         now: Date.now,
-        // stdout is the client's.
+        // stdout belongs to the protocol.
         write: line => void process.stderr.write(line),
       }),
   }))
@@ -97,7 +97,7 @@ function linkOf(path: string): string | null {
   try {
     return readlinkSync(path)
   } catch {
-    // A folder of the service's own, or a session of another data directory.
+    // Not a link but a folder of the service, or a session of another data directory.
     return null
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `cairn acp`: an agent for editors and other ACP clients, on stdin and stdout. An entry of its own: a client
- * waits for the answer to `initialize`, so the service and all that belongs to it is loaded behind that.
+ * `cairn acp`: an agent for editors and other ACP clients, on stdin and stdout. A separate entry point: a
+ * client waits for the answer to `initialize`, so the service is loaded after that.
  */
 import { readFileSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { ndJsonStream } from '@agentclientprotocol/sdk'
 import { acpAgent, type Place } from './agent.ts'
 
-/** A frame of a client: prompts carry images. */
+/** Maximum frame of a client; prompts may carry images. */
 const MAX_FRAME = 64 * 2 ** 20
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -24,7 +24,7 @@ const open = async ({ url, token, box }: Options): Promise<Place & { stop?: () =
   return (await import('./remote-place.ts')).openRemotePlace(url, token)
 }
 
-/** Resolves when the client has gone and the service, where there is one, has drained. */
+/** Resolves when the client has disconnected and the service, if started, has drained. */
 export async function runAcp(argv: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...argv],

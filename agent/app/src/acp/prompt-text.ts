@@ -1,4 +1,4 @@
-/** What a client attaches to a prompt, as a message of Cairn has it. */
+/** Converts the content of a client's prompt to a message of Cairn. */
 import { type ContentBlock, RequestError } from '@agentclientprotocol/sdk'
 import type { BodyOf } from '@cairn/protocol'
 
@@ -8,7 +8,7 @@ type ImageType = NonNullable<Message['images']>[number]['mime_type']
 const IMAGES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] satisfies ImageType[]
 const isImage = (type: string): type is ImageType => IMAGES.includes(type)
 
-/** Refuses what the agent did not say that it takes: sound, and files that are not text. */
+/** Rejects content that the agent did not declare: audio, and files that are not text. */
 export function messageOf(blocks: readonly ContentBlock[]): Message {
   const parts: string[] = []
   const images: NonNullable<Message['images']> = []

@@ -1,9 +1,9 @@
 /**
- * One prompt of a client, from its message to the end of the turn. The log is followed from where the client
- * last read it, so a title that came late, or what another person said meanwhile, is told first.
+ * One prompt of a client, from its message to the end of the turn. The log is followed from the client's last
+ * position, so a late title or another person's messages are sent first.
  *
- * The turn of Cairn may end while an approval waits (a gate does not suspend it), and the decision begins
- * another: the prompt is over when neither a turn runs nor a decision is to come.
+ * The turn of Cairn may end while an approval is pending (a gate does not suspend it), and the decision
+ * starts another turn: the prompt ends when no turn runs and no decision is pending.
  */
 import { type AgentContext, methods, RequestError, type StopReason } from '@agentclientprotocol/sdk'
 import { ApiError, type CairnClient } from '@cairn/client'
@@ -15,7 +15,7 @@ import type { Updates } from './updates.ts'
 export type Followed = {
   id: string
   updates: Updates
-  /** What the client was told of. */
+  /** The last event sent to the client. */
   cursor: number
 }
 
@@ -23,7 +23,7 @@ export type PromptDeps = {
   service: CairnClient
   client: AgentContext
   hasForms: boolean
-  /** Aborts when the client cancels, goes away, or closes the session. */
+  /** Aborts when the client cancels, disconnects, or closes the session. */
   signal: AbortSignal
 }
 
@@ -56,7 +56,7 @@ export async function runPrompt(
       for (const event of batch) {
         session.cursor = event.id
         for (const update of session.updates.take(event)) {
-          // The client shows what its own user typed.
+          // The client already shows its own user's message.
           if (update.sessionUpdate === 'user_message_chunk' && event.id === sent.event_id) continue
           await client.notify(methods.client.session.update, { sessionId: session.id, update })
         }
@@ -83,7 +83,7 @@ const say = (client: AgentContext, sessionId: string, text: string, event: numbe
     },
   })
 
-/** How the prompt ends with this event; null: it goes on. */
+/** The stop reason if the prompt ends with this event; null: it continues. */
 function endOf(event: SessionEvent, waits: boolean, asksInWords: boolean): StopReason | null {
   switch (event.type) {
     case 'session.complete':
@@ -103,15 +103,15 @@ function endOf(event: SessionEvent, waits: boolean, asksInWords: boolean): StopR
 }
 
 /**
- * What is asked while the prompt runs. `take`: what is to be said in words, because there is no form for it.
- * `end`: the prompt ends at once, with that error or as cancelled.
+ * Handles questions while the prompt runs. `take`: returns text for a question without a form. `end`: ends
+ * the prompt at once, with that error or as cancelled.
  */
 function createAsks(
   { service, client, hasForms }: PromptDeps,
   signal: AbortSignal,
   end: (thrown: Error | null) => void,
 ) {
-  /** Calls whose decision is not in the log yet, each with what takes its request back. */
+  /** Calls without a decision in the log, each with the controller that withdraws its request. */
   const open = new Map<string, AbortController>()
 
   function ask(callId: string, run: (signal: AbortSignal) => Promise<Answered>, session: string): void {
@@ -120,10 +120,10 @@ function createAsks(
     void (async () => {
       try {
         if ((await run(AbortSignal.any([signal, control.signal]))) === 'answered') return
-        // The client cancels. A session at rest says nothing more: the prompt ends here.
+        // The client cancels. A resting session writes no further event, so the prompt ends here.
         if (open.delete(callId) && !(await stop(service, session))) end(null)
       } catch (thrown) {
-        // Nobody waits for the answer any more, or another person has given it.
+        // The answer is no longer needed, or another person gave it.
         const isSettled = thrown instanceof ApiError && thrown.code === 'already_answered'
         if (!isSettled && !signal.aborted && !control.signal.aborted) end(asError(thrown))
       }
@@ -169,7 +169,7 @@ function createAsks(
   }
 }
 
-/** Whether there was something to stop: a session at rest has nothing. */
+/** Whether there was something to stop; a resting session has nothing. */
 export async function stop(service: CairnClient, id: string): Promise<boolean> {
   try {
     await service.call('stopSession', { params: { id } })

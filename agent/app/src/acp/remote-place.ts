@@ -1,4 +1,4 @@
-/** A service elsewhere: its workspaces are its own, which the user is told once a session. */
+/** A remote service: workspaces are on its machine, which the user is informed of once per session. */
 import { createClient } from '@cairn/client'
 import type { Place } from './agent.ts'
 

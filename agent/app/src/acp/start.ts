@@ -1,4 +1,4 @@
-/** What `bin/cairn.mjs` runs for `cairn acp`: nothing of the other commands is loaded first. */
+/** Entry point of `bin/cairn.mjs` for `cairn acp`; it loads none of the other commands. */
 import { runAcp } from './main.ts'
 
 try {

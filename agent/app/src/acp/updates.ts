@@ -1,9 +1,9 @@
 /**
- * A session's log as an ACP client reads it: each event becomes the updates that it is worth. The same
- * function serves a live prompt and the replay of `session/load`, so both show the same transcript.
+ * A session's log for an ACP client: each event becomes zero or more updates. The same function serves a live
+ * prompt and the replay of `session/load`, so both show the same transcript.
  *
- * Deltas are best effort and the response is the record. What was shown of an answer is completed by its
- * response; where the two differ (the model was asked again), the answer is said whole as a new message.
+ * Deltas are best effort and the response is authoritative: it completes the text that was shown. If the two
+ * differ (the model was called again), the whole answer is sent as a new message.
  */
 import type { SessionUpdate, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
 import { type EventData, type SessionEvent, toolError } from '@cairn/protocol'
@@ -32,7 +32,7 @@ const PLAN_STATUS = {
   cancelled: 'completed',
 } as const
 
-/** Arguments that say at a glance what a call is about, in the order in which they are looked for. */
+/** Arguments that summarize a call, by priority. */
 const TELLING = ['command', 'path', 'url', 'query', 'pattern', 'prompt', 'title'] as const
 const TITLE_CHARS = 120
 
@@ -43,7 +43,7 @@ export function titleOf(name: string, args: Record<string, unknown>): string {
   return line.length <= TITLE_CHARS ? line : `${line.slice(0, TITLE_CHARS - 1)}…`
 }
 
-/** Absolute paths, which ACP asks for; none where the client cannot see the workspace. */
+/** Absolute paths, as ACP requires; empty if the client cannot access the workspace. */
 function locationsOf(cwd: string | null, args: Record<string, unknown>): ToolCallLocation[] {
   const { path } = args
   return cwd === null || typeof path !== 'string'
@@ -53,9 +53,9 @@ function locationsOf(cwd: string | null, args: Record<string, unknown>): ToolCal
 
 const text = (said: string) => ({ type: 'text', text: said }) as const
 
-/** `cwd`: the workspace, where it is a folder of the client's machine. */
+/** `cwd`: the workspace, if it is a folder on the client's machine. */
 export function createUpdates({ cwd }: { cwd: string | null }): Updates {
-  /** What was shown of the answer that is being written, and how often the model was asked for it. */
+  /** The shown part of the running answer, and how often the model was called for it. */
   let shown = ''
   let thought = ''
   let asked = 0
@@ -129,7 +129,7 @@ export function createUpdates({ cwd }: { cwd: string | null }): Updates {
   }
 }
 
-/** What stands for itself, whatever was told before. */
+/** Updates of an event that do not depend on earlier ones. */
 function told(event: SessionEvent, cwd: string | null): SessionUpdate[] {
   switch (event.type) {
     case 'tool.call': {

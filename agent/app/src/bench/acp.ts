@@ -1,4 +1,4 @@
-/** How long a client of `cairn acp` waits: for the answer to `initialize`, and for its first session. */
+/** Startup times of `cairn acp`: until the answer to `initialize`, and until the first session. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { client, methods, ndJsonStream } from '@agentclientprotocol/sdk'
 import type { Reading } from './table.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/cairn.mjs', import.meta.url))
-/** The first may find files that are not in memory yet; the median is not its. */
+/** The first process may read files that are not cached yet; the median excludes it. */
 const PROCESSES = 7
 
 export async function benchAcp(parent: string = tmpdir()): Promise<Reading[]> {

@@ -1,4 +1,4 @@
-/** How long the built-in coding agent takes in its box, from the making of the box to `initialize` answered. */
+/** Startup time of the built-in coding agent, from creating the sandbox to the answer to `initialize`. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ import { ownProgram } from '../serve/start-worker.ts'
 import type { Reading } from './table.ts'
 
 const RUNS = 7
-/** Nothing is asked of it: the agent only says what it can. */
+/** The provider is never called: the agent only answers `initialize`. */
 const provider = { kind: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key_env: 'BENCH_KEY' }
 
-/** Throws where this machine has no boxes. */
+/** Throws if this machine has no sandbox. */
 export async function benchBoxedAgent(parent: string = tmpdir()): Promise<Reading[]> {
   const dir = mkdtempSync(join(parent, 'cairn-bench-'))
   const config = Config.parse({ models: { default: 'bench/model', providers: { bench: provider } } })

@@ -1,7 +1,7 @@
 /**
- * Conversations over a messaging channel, by the signed webhook: how long until a message is on disk and its
- * sender is told so, how long until something comes back, and what a thousand of them take. The service runs
- * in a process of its own; the platform and a model that answers at once are this one.
+ * Conversations over a messaging channel with signed webhooks: time until a message is on disk and
+ * acknowledged, time until the first reply, and the cost of a thousand conversations. The service runs in a
+ * separate process; this one is the platform and a model that answers immediately.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import type { ServiceReport, ServiceUsage } from './service-protocol.ts'
 import type { Reading } from './table.ts'
 
 const SECRET = randomBytes(32)
-/** The service loads and compiles what a conversation needs. */
+/** Before measuring, the service loads and compiles what a conversation needs. */
 const WARM_UP = 50
 const ALONE = 200
 const MANY = 1_000
@@ -79,7 +79,10 @@ async function pathOf(url: string, token: string): Promise<string> {
   return channel.webhook_path
 }
 
-/** So many conversations, of somebody else each: one person may say only so much in a minute. */
+/**
+ * Holds this number of conversations, each with a different sender, because senders are rate-limited per
+ * minute.
+ */
 async function converse(
   count: number,
   atOnce: number,
@@ -113,7 +116,7 @@ function readings(level: string, times: readonly Times[]): Reading[] {
   ])
 }
 
-/** The platform, which tells each conversation what came for it, and a model that answers at once. */
+/** The platform, which routes replies to their conversations, and a model that answers immediately. */
 async function startPlatform() {
   const heard = new Map<string, (type: string) => void>()
   const server = createServer((request, response) => {
@@ -127,7 +130,7 @@ async function startPlatform() {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', 1024, resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** One conversation of one message, until its answer is here. */
+    /** Holds one conversation of one message and resolves when its answer has arrived. */
     async hold(inbound: string, name: string): Promise<Times> {
       const times: Times = { durable: Number.NaN, first_part: Number.NaN, answered: Number.NaN }
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -173,7 +176,7 @@ function answerAtOnce(response: ServerResponse): void {
   )
 }
 
-/** As Standard Webhooks says. */
+/** Signed as Standard Webhooks specifies. */
 function signedMessage(name: string): RequestInit {
   const body = JSON.stringify({ conversation_id: name, user_id: name, text: 'How many words is that?' })
   const at = Math.floor(Date.now() / 1000)

@@ -1,6 +1,6 @@
 /**
- * What a file tool and a workspace route cost a call: the check of the gate and the tool itself, without what
- * is written to the log, on a workspace of some hundred files.
+ * Cost per call of file tools and workspace routes: the gate's check and the tool itself, without writing to
+ * the log, on a workspace of several hundred files.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { openSqliteStore } from '@cairn/log'
 import { Config, GovernanceConfig } from '@cairn/protocol'
 import type { Reading } from './table.ts'
 
-/** Long enough for a median, short enough for a page of them. */
+/** Duration per reading: enough for a stable median. */
 const EACH_MS = 800
 const WARM_UP = 20
 
@@ -42,7 +42,7 @@ export async function benchFiles(directory: string): Promise<Reading[]> {
   }
 }
 
-/** 20 folders of 15 files, two deep. */
+/** 20 folders of 15 files, two levels deep. */
 function fill(workspace: string): void {
   const text = 'const answer = question + 1 // as it was said\n'.repeat(50)
   for (let folder = 0; folder < 20; folder += 1) {
@@ -55,7 +55,7 @@ function fill(workspace: string): void {
 
 type Acts = Record<string, () => Promise<unknown>>
 
-/** `aside` is a workspace that may grow without making the others' work longer. */
+/** `aside` is a workspace that may grow without slowing down the others. */
 function tools(workspace: string, aside: string): Acts {
   const policy = GovernanceConfig.parse({})
   const signal = new AbortController().signal
@@ -79,7 +79,7 @@ function tools(workspace: string, aside: string): Acts {
   const path = 'src/part-7/file-7.ts'
   const content = 'old = const\n'.repeat(100)
   writeFileSync(join(workspace, 'src/part-7/edited.ts'), content)
-  // Back and forth, so that each call finds what it replaces.
+  // Alternating, so that each call finds the text to replace.
   let words: [string, string] = ['old', 'new']
   const edit = (): Promise<void> => {
     const [old_string, new_string] = words

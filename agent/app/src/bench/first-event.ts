@@ -1,6 +1,6 @@
 /**
- * What a person waits for: from a message sent to the first events of its turn read, through the whole
- * service with a model that answers at once.
+ * Latency for a person: from sending a message to reading the first events of its turn, through the whole
+ * service with a model that answers immediately.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,12 +21,12 @@ const MILESTONES = [
   'session.complete',
 ] as const satisfies readonly EventType[]
 
-/** Turns one after the other in one session; a turn is read by one stream that stays open. */
+/** Sequential turns in one session, read by one stream that stays open. */
 export async function benchFirstEvent(parent: string = tmpdir()): Promise<Reading[]> {
   const dir = mkdtempSync(join(parent, 'cairn-bench-'))
   const stop = new AbortController()
-  // The demo's scenario has a rule for anything; its pace is what a person likes to read, so the last
-  // milestone is the model's own time.
+  // The demo scenario matches any message; it streams at reading pace, so the last milestone includes the
+  // model's own time.
   const config = Config.parse({
     models: { default: 'demo/scripted', providers: { demo: { kind: 'scripted' } } },
   })

@@ -1,4 +1,4 @@
-/** What the figures were measured on. */
+/** The machine that the figures were measured on. */
 import { cpus, release, totalmem } from 'node:os'
 
 export type Machine = { cpu: string; cores: number; memory_gib: number; system: string; node: string }

@@ -1,9 +1,12 @@
-/** A process of a benchmark, so that its CPU and memory are nobody else's: asked and heard by messages. */
+/**
+ * A process of a benchmark, separate so that its CPU and memory can be measured; it is controlled by
+ * messages.
+ */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** An answer that takes longer will not come. */
+/** Timeout for an answer of the process. */
 const TOO_LONG_MS = 180_000
 
 export type Part = {

@@ -1,10 +1,10 @@
-/** What a benchmark and the process of its service say to each other. */
+/** Messages between a benchmark and the process of its service. */
 import type { ConfigInput } from '@cairn/protocol'
 
-/** Where the relay finds its model, and the folder in which it keeps what it passes on; null: it does not. */
+/** The relay's model, and the folder in which it stores what it relays; null: it stores nothing. */
 export type RelayStart = { base_url: string; keep_in: string | null }
 export type ServiceStart = { dir: string; config: ConfigInput; env: Record<string, string> }
-/** CPU of all threads since the start, and the most memory that the process had so far. */
+/** CPU time of all threads since the start, and the peak memory of the process. */
 export type ServiceUsage = { cpu_ms: number; peak_rss_mb: number }
 export type ServiceReport = { url: string; token: string } | ServiceUsage
 

@@ -1,4 +1,4 @@
-/** The service of a benchmark, in a process of its own, so that its CPU and memory are nobody else's. */
+/** The service of a benchmark, in a separate process so that its CPU and memory can be measured. */
 import { join } from 'node:path'
 import { Config } from '@cairn/protocol'
 import { localToken } from '../local/local-admin.ts'

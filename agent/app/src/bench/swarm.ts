@@ -1,7 +1,7 @@
 /**
- * Many sessions that each start a turn within one second: the model that streams, the service, and those who
- * ask and read, in a process each. What it takes is counted until the service is quiet again, titles
- * included.
+ * Many sessions that each start a turn within one second. The streaming model, the service, and the load
+ * generator that also reads run in one process each. Resources are counted until the service is idle again,
+ * titles included.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { cpus } from 'node:os'
@@ -16,8 +16,8 @@ export const SWARM_LEVELS = [20, 100, 300, 600]
 
 export type SwarmRow = {
   /**
-   * The relays ask for no title and know no session: what any server would take on this machine that stores
-   * nothing, or that only has each chunk on disk before it is read.
+   * The relays generate no titles and have no sessions: they show the cost on this machine of any server that
+   * stores nothing, or that only writes each chunk to disk before it is read.
    */
   server: 'Cairn' | 'relay' | 'durable relay'
   turns: number
@@ -25,10 +25,13 @@ export type SwarmRow = {
   first_token_ms: [p50: number, p99: number]
   token_ms: [p50: number, p99: number]
   gap_p99_ms: number
-  /** Events that the answer came in: on a machine that cannot keep up they are fewer, and cost less. */
+  /** Events per answer: an overloaded machine coalesces them into fewer, which cost less. */
   chunks_a_turn: number
   cpu_ms_a_turn: number
-  /** Of all processors, by all processes, model and readers too; near 1 the machine is full. */
+  /**
+   * Utilization of all processors by all processes, model and readers included; near 1 the machine is
+   * saturated.
+   */
   busy: number
   peak_rss_mb: number
   lost: number
@@ -40,8 +43,8 @@ const LOOK_MS = 100
 type Target = Extract<ServiceReport, { url: string }>
 
 /**
- * One after the other on one service, as it would live: the first level pays for what is loaded and compiled.
- * The relays have their turns after each.
+ * Runs the levels one after the other on one service, as in production: the first level pays for loading and
+ * compiling. The relays run after each level.
  */
 export async function benchSwarm(directory: string, levels: readonly number[]): Promise<SwarmRow[]> {
   const dir = await mkdtemp(join(directory, 'cairn-bench-'))
@@ -58,7 +61,7 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
       'durable relay': await durable.ask({ base_url, keep_in: dir } satisfies RelayStart),
     } as Record<SwarmRow['server'], Target>
 
-    /** Each turn is `calls` calls. */
+    /** Each turn makes `calls` model calls. */
     async function measure(server: SwarmRow['server'], part: Part, turns: number, calls: number) {
       const use = async (): Promise<ServiceUsage> => (await part.ask('usage')) as ServiceUsage
       const [before, asked, from] = [await use(), await answered(), machineTimes()]
@@ -70,7 +73,7 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
       return { server, busy, ...sumUp(turns, report, before, await use()) }
     }
     const rows: SwarmRow[] = []
-    // A turn of ours has a second call, for its title.
+    // A turn of Cairn makes a second call, for the title.
     for (const turns of levels)
       rows.push(
         await measure('Cairn', service, turns, 2),
@@ -84,7 +87,7 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
   }
 }
 
-/** Milliseconds of all processors together since the machine started: all, and those with nothing to do. */
+/** Milliseconds of all processors since the machine started: total and idle. */
 function machineTimes(): { all: number; idle: number } {
   const times = cpus().map(cpu => cpu.times)
   const sum = (of: (one: (typeof times)[number]) => number) => times.reduce((all, one) => all + of(one), 0)

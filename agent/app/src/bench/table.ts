@@ -1,4 +1,4 @@
-/** Figures as Markdown tables that also read well in a terminal. */
+/** Formats figures as Markdown tables that are also readable in a terminal. */
 import type { LifeRow } from '@cairn/harness/bench/life'
 import type { SwarmRow } from './swarm.ts'
 
@@ -9,7 +9,7 @@ export type Figure = {
   p50_ms: number | null
   p99_ms: number | null
 }
-/** `aim`: what it should be, in the same unit. */
+/** `aim`: the target, in the same unit. */
 export type Reading = { name: string; value: number; unit: string; aim?: string }
 
 const number = new Intl.NumberFormat('en-US')
@@ -84,7 +84,7 @@ export const lifeTable = (rows: readonly LifeRow[]): string =>
 
 const whole = (value: number): string => number.format(Math.round(value))
 
-/** The first column to the left, the others to the right. */
+/** The first column is left-aligned, the others right-aligned. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, at) => Math.max(...[head, ...rows].map(row => row[at]!.length)))
   const padded = (cell: string, at: number): string =>

@@ -1,4 +1,4 @@
-/** cairn acp: an agent for editors; main.ts of acp/ says what it is. */
+/** cairn acp: an agent for editors; see acp/main.ts. */
 import { runAcp } from '../acp/main.ts'
 import { defineCommand } from './command.ts'
 import { EXIT } from '../exit.ts'

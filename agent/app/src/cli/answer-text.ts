@@ -1,6 +1,5 @@
 /**
- * What `cairn send` prints while the agent answers: the events of the session, one by one, into text and an
- * end.
+ * What `cairn send` prints while the agent answers: converts the events of the session to text and an ending.
  */
 import type { Question, SessionEvent } from '@cairn/protocol'
 import type { z } from 'zod'
@@ -8,9 +7,9 @@ import { EXIT, type ExitCode } from '../exit.ts'
 import { oneLine } from './terminal-text.ts'
 
 export type Printed = {
-  /** Text of the answer, to stdout as it is. */
+  /** Answer text, written to stdout unchanged. */
   text?: string
-  /** For the person, on a line of its own. */
+  /** A message for the person, on a separate line. */
   note?: string
   /** The command ends here. */
   end?: Ending
@@ -18,7 +17,7 @@ export type Printed = {
 export type Ending = { code: ExitCode; status: string }
 
 /**
- * Deltas are best effort and the response is the record: what was printed of an answer is completed or said
+ * Deltas are best effort and the response is authoritative: it completes the printed text or is printed
  * again.
  */
 export function createAnswerText(): { take: (event: SessionEvent) => Printed; answer: () => string } {

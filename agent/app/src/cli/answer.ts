@@ -1,4 +1,4 @@
-/** cairn answer: the question of an agent, and the answer to it. */
+/** cairn answer: shows an agent's question and answers it. */
 import { EXIT, NotFoundError, UsageError } from '../exit.ts'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
@@ -35,7 +35,7 @@ export const answer = defineCommand({
   },
 })
 
-/** To one question all words are one answer. */
+/** For a single question, all words form one answer. */
 function responsesTo({ questions }: Asked, texts: readonly string[]): { question: string; answer: string }[] {
   const given = questions.length === 1 ? [texts.join(' ')] : texts
   if (given.length !== questions.length)

@@ -1,4 +1,4 @@
-/** cairn approve: what waits for a decision, and the decision. */
+/** cairn approve: shows pending approvals and decides on them. */
 import type { InboxItem } from '@cairn/protocol'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
@@ -31,7 +31,7 @@ export const approve = defineCommand({
     }
     const [item_id] = takePositionals(positionals, ['the id of an item'])
     const asked = await client.call('getInboxItem', { params: { item_id }, signal: io.signal })
-    // With --json the answer has the whole item; stderr is for an error then.
+    // With --json stdout has the whole item, and stderr is only for errors.
     if (!values.json) for (const text of gateLines(asked)) io.note(text)
     const item = await decide(client, asked, values.reject ? 'reject' : 'approve', io.signal)
     io.out(values.json ? jsonLine(item) : `${item.id}  ${values.reject ? 'rejected' : 'approved'}\n`)

@@ -1,4 +1,4 @@
-/** cairn backup: a copy of the data directory and of the workspaces, also while the server works on them. */
+/** cairn backup: copies the data directory and the workspaces, also while the server is running. */
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { copyLiveStore } from '@cairn/log'
@@ -10,9 +10,9 @@ import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, NotFoundError, UsageError } from '../exit.ts'
 
 /**
- * Beside the store: what signs tokens, the keys of what the store keeps sealed (credentials of connections,
- * logins of browsers), whom the commands act as, files of the sessions as they were, what agents remember,
- * and the homes of MCP servers.
+ * Files to copy besides the store: the token signing key, the keys of sealed values in the store (credentials
+ * of connections, browser logins), the local admin, checkpoints of session files, agent memory, and the homes
+ * of MCP servers.
  */
 const BESIDE = [
   'auth-key.json',
@@ -51,7 +51,7 @@ export const backup = defineCommand({
     if (existsSync(target) && readdirSync(target).length > 0)
       throw new UsageError(`${target} is not empty: a backup never mixes with another`)
     mkdirSync(target, { recursive: true, mode: 0o700 })
-    // The store first: every file that its events speak of is then among those copied after it.
+    // Copy the store first: then every file that its events refer to is copied after it.
     if (!(await copyLiveStore(source, target)))
       throw new NotFoundError(`There is no store in ${source}: set CAIRN_DATA to the data directory.`)
     let leftOut = 0
@@ -68,7 +68,10 @@ export const backup = defineCommand({
   },
 })
 
-/** Where a server used to keep them, and where it does: the first start on the copy finds them in the one. */
+/**
+ * The former and the current location of the workspaces; the first start on the copy moves those from the
+ * former one.
+ */
 async function copyWorkspaces(places: readonly string[], target: string): Promise<number> {
   let leftOut = 0
   for (const place of places) {

@@ -1,4 +1,4 @@
-/** cairn bench: how fast the log and the service are on this machine, beside what its disk can do. */
+/** cairn bench: measures the log and the service on this machine, next to what its disk can do. */
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { benchHttp } from '@cairn/api/bench/http'

@@ -1,6 +1,6 @@
 /**
- * cairn chat: a session at the terminal. A turn is followed until it is over or waits for a person; then the
- * next line is a message, an answer, or a decision, as the session's state says.
+ * cairn chat: a session at the terminal. It follows a turn until the turn is over or waits for a person; then
+ * the next line is a message, an answer or a decision, depending on the session's state.
  */
 import type { CairnClient } from '@cairn/client'
 import type { InboxItem, Session } from '@cairn/protocol'
@@ -50,7 +50,7 @@ async function talk(at: Talk, first: Session): Promise<ExitCode> {
   const { client, terminal, id, io } = at
   let left = false
   let cursor = first.last_event_id
-  // A session that is at work is followed first.
+  // Follow a running session first.
   if (first.state === 'running') cursor = await follow(at, cursor)
   for (;;) {
     terminal.onInterrupt(() => {
@@ -68,7 +68,7 @@ async function talk(at: Talk, first: Session): Promise<ExitCode> {
 
 type Acted = 'went on' | 'nothing' | 'leave'
 
-/** One line of the person, for what the session waits for. */
+/** Reads one line from the person, for whatever the session waits for. */
 async function act(at: Talk, session: Session): Promise<Acted> {
   const { client, io, terminal, id } = at
   const items = await openItems(client, { session_id: id, signal: new AbortController().signal })
@@ -131,7 +131,7 @@ async function complete({ client, io, terminal }: Talk, action: InboxItem): Prom
   return 'went on'
 }
 
-/** Prints the turn until it is over or waits; Ctrl-C stops it. The id of the last event that was seen. */
+/** Prints the turn until it is over or waits; Ctrl-C stops it. Returns the id of the last event seen. */
 async function follow({ client, io, terminal, id }: Talk, after: number): Promise<number> {
   const text = createAnswerText()
   let cursor = after
@@ -143,7 +143,7 @@ async function follow({ client, io, terminal, id }: Talk, after: number): Promis
       cursor = event.id
       const { text: words, note, end } = text.take(event)
       if (words !== undefined) io.out(io.stdoutIsTty ? printable(words) : words)
-      // What is asked is shown again, with its choices, when it is answered.
+      // The question is shown again with its choices when it is answered.
       if (
         note !== undefined &&
         event.type !== 'inbox.input_required' &&

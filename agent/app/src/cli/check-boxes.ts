@@ -1,4 +1,4 @@
-/** What a server started here, with this PATH, would say of its boxes and of what runs in them. */
+/** What a server started here, with this PATH, would report about its sandbox and the programs in it. */
 import {
   chooseSandbox,
   describeMcpSandbox,
@@ -17,7 +17,7 @@ export async function checkBoxes(env: Environment, dataDir: string): Promise<Fin
   try {
     config = readConfig(env).config
   } catch {
-    // Said by the check of the configuration.
+    // The configuration check reports it.
     return []
   }
   const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], claims: false })
@@ -38,7 +38,7 @@ function checkSandbox({ standing: { terminal, network, summary } }: SandboxChoic
   return { check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: summary }
 }
 
-/** Whether agents have a browser here, and if not, why. */
+/** Whether agents have a browser here, and the reason if not. */
 async function checkBrowser({ browser }: Config, sandbox: SandboxChoice, env: Environment): Promise<Finding> {
   const check = 'browser'
   const standing = await findBrowser(browser, sandbox, env)
@@ -52,7 +52,7 @@ async function checkBrowser({ browser }: Config, sandbox: SandboxChoice, env: En
       }
 }
 
-/** Which coding agents could be given a task here, and if none, why. */
+/** Coding agents that can be used here, and the reason if none. */
 function checkCodingAgents(config: Config, dataDir: string, sandbox: SandboxChoice): Finding {
   const check = 'coding agents'
   const { names, reason, hasGit } = findCodingAgents({ config, dataDir, sandbox })
@@ -74,7 +74,7 @@ function checkCodingAgents(config: Config, dataDir: string, sandbox: SandboxChoi
       }
 }
 
-/** What each MCP server over stdio would run in. */
+/** The sandbox of each MCP server over stdio. */
 const checkMcpServers = ({ mcp_servers }: Config, sandbox: SandboxChoice): Finding[] =>
   Object.entries(mcp_servers).flatMap(([name, server]) => {
     if ('url' in server) return []

@@ -1,4 +1,7 @@
-/** The messaging channels of the configuration: whether they have what they need, and mail servers answer. */
+/**
+ * The messaging channels of the configuration: whether their settings are complete and their mail servers
+ * answer.
+ */
 import { checkChannels } from '@cairn/channels'
 import type { Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
@@ -11,7 +14,7 @@ export async function checkConnections(
   try {
     config = readConfig(env).config
   } catch {
-    // Said by the check of the configuration.
+    // The configuration check reports it.
     return []
   }
   return (await checkChannels(config, env, Date.now)).map(({ name, problem, isTried }) => ({

@@ -1,4 +1,4 @@
-/** Reads every log of a store and judges it by the rules of any log, and each tree by those of its logs together. */
+/** Checks every log of a store against the log rules, and each tree against the tree rules. */
 import type { LogStore } from '@cairn/log'
 import { decodeEvent, SESSION_STATUSES, type SessionEvent } from '@cairn/protocol'
 import { checkFamily, checkHistory } from '@cairn/state'
@@ -7,7 +7,7 @@ const PAGE = 1000
 
 export type LogsChecked = { sessions: number; events: number; problems: string[] }
 
-/** At rest nobody will write to the last turn any more, so it must have an end. */
+/** The last turn of a resting session gets no more events, so it must have an end. */
 const RESTS = new Set(['completed', 'failed'])
 
 export async function checkLogs(store: LogStore, orgId: string): Promise<LogsChecked> {
@@ -33,7 +33,7 @@ export async function checkLogs(store: LogStore, orgId: string): Promise<LogsChe
   return checked
 }
 
-/** What is below a session is read once more: only the logs of one tree are held at a time. */
+/** Descendants' logs are read a second time, so that only one tree is in memory at a time. */
 async function checkTree(store: LogStore, root: string, log: SessionEvent[]): Promise<string[]> {
   const logs = new Map([[root, log]])
   for (const id of logs.keys())

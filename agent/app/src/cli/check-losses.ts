@@ -1,4 +1,4 @@
-/** What a data directory has lost of its log, as findings of `cairn doctor`. */
+/** Reports what a data directory has lost of its log, as findings of `cairn doctor`. */
 import { describeLoss, readLosses } from '@cairn/log'
 
 type Finding = { verdict: 'warn' | 'fail'; detail: string }

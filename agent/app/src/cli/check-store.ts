@@ -1,4 +1,4 @@
-/** What `cairn doctor` finds of the store: the embedded one on a copy, a database where it is. */
+/** `cairn doctor` for the store: the embedded one is checked on a copy, a database in place. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ export async function checkStore(
   }
 }
 
-/** Where it is: the database serves readers beside its writers, and this one changes nothing. */
+/** In place: the database serves readers concurrently, and the check changes nothing. */
 async function checkDatabase(database: Database, dataDir: string, withLogs: boolean): Promise<Finding[]> {
   const { shown } = database.address
   const store = await openDatabase(database, { readOnly: true })
@@ -59,12 +59,12 @@ async function judgeStore(store: LogStore, where: string): Promise<Finding[]> {
   ]
 }
 
-/** On a copy: the server holds the store, and a check must not change what it looks at. */
+/** On a copy: the server has the store open, and a check must not change it. */
 async function checkEmbedded(dataDir: string, withLogs: boolean): Promise<Finding[]> {
   const check = 'store'
   const copy = mkdtempSync(join(tmpdir(), 'cairn-doctor-'))
   try {
-    // Before the copy, which has no mark beside it.
+    // Before copying, because the marker file is not copied.
     const losses = checkLosses(dataDir).map(finding => ({ check, ...finding }))
     if (!(await copyLiveStore(dataDir, copy))) return [{ check, verdict: 'ok', detail: 'none yet' }]
     const store = await openSqliteStore({ dir: copy })

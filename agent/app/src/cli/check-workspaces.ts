@@ -1,4 +1,4 @@
-/** What cairn doctor says of the directory of the workspaces. */
+/** cairn doctor for the workspaces directory. */
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
@@ -17,7 +17,7 @@ export function checkWorkspaces(
   try {
     workspacesDir = findWorkspacesDir(env)
   } catch {
-    // Said by the check of the configuration.
+    // The configuration check reports it.
     return []
   }
   const problem = workspacesDirProblem(dataDir, workspacesDir)

@@ -32,7 +32,7 @@ export const code = defineCommand({
     const folder = installedAt(dataDirOf(io.env), name)
     const spec = `${wanted.name}@${wanted.version}`
     io.note(`installing ${spec} into ${folder} …`)
-    // What is half installed is not there: the folder is what says that an agent is.
+    // Remove a partial installation: an agent counts as installed if its folder exists.
     await rm(folder, { recursive: true, force: true })
     await mkdir(folder, { recursive: true, mode: 0o700 })
     try {

@@ -1,25 +1,25 @@
-/** What a command is: options as node:util parses them, and a function from them to an exit code. */
+/** The type of a command: options in node:util's format, and a function from them to an exit code. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { type ExitCode, UsageError } from '../exit.ts'
 import type { Terminal } from './read-terminal.ts'
 
-/** The world of a command. Data goes to `out`, everything meant for a person to `note`. */
+/** The environment of a command. Data goes to `out`, everything for a person to `note`. */
 export type Io = {
   env: Readonly<Record<string, string | undefined>>
   out: (text: string) => void
   /**
-   * Resolves when whoever reads the data has taken it: a log of any length goes through without filling the
+   * Resolves when the reader has consumed the data (backpressure), so that a log of any length does not fill
    * memory.
    */
   flushed: () => Promise<void>
   note: (line: string) => void
-  /** What was piped in, whole. */
+  /** All of stdin. */
   readStdin: () => Promise<string>
   stdinIsTty: boolean
   stdoutIsTty: boolean
-  /** Lines of whoever sits there, one at a time. */
+  /** Reads lines from the person at the terminal, one at a time. */
   terminal: () => Terminal
-  /** Ctrl-C. */
+  /** Aborts on Ctrl-C. */
   signal: AbortSignal
 }
 
@@ -35,7 +35,7 @@ type Args<O extends ParseArgsOptionsConfig> = ReturnType<
 export type Command = {
   name: string
   summary: string
-  /** Each way to call it, without the leading "cairn", and a line on what it does. */
+  /** Each form, without the leading "cairn", and what it does. */
   usage: readonly (readonly [form: string, does: string])[]
   /** Its options, without dashes. */
   flags: readonly string[]
@@ -70,7 +70,7 @@ function parse<O extends ParseArgsOptionsConfig>(args: string[], options: O): Ar
   }
 }
 
-/** Forms that begin with a space are options of the ones above. */
+/** Forms that begin with a space are options of the previous form. */
 export function usageOf({ usage }: Pick<Command, 'usage'>): string {
   const rows = usage.map(
     ([form, does]) => [form.startsWith(' ') ? `  ${form.trim()}` : `cairn ${form}`, does] as const,
@@ -79,7 +79,7 @@ export function usageOf({ usage }: Pick<Command, 'usage'>): string {
   return rows.map(([form, does]) => `  ${form.padEnd(width)}  ${does}\n`).join('')
 }
 
-/** Exactly the positionals a command takes; says which is missing. */
+/** Returns exactly the positionals that a command takes; the error names a missing one. */
 export function takePositionals<const N extends readonly string[]>(
   given: readonly string[],
   names: N,

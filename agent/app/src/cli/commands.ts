@@ -1,6 +1,6 @@
 /**
- * Every command, in the order that help lists them. A command is loaded when it is called: most talk to a
- * server, and need none of the modules that make one.
+ * Every command, in the order of the help. A command is loaded when it is called: most only talk to a server
+ * and need none of the server's modules.
  */
 import type { Command } from './command.ts'
 
@@ -39,10 +39,10 @@ const LOADERS: Readonly<Record<string, Load>> = {
 
 export const COMMAND_NAMES: readonly string[] = Object.keys(LOADERS)
 
-/** The command of this name, or undefined where there is none. */
+/** The command of this name; undefined if there is none. */
 export const loadCommand = async (name: string): Promise<Command | undefined> =>
   Object.hasOwn(LOADERS, name) ? LOADERS[name]?.() : undefined
 
-/** All of them, which takes as long as starting a server. */
+/** Loads all commands, which takes as long as starting a server. */
 export const loadCommands = (): Promise<readonly Command[]> =>
   Promise.all(Object.values(LOADERS).map(load => load()))

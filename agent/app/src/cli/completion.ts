@@ -1,4 +1,4 @@
-/** cairn completion: what a shell needs to complete commands and their options, made from their table. */
+/** cairn completion: shell completion for commands and options, generated from their table. */
 import { EXIT, UsageError } from '../exit.ts'
 import { type Command, defineCommand, takePositionals } from './command.ts'
 
@@ -24,7 +24,7 @@ export const completionFor = (loadCommands: () => Promise<readonly Command[]>): 
   })
 
 const flagsOf = ({ flags }: Command): string => flags.map(flag => `--${flag}`).join(' ')
-/** Within single quotes of a shell. */
+/** Escapes text for a shell's single quotes. */
 const quoted = (text: string): string => text.replaceAll("'", "'\\''")
 
 const bashCase = (command: Command): string =>

@@ -1,4 +1,4 @@
-/** cairn conformance: the promises that can be seen over HTTP, checked against a running server. */
+/** cairn conformance: checks a running server against the promises that are visible over HTTP. */
 import { asError } from '@cairn/protocol'
 import { NotChecked } from '../conformance/expectations.ts'
 import { LOG_CHECKS } from '../conformance/log-checks.ts'
@@ -44,7 +44,7 @@ export const conformance = defineCommand({
       signal: io.signal,
       random: Math.random,
     })
-    // A server that is not there is one message and not fifteen.
+    // An unreachable server gives one message instead of fifteen.
     await client.call('me', { signal: io.signal })
     const verdicts: Verdict[] = []
     for (const { name, run } of checks) {

@@ -1,18 +1,18 @@
-/** How a command reaches the server: which address, with whose token. */
+/** How a command reaches the server: the address and the token. */
 import { type CairnClient, createClient } from '@cairn/client'
 import { DEFAULT_HOST, DEFAULT_PORT, dataDirOf, findServer } from '../local/data-dir.ts'
 import { hasLocalAdmin, localToken } from '../local/local-admin.ts'
 import type { Io } from './command.ts'
 import { NotFoundError } from '../exit.ts'
 
-/** `--url` of every command that talks to a server. */
+/** `--url`, for every command that talks to a server. */
 export const CONNECT_OPTIONS = { url: { type: 'string' } } as const
 export const connect = (
   values: { url?: string | undefined },
   io: Pick<Io, 'env'>,
 ): { client: CairnClient; baseUrl: string } => connectWith(values, io)
 
-/** As `connect`, with the token for requests that are not the client's. */
+/** Like `connect`, and also returns the token for requests outside the client. */
 export function connectWith(
   values: { url?: string | undefined },
   { env }: Pick<Io, 'env'>,

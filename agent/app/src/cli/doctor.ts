@@ -1,4 +1,4 @@
-/** cairn doctor: looks at everything the service stands on, and says what to do about what is wrong. */
+/** cairn doctor: checks everything that the service depends on and says how to fix problems. */
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { signingKeyProblem } from '@cairn/api'
@@ -79,7 +79,7 @@ function checkConfig(env: Environment): Finding[] {
   }
 }
 
-/** Any answer over HTTP shows that the server is there; what it says without a key does not matter. */
+/** Any HTTP answer shows that the server is reachable; its status without a key does not matter. */
 async function checkModels(env: Environment): Promise<Finding[]> {
   let providers: [string, { base_url: string }][]
   try {
@@ -87,7 +87,7 @@ async function checkModels(env: Environment): Promise<Finding[]> {
       provider.kind === 'scripted' ? [] : [[name, provider]],
     )
   } catch {
-    // Said by the check of the configuration.
+    // The configuration check reports it.
     return []
   }
   return Promise.all(

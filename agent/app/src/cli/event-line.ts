@@ -1,10 +1,10 @@
-/** One event as one line for a person. */
+/** Formats one event as one line for a person. */
 import { type SessionEvent, summarize } from '@cairn/protocol'
 import { oneLine } from './terminal-text.ts'
 
 const BRIEF_MAX = 120
 
-/** Id, time, type and the contract's line; an event that does not fit its contract shows its data. */
+/** Id, time, type and the contract's summary; an event that violates its contract shows its data. */
 export function eventLine(event: SessionEvent): string {
   const text = summarize(event)
   return (

@@ -1,4 +1,4 @@
-/** cairn export: logs as they are, or rated trajectories as training data (docs/export.md). */
+/** cairn export: raw logs, or rated trajectories as training data (docs/export.md). */
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import type { CairnClient } from '@cairn/client'
@@ -53,7 +53,7 @@ export const exportLogs = defineCommand({
       )
     if (values.all === positionals.length > 0) throw new UsageError('expected session ids, or --all')
     const { client } = connect(values, io)
-    // In the order of their ids, so that two exports of the same logs are the same bytes.
+    // Sorted by id, so that two exports of the same logs are byte-identical.
     const ids = (values.all ? await listIds(client, io.signal) : positionals).toSorted()
     const sink = openSink(values.out, io)
     let lines = 0
@@ -88,7 +88,7 @@ async function* exportedLines(
         yield* events.map(event => JSON.stringify(event))
     return
   }
-  // Raw records need neither the tools nor the fold of a session.
+  // Raw records need neither the tools nor the session fold.
   const [{ createRedactor }, { createDefineTool }, { trainingLines }] = await Promise.all([
     import('@cairn/log'),
     import('../export/define-tool.ts'),
@@ -125,7 +125,7 @@ async function listIds(client: CairnClient, signal: AbortSignal): Promise<string
   return ids
 }
 
-/** A file that is there is the caller's to move. */
+/** Turns the error for an existing file into a usage error. */
 const explainOpen = (error: Error, file: string): Error =>
   'code' in error && error.code === 'EEXIST'
     ? new UsageError(`${file} is there already: an export replaces no file`, { cause: error })
@@ -140,10 +140,10 @@ function openSink(file: string | undefined, { out, flushed }: Pick<Io, 'out' | '
     }
     return { write, close: () => Promise.resolve() }
   }
-  // Fails on a file that exists: an export never replaces another.
+  // 'wx' fails if the file exists: an export never overwrites a file.
   const stream = createWriteStream(file, { flags: 'wx', mode: 0o600 })
   const failed = once(stream, 'error').then(([error]) => Promise.reject(explainOpen(error as Error, file)))
-  // Every write and the close race it; between two of them it must not count as unhandled.
+  // Every write and the close race this promise; in between, a rejection must not count as unhandled.
   failed.catch(() => {})
   return {
     write: text => Promise.race([failed, new Promise<void>(resolve => stream.write(text, () => resolve()))]),

@@ -1,3 +1,3 @@
-/** One thing that `cairn doctor` looked at. */
+/** One result of `cairn doctor`. */
 type Verdict = 'ok' | 'warn' | 'fail'
 export type Finding = { check: string; verdict: Verdict; detail: string }

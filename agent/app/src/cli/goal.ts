@@ -1,4 +1,4 @@
-/** cairn goal: what a session is to reach; it goes on until an evaluator is satisfied. */
+/** cairn goal: sets the goal of a session, which then works until an evaluator is satisfied. */
 import { EXIT, UsageError } from '../exit.ts'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'

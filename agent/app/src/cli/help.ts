@@ -1,4 +1,4 @@
-/** cairn help: every command, the environment, the exit codes. */
+/** cairn help: lists the commands, the environment variables and the exit codes. */
 import { type Command, defineCommand, usageOf } from './command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 

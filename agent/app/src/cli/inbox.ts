@@ -1,4 +1,4 @@
-/** cairn inbox: what agents raised to people, and the answers that are no decision about a call. */
+/** cairn inbox: lists what agents ask of people, and answers the items that are not approvals. */
 import type { InboxItem } from '@cairn/protocol'
 import { EXIT, UsageError } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'

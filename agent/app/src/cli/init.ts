@@ -1,4 +1,4 @@
-/** cairn init: a cairn.yaml to begin with, every line of it explained. */
+/** cairn init: writes an initial cairn.yaml with every line explained. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { EXIT, UsageError } from '../exit.ts'

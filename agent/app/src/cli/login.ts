@@ -1,4 +1,4 @@
-/** cairn login: a link that logs in to the page, once. */
+/** cairn login: prints a one-time link that logs in to the page. */
 import { createLoginLink, loginLinkPath } from '@cairn/api'
 import { ConnectionError } from '@cairn/client'
 import { EXIT } from '../exit.ts'
@@ -21,7 +21,7 @@ export const login = defineCommand({
   },
 })
 
-/** By the server when one runs, for it holds the store; else into the store itself. */
+/** Uses the server if one runs, because it has the store open; otherwise writes to the store directly. */
 async function linkFor(url: string | undefined, io: Io): Promise<string> {
   const dataDir = dataDirOf(io.env)
   const isNamed = url !== undefined || Boolean(io.env['CAIRN_URL'])
@@ -32,7 +32,7 @@ async function linkFor(url: string | undefined, io: Io): Promise<string> {
       const { login_token } = await client.call('createLoginLink', { params: { user_id }, signal: io.signal })
       return baseUrl + loginLinkPath(login_token)
     } catch (error) {
-      // A server that was killed leaves its address behind, and its process id may be another's by now.
+      // A killed server leaves its address file behind, and its process id may have been reused.
       if (isNamed || !(error instanceof ConnectionError)) throw error
     }
   }

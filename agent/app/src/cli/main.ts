@@ -1,4 +1,4 @@
-/** The process of the command line: its streams, its signals and its exit code. */
+/** The command line process: streams, signals and exit code. */
 import { once } from 'node:events'
 import { makeProcessPrivate } from '@cairn/workspace'
 import { EXIT } from '../exit.ts'
@@ -15,7 +15,7 @@ const io: Io = {
   flushed: async () => {
     if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
   },
-  // What a person reads here may hold words of models and tools.
+  // The text may contain output of models and tools, so control characters are made visible.
   note: line => void process.stderr.write(`${printable(line)}\n`),
   readStdin: async () => {
     const chunks: Buffer[] = []
@@ -28,7 +28,7 @@ const io: Io = {
   signal: interrupt.signal,
 }
 
-// A reader that has seen enough (head, less) closes the pipe; that ends the command and is no failure.
+// A reader that closes the pipe early (head, less) ends the command without an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.ok.code)
   throw error

@@ -1,4 +1,4 @@
-/** What sessions wait for, as the commands show and answer it. */
+/** Open inbox items, as the commands show and answer them. */
 import type { CairnClient } from '@cairn/client'
 import { exactText, type InboxItem, type InboxKind, Question } from '@cairn/protocol'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ export type Asked = z.infer<typeof Asked>
 
 type Wanted = { session_id?: string | undefined; kind?: InboxKind; all?: boolean; signal: AbortSignal }
 
-/** Oldest first: what was raised first is answered first. */
+/** Sorted by age, oldest first. */
 export async function openItems(
   client: CairnClient,
   { session_id, kind, all = false, signal }: Wanted,
@@ -26,24 +26,24 @@ export async function openItems(
   return items.toReversed()
 }
 
-/** What a question asks; null where the item is no question. */
+/** The questions of an item; null if the item is not a question. */
 export const questionsOf = ({ kind, payload }: InboxItem): Asked | null =>
   kind === 'input_required' ? Asked.parse(payload) : null
 
-/** A question in lines, its choices with their numbers. */
+/** A question as lines, with numbered choices. */
 export const questionLines = ({ questions }: Asked): string[] =>
   questions.flatMap(({ prompt, choices = [] }) => [
     `? ${oneLine(prompt, 500)}`,
     ...choices.map(({ label }, at) => `  ${at + 1}  ${oneLine(label, 200)}`),
   ])
 
-/** A number stands for the choice of that number. */
+/** A number selects the choice with that number. */
 export function answerOf({ choices = [] }: Asked['questions'][number], given: string): string {
   const at = /^\d{1,3}$/.test(given.trim()) ? Number(given) - 1 : -1
   return choices[at]?.label ?? given
 }
 
-/** What a gate covers, whole, and what of it cannot be shown. */
+/** Everything that a gate covers, and which parts cannot be displayed. */
 export function gateLines({ kind, payload }: InboxItem): string[] {
   if (kind !== 'governance_gate') return []
   const { tool_name: tool, arguments: args, arguments_excerpt: excerpt, redactions } = payload

@@ -1,4 +1,4 @@
-/** A broken connection is told once, and its mending once: what is tried in between is nobody's business. */
+/** Reports an outage once when it starts and once when it ends; retries in between are silent. */
 import type { StateDetail, StreamState } from '@cairn/client'
 
 export function outageNotes(note: (line: string) => void): (state: StreamState, detail: StateDetail) => void {

@@ -1,4 +1,4 @@
-/** cairn rate: a person's judgement of an answer, by which training data is selected (docs/feedback.md). */
+/** cairn rate: a person's rating of an answer, used to select training data (docs/feedback.md). */
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT, NotFoundError, UsageError } from '../exit.ts'
@@ -20,7 +20,7 @@ export const rate = defineCommand({
       throw new UsageError(`--event must be the id of an event, got "${values.event}"`)
     const { client } = connect(values, io)
     const { signal } = io
-    // What a slash command replied is no answer, and no part of an example.
+    // The reply of a slash command is not an answer and never part of an example.
     const answers =
       values.event === undefined
         ? (await Array.fromAsync(readLog(client, session, signal)))

@@ -1,8 +1,11 @@
-/** A session's log so far, for commands that come to an end. */
+/** Reads a session's existing log, for commands that terminate. */
 import type { CairnClient } from '@cairn/client'
 import type { SessionEvent } from '@cairn/protocol'
 
-/** Up to the event that is last now. By the stream, which takes service accounts as well as users. */
+/**
+ * Reads up to the event that is last now. It uses the stream, which accepts service accounts as well as
+ * users.
+ */
 export async function* readLog(
   client: CairnClient,
   id: string,

@@ -1,10 +1,10 @@
-/** Lines of a person at a terminal, or of a pipe. What is typed while nobody asks waits to be asked for. */
+/** Reads lines from a terminal or a pipe. Lines typed before they are requested are queued. */
 import { createInterface } from 'node:readline'
 
 export type Terminal = {
-  /** The next line; null when there are no more. */
+  /** The next line; null at the end of input. */
   ask(prompt: string): Promise<string | null>
-  /** What Ctrl-C does from now on. */
+  /** Sets the action of Ctrl-C. */
   onInterrupt(act: () => void): void
   close(): void
 }
@@ -34,7 +34,7 @@ export function openTerminal(
     isOver = true
     give(null)
   })
-  // At a terminal readline takes the key; elsewhere it is the signal of the process.
+  // On a terminal readline intercepts the key; otherwise it arrives as the signal of the process.
   lines.on('SIGINT', () => act())
   interrupted.addEventListener('abort', () => act())
 

@@ -1,6 +1,6 @@
 /**
- * The command line without its process: finds the command, runs it, and turns an error into a message and an
- * exit code. Tests call it with streams of their own.
+ * The command line without its process: finds and runs the command and converts an error to a message and an
+ * exit code. Tests call it with their own streams.
  */
 import { ApiError, ConnectionError } from '@cairn/client'
 import { ConfigError } from '../config/config-error.ts'
@@ -36,7 +36,7 @@ const KINDS: Kinds = [
   [InUseError, EXIT.inUse.code],
 ]
 
-/** Errors of the packages that most commands never load: loaded where no other kind fits. */
+/** Error types of packages that most commands never load; loaded only if no other type matches. */
 async function storeKinds(): Promise<Kinds> {
   const [{ DamagedKeyFile }, { DamagedStore, DirectoryInUse }] = await Promise.all([
     import('@cairn/api'),
@@ -50,8 +50,8 @@ async function storeKinds(): Promise<Kinds> {
 }
 
 /**
- * The exit code and the message of an error. An error that names a mistake of the caller needs no more than
- * its message; any other may be a bug, so its stack is shown.
+ * The exit code and message of an error. For a mistake of the caller the message suffices; any other error
+ * may be a bug, so its stack is printed.
  */
 async function failureOf(error: unknown): Promise<{ code: ExitCode; message: string }> {
   if (error instanceof ApiError)
@@ -70,7 +70,7 @@ async function failureOf(error: unknown): Promise<{ code: ExitCode; message: str
     : { code: known[1], message: error.message }
 }
 
-/** Runs one command to its end and returns its exit code; `argv` is what follows `cairn`. */
+/** Runs one command and returns its exit code; `argv` is what follows `cairn`. */
 export async function main(argv: string[], io: Io): Promise<ExitCode> {
   try {
     return await run(argv, io)

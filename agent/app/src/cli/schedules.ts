@@ -1,4 +1,4 @@
-/** cairn schedules: what runs when; made, paused, run by hand and ended. */
+/** cairn schedules: lists, creates, pauses, runs and ends schedules. */
 import type { ScheduleRunView, ScheduleView, ScheduleWish } from '@cairn/protocol'
 import { EXIT, UsageError } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'

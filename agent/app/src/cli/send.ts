@@ -1,4 +1,4 @@
-/** cairn send: a message to a new or running session, and the answer as it is written. */
+/** cairn send: sends a message to a new or existing session and streams the answer. */
 import type { SessionState } from '@cairn/protocol'
 import { EXIT, UsageError } from '../exit.ts'
 import { type Ending, createAnswerText } from './answer-text.ts'
@@ -13,7 +13,7 @@ const WAITS: Partial<Record<SessionState, string>> = {
   needs_action: 'waiting for an action',
 }
 
-/** A turn that failed or was stopped says so, whatever else is open. */
+/** A failed or stopped turn determines the exit code, whatever else is open. */
 export function endingOf(end: Ending, state: SessionState): Ending {
   const status = WAITS[state]
   return status === undefined || end.code === EXIT.failure.code ? end : { status, code: EXIT.waiting.code }
@@ -97,7 +97,7 @@ export const send = defineCommand({
           io.out(io.stdoutIsTty ? printable(printed.text) : printed.text)
         if (printed.note !== undefined) note(printed.note)
         if (printed.end === undefined) continue
-        // What waits for a person is the server's to say: an approval outlives the turn that asked for it.
+        // Only the server knows what waits for a person: an approval outlives the turn that asked for it.
         const { state } = await client.call('getSession', { params: { id: session.id }, signal })
         const { status, code } = endingOf(printed.end, state)
         if (values.json) io.out(jsonLine({ ...sent, status, state, answer: text.answer() }))

@@ -1,4 +1,4 @@
-/** cairn serve: the service, until it is told to stop. */
+/** cairn serve: runs the service until it is stopped. */
 import { ConfigError } from '../config/config-error.ts'
 import { configDirOf, readConfig } from '../config/read-config.ts'
 import { maskConfig, showConfig } from '../config/show-config.ts'
@@ -10,7 +10,10 @@ import { createLogger, readLevel } from '../serve/logging.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
 import { EXIT, type ExitCode, UsageError } from '../exit.ts'
 
-/** A process whose work is done but that something keeps alive is ended by hand, and says what it was. */
+/**
+ * If something keeps the process alive after the shutdown, it is logged and the process exits after this
+ * time.
+ */
 const LINGER_MS = 2_000
 
 export const serve = defineCommand({
@@ -32,7 +35,7 @@ export const serve = defineCommand({
     takePositionals(positionals, [])
     const level = readLevel(io.env['LOG_LEVEL'])
     const { file, ...options } = readServiceOptions(io.env, values.role)
-    // Signals are caught before the address is printed, because its reader may send one at once.
+    // Install the handlers before printing the address, because its reader may send a signal at once.
     const signalled = firstSignal()
     const { config, demo, dataDir, workspacesDir, database, role } = options
     const pretty = process.stderr.isTTY
@@ -69,7 +72,7 @@ export const serve = defineCommand({
   },
 })
 
-/** What the environment and the configuration file say about the service; `file` is that file. */
+/** Options of the service from the environment and the configuration file; `file` is that file. */
 export function readServiceOptions(
   env: Io['env'],
   roleName = 'all',
@@ -93,7 +96,7 @@ export function readServiceOptions(
   }
 }
 
-/** The embedded store has one process, which does everything. */
+/** The embedded store supports one process, which must do everything. */
 function readRole(text: string, database: Database | null): Role {
   const role = ROLES.find(known => known === text)
   if (role === undefined) throw new UsageError(`--role must be ${ROLES.join(', ')}, got "${text}"`)
@@ -128,8 +131,8 @@ function announce({ url, loginUrl, sandbox, log }: Service, demo: boolean, json:
 }
 
 /**
- * A bug must not leave a server that half works: it is logged, and the process ends for its supervisor to
- * start anew.
+ * A bug must not leave a half-working server: it is logged, and the process exits so that its supervisor
+ * restarts it.
  */
 function failLoudly(log: Service['log']): void {
   process.on('uncaughtException', (error, origin) => {

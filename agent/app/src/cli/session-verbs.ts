@@ -1,4 +1,4 @@
-/** cairn stop, pause, resume: what a person does to a session that is at work. */
+/** cairn stop, pause, resume: control a running session. */
 import type { CairnClient } from '@cairn/client'
 import type { Session } from '@cairn/protocol'
 import { EXIT } from '../exit.ts'

@@ -1,4 +1,4 @@
-/** cairn sessions: which sessions there are, and what each does or waits for. */
+/** cairn sessions: lists the sessions with what each does or waits for. */
 import type { Session } from '@cairn/protocol'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
@@ -46,7 +46,7 @@ export const sessions = defineCommand({
   },
 })
 
-/** The columns stay those of the state: that it waits for workers is said behind the title. */
+/** The columns show the state; waiting for workers is added after the title. */
 const line = ({ id, state, updated_at, agent, title, open_children }: Session): string =>
   `${id}  ${state.padEnd(14)}  ${updated_at.slice(0, 16).replace('T', ' ')}  ${oneLine(agent, 20)}  ` +
   `${oneLine(title ?? '(untitled)', 80)}${waitsText({ state, open_children })}\n`

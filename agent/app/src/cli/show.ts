@@ -1,4 +1,4 @@
-/** cairn show: one session: what it does, what it waits for, what it cost, its last answer. */
+/** cairn show: one session with its activity, what it waits for, its cost and its last answer. */
 import { formatSpent, formatTokens, type SessionEvent, type SessionState } from '@cairn/protocol'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
@@ -48,7 +48,7 @@ export const show = defineCommand({
   },
 })
 
-/** Whether a person is needed now. */
+/** The exit code says whether a person is needed now. */
 export const codeOf = (state: SessionState): ExitCode =>
   state.startsWith('needs_') ? EXIT.waiting.code : EXIT.ok.code
 

@@ -1,4 +1,4 @@
-/** cairn tail: a session's log, live. */
+/** cairn tail: follows a session's log. */
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { eventLine } from './event-line.ts'

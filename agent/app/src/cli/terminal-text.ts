@@ -1,19 +1,19 @@
-/** Text of models and tools on its way to a terminal. */
+/** Prepares text of models and tools for a terminal. */
 import { visibleText } from '@cairn/protocol'
 
 /**
- * What a terminal would obey or hide is drawn: an escape sequence must not move the cursor, set the title or
- * fill the clipboard of a reader.
+ * Makes control and invisible characters visible: an escape sequence must not move the reader's cursor, set
+ * the title or fill the clipboard.
  */
 export const printable = visibleText
 
-/** On one line, at most so long. */
+/** Flattens text to one line of at most `max` characters. */
 export function oneLine(text: string, max: number): string {
   const line = printable(text.replaceAll(/\s+/g, ' ').trim())
   return line.length > max ? `${line.slice(0, max - 1)}…` : line
 }
 
-/** JSON on one line, for a program and for the terminal it may stand in: the same value, nothing unseen. */
+/** JSON on one line, for programs and terminals: the same value with invisible characters escaped. */
 export const jsonLine = (value: unknown): string =>
   `${JSON.stringify(value).replaceAll(/[^\0-~]/gu, shownOrEscaped)}\n`
 

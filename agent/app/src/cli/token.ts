@@ -67,7 +67,7 @@ async function userToken({ env }: Io): Promise<string> {
 
 type Made = { id: string; name: string; scope: string; token: string; expires_at: string | null }
 
-/** By the server when one runs, for it holds the store; else into the store itself. */
+/** Uses the server if one runs, because it has the store open; otherwise writes to the store directly. */
 async function makeServiceAccount(
   io: Io,
   url: string | undefined,
@@ -85,7 +85,7 @@ async function makeServiceAccount(
         idempotencyKey: randomUUID(),
       })
     } catch (error) {
-      // A server that was killed leaves its address behind, and its process id may be another's by now.
+      // A killed server leaves its address file behind, and its process id may have been reused.
       if (isNamed || !(error instanceof ConnectionError)) throw error
     }
   }

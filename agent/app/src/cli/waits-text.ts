@@ -1,4 +1,4 @@
-/** That a session at rest waits for its workers, for the end of its line. */
+/** Suffix of a session's line: a resting session waits for its workers. */
 import { plural, type Session, waitsFor } from '@cairn/protocol'
 
 export function waitsText(session: Pick<Session, 'state' | 'open_children'>): string {

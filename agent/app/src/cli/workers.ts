@@ -1,4 +1,4 @@
-/** cairn workers: the workers below a session, each under the one it works for. */
+/** cairn workers: the workers of a session as a tree. */
 import { type TreeRow, treeRows } from '@cairn/client'
 import { formatSpent, formatTokens, type WorkerView } from '@cairn/protocol'
 import { EXIT } from '../exit.ts'
@@ -35,7 +35,7 @@ export const workers = defineCommand({
   },
 })
 
-/** Of one that has ended, how; of an open one, what it does or waits for. */
+/** How an ended worker ended; what an open one does or waits for. */
 const wordOf = ({ status, state, cause, blocked_reason }: WorkerView): string =>
   status === 'open' ? (blocked_reason === null ? state : 'blocked') : (cause ?? 'done')
 

@@ -1,6 +1,6 @@
 /**
- * Lists of tools and hosts in cairn.yaml. An entry that can match nothing is a mistake: in a policy it would
- * leave open what it seems to close.
+ * Checks the lists of tools and hosts in cairn.yaml. An entry that can match nothing is a mistake: in a
+ * policy it would leave open what it seems to close.
  */
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
@@ -9,7 +9,7 @@ import { CODE_PERMISSIONS, type Config, findPattern, TOOL_NAMES } from '@cairn/p
 import { nearest } from './nearest.ts'
 
 type Path = readonly (string | number)[]
-/** What is wrong with the value at a path of the file. */
+/** A problem with the value at a path of the file. */
 export type Problem = { path: Path; message: string }
 type Egress = Config['notices']['egress']
 
@@ -19,7 +19,7 @@ export const checkPatterns = (config: Config, isGiven: (path: Path) => boolean):
   ...egressOf(config).flatMap(([path, egress]) => checkHosts(path, egress, isGiven)),
 ]
 
-/** Lists whose entries are patterns. */
+/** The lists whose entries are patterns. */
 function* toolLists({ agents, experts }: Config): Generator<[Path, readonly string[]]> {
   for (const [name, { tools, governance }] of Object.entries(agents)) {
     yield [['agents', name, 'tools'], tools ?? []]
@@ -29,7 +29,7 @@ function* toolLists({ agents, experts }: Config): Generator<[Path, readonly stri
   for (const [name, { tools }] of Object.entries(experts)) yield [['experts', name, 'tools'], tools]
 }
 
-/** Every name and pattern of tools in the lists of agents and experts, and in their undos. */
+/** Every tool name and pattern in the lists of agents and experts, and in their undo settings. */
 export const toolsNamedIn = (config: Config): string[] => [
   ...new Set([
     ...[...toolLists(config)].flatMap(([, patterns]) => patterns),
@@ -106,8 +106,8 @@ function hintAt(name: string, known: readonly string[], servers: readonly string
 }
 
 /**
- * An empty list of tools that an agent has is none at all, and an empty list of what is denied or needs an
- * approval is what no list is. An empty list of what is allowed allows everything, which nobody means.
+ * An empty `tools` list gives an agent no tools, and an empty denied or approval list equals a missing one.
+ * An empty allow list would allow everything, which is never intended.
  */
 const checkEmptyLists = ({ agents }: Config, isGiven: (path: Path) => boolean): Problem[] =>
   Object.entries(agents).flatMap(([name, { governance }]) => {

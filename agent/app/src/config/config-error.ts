@@ -1,4 +1,4 @@
-/** A configuration that cannot be used: what is wrong, where, and what would be right. */
+/** An unusable configuration: what is wrong, where, and what would be valid. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   /** One sentence each. */

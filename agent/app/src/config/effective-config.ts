@@ -1,6 +1,6 @@
 /**
- * From what the file says to what the service runs with: the demo model where no model is named, and every
- * name checked.
+ * From the file's content to the configuration that the service runs with: the demo model if no model is
+ * named, and every name checked.
  */
 import { isInternalHost } from '@cairn/harness/egress'
 import { Config, type ConfigInput } from '@cairn/protocol'
@@ -11,7 +11,7 @@ import type { ConfigSource } from './parse-config.ts'
 
 export type EffectiveConfig = {
   config: Config
-  /** No model is configured: the scripted one answers, and everything says so. */
+  /** No model is configured, so the scripted one answers; all outputs say so. */
   demo: boolean
 }
 
@@ -19,8 +19,8 @@ const DEMO_MODEL = 'demo/scripted'
 const DEFAULT_AGENT = 'assistant'
 
 /**
- * The demo asks before it runs a command and before it changes a file, so that a first look shows an
- * approval, where there is a terminal and where there is none.
+ * The demo asks before it runs a command or changes a file, so that a first try shows an approval, with or
+ * without a terminal.
  */
 const DEMO_AGENT: ConfigInput = {
   agents: {
@@ -51,9 +51,7 @@ export function resolveConfig(
   return { config, demo: !named }
 }
 
-/**
- * Providers without any model named are no mistake: their keys are set up first, the model is chosen next.
- */
+/** Providers without a named model are valid: keys are set up first, the model is chosen next. */
 function withDemo(given: Config): Config {
   const agents = Object.keys(given.agents).length > 0 ? given.agents : Config.parse(DEMO_AGENT).agents
   return {
@@ -83,7 +81,7 @@ const eachAgent = (agents: Config['agents'], model: string | undefined): Config[
     ]),
   )
 
-/** Every model a part of the configuration may ask for, with the path that names it. */
+/** Every model that the configuration may use, with the path that names it. */
 function* modelsOf(config: Config): Generator<[path: string, model: string | undefined]> {
   yield ['models.default', config.models.default]
   for (const [name, agent] of Object.entries(config.agents)) {
@@ -124,7 +122,7 @@ function checkNames(config: Config): string[] {
   return problems
 }
 
-/** What used to open the inside must not stop doing so in silence. */
+/** Rejects settings that used to allow internal hosts and would now be ignored silently. */
 function checkEgress(config: Config): string[] {
   const lists = [
     ...Object.entries(config.agents).map(
@@ -150,7 +148,7 @@ const hint = (word: string, known: readonly string[]): string => {
     : ` (did you mean "${meant}"?)`
 }
 
-/** Variables that what is in use needs. An unused provider may wait for its key. */
+/** Checks the variables that used parts need. The key of an unused provider may be missing. */
 function checkEnvironment(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** Which keys the schema of the configuration knows at a path: for the hint beside an unknown one. */
+/** The keys that the configuration schema allows at a path, for the hint about an unknown key. */
 import { Config } from '@cairn/protocol'
 import { z } from 'zod'
 
@@ -26,10 +26,7 @@ export function knownKeys(path: readonly PropertyKey[], root: unknown): string[]
   return [...new Set(choose(nodes, value).flatMap(node => Object.keys(node.properties ?? {})))]
 }
 
-/**
- * Of alternatives, the one the value declares itself to be (`kind: openai`); all of them when it declares
- * none.
- */
+/** The alternative that the value declares (`kind: openai`); all of them if it declares none. */
 function choose(nodes: readonly Json[], value: unknown): Json[] {
   const flat = nodes.flatMap(node => node.oneOf ?? node.anyOf ?? [node])
   const declared = flat.filter(node =>

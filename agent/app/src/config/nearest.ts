@@ -1,6 +1,6 @@
-/** Which known word a person may have meant. */
+/** Finds the known word that a person may have meant. */
 
-/** Edits (insert, delete, replace, swap of neighbours) that turn one word into the other. */
+/** Number of edits (insert, delete, replace, swap of neighbors) between two words. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, at) => at)
@@ -20,7 +20,7 @@ export function editDistance(a: string, b: string): number {
 
 const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '')
 
-/** The nearest known word, or undefined when none is near enough to be meant. */
+/** The nearest known word; undefined if none is near enough. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map(name => ({ name, distance: editDistance(plain(word), plain(name)) }))

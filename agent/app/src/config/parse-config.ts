@@ -1,6 +1,6 @@
 /**
- * cairn.yaml as text → a Config, or every mistake in it with its path, line and, for a key, the nearest known
- * one.
+ * Parses the text of cairn.yaml into a Config, or lists every mistake with its path, line and, for a key, the
+ * nearest known one.
  */
 import { Config } from '@cairn/protocol'
 import { type Document, LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml'
@@ -10,7 +10,7 @@ import { knownKeys } from './known-keys.ts'
 import { nearest } from './nearest.ts'
 
 export type ConfigSource = {
-  /** `line 7: ` for a path of the file; empty where there is no line. */
+  /** `line 7: ` for a path of the file; empty if it has no line. */
   lineOf(path: readonly PropertyKey[]): string
   /** Whether the file has a value at the path. */
   isGiven(path: readonly PropertyKey[]): boolean
@@ -61,9 +61,7 @@ export function parseConfigFile(text: string, file: string): { config: Config; s
 
 type Issue = z.core.$ZodIssue
 
-/**
- * Of a union's alternatives, the mistakes of the one that fits best; paths inside are relative to the union.
- */
+/** For a union, the mistakes of the best-fitting alternative; inner paths are relative to the union. */
 function narrow(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
   const weigh = (issues: readonly Issue[]): number =>
@@ -90,7 +88,7 @@ function sentence(issue: Issue, root: unknown): string {
   )
 }
 
-/** Line of the value at a path, or of a key in the map there. */
+/** The line of the value at a path, or of a key in the map there. */
 function findLine(
   document: Document.Parsed,
   path: readonly PropertyKey[],

@@ -15,12 +15,12 @@ export function readConfig(environment: Environment): EffectiveConfig & { file: 
   return { ...resolveConfig(given, file ?? DEFAULT_CONFIG_FILE, environment, source), file }
 }
 
-/** Relative paths of the configuration start here. */
+/** The base of relative paths in the configuration. */
 export const configDirOf = (file: string | null): string => resolve(file === null ? '.' : dirname(file))
 
 /**
- * What the file says, without asking whether the service could run with it: a backup needs no key of a model.
- * A file that CAIRN_CONFIG names must be there; the default one may be absent.
+ * Reads the file without checking that the service can run with it: a backup needs no model key. A file named
+ * by CAIRN_CONFIG must exist; the default one may be absent.
  */
 export function readGiven(environment: Environment): {
   given: Config

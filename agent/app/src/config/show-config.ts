@@ -1,6 +1,5 @@
 /**
- * The configuration in effect as a person reads it: secrets masked, long texts short, variables marked set or
- * not.
+ * Prints the effective configuration: secrets masked, long texts shortened, variables marked as set or not.
  */
 import type { Config } from '@cairn/protocol'
 import { Document, isScalar, visit } from 'yaml'
@@ -32,7 +31,7 @@ export function maskConfig(config: Config): Config {
   }
 }
 
-/** As YAML, short: what is empty is left out, maps and lists of plain values take one line. */
+/** Compact YAML: empty values are omitted, and maps and lists of scalars take one line. */
 export function showConfig(config: Config): string {
   const document = new Document(
     JSON.parse(
@@ -58,7 +57,7 @@ function maskProvider(
 ): Config['models']['providers'][string] {
   if (provider.kind === 'scripted') return provider
   const base_url = maskUrl(provider.base_url)
-  // Which headers hold a secret is not for us to guess: all do.
+  // Any header may hold a secret, so all are masked.
   return provider.kind === 'openai'
     ? {
         ...provider,
@@ -68,7 +67,7 @@ function maskProvider(
     : { ...provider, base_url }
 }
 
-/** Credentials in a URL stand before the host or in its query. */
+/** Masks credentials in a URL, before the host or in the query. */
 function maskUrl(text: string): string {
   const url = new URL(text)
   if (url.username === '' && url.password === '' && url.search === '') return text

@@ -1,13 +1,13 @@
-/** Sentences about what should have come, and what came. */
+/** Messages that compare the expected with the actual result. */
 import { isDeepStrictEqual } from 'node:util'
 
 export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> }
 
-/** The server did something else than was promised. */
+/** The server's behavior differs from the promise. */
 class ExpectationFailed extends Error {
   override readonly name = 'ExpectationFailed'
 }
-/** The check cannot be made with this token. */
+/** The check cannot run with this token. */
 export class NotChecked extends Error {
   override readonly name = 'NotChecked'
 }
@@ -23,7 +23,7 @@ export function expectEqual(what: string, got: unknown, wanted: unknown): void {
 export function expectTrue(what: string, met: boolean): void {
   if (!met) throw new ExpectationFailed(what)
 }
-/** An RFC 9457 problem with this status and code. */
+/** Expects an RFC 9457 problem with this status and code. */
 export function expectProblem(what: string, answer: Answer, status: number, code: string): void {
   expectEqual(`${what}: status and code`, [answer.status, answer.json['code']], [status, code])
   expectTrue(

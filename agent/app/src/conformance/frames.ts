@@ -1,7 +1,7 @@
-/** Server-Sent Events, as text. */
+/** Parses Server-Sent Events from text. */
 
 export type Frame = { id: number; event: string; data: string }
-/** The whole frames of a stream's text; comments and what a cut left unfinished are left out. */
+/** The complete frames of a stream's text; comments and a truncated last frame are skipped. */
 export function framesOf(text: string): Frame[] {
   const whole = text.slice(0, text.lastIndexOf('\n\n') + 2)
   return whole.split('\n\n').flatMap(block => {

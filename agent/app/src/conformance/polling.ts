@@ -1,8 +1,8 @@
-/** A log, read by polling. */
+/** Reads a log by polling. */
 import { expectEqual } from './expectations.ts'
 import type { Probe } from './probe.ts'
 
-/** Both included. */
+/** Both bounds included. */
 export const upTo = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, at) => first + at)
 type Polled = { ids: number[]; records: string[]; text: string; has_more: boolean; last_id: number }

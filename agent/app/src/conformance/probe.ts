@@ -1,4 +1,4 @@
-/** What a check has in hand: raw requests to the server, and a session to make them of. */
+/** Tools for a check: raw requests to the server, and a session to test with. */
 import { randomUUID } from 'node:crypto'
 import { type Answer, expectEqual } from './expectations.ts'
 
@@ -7,22 +7,22 @@ type CallOptions = {
   body?: unknown
   raw?: string
   headers?: Record<string, string>
-  /** Null: nobody. */
+  /** Null: no authentication. */
   token?: string | null
 }
 
 export type Probe = {
   url: string
   signal: AbortSignal
-  /** How many connections the resume check opens. */
+  /** Number of connections that the resume check opens. */
   cuts: number
   random: () => number
   call(path: string, options?: CallOptions): Promise<Answer>
-  /** A session that takes messages and does nothing with them: no model is called. */
+  /** A session that stores messages but never runs: no model is called. */
   quietSession(): Promise<string>
-  /** Adds messages one after the other; the ids of their events. */
+  /** Sends messages one after the other; returns the ids of their events. */
   say(sessionId: string, count: number): Promise<number[]>
-  /** The bytes of a stream, until `enough` says so of the text so far. */
+  /** Reads a stream until `enough` returns true for the text so far. */
   stream(
     path: string,
     enough: (text: string) => boolean,
@@ -30,17 +30,17 @@ export type Probe = {
   ): Promise<{ status: number; headers: Headers; text: string }>
 }
 
-/** One promise that is looked at from outside. */
+/** A promise that can be checked from outside. */
 export type Check = {
   name: string
-  /** Returns what it did, in a few words. */
+  /** Returns a short description of what it checked. */
   run(probe: Probe): Promise<string>
 }
 
 export type ProbeOptions = { cuts: number; signal: AbortSignal; random: () => number }
 
 type Send = (path: string, options: CallOptions, wait: AbortSignal) => Promise<Response>
-/** So long one request may take. */
+/** Timeout of one request. */
 const MAX_MS = 30_000
 
 export function createProbe(

@@ -1,4 +1,4 @@
-/** Keys, refusals and what every answer has, over HTTP (contract 4, 5). */
+/** Idempotency keys, errors and common headers, over HTTP (contract 4, 5). */
 import { randomUUID } from 'node:crypto'
 import { expectEqual, expectProblem, expectTrue } from './expectations.ts'
 import { type Check, type Probe, post } from './probe.ts'

@@ -1,4 +1,4 @@
-/** Listings, states and who may see what, over HTTP (contract 4 to 6). */
+/** Lists, states and access control, over HTTP (contract 4 to 6). */
 import { randomUUID } from 'node:crypto'
 import { expectEqual, expectProblem, NotChecked } from './expectations.ts'
 import { type Check, post } from './probe.ts'

@@ -1,10 +1,10 @@
-/** The stream of a log: its bytes, its cursors, its cuts (contract 2, 3). */
+/** The stream of a log: bytes, cursors, disconnects (contract 2, 3). */
 import { expectEqual, expectTrue } from './expectations.ts'
 import { framesOf } from './frames.ts'
 import { poll, upTo } from './polling.ts'
 import type { Check, Probe } from './probe.ts'
 
-/** Streams from a cursor until the event `last` is there. */
+/** Streams from a cursor until the event `last` has arrived. */
 const streamTo = (
   probe: Probe,
   id: string,
@@ -35,7 +35,7 @@ export const STREAM_CHECKS: readonly Check[] = [
         'it begins with retry: 2000 and the comment ": connected"',
         text.startsWith('retry: 2000\n: connected\n'),
       )
-      // There are clients that hand out a block without data as an event.
+      // Some clients return a block without data as an event.
       expectTrue(
         'every block carries data',
         text
@@ -121,8 +121,8 @@ export const STREAM_CHECKS: readonly Check[] = [
       for (; cursor < total; connections++) {
         const isFree = connections >= probe.cuts
         const cut = 1 + Math.floor(probe.random() * 2500)
-        // Cut by bytes, inside a frame more often than not; near the newest event there may be no more to
-        // come, and one frame is enough.
+        // Cut at byte offsets, usually inside a frame. Near the newest event there may be no more data, so
+        // one frame suffices.
         const { text } = await probe.stream(
           `/v1/sessions/${id}/events?after=${cursor}`,
           soFar =>

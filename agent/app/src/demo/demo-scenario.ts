@@ -1,4 +1,4 @@
-/** What the demo model says; it answers where no model is configured (contract 12). */
+/** The script of the demo model, which answers when no model is configured (contract 12). */
 import { readFileSync } from 'node:fs'
 import { readScenario, type Scenario } from '@cairn/harness/scenario'
 

@@ -1,7 +1,7 @@
 /**
- * Tools that the demo alone has. Its tour begins a small mission in its own session; elsewhere a mission is
- * begun by people, with `/mission` or over the API, and by no model. And it visits a page of the service,
- * whose address its script cannot know.
+ * Tools that only the demo has. Its tour starts a small mission in its own session; otherwise only people
+ * start missions, with `/mission` or over the API. It also opens a page of the service, whose address the
+ * script cannot know.
  */
 import { randomUUID } from 'node:crypto'
 import { systemClock, type Tool } from '@cairn/harness'
@@ -15,11 +15,11 @@ const Parameters = z.strictObject({ description: z.string().min(1), rubric: z.st
 
 type DemoDeps = Pick<ServiceOptions, 'config' | 'demo' | 'role'> & { store: LogStore; url: string }
 
-/** What a worker of the demo has in place of the configuration, and beside other tools. */
+/** The configuration and additional tools of a demo runner. */
 export function demoParts({ config, demo, role, store, url }: DemoDeps): { config: Config; tools: Tool[] } {
   if (!demo) return { config, tools: [] }
   const tools = [missionTool(store)]
-  // A process that is a worker alone serves no pages.
+  // A process that only runs turns serves no pages.
   if (role === 'worker') return { config, tools }
   return {
     config: { ...config, agents: reachingItself(config.agents, url) },
@@ -37,8 +37,8 @@ const addressTool = (url: string): Tool => ({
 })
 
 /**
- * Agents of the demo may reach that one address, and nothing else of this machine. One that may reach only
- * what its lists name keeps to them.
+ * Allows the demo's agents to reach this one address and nothing else on this machine. Agents restricted to a
+ * list of hosts keep that restriction.
  */
 export function reachingItself(agents: Config['agents'], url: string): Config['agents'] {
   const { host } = new URL(url)
@@ -57,7 +57,7 @@ const missionTool = (store: LogStore): Tool => ({
   parameters: Parameters,
   readOnly: false,
   changesSessionOnly: true,
-  // A second call finds the mission of the first.
+  // A second call returns the mission of the first.
   idempotent: true,
   async run(args, { session_id }) {
     const deps = { store, now: systemClock.now, newId: randomUUID }

@@ -16,13 +16,13 @@ type AtifStep = {
   tool_calls?: { tool_call_id: string; function_name: string; arguments: Record<string, unknown> }[]
   observation?: { results: { source_call_id: string; content: string }[] }
   metrics?: { prompt_tokens: number; completion_tokens: number; cached_tokens: number; cost_usd?: number }
-  /** Model calls behind the step. */ llm_call_count?: number
+  /** Number of model calls behind the step. */ llm_call_count?: number
   extra?: Record<string, unknown>
 }
 export type AtifTrajectory = {
   schema_version: typeof ATIF_VERSION
   session_id: string
-  /** Names the document. A session is exported as one. */ trajectory_id: string
+  /** Id of the document, one per session. */ trajectory_id: string
   agent: { name: string; version: string; model_name?: string }
   steps: AtifStep[]
   final_metrics: {
@@ -36,7 +36,7 @@ export type AtifTrajectory = {
 }
 
 /**
- * Results of calls stand as the observation of the step that made them. Null for a session without an answer.
+ * A call's result is the observation of the step that made the call. Null for a session without an answer.
  */
 export function atifTrajectory(
   trajectory: Trajectory,
@@ -123,7 +123,7 @@ function atifStep(
   }
 }
 
-/** Arguments that are no JSON object stay readable under a key of their own. */
+/** Arguments that are not a JSON object are kept under a separate key. */
 function parsed(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
@@ -132,6 +132,6 @@ function parsed(text: string): Record<string, unknown> {
       ? (value as Record<string, unknown>)
       : { value }
   } catch {
-    return { unparsed: text } // the model wrote no JSON; the format wants an object all the same
+    return { unparsed: text } // the model did not write JSON, but the format requires an object
   }
 }

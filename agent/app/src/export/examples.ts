@@ -1,11 +1,10 @@
 /**
- * Rated trajectories as examples. An example reaches from the start of the conversation to one rated answer;
- * a turn is one answer to the rater, so everything the turn did (calls and results) is part of it.
+ * Rated trajectories as training examples. An example spans from the start of the conversation to one rated
+ * answer; the rater sees a turn as one answer, so all its calls and results are part of it.
  *
- * sft: one example a session, up to the last answer that was rated up, if no answer within it was rated down.
- * dpo: pairs of an answer rated up and one rated down to the same conversation, in whichever sessions they
- * are.
- * kto: every answer rated up or down, by itself.
+ * sft: one example per session, up to the last answer rated up, unless an answer before it was rated down.
+ * dpo: pairs of an answer rated up and one rated down to the same conversation, across sessions. kto: every
+ * answer rated up or down, individually.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -47,7 +46,7 @@ type ChatMessage =
     }
   | { role: 'tool'; tool_call_id: string; content: string }
 
-/** Whether a session may teach at all. */
+/** Whether a session is eligible for training. */
 export const isSelected = (trajectory: Trajectory, agent: string, selection: Selection): boolean =>
   selection.exclude.every(type => !trajectory.marks[type]) &&
   (selection.agents.length === 0 || selection.agents.includes(agent))
@@ -69,8 +68,8 @@ export function sftExample(
 }
 
 /**
- * Pairs over all trajectories given, in their order; each answer that was rated up takes the first one rated
- * down that fits.
+ * Pairs across all given trajectories, in their order; each answer rated up takes the first matching one
+ * rated down.
  */
 export function dpoExamples(
   trajectories: readonly Trajectory[],
@@ -113,7 +112,7 @@ export function dpoExamples(
     })
 }
 
-/** Answers that were rated by themselves, with or without another to the same conversation. */
+/** Individually rated answers, whether or not the same conversation has another. */
 export const ktoExamples = (trajectory: Trajectory, selection: Selection, define: DefineTool): KtoExample[] =>
   ratedTurns(trajectory, selection).map(({ step, verdict, prompt, turn }) => ({
     prompt,
@@ -123,7 +122,7 @@ export const ktoExamples = (trajectory: Trajectory, selection: Selection, define
     metadata: provenance(trajectory, step),
   }))
 
-/** Answers on which all raters of the selection agree. */
+/** Answers on which all selected raters agree. */
 function ratedTurns(trajectory: Trajectory, selection: Selection) {
   const source = selection.source === 'any' ? undefined : selection.source
   return responses(trajectory).flatMap(step => {
@@ -133,7 +132,7 @@ function ratedTurns(trajectory: Trajectory, selection: Selection) {
   })
 }
 
-/** The conversation before the turn's message and including it, and what the turn made of it. */
+/** The conversation up to and including the turn's message, and the turn's output. */
 function splitTurn(step: ResponseStep): { prompt: ChatMessage[]; turn: ChatMessage[] } {
   const messages = chat([...step.prefix, step.message])
   const asked = messages.findLastIndex(message => message.role === 'user')
@@ -143,7 +142,10 @@ function splitTurn(step: ResponseStep): { prompt: ChatMessage[]; turn: ChatMessa
 const responses = (trajectory: Trajectory): ResponseStep[] =>
   trajectory.steps.flatMap(step => (step.kind === 'response' ? [step] : []))
 
-/** Only what a chat template knows; a provider's private reasoning blocks mean nothing to another model. */
+/**
+ * Only the fields that chat templates know; a provider's private reasoning blocks mean nothing to another
+ * model.
+ */
 const chat = (messages: readonly ConversationMessage[]): ChatMessage[] =>
   inCallOrder(messages).map(message => {
     if (message.role === 'user') return { role: 'user', content: message.content }
@@ -156,7 +158,7 @@ const chat = (messages: readonly ConversationMessage[]): ChatMessage[] =>
     }
   })
 
-/** Call ids are random: two conversations that differ in nothing else are the same conversation. */
+/** Call ids are random, so conversations are compared without them. */
 const withoutIds = (message: ChatMessage): unknown => {
   if (message.role === 'tool') return [message.role, message.content]
   return message.role === 'assistant'

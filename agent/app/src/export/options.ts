@@ -1,5 +1,5 @@
 /**
- * What an export takes and leaves out. Stated once: the CLI's flags, the filters and docs/export.md follow
+ * What an export includes and excludes. Defined once: the CLI's flags, the filters and docs/export.md follow
  * it.
  */
 import { typesWith } from '@cairn/protocol'
@@ -9,21 +9,21 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 export type TrainingFormat = Exclude<ExportFormat, 'jsonl'>
 
 export type Selection = {
-  /** Whose ratings count. */
+  /** The raters whose ratings count. */
   source: 'user' | 'judge' | 'any'
-  /** Sessions that hold one of these events are left out. */
+  /** Sessions that contain one of these events are excluded. */
   exclude: readonly string[]
-  /** Agents to take; empty takes all. */
+  /** Agents to include; empty includes all. */
   agents: readonly string[]
 }
-/** A denied call, a crash or a rollback makes a session a poor teacher. */
+/** A denied call, a crash or a rollback makes a session a bad example. */
 export const DEFAULT_EXCLUDED: readonly string[] = typesWith('trouble', 'exclude')
 export const DEFAULT_SELECTION: Selection = { source: 'any', exclude: DEFAULT_EXCLUDED, agents: [] }
 
-/** A tool definition as chat models are shown it. */
+/** A tool definition in the format of chat models. */
 export type ToolDefinition = {
   type: 'function'
   function: { name: string; description: string; parameters: Record<string, unknown> }
 }
-/** Definition of a tool by name; for one that is not known any more, a definition without constraints. */
+/** The definition of a tool by name; one without constraints for an unknown tool. */
 export type DefineTool = (name: string) => ToolDefinition

@@ -1,4 +1,7 @@
-/** Session logs → the lines of a training file. The same logs in the same order give the same bytes. */
+/**
+ * Converts session logs to the lines of a training file. The same logs in the same order give identical
+ * bytes.
+ */
 import type { SessionEvent } from '@cairn/protocol'
 import { type Trajectory, foldTrajectory } from '@cairn/state'
 import { atifTrajectory } from './atif.ts'
@@ -10,12 +13,12 @@ export type TrainingExport = {
   format: TrainingFormat
   selection: Selection
   define: DefineTool
-  /** Of this program; ATIF names who ran the agent. */ version: string
+  /** Version of this program, for ATIF. */ version: string
   redact: (json: string) => string
 }
 
 /**
- * One JSON document a line. Pairs need every session at once, so only the rated ones are kept in memory for
+ * One JSON document per line. Pairs need all sessions at once, so only the rated ones are kept in memory for
  * them.
  */
 export async function* trainingLines(

@@ -1,4 +1,4 @@
-/** The data directory as the commands see it: where it is, and which server runs on it. */
+/** The data directory as the commands use it: its path, and the server that runs on it. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
@@ -9,9 +9,7 @@ export const DEFAULT_HOST = '127.0.0.1'
 
 export const dataDirOf = (env: Environment): string => resolve(env['CAIRN_DATA'] || './data')
 
-/**
- * Where a person or a program on this machine reaches what listens there: "every address" is none to go to.
- */
+/** The URL for clients on this machine; the wildcard address is replaced, because it is not a destination. */
 export function reachableUrl({
   address,
   family,
@@ -28,17 +26,17 @@ export function reachableUrl({
 export type RunningServer = { url: string; pid: number }
 const FILE = 'server.json'
 
-/** Tells commands on this machine where the server of the directory listens. Returns how to take it back. */
+/** Publishes the server's address for commands on this machine. Returns a function that withdraws it. */
 export function announceServer(dataDir: string, server: RunningServer): () => void {
   const file = join(dataDir, FILE)
   writeFileSync(file, `${JSON.stringify(server)}\n`, { mode: 0o600 })
   return () => {
-    // Several servers may share the directory: the word of another one stays.
+    // Several servers may share the directory: do not remove another one's entry.
     if (findServer(dataDir)?.pid === server.pid) rmSync(file, { force: true })
   }
 }
 
-/** The server that runs on the directory; null when none does, whatever a killed one left behind. */
+/** The server that runs on the directory; null if none does, even if a killed one left its entry behind. */
 export function findServer(dataDir: string): RunningServer | null {
   try {
     const server = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as RunningServer
@@ -46,7 +44,8 @@ export function findServer(dataDir: string): RunningServer | null {
     return server
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // A process of another user is alive too; a file half written belongs to a server that just starts.
+    // EPERM: a process of another user is alive too. A partially written file belongs to a server that is
+    // starting.
     if (code === 'EPERM')
       throw new Error(`[findServer] ${dataDir} is served by a process of another user`, { cause: error })
     if (code === 'ENOENT' || code === 'ESRCH' || error instanceof SyntaxError) return null

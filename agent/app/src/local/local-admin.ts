@@ -1,7 +1,7 @@
 /**
- * The commands act as the first admin, by right of reading the data directory: the server writes down who
- * that is, and whoever can also read the signing key beside it makes short-lived tokens. So they work while
- * the server holds the store, and nothing that alone would grant access is written down.
+ * The commands act as the first admin, authorized by read access to the data directory: the server stores who
+ * that is, and a process that can also read the signing key creates short-lived tokens. So the commands work
+ * while the server has the store open, and no stored file grants access by itself.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -17,12 +17,12 @@ export const hasLocalAdmin = (dataDir: string): boolean => existsSync(fileIn(dat
 export const localAdminId = (dataDir: string): string =>
   (JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as { user_id: string }).user_id
 
-/** A user token of the first admin, good for half an hour. */
+/** A user token of the first admin, valid for half an hour. */
 export function localToken(dataDir: string): Promise<string> {
   return mintUserToken({ dataDir, userId: localAdminId(dataDir), now: Date.now() })
 }
 
-/** First start: one organisation and its admin. Later: that admin. */
+/** Creates one organization and its admin on the first start; later returns that admin. */
 export async function ensureFirstAdmin(store: LogStore, dataDir: string): Promise<UserRow> {
   const admin = await store.accounts.ensureFirstAdmin(
     { id: randomUUID(), name: 'Cairn' },

@@ -1,7 +1,7 @@
 /**
- * Which store the service runs on: the embedded one in the data directory, or the Postgres that DATABASE_URL
- * names. What several processes on one database must have alike, and do not have by it alone, is agreed on
- * here: the key that signs user tokens.
+ * The store of the service: the embedded one in the data directory, or the Postgres database that
+ * DATABASE_URL names. Processes on one database must share the key that signs user tokens; they agree on it
+ * here.
  */
 import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ import { prepareWorkspaces } from './workspaces-dir.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 type Opening = { redact?: (json: string) => string; report?: Report; readOnly?: boolean }
-/** Of a server, which works in the workspaces, too. */
+/** Options of a server, which also works in the workspaces. */
 type Serving = Opening & { workspacesDir?: string }
 
 export type Database = { url: string; address: PostgresAddress }
@@ -43,7 +43,7 @@ export function databaseOf(env: Environment): Database | null {
   }
 }
 
-/** What of the address must reach no event and no log line. */
+/** The parts of the address that must not reach events or log lines. */
 export function secretsOfDatabase(database: Database | null): string[] {
   if (database === null) return []
   const { password, searchParams } = new URL(database.url)
@@ -58,7 +58,7 @@ export async function openDatabase({ url, address }: Database, options: Opening)
   } catch (error) {
     if (error instanceof UnsafeServer) throw new ConfigError('DATABASE_URL', [error.message])
     const { code, message } = asError(error) as NodeJS.ErrnoException
-    // Named by the driver or the server (28: who one is, 3D: no such database); anything else may be ours.
+    // Errors of the driver or the server (28: authentication, 3D: unknown database); others may be our bugs.
     if (code !== undefined && /^(?:E[A-Z]+|28...|3D...|57P..|53300)$/.test(code))
       throw new NotFoundError(
         `The database ${address.shown} cannot be used: ${message || code}. Is it running, and is ` +
@@ -85,7 +85,10 @@ async function openEmbedded(dataDir: string, options: Opening = {}): Promise<Log
   })
 }
 
-/** The store of a server or of a command that stands in for one; made ready for whoever comes first. */
+/**
+ * Opens the store for a server, or for a command that acts in place of one, and initializes it on the first
+ * use.
+ */
 export async function openStore(
   database: Database | null,
   dataDir: string,
@@ -95,7 +98,7 @@ export async function openStore(
   const shared = database === null ? null : await openDatabase(database, options)
   const store = shared ?? (await openEmbedded(dataDir, options))
   try {
-    // The embedded store is this process's by now, and with it the data directory.
+    // This process now owns the embedded store, and with it the data directory.
     if (workspacesDir !== undefined) prepareWorkspaces(dataDir, workspacesDir, options.report)
     if (shared !== null) await agree(shared, dataDir, workspacesDir, options.report)
     return store
@@ -127,7 +130,7 @@ async function agree(
     warn(`what tools write in ${workspacesDir}`, 'CAIRN_WORKSPACES')
 }
 
-/** Made with the directory, so that processes can tell whether they share it. */
+/** Created with the directory, so that processes can detect whether they share it. */
 function directoryId(directory: string): string {
   const file = join(directory, 'directory-id')
   const own = `${file}.${randomUUID()}`
@@ -135,7 +138,7 @@ function directoryId(directory: string): string {
   try {
     linkSync(own, file)
   } catch (error) {
-    // Whoever else starts on it was first.
+    // Another process created it first.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
     rmSync(own)

@@ -1,4 +1,7 @@
-/** The data directory holds every conversation and every key, so no other user of the machine may read it. */
+/**
+ * The data directory contains every conversation and every key, so other users of the machine must not be
+ * able to read it.
+ */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../config/config-error.ts'
@@ -7,8 +10,8 @@ const OTHERS = 0o077
 const isOpen = (mode: number): boolean => (mode & OTHERS) !== 0
 
 /**
- * Makes the directory where it is missing. One that was there before keeps its mode through mkdir(2), so it
- * and the files in it are taken from other users; the service does not start where that is not possible.
+ * Creates the directory if it is missing. mkdir(2) keeps the mode of an existing one, so access to it and its
+ * files is revoked from other users; the service does not start if that fails.
  */
 export function makePrivateDataDir(dataDir: string, chmod: typeof chmodSync = chmodSync): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })

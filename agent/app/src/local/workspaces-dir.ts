@@ -1,6 +1,6 @@
 /**
- * Where the workspaces of the sessions lie: in a directory of their own, apart from the data directory with
- * its keys and its database. Before they were a part of it; what still lies there is moved at the start.
+ * The location of the sessions' workspaces: a directory apart from the data directory with its keys and
+ * database. They used to be inside it; the start moves what is still there.
  */
 import {
   lstatSync,
@@ -22,27 +22,27 @@ type Environment = Readonly<Record<string, string | undefined>>
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 
 const VARIABLE = 'CAIRN_WORKSPACES'
-/** Of a data directory: where one of them lies, no workspaces do. */
+/** Files of a data directory: a directory that contains one of them cannot be the workspaces directory. */
 const OF_A_SERVER = ['auth-key.json', 'cairn.db', 'local-admin.json']
 
-/** Beside the data directory and named after it, so that two servers never share one by chance. */
+/** Next to the data directory and named after it, so that two servers never share one by accident. */
 export const defaultWorkspacesDir = (dataDir: string): string =>
   basename(dataDir) === 'data' ? join(dirname(dataDir), 'workspaces') : `${dataDir}-workspaces`
 
-/** `configured` is the key of the configuration, relative to the folder of its file. */
+/** `configured`: the key of the configuration, relative to the folder of its file. */
 export function workspacesDirOf(env: Environment, configured: string | undefined, configDir: string): string {
   if (env[VARIABLE]) return resolve(env[VARIABLE])
   return configured === undefined ? defaultWorkspacesDir(dataDirOf(env)) : resolve(configDir, configured)
 }
 
-/** As a command finds it that is not the server. */
+/** Finds the directory for commands other than the server. */
 export function findWorkspacesDir(env: Environment): string {
   if (env[VARIABLE]) return resolve(env[VARIABLE])
   const { given, file } = readGiven(env)
   return workspacesDirOf(env, given.workspaces, configDirOf(file))
 }
 
-/** What keeps the directory from being used, with what to do; null: nothing. Changes nothing. */
+/** The reason why the directory cannot be used, with the fix; null: none. Changes nothing. */
 export function workspacesDirProblem(dataDir: string, workspacesDir: string): string | null {
   const [data, workspaces] = [realSoFar(dataDir), realSoFar(workspacesDir)]
   if (isBelow(data, workspaces) || isBelow(workspaces, data))
@@ -57,8 +57,8 @@ export function workspacesDirProblem(dataDir: string, workspacesDir: string): st
       `${workspacesDir} is the data directory of a server (it has ${foreign}): set ${VARIABLE} to ` +
       'another one'
     )
-  // A data directory on a disk of its own is there to outlive the rest, and would not take the workspaces
-  // along.
+  // A data directory on its own disk is meant to outlive the machine; workspaces next to it would not be on
+  // that disk.
   if (workspacesDir === defaultWorkspacesDir(dataDir) && leavesItsDisk(data, workspaces))
     return (
       `the data directory ${dataDir} is a disk of its own, and ${workspacesDir}, the default, would not ` +
@@ -70,7 +70,7 @@ export function workspacesDirProblem(dataDir: string, workspacesDir: string): st
 const isBelow = (folder: string, path: string): boolean =>
   path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 
-/** The real name of a path, as far as it exists. */
+/** The real path, resolved as far as it exists. */
 function realSoFar(path: string): string {
   try {
     return realpathSync(path)
@@ -88,7 +88,10 @@ function deviceOf(path: string): number {
 const leavesItsDisk = (data: string, workspaces: string): boolean =>
   deviceOf(data) !== deviceOf(dirname(data)) && deviceOf(workspaces) !== deviceOf(data)
 
-/** Makes the directory and moves into it what lies in the old place. The data directory is this process's. */
+/**
+ * Creates the directory and moves workspaces from the old location into it. The data directory must belong to
+ * this process.
+ */
 export function prepareWorkspaces(dataDir: string, workspacesDir: string, report: Report = () => {}): void {
   const problem = workspacesDirProblem(dataDir, workspacesDir)
   if (problem !== null) throw new ConfigError(VARIABLE, [problem])
@@ -122,7 +125,7 @@ function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder)
   } catch (thrown) {
-    // Another process that starts on this directory may be moving, too.
+    // Another process that starts on this directory may be moving them too.
     if (!['ENOENT', 'ENOTEMPTY'].includes((asError(thrown) as NodeJS.ErrnoException).code ?? '')) throw thrown
   }
 }

@@ -1,4 +1,4 @@
-/** Starts the messaging channels of a service and says where they answer; `parts` ends them. */
+/** Starts the messaging channels of a service and reports their addresses; `parts` stops them. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Mount } from '@cairn/api'
@@ -24,7 +24,7 @@ export async function beginChannels(
   parts: AsyncDisposableStack,
 ): Promise<Mount[]> {
   if (role === 'worker') {
-    // What its turns write must hold no secret of a channel either.
+    // Events of its turns must not contain a secret of the channel either.
     const { org_id } = admin
     parts.defer(await followPageSecrets({ store, sealing, learnSecrets, report, org_id }))
     return []

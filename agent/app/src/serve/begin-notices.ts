@@ -1,4 +1,4 @@
-/** Starts what tells people of their inbox, and says what their settings are sealed and judged with. */
+/** Starts inbox notifications, and returns how their settings are sealed and validated. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { openWays, startInboxNotices } from '@cairn/channels'
@@ -11,7 +11,7 @@ import type { ServiceOptions } from '../main.ts'
 type Given = Pick<ServiceOptions, 'role' | 'config' | 'env'> & {
   sealing: Sealing
   redact: Redact
-  /** Where names lead; by default the system says. */
+  /** Resolves host names; default: the system's resolver. */
   resolveHost?: ResolveHost
 }
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void

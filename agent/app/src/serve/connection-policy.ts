@@ -1,4 +1,7 @@
-/** What connections that administrators make may do: where their secrets are sealed, where calls may go. */
+/**
+ * Policy for connections that administrators create: how their secrets are sealed and which addresses they
+ * may call.
+ */
 import { join } from 'node:path'
 import { hostOf, isNamedInternal, portOf, urlProblem } from '@cairn/harness/egress'
 import { guardedFetch } from '@cairn/harness/guarded-fetch'
@@ -11,7 +14,7 @@ export type ConnectionPolicy = {
   guardedFetch: (agent: string) => ReturnType<typeof guardedFetch>
 }
 
-/** Throws where CAIRN_SECRETS_KEY is no key. */
+/** Throws if CAIRN_SECRETS_KEY is not a valid key. */
 export function connectionPolicy(
   { agents }: Config,
   env: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** Why the service cannot listen, and what would help. */
+/** Explains why the service cannot listen, and what would help. */
 import { InUseError } from '../exit.ts'
 
 export function explainListen(

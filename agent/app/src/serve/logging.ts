@@ -1,4 +1,7 @@
-/** What the operator reads, on stderr: JSON lines, or words on a terminal. Never events, never secrets. */
+/**
+ * Diagnostic output for the operator, on stderr: JSON lines, or text on a terminal. Never events, never
+ * secrets.
+ */
 import { ConfigError } from '../config/config-error.ts'
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -16,11 +19,11 @@ export function readLevel(text: string | undefined): Level {
 
 export type LoggerOptions = {
   level: Level
-  /** Words for a person instead of JSON. */
+  /** Text for a person instead of JSON. */
   pretty: boolean
   write: (line: string) => void
   now: () => number
-  /** JSON text to JSON text without secrets; the same that guards the log of events. */
+  /** Removes secrets from JSON text; the same function guards the event log. */
   redact: (json: string) => string
 }
 
@@ -37,7 +40,7 @@ export function createLogger({ level, pretty, write, now, redact }: LoggerOption
   return { debug: speak('debug'), info: speak('info'), warn: speak('warn'), error: speak('error') }
 }
 
-/** Errors have no own keys that JSON would show. */
+/** The fields of an Error are not enumerable, so JSON would omit them. */
 function plain(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [

@@ -1,6 +1,6 @@
 /**
- * The worker of a service with what it stands on: MCP servers, tools, skills. `parts` ends them in the
- * opposite order.
+ * The runner of a service with its dependencies: MCP servers, tools, skills. `parts` stops them in reverse
+ * order.
  */
 import { randomUUID } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
@@ -50,16 +50,16 @@ type WorkerDeps = Pick<
     secrets: readonly string[]
     redact: Redact
     sandbox: SandboxChoice
-    /** Where this process is reached. */
+    /** URL of this process. */
     url: string
-    /** Where each scripted provider listens. */
+    /** URL of each scripted provider. */
     scriptedUrls: Readonly<Record<string, string>>
   }
 
 type LogAt = Parameters<typeof startMcpServers>[0]['logger']
 export type StartedWorker = { harness: Harness; browsers: StartedBrowsers | null }
 
-/** The folder behind the link that stands in the workspaces' place. */
+/** Creates a session's folder and returns its real path, because it may be a symbolic link. */
 const makeLinkedFolder: NonNullable<Parameters<typeof startHarness>[0]['makeFolder']> = async (root, id) =>
   realpath(await makeSessionFolder(root, id))
 
@@ -142,7 +142,7 @@ export async function startWorker(
   return { harness, browsers }
 }
 
-/** Approvals are for a tool as it was defined when they were asked for. */
+/** Expires approvals of tools whose definition has changed since they were requested. */
 function expireChanged(store: LogStore, tools: readonly Tool[], logger: LogAt): void {
   const definitions = tools.flatMap(({ name, definition }) =>
     definition === undefined ? [] : [[name, definition.hash] as const],
@@ -166,8 +166,8 @@ const browsersOf = (
   startBrowsers({ ...parts, config: browser, quota: createQuota(sandbox) })
 
 /**
- * What the built-in coding agent is made of: the sources and what they stand on, and nothing that lies beside
- * them, where a data directory may be.
+ * What the built-in coding agent needs: the sources and their dependencies, and no neighboring folders, where
+ * a data directory may be.
  */
 export function ownProgram(): { folders: readonly string[]; argv: readonly string[] } {
   const root = fileURLToPath(new URL('../../../..', import.meta.url))
@@ -177,10 +177,7 @@ export function ownProgram(): { folders: readonly string[]; argv: readonly strin
   }
 }
 
-/**
- * A missing directory is a mistake in the configuration; a skill that cannot be read is left out, and the log
- * says so.
- */
+/** A missing directory is a configuration error; an unreadable skill is left out and logged. */
 async function announceSkills(dir: string, log: Logger): Promise<void> {
   try {
     const { skills, problems } = await readSkills(dir)

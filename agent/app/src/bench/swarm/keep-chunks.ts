@@ -1,25 +1,25 @@
 /**
- * The least that keeps what it passes on: chunks gathered as the service gathers them, each a row of a SQLite
- * log that is on disk before its reader sees it. One thread, one statement; no session's state, no guards, no
- * redaction.
+ * The minimal relay that stores what it passes on: chunks are coalesced as in the service, and each becomes a
+ * row of a SQLite log that is on disk before its reader sees it. One thread, one statement; no session state,
+ * no guards, no redaction.
  */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** As `limits.delta_coalesce_ms` is by default. */
+/** The default of `limits.delta_coalesce_ms`. */
 const GATHER_MS = 40
-/** Rows of so many milliseconds are one transaction. */
+/** Rows of this interval are committed in one transaction. */
 const COMMIT_MS = 5
 
 type Row = { session: number; id: number; json: string; done: () => void }
 
 export type KeptAnswer = {
   add(content: string): void
-  /** Calls back when all of it is on disk. */
+  /** Calls back when everything is on disk. */
   end(done: () => void): void
 }
 
-/** `pass` is given each record of a session, as text, once it is on disk. */
+/** `pass` receives each record of a session, as text, once it is on disk. */
 export function keepChunksIn(dir: string): (pass: (record: string) => void) => KeptAnswer {
   const db = new DatabaseSync(join(dir, 'relay.db'))
   db.exec(`pragma journal_mode = wal; pragma synchronous = full;

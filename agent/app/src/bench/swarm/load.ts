@@ -1,6 +1,6 @@
 /**
- * Those who ask and read, in a process of their own: each makes a session, follows its events, and sends its
- * message within the first second. A job is answered when every turn is complete.
+ * The load generator and readers, in a separate process: each client creates a session, follows its events,
+ * and sends its message within the first second. A job is answered when every turn is complete.
  */
 import { Agent, get, type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,7 +38,7 @@ const follow = ({ url, token }: Target, session: string): Promise<IncomingMessag
 
 type Event = { type: string; data: { content?: string } }
 
-/** Hands out the events of a stream; returns when `onEvent` says that it has seen enough. */
+/** Passes the events of a stream to `onEvent` until that returns true. */
 function readEvents(stream: IncomingMessage, onEvent: (event: Event) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     let rest = ''
@@ -57,7 +57,7 @@ function readEvents(stream: IncomingMessage, onEvent: (event: Event) => boolean)
   })
 }
 
-/** What one turn adds to the report. */
+/** Records one turn in the report. */
 function watchTurn(report: LoadReport): { sent: () => void; see: (event: Event) => boolean } {
   let sentAt = 0
   let before = 0

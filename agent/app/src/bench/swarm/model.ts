@@ -1,7 +1,7 @@
 /**
- * The model of the swarm, in a process of its own: a server of OpenAI's protocol that streams `TOKENS` tokens
- * at 50 a second. A token is its number and when it was written, so that whoever reads it knows how old it is
- * and whether one is missing.
+ * The model of the swarm, in a separate process: a server with OpenAI's protocol that streams `TOKENS` tokens
+ * at 50 per second. A token is its index and the time of writing, so that the reader can compute its latency
+ * and detect missing ones.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +22,7 @@ const chunk = (choice: object): string =>
     choices: [{ index: 0, finish_reason: null, ...choice }],
   })}\n\n`
 
-/** Each token at its own time, counted from the first: a late timer does not make the stream slower. */
+/** Each token is scheduled relative to the first one, so a late timer does not slow down the stream. */
 function stream(response: ServerResponse, pieces: number, piece: (index: number) => string): void {
   const startedAt = performance.now()
   let index = 0

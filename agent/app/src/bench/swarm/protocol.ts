@@ -1,15 +1,15 @@
-/** What the processes of the swarm say to each other, and what a token looks like. */
+/** Messages between the processes of the swarm, and the format of a token. */
 
-/** Tokens of one answer. */
+/** Tokens per answer. */
 export const TOKENS = 300
 export const MODEL = 'stream'
 export const TITLE_MODEL = 'title'
 
-/** One clock for all processes of a machine, finer than a millisecond. */
+/** One clock for all processes of a machine, with sub-millisecond resolution. */
 export const epochMs = (): number => performance.timeOrigin + performance.now()
 
 export const writeToken = (index: number, at: number): string => `${index},${at.toFixed(1)} `
-/** Null for what is no token. */
+/** Null if the text is not a token. */
 export function readToken(text: string): { index: number; at: number } | null {
   const [index, at] = text.split(',').map(Number)
   return index === undefined || at === undefined || Number.isNaN(index + at) ? null : { index, at }
@@ -18,7 +18,7 @@ export function readToken(text: string): { index: number; at: number } | null {
 export type ModelReport = { port: number } | { answered: number }
 
 export type LoadJob = { url: string; token: string; turns: number }
-/** Milliseconds; each list has one entry for what its name says. */
+/** Milliseconds; each list has one entry per measurement. */
 export type LoadReport = {
   all_done: number
   first_token: number[]

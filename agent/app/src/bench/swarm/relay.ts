@@ -1,7 +1,7 @@
 /**
- * The least that can stand between a model and its readers, in a process of its own: a server of node:http
- * with the service's three routes, that knows nobody and either writes each chunk on as it comes, or keeps it
- * first (keep-chunks.ts). What it takes is what the machine asks of any server of this load.
+ * The minimal server between a model and its readers, in a separate process: node:http with the service's
+ * three routes, without authentication; it either forwards each chunk immediately or stores it first
+ * (keep-chunks.ts). Its cost is the baseline of any server under this load.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
