@@ -23,9 +23,7 @@ export type CairnClient = {
     predicate: ((event: SessionEvent) => event is E) | ((event: SessionEvent) => boolean),
     options?: WaitOptions,
   ) => Promise<E>
-  /** Live changes of the inbox. */
   inboxStream: InboxStream
-  /** Live changes of sessions. */
   sessionStream: SessionStream
   /** Several logs, session changes and inbox changes over one connection. */
   sharedStream: SharedStream

@@ -1,4 +1,4 @@
-/** Who acts in a session: its agent of the configuration, narrowed by what the session says for itself. */
+/** The agent of a session: the configured agent, narrowed by the session's own settings. */
 import { AgentConfig, type Config, GovernanceConfig } from '@cairn/protocol'
 import { childConfig, DEFAULT_AGENT, missionEvaluator, StoredSessionConfig } from '@cairn/sessions'
 import type { SessionRow } from '@cairn/log'
@@ -6,7 +6,7 @@ import { narrowAgent } from './governance/narrow.ts'
 
 export type AgentSetup = {
   agent: AgentConfig
-  /** <provider>/<model> names. */
+  /** Names in the form <provider>/<model>. */
   model: string
   escalation_model: string | null
   title_model: string
@@ -18,12 +18,12 @@ export type AgentSetup = {
   max_tokens: number | undefined
 }
 
-/** The session cannot run as things are configured; the message says what to change. */
+/** The session cannot run with this configuration; the message says what to change. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }
 
-/** Names of the agents there are; the default one exists without being configured. */
+/** Names of all agents; the default agent exists without being configured. */
 export const agentNames = (config: Config): string[] => [
   ...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)]),
 ]
@@ -39,7 +39,7 @@ function agentNamed(config: Config, name: string): AgentConfig {
 
 const ASKING = ['ask_user_question', 'request_user_action']
 
-/** The agent of a session with the rights it has there: a child never has more than any of those above it. */
+/** The agent of a session with its rights there: a child never has more than any of its ancestors. */
 export function agentOf(config: Config, session: Pick<SessionRow, 'agent' | 'config'>): AgentConfig {
   const own = agentNamed(config, session.agent)
   const child = childConfig(session)
@@ -55,7 +55,7 @@ export function agentOf(config: Config, session: Pick<SessionRow, 'agent' | 'con
     : narrowAgent(asked, { tools: child.tools, governance: asked.governance })
 }
 
-/** The rules of a session for work that goes on although its agent is no longer configured. */
+/** The rules of a session whose work continues although its agent is no longer configured. */
 export function policyOf(config: Config, session: Pick<SessionRow, 'agent' | 'config'>): GovernanceConfig {
   try {
     return agentOf(config, session).governance

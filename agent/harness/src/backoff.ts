@@ -1,15 +1,16 @@
-/** How long to wait before trying again. Pure: the random number is an argument. */
+/** Delay before a retry. Pure: the random number is an argument. */
 export type Backoff = { baseMs: number; maxMs: number }
 
 export const MODEL_BACKOFF: Backoff = { baseMs: 1000, maxMs: 60_000 }
 export const CRASH_BACKOFF: Backoff = { baseMs: 500, maxMs: 10_000 }
-/** A server may ask for more patience than the ceiling, but not for a session to hang for hours. */
+/**
+ * Maximum Retry-After that is honored: more than the backoff ceiling, but a session must not hang for hours.
+ */
 const MAX_RETRY_AFTER_MS = 5 * 60_000
 
 /**
- * Exponential with full jitter: anywhere between nothing and base·2^attempt, so that many workers do not
- * return as one. A server's own wish (Retry-After) is a floor. `attempt` counts from 0, `random` is in [0,
- * 1).
+ * Exponential backoff with full jitter, between 0 and base·2^attempt, so that many runners do not return at
+ * once. A server's Retry-After is a lower bound. `attempt` counts from 0, `random` is in [0, 1).
  */
 export function backoffMs(
   { baseMs, maxMs }: Backoff,

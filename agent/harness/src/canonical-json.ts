@@ -1,23 +1,20 @@
-/**
- * RFC 8785 (JCS): one text for one JSON value, so that equal arguments have equal hashes however they were
- * written.
- */
+/** RFC 8785 (JCS): one text per JSON value, so that equal arguments have equal hashes in any notation. */
 import { MAX_DEPTH } from '@cairn/protocol'
 import { createHash } from 'node:crypto'
 
 /**
- * The canonical text of a JSON value. Throws on what JSON cannot say: NaN, infinities, lone surrogates,
- * functions, cycles.
+ * The canonical text of a JSON value. Throws for values that JSON cannot represent: NaN, infinities, lone
+ * surrogates, functions, cycles.
  */
 export function canonicalJson(value: unknown): string {
   return encode(value, [])
 }
 
-/** What an approval is keyed to (contract 10): SHA-256 of the canonical arguments, hex. */
+/** The key of an approval (contract 10): SHA-256 of the canonical arguments, hex. */
 export const argumentsHash = (args: Record<string, unknown>): string =>
   createHash('sha256').update(canonicalJson(args), 'utf8').digest('hex')
 
-/** What an approval covers of a call whose tool may be defined anew: the definition and the arguments. */
+/** The key of an approval for a tool whose definition may change: the definition and the arguments. */
 export const definedCallHash = (definition_hash: string, args: Record<string, unknown>): string =>
   argumentsHash({ definition_hash, arguments_hash: argumentsHash(args) })
 
@@ -26,7 +23,7 @@ function encode(value: unknown, above: readonly object[]): string {
   if (typeof value === 'string') return encodeString(value)
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new TypeError(`[canonicalJson] ${value} is not a JSON number`)
-    // ECMAScript's own number text is the one the RFC prescribes.
+    // The RFC prescribes ECMAScript's number format.
     return JSON.stringify(value)
   }
   if (typeof value !== 'object') throw new TypeError(`[canonicalJson] a ${typeof value} is not JSON`)
@@ -35,8 +32,8 @@ function encode(value: unknown, above: readonly object[]): string {
   if (above.includes(value)) throw new TypeError('[canonicalJson] the value contains itself')
   const path = [...above, value]
   if (Array.isArray(value)) return `[${value.map(item => encode(item, path)).join(',')}]`
-  // Array.prototype.sort compares UTF-16 code units, which is the order of the RFC. An undefined member is an
-  // absent one, as in JSON.stringify.
+  // Array.prototype.sort compares UTF-16 code units, as the RFC requires. An undefined member counts as
+  // absent, as in JSON.stringify.
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -1,6 +1,6 @@
 /**
- * The capabilities of the agent, in the order in which the turn asks them. A new one is a folder of its own,
- * its events, a row of CAPABILITY_FOLDS in @cairn/state for what it keeps of the log, and a row here.
+ * The capabilities of the agent, in the order in which the turn asks them. A new one consists of a folder,
+ * its events, a row of CAPABILITY_FOLDS in @cairn/state for its part of the log, and a row here.
  */
 import { advisor } from './advisor/capability.ts'
 import { announcements } from './announcements/capability.ts'
@@ -26,7 +26,7 @@ import type { Asking } from './turn/next-step.ts'
 import type { Position } from './turn/position.ts'
 import type { Runner } from './runner.ts'
 
-/** Made once for a worker; asked again for each session that it claims. */
+/** Created once per runner; called for each session that it claims. */
 export function createCapabilities(runner: Runner): (claimed: Claimed) => Promise<readonly Capability[]> {
   const reviews = keepReviews(runner)
   return async claimed => {
@@ -58,16 +58,16 @@ export function createCapabilities(runner: Runner): (claimed: Claimed) => Promis
   }
 }
 
-/** What a worker does again and again for its capabilities, beside any session. */
+/** Periodic work of a runner for its capabilities, independent of sessions. */
 export const maintenanceTasks = (runner: Runner): readonly { what: string; run: () => Promise<void> }[] => [
   { what: 'firing timers', run: () => fireTimers(runner) },
 ]
 
-/** The table with the settings of one turn bound, as `nextStep` takes it. */
+/** The table with one turn's settings bound, as `nextStep` takes it. */
 export const bindAsks = (table: readonly Capability[], settings: AskSettings): Asking[] =>
   table.flatMap(({ name, asks }) => (asks ? [{ name, asks: asks(settings) }] : []))
 
-/** Whether something goes before whatever the position asks for. */
+/** Whether a capability has work that goes before the position's next step. */
 export const goesFirst =
   (asking: readonly Asking[]) =>
   (position: Position): boolean =>

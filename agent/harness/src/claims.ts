@@ -1,10 +1,10 @@
 /**
- * Claims sessions that have work, as many as there are places for turns.
+ * Claims sessions with work, up to the number of places for turns.
  *
- *   idle      nothing is looked for            a notification → polling
- *   polling   the store is asked               a notification → again; nothing left → idle
- *   again     it is asked, and once more then  the next round → polling
- *   stopped   no session is claimed any more   (from any of them; the running turns go on)
+ *   idle      no poll                            a notification → looking
+ *   looking   polls the store                    a notification → again; nothing left → idle
+ *   again     polls, and will poll once more     the next round → looking
+ *   stopped   claims nothing any more            (from any state; running turns continue)
  */
 import type { LogStore } from '@cairn/log'
 import { asError, checkedState, type Config } from '@cairn/protocol'
@@ -12,10 +12,10 @@ import type { Logger } from './logger.ts'
 import type { Runs } from './runs.ts'
 
 export type Claims = {
-  /** Looks for work; one look at a time, and a call that comes meanwhile makes it look once more. */
+  /** Polls for work; one poll at a time, and a call during a poll causes another one. */
   poll(): void
   stop(): void
-  /** The look that goes on right now; null: none. */
+  /** The running poll; null: none. */
   polling(): Promise<void> | null
 }
 
@@ -23,7 +23,7 @@ export function createClaims(deps: {
   store: Pick<LogStore, 'claim'>
   runnerId: string
   limits: Pick<Config['limits'], 'concurrent_turns' | 'tree_parallel' | 'principal_turns' | 'child_share'>
-  /** Runs of schedules of one principal at a time; null: no limit. */
+  /** Maximum concurrent scheduled runs per principal; null: no limit. */
   maxRuns: number | null
   ttlMs: number
   logger: Logger
@@ -31,7 +31,9 @@ export function createClaims(deps: {
 }): Claims {
   const { store, runnerId, limits, maxRuns, ttlMs, logger, runs } = deps
   const { concurrent_turns: maxTurns, tree_parallel, principal_turns } = limits
-  /** Children never take all places, so that a person's turn need not wait for one of them; one they always have. */
+  /**
+   * Children never take all places, so that a person's turn does not wait for them, but they always have one.
+   */
   const maxChildTurns = Math.max(1, Math.floor(maxTurns * limits.child_share))
   const state = checkedState('claims', 'idle', {
     idle: ['polling', 'stopped'],
@@ -58,7 +60,7 @@ export function createClaims(deps: {
     if (state.is('polling')) state.to('idle')
   }
 
-  /** Whether every free place was taken, so that there may be more. */
+  /** Whether every free place was taken, so there may be more work. */
   async function claimOnce(): Promise<boolean> {
     const free = maxTurns - runs.count()
     if (free <= 0) return false

@@ -1,10 +1,10 @@
-/** Time as an argument, so that a test advances it by hand instead of waiting. */
+/** Time as a dependency, so that tests advance it instead of waiting. */
 export type Clock = {
-  /** Epoch milliseconds, for dates: somebody may set this clock at any moment, back or by years. */
+  /** Epoch milliseconds, for dates. This clock may be set at any time, backwards or by years. */
   now(): number
-  /** Milliseconds of a clock that nobody sets, for durations and limits: only differences mean anything. */
+  /** Milliseconds of a monotonic clock, for durations and limits: only differences are meaningful. */
   monotonic(): number
-  /** Calls `run` once, `ms` from now, unless the returned function was called before. */
+  /** Calls `run` once after `ms`, unless the returned function was called before. */
   after(ms: number, run: () => void): () => void
 }
 
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Waits; rejects with the signal's reason as soon as it aborts. */
+/** Waits; rejects with the signal's reason when it aborts. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
@@ -36,7 +36,7 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   })
 }
 
-/** Calls `run` again and again, each time `ms` after the last one ended; returns how to stop. */
+/** Calls `run` repeatedly, each time `ms` after the last one ended; returns a function that stops it. */
 export function every(clock: Clock, ms: number, run: () => Promise<void> | void): () => void {
   let stopped = false
   let cancel: (() => void) | undefined

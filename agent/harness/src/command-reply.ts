@@ -1,10 +1,13 @@
-/** The reply of the server to a slash command (contract 6): an llm.response of no turn, which costs nothing. */
+/**
+ * The server's reply to a slash command (contract 6): an llm.response that belongs to no turn and costs
+ * nothing.
+ */
 import type { EventDraft, EventId } from '@cairn/protocol'
 import { contextWindowOf } from './llm/catalog.ts'
 import type { TurnContext } from './turn/context.ts'
 import { llmResponse } from './turn-events.ts'
 
-/** In place of a model: the server itself replied, so there is neither a rate nor a model without one. */
+/** Stands for the model: the server itself replied, so missing rates do not matter. */
 const COMMAND_MODEL = 'cairn/command'
 
 export const commandReply = (

@@ -1,4 +1,4 @@
-/** Sessions that a dead worker left behind (contract 8). The writer of harness.recovered. */
+/** Recovers sessions that a crashed runner left behind (contract 8). The writer of harness.recovered. */
 import type { Claim } from '@cairn/log'
 import { writer } from '@cairn/protocol'
 import type { Rest } from './turn/at-rest.ts'
@@ -6,12 +6,12 @@ import type { SessionLog } from './turn/session-log.ts'
 import { failSession } from './run-session.ts'
 
 const write = writer('sweeper')
-/** A session that was recovered so often without moving forward kills its workers; it is not tried again. */
+/** Maximum recoveries without progress: such a session crashes its runners and is not retried. */
 const MAX_RECOVERIES = 3
 
 /**
- * Documents the gap a dead worker left, before anything else happens, so that the count survives the next
- * death. False when the session was given up instead. A rollback is never given up: each of its steps is
+ * Records the gap that a crashed runner left, before anything else happens, so that the count survives the
+ * next crash. False if the session was abandoned instead. A rollback is never abandoned: each of its steps is
  * tried once, so it ends.
  */
 export async function recoverSession(

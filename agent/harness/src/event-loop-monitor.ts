@@ -1,15 +1,15 @@
-/** Whether this process has time to spare, as its event loop has it. */
+/** Whether this process has spare capacity, measured on its event loop. */
 import { performance } from 'node:perf_hooks'
 import { type Clock, sleep } from './clock.ts'
 
-/** Of the time since the last look, and of no less than this. */
+/** Minimum interval of a measurement. */
 const WINDOW_MS = 20
-/** The share of that time in which the loop did not wait for anything. What comes then waits in a line. */
+/** The event loop utilization from which the process counts as saturated; new work then queues up. */
 const FULL = 0.75
 
 type Loop = Pick<typeof performance, 'now' | 'eventLoopUtilization'>
 
-/** Says whether it had little of late. */
+/** True when the event loop was saturated recently. */
 export function monitorEventLoop(loop: Loop = performance): () => boolean {
   let from = loop.eventLoopUtilization()
   let at = loop.now()
@@ -26,10 +26,10 @@ export function monitorEventLoop(loop: Loop = performance): () => boolean {
 }
 
 const POLL_MS = 250
-/** Whatever goes on: what waits has to be done. */
+/** Maximum polls: after that the work runs even under load. */
 const MAX_POLLS = 40
 
-/** For what nobody waits for. Rejects with the signal's reason. */
+/** For background work. Rejects with the signal's reason. */
 export async function waitUntilFree(clock: Clock, isBusy: () => boolean, signal: AbortSignal): Promise<void> {
   for (let polls = 0; polls < MAX_POLLS && isBusy(); polls++) await sleep(clock, POLL_MS, signal)
 }

@@ -1,7 +1,6 @@
 /**
- * The worker (contract 8): claims sessions that have work, keeps their leases alive, lets their turns
- * run side by side, and gives everything back when it is told to stop. Many of these, in one process or in
- * many, share one log.
+ * The runner (contract 8): claims sessions with work, renews their leases, runs their turns concurrently, and
+ * releases everything on shutdown. Many runners, in one process or several, share one log.
  */
 import { createHoldBack, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
@@ -29,58 +28,68 @@ import type { Runner } from './runner.ts'
 export type HarnessOptions = {
   store: LogStore
   models: Models
-  /** Values beside those of the models that the store's redactor takes out: none may be written in halves. */
+  /**
+   * Values besides those of the models that the store's redactor removes; none of them may be split across
+   * writes.
+   */
   secrets?: readonly string[]
-  /** The store's redactor: what is shown and kept elsewhere loses the same. By default one for those values. */
+  /**
+   * The store's redactor, also applied to what is shown and stored elsewhere. Default: one for those values.
+   */
   redact?: Redact
-  /** All tools but those of MCP servers. */
+  /** All tools except those of MCP servers. */
   tools: readonly Tool[]
-  /** Servers whose tools come and go; absent: there are none. */
+  /** Servers whose tools may change at any time; absent: none. */
   mcp?: Pick<McpServers, 'tools' | 'find'>
   config: Config
-  /** Holds what is the service's own: memory files, and `checkpoints/<session id>` of files of the workspaces. */
+  /** Holds the service's own files: memory files, and `checkpoints/<session id>` of workspace files. */
   dataDir: string
-  /** Holds a folder for each session, of its id, where its tools work. Apart from the data directory. */
+  /**
+   * Contains a folder per session, named by its id, in which its tools work. Separate from the data
+   * directory.
+   */
   workspacesDir: string
-  /** The directory of skills, absolute; absent: there are none. */
+  /** The directory of skills, absolute; absent: none. */
   skillsDir?: string
   runnerId: string
   newId: () => string
   logger: Logger
-  /** `Runner.makeFolder`; by default on the disk, off the event loop. */
+  /** `Runner.makeFolder`; default: on disk, off the event loop. */
   makeFolder?: Runner['makeFolder']
-  /** `Runner.copies`; by default on the disk. */
+  /** `Runner.copies`; default: on disk. */
   copies?: Runner['copies']
-  /** Absent: none can run here. */
+  /** Absent: no coding agent can run here. */
   codingAgents?: CodingAgents
   clock?: Clock
   random?: () => number
-  /** Whether this process has no time to spare; by default its event loop says so. */
+  /** Whether this process is saturated; default: measured on its event loop. */
   isBusy?: () => boolean
-  /** So many ids of a session's log apart its snapshots are at least; tests want them often. */
+  /** Minimum distance, in event ids, between snapshots of a session's log; tests use a small one. */
   snapshotEvery?: number
 }
 export type Harness = {
   /**
-   * Drains: no new turns; running ones get `limits.drain_s` to reach a resting point, then are cut; leases
-   * are given back.
+   * Drains: no new turns; running ones get `limits.drain_s` to reach a resting point and are then aborted;
+   * leases are released.
    */
   stop(): Promise<void>
   /** Resolves when no turn runs and none is waiting to be claimed. */
   idle(): Promise<void>
-  /** Turns that run right now. */
+  /** Number of running turns. */
   active(): number
-  /** Runs of coding agents that have a place here. */
+  /** Number of coding agent runs that have a place here. */
   codeRuns(): number
-  /** Whether something of the session still runs here, though it may be another's by now. */
+  /** Whether something of the session still runs here, even if another runner has claimed it. */
   holds(sessionId: string): boolean
 }
 
-/** The slow poll behind the store's nudges: it also finds what dead workers left. */
+/**
+ * Interval of the slow poll that backs up the store's notifications; it also finds what crashed runners left.
+ */
 const POLL_MS = 2000
 const PRUNE_EVERY_MS = 60_000
 const MAX_CACHED_FOLDS = 200
-/** So long a run waits for a place among those of its worker. */
+/** Maximum time that a run waits for a place among those of its runner. */
 const MAX_QUEUE_MS = 10 * 60_000
 
 export function startHarness(options: HarnessOptions): Harness {
@@ -183,7 +192,7 @@ function describeRunner(
   }
 }
 
-/** What is done again and again; what fails is done again the next time. */
+/** Periodic tasks; a failed one runs again at the next interval. */
 function createMaintenance(runner: Runner, renewHeld: () => Promise<void>) {
   const { store, config, clock, logger } = runner
   const guarded = (what: string, run: () => Promise<unknown>) => async (): Promise<void> => {

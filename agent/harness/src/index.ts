@@ -1,12 +1,12 @@
 /**
- * The worker that acts for sessions.
+ * The runner of sessions.
  *
- * harness  claims sessions that have work and runs their turns
- * wake     a worker took the lease and began
- * nudge    a message to the model for one call, which is not in the log
- * lease    the right to act for one session, while it lasts
- * step     what a turn does next, decided from the folded log
- * gate     the checks that every tool call must pass
+ * harness   claims sessions with work and runs their turns
+ * wake      a runner took the lease and started
+ * reminder  a message to the model for one call, which is not logged
+ * lease     the temporary right to act for one session
+ * step      the next action of a turn, decided from the folded log
+ * gate      the checks that every tool call must pass
  */
 export { agentNames, setUpAgent, type AgentSetup } from './agent.ts'
 export { systemClock, type Clock } from './clock.ts'

@@ -1,7 +1,7 @@
 /**
- * Leases of turns that ended because the store failed (contract 8): they are given back as soon as it
- * answers again, so that a disk with space or a database that is back is all a session waits for, and not the
- * rest of its lease.
+ * Leases of turns that ended because the store failed (contract 8). They are released as soon as it answers
+ * again, so that sessions wait only for the disk or database to recover, and not for the rest of their
+ * leases.
  */
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
@@ -11,7 +11,7 @@ import type { Logger } from './logger.ts'
 
 export type LeaseReleaseRetry = {
   add(lease: Lease, report: Logger): void
-  /** Resolves when none is left to be given back; after the signal each is tried once more. */
+  /** Resolves when all are released; after the signal each is tried once more. */
   done(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function createLeaseReleaseRetry(deps: {
         () => false,
       )
       try {
-        // Fenced: a lease that went to another worker meanwhile stays there.
+        // Fenced: a lease that another runner has claimed meanwhile stays with it.
         await store.release(session_id, fence)
         return
       } catch (error) {

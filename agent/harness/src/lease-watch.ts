@@ -1,10 +1,10 @@
-/** Leases while they are held: renewed, and ended as soon as the session is another's. */
+/** Leases while they are held: renewed, and ended as soon as the session belongs to another runner. */
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { type Lease, LeaseLost } from './lease.ts'
 import type { Logger } from './logger.ts'
 
-/** Renews what is held; a lease that another worker has meanwhile ends. */
+/** Renews the held leases; ends those that another runner has claimed. */
 export async function renewLeases(
   store: Pick<LogStore, 'renew'>,
   runnerId: string,
@@ -23,7 +23,7 @@ export async function renewLeases(
 
 /**
  * Ends the lease's signal as soon as the session belongs to someone else: a pause and a stop take the lease
- * in their own commit. Returns how to stop watching.
+ * in their own commit. Returns a function that stops watching.
  */
 export function watchLease(store: LogStore, lease: Lease, report: Logger): () => void {
   let polling = false
@@ -41,14 +41,14 @@ export function watchLease(store: LogStore, lease: Lease, report: Logger): () =>
           lease.end(new LeaseLost(`the session is ${found?.status ?? 'gone'} and no longer held here`))
       }
     } catch (error) {
-      // The next nudge or the renewal looks again, and the fence guards every write meanwhile.
+      // The next notification or renewal checks again, and the fence guards every write meanwhile.
       report('warn', 'looking after the lease failed', { error: asError(error).message })
     } finally {
       polling = false
     }
   }
   return store.watch(lease.session_id, epoch => {
-    // Most growth is the worker's own, and leaves the lease with it.
+    // Most growth is the runner's own and does not change the lease.
     if (epoch !== lease.fence.epoch) void poll()
   })
 }

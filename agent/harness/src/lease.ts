@@ -1,14 +1,13 @@
-/** The right to act for one session while it lasts; everything a turn does hangs on its signal. */
+/** The right to act for one session while it lasts; everything in a turn depends on its signal. */
 import type { Fence } from '@cairn/log'
 
 /**
- * The lease went to someone else: a pause, a stop, an archive, another worker. Not an error: the turn ends
- * without a word.
+ * The lease was taken by a pause, a stop, an archive or another runner. Not an error: the turn ends silently.
  */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
-/** The worker shuts down and this turn did not reach a resting point in time; another worker goes on. */
+/** The runner shuts down and this turn did not reach a resting point in time; another runner continues. */
 export class Draining extends Error {
   override readonly name = 'Draining'
 }
@@ -16,7 +15,7 @@ export class Draining extends Error {
 export type Lease = {
   session_id: string
   fence: Fence
-  /** Aborts at once when the lease is lost or the drain is over. */
+  /** Aborts when the lease is lost or the drain timeout is over. */
   signal: AbortSignal
   end(reason: LeaseLost | Draining): void
 }

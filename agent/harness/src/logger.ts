@@ -1,5 +1,5 @@
 /**
- * Where the harness tells an operator what happened; `app` prints it to stderr. Never events, never secrets.
+ * Diagnostic output of the harness for the operator; `app` prints it to stderr. Never events, never secrets.
  */
 export type Logger = (
   level: 'info' | 'warn' | 'error',

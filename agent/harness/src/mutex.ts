@@ -1,7 +1,4 @@
-/**
- * Runs what it is given one after the other, in the order given. What one rejects with is its caller's and
- * stops no other.
- */
+/** Runs functions one after the other, in call order. A rejection goes to its caller and stops no other. */
 export function createMutex(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return run => {

@@ -1,4 +1,4 @@
-/** What a turn is handed: the agent as its capabilities set it up, its tools and its folders. */
+/** Prepares a turn: the agent as its capabilities set it up, its tools and its folders. */
 import { join } from 'node:path'
 import type { SessionRow } from '@cairn/log'
 import { childConfig, workspaceOf } from '@cairn/sessions'
@@ -16,7 +16,7 @@ export async function prepareTurn(
 ): Promise<TurnContext> {
   const { store, models, config, clock, random, newId, redact, streamRedactor, shutdown } = runner
   const made = folders()
-  // Awaited further down; a failure on the way there must not leave it unheard.
+  // Awaited further down; a failure before that must not leave its rejection unhandled.
   made.catch(() => undefined)
   let setup = setUpAgent(config, session)
   for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
@@ -58,6 +58,6 @@ export async function makeFolders(
   const copied = childConfig(session)?.copied_from
   if (copied !== undefined) await copies.make(session.id, copied, signal)
   const workspace = await makeFolder(workspacesDir, workspaceOf(session))
-  // The store makes its own when something is kept: most turns keep nothing.
+  // The store creates its folder when something is stored: most turns store nothing.
   return { workspace, checkpoints: sessionFolder(join(dataDir, 'checkpoints'), session.id) }
 }

@@ -1,6 +1,6 @@
 /**
- * One-line recaps and the list of what a turn made, derived from its calls. Deterministic: no model is asked,
- * so a recap costs nothing, says the same after a crash, and never holds up a turn.
+ * One-line recaps and the list of a turn's artifacts, derived from its calls. Deterministic: no model is
+ * called, so a recap costs nothing, is the same after a crash, and never delays a turn.
  */
 import type { TurnState } from '@cairn/state'
 import { clip, type EventData } from '@cairn/protocol'
@@ -8,7 +8,7 @@ import { clip, type EventData } from '@cairn/protocol'
 export type RecapCall = {
   name: string
   arguments: Record<string, unknown>
-  /** It failed, or was refused. */ failed?: boolean
+  /** The call failed or was refused. */ failed?: boolean
 }
 export type FinishedCall = TurnState['calls'][number]
 export type TurnArtifact = EventData<'turn.summary'>['artifacts'][number]
@@ -70,7 +70,7 @@ export const parseCall = ({
   failed: isFailure(content),
 })
 
-/** Files that were written and artifacts that were created, without repetition. */
+/** Files that were written and artifacts that were created, without duplicates. */
 export function listArtifacts({ calls, artifacts }: Pick<TurnState, 'calls' | 'artifacts'>): TurnArtifact[] {
   const files = calls
     .filter(call => (call.name === 'write_file' || call.name === 'edit_file') && !isFailure(call.content))
@@ -101,7 +101,7 @@ function parseObject(text: string): Record<string, unknown> | null {
       ? (value as Record<string, unknown>)
       : null
   } catch {
-    // Plain text that happens to start with a brace is no object, and that is all we ask.
+    // Text that happens to start with a brace is not an object.
     return null
   }
 }

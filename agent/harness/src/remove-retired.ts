@@ -1,8 +1,8 @@
 /**
- * Removes the workspaces and checkpoints of archived sessions, those of their children too, which are
- * archived with them. It asks the log about the folders that are there, so it needs no record of its own:
- * what a death left behind is found by the next sweep, and on several machines each removes what it holds.
- * Folders of sessions that the log does not know are somebody else's and stay.
+ * Removes the workspaces and checkpoints of archived sessions and of their children, which are archived with
+ * them. It queries the log for the existing folders, so it needs no record of its own: the next sweep finds
+ * what a crash left behind, and each machine removes its own folders. Folders of unknown sessions are left
+ * alone.
  */
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
@@ -12,22 +12,28 @@ import type { Logger } from './logger.ts'
 
 export type RemoveRetired = {
   store: Pick<LogStore, 'findRetired'>
-  /** Directories with a folder for each session, of its id. */
+  /** Directories that contain a folder per session, named by its id. */
   places: readonly string[]
   /** Whether something of the session still runs in this process. */
   isHeld: (sessionId: string) => boolean
-  /** How long files stay once their session was found archived: another process may still be ending its command. */
+  /**
+   * How long files are kept once their session was found archived: another process may still be ending its
+   * command.
+   */
   graceMs: number
   logger: Logger
   clock?: Clock
 }
 
 const SWEEP_MS = 60_000
-/** A sweep that comes after the grace period finds the session due. */
+/** The interval of sweeps, so that one comes soon after the grace period. */
 export const sweepMs = (graceMs: number): number => Math.min(SWEEP_MS, 2 * graceMs)
 const ASKED_AT_ONCE = 500
 
-/** Sweeps now and every minute, more often with a short grace period; returns how to stop, which waits for the folder that is being removed. */
+/**
+ * Sweeps now and every minute, more often with a short grace period. Returns a function that stops it and
+ * waits for the current removal.
+ */
 export function removeRetired({
   store,
   places,
@@ -36,7 +42,7 @@ export function removeRetired({
   logger,
   clock = systemClock,
 }: RemoveRetired): () => Promise<void> {
-  /** When a session was first found retired; it goes with the first sweep that is late enough. */
+  /** When a session was first found archived; the first sweep after the grace period removes it. */
   const seen = new Map<string, number>()
   const told = new Set<string>()
   let stopped = false
@@ -65,7 +71,10 @@ export function removeRetired({
     }
   }
 
-  /** One that cannot be removed (files of another user, say) keeps no other from going, and is told once. */
+  /**
+   * A folder that cannot be removed (files of another user, for example) does not prevent others, and is
+   * logged once.
+   */
   async function remove(session_id: string): Promise<void> {
     try {
       for (const place of places)
@@ -105,7 +114,7 @@ export function removeRetired({
   }
 }
 
-/** A copy of a workspace that was not finished is named by its session, a dot, and more. */
+/** An unfinished copy of a workspace is named by its session, a dot, and a suffix. */
 const ownerOf = (folder: string): string => folder.split('.', 1)[0] ?? folder
 
 async function foldersIn(place: string): Promise<string[]> {

@@ -1,7 +1,7 @@
 /**
- * What a worker does with one session that it has claimed (contract 8): what a capability owes first, then
- * the turn, then what follows it. The lease goes back when the worker shuts down; after an exception it is
- * kept. `begun` is called when a model is asked.
+ * What a runner does with one claimed session (contract 8): first the pending work of capabilities, then the
+ * turn, then its follow-up. The lease is released on shutdown and kept after an exception. `begun` is called
+ * when a model is called.
  */
 import type { Claim, SessionRow } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
@@ -25,11 +25,11 @@ export type ClaimDeps = {
   runner: Runner
   folds: SnapshotCache
   returns: LeaseReleaseRetry
-  /** The table of this claim. */
+  /** The capabilities of this claim. */
   openCapabilities: (claimed: Claimed) => Promise<readonly Capability[]>
 }
 
-/** Never rejects: whatever goes wrong is reported, and is the next worker's. */
+/** Never rejects: an error is reported, and the next runner handles the session. */
 export async function runClaim(
   deps: ClaimDeps,
   claim: Claim,
@@ -61,7 +61,7 @@ export async function runClaim(
   }
 }
 
-/** How the end of a child is committed; a root's is a commit like any other. */
+/** How the end of a child is committed; a root's end is an ordinary commit. */
 function endOf(runner: Runner, { link }: Claim, report: Logger): Pick<LogHooks, 'commitEnd'> {
   if (link?.status !== 'open') return {}
   const { store, clock, newId } = runner
@@ -77,7 +77,10 @@ function endOf(runner: Runner, { link }: Claim, report: Logger): Pick<LogHooks, 
   }
 }
 
-/** What a worker changed in its copy; null: it has none, or nobody can tell. That must not keep it from ending. */
+/**
+ * What a worker changed in its copy; null: it has none, or the changes are unknown. That must not prevent its
+ * end.
+ */
 async function writtenBy(
   { copies }: Runner,
   session: SessionRow,
@@ -106,7 +109,7 @@ async function goOn(
   const owing = capabilities.find(({ atClaim }) => atClaim?.isDue(log.position()))?.atClaim
   const { store, newId } = runner
   const rest = (): Promise<Rest> => atRest(capabilities, { log, store, newId })
-  // What is owed is never given up: it must be brought to an end, however often a worker died over it.
+  // Pending work is never abandoned: it must be finished, however often a runner crashed over it.
   if (!(await recoverSession(log, claim, rest, owing === undefined))) return
   if (owing !== undefined) {
     if ((await owing.act(claimed)) === 'draining') await runner.store.release(lease.session_id, lease.fence)
@@ -129,12 +132,13 @@ function explain({ returns }: ClaimDeps, lease: Lease, report: Logger, thrown: u
     report('info', 'gave the session up', { why: asError(reason ?? thrown).message })
   else if (!(reason instanceof Draining)) {
     report('error', 'the session was left behind', { error: asError(thrown).stack })
-    // After any other exception the lease is kept: until it has run out nobody runs into the same one again.
+    // After any other exception the lease is kept, so that no runner hits the same error again before it
+    // expires.
     if (thrown instanceof AppError && thrown.code === 'storage') returns.add(lease, report)
   }
 }
 
-/** A store that does not answer now must not end the process: the lease runs out by itself. */
+/** A store that does not answer must not end the process: the lease expires by itself. */
 const giveBack = ({ store }: Runner, lease: Lease, report: Logger): Promise<void> =>
   store
     .release(lease.session_id, lease.fence)

@@ -1,10 +1,9 @@
 /**
- * What a worker does with a session it has claimed (contract 7, 8). The writer of harness.wake and
- * harness.crash.
+ * Runs a claimed session (contract 7, 8). The writer of harness.wake and harness.crash.
  *
- * The turn is resumed from the log until it rests. An exception of the runtime is a harness.crash and then a
- * retry, in place and under the same lease; the same one three times over fails the session. A lost lease
- * ends everything quietly.
+ * The turn is resumed from the log until it rests. A runtime exception is recorded as harness.crash and
+ * retried in place, under the same lease; the same one three times in a row fails the session. A lost lease
+ * ends the turn silently.
  */
 import type { Claim } from '@cairn/log'
 import { AppError, asError, type EventData, type EventDraft, writer } from '@cairn/protocol'
@@ -20,19 +19,20 @@ import type { TurnContext } from './turn/context.ts'
 
 const write = writer('wake')
 /**
- * The same exception so often in a row, without any progress between, is a loop; so are many different ones.
+ * The same exception this many times in a row, without progress in between, is a loop; so are many different
+ * ones.
  */
 const SAME_CRASHES = 3
 const MAX_CRASHES = 8
 
-/** The background review begins (contract 14.13): flags in place of the cursor. */
+/** The background review starts (contract 14.13): flags instead of the cursor. */
 export const reviewStarted = (data: {
   worker_id: string
   review_memory: boolean
   review_skills: boolean
 }): EventDraft<'harness.wake'> => write('harness.wake', data)
 
-/** Resumes the turn until it rests, suspends, ends, or is taken away. */
+/** Resumes the turn until it rests, suspends, ends, or loses its lease. */
 export async function runSession(
   claim: Claim,
   lease: Lease,
@@ -82,8 +82,8 @@ export async function runSession(
 }
 
 /**
- * Fails the session; false when a message came that the failure must not bury: it deserves a try of its own.
- * `rest` is what the capabilities add where a session comes to rest.
+ * Fails the session; false if a message arrived that deserves its own attempt. `rest`: what the capabilities
+ * add when a session comes to rest.
  */
 export async function failSession(
   log: SessionLog,

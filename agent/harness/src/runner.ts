@@ -1,4 +1,4 @@
-/** What one worker acts with. It is made once and handed to everything the worker starts. */
+/** The dependencies of a runner. Created once and passed to everything that the runner starts. */
 import type { HeldText, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { Clock } from './clock.ts'
@@ -8,7 +8,10 @@ import type { Models } from './llm/registry.ts'
 import type { Logger } from './logger.ts'
 import type { Tool } from './tools/tool.ts'
 
-/** For a name that is not among the tools: a tool of a server that has connected since, or its absence. */
+/**
+ * Resolves a name that is not among the tools: a tool of a server that has connected since, or the reason of
+ * its absence.
+ */
 export type FindTool = (name: string, signal: AbortSignal) => Promise<Tool | { absence: string } | null>
 
 export type Runner = {
@@ -23,25 +26,25 @@ export type Runner = {
   dataDir: string
   workspacesDir: string
   skillsDir: string | undefined
-  /** Makes the folder of a session below `root`, where there is none; returns its path. */
+  /** Creates a session's folder below `root` if it is missing; returns its path. */
   makeFolder: (root: string, sessionId: string) => Promise<string>
   /** Null: no coding agent can run here. */
   coding: Coding | null
-  /** Workspaces of workers that work in copies. */
+  /** The workspace copies of workers. */
   copies: WorkspaceCopies
   clock: Clock
   /** In [0, 1); the jitter of retries. */
   random: () => number
   newId: () => string
   logger: Logger
-  /** What is recorded of a JSON text. */
+  /** Redacts a JSON text for recording. */
   redact: Redact
-  /** For a text that still grows: what may be written of it, and is not the beginning of a secret. */
+  /** For streamed text: returns the part that cannot be the start of a secret. */
   streamRedactor: () => HeldText
-  /** Aborts when the worker is told to stop: what runs beside the turns ends with it. */
+  /** Aborts when the runner is asked to stop: background work ends with it. */
   shutdown: AbortSignal
-  /** Resolves when this process has time to spare, after seconds at most: for what nobody waits for. */
+  /** For background work: resolves when this process has spare capacity, after seconds at most. */
   whenFree(): Promise<void>
-  /** What goes on beside the turns; a shutdown and `idle` wait for it. */
+  /** Registers background work; a shutdown and `idle` wait for it. */
   keepInBackground(running: Promise<void>): void
 }

@@ -1,26 +1,26 @@
-/** The sessions that one worker runs right now. */
+/** The sessions that a runner is running. */
 import type { Claim } from '@cairn/log'
 import type { TurnAdmission } from './turn-admission.ts'
 import { holdLease, type Lease } from './lease.ts'
 
 export type Runs = {
-  /** `onEnd` is called when it has ended, however it did. */
+  /** `onEnd` is called when the run has ended, successfully or not. */
   begin(claim: Claim, onEnd: () => void): void
   count(): number
-  /** Those of children. */
+  /** Number of running child sessions. */
   countChildren(): number
   holds(sessionId: string): boolean
-  /** The latest of each session: one that is being let go of is not ours any more. */
+  /** The latest lease of each session; earlier runs that are still ending no longer own theirs. */
   latestLeases(): Lease[]
-  /** Those that are being let go of too. */
+  /** All leases, including those of runs that are ending. */
   leases(): Iterable<Lease>
-  /** Each ends with its run, and never rejects. */
+  /** Each resolves with the end of its run and never rejects. */
   ends(): Promise<void>[]
 }
 
 type Run = { lease: Lease; isChild: boolean; done: Promise<void> }
 
-/** `act` says when the turn has begun. */
+/** `act` reports when the turn has started. */
 export function createRuns(
   act: (claim: Claim, lease: Lease, started: () => void) => Promise<void>,
   admission: TurnAdmission,
@@ -32,8 +32,8 @@ export function createRuns(
       const { id, parent_id } = claim.session
       const lease = holdLease(id, claim.fence)
       leases.add(lease)
-      // A turn that was just paused may still be letting go of its tools; the next one waits, for both have
-      // the same workspace.
+      // A turn that was just paused may still be ending its tools; the next one waits, because both use the
+      // same workspace.
       const before = runs.get(id)?.done ?? Promise.resolve()
       const done = before
         .then(async () => {

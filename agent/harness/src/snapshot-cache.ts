@@ -1,9 +1,8 @@
 /**
- * Where the fold of a session's log begins at a wake: what this worker folded lately, else the snapshot
- * beside the log, else the log's start. A fold that has gone on far enough is kept as a snapshot in its turn,
- * beside the work: off its way, and only by a worker that is neither draining nor fenced off. A snapshot is
- * made of what was read from the log, so it is never ahead of it; that one is missing, or late, costs reading
- * and nothing else.
+ * Where the fold of a session's log starts at a wake-up: at this runner's recent fold, else at the stored
+ * snapshot, else at the start of the log. A fold that has advanced far enough is stored as a snapshot in the
+ * background, and only by a runner that is neither draining nor fenced off. A snapshot is made of what was
+ * read from the log, so it is never ahead of it; a missing or stale one only costs extra log reads.
  */
 import type { SessionRow, Snapshot } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
@@ -15,26 +14,26 @@ import type { Runner } from './runner.ts'
 
 type Fold = {
   position: Position
-  /** Where its last snapshot ends, or was tried. */
+  /** End of the last snapshot, stored or attempted. */
   saved: EventId
-  /** So many ids later the next one is due. */
+  /** Distance to the next snapshot, in event ids. */
   every: number
 }
 export type SnapshotCache = {
   begin(session: SessionRow, report: Logger): Promise<Fold>
-  /** The fold has moved on to this position. */
+  /** The fold has advanced to this position. */
   moved(fold: Fold, position: Position, lease: Lease, report: Logger): void
   keep(sessionId: string, fold: Fold): void
 }
 
-/** Reading so many events takes some milliseconds. */
+/** Reading this number of events takes some milliseconds. */
 const SNAPSHOT_EVERY = 1000
 /**
- * A longer snapshot comes less often: events have some hundred characters each, so what is written for
- * snapshots stays below what is written for the log.
+ * Longer snapshots are written less often: an event has some hundred characters, so snapshots write less than
+ * the log does.
  */
 const CHARS_AN_EVENT = 500
-/** What is longer (pictures, mostly) waits for the next compaction. */
+/** Longer ones (mostly images) wait for the next compaction. */
 const MAX_SNAPSHOT_CHARS = 8 * 1024 * 1024
 
 export function createSnapshotCache(
@@ -57,7 +56,7 @@ export function createSnapshotCache(
   }
 
   async function save(fold: Fold, position: Position, lease: Lease): Promise<void> {
-    // The step that was just written goes on first.
+    // Let the step that was just written continue first.
     await new Promise<void>(resolve => runner.clock.after(0, resolve))
     if (lease.signal.aborted || shutdown.aborted) return
     const body = writeSnapshot<Position>(position)

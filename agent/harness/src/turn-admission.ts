@@ -1,19 +1,19 @@
 /**
- * How many turns begin at once. A turn costs most before it asks a model. Where the process has no time to
- * spare, many that begin together only make each other late, and those that run: then a few do, one after
- * the other (decision 20).
+ * Limits how many turns start at once. A turn costs most before its first model call. In a saturated process,
+ * starting many together delays all of them and the running ones, so they start a few at a time (decision
+ * 20).
  */
 import type { Clock } from './clock.ts'
 
-/** In a process that has no time to spare. */
+/** Maximum concurrent starts in a saturated process. */
 const MAX_STARTING = 8
-/** A turn that takes longer to begin waits for something else than this process. */
+/** A turn that takes longer to start waits for something other than this process. */
 const MAX_START_MS = 250
-/** Nobody waits longer: far beyond what the machine can do all are late, and the new ones not most. */
+/** Maximum queueing time: under heavy overload, starting late is better than starving new turns. */
 const MAX_WAIT_MS = 800
 
 export type TurnAdmission = {
-  /** Resolves when one more may begin, with what says that it has. */
+  /** Resolves when one more turn may start, with a function that reports that it has. */
   enter(): Promise<() => void>
 }
 

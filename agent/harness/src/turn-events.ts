@@ -1,4 +1,4 @@
-/** The events of a turn; the one place that holds the turn writer. */
+/** The events of a turn; the only place that holds the turn writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('turn')

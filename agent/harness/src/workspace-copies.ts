@@ -1,7 +1,7 @@
 /**
- * The workspaces of workers that work in copies. A copy is made before the worker's first turn, in a folder
- * of its own that is then renamed, and what was in it then is kept beside the worker's checkpoints, out of
- * its reach: what it changed is told by that.
+ * The workspaces of workers that work in copies. A copy is created before the worker's first turn, in a
+ * separate folder that is then renamed. Its initial content is recorded next to the worker's checkpoints, out
+ * of its reach, to determine what it changed.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
@@ -24,27 +24,27 @@ import { ConfigurationError } from './agent.ts'
 import { putContent } from './tools/checkpoint.ts'
 
 export type WorkspaceCopies = {
-  /** Nothing happens where it is there. */
+  /** Does nothing if it exists. */
   make(childId: string, sourceId: string, signal: AbortSignal): Promise<void>
-  /** What the worker made of its copy; null: there is none, here. */
+  /** What the worker changed in its copy; null: there is no copy here. */
   changes(childId: string): Promise<ChangedFile[] | null>
-  /** What a file of the copy was when it was made; null: it was not kept. */
+  /** The initial content of a file of the copy; null: it was not kept. */
   original(childId: string, file: CopiedFile): Promise<Buffer | null>
-  /** The texts that were merged so far: what came of each is no change of its parent's. */
+  /** The texts merged so far: their results do not count as changes of the parent. */
   merged(childId: string): Promise<Merged>
   keepMerged(childId: string, merged: Merged): Promise<void>
-  /** A copy of the files of a session to try something in; it is removed when it is disposed of. */
+  /** A temporary copy of a session's files; disposing removes it. */
   scratch(sourceId: string, signal: AbortSignal): Promise<Scratch>
 }
-type Scratch = AsyncDisposable & { /** Absolute. */ path: string }
-/** By path: the SHA-256 of what the worker made of it, and of what came of merging that. */
+type Scratch = AsyncDisposable & { /** Absolute path. */ path: string }
+/** By path: SHA-256 of the worker's version, and of the merged result. */
 export type Merged = Record<string, { theirs: string; result: string }>
 
 const MAX_BYTES = 2 * 1024 ** 3
 const MAX_FILES = 100_000
-/** What two sides changed is merged up to this size: so much of each file is kept. */
+/** Maximum size of files that are merged, and whose original is therefore kept. */
 export const MAX_MERGED_BYTES = 1024 * 1024
-/** What the harness keeps there is of the session that it was made for. */
+/** The harness's files there belong to the original session. */
 const SKIP = [RESERVED_DIR]
 const MANIFEST = 'copy.json'
 const MERGED = 'merged.json'
@@ -66,7 +66,7 @@ export function createWorkspaceCopies(
     const store = await makeSessionFolder(join(dataDir, 'checkpoints'), childId)
     if ((await unlessMissing(stat(join(store, MANIFEST)))) !== null) return
     await mkdir(workspacesDir, { recursive: true, mode: 0o700 })
-    // What a death left here was never worked in.
+    // A crash left this before any work happened in it.
     await removeTree(workspacesDir, childId)
     await removeUnfinished(workspacesDir, childId)
     const unfinished = `${childId}.${randomUUID()}`
@@ -93,7 +93,7 @@ export function createWorkspaceCopies(
       throw error
     }
     await rename(join(workspacesDir, unfinished), sessionFolder(workspacesDir, childId))
-    // Last of all: with it the copy counts as made.
+    // Written last: the copy counts as complete with it.
     await replaceJson(store, MANIFEST, { version: 1, files } satisfies Manifest)
   }
 
@@ -112,7 +112,7 @@ export function createWorkspaceCopies(
     keepMerged: (childId, merged) => replaceJson(kept(childId), MERGED, merged),
     async scratch(sourceId, signal) {
       await mkdir(workspacesDir, { recursive: true, mode: 0o700 })
-      // What a death left here.
+      // Left by a crash.
       await removeUnfinished(workspacesDir, sourceId)
       const name = `${sourceId}.${randomUUID()}`
       const remove = (): Promise<void> => removeTree(workspacesDir, name)
@@ -146,5 +146,5 @@ async function removeUnfinished(workspacesDir: string, childId: string): Promise
 }
 
 const BINARY_CHECK_BYTES = 8192
-/** As the tools of files see it. */
+/** The same rule as in the file tools. */
 export const isBinary = (content: Buffer): boolean => content.subarray(0, BINARY_CHECK_BYTES).includes(0)

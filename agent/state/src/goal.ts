@@ -1,6 +1,5 @@
 /**
- * The goal of a session as a fold of its log (contract 10.8). One goal is active at a
- * time.
+ * The goal of a session as a fold of its log (contract 10.8). One goal is active at a time.
  *
  *   none    ─ user.define_outcome | outcome.defined ─▶ active
  *   active  ─ span.outcome_evaluation_end ─▶ active (needs_revision) | satisfied | blocked | failed |
@@ -9,7 +8,7 @@
  *   paused  ─ a user.message with synthetic "outcome_resumed" ─▶ active
  *   any     ─ outcome.cleared ─▶ none
  *
- * A resume has no event of its own in the contract; the message that restarts the work carries it.
+ * The contract has no event for a resume; the message that restarts the work represents it.
  */
 import {
   type EVALUATION_RESULTS,

@@ -1,5 +1,5 @@
 /**
- * The mission of a session as a fold of its log (contract 14.5). One is under way at a time.
+ * The mission of a session as a fold of its log (contract 14.5). One is active at a time.
  *
  *   none    ─ mission.defined ─▶ active
  *   active  ─ mission.evaluation.end ─▶ active (needs_revision) | satisfied | blocked | failed |
@@ -8,7 +8,7 @@
  *   paused, blocked ─ mission.resumed ─▶ active
  *   active, paused, blocked ─ mission.cancelled ─▶ cancelled
  *
- * It stays when it is over, until the next one: the page shows it, and its last answer is not graded again.
+ * A finished mission is kept until the next one: the page shows it, and its last answer is not graded again.
  */
 import {
   type EventId,

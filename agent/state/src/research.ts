@@ -4,7 +4,7 @@
  *
  *   none      ─ worker.spawned {branch_key} ─▶ at work
  *   at work   ─ worker.complete, worker.failed ─▶ ended
- *   ended     ─ research.harvested {folded} ─▶ harvested: the model has read it, once
+ *   ended     ─ research.harvested {folded} ─▶ harvested: the model has read it, exactly once
  */
 import type { EventId, EventOf, ResearchLevel, ResearchSettings, SessionEvent } from '@cairn/protocol'
 import { parseResult } from './children.ts'

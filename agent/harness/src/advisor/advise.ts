@@ -1,8 +1,7 @@
 /**
- * The advisor pass (contract 14.14): a second model is shown the work so far and says what the first
- * should mind. The request is on disk before the model is called, so a worker that takes over knows that this
- * point was used up. Whatever goes wrong is an advisor.failure and nothing else: the turn goes on without
- * advice.
+ * The advisor pass (contract 14.14): a second model reads the work so far and comments on it. The request is
+ * on disk before the model is called, so a runner that takes over knows that this point was used. Every
+ * failure is recorded as an advisor.failure, and the turn continues without advice.
  */
 import { type AdvisorConfig, asError, type EventDraft, clip } from '@cairn/protocol'
 import { quoteConversation } from '../evaluation/transcript.ts'
@@ -30,11 +29,11 @@ const WHY: Record<AdviceCategory, string> = {
 }
 const MAX_TRANSCRIPT_CHARS = 40_000
 const MAX_SYSTEM_CHARS = 4_000
-/** Whatever a server makes of `max_tokens`, no more than this many characters a token reach the agent. */
+/** Maximum characters per token that reach the agent, however a server interprets `max_tokens`. */
 const CHARS_PER_TOKEN = 6
 const ERROR_CHARS = 500
 
-/** Asks, and records what came of it; `before` goes into the commit of the request. */
+/** Calls the advisor and records its answer; `before` joins the commit of the request. */
 export async function advise(
   turn: TurnContext,
   category: AdviceCategory,
@@ -59,10 +58,7 @@ export async function advise(
   await log.append([await ask(turn, advisor, about)])
 }
 
-/**
- * Closes a request that no worker will finish any more: the point is used up, and what was spent on it nobody
- * knows.
- */
+/** Closes a request that no runner will finish: the point is used, and its cost is unknown. */
 export async function closeAdvice({ log }: TurnContext): Promise<void> {
   const { open } = log.position().advice
   if (open === null) throw new Error('[advisor] there is no request to close')
@@ -126,13 +122,13 @@ function describeWork({ log, setup }: TurnContext, served: ResolvedModel, catego
   )
 }
 
-/** Silence is recorded as an empty text, which the model is not told. */
+/** Silence is recorded as an empty text, which the model does not read. */
 function readAdvice(
   { message, finish_reason }: ModelAnswer,
   maxTokens: number,
 ): { content: string; truncated: boolean } {
   const text = message.content.trim()
-  // Only a short text can be that; the pattern at its end would go over a long one again and again.
+  // Only a short text can be silence; the pattern would scan a long one repeatedly.
   if (
     text.length < 2 * NOTHING.length &&
     text

@@ -1,10 +1,10 @@
-/** The advisor as a row of the capabilities: when it is asked, and what is closed for good. */
+/** The advisor as a row of the capabilities: when it is called, and when a request is closed. */
 import { findOverspentGoal } from '../goals/overspent.ts'
 import type { Capability } from '../turn/capability.ts'
 import { advise, closeAdvice } from './advise.ts'
 import { type AdviceCategory, adviceDue } from './due.ts'
 
-/** Null: only close the request that a dead worker left open. */
+/** Null: only close the request that a crashed runner left open. */
 type Due = { category: AdviceCategory | null }
 
 export const advisor: Capability<Due> = {
@@ -18,7 +18,7 @@ export const advisor: Capability<Due> = {
     return {
       first: ({ turn, advice }) =>
         turn.turn_id !== null && advice.open !== null ? { category: null } : null,
-      // A goal whose budget is used up is graded, not advised on.
+      // A goal with an exhausted budget is graded, not advised on.
       before_request: (position, { with_tools }) =>
         with_tools && findOverspentGoal(position.goal, agent.goals, clock.now()) === null
           ? ask(position, false)

@@ -1,8 +1,11 @@
-/** When the advisor is asked, decided from the position alone (docs/advisor.md). Pure. */
+/** When the advisor is called, decided from the position alone (docs/advisor.md). Pure. */
 import { type AdvisorConfig, toolError } from '@cairn/protocol'
 import type { Advice, Conversation, TurnState } from '@cairn/state'
 
-/** `progress`: every so many iterations. `stuck`: calls keep failing. `review`: the turn would end. */
+/**
+ * `progress`: at a fixed interval of iterations. `stuck`: calls keep failing. `review`: the turn is about to
+ * end.
+ */
 export type AdviceCategory = 'progress' | 'stuck' | 'review'
 
 export type AdvicePosition = {
@@ -12,7 +15,7 @@ export type AdvicePosition = {
   readonly advice: Advice
 }
 
-/** So many failed calls in a row, over two iterations at least, are no accident. */
+/** Consecutive failed calls, over at least two iterations, that count as stuck. */
 const FAILURES = 3
 
 /**
@@ -32,7 +35,7 @@ export function adviceDue(
   )
     return null
   if (finishing) return settings.before_finish && !advice.reviewed && turn.calls.length > 0 ? 'review' : null
-  // Between an answer with its results and the next request; a message that just came is for the model first.
+  // Only between tool results and the next request; a new message goes to the model first.
   if (conversation.entries.at(-1)?.message.role !== 'tool' || conversation.deferred.length > 0) return null
   const since = answer.iteration_index - advice.last_iteration
   const tail = turn.calls.slice(-FAILURES)

@@ -1,6 +1,6 @@
 /**
- * What an agent tells of itself: how long work goes (inbox.progress_checkin), and that it is over
- * (inbox.task_complete). docs/inbox.md.
+ * An agent's own reports: progress of long work (inbox.progress_checkin) and its end (inbox.task_complete).
+ * docs/inbox.md.
  */
 import { CommitRefused, type Draft, type RowChange } from '@cairn/log'
 import { clip, type AgentConfig } from '@cairn/protocol'
@@ -21,7 +21,7 @@ const MINUTE = 60_000
 const SUMMARY_CHARS = 1000
 const SHOWN_CALLS = 8
 
-/** Whether to tell how things stand before the next call of the model. */
+/** Whether to report progress before the next model call. */
 function checkInDue(
   { started_at, since_at, iterations, told }: Progress,
   { checkin_minutes, checkin_iterations }: AgentConfig['inbox'],
@@ -34,10 +34,7 @@ function checkInDue(
   )
 }
 
-/**
- * A commit of its own, when it is due: the event, its item, and the end of the item before it, which is old
- * news.
- */
+/** When a check-in is due, commits the event, its item, and the end of the previous item. */
 export async function checkIn(turn: TurnContext, before: readonly Draft[]): Promise<void> {
   const { log, setup, clock } = turn
   const { progress } = log.position()
@@ -56,7 +53,7 @@ export async function checkIn(turn: TurnContext, before: readonly Draft[]): Prom
   try {
     await log.append([...before, raised.draft], { rows: await endCheckIns(turn) })
   } catch (error) {
-    // The item before it was acknowledged in this moment: the next iteration tells.
+    // The previous item was acknowledged at this moment; the next iteration checks in.
     if (!(error instanceof CommitRefused) || error.refusal !== 'already_answered') throw error
   }
 }
@@ -83,8 +80,8 @@ function describeProgress({ log }: TurnContext): string {
 }
 
 /**
- * Goes behind the session.complete of work that took long, and of a goal that was not reached; nothing for
- * what was short. What a blocked goal waits for is an action, so the session says that it needs one.
+ * Added after the session.complete of work that took long, and of a goal that was not reached; nothing for
+ * short work. A blocked goal raises an action, so that the session shows that it needs a person.
  */
 export async function announceEnd(turn: TurnContext, reason: FinishReason): Promise<Ending> {
   const { log, setup, clock } = turn
@@ -113,7 +110,7 @@ export async function announceEnd(turn: TurnContext, reason: FinishReason): Prom
   return { after: [...asks, raised.draft], rows: stale }
 }
 
-/** The goal that came to its end by the verdict on this turn; null where none did. */
+/** The goal that the verdict on this turn ended; null: none. */
 function endedGoal({ log }: TurnContext): Goal | null {
   const { goal, grading, conversation } = log.position()
   const isOver = goal !== null && goal.status !== 'active' && goal.status !== 'paused'

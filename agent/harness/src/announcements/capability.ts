@@ -1,4 +1,4 @@
-/** What an agent tells of itself, as a row of the capabilities: how long work goes, and that it is over. */
+/** The agent's own reports as a row of the capabilities: progress of long work, and its end. */
 import type { Capability } from '../turn/capability.ts'
 import { announceEnd, checkIn } from './announce.ts'
 

@@ -1,23 +1,23 @@
 /**
- * Ends what a call does in the browser when the call is aborted. @playwright/mcp hands no signal on: a click
- * that waits for its button would go on for the ten seconds that it has, and land under the hands of the
- * person who took over. Playwright ends a message on a signal; so every message that a call sends gets the
- * call's, and one that it would send afterwards is not sent.
+ * Ends what a call does in the browser when the call is aborted. @playwright/mcp does not pass on a signal: a
+ * click that waits for its button would continue for its full ten seconds and land while the person who took
+ * over is working. Playwright ends a message on a signal, so every message of a call gets the call's signal,
+ * and later ones are not sent.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { BrowserContext } from 'playwright-core'
 
 type Send = (object: unknown, method: string, params: unknown, options: Options) => Promise<unknown>
 type Options = { signal?: AbortSignal; internal?: boolean }
-/** Not a public part of playwright-core, whose version is pinned; a test fails if it is gone. */
+/** A private part of playwright-core, whose version is pinned; a test fails if it is missing. */
 type Connection = { sendMessageToServer: Send }
 
 type Call = { signal: AbortSignal; sent: Set<Promise<unknown>> }
 const calls = new AsyncLocalStorage<Call>()
-/** There is one connection for all browsers of this process. */
+/** All browsers of this process share one connection. */
 const watched = new WeakSet<Connection>()
 
-/** Once it is over, nothing of `run` reaches the browser any more. */
+/** After an abort nothing of `run` reaches the browser any more. */
 export async function abortable<T>(
   context: BrowserContext,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** The browsers of a worker's sessions, as those who use, watch and drive them see them. */
+/** The browsers of a runner's sessions, for the agents, viewers and people who control them. */
 import type { Draft, LogStore } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { DestroyReason, Driven } from '@cairn/sessions'
@@ -11,7 +11,7 @@ import type { SessionBrowser } from './session-browser.ts'
 
 export type BrowsersOptions = {
   open: OpenBrowser
-  /** Where they run; told with their beginning. */
+  /** Where the browsers run; logged with their start. */
   provider: 'local' | 'cdp'
   version: string
   store: LogStore
@@ -26,29 +26,28 @@ export type BrowsersOptions = {
 export type Used = {
   browser: SessionBrowser
   /**
-   * For the commit of the call's result, asked for just before it: the beginning of the browser, which one
-   * call tells, once. Calls that run beside it have nothing to tell.
+   * Events for the commit of the call's result, requested just before it: the browser's start, which exactly
+   * one call logs. Parallel calls get none.
    */
   events(): readonly Draft[]
-  /** What the model is told beside the result. */
+  /** A note for the model, added to the result. */
   note: Record<string, unknown>
-  /** That commit was refused: the browser it would have recorded is ended. */
+  /** The commit was refused: ends the browser that it would have recorded. */
   refused(): Promise<ToolOutcome | null>
 }
 
 export type Browsers = {
-  /** The session's browser; launches one where there is none. Only for who holds the session's lease. */
+  /** The session's browser; launches one if there is none. Only for the holder of the session's lease. */
   use(context: Pick<ToolContext, 'session_id' | 'egress'>): Promise<Used>
-  /** Events that end it; the process is ended at once. */
+  /** The events that end the browser; its process is ended at once. */
   end(context: Pick<ToolContext, 'session_id'>): Promise<readonly Draft[]>
-  /** The browser that this worker has for a session. */
+  /** This runner's browser of a session. */
   held(session_id: string): SessionBrowser | undefined
-  /** Ends a browser outside of a turn. False: there is none, or another was quicker. */
+  /** Ends a browser outside of a turn. False: there is none, or another process ended it first. */
   destroy(session_id: string, reason: DestroyReason): Promise<boolean>
-  /** What the person who drives did so far. */
+  /** What the controlling person did so far. */
   drivenBy: (session_id: string) => Driven | undefined
   saveState(session_id: string): Promise<void>
-  /** How many there are now. */
   count(): number
   stop(): Promise<void>
 }

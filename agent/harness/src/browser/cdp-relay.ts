@@ -1,10 +1,10 @@
 /**
- * Between Playwright and a browser elsewhere: passes every message on, and judges each request that the
- * browser holds back, the hops of a redirect among them, which Playwright lets go by itself. A hop that is
- * refused is failed in place of going on; Playwright hears of it as of any request that failed.
+ * Relays between Playwright and a remote browser: forwards every message and checks each intercepted request,
+ * including redirect hops, which Playwright lets pass. A refused hop is failed instead of continued;
+ * Playwright sees an ordinary failed request.
  *
- * A relay and no transport of ours: over one of those Playwright takes the browser to be on this machine, and
- * names files to it that it does not have.
+ * It is a relay and not a custom transport, because with one Playwright assumes a browser on this machine and
+ * passes it file paths that it does not have.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -15,15 +15,15 @@ import { z } from 'zod'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
 
 export type CdpRelay = {
-  /** For Playwright alone: it holds a secret, and takes one connection. */
+  /** For Playwright only: the URL contains a secret and accepts one connection. */
   url: string
   close(): void
 }
 
 type RelayOptions = {
-  /** Of the browser: ws, wss, http or https. */
+  /** URL of the browser: ws, wss, http or https. */
   url: string
-  /** Whether a request to this address must not go out. */
+  /** Whether a request to this address must be refused. */
   refuses(url: string): boolean
   timeoutMs: number
 }
@@ -39,7 +39,7 @@ type Message = z.infer<typeof Message>
 export async function openCdpRelay({ url, refuses, timeoutMs }: RelayOptions): Promise<CdpRelay> {
   const signal = AbortSignal.timeout(timeoutMs)
   const browser = new WebSocket(await socketOf(url, signal), { maxPayload: MAX_MESSAGE })
-  // Rejects with what went wrong; later errors are followed by a close.
+  // Rejects with the error; later errors are followed by a close.
   await once(browser, 'open', { signal }).catch((error: unknown) => {
     browser.terminate()
     throw error
@@ -50,7 +50,7 @@ export async function openCdpRelay({ url, refuses, timeoutMs }: RelayOptions): P
   const sockets = new WebSocketServer({ server: listener, path: `/${secret}`, maxPayload: MAX_MESSAGE })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
-  // They stay: neither a connection that could not be accepted nor a second client may end the process.
+  // These handlers stay: neither a failed accept nor a second client may end the process.
   sockets.on('error', () => listener.close())
   sockets.on('connection', client => {
     client.on('error', () => client.terminate())
@@ -64,10 +64,13 @@ export async function openCdpRelay({ url, refuses, timeoutMs }: RelayOptions): P
   }
 }
 
-/** A description of a browser has some 500 bytes. */
+/** A browser's version document has about 500 bytes. */
 const MAX_VERSION_BYTES = 64 * 1024
 
-/** A browser's address may be that of its HTTP server, which knows the socket's. It is asked there alone. */
+/**
+ * The address may be that of the browser's HTTP server, which returns that of the socket. Only that server is
+ * asked.
+ */
 async function socketOf(url: string, signal: AbortSignal): Promise<string> {
   if (/^wss?:/.test(url)) return url
   const version = new URL(url)
@@ -99,7 +102,7 @@ function join(client: WebSocket, browser: WebSocket, judge: MessageFilter): void
 
 const keyOf = ({ sessionId = '', params }: Message): string => `${sessionId} ${params.requestId}`
 
-/** Undefined for any other message, and for text that is not JSON: the browser may send anything. */
+/** Undefined for any other message and for invalid JSON: the browser may send anything. */
 function readMessage(text: string): Message | undefined {
   try {
     return Message.safeParse(JSON.parse(text)).data
@@ -109,11 +112,11 @@ function readMessage(text: string): Message | undefined {
 }
 
 function createMessageFilter(refuses: RelayOptions['refuses']): MessageFilter {
-  /** Held back by the browser, and not to go on. */
+  /** Intercepted requests that were refused. */
   const refused = new Set<string>()
   return {
     heard(text) {
-      // Few messages are these, and screens of pages are long.
+      // Such messages are rare, and screenshots are long, so search before parsing.
       if (!text.includes('"Fetch.requestPaused"')) return
       const message = readMessage(text)
       const url = message?.method === 'Fetch.requestPaused' ? message.params.request?.url : undefined

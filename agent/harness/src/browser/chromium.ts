@@ -1,12 +1,15 @@
-/** How Chromium is started: its flags, and the policy that binds whoever sits at it. */
+/** How Chromium is started: its flags, and the policy that applies to anyone who controls it. */
 import { existsSync } from 'node:fs'
 import { FORWARDER_PORT } from '../sandbox/forwarder.ts'
 import { COMMAND_PATH, findProgram } from '../sandbox/program.ts'
 
-/** Debian's launcher is a shell script that reads more of /etc than a box shows; behind it is the program. */
+/**
+ * Debian's launcher is a shell script that reads more of /etc than a sandbox exposes; this maps it to the
+ * real program.
+ */
 const BEHIND: Readonly<Record<string, string>> = { '/usr/bin/chromium': '/usr/lib/chromium/chromium' }
 
-/** The program to start, or null where there is none in a folder that boxes see. */
+/** The program to start; null if none is in a folder that sandboxes can see. */
 export function findChromium(name: string): string | null {
   const found = name.startsWith('/') ? (existsSync(name) ? name : null) : findProgram(name, COMMAND_PATH)
   if (found === null) return null
@@ -16,7 +19,7 @@ export function findChromium(name: string): string | null {
 
 export const CHROMIUM_FLAGS = [
   `--proxy-server=http://127.0.0.1:${FORWARDER_PORT}`,
-  // Without this, Chromium connects to its own loopback past every proxy.
+  // Without this, Chromium bypasses every proxy for its own loopback.
   '--proxy-bypass-list=<-loopback>',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-background-networking',
@@ -26,7 +29,7 @@ export const CHROMIUM_FLAGS = [
   '--disable-crash-reporter',
 ]
 
-/** Where Chromium reads the policies of its machine. */
+/** The path of Chromium's managed policies. */
 export const POLICY_FILE = '/etc/chromium/policies/managed/cairn.json'
 
 const DENY = 2

@@ -1,6 +1,6 @@
 /**
- * Who drives a browser, and for how long. The row decides between two; this keeps what only this process
- * knows: whether the person's page is there, when they did something last, and on which sites.
+ * Tracks who controls a browser, and for how long. The row arbitrates between people; this keeps what only
+ * this process knows: whether the person's page is connected, their last activity, and on which sites.
  */
 import type { BrowserInstance, LogStore } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
@@ -30,16 +30,16 @@ export type ControlOptions = {
   store: LogStore
   clock: Clock
   logger: Logger
-  /** Whether a page of that person watches the browser. */
+  /** Whether a page of that person is watching the browser. */
   isThere(session_id: string, user_id: string): boolean
-  /** Control went to somebody else. */
+  /** Control moved to another person or to the agent. */
   onChange(session_id: string): void
 }
 
 export class Control {
   readonly #options: ControlOptions
   readonly #wheels = new Map<string, Wheel>()
-  /** One change of hands of a session's browser at a time: the second sees what the first did. */
+  /** Changes of control of a session's browser run one at a time, so that each sees the previous one. */
   readonly #turns = new Map<string, ReturnType<typeof createMutex>>()
   readonly stop: () => void
 
@@ -54,7 +54,7 @@ export class Control {
     )
   }
 
-  /** Throws `no_browser`, and `browser_unavailable` where another process has it. */
+  /** Throws `no_browser`, or `browser_unavailable` if another process has it. */
   async find(session_id: string): Promise<Found> {
     const { store, browsers } = this.#options
     const instance = await store.browsers.browser(session_id)
@@ -108,7 +108,9 @@ export class Control {
     })
   }
 
-  /** Whether this person is heard; counts what they do, and where, never what it was. */
+  /**
+   * Whether this person's input is accepted; records that they acted and on which site, never what they did.
+   */
   hears(browser: SessionBrowser, user_id: string, url: string): boolean {
     const wheel = this.#wheels.get(browser.session_id)
     if (browser.gate.holder !== user_id || wheel === undefined) return false
@@ -138,7 +140,7 @@ export class Control {
     const { store, clock, browsers, onChange } = this.#options
     const { session_id } = instance
     const browser = browsers.held(session_id)
-    // What was typed is remembered before the agent may look again.
+    // Remember the typed values before the agent can see the page again.
     await browser?.remember()
     const deps = { store, now: () => clock.now() }
     if (!(await returnControl(deps, instance, by, reason, this.#driven(session_id)))) return
@@ -151,7 +153,7 @@ export class Control {
     onChange(session_id)
   }
 
-  /** A control whose person is gone, idle, or too long at it goes back. */
+  /** Ends control by a person who left, is idle, or exceeded the time limit. */
   async #renew(): Promise<void> {
     for (const session_id of this.#wheels.keys())
       await this.#inTurn(session_id, () => this.#judge(session_id))

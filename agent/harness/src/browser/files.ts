@@ -1,14 +1,14 @@
-/** Files between a browser and the workspace. The browser's box sees nothing of the workspace itself. */
+/** Files between a browser and the workspace. The browser's sandbox does not see the workspace itself. */
 import { constants } from 'node:fs'
 import { open, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { locate, openFile, replaceFile } from '@cairn/workspace'
 
-/** Of one file that goes either way. */
+/** Maximum size of a file in either direction. */
 const MAX_BYTES = 100 * 2 ** 20
 const MAX_FILES = 50
 
-/** Copies of workspace files where the browser can read them; gives their paths there. */
+/** Copies workspace files to where the browser can read them; returns their paths there. */
 export async function layOutUploads(
   folder: string,
   workspace: string,
@@ -21,7 +21,7 @@ export async function layOutUploads(
     await using found = await locate(workspace, path, 'read')
     await using file = await openFile(found)
     if (file.stats.size > MAX_BYTES) throw new Error(`'${path}' is larger than 100 MB`)
-    // The name is what the site is told; several may have the same.
+    // The site sees the file name, and several files may share one.
     const target = join(
       place,
       laid.some(other => basename(other) === basename(path)) ? `${at}-${basename(path)}` : basename(path),
@@ -32,7 +32,7 @@ export async function layOutUploads(
   return laid
 }
 
-/** No folder, no control character, nothing hidden. */
+/** A name without folders, control characters and a leading dot. */
 const cleanName = (name: string): string =>
   basename(name)
     .replaceAll(/[\p{Cc}<>:"|?*\\/]/gu, '_')
@@ -40,8 +40,8 @@ const cleanName = (name: string): string =>
     .slice(0, 150) || 'file'
 
 /**
- * What the package left in its folder, moved into the workspace: pictures into `screenshots`, everything else
- * into `downloads`. Where the workspace is full they are dropped.
+ * Moves what the package left in its folder into the workspace: images into `screenshots`, everything else
+ * into `downloads`. Drops them if the workspace is full.
  */
 export async function keepFiles(
   folder: string,
@@ -64,7 +64,7 @@ export async function keepFiles(
   return kept
 }
 
-/** Null for what is no regular file, or too large. */
+/** Null if it is not a regular file, or too large. */
 async function readRegular(file: string): Promise<Buffer | null> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {

@@ -1,26 +1,26 @@
 /**
- * The hand-over of a browser between its agent and a person: while a person drives no call runs, and a person
- * who takes over waits for the call that runs, or ends it.
+ * Hands a browser over between its agent and a person: while a person is in control no call runs, and a
+ * person who takes over waits for the running call or ends it.
  */
 import type { Clock } from '../clock.ts'
 import { createMutex } from '../mutex.ts'
 
-/** So long a person who takes over waits for the call that runs. */
+/** Maximum time that a person who takes over waits for the running call. */
 const YIELD_MS = 5_000
 
 export class HeldByPerson extends Error {}
 
 export type Gate = {
-  /** Who drives: a user's id; null: the agent. */
+  /** The user who is in control; null: the agent. */
   holder: string | null
-  /** Runs a call when those before it are over; rejects with `HeldByPerson` where a person drives. */
+  /** Runs a call after the previous ones; rejects with `HeldByPerson` while a person is in control. */
   pass<T>(run: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>
-  /** Resolves when no call runs; one that takes longer is ended. Calls are refused while `holder` is set. */
+  /** Resolves when no call runs; ends one that takes too long. Calls are refused while `holder` is set. */
   quiet(): Promise<void>
 }
 
 export function createGate(clock: Clock): Gate {
-  /** One call at a time: what only reads may be asked for in parallel, and the page is one. */
+  /** One call at a time: read-only calls may be requested in parallel, but they share the page. */
   const turn = createMutex()
   const running = new Set<{ done: Promise<unknown>; abort: AbortController }>()
   const gate: Gate = {
@@ -30,7 +30,7 @@ export function createGate(clock: Clock): Gate {
       const abort = new AbortController()
       const either = AbortSignal.any([signal, abort.signal])
       const done = turn(() => {
-        // It waited for another call, and somebody took over in the meantime.
+        // It waited for another call, and a person took over in the meantime.
         either.throwIfAborted()
         return run(either)
       })
@@ -48,7 +48,7 @@ export function createGate(clock: Clock): Gate {
     async quiet() {
       const calls = [...running]
       const cancel = clock.after(YIELD_MS, () => calls.forEach(({ abort }) => abort.abort()))
-      // How each ended is its caller's to tell.
+      // The caller of each reports how it ended.
       await Promise.allSettled(calls.map(({ done }) => done))
       cancel()
     },

@@ -1,6 +1,6 @@
 /**
- * One Chromium in a box of its own. The box has no network but its proxy, none of the workspace, and one
- * private folder, where downloads land and uploads are laid out; the profile is memory of the box.
+ * Starts one Chromium in its own sandbox. The sandbox has no network except its proxy, no workspace, and one
+ * private folder for downloads and uploads; the profile is in the sandbox's memory.
  */
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,26 +25,26 @@ export type LaunchOptions = {
   egress: GovernanceConfig['egress']
   program: string
   memory_mb: number
-  /** A new folder for it; absent: among the temporary files. */
+  /** Creates its folder; absent: a temporary one. */
   makeFolder?: (what: string) => string
-  /** Cookies and local storage of an earlier browser of the session, as Playwright keeps them. */
+  /** Cookies and local storage of the session's previous browser, in Playwright's format. */
   storage?: Awaited<ReturnType<BrowserContext['storageState']>>
 }
 
 export type Launched = {
   context: BrowserContext
-  /** Of the service, never seen by other boxes; holds `downloads`, `uploads` and `output`. */
+  /** A folder of the service that other sandboxes never see; holds `downloads`, `uploads` and `output`. */
   folder: string
   refusals(): readonly string[]
-  /** Ends its processes, and nothing else. */
+  /** Ends its processes only. */
   kill(): void
-  /** Ends the browser and everything of it. */
+  /** Ends the browser and removes everything of it. */
   close(): Promise<void>
 }
 
 const inTemp = (what: string): string => mkdtempSync(join(tmpdir(), `cairn-${what}-`))
 
-/** A page that would be one too many is closed; the list of tabs shows it. */
+/** Closes pages above the maximum; the list of tabs shows it. */
 export function keepTabsFew(context: BrowserContext): void {
   context.on('page', page => {
     if (context.pages().length <= MAX_TABS) return
@@ -92,14 +92,14 @@ export async function launchBrowser(options: LaunchOptions): Promise<Launched> {
     kill: () => box.kill(),
     async close() {
       await context.close().catch(() => {
-        // It ends with its box all the same.
+        // The sandbox ends it anyway.
       })
       await parts.disposeAsync()
     },
   }
 }
 
-/** Playwright starts the program itself, so what it is given is a script that becomes the boxed one. */
+/** Playwright starts the program itself, so it is given a script that execs the sandboxed program. */
 async function start(box: Sandbox, folder: string, program: string): Promise<BrowserContext> {
   if (box.commandLine === null) throw new Error('this sandbox cannot hold a browser')
   const { argv, env, adopt } = box.commandLine([program])
@@ -107,7 +107,7 @@ async function start(box: Sandbox, folder: string, program: string): Promise<Bro
   const pidFile = join(folder, 'pid')
   writeFileSync(launcher, `#!/bin/sh\necho $$ >${quote(pidFile)}\nexec ${argv.map(quote).join(' ')} "$@"\n`)
   chmodSync(launcher, 0o700)
-  // Loaded where a browser is started: the library occupies tens of megabytes.
+  // Loaded on first use: the library takes tens of megabytes.
   const { chromium } = await import('playwright-core')
   try {
     const context = await chromium.launchPersistentContext(PROFILE, {

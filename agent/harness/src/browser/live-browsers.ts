@@ -1,9 +1,9 @@
 /**
- * Browsers as people have them: watched, taken over, given back. What the API is handed.
+ * Browsers for people, through the API: viewed, taken over, returned.
  *
- *   live         → user_control   acquire: waits for the call that runs, five seconds at most
+ *   live         → user_control   acquire: waits up to five seconds for the running call
  *   user_control → live           release; a minute without the person's page; 15 minutes without input; an
- *                                 hour in all; an admin who forces it
+ *                                 hour in total; forced by an admin
  */
 import type { LogStore } from '@cairn/log'
 import type { Dialog } from 'playwright-core'
@@ -30,14 +30,14 @@ type BrowserView = {
 }
 
 export type LiveBrowsers = {
-  /** Throws `no_browser`, or `browser_unavailable` where another process has it. */
+  /** Throws `no_browser`, or `browser_unavailable` if another process has it. */
   find(session_id: string): Promise<unknown>
   /** Throws `no_browser`. */
   view(session_id: string): Promise<BrowserView>
   acquire(session_id: string, person: Person, force: boolean, item: string | null): Promise<Controlled>
   release(session_id: string, person: Person): Promise<Controlled>
   destroy(session_id: string): Promise<void>
-  /** A JPEG; null while another person drives. */
+  /** A JPEG; null while another person is in control. */
   picture(session_id: string, user_id: string): Promise<Buffer | null>
   attach(session_id: string, socket: LiveSocket, person: Person): Promise<void>
   stop(): void
@@ -124,7 +124,7 @@ class WatchedBrowsers implements LiveBrowsers {
       person,
       tabs: () => tabsOf(browser, screencast),
       onInput: async input => {
-        // Whoever does not drive is not heard.
+        // Input of anyone not in control is ignored.
         if (this.#control.hears(browser, person.id, screencast.page()?.url() ?? ''))
           await doInput(browser, screencast, input, watched.dialog)
       },
@@ -174,7 +174,7 @@ const tabsOf = ({ launched: { context }, hide }: SessionBrowser, screencast: Scr
   Promise.all(
     context.pages().map(async page => ({
       url: hide(page.url()),
-      // A page that is being left has no title for a moment.
+      // A page that is being unloaded has no title for a moment.
       title: hide(await page.title().catch(() => '')),
       front: page === screencast.page(),
     })),

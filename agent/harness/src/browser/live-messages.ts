@@ -1,8 +1,8 @@
-/** What a live view and its browser say to each other; frames are binary, this is the rest. */
+/** Messages between a live view and its browser. Frames are binary; these are the others. */
 import { z } from 'zod'
 
 const place = { x: z.number().min(0).max(10_000), y: z.number().min(0).max(10_000) }
-/** Alt 1, Control 2, Meta 4, Shift 8, as in the debugging protocol. */
+/** Bit mask as in the debugging protocol: Alt 1, Control 2, Meta 4, Shift 8. */
 const mods = z.int().min(0).max(15).default(0)
 
 export const FromViewer = z.discriminatedUnion('t', [

@@ -1,10 +1,10 @@
 /**
- * Which of the package's tools an agent is offered: these, by name, and none that a new version adds. What
- * they take is pinned beside (pinned-tools.json), so that offering them loads nothing.
+ * The package's tools that an agent is offered: only these, so a new version adds none. Their parameters are
+ * pinned in pinned-tools.json, so that offering them loads nothing.
  */
 import pinned from './pinned-tools.json' with { type: 'json' }
 
-/** Groups of the package's tools; those that are left off: cookies, storage, routes, traces, coordinates. */
+/** Enabled groups of the package's tools; cookies, storage, routes, traces and coordinates are disabled. */
 export const CAPABILITIES = ['core', 'core-navigation', 'core-tabs', 'core-input', 'pdf'] as const
 
 const ALWAYS = [
@@ -37,10 +37,10 @@ export type OfferedTool = {
   input: Record<string, unknown>
 }
 
-/** What the operator has to ask for (`browser.evaluate`, `browser.pdf`). */
+/** What the operator must enable (`browser.evaluate`, `browser.pdf`). */
 export type Asked = { evaluate: boolean; pdf: boolean }
 
-/** In the order the model is shown them. */
+/** In the order in which the model sees them. */
 export const offeredTools = ({ evaluate, pdf }: Asked): OfferedTool[] =>
   [...ALWAYS, ...(evaluate ? ['browser_evaluate'] : []), ...(pdf ? ['browser_pdf_save'] : [])].map(name => {
     const tool = pinned.find(each => each.name === name)

@@ -1,4 +1,4 @@
-/** Where the browsers of a worker come from: a Chromium in a box each, or a connection to one elsewhere. */
+/** How a runner gets browsers: a sandboxed Chromium each, or a connection to a remote one. */
 import type { Config } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import { type Launched, launchBrowser, type LaunchOptions } from './launch.ts'
@@ -6,7 +6,7 @@ import { connectBrowser } from './remote.ts'
 import type { BrowserSecrets } from './secrets.ts'
 import type { SessionBrowser } from './session-browser.ts'
 
-/** `id` is the browser's. Rejects with a sentence where none could be started. */
+/** `id` is the browser's id. Rejects with a sentence if none could be started. */
 export type OpenBrowser = (
   asked: { id: string } & Pick<LaunchOptions, 'session_id' | 'egress' | 'storage'>,
 ) => Promise<SessionBrowser>
@@ -26,7 +26,7 @@ const openWith =
   async asked => {
     const launched = await launch(asked)
     try {
-      // With the first browser: what drives it is an MCP server, whose SDK occupies some 5 MB.
+      // Loaded with the first browser: it is driven by an MCP server, whose SDK takes about 5 MB.
       const { openSessionBrowser } = await import('./session-browser.ts')
       return await openSessionBrowser(asked.id, asked.session_id, launched, parts)
     } catch (error) {

@@ -1,4 +1,4 @@
-/** What a person at the wheel does, handed to the page in front. None of it is kept. */
+/** Passes the input of the person in control to the front page. Nothing of it is stored. */
 import type { Dialog } from 'playwright-core'
 import type { FromViewer } from './live-messages.ts'
 import type { Screencast } from './screencast.ts'
@@ -7,7 +7,7 @@ import type { SessionBrowser } from './session-browser.ts'
 type Input = Exclude<FromViewer, { t: 'ack' }>
 
 const MOUSE = { move: 'mouseMoved', down: 'mousePressed', up: 'mouseReleased', wheel: 'mouseWheel' } as const
-/** Windows virtual key codes, which Chromium's editing commands look at. */
+/** Windows virtual key codes, which Chromium's editing commands use. */
 const KEY_CODES: Readonly<Record<string, number>> = {
   Backspace: 8,
   Tab: 9,
@@ -25,7 +25,7 @@ const KEY_CODES: Readonly<Record<string, number>> = {
   Delete: 46,
 }
 
-/** What may send a form away, and with it the fields that must be remembered before. */
+/** Input that may submit a form, whose sensitive fields must be remembered first. */
 const mayLeave = (input: Input): boolean =>
   (input.t === 'key' && input.kind === 'down' && (input.key === 'Enter' || input.key === ' ')) ||
   (input.t === 'mouse' && input.kind === 'down') ||
@@ -105,6 +105,6 @@ async function changeTab(
 ): Promise<void> {
   if (action === 'new') await context.newPage()
   else if (action === 'show') await screencast.show(index)
-  // The last one stays: a browser without a page ends.
+  // Never close the last page: a browser without a page ends.
   else if (context.pages().length > 1) await context.pages()[index]?.close()
 }

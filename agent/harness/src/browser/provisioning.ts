@@ -1,25 +1,25 @@
-/** How the beginning of a browser comes into the log: with the result of one call, once. */
+/** How the start of a browser is logged: with the result of one call, once. */
 import type { BrowserInstance, Draft } from '@cairn/log'
 import { browserDestroyed, browserProvisioned } from '@cairn/sessions'
 import type { BrowsersOptions } from './browsers.ts'
 import type { SessionBrowser } from './session-browser.ts'
 
-/** A result lands within so long, or never. */
+/** Maximum time for a result to be committed; after that it never will be. */
 export const MAX_RECORDING_MS = 10_000
 
 export type HeldBrowser = {
   browser: SessionBrowser
   /** Epoch milliseconds. */
   born: number
-  /** The row of the one before, which its beginning ends; null: there was none. */
+  /** The row of the previous browser, which this start ends; null: none. */
   replaces: BrowserInstance | null
-  /** When a call took its beginning along, to be told with its result; null: none so far. */
+  /** When a call took the start event along to log it with its result; null: not yet. */
   recordedAt: number | null
-  /** Its row was there. Where it is there no more, another ended the browser, and it does not come back. */
+  /** The row existed. If it is missing now, another process ended the browser, and it does not return. */
   wasRecorded: boolean
 }
 
-/** Whether the row says what this worker has; it says nothing yet where no result recorded it so far. */
+/** Whether the row matches this runner's browser; before the first recorded result there is no row yet. */
 export function isStill(held: HeldBrowser, instance: BrowserInstance | null, now: number): boolean {
   const { browser, replaces, recordedAt } = held
   if (instance?.browser_id === browser.id) return (held.wasRecorded = true)
@@ -27,7 +27,7 @@ export function isStill(held: HeldBrowser, instance: BrowserInstance | null, now
   return instance === null || instance.browser_id === replaces?.browser_id
 }
 
-/** For the commit of a result; marks it as told. */
+/** The start event for the commit of a result; marks it as logged. */
 export function recordProvisioning(
   held: HeldBrowser,
   { runnerId, provider, version }: Pick<BrowsersOptions, 'runnerId' | 'provider' | 'version'>,

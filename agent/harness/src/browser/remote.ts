@@ -1,8 +1,8 @@
 /**
- * A browser elsewhere (`browser.cdp`): the operator's own, or one of a service that rents them, by its CDP
- * address. Its traffic leaves from there, so only what it lets us see is judged: the name in each request of
- * a page, in each hop of a redirect and in each WebSocket of a frame. Not judged are the address that a name
- * leads to, and WebSockets of workers.
+ * A remote browser (`browser.cdp`): the operator's own, or one of a rental service, by its CDP address. Its
+ * traffic leaves from there, so only what it exposes is checked: the host name in each request of a page, in
+ * each redirect hop and in each WebSocket of a frame. Not checked are the address that a name resolves to,
+ * and WebSockets of web workers.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,11 +17,11 @@ const CONNECT_MS = 30_000
 const TOLD = 20
 
 type ConnectOptions = Pick<LaunchOptions, 'egress' | 'storage' | 'makeFolder'> & {
-  /** `ws:`, `wss:`, `http:` or `https:`; may carry a key, and is shown to nobody. */
+  /** `ws:`, `wss:`, `http:` or `https:`; may contain a key, so it is never shown. */
   url: string
 }
 
-/** What people are told of an address: without its path and its key. */
+/** The part of an address that may be shown: without its path and key. */
 export const cdpHost = (url: string): string => new URL(url).host
 
 export async function connectBrowser({
@@ -49,9 +49,9 @@ export async function connectBrowser({
   undo.defer(() => browser.close())
   const context = await browser.newContext({
     viewport: VIEWPORT,
-    // They would land on its disk, not on ours.
+    // Downloads would be saved on its disk, not on ours.
     acceptDownloads: false,
-    // What a service worker asks for passes by the judge.
+    // Requests of a service worker bypass the check.
     serviceWorkers: 'block',
     ...(storage === undefined ? {} : { storageState: storage }),
   })
@@ -71,7 +71,7 @@ export async function connectBrowser({
 
 type NameChecker = {
   refuses(url: string): boolean
-  /** The reasons of what was refused, each once, the latest last. */
+  /** The reasons of refusals, without duplicates, latest last. */
   told: readonly string[]
 }
 
@@ -81,7 +81,7 @@ function createNameChecker(egress: GovernanceConfig['egress']): NameChecker {
     told,
     refuses(text) {
       const { protocol } = new URL(text)
-      // Made of what the page has already.
+      // These contain only data that the page already has.
       if (['data:', 'blob:', 'about:'].includes(protocol)) return false
       const reason = urlProblem(text.replace(/^ws/, 'http'), egress)
       if (reason !== null && !told.includes(reason)) told.push(reason)
@@ -91,7 +91,7 @@ function createNameChecker(egress: GovernanceConfig['egress']): NameChecker {
   }
 }
 
-/** That requests are held back at all is Playwright's to ask for; the relay then sees each of them. */
+/** Makes Playwright intercept requests; the relay then sees each of them. */
 async function checkRequests(context: BrowserContext, refuses: NameChecker['refuses']): Promise<void> {
   await context.route(
     () => true,

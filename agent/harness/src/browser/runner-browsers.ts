@@ -1,12 +1,12 @@
 /**
- * The browsers of this worker's sessions, from the first call to the end.
+ * The browsers of this runner's sessions, from the first call to the end.
  *
- *   none → live     the first call of a turn launches; the commit of that call's result records it
+ *   none → live     the first call of a turn launches it; the commit of that call's result records it
  *   live → none     browser_close, DELETE, 10 minutes without use, 4 hours, archive, shutdown, a crash,
- *                   another worker that took the session
+ *                   another runner that claimed the session
  *
- * The row says which worker has the browser of a session, and the worker says again and again that it lives.
- * A row whose worker is silent belongs to a dead one, whose browser died with it: any worker writes its end.
+ * The row names the runner that has a session's browser, and that runner renews it periodically. If it stops,
+ * the runner has crashed and its browser with it: any runner writes its end.
  */
 import { randomUUID } from 'node:crypto'
 import type { BrowserInstance, Draft } from '@cairn/log'
@@ -21,10 +21,10 @@ import type { Browsers, BrowsersOptions, Used } from './browsers.ts'
 import type { SessionBrowser } from './session-browser.ts'
 
 const TICK_MS = 15_000
-/** Hands change at most once a try. */
+/** Control changes at most once per try. */
 const MAX_ATTEMPTS = 5
 const LIFE_MS = 4 * 60 * 60_000
-/** While a person drives, or is asked to. */
+/** Idle timeout while a person is in control or has been asked to take it. */
 const IDLE_WITH_PERSON_MS = 60 * 60_000
 
 export const createBrowsers = (options: BrowsersOptions): Browsers => new WorkerBrowsers(options)
@@ -35,7 +35,10 @@ class WorkerBrowsers implements Browsers {
   readonly #live = new Map<string, HeldBrowser>()
   /** One launch or end of a session's browser at a time. */
   readonly #turns = new Map<string, ReturnType<typeof createMutex>>()
-  /** Ended here while a result that tells its beginning was under way: it may land after the end. */
+  /**
+   * Browsers that ended here while a result with their start was being committed; it may be stored after the
+   * end.
+   */
   readonly #landing = new Map<string, HeldBrowser>()
   readonly #stopLooking: () => void
   #launching = 0
@@ -165,7 +168,7 @@ class WorkerBrowsers implements Browsers {
     }
   }
 
-  /** Where the store does not answer, its end is written when somebody looks around. */
+  /** If the store does not answer, the periodic check writes the end. */
   #endDead(session_id: string): void {
     const { logger } = this.#options
     this.destroy(session_id, 'crashed').catch((error: unknown) =>
@@ -173,14 +176,14 @@ class WorkerBrowsers implements Browsers {
     )
   }
 
-  /** Outside of a turn: a commit of its own, then the process. */
+  /** Ends a browser outside of a turn: first the commit, then the process. */
   async #end(session_id: string, reason: DestroyReason): Promise<boolean> {
     const { store, clock } = this.#options
     const browser = this.held(session_id)
     if (reason !== 'crashed') await this.saveState(session_id)
     const deps = { store, now: () => clock.now() }
     let written = false
-    // Refused where somebody took or gave back control since it was read: then it is read again.
+    // Refused if control changed since it was read: read again and retry.
     for (let tries = 0; !written && tries < MAX_ATTEMPTS; tries += 1) {
       const instance = await store.browsers.browser(session_id)
       if (instance === null || (browser !== undefined && instance.browser_id !== browser.id)) break
@@ -202,7 +205,7 @@ class WorkerBrowsers implements Browsers {
     }
   }
 
-  /** A row whose browser is gone already: its worker lives, so nobody else would end it. */
+  /** Ends rows whose browser is gone: their runner is alive, so no other one would end them. */
   async #endLanded(): Promise<void> {
     const { store, clock } = this.#options
     for (const [id, { browser, recordedAt }] of this.#landing) {
@@ -218,7 +221,7 @@ class WorkerBrowsers implements Browsers {
     const { browser, born } = held
     const instance = await store.browsers.browser(session_id)
     const age = clock.now() - born
-    // One that no result has recorded yet is young; one that never was is nobody's.
+    // A browser without a row is either young, or none of its results was ever recorded.
     const isStray = instance === null && age > 2 * BROWSER_ALIVE_MS
     if (isStray || !isStill(held, instance, this.#options.clock.now()))
       return this.#inTurn(session_id, () => this.#forget(session_id))

@@ -1,6 +1,6 @@
 /**
- * Cookies and local storage of a session's browser, kept beyond it for a week, so that a login survives an
- * idle hour. Sealed with a key of this data directory: the store holds what it cannot read.
+ * Keeps cookies and local storage of a session's browser for a week, so that a login survives an idle hour.
+ * They are sealed with a key of this data directory, so the store cannot read them.
  */
 import { join } from 'node:path'
 import type { LogStore } from '@cairn/log'
@@ -14,7 +14,7 @@ const MAX_BYTES = 1_000_000
 
 export type StateKeeper = {
   write(session_id: string, state: StorageState): Promise<void>
-  /** Null where there is none, or it was sealed with another key. */
+  /** Null if there is none, or it was sealed with another key. */
   read(session_id: string): Promise<StorageState | null>
 }
 

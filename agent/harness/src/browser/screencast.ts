@@ -1,25 +1,25 @@
 /**
- * The picture of a browser for those who watch it: JPEG frames of the page in front, and input the other way,
- * over the debugging pipe that is there anyway.
+ * Streams a browser to its viewers: JPEG frames of the front page, and input the other way, over the existing
+ * debugging pipe.
  *
- * A watcher gets the next frame when it has taken the last one, and always the newest.
+ * A viewer gets the next frame after it has taken the last one, and always the newest.
  */
 import type { BrowserContext, CDPSession, Page } from 'playwright-core'
 
 const QUALITY = 60
 const MAX_SIZE = { maxWidth: 1280, maxHeight: 800 }
-/** At most 15 frames a second. */
+/** At most 15 frames per second. */
 const FRAME_MS = 66
 
 export type Frame = { seq: number; width: number; height: number; jpeg: Buffer }
 
 export type Screencast = {
-  /** The page in front. */
+  /** The front page. */
   page(): Page | undefined
-  /** Told of each new frame, and of pages that come, go, or are brought to the front. */
+  /** Called for each new frame, and when pages open, close, or come to the front. */
   watch(watcher: { onFrame(frame: Frame): void; onTabs(): void }): () => void
   latest(): Frame | null
-  /** Of the page in front; for input. */
+  /** Session of the front page, for input. */
   session(): Promise<CDPSession>
   show(index: number): Promise<void>
 }
@@ -27,7 +27,7 @@ export type Screencast = {
 export const createScreencast = (context: BrowserContext): Screencast => new ContextScreencast(context)
 
 const ignoreGone = (): void => {
-  // The page closed in between; another is in front then.
+  // The page closed in the meantime; then another is in front.
 }
 
 class ContextScreencast implements Screencast {
@@ -112,7 +112,7 @@ class ContextScreencast implements Screencast {
     if (this.#wired.has(session)) return
     this.#wired.add(session)
     session.on('Page.screencastFrame', ({ data, metadata, sessionId }) => {
-      // Of a page that is in front no more.
+      // The frame belongs to a page that is no longer in front.
       if (this.#casting !== session) return
       const frame = {
         seq: (this.#seq += 1),
@@ -122,7 +122,7 @@ class ContextScreencast implements Screencast {
       }
       this.#frame = frame
       for (const { onFrame } of this.#watchers) onFrame(frame)
-      // Chromium sends the next one only then.
+      // Chromium sends the next frame only after this.
       setTimeout(
         () => session.send('Page.screencastFrameAck', { sessionId }).catch(ignoreGone),
         FRAME_MS,
@@ -133,7 +133,7 @@ class ContextScreencast implements Screencast {
   async #uncast(): Promise<void> {
     const old = this.#casting
     this.#casting = null
-    // A page that closed takes its screencast with it.
+    // Closing a page ends its screencast.
     await old?.send('Page.stopScreencast').catch(ignoreGone)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets that the operator lets the agent use without reading them: it writes `{{secret:name}}`, and the
- * value is put in only where the frame of the field belongs to one of the secret's origins.
+ * Secrets that the agent may use but not read: it writes `{{secret:name}}`, and the value is inserted only if
+ * the field's frame belongs to one of the secret's origins.
  */
 import type { Config } from '@cairn/protocol'
 import type { SessionBrowser } from './session-browser.ts'
@@ -25,7 +25,7 @@ const MARK = /\{\{secret:([\w.-]+)\}\}/g
 
 type Field = { target?: unknown; text?: unknown; value?: unknown }
 
-/** The arguments with values in place of marks; the call itself is recorded with the marks. */
+/** The arguments with values in place of placeholders; the recorded call keeps the placeholders. */
 export async function withSecrets(
   browser: SessionBrowser,
   tool: string,

@@ -1,16 +1,16 @@
 /**
- * What a page's fields hold that nobody but the person who typed it may read: passwords, codes, cards. Every
- * result of the browser is searched for it before it leaves.
+ * Values of a page's fields that only the person who typed them may read: passwords, codes, cards. Every
+ * result of the browser is searched for them before it leaves.
  */
 import type { BrowserContext, Frame } from 'playwright-core'
 
 const AUTOCOMPLETE = ['one-time-code', 'current-password', 'new-password', 'cc-number', 'cc-csc', 'cc-exp']
 const NAMES =
   '(?:^|[^a-z])(?:otp|code|pin|cvv|cvc|csc|pass|passwd|password|passcode|pwd|secret|token|2fa|mfa)'
-/** Of a form with such a field, these are not secret. */
+/** Fields that are not secret in a form with such a field. */
 const NOT_SECRET = ['username', 'email']
 
-/** Drawn as dots, so that no picture shows it. */
+/** Renders the fields as dots, so that no screenshot shows them. */
 const STYLE =
   AUTOCOMPLETE.map(name => `input[autocomplete~="${name}"]`).join(', ') +
   ', input[name*="otp" i], input[name*="cvv" i], input[name*="passcode" i], input[id*="otp" i] ' +
@@ -26,7 +26,7 @@ export const INIT_SCRIPT = `(() => {
   else document.addEventListener('DOMContentLoaded', add, { once: true })
 })()`
 
-/** Runs in the page; gives the values, and whether each stands alone or in a form beside a secret. */
+/** Runs in the page; returns the values, and whether each stands alone or shares a form with a secret. */
 const COLLECT = `(() => {
   const names = new RegExp(${JSON.stringify(NAMES)}, 'i')
   const isSecret = field => {
@@ -57,13 +57,13 @@ const COLLECT = `(() => {
 
 const COLLECT_MS = 2_000
 
-/** Every sensitive value that any frame of any page holds now. A frame that does not answer holds none. */
+/** Every sensitive value currently in any frame of any page. A frame that does not answer counts as empty. */
 export async function collectSensitive(context: BrowserContext): Promise<string[]> {
   const frames = context.pages().flatMap(page => page.frames())
   const late = new Promise<string[]>(resolve => setTimeout(() => resolve([]), COLLECT_MS).unref())
   const ask = (frame: Frame): Promise<string[]> =>
     Promise.race([
-      // It may navigate or go away while it is asked; the next page is asked in its turn.
+      // The frame may navigate or vanish meanwhile; the next page is queried later.
       (frame.evaluate(COLLECT) as Promise<string[]>).catch(() => []),
       late,
     ])
@@ -72,18 +72,21 @@ export async function collectSensitive(context: BrowserContext): Promise<string[
 }
 
 const HIDDEN = '[hidden]'
-/** Shorter ones are parts of words: they are hidden only where a field shows them. */
+/**
+ * Minimum length for hiding a value everywhere. Shorter values occur inside words, so they are hidden only
+ * where a field shows them.
+ */
 const MIN_CHARS = 4
 
 const escape = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
-/** `text` without the values, as they are, encoded for an address, or written in JSON. */
+/** `text` without the values in plain, URL-encoded and JSON-escaped form. */
 export function hideValues(text: string, values: Iterable<string>): string {
   const all = [...values].toSorted((a, b) => b.length - a.length)
   let hidden = text
   for (const value of all) {
     if (value.length < MIN_CHARS) {
-      // The line of a field in a snapshot: `- textbox "Pin" [ref=e5]: 12`.
+      // A field's line in a snapshot: `- textbox "Pin" [ref=e5]: 12`.
       hidden = hidden.replaceAll(
         new RegExp(`^(\\s*- (?:textbox|searchbox|spinbutton|combobox)\\b.*: )"?${escape(value)}"?$`, 'gm'),
         `$1${HIDDEN}`,

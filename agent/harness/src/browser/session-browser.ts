@@ -1,6 +1,6 @@
 /**
- * The browser of one session: the tools of @playwright/mcp on a context of ours, and the gate before each
- * call. The connection to Chromium stays the same one throughout, whoever drives.
+ * The browser of one session: the tools of @playwright/mcp on our own context, and the gate before each call.
+ * The connection to Chromium stays the same when control changes.
  */
 import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,13 +26,13 @@ export type SessionBrowser = {
   /** Epoch milliseconds. */
   lastUsed: number
   call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string>
-  /** Remembers what sensitive fields hold now, for as long as the browser lives. */
+  /** Collects the current values of sensitive fields; they stay known for the life of the browser. */
   remember(): Promise<void>
   hide(text: string): string
-  /** From now on this is hidden in every result. */
+  /** Hides this value in all later results. */
   conceal(value: string): void
   readonly secrets: BrowserSecrets
-  /** Of the frame in which the field of a snapshot lies. */
+  /** Origin of the frame that contains a snapshot's field. */
   originOf(target: string): Promise<string>
   close(): Promise<void>
 }
@@ -95,14 +95,14 @@ export async function openSessionBrowser(
     async close() {
       await client.close()
       await launched.close()
-      // A call that it ended may still say something of the page. Never rejects.
+      // The call that it ends may still report something about the page. Never rejects.
       void gate.quiet().then(() => known.clear())
     },
   }
   return browser
 }
 
-/** The package's server and our client, in this process. */
+/** Connects the package's server and our client, both in this process. */
 async function connect({ context, folder }: Launched, output: string): Promise<Client> {
   const { createConnection } = await import('@playwright/mcp')
   const server = await createConnection(
@@ -111,11 +111,11 @@ async function connect({ context, folder }: Launched, output: string): Promise<C
       outputDir: output,
       codegen: 'none',
       imageResponses: 'omit',
-      // A page would offer tools of its own, which nobody governs, and be asked for them in each snapshot.
+      // A page could otherwise offer its own ungoverned tools, listed in each snapshot.
       webmcp: false,
       timeouts: { action: ACTION_MS, navigation: NAVIGATION_MS },
     },
-    // Its types name the context of another version of the same library.
+    // Its types refer to another version of the same library.
     () => Promise.resolve(context as never),
   )
   const client = new Client({ name: 'cairn', version: '1.0.0' }, { capabilities: { roots: {} } })
@@ -131,7 +131,7 @@ async function connect({ context, folder }: Launched, output: string): Promise<C
 const LINK =
   /\[(Snapshot|Screenshot[^\]]*|[^\]]*)\]\(([^)\s]*\/)?((?:page|console|network|snapshot)-[\w.-]+)\)/g
 
-/** A snapshot that the package wrote to a file takes the place of its link. */
+/** Replaces links to snapshot files that the package wrote by their content. */
 async function inPlaceOfLinks(text: string, output: string): Promise<string> {
   let whole = text
   for (const [link, , , name] of text.matchAll(LINK)) {

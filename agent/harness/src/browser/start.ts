@@ -1,4 +1,4 @@
-/** Whether this worker has browsers, and if so, with what; if not, why. Decided once, when it starts. */
+/** Whether this runner has browsers, and with which provider; if not, why. Decided once, at its start. */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -25,11 +25,11 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export type BrowserStanding =
   | { offered: true; provider: 'local'; program: string; version: string }
-  /** `version` names its host; the address itself may carry a key. */
+  /** `version` contains the host only, because the address may contain a key. */
   | { offered: true; provider: 'cdp'; url: string; version: string }
   | { offered: false; reason: string }
 
-/** What a worker started here would have; starts nothing but `chromium --version`. */
+/** What a runner started here would have; starts nothing but `chromium --version`. */
 export async function findBrowser(
   config: Config['browser'],
   { provider, standing }: Pick<SandboxChoice, 'provider' | 'standing'>,
@@ -84,7 +84,7 @@ export type StartedBrowsers = {
   stop(): Promise<void>
 }
 
-/** Null where no browser is offered; the log says why. */
+/** Null if no browser is offered; the reason is logged. */
 export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowsers | null> {
   const { config, env, sandbox, store, dataDir, runnerId, quota, logger, clock = systemClock } = parts
   const standing = await findBrowser(config, sandbox, env)
@@ -118,7 +118,7 @@ export async function startBrowsers(parts: BrowserParts): Promise<StartedBrowser
   }
 }
 
-/** Null: a box here has no proxy, and a browser has no other way out. */
+/** Null: the sandbox has no proxy here, and a browser has no other way out. */
 function openOf(
   standing: Extract<BrowserStanding, { offered: true }>,
   { config, env, sandbox: { provider, proxy, makeFolder } }: BrowserParts,

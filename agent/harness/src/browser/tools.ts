@@ -1,4 +1,4 @@
-/** The browser's tools as the agent has them: each is one call of the session's browser. */
+/** The browser's tools for the agent: each is one call of the session's browser. */
 import { asError } from '@cairn/protocol'
 import { z } from 'zod'
 import { failure } from '../tools/run-tool.ts'
@@ -11,9 +11,9 @@ import { HeldByPerson } from './gate.ts'
 import type { SessionBrowser } from './session-browser.ts'
 import { withSecrets } from './secrets.ts'
 
-/** A launch, a navigation, and what the page takes to settle. */
+/** Covers a launch, a navigation, and the time for the page to settle. */
 const CALL_MS = 120_000
-/** The package checks them against the schema that the model sees. */
+/** The package validates them against the schema that the model sees. */
 const Arguments = z.record(z.string(), z.unknown())
 
 export type BrowserToolOptions = Asked & { browsers: Browsers; quota?: Quota }
@@ -46,7 +46,7 @@ function browserTool(offered: OfferedTool, { browsers, quota }: BrowserToolOptio
   }
 }
 
-/** Not while a person drives; one who took control in between loses it with the browser. */
+/** Refused while a person is in control; one who takes control during the call loses the browser. */
 async function close(browsers: Browsers, context: ToolContext): Promise<ToolOutcome> {
   const browser = browsers.held(context.session_id)
   if (browser !== undefined && browser.gate.holder !== null)

@@ -1,4 +1,4 @@
-/** One person who watches a browser over one socket: frames go out as they are taken, input comes in. */
+/** One person who watches a browser over one socket: frames go out, input comes in. */
 import { asError } from '@cairn/protocol'
 import { createMutex } from '../mutex.ts'
 import { encodeFrame, FromViewer, type Tab, type ToViewer } from './live-messages.ts'
@@ -29,7 +29,7 @@ type Attached = {
 export function attachViewer({ browser, screencast, socket, person, tabs, onInput }: Attached): Viewer {
   const inOrder = createMutex()
   let waiting: Frame | null = null
-  /** The last frame was taken. */
+  /** The viewer has taken the last frame. */
   let isReady = true
 
   const say = (message: ToViewer): void => socket.send(JSON.stringify(message))
@@ -43,7 +43,7 @@ export function attachViewer({ browser, screencast, socket, person, tabs, onInpu
     tabs().then(
       now => say({ t: 'tabs', tabs: now }),
       () => {
-        // The browser went away in between, which is told by itself.
+        // The browser ended in the meantime, which is reported separately.
       },
     )
   }
@@ -58,7 +58,8 @@ export function attachViewer({ browser, screencast, socket, person, tabs, onInpu
       return
     }
     inOrder(() => onInput(message)).catch((error: unknown) => {
-      // The page may refuse an address or be gone; the picture shows what came of it. Never what was typed.
+      // The page may refuse an address or be gone; the picture shows the effect. The message must not contain
+      // what was typed.
       say({ t: 'failed', message: browser.hide(asError(error).message.split('\n')[0] ?? '').slice(0, 300) })
     })
   })
@@ -70,12 +71,12 @@ export function attachViewer({ browser, screencast, socket, person, tabs, onInpu
   return { person, say, close: () => socket.close() }
 }
 
-/** Null for what is none of the messages. */
+/** Null if it is not a known message. */
 function readMessage(text: string): FromViewer | null {
   try {
     return FromViewer.safeParse(JSON.parse(text)).data ?? null
   } catch {
-    // No JSON.
+    // Invalid JSON.
     return null
   }
 }

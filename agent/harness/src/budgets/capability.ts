@@ -1,12 +1,12 @@
 /**
- * Budgets as a row of the capabilities: what a session with all below it may use. Close to its end one call
- * is left, without tools, which must answer; past it no model is called.
+ * Budgets as a row of the capabilities: what a session and its descendants may use. Near the end one last
+ * call without tools remains, which must answer; past the limit no model is called.
  */
 import { budgetOf, deadlineTimer } from '@cairn/sessions'
 import { partUsed } from '@cairn/state'
 import type { Capability, Claimed } from '../turn/capability.ts'
 
-/** From this part on the next call is the last. */
+/** From this fraction on the next call is the last. */
 const LAST_CALL = 0.9
 
 export function budgets({ session }: Claimed): Capability {
@@ -19,7 +19,7 @@ export function budgets({ session }: Claimed): Capability {
       isOver: ({ spending }) => (partUsed(budget, spending, clock.now()) >= 1 ? 'budget_exhausted' : null),
       isLast: ({ spending }) => partUsed(budget, spending, clock.now()) >= LAST_CALL,
     }),
-    /** Its time counts from the first call of its model. */
+    /** The time budget counts from the first model call. */
     async beforeRequest(turn) {
       const { answer, request, ended } = turn.log.position()
       const isFirst = answer === null && request === null && ended === null

@@ -1,6 +1,6 @@
 /**
- * A coding agent as the worker has it: a process that speaks ACP on its stdin and stdout, in a box of its
- * own. Whoever starts it returns how to end it with everything that it started.
+ * A coding agent as the runner sees it: a sandboxed process that speaks ACP on stdin and stdout. Starting it
+ * returns functions that end it with everything that it started.
  */
 import type { Readable, Writable } from 'node:stream'
 import type { GovernanceConfig } from '@cairn/protocol'
@@ -11,15 +11,15 @@ export type AgentProcess = {
   stdin: Writable
   stdout: Readable
   stderr: Readable
-  /** The process is over; a sentence where it was ended for a limit. */
+  /** Resolves when the process has exited; `overran` is a sentence if a limit ended it. */
   exited: Promise<{ exitCode: number | null; signal: NodeJS.Signals | null; overran: string | null }>
-  /** Asks everything in the box to end. */
+  /** Asks everything in the sandbox to exit. */
   terminate(): void
-  /** Ends everything in the box, and resolves when nothing of it runs any more. */
+  /** Ends everything in the sandbox; resolves when nothing runs any more. */
   close(): Promise<void>
 }
 
-/** Tokens as the broker counted them; `cost_usd` null: no rate is known for the model. */
+/** Tokens as counted by the broker; `cost_usd` null: the model has no known rate. */
 export type Used = {
   input_tokens: number
   output_tokens: number
@@ -29,9 +29,9 @@ export type Used = {
 }
 
 export type StartedAgent = AgentProcess & {
-  /** Absolute, as the agent sees it. */
+  /** Absolute path inside the sandbox. */
   cwd: string
-  /** What went through the broker so far; null: nobody counts. */
+  /** Usage through the broker so far; null: not counted. */
   used(): Used | null
 }
 
@@ -41,32 +41,32 @@ export type AgentStart = {
   agent: string
   /** `<provider>/<model>`. */
   model: string
-  /** Absolute; of the session. */
+  /** Absolute path of the session's workspace. */
   workspace: string
   /** Tools of the built-in agent that ask before each call. */
   ask: readonly string[]
   egress: GovernanceConfig['egress']
-  /** Of `code.repos`, to work in, on this branch of its own; null: it works in the workspace. */
+  /** The entry of `code.repos` and the run's branch; null: it works in the workspace. */
   repo: CodeRun['repo']
-  /** Awaited when all that it works in is there, before anything of the agent runs. */
+  /** Awaited when everything that it works in exists, before the agent runs. */
   onReady(): Promise<void>
-  /** Asked before anything is pushed to it. */
+  /** Called before anything is pushed to the repository. */
   onPush(push: Push, gone: AbortSignal): Promise<PushVerdict>
-  /** Aborts where the run is to end before it has a process. */
+  /** Aborts if the run must end before it has a process. */
   signal: AbortSignal
 }
 
-/** The coding agents of a worker. */
+/** The coding agents of a runner. */
 export type CodingAgents = {
-  /** Names that can be asked for, the default first; empty: none can run here. */
+  /** Available names, the default first; empty: none can run here. */
   names: readonly string[]
   /** Why none can run; null: they can. */
   reason: string | null
-  /** Repositories that a run can work in, by name. */
+  /** Names of the repositories that a run can work in. */
   repos: readonly string[]
-  /** Of `code.agents.<name>` or the session's model. */
+  /** The model of `code.agents.<name>`, or else the session's. */
   modelOf(agent: string, fallback: string): string
   start(options: AgentStart): Promise<StartedAgent>
-  /** What a run kept between its processes is removed. */
+  /** Removes what a run kept between its processes. */
   forget(run: { session_id: string; run_id: string }): Promise<void>
 }

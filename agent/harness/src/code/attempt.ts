@@ -1,6 +1,6 @@
 /**
- * One process of a run: greeted, given its session and its prompt, and followed until it has answered, has to
- * wait for a person, or is told to end. Whatever happens, nothing of it lives when this returns.
+ * One process of a run: initialized, given its session and its prompt, and followed until it has answered,
+ * must wait for a person, or is asked to end. In any case none of its processes is alive when this returns.
  */
 import { Readable, Writable } from 'node:stream'
 import {
@@ -22,19 +22,19 @@ import type { AgentProcess } from './agent-process.ts'
 import { limitFlood } from './flood.ts'
 import { readFrames } from './frames.ts'
 
-/** A program of 200 MB that nobody ran since the machine started takes more than ten seconds on busy cores. */
+/** The first start of a 200 MB program takes more than ten seconds on busy cores. */
 const GREETING_MS = 30_000
 const MAX_FRAME = 16 * 2 ** 20
-/** How long an agent that was told to stop may take, and then its processes that were told to end. */
+/** Time for a cancelled agent to stop, and then for its terminated processes to exit. */
 const CANCEL_MS = 5000
-/** One that has answered has nothing more to do. */
+/** Time for an agent that has answered to exit. */
 const ENDED_MS = 1000
 const TERMINATE_MS = 2000
 const STDERR_CHARS = 2000
 
 export type Ended =
   | { how: 'answered'; response: PromptResponse }
-  /** The agent cannot take its session up again. */
+  /** The agent cannot restore its session. */
   | { how: 'lost' }
   | { how: 'failed'; error: string }
 
@@ -42,14 +42,14 @@ export type AttemptOptions = {
   clock: Clock
   process: AgentProcess
   cwd: string
-  /** The agent's session, to go on with; null: a new one. */
+  /** The agent's session to resume; null: a new one. */
   resume: string | null
   prompt: string
   /** Aborts when the run is stopped, paused, parked or handed over. */
   signal: AbortSignal
-  /** On disk before the prompt is sent. */
+  /** Must be on disk before the prompt is sent. */
   onSession(acpSessionId: string): Promise<void>
-  /** The prompt was sent. */
+  /** Called when the prompt has been sent. */
   onPrompted(): void
   onUpdate(update: SessionUpdate): void
   onPermission(request: RequestPermissionRequest): Promise<RequestPermissionResponse>
@@ -67,7 +67,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
     void agent.close()
   }
   const frames = readFrames(limitFlood(agent.stdout, clock, giveUp), giveUp)
-  // What is written to an agent that has gone is lost, as it is.
+  // Writes to an exited agent are lost; ignore the error.
   agent.stdin.on('error', goneAlready)
   let isOurs: string | null = null
   const connection = client({ name: 'cairn' })
@@ -90,13 +90,13 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
     })
   } catch (error) {
     signal.throwIfAborted()
-    // Its pipes close before its death is told; one that lives has said itself what went wrong.
+    // Its pipes close before its exit is reported; a live agent has reported the error itself.
     const died = await ended(agent, clock)
     const why = (unread ?? died ?? asError(error).message) + frames.passedOver()
     return { how: 'failed', error: stderr.trim() === '' ? why : `${why}\n${stderr.trim()}` }
   } finally {
-    // Its pending permissions were answered `cancelled` before: some agents wait for that first. One that has
-    // gone needs no telling.
+    // Pending permissions were answered `cancelled` first, because some agents wait for that. An exited one
+    // needs no cancel.
     if (signal.aborted && isOurs !== null)
       await connection.agent.notify(methods.agent.session.cancel, { sessionId: isOurs }).catch(goneAlready)
     await end(agent, clock, signal.aborted ? CANCEL_MS : ENDED_MS)
@@ -104,9 +104,9 @@ export async function runAttempt(options: AttemptOptions): Promise<Ended> {
   }
 }
 
-/** An agent that has ended hears nothing: what ended it is told by its exit. */
+/** An exited agent receives nothing; its exit reports the reason. */
 const goneAlready = (): void => {}
-/** A promise that lost its race: whoever won it has told how the attempt ended. */
+/** A promise that lost its race; the winner has reported how the attempt ended. */
 const ignoreUpdate = (): void => {}
 
 async function converse(
@@ -121,7 +121,7 @@ async function converse(
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(asError(signal.reason)), { once: true })
   })
-  // Each is raced several times; whichever comes after all of them is heard by nobody.
+  // Each is raced several times; a rejection after the last race must not count as unhandled.
   for (const unheard of [died, aborted]) unheard.catch(ignoreUpdate)
   const until = <T>(promise: Promise<T>): Promise<T> => {
     promise.catch(ignoreUpdate)
@@ -167,7 +167,7 @@ async function converse(
       return resume
     }
     if (loadSession !== true) return null
-    // What it replays is in the log already: updates count from here on.
+    // What it replays is already in the log: updates count from here on.
     const { modes, configOptions } = await agent.request(methods.agent.session.load, {
       sessionId: resume,
       cwd,
@@ -182,7 +182,7 @@ type Exit = Awaited<AgentProcess['exited']>
 const deathOf = ({ exitCode, signal, overran }: Exit): string =>
   overran ?? `the agent ended (${signal ?? `exit code ${String(exitCode)}`}) before it had answered`
 
-/** How it died; null: it lives. */
+/** How the process died; null: it is alive. */
 async function ended({ exited }: AgentProcess, clock: Clock): Promise<string | null> {
   const told = exited.then(deathOf, (error: unknown) => asError(error).message)
   const isOver = await within(
@@ -195,7 +195,9 @@ async function ended({ exited }: AgentProcess, clock: Clock): Promise<string | n
 
 const ASKS = /^(?:ask|default|manual|suggest|read[-_]?only)/i
 
-/** Where an agent can ask before it acts, it shall: the policy judges, and not the agent's own settings. */
+/**
+ * Selects a mode in which the agent asks before it acts: the policy decides, not the agent's own settings.
+ */
 async function chooseAsking(
   agent: ClientContext,
   sessionId: string,
@@ -213,7 +215,7 @@ async function chooseAsking(
     await agent.request(methods.agent.session.setConfigOption, { sessionId, configId: option.id, value })
 }
 
-/** Time to end by itself, then SIGTERM to all it started, then the end of the box. */
+/** Waits for a voluntary exit, then sends SIGTERM to all its processes, then ends the sandbox. */
 async function end(agent: AgentProcess, clock: Clock, patience: number): Promise<void> {
   const gone = agent.exited.then(
     () => undefined,

@@ -1,7 +1,7 @@
 /**
- * What an answer of a model server says of its tokens, read off the bytes as they pass: of a stream of events
- * the last word on each count, of one JSON document its `usage`. Pure. Covers the chat and responses APIs of
- * OpenAI and the messages API of Anthropic.
+ * Reads token usage from a model server's response as its bytes pass: the last value of each count in a
+ * stream, or `usage` of a JSON document. Pure. Covers OpenAI's chat and responses APIs and Anthropic's
+ * messages API.
  */
 import type { Usage } from '../llm/provider.ts'
 
@@ -11,12 +11,12 @@ const record = (value: unknown): Json =>
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Longest line of a stream, and longest document, whose usage is read. */
+/** Maximum length of a stream's line, or of a document, whose usage is read. */
 const MAX_CHARS = 4 * 2 ** 20
 
 type Counts = { input: number; output: number; read: number; written: number }
 
-/** The counts of an event or a document, where it has any; an input of Anthropic does not hold its cache. */
+/** The counts of an event or document, if it has any. Anthropic's input count excludes cached tokens. */
 function readCounts(body: Json, counts: Counts): Counts {
   const nested = record(body['message'])['usage'] ?? record(body['response'])['usage']
   const usage = record(body['usage'] ?? nested)
@@ -38,7 +38,7 @@ function parse(text: string): Json {
   try {
     return record(JSON.parse(text))
   } catch {
-    // An end of a stream that is no JSON ("[DONE]"), or one that was cut: it tells of no tokens.
+    // The stream's terminator ("[DONE]") or a truncated line: no usage.
     return {}
   }
 }

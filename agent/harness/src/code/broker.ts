@@ -1,8 +1,8 @@
 /**
- * The broker: what a coding agent in a box reaches its model through, `/_cairn/llm/<provider>/…` on the
- * box's proxy. The agent has a token that is good for its run alone; here it is replaced by the key of the
- * provider, which never enters the box. What the provider says of its tokens is added up, and a run that has
- * used what it may gets 429.
+ * The broker through which a sandboxed coding agent reaches its model: `/_cairn/llm/<provider>/…` on the
+ * sandbox's proxy. The agent has a token that is valid only for its run; the broker replaces it with the
+ * provider's key, which never enters the sandbox. It adds up the reported tokens and answers 429 to a run
+ * that has used its budget.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -20,7 +20,7 @@ import type { Used } from './agent-process.ts'
 export type BrokerOptions = {
   provider: string
   upstream: Upstream
-  /** `<provider>/<model>` of the run, whose rate counts where a request names none. */
+  /** `<provider>/<model>` of the run; its rate applies to requests that name no model. */
   model: string
   ratesOf: (model: string) => Rates | undefined
   fetch: Fetch
@@ -28,9 +28,9 @@ export type BrokerOptions = {
 }
 
 export type Broker = {
-  /** 32 random bytes; good until the broker is closed. */
+  /** 32 random bytes; valid until the broker is closed. */
   token: string
-  /** Of a client whose base URL is a host: the address behind it, without a slash at its end. */
+  /** Path for a client whose base URL is only a host; no trailing slash. */
   path: string
   handle: OriginHandler
   used(): Used
@@ -39,10 +39,10 @@ export type Broker = {
 
 const PREFIX = '/_cairn/llm/'
 const MAX_BODY = 32 * 2 ** 20
-/** What a run may call with the operator's key: models, and which there are. No batches, no files. */
+/** What a run may call with the operator's key: model calls and the list of models. No batches, no files. */
 const ANSWERS = 'chat/completions|completions|responses|embeddings|messages(/count_tokens)?'
 const CALLS = new RegExp(`^(/v1)?/(${ANSWERS}|models(/[\\w.:-]+)?)$`)
-/** What goes on to the model server; everything else is the agent's and its box's. */
+/** Headers that are forwarded to the model server; the others concern the agent and its sandbox. */
 const PASSED = ['content-type', 'accept', 'anthropic-version', 'anthropic-beta', 'openai-beta', 'user-agent']
 
 export function createBroker(options: BrokerOptions): Broker {
@@ -103,7 +103,7 @@ function refuse(
   return spent === null ? null : [429, 'budget', spent]
 }
 
-/** Below the provider's address, with `..` resolved; null: no call that a run may make. */
+/** The path below the provider's address, with `..` resolved; null: a run may not call it. */
 function callOf(url: string, path: string): string | null {
   if (!url.startsWith(`${path}/`)) return null
   const below = url.slice(path.length)
@@ -117,13 +117,13 @@ function isSame(a: string, b: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** In the words of both kinds of servers, whose clients read `error`. */
+/** An error in a form that both kinds of clients understand; they read `error`. */
 function refused(response: ServerResponse, status: number, code: string, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ type: 'error', error: { type: code, code, message } }))
 }
 
-/** A call that is refused once its body is read. */
+/** A call that is refused after its body was read. */
 class RefusedCall extends Error {
   override readonly name = 'RefusedCall'
   readonly problem: Problem
@@ -147,14 +147,14 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 
 type Asked = { body: Buffer; model: string | null }
 
-/** The body as it goes on: a stream of the chat API says what it used only when it is asked to. */
+/** The body to forward: a chat stream reports usage only on request. */
 function prepare(body: Buffer, path: string): Asked {
   if (body.length === 0) return { body, model: null }
   let parsed: unknown
   try {
     parsed = JSON.parse(body.toString())
   } catch {
-    // No JSON (a file, say): it goes on as it came.
+    // Not JSON (for example a file): forwarded unchanged.
     return { body, model: null }
   }
   if (typeof parsed !== 'object' || parsed === null) return { body, model: null }
@@ -206,12 +206,12 @@ async function forward(
     if (answer.body === null) response.end()
     else await pipeline(Readable.fromWeb(answer.body as never), tap, response)
   } finally {
-    // What was answered was used, whether the agent has read it or not.
+    // Tokens count once answered, even if the agent has not read them.
     count(reader.usage(), asked.model === null ? model : `${provider}/${asked.model}`)
   }
 }
 
-/** Where money is the limit, a model without a rate would have none. */
+/** Rejects a model without a rate if the budget is in money: it would be unlimited. */
 function checkPriced({ provider, model, budget, ratesOf }: BrokerOptions, asked: string | null): void {
   const isPriced = (name: string): boolean => {
     const rates = ratesOf(name)

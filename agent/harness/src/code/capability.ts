@@ -1,7 +1,7 @@
 /**
- * Coding agents as a row of the capabilities. A run that a command began is brought on before anything else;
- * one that the model called for is the work of its tool. A run that waits for a decision holds no worker: the
- * session goes on without it, and the decision's message takes it up again.
+ * Coding agents as a row of the capabilities. A run started by a command is advanced before anything else; a
+ * run started by the model is the work of its tool call. A run that waits for a decision occupies no runner:
+ * the session continues without it, and the message with the decision resumes it.
  */
 import { asError } from '@cairn/protocol'
 import { codeRunResult } from '@cairn/sessions'
@@ -21,7 +21,7 @@ type Due = { do: 'drive'; run: CodeRun } | { do: 'detach'; run: CodeRun; tool_ca
 
 export function codeRuns(runner: Runner, claimed: Claimed): Capability<Due> {
   const { coding } = runner
-  // A worker of others runs none: its parent would wait for a process that it cannot see.
+  // A worker session runs none: its parent would wait for a process that it cannot see.
   const isOffered = coding !== null && coding.agents.names.length > 0 && claimed.link === null
   const { tool } = runner.config.code
   const mayCall = isOffered && tool !== 'off'
@@ -56,7 +56,7 @@ function nextDue({ code, conversation, spoken_id }: Position): Due | null {
   if (run === null) return null
   const call = conversation.open.find(({ tool_call_id }) => tool_call_id === run.tool_call_id)
   if (!waitsForDecision(run)) return call === undefined ? { do: 'drive', run } : null
-  // What a person says meanwhile goes first; the call ends, and the run does not.
+  // A later message of a person takes priority: the call ends, the run does not.
   const since = Math.max(...run.gates.map(({ asked_id }) => asked_id))
   return call !== undefined && spoken_id > since
     ? { do: 'detach', run, tool_call_id: call.tool_call_id }
@@ -80,8 +80,8 @@ function parkedResult({ log }: TurnContext, { run, tool_call_id }: Extract<Due, 
 }
 
 /**
- * What runs kept between their processes goes when their results are on disk, and not before: a worker that
- * dies in between goes on with it. Never rejects.
+ * Removes what runs kept between their processes, but only after their results are on disk: a runner that
+ * crashes before that resumes the run. Never rejects.
  */
 function forgetEnded(
   { coding, logger }: Runner,
@@ -97,7 +97,7 @@ function forgetEnded(
   )
 }
 
-/** The end of a run that no call waits for: what a command began is replied to, in the same commit. */
+/** Ends a run that no call waits for, with the reply to its command in the same commit. */
 async function endCommand(turn: TurnContext, driven: Extract<Driven, { how: 'ended' }>): Promise<void> {
   const { result, before, rows } = driven
   const run = turn.log.position().code.find(({ run_id }) => run_id === result.run_id)

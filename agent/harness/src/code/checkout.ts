@@ -1,9 +1,8 @@
 /**
- * Where a run works in a repository: `repos/<name>/<run>` of the workspace, a worktree on a branch of the
- * run's own. The runs of a workspace share one clone, `repos/<name>/.clone`, and nothing of what they work
- * on: what one left behind, or does beside another, is in no other's way. Git runs in a box like the agent's,
- * for a repository may bring programs of its own. Its address stays the real one; in the box the settings of
- * git lead it to the broker.
+ * The checkout of a run in a repository: `repos/<name>/<run>` of the workspace, a worktree on the run's own
+ * branch. The runs of a workspace share the clone `repos/<name>/.clone` but not their worktrees, so leftovers
+ * and parallel runs do not conflict. Git runs in a sandbox like the agent's, because a repository may contain
+ * programs. The remote's address stays the real one; git's settings in the sandbox redirect it to the broker.
  */
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
@@ -14,45 +13,46 @@ import { GIT_PREFIX } from './git-broker.ts'
 
 export type Checkout = { repo: string; url: string; branch: string }
 
-/** Of the longest clone. */
+/** Timeout, enough for a large clone. */
 const CHECKOUT_MS = 10 * 60_000
-/** A worktree that nobody used for so long goes, where nothing would be lost with it. */
+/** Days after which an unused worktree is removed, if nothing is lost with it. */
 const KEPT_DAYS = 7
 const SAID_CHARS = 500
 
-/** Of a run; the same whenever the run is taken up. */
+/** The branch of a run; the same each time the run is resumed. */
 export const branchOf = (run_id: string): string => `cairn/${run_id.replaceAll('-', '').slice(0, 8)}`
 
 const treeOf = (branch: string): string => branch.replace(/^.*\//, '')
-/** Where it lies in a workspace. */
+/** Path of the checkout in a workspace. */
 export const checkoutIn = (workspace: string, repo: string, branch: string): string =>
   join(workspace, 'repos', repo, treeOf(branch))
 
-/** A value of git's settings, which has escapes for these two alone. */
+/** Escapes a value of git's settings; only these two characters need it. */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 
-/** A name in a pattern of grep's. */
+/** Escapes a name for a grep pattern. */
 const escaped = (name: string): string => name.replaceAll('.', String.raw`\.`)
 
-/** The settings of git in the run's home. */
+/** Git's settings in the run's home. */
 export const gitSettings = ({ repo, url }: Pick<Checkout, 'repo' | 'url'>): string =>
   [
     '[user]\n\tname = Cairn\n\temail = cairn@localhost',
     `[url ${quoted(`http://127.0.0.1:${FORWARDER_PORT}${GIT_PREFIX}${repo}`)}]\n\tinsteadOf = ${quoted(url)}`,
-    // The box is the boundary; the owner of a folder in it may be another number.
+    // The sandbox is the boundary, and user ids in it may differ from the folder's owner.
     '[safe]\n\tdirectory = *',
     '',
   ].join('\n')
 
 /**
- * Arguments: the name, the address, the branch, the folder of its worktree. What was cut off is begun anew: a
- * worktree is ready once it says so, a clone once it has its name. Another run may do the same at the moment,
- * so each clones under a name of its own; parts that no checkout can be at work on any more are removed. The
- * worktree finds its clone by a relative path, so that both may be moved or copied with the workspace.
+ * Arguments: the name, the address, the branch, the folder of its worktree. Interrupted work is repeated: a
+ * worktree is complete once it has its marker file, a clone once it has its final name. Another run may do
+ * the same at this moment, so each clones under a temporary name; leftovers too old to be in use are removed.
+ * The worktree refers to its clone by a relative path, so that both can be moved or copied with the
+ * workspace.
  *
- * Worktrees of other runs are tidied away before a new one is made. `git worktree remove` would look for them
- * where they were before the workspace was copied; so their folder and what the clone has of them are removed
- * here. Their branches stay, with every commit.
+ * Old worktrees of other runs are removed before a new one is created. `git worktree remove` would look for
+ * them where they were before the workspace was copied, so their folder and their entry in the clone are
+ * removed here. Their branches stay, with every commit.
  */
 const SCRIPT = `
 set -eu
@@ -108,7 +108,7 @@ gitdir_of "$tree" > "$tree/.git"
 touch "$ready"
 `
 
-/** Rejects with what git said. */
+/** Rejects with git's error output. */
 export async function checkOut(
   box: Sandbox,
   { repo, url, branch }: Checkout,

@@ -1,4 +1,4 @@
-/** The tool by which a model gives a task to a coding agent: the run is the work of its call. */
+/** The tool by which a model gives a task to a coding agent: the call runs until the run ends. */
 import { CommitRefused } from '@cairn/log'
 import { codeRunResult, codeRunStarted, derivedId } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
@@ -33,7 +33,7 @@ export function codeTool(deps: DriveDeps): Tool {
       'Say all it needs to know.',
     parameters: Parameters,
     readOnly: false,
-    // The run is known by its call: asked again, it is gone on with and not begun twice.
+    // The run's id derives from the call: calling again continues it and does not start another.
     idempotent: true,
     timeoutMs: () => Number.POSITIVE_INFINITY,
     async run({ prompt, agent = agents.names[0]!, repo }, { tool_call_id }) {
@@ -44,7 +44,7 @@ export function codeTool(deps: DriveDeps): Tool {
       const run = await beginOfCall(deps, { prompt, agent, repo, tool_call_id })
       if ('error' in run) return { content: run }
       const driven = await inPlace(runner, { claimed, setup }, run)
-      // Another worker, or this one after a decision, makes the call again.
+      // Another runner, or this one after a decision, repeats the call.
       return driven.how === 'ended' ? outcomeOf(driven) : { content: '', suspend: 'children' }
     },
   })

@@ -1,4 +1,4 @@
-/** What a worker runs coding agents with. */
+/** What a runner needs to run coding agents. */
 import type { CodingAgents } from './agent-process.ts'
 import type { Semaphore } from './semaphore.ts'
 

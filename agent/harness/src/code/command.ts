@@ -1,4 +1,4 @@
-/** What `/code` comes to: a run that begins, or a reply. */
+/** The effect of `/code`: a run starts, or a reply. */
 import { CommitRefused, type Draft } from '@cairn/log'
 import { codeRunStarted, derivedId } from '@cairn/sessions'
 import {
@@ -13,7 +13,7 @@ import type { TurnContext } from '../turn/context.ts'
 import { branchOf } from './checkout.ts'
 import type { Coding } from './coding.ts'
 
-/** The beginning of the run, before anything of it is started; or what there is to say instead. */
+/** The start event of the run, committed before anything starts; or the reply. */
 export function beginByCommand(
   { log, setup }: Pick<TurnContext, 'log' | 'setup'>,
   coding: Coding | null,
@@ -53,7 +53,7 @@ export function beginByCommand(
   }
 }
 
-/** What the beginning of a run says of where it works; or why it cannot. */
+/** The repository fields of a run's start event, or why it cannot work there. */
 export function repoOf(
   { agents }: Pick<Coding, 'agents'>,
   name: string | undefined,
@@ -76,7 +76,7 @@ function statusOf(runs: Parameters<typeof liveRun>[0]): string {
   return `${run.agent} ${state} on "${run.prompt.slice(0, 200)}", since ${run.started_at}.`
 }
 
-/** The reply in place of a run whose commit was refused; null: something else went wrong. */
+/** The reply if the commit of a run's start was refused; null: another error. */
 export const refusedRun = (thrown: unknown): string | null =>
   thrown instanceof CommitRefused && thrown.refusal === 'code_run_exists'
     ? 'There is a run of a coding agent already: one at a time.'

@@ -1,6 +1,6 @@
 /**
- * The permissions of one run while its process lives: judged, answered, and waited for where a person has to
- * decide. A decision is seen in the log, whoever writes it and wherever.
+ * The permissions of one run while its process lives: judged, answered, or waiting for a person. Decisions
+ * are read from the log, wherever they were made.
  */
 import type { RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { findOpenGate } from '@cairn/sessions'
@@ -24,7 +24,7 @@ type Decision = 'approve' | 'reject' | null
 
 export type Decisions = {
   ask(request: RequestPermissionRequest): Promise<RequestPermissionResponse>
-  /** `gone` aborts when nobody waits for the answer any more. */
+  /** `gone` aborts when the answer is no longer needed. */
   askPush(push: Push, gone: AbortSignal): Promise<PushVerdict>
   close(): void
 }
@@ -35,9 +35,9 @@ export type DecisionOptions = {
   setup: AgentSetup
   run_id: string
   workspace: string
-  /** Aborts when the process is to end: whoever waits is answered `cancelled`. */
+  /** Aborts when the process must end: pending requests are answered `cancelled`. */
   signal: AbortSignal
-  /** Nobody has decided for so long that the run gives its place back. */
+  /** Called when a decision takes too long and the run should release its place. */
   park: () => void
   onFailure: (thrown: unknown) => void
 }
@@ -53,17 +53,17 @@ function responseTo(
   return { outcome: { outcome: 'selected', optionId } }
 }
 
-/** The same call may have been asked for before, and that approval spent. */
+/** The same call may have been requested before, and its approval already used. */
 function latestOf(log: SessionLog, runId: string, id: string): Decision {
   const run = log.position().code.find(({ run_id }) => run_id === runId)
   return run?.gates.findLast(gate => gate.tool_call_id === id)?.decision ?? null
 }
 
-/** Whoever waits for a person's decision is told of it as soon as the log has it. */
+/** Notifies waiting calls as soon as the log has a person's decision. */
 function waitForDecisions({ runner, claimed, run_id, park, onFailure }: DecisionOptions) {
   const { store, clock, config } = runner
   const { session, log } = claimed
-  /** Null tells nothing: nobody has decided. */
+  /** Null: not decided; callers are not notified. */
   const waiting = new Map<string, (decision: Decision) => void>()
 
   async function poll(): Promise<void> {
@@ -84,7 +84,7 @@ function waitForDecisions({ runner, claimed, run_id, park, onFailure }: Decision
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
     try {
-      // It may have been decided since it was asked.
+      // It may have been decided since the request.
       await poll()
       return await promise
     } finally {
@@ -103,7 +103,7 @@ export function createDecisions(options: DecisionOptions): Decisions {
   const { session, log } = claimed
   const policy = withPushes(setup.agent.governance, config.code.push)
   const { decisionOn, unwatch } = waitForDecisions(options)
-  // Looking and asking are one: of two calls alike, one asks.
+  // Checking and asking are atomic: of two identical calls only one asks.
   const inTurn = createMutex()
 
   const judged = (call: JudgedCall): Promise<Judged> =>
@@ -130,8 +130,8 @@ export function createDecisions(options: DecisionOptions): Decisions {
       const answer = await judged(call)
       if (typeof answer === 'string') return answer
       const decision = await decisionOn(answer.waits, signal)
-      // An approval is a grant, which the next look consumes; not for a process that is to end. Where it was
-      // spent in between, somebody is asked again.
+      // An approval is a grant that the next check consumes, but not for a process that must end. If it was
+      // used in the meantime, a person is asked again.
       if (decision !== 'approve') return decision
       if (signal.aborted) return null
     }
@@ -142,7 +142,7 @@ export function createDecisions(options: DecisionOptions): Decisions {
       try {
         return responseTo(request, await answerTo(callOf(request.toolCall), signal))
       } catch (error) {
-        // The run cannot go on without its log; the agent is told before it is ended.
+        // The run cannot continue without its log; answer the agent before ending it.
         onFailure(error)
         return CANCELLED
       }

@@ -1,13 +1,13 @@
 /**
- * Brings a run on as far as it goes: to its end, or to where a person has to decide. Where it stands is told
- * by its row and the log alone, so a worker that takes over stands where the dead one stood:
+ * Advances a run as far as possible: to its end, or until a person has to decide. Its state follows from its
+ * row and the log alone, so a runner that takes over continues where the crashed one stopped:
  *
- *   the agent has no session yet   the prompt was never sent: the run begins, again
- *   parked                         the agent's session is resumed and told what was decided
- *   running                        its worker died: resumed and told so, a few times at most
+ *   the agent has no session yet   the prompt was never sent: the run starts again
+ *   parked                         resumes the agent's session with the decisions
+ *   running                        its runner crashed: resumes with a note about it, at most a few times
  *
- * What ends a run from outside (a stop, a pause) takes the lease; its own commit has written what there is to
- * write, and here only the process is ended.
+ * A stop or a pause ends a run from outside: it takes the lease and writes all events in its own commit; here
+ * only the process is ended.
  */
 import type { CodeRun as Row, Draft, RowChange } from '@cairn/log'
 import { asError, type EventData } from '@cairn/protocol'
@@ -28,19 +28,19 @@ import { promptOf, notifyChannel } from './notifications.ts'
 export type DriveDeps = { runner: Runner; claimed: Claimed; setup: AgentSetup; agents: CodingAgents }
 
 export type Result = EventData<'code.run_result'>
-/** `ended`: the result is the caller's to write, with what goes with it, in one commit. */
+/** `ended`: the caller writes the result, with everything else in the same commit. */
 export type Driven =
   | { how: 'ended'; result: Result; before: readonly Draft[]; rows: readonly RowChange[] }
   | { how: 'parked' }
-  /** Another worker goes on. */
+  /** Another runner continues. */
   | { how: 'draining' }
 
 const MAX_ATTEMPTS = 2
 const UNKNOWN = 'The run was interrupted and its outcome is unknown.'
-/** Tools of the built-in agent that change something. */
+/** Tools of the built-in agent with side effects. */
 const ASKING_TOOLS = ['write_file', 'edit_file', 'terminal']
 
-/** Why a process is ended although nobody stopped the run. */
+/** The reason for ending a process although the run was not stopped. */
 class Parking extends Error {
   override readonly name = 'Parking'
 }
@@ -159,7 +159,7 @@ async function follow(deps: DriveDeps, run: CodeRun, row: Row): Promise<Driven> 
   }
 }
 
-/** With each piece the tokens so far, which a stop would tell. */
+/** Each piece carries the token count so far, which a stop would report. */
 function createWriter(
   run: CodeRun,
   row: Row,

@@ -1,11 +1,11 @@
-/** The frames of an agent, within bounds: one that writes faster than anybody reads is ended. */
+/** Limits the frames of an agent: one that writes faster than it can be read is ended. */
 import { type Readable, Transform } from 'node:stream'
 import type { Clock } from '../clock.ts'
 
 const MAX_BYTES_PER_S = 8 * 2 ** 20
 const MAX_LINE_BYTES = 16 * 2 ** 20
 
-/** Passes on what comes; once it is too much, says so once and passes on nothing more. */
+/** Forwards the data; above the limit, calls `onFlood` once and forwards nothing more. */
 export function limitFlood(from: Readable, clock: Clock, onFlood: (reason: string) => void): Readable {
   let since = clock.monotonic()
   let bytes = 0

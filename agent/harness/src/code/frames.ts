@@ -1,9 +1,9 @@
 /**
- * What a coding agent writes, line by line: the frames of ACP, and whatever else.
+ * Splits a coding agent's output into lines: the frames of ACP, and other lines.
  *
- *   before its first frame   a line that is none is passed over: a wrapper may greet the terminal
- *   after it                 such a line may be the answer that is waited for. ACP allows nothing else there,
- *                            and nobody can read it, so the run ends
+ *   before its first frame   other lines are skipped: a wrapper may print a greeting
+ *   after it                 another line ends the run: ACP allows only frames there, and the unreadable line
+ *                            may be the awaited answer
  */
 import { type Readable, Transform } from 'node:stream'
 
@@ -11,11 +11,11 @@ const SHOWN_CHARS = 200
 
 export type Frames = {
   readable: Readable
-  /** The lines that were passed over, as the end of a sentence; empty: there were none. */
+  /** The skipped lines as the end of a sentence; empty: none. */
   passedOver(): string
 }
 
-/** Lines are no longer than `limitFlood` lets them be. `onGarbage` is told once. */
+/** `limitFlood` bounds the length of a line. `onGarbage` is called once. */
 export function readFrames(from: Readable, onGarbage: (reason: string) => void): Frames {
   let partial: Buffer[] = []
   let hasGreeted = false
@@ -53,7 +53,7 @@ export function readFrames(from: Readable, onGarbage: (reason: string) => void):
       done(null, frames.length === 0 ? undefined : Buffer.concat(frames))
     },
     flush(done) {
-      // A line that its death cut off says nothing: the death does.
+      // A line truncated by the agent's death is ignored; the death is reported.
       const line = Buffer.concat(partial)
       done(null, isFrame(line.toString('utf8')) ? line : undefined)
     },
@@ -66,7 +66,7 @@ export function readFrames(from: Readable, onGarbage: (reason: string) => void):
   }
 }
 
-/** A request, a notification or an answer; what is in it is judged by the protocol's schema. */
+/** A request, notification or response; the protocol's schema validates its content. */
 function isFrame(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,7 +1,7 @@
 /**
- * The other half of the broker: the one repository of a run, `/_cairn/git/<repo>/…` on its box's proxy, by
- * git's smart HTTP. The token of the repository is added here and never enters the box. Whoever is in the box
- * may read; a push is judged by what it would change, before any of it goes on.
+ * The git part of the broker: the run's repository as `/_cairn/git/<repo>/…` on its sandbox's proxy, over
+ * git's smart HTTP. The repository's token is added here and never enters the sandbox. Everything in the
+ * sandbox may read; a push is judged by its ref updates before any of it is forwarded.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -11,24 +11,24 @@ import type { OriginHandler } from '../sandbox/policy-proxy.ts'
 import { type PushHead, readPushHead, type RefUpdate, refusedPush, UnreadPush } from './push-request.ts'
 
 export type Push = { repo: string; updates: readonly RefUpdate[] }
-/** `cancelled`: whoever asks is about to be ended. */
+/** `cancelled`: the requester is about to be ended. */
 export type PushVerdict = 'allow' | 'reject' | 'cancelled'
 
 export type GitBrokerOptions = {
   repo: string
-  /** Of the repository, without credentials. */
+  /** URL of the repository, without credentials. */
   url: string
-  /** Null: it needs none. */
+  /** Null: no authentication. */
   login: { user: string; token: string } | null
   fetch: Fetch
-  /** `gone` aborts when the git that asks has ended. */
+  /** `gone` aborts when the requesting git process has ended. */
   judge(push: Push, gone: AbortSignal): Promise<PushVerdict>
 }
 
 export type GitBroker = { handle: OriginHandler; close(): void }
 
 export const GIT_PREFIX = '/_cairn/git/'
-/** All that git calls: which refs there are, for reading or for writing; read; write. */
+/** All endpoints that git calls: list refs for reading or writing, read, write. */
 const CALLS: ReadonlySet<string> = new Set([
   'GET /info/refs?service=git-upload-pack',
   'GET /info/refs?service=git-receive-pack',
@@ -36,9 +36,9 @@ const CALLS: ReadonlySet<string> = new Set([
   'POST /git-receive-pack',
 ])
 const PASSED = ['content-type', 'content-encoding', 'accept', 'git-protocol', 'user-agent']
-/** A push of nothing, with which git asks whether it may. */
+/** An empty push, with which git checks its permission. */
 const NO_UPDATES = '0000'
-/** Git sends what is longer in pieces, without its length. */
+/** Git sends larger bodies chunked, without a length. */
 const MAX_KNOWN_BODY = 64 * 2 ** 20
 
 export function createGitBroker(options: GitBrokerOptions): GitBroker {
@@ -85,7 +85,7 @@ async function serve(
     headers: headersOf(request, login),
     ...(request.method === 'POST' ? await bodyOf(request, read) : {}),
     signal,
-    // Where it leads may be another's, and the token is for this one.
+    // A redirect may lead to another host, and the token is only for this one.
     redirect: 'manual',
   })
   const problem = problemOf(answered.status)
@@ -99,7 +99,7 @@ async function serve(
   else await pipeline(Readable.fromWeb(answered.body as never), response)
 }
 
-/** Git would ask a person for a password, or follow: neither helps in a box. */
+/** Git would ask for a password or follow the redirect: neither works in a sandbox. */
 function problemOf(status: number): string | null {
   if (status >= 300 && status < 400) return 'the repository has moved: code.repos needs its new address'
   if (status === 401) return 'the server of the repository does not take the token of code.repos'
@@ -108,7 +108,7 @@ function problemOf(status: number): string | null {
 
 type ReadPush = { head: PushHead; bytes: Buffer }
 
-/** Reads no further than it must; the pack stays in the request. */
+/** Reads only the head; the pack stays in the request. */
 async function readPush(request: IncomingMessage): Promise<ReadPush> {
   if (request.headers['content-encoding'] !== undefined) throw new UnreadPush('it is compressed')
   let bytes = Buffer.alloc(0)
@@ -129,18 +129,18 @@ function refuse(
   const reason = verdict === 'reject' ? 'the policy or a person said no' : 'the run is being ended or parked'
   const report = refusedPush(head, reason)
   if (report === null) return answer(response, 403, reason)
-  // Git reads the answer when it has sent all.
+  // Git reads the response after it has sent everything.
   request.resume()
   response.writeHead(200, { 'content-type': 'application/x-git-receive-pack-result', connection: 'close' })
   response.end(report)
 }
 
-/** Some servers take a request only with its length, so it is handed on where git said it. */
+/** Some servers require a Content-Length, so it is forwarded if git sent one. */
 async function bodyOf(
   request: IncomingMessage,
   push: ReadPush | null,
 ): Promise<{ body: Uint8Array<ArrayBuffer> } | { body: ReadableStream<Uint8Array>; duplex: 'half' }> {
-  // Nothing was judged, so nothing that may lie behind it goes on.
+  // The head has no updates to judge, so nothing after it is forwarded.
   if (push?.head.updates.length === 0) return { body: new Uint8Array(Buffer.from(NO_UPDATES)) }
   const pieces = piecesOf(request, push?.bytes)
   const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)

@@ -1,11 +1,14 @@
-/** A run in one of the worker's places for coding agents. */
+/** Runs a run in one of the runner's places for coding agents. */
 import { asError } from '@cairn/protocol'
 import { findLiveRun } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
 import type { Runner } from '../runner.ts'
 import { drive, type DriveDeps, type Driven } from './drive.ts'
 
-/** One run a place: the worker has few. A stop lets go of the turn at once; the process ends behind it. */
+/**
+ * One place per run, because a runner has few. A stop releases the turn at once; the process ends in the
+ * background.
+ */
 export async function inPlace(
   runner: Runner,
   { claimed, setup }: Pick<DriveDeps, 'claimed' | 'setup'>,

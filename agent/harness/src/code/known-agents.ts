@@ -1,16 +1,16 @@
 /**
- * How each coding agent is started, and how it is told where its model is: at the broker, with the token of
- * the run in place of a key. Pure. Versions are those that were tried; `cairn code install` fetches them.
+ * How each coding agent is started, and how it is configured to reach its model at the broker, with the run's
+ * token instead of a key. Pure. Versions are the tested ones; `cairn code install` fetches them.
  */
 export type Model = {
   kind: 'openai' | 'anthropic'
-  /** Of the broker, as the box sees it. */
+  /** URL of the broker from inside the sandbox. */
   base_url: string
   token: string
-  /** As the provider calls it. */
+  /** The provider's name of the model. */
   model: string
   context_window: number
-  /** Tools that ask before each call; of the built-in agent. */
+  /** Tools of the built-in agent that ask before each call. */
   ask: readonly string[]
 }
 
@@ -22,9 +22,9 @@ export type Launch = {
 }
 
 export type KnownAgent = {
-  /** What `cairn code install` fetches; null: it is part of this program. */
+  /** The package that `cairn code install` fetches; null: it is part of this program. */
   package: { name: string; version: string; bin: string; args: readonly string[] } | null
-  /** The kinds of model servers that it can talk to. */
+  /** The kinds of model servers that it supports. */
   speaks: readonly Model['kind'][]
   settings(model: Model): Pick<Launch, 'env' | 'files'>
 }

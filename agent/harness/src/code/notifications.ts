@@ -1,11 +1,11 @@
-/** What an agent is told when it goes on, and what people on a channel are told while it works. */
+/** What an agent reads when it resumes, and what people on a channel receive while it works. */
 import type { CodeRun as Row } from '@cairn/log'
 import { codeChannelUpdate } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
 import { type Clock, every } from '../clock.ts'
 import type { Claimed } from '../turn/capability.ts'
 
-/** The task, or what became of the run since the agent was last told something. */
+/** The task, or what happened to the run since the agent's last prompt. */
 export function promptOf(run: CodeRun, row: Row): string {
   if (row.acp_session_id === null) return run.prompt
   const decided = run.gates.flatMap(({ decision, tool_name, tool_call_id }) => {
@@ -21,7 +21,7 @@ export function promptOf(run: CodeRun, row: Row): string {
 }
 
 const CHANNEL_EVERY_MS = 60_000
-/** Their page or program shows the progress itself. */
+/** These clients show the progress themselves. */
 const OWN_CHANNELS: readonly string[] = ['web', 'api', 'cli', 'acp']
 
 /** Records once a minute that the run is still working; the channel decides how often it sends that. */

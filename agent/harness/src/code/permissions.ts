@@ -1,7 +1,7 @@
 /**
- * Permissions that a coding agent asks for, judged like calls of the tool `code.<kind>` with what the agent
- * says of them as arguments. What is allowed is allowed once, so every call is judged. What needs an approval
- * waits in place for a while, and then parks the run.
+ * Permissions that a coding agent requests, judged like calls of the tool `code.<kind>` with the agent's
+ * description as arguments. An approval is valid once, so every call is judged. A call that needs an approval
+ * waits for a while, and then parks the run.
  */
 import type { PermissionOption, RequestPermissionRequest, ToolKind } from '@agentclientprotocol/sdk'
 import { CommitRefused, type Draft, type Grant, type Redact, withRows } from '@cairn/log'
@@ -18,10 +18,10 @@ const KINDS: readonly ToolKind[] = ['execute', 'edit', 'delete', 'move', 'fetch'
 const EXCERPT_CHARS = 500
 const PUSH = 'code.push'
 
-/** The name under which governance knows it. */
+/** The tool name under which governance judges it. */
 const judgedAs = (kind: ToolKind | null | undefined): string => `code.${kind ?? 'other'}`
 
-/** Whether the policy says anything of a coding agent's calls; else the box is the boundary. */
+/** Whether the policy covers a coding agent's calls; otherwise the sandbox is the boundary. */
 export const judgesCode = ({ allowed_tools, denied_tools, require_approval }: GovernanceConfig): boolean =>
   allowed_tools.length > 0 ||
   KINDS.some(kind =>
@@ -31,7 +31,7 @@ export const judgesCode = ({ allowed_tools, denied_tools, require_approval }: Go
 type Args = Record<string, unknown>
 type ToolCall = RequestPermissionRequest['toolCall']
 
-/** What the agent will run; of one that does not say, what it shows. */
+/** What the agent will run; if it does not say, what it displays. */
 function argumentsOf({ rawInput, title, locations }: ToolCall): Args {
   if (typeof rawInput === 'object' && rawInput !== null && !Array.isArray(rawInput)) return rawInput as Args
   return {
@@ -41,7 +41,7 @@ function argumentsOf({ rawInput, title, locations }: ToolCall): Args {
   }
 }
 
-/** Never `allow_always`: the next call is judged by itself. */
+/** Never `allow_always`, because each call must be judged. */
 export const optionOf = (
   options: readonly PermissionOption[],
   kind: 'allow_once' | 'reject_once',
@@ -58,13 +58,16 @@ export type JudgeDeps = {
   redact: Redact
   commit(events: readonly Draft[]): Promise<unknown>
   findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
-  /** The call whose undecided item covers this one, or null. */
+  /** The call whose undecided item covers this one; null: none. */
   findGate(tool: string, argumentsHash: string): Promise<string | null>
-  /** Whether a person said no to this very call, to a process that did not live to hear it. */
+  /**
+   * Whether a person rejected this very call while an earlier process asked, which ended before it received
+   * the answer.
+   */
   wasRejected(toolCallId: string): boolean
 }
 
-/** What is judged: `id` is its own within the run. */
+/** The call to judge; `id` is unique within the run. */
 export type JudgedCall = { tool: string; args: Args; id: string }
 
 export const callOf = (toolCall: ToolCall): JudgedCall => ({
@@ -73,14 +76,14 @@ export const callOf = (toolCall: ToolCall): JudgedCall => ({
   id: toolCall.toolCallId,
 })
 
-/** The same push has the same id, in whichever process of the run. */
+/** The same push has the same id in every process of the run. */
 export const callOfPush = (push: Push): JudgedCall => ({
   tool: PUSH,
   args: push,
   id: `push-${argumentsHash(push).slice(0, 12)}`,
 })
 
-/** What is pushed leaves the box: unless the configuration says otherwise, a person approves it. */
+/** A push leaves the sandbox, so it needs a person's approval unless the configuration says otherwise. */
 export function withPushes(policy: GovernanceConfig, push: Config['code']['push']): GovernanceConfig {
   if (push === 'allow') return policy
   const key = push === 'ask' ? 'require_approval' : 'denied_tools'
@@ -115,7 +118,7 @@ export async function judge(deps: JudgeDeps, call: JudgedCall): Promise<Judged> 
       ])
       return 'allow'
     } catch (error) {
-      // Another call spent it, or it ran out, since the look: this one asks anew.
+      // The grant was used or expired since the check: ask again.
       if (!(error instanceof CommitRefused) || error.refusal !== 'no_grant') throw error
       return judge({ ...deps, findGrant: () => Promise.resolve(null) }, call)
     }

@@ -1,9 +1,9 @@
 /**
- * What a coding agent says, coalesced into code.run_progress: two a second at the most, however much it says.
- * Texts joined in order are the agent's text; calls of tools and plans are lines of their own. Thoughts are
- * left out.
+ * Coalesces a coding agent's output into code.run_progress, at most two per second, however much it writes.
+ * The texts joined in order are the agent's text; tool calls and plans are separate lines. Thoughts are
+ * omitted.
  *
- * The redactor sees one event at a time, so text waits as long as its end could become a secret.
+ * The redactor sees one event at a time, so text is held back while its end could be the start of a secret.
  */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import type { HeldText } from '@cairn/log'
@@ -13,9 +13,9 @@ import type { Clock } from '../clock.ts'
 export type ProgressChunk = Required<Pick<EventData<'code.run_progress'>, 'kind' | 'chunk'>>
 type Kind = NonNullable<ProgressChunk['kind']>
 
-/** A piece is written so long after its first text came. */
+/** Delay from the first text of a piece to its event. */
 const EVERY_MS = 500
-/** So much of a run is written in full; of what comes then, the titles of calls. */
+/** Maximum bytes of a run that are recorded in full; after that, only titles of calls. */
 const MAX_BYTES = 2 ** 20
 const TITLE_CHARS = 200
 const MAX_CHUNK_BYTES = 64 * 1024
@@ -23,13 +23,13 @@ const MAX_ANSWER_CHARS = 32_000
 
 export type Progress = {
   take(update: SessionUpdate): void
-  /** A line of ours. */
+  /** Adds a line of the harness. */
   note(line: string): void
-  /** The last tool's title; null: none was called. */
+  /** Title of the last tool call; null: none. */
   lastTool(): string | null
-  /** The answer: what the agent said since its last call of a tool. */
+  /** The answer: the agent's text since its last tool call. */
   finalMessage(): string
-  /** Waits for what is being written, and returns the rest for the commit of the end. */
+  /** Waits for pending writes and returns the rest for the final commit. */
   finish(): Promise<ProgressChunk[]>
 }
 
@@ -43,7 +43,10 @@ export type ProgressOptions = {
 const KINDS = ['tool', 'text', 'plan'] as const
 const MAX_CHUNKS = 3
 
-/** In their order while they are few; of many one of each kind, which no agent can outrun. */
+/**
+ * Keeps the order while there are few pieces; merges many into one of each kind, so that an agent cannot
+ * outrun the writer.
+ */
 function fewer(chunks: readonly ProgressChunk[]): ProgressChunk[] {
   if (chunks.length <= MAX_CHUNKS) return [...chunks]
   return KINDS.flatMap(kind => {
@@ -55,7 +58,7 @@ function fewer(chunks: readonly ProgressChunk[]): ProgressChunk[] {
 
 type ProgressLine = { kind: 'plan'; text: string } | { kind: 'tool'; title: string; text: string | null }
 
-/** A line of its own, where the update is worth one; `titles` are those of the calls so far. */
+/** The line for an update; null if it is not worth one. `titles` holds the titles of earlier calls. */
 function lineOf(update: SessionUpdate, titles: Map<string, string>): ProgressLine | null {
   switch (update.sessionUpdate) {
     case 'plan':
@@ -88,7 +91,7 @@ export function createProgress({ clock, streamRedactor, write, onFailure }: Prog
   const titles = new Map<string, string>()
   let last: string | null = null
 
-  /** Of one kind in a row, one piece. */
+  /** Consecutive chunks of the same kind form one piece. */
   function add(kind: Kind, chunk: string): void {
     if (chunk === '' || (kind === 'text' && total >= MAX_BYTES)) return
     total += chunk.length
@@ -106,7 +109,7 @@ export function createProgress({ clock, streamRedactor, write, onFailure }: Prog
     const ready = fewer(chunks)
     chunks = []
     if (ready.length === 0 || failed) return
-    // So many events, so many half seconds of rest.
+    // The pause is proportional to the number of events.
     cancelTimer = clock.after(ready.length * EVERY_MS, flush)
     writing = writing
       .then(() => write(ready))
@@ -117,7 +120,7 @@ export function createProgress({ clock, streamRedactor, write, onFailure }: Prog
   }
 
   const line = (kind: Kind, text: string): void => {
-    // What the agent said before stands before it.
+    // Earlier text of the agent comes first.
     add('text', held.rest())
     add(kind, text)
   }

@@ -1,21 +1,21 @@
 /**
- * What a `git push` asks for, read from the head of its request (gitprotocol-pack): a line for each ref, then
- * a flush, then the pack. And the answer that refuses it, in words that git shows.
+ * Reads a `git push` from the head of its request (gitprotocol-pack): a line per ref, then a flush, then the
+ * pack. Also builds the refusal that git shows.
  */
 export type RefUpdate = {
   ref: string
-  /** Object ids; only zeros: there was none, or there will be none. */
+  /** Object ids; all zeros: the ref did not exist, or will be deleted. */
   old: string
   new: string
 }
 
 export type PushHead = {
-  /** Empty: git asks whether it may, and pushes nothing yet. */
+  /** Empty: git only checks its permission and pushes nothing yet. */
   updates: readonly RefUpdate[]
   capabilities: ReadonlySet<string>
 }
 
-/** What this end does not understand is never passed on. */
+/** A push that cannot be parsed is never forwarded. */
 export class UnreadPush extends Error {
   override readonly name = 'UnreadPush'
 }
@@ -25,7 +25,7 @@ const MAX_UPDATES = 50
 const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) (refs\/[^\0\n]+)(?:\0([^\n]*))?\n?$/
 const SHALLOW = /^shallow [0-9a-f]+\n?$/
 
-/** Null: more of it has to arrive first. */
+/** Null: more bytes are needed. */
 export function readPushHead(bytes: Buffer): PushHead | null {
   const updates: RefUpdate[] = []
   let capabilities: readonly string[] = []
@@ -54,7 +54,7 @@ const packet = (data: Buffer): Buffer =>
   Buffer.concat([Buffer.from((data.length + 4).toString(16).padStart(4, '0')), data])
 const FLUSH = Buffer.from('0000')
 
-/** That each ref stays as it is, and why; null: this git does not read reports. */
+/** Reports each ref as rejected with the reason; null: this git does not read reports. */
 export function refusedPush({ updates, capabilities }: PushHead, reason: string): Buffer | null {
   const has = (name: string): boolean => capabilities.has(name)
   if (!has('report-status') && !has('report-status-v2')) return null

@@ -1,11 +1,10 @@
 /**
- * What a run of a coding agent changed in the workspace, file by file. Before anything of the agent runs,
- * each file is written down, and its content goes to the store of checkpoints. At the end the files that were
- * made, written, moved or removed since make two checkpoints: as they were, and as they are. Whoever did it:
- * a person may work beside the run.
+ * What a coding agent's run changed in the workspace, per file. Before the agent runs, each file is recorded
+ * and its content saved in the checkpoint store. At the end, the files that were created, changed, moved or
+ * removed form two checkpoints: before and after. Changes of a person who works in parallel are included.
  *
- * What was written down lies in a file of the store, for another worker may end the run. A session has one
- * run at a time, so there is one such file, and the next run takes its place.
+ * The record is a file in the store, because another runner may end the run. A session has one run at a time,
+ * so there is one such file, which the next run replaces.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,17 +15,17 @@ import type { Logger } from '../logger.ts'
 import { putContent } from '../tools/checkpoint.ts'
 import type { Folders } from '../turn/capability.ts'
 
-/** So many changed files are named. */
+/** Maximum changed files that are listed by name. */
 const MAX_NAMED = 50
-/** Somebody who makes files without end gets no whole list of them. */
+/** Maximum files that are recorded. */
 const MAX_FILES = 50_000
-/** Larger files are named, and their content is not kept. The API shows no more of one, either. */
+/** Larger files are listed without their content. The API returns no more of one, either. */
 const MAX_BYTES = 500_000
-/** Of all files together: of those of a workspace before the run, and of those that it changed. */
+/** Maximum total bytes: of the workspace's files before the run, and of those that it changed. */
 const MAX_KEPT_BYTES = 32_000_000
 const MAX_SHOWN_BYTES = 5_000_000
 
-/** `sha256` null: the content was not kept. */
+/** `sha256` null: the content was not saved. */
 type Before = { sha256: string | null; mode: number; size: number; ctime_ms: number }
 type Files = Record<string, Before>
 export type RunChanges = Pick<EventData<'code.run_result'>, 'files_changed' | 'changes'>
@@ -36,12 +35,12 @@ const recordIn = (checkpoints: string, run_id: string): string => join(checkpoin
 type RunChangesDeps = {
   folders: Folders
   run_id: string
-  /** Its prompt was sent, by this process or one before. */
+  /** The prompt was sent, by this process or an earlier one. */
   isBegun: boolean
   logger: Logger
 }
 
-/** Where they cannot be kept the run goes on without them, and the log of the service says why. */
+/** If the files cannot be recorded, the run continues without, and the reason is logged. */
 export function followChanges({ folders, run_id, isBegun, logger }: RunChangesDeps) {
   const without = (thrown: unknown): RunChanges => {
     logger('warn', 'what a run changed is not kept', { run_id, error: asError(thrown).message })
@@ -71,7 +70,7 @@ async function keepBefore({ workspace, checkpoints }: Folders, run_id: string): 
   await writeFile(recordIn(checkpoints, run_id), JSON.stringify(Object.fromEntries(files)), { mode: 0o600 })
 }
 
-/** Nothing where nothing was written down: the agent had not begun. */
+/** Empty if nothing was recorded: the agent had not started. */
 async function changesSince({ workspace, checkpoints }: Folders, run_id: string): Promise<RunChanges> {
   const text = await unlessMissing(readFile(recordIn(checkpoints, run_id), 'utf8'))
   if (text === null) return {}
@@ -107,7 +106,7 @@ async function findChanged(workspace: string, checkpoints: string, before: Files
     const sha256 = await keep(checkpoints, file)
     const { mode, size, ctimeMs: ctime_ms } = stats
     const now = { sha256, mode: mode & 0o777, size, ctime_ms }
-    // The same as before is written in its place often enough.
+    // Programs often rewrite a file with the same content.
     if (was !== null && sha256 !== null && was.sha256 === sha256 && was.mode === now.mode) continue
     changed.push({ path, was, now })
   }

@@ -1,4 +1,4 @@
-/** The repository of a run, from what the configuration says of it: who reaches it, and where it lies. */
+/** The repository of a run, from its configuration: login, broker and path. */
 import type { Config } from '@cairn/protocol'
 import type { Fetch } from '../llm/transport.ts'
 import type { AgentStart } from './agent-process.ts'
@@ -8,9 +8,9 @@ import { createGitBroker, type GitBroker } from './git-broker.ts'
 export type RunRepo = {
   broker: GitBroker
   checkout: Checkout
-  /** Absolute; where the agent works. */
+  /** Absolute path in which the agent works. */
   cwd: string
-  /** The settings of git in its box. */
+  /** Git's settings in its sandbox. */
   settings: string
 }
 

@@ -1,7 +1,7 @@
 /**
- * The coding agents of a worker, each in a box of its own: without a network but the policy proxy, with the
- * broker behind it. The workspace and the run's own home may be written; the home outlives a process, for
- * the agent keeps its session there, and goes with the run.
+ * The coding agents of a runner, each in its own sandbox without a network except the policy proxy, which
+ * leads to the broker. The workspace and the run's home are writable. The home outlives a process, because
+ * the agent keeps its session there, and is removed with the run.
  */
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -29,15 +29,18 @@ export type SandboxedAgentsOptions = {
   dataDir: string
   sandbox: Pick<SandboxChoice, 'provider' | 'proxy'>
   scriptedUrls: Readonly<Record<string, string>>
-  /** This program, for the built-in agent: the folders that it is made of, and what starts it. */
+  /** This program, for the built-in agent: its folders and its command line. */
   program: { folders: readonly string[]; argv: readonly string[] }
 }
 
-/** Where a box sees the run's home, and an agent that was installed. */
+/** Paths in the sandbox of the run's home and of an installed agent. */
 const HOME = '/home/agent'
 const INSTALLED = '/opt/agent'
 const GIT_SETTINGS = '.gitconfig'
-/** By its path, for commands of an agent may have another home. Nobody is there to be asked for a password. */
+/**
+ * An absolute path, because an agent's commands may have another HOME. No person is there to enter a
+ * password.
+ */
 const GIT_ENV = { GIT_CONFIG_GLOBAL: `${HOME}/${GIT_SETTINGS}`, GIT_TERMINAL_PROMPT: '0' }
 
 export const installedAt = (dataDir: string, name: string): string => join(dataDir, 'agents', name)
@@ -46,7 +49,7 @@ export function sandboxedAgents(options: SandboxedAgentsOptions): CodingAgents &
   const { config, env, dataDir, sandbox } = options
   const transport = createTransport(proxySettings(env))
   return {
-    // Read each time: one may be installed meanwhile.
+    // Evaluated each time: an agent may have been installed meanwhile.
     get names() {
       return namesHere(options)
     },
@@ -60,11 +63,11 @@ export function sandboxedAgents(options: SandboxedAgentsOptions): CodingAgents &
   }
 }
 
-/** What a worker that is started here could run; starts nothing. */
+/** What a runner started here could run; starts nothing. */
 export function findCodingAgents(options: Pick<SandboxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>): {
   names: readonly string[]
   reason: string | null
-  /** Where boxes look for it, which runs in a repository need. */
+  /** Whether git is where sandboxes look for it; runs in a repository need it. */
   hasGit: boolean
 } {
   const reason = reasonOf(options.sandbox)
@@ -74,7 +77,10 @@ export function findCodingAgents(options: Pick<SandboxedAgentsOptions, 'config' 
 const namesHere = (options: Pick<SandboxedAgentsOptions, 'config' | 'dataDir' | 'sandbox'>): string[] =>
   reasonOf(options.sandbox) === null ? namesOf(options) : []
 
-/** By what the boxes can have: a process that only looks, as `cairn doctor` does, opens no proxy. */
+/**
+ * Judged by what the sandbox provider supports: a process that only checks, such as `cairn doctor`, opens no
+ * proxy.
+ */
 function reasonOf({ provider }: Pick<SandboxChoice, 'provider'>): string | null {
   if (provider === null) return 'there is no box on this machine, and a coding agent runs in nothing else'
   if (provider.kind === 'unboxed') return 'sandbox.terminal is unboxed, and a coding agent runs in a box only'
@@ -83,7 +89,7 @@ function reasonOf({ provider }: Pick<SandboxChoice, 'provider'>): string | null 
     : null
 }
 
-/** The default first. What is known and not installed is not there. */
+/** The default first. Known agents that are not installed are omitted. */
 function namesOf({ config, dataDir }: Pick<SandboxedAgentsOptions, 'config' | 'dataDir'>): string[] {
   const { agents, default: first } = config.code
   const known = Object.entries(KNOWN_AGENTS).flatMap(([name, agent]) =>
@@ -172,7 +178,7 @@ async function startSandboxed(
   }
 }
 
-/** The Node that runs this, for agents whose programs are scripts of it. */
+/** Includes the running Node, for agents that are Node scripts. */
 const pathOf = (): string => `${dirname(process.execPath)}:${COMMAND_PATH}`
 
 type Launched = { launch: Launch; binds: readonly Bind[] }
@@ -207,11 +213,11 @@ function launchOf(options: SandboxedAgentsOptions, name: string, model: Model): 
   }
 }
 
-/** System programs are in every box. */
+/** Every sandbox already has the system's programs. */
 const readOnly = (paths: readonly string[]): Bind[] =>
   paths.filter(path => !path.startsWith('/usr/')).map(path => ({ from: path, to: path, writable: false }))
 
-/** Variables that most agents know; one of one's own may read others from these. */
+/** Variables that most agents read; a custom agent may derive its own from them. */
 const usual = ({ kind, base_url, token, model }: Model): Record<string, string> =>
   kind === 'anthropic'
     ? { ANTHROPIC_BASE_URL: base_url, ANTHROPIC_API_KEY: token, ANTHROPIC_MODEL: model }

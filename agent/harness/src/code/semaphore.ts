@@ -1,12 +1,13 @@
-/** So many runs at a time in one worker; the others wait in line, in the order in which they came. */
+/** Limits the concurrent runs of a runner; the others wait in order of arrival. */
 import type { Clock } from '../clock.ts'
 
 export type Semaphore = {
   /**
-   * Resolves with how to give the place back; null: none was free in time. Rejects when the signal aborts.
+   * Resolves with a function that releases the place; null: none was free in time. Rejects when the signal
+   * aborts.
    */
   take(signal: AbortSignal): Promise<(() => void) | null>
-  /** How many have a place now. */
+  /** Number of places in use. */
   taken(): number
 }
 

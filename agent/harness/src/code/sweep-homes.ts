@@ -1,7 +1,7 @@
 /**
- * What a run of a coding agent keeps between its processes lies in a folder of its session and its run, and
- * goes when the run is over. A worker that dies in between leaves it; each worker that starts removes those
- * of runs that are done, or that the log does not have. A folder never comes before its run.
+ * What a run keeps between its processes is in a folder of its session and run, removed at the end of the
+ * run. A crashed runner leaves it behind; each runner that starts removes those of runs that are done or not
+ * in the log. A folder is never created before its run.
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import type { Logger } from '../logger.ts'
 
-/** Of one session; one that is not done is among the newest. */
+/** Maximum runs read per session; an unfinished one is among the newest. */
 const LOOKED_AT = 20
 
 type HomesOf = { dataDir: string; runs: Pick<LogStore['coordination'], 'codeRuns'>; logger: Logger }
@@ -18,13 +18,13 @@ export const homesIn = (dataDir: string): string => join(dataDir, 'code')
 export const homeOf = (dataDir: string, session_id: string, run_id: string): string =>
   join(homesIn(dataDir), `${session_id}.${run_id}`)
 
-/** How many were removed. Never rejects. */
+/** Returns how many were removed. Never rejects. */
 export async function sweepHomes({ dataDir, runs, logger }: HomesOf): Promise<number> {
   let removed = 0
   const names = await listHomes(homesIn(dataDir), logger)
   for (const name of names) {
     const [session_id = '', run_id] = name.split('.')
-    // Not one of ours.
+    // Not a folder of a run.
     if (run_id === undefined) continue
     try {
       const known = await runs.codeRuns(session_id, LOOKED_AT)
@@ -41,7 +41,7 @@ export async function sweepHomes({ dataDir, runs, logger }: HomesOf): Promise<nu
   return removed
 }
 
-/** None where nothing has run yet. */
+/** Empty if no run has created the folder yet. */
 async function listHomes(folder: string, logger: Logger): Promise<string[]> {
   try {
     return await readdir(folder)

@@ -1,12 +1,11 @@
 /**
- * The files that a run finds in its home, written before each of its processes. What lies there was left by
- * the process before, which may have put a link in the place of a folder or a file: nothing is written
- * through one. Nothing runs in the home meanwhile.
+ * Writes the files of a run's home before each of its processes. The previous process may have replaced a
+ * folder or a file by a symbolic link: nothing is written through one. Nothing runs in the home meanwhile.
  */
 import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** `files`: texts by their paths below the home. */
+/** `files`: contents by path below the home. */
 export async function writeHome(home: string, files: Readonly<Record<string, string>>): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 })
   for (const [path, text] of Object.entries(files)) {

@@ -1,8 +1,8 @@
 /**
- * Slash commands (contract 6): what each comes to, and the reply, in one commit, so that a crash leaves
- * either nothing or all of it. Where the commit is refused, the command is still due and is acted on anew.
- * The reply is an llm.response that names its command, belongs to no turn, costs nothing, and that the model
- * never reads.
+ * Slash commands (contract 6): the effect and the reply of each are one commit, so that a crash leaves either
+ * nothing or everything. If the commit is refused, the command is still due and is executed again. The reply
+ * is an llm.response that names its command, belongs to no turn, costs nothing, and that the model never
+ * reads.
  */
 import { CommitRefused, type Refusal } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
@@ -41,14 +41,14 @@ export async function actOnCommand(
         ...(message.images ? { images: message.images } : {}),
       }
       const { goal, mission, last_id } = log.position()
-      // A goal may be set over the API at any moment: what was decided without it is not written.
+      // A goal may be set over the API at any time: a decision made without it is not written.
       const action = actOnGoal(goal, command, newId, carried, mission)
       return reply(turn, message, action, { expect_no_work_after: last_id })
     }
     case 'loop': {
       const { reply: said, rows } = await actOnLoop(turn, command, message.event_id)
       try {
-        // Rows of schedules that changed meanwhile are not written: the command is acted on anew.
+        // If rows of schedules changed meanwhile, nothing is written and the command is executed again.
         return await reply(turn, message, { before: [], reply: said, after: [] }, { rows })
       } catch (error) {
         const why = refusedLoop(error)
@@ -60,7 +60,7 @@ export async function actOnCommand(
       const begun = beginByCommand(turn, coding, command, message)
       if (typeof begun === 'string') return reply(turn, message, { before: [], reply: begun, after: [] })
       try {
-        // Its end is the reply.
+        // The run's end is the reply.
         await log.append([begun])
       } catch (error) {
         const why = refusedRun(error)
@@ -104,7 +104,7 @@ async function reply(
   }
 }
 
-/** What was read has changed by the time of the commit. */
+/** Refusals that mean that the data changed before the commit. */
 const AGAIN: readonly Refusal[] = [
   'new_work',
   'schedule_moved',
@@ -115,7 +115,7 @@ const AGAIN: readonly Refusal[] = [
   'wrong_status',
 ]
 
-/** A mission whose round has not ended goes on with what it is about. */
+/** A mission whose round has not ended continues, with a reminder of its objective. */
 function told({ log }: TurnContext): EventDraft[] {
   const { mission, turn } = log.position()
   const isDue = mission?.status === 'active' && mission.owed === null && mission.open === null

@@ -1,6 +1,6 @@
 /**
- * Slash commands and skills as rows of the capabilities. What clears or compresses the conversation waits for
- * the end of the turn, behind its grading: a call and its result are never parted.
+ * Slash commands and skills as rows of the capabilities. Commands that clear or compress the conversation
+ * wait for the end of the turn and its grading: a call and its result are never separated.
  */
 import type { EventId } from '@cairn/protocol'
 import { parseSlashCommand, type SlashCommand, type SlashMessage } from '@cairn/state'
@@ -13,11 +13,11 @@ import { actOnCommand } from './act-on-command.ts'
 export type CommandDue = {
   message: SlashMessage
   command: SlashCommand
-  /** Everything up to here a /clear takes away. */
+  /** A /clear removes everything up to here. */
   through: EventId
 }
 
-/** Commands and invocations that nobody acted on yet, oldest first. */
+/** Pending commands and skill invocations, oldest first. */
 function pendingCommands(
   { commands, turn, last_id }: Position,
   isSkill: (name: string) => boolean,
@@ -55,7 +55,7 @@ export function commandCapabilities(
       asks: () => ({
         first: position =>
           pending(position).find(due => position.turn.turn_id === null || !changesConversation(due)) ?? null,
-        // Nothing but a command was said: it needs no turn. What a stop left open stays as the stop left it.
+        // Only a command was sent, so no turn is needed. What a stop left open stays open.
         at_rest: ({ commands, conversation }) =>
           commands.replied && conversation.open.length === 0 ? 'completed' : null,
       }),

@@ -1,4 +1,4 @@
-/** Compaction as a row of the capabilities: before a request that would take too much of the window. */
+/** Compaction as a row of the capabilities, before a request that would take too much of the window. */
 import type { Capability } from '../turn/capability.ts'
 import { compactForOverflow, compactForThreshold, findWindow } from './compact.ts'
 import { cutDue, type Window } from './due.ts'

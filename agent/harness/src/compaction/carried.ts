@@ -1,13 +1,13 @@
 /**
  * What a compaction must not lose, taken from the folds of the log and not from the conversation: the plan,
- * the goal, what waits for a person, the workers that are at work.
+ * the goal, what waits for a person, the running workers.
  */
 import type { Todo } from '@cairn/protocol'
 import { type CapabilityStates, type Child, type Goal, isMissionUnderWay, type Mission } from '@cairn/state'
 
 export type CarriedState = {
   todos: readonly Todo[]
-  /** A goal or a mission that is not reached and not given up. */
+  /** A goal or a mission that has neither been reached nor given up. */
   goal: Pick<Goal | Mission, 'description' | 'rubric' | 'status'> | null
   waiting: readonly string[]
   workers: readonly Pick<Child, 'worker_id' | 'agent' | 'goal'>[]

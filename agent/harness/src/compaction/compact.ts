@@ -1,7 +1,6 @@
 /**
- * Compacting a conversation (contract 14.13, 7): one context.compact in one commit, or
- * nothing at all. The events of the older part stay in the log; only what the model is sent begins with the
- * summary.
+ * Compacts a conversation (contract 14.13, 7): one context.compact in one commit, or nothing. The events of
+ * the older part stay in the log; only the model's input begins with the summary.
  */
 import type { EventDraft } from '@cairn/protocol'
 import type { CompactReason } from '@cairn/state'
@@ -19,10 +18,7 @@ import { tokensOfChars, tokensOfText } from './size.ts'
 import { summarize } from './summarize.ts'
 import { summaryMessage } from './summary-message.ts'
 
-/**
- * The window that a turn has with a model; null for one that cannot be resolved, which the call of it will
- * report.
- */
+/** The context window of a turn's model; null for an unresolvable model, whose call will report the error. */
 export function findWindow({ models, setup, tools, limits }: AskSettings): (model: string) => Window | null {
   const known = new Map<string, Window | null>()
   const overhead = tokensOfText(setup.system) + tools().reduce((sum, tool) => sum + tokensOfTool(tool), 0)
@@ -48,7 +44,7 @@ export function findWindow({ models, setup, tools, limits }: AskSettings): (mode
 const tokensOfTool = (tool: Tool): number =>
   tokensOfChars(tool.name.length + tool.description.length + schemaText(toolJsonSchema(tool)).length)
 
-/** Compacts before a request that would take too much of the window. The position says that it is due. */
+/** Compacts before a request that would take too much of the window. The position decides that it is due. */
 export async function compactForThreshold(
   turn: TurnContext,
   window: Window,
@@ -60,8 +56,8 @@ export async function compactForThreshold(
 }
 
 /**
- * Compacts because the server refused the request as too long; false when there is nothing to compact, or it
- * was done already.
+ * Compacts because the server refused the request as too long; false if there is nothing to compact, or it
+ * was already done.
  */
 export async function compactForOverflow(turn: TurnContext): Promise<boolean> {
   const cut = cutAfterOverflow(turn.log.position())
@@ -73,8 +69,8 @@ export async function compactForOverflow(turn: TurnContext): Promise<boolean> {
 export type Compacted = { event: EventDraft; before: number; after: number }
 
 /**
- * The compaction that somebody asked for, to be committed by the caller; null when there is too little to
- * compact, or calls have no result yet.
+ * A compaction on request, to be committed by the caller; null if there is too little to compact, or calls
+ * are open.
  */
 export async function compactNow(turn: TurnContext): Promise<Compacted | null> {
   const cut = cutNow(turn.log.position().conversation)

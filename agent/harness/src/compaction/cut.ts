@@ -1,7 +1,7 @@
 /**
- * Where a conversation is cut in two when it is compacted: what is older becomes a summary, the newest
- * messages stay as they are. Pure. A cut is named by an event id (`through_event_id`), so only places are
- * taken where every id before is smaller than every id after, and none between a call and its result.
+ * Where to cut a conversation for compaction: the older part becomes a summary, the newest messages stay.
+ * Pure. A cut is named by an event id (`through_event_id`), so it is only possible where every id before is
+ * smaller than every id after, and not between a call and its result.
  */
 import type { ConversationEntry } from '@cairn/state'
 import type { EventId } from '@cairn/protocol'
@@ -14,15 +14,17 @@ export type Cut = {
   kept: readonly ConversationEntry[]
 }
 
-/** At least so many messages stay, unless they alone are too much. */
+/** Minimum number of messages kept, unless they alone are too large. */
 export const KEPT_MESSAGES = 4
-/** Parts of the window, and of the conversation, that the kept messages may take. */
+/** Maximum fractions of the window and of the conversation for the kept messages. */
 const KEPT_OF_WINDOW = 0.2
 const KEPT_OF_CONVERSATION = 0.3
-/** Beyond this even the newest messages are summarised. */
+/** Above this fraction even the newest messages are summarized. */
 const TOO_MUCH_OF_WINDOW = 0.4
 
-/** Null when nothing can be won: fewer than `least` tokens are older, or only the summary of last time is. */
+/**
+ * Null if nothing is gained: the older part has fewer than `least` tokens, or is only the previous summary.
+ */
 export function chooseCut(entries: readonly ConversationEntry[], window: number, least = 1): Cut | null {
   const sizes = entries.map(({ message }) => tokensOfMessage(message))
   const after = sumsFromEnd(sizes)
@@ -51,7 +53,7 @@ export function chooseCut(entries: readonly ConversationEntry[], window: number,
   }
 }
 
-/** Indices before which a cut may lie, ascending; the last one keeps nothing. */
+/** Indices before which a cut is possible, ascending; the last one keeps nothing. */
 export function cutPlaces(entries: readonly ConversationEntry[]): number[] {
   const owed = new Set<string>()
   const clean = entries.map(({ message }) => {
@@ -71,7 +73,7 @@ export function cutPlaces(entries: readonly ConversationEntry[]): number[] {
   return places
 }
 
-/** Sum of each place and all after it. */
+/** Suffix sums. */
 function sumsFromEnd(sizes: readonly number[]): number[] {
   const sums = Array.from({ length: sizes.length + 1 }, () => 0)
   for (let index = sizes.length - 1; index >= 0; index--) sums[index] = sums[index + 1]! + sizes[index]!

@@ -3,32 +3,27 @@ import type { CompactReason, Conversation, Measured, TurnState } from '@cairn/st
 import { chooseCut, type Cut } from './cut.ts'
 import { estimateTokens, tokensOfEntries } from './size.ts'
 
-/**
- * The model's window, and how much of it a request may take before the conversation is compacted; in tokens.
- */
+/** The model's window, and the request size that triggers a compaction; in tokens. */
 export type Window = {
   tokens: number
   compact_at: number
-  /** System prompt and tools, which go along with every request. */ overhead: number
+  /** System prompt and tools, which are part of every request. */ overhead: number
 }
 
 export type CompactPosition = {
   readonly conversation: Conversation
   readonly turn: Pick<TurnState, 'compactions'>
   readonly measured: Measured
-  /** Why the conversation was last compacted, if the model has not answered since. */
+  /** The reason of the last compaction if the model has not answered since. */
   readonly compacted: CompactReason | null
 }
 
-/** More than this within one turn would be treading on the spot. */
+/** Maximum compactions per turn; more would make no progress. */
 export const COMPACTIONS_PER_TURN = 2
-/** A compaction that frees less of the window than this is not worth a call of a model. */
+/** A compaction that frees a smaller fraction of the window is not worth a model call. */
 const WORTHWHILE = 0.1
 
-/**
- * The cut to make before the next request, or null. After a compaction the model must answer before there is
- * another.
- */
+/** The cut to make before the next request, or null. The model must answer between two compactions. */
 export function cutDue(position: CompactPosition, window: Window): Cut | null {
   const { conversation, turn, measured, compacted } = position
   if (compacted !== null || turn.compactions >= COMPACTIONS_PER_TURN || conversation.open.length > 0)
@@ -38,8 +33,7 @@ export function cutDue(position: CompactPosition, window: Window): Cut | null {
 }
 
 /**
- * The cut to make when the server said that the request was too long, or null: then the session fails. Once
- * per request.
+ * The cut to make when the server refused the request as too long; null: the session fails. Once per request.
  */
 export function cutAfterOverflow({ conversation, turn, compacted }: CompactPosition): Cut | null {
   if (compacted === 'overflow' || turn.compactions >= COMPACTIONS_PER_TURN) return null
@@ -47,8 +41,7 @@ export function cutAfterOverflow({ conversation, turn, compacted }: CompactPosit
 }
 
 /**
- * The cut that frees most of what there is, whatever the window is said to be: the server just proved that
- * wrong, or a person asked.
+ * The cut that frees the most, whatever the configured window: the server just refuted it, or a person asked.
  */
 export function cutNow({ entries, open }: Conversation): Cut | null {
   return open.length > 0 ? null : chooseCut(entries, tokensOfEntries(entries))

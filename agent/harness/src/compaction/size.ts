@@ -1,12 +1,11 @@
 /**
- * How much of a model's window a conversation takes: what the server counted for the last answer, and a rule
- * of thumb for what came since. Pure. A compaction makes the count worthless, and then everything is
- * estimated.
+ * How much of a model's window a conversation takes: the server's count for the last answer plus an estimate
+ * for what came since. Pure. A compaction invalidates the count; then everything is estimated.
  */
 import type { ConversationEntry, ConversationMessage, Measured } from '@cairn/state'
 
 const CHARS_PER_TOKEN = 4
-/** What the servers charge for a picture lies around this, whatever its bytes. */
+/** Typical charge of the servers for an image, independent of its bytes. */
 const TOKENS_PER_IMAGE = 1500
 /** Role, separators and ids of one message. */
 const TOKENS_PER_MESSAGE = 4
@@ -29,10 +28,7 @@ export function tokensOfMessage(message: ConversationMessage): number {
 export const tokensOfEntries = (entries: readonly ConversationEntry[]): number =>
   entries.reduce((sum, { message }) => sum + tokensOfMessage(message), 0)
 
-/**
- * Tokens of the next request; `overhead` is what goes along with every request, the system prompt and the
- * tools.
- */
+/** Tokens of the next request; `overhead` is the part of every request (system prompt and tools). */
 export function estimateTokens(
   entries: readonly ConversationEntry[],
   measured: Measured,

@@ -1,19 +1,18 @@
 /**
- * The message that stands for the older part of a conversation: its summary, and beside it what must survive
- * word for word.
+ * The message that replaces the older part of a conversation: its summary, plus what must be kept verbatim.
  */
 import { clip } from '@cairn/protocol'
 import type { ConversationEntry, ConversationMessage } from '@cairn/state'
 import type { CarriedState } from './carried.ts'
 
-/** So much of a worker's goal is said again. */
+/** Maximum length of a worker's goal that is repeated. */
 const GOAL_CHARS = 200
 const WORKERS = '[Workers at work; do not start them again]'
 
 const SUMMARY = '[Summary of the conversation so far]'
 const SHORTENED = '[The conversation so far, shortened]'
 
-/** Whether a message was made by a compaction. */
+/** Whether a compaction created the message. */
 export const isSummary = ({ role, content }: ConversationMessage): boolean =>
   role === 'user' && (content.startsWith(SUMMARY) || content.startsWith(SHORTENED))
 
@@ -47,10 +46,7 @@ function stateSections({ todos, goal, waiting, workers }: CarriedState): string[
 const workerLine = ({ worker_id, agent, goal }: CarriedState['workers'][number]): string =>
   `- ${worker_id} (${agent}): ${clip(goal.replaceAll(/\s+/g, ' '), GOAL_CHARS)}`
 
-/**
- * The part that the model summarised last time: its state is written anew each time, so only the text goes
- * on.
- */
+/** The text of the previous summary. Its state section is regenerated each time, so it is dropped. */
 export function textOfSummary(content: string): string {
   const ends = [
     '\n\n[Your plan now]\n',
@@ -68,8 +64,8 @@ const SHORTENED_MESSAGE_CHARS = 300
 const SHORTENED_CHARS = 4000
 
 /**
- * What stays of the older part when no model can sum it up: the last summary, and the beginnings of what
- * people said, the newest first to be kept.
+ * The replacement of the older part without a model: the last summary and the beginnings of people's
+ * messages, preferring the newest.
  */
 export function shorten(older: readonly ConversationEntry[]): Digest {
   const summary = older.find(({ message }) => isSummary(message))

@@ -1,9 +1,9 @@
-/** The older part of a conversation as one text for the model that sums it up, within a bound. Pure. */
+/** The older part of a conversation as one bounded text for the summary model. Pure. */
 import { clip } from '@cairn/protocol'
 import type { ConversationEntry, ConversationMessage } from '@cairn/state'
 import { isSummary, textOfSummary } from './summary-message.ts'
 
-/** Long results have told what they had to tell; the beginning and the end say which they were. */
+/** Long results are cut to their beginning and end, which identify them. */
 const RESULT_START = 1200
 const RESULT_END = 400
 const ARGUMENTS = 600
@@ -12,7 +12,7 @@ export function transcribe(entries: readonly ConversationEntry[], maxChars: numb
   const blocks = entries.map(({ message }) => describe(message))
   const whole = blocks.reduce((sum, block) => sum + block.length + 2, 0)
   if (whole <= maxChars) return blocks.join('\n\n')
-  // The beginning says what it is all about, the end where things stand; the middle gives way.
+  // Keep the beginning, which states the task, and the end, which states the progress; cut the middle.
   const first = clip(blocks[0] ?? '', Math.floor(maxChars / 3))
   const limit = maxChars - first.length - 100
   const kept: string[] = []

@@ -1,4 +1,4 @@
-/** apply_worker_files: takes over what a worker changed in its copy of the workspace, all of it or nothing. */
+/** apply_worker_files: adopts what a worker changed in its copy of the workspace, all of it or nothing. */
 import { childConfig, workspaceOf } from '@cairn/sessions'
 import { type ChangedFile, sessionFolder } from '@cairn/workspace'
 import { z } from 'zod'
@@ -40,7 +40,7 @@ export const applyWorkerFilesTool = (place: SpawnContext): Tool =>
     readOnly: false,
     idempotent: true,
     mutatesFiles: true,
-    // What cannot be found out now is told by the call itself, which then changes nothing.
+    // The call itself reports what cannot be determined now, and then changes nothing.
     async changes(args) {
       const found = await changesOf(place, args)
       return 'error' in found ? [] : found.changes.map(({ path }) => path)
@@ -67,7 +67,7 @@ async function changesOf(
   return { changes: changes.filter(({ path }) => isWanted(path)), childId: worker_id }
 }
 
-/** `./a/`, as one may write it, is `a`. */
+/** Normalizes `./a/` to `a`. */
 const trimmed = (path: string): string => path.replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
 
 async function apply(

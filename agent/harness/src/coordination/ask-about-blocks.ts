@@ -1,4 +1,4 @@
-/** A session that comes to rest with a task blocked has not answered it: then a person is asked. */
+/** A session that comes to rest with a blocked task has not answered it, so a person is asked. */
 import type { RowChange } from '@cairn/log'
 import { raiseTaskBlocked } from '@cairn/sessions'
 import type { Ending, Resting } from '../turn/capability.ts'
@@ -9,14 +9,14 @@ export async function askAboutBlocks({ log, store, newId }: Resting): Promise<En
   const asking = await Promise.all(
     unasked(log.position().tasks).map(async blocked => {
       const task = await store.coordination.task(blocked.task_id)
-      // Who answers for people writes nothing into this log.
+      // A person's answer is not written to this log, so check the task.
       const waits = task?.status === 'blocked' && task.state.block_call_id === blocked.block_call_id
       return waits && task.owner_id === id ? [{ blocked, root_id: task.root_id }] : []
     }),
   )
   return {
     after: asking.flat().map(({ blocked }) => raiseTaskBlocked({ newId }, blocked).draft),
-    // A guard: whoever answers it in this moment, nobody is asked about it any more.
+    // Guard: if the task is answered at this moment, no person is asked.
     rows: asking.flat().map(({ blocked: { task_id }, root_id }): RowChange => ({
       do: 'task.move',
       task_id,

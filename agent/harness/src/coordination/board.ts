@@ -1,6 +1,6 @@
 /**
- * The board of a tree as a row of the capabilities: its tools, and what others have written since, told
- * before the next call of the model. The text is stored: whoever folds the log reads what was read then.
+ * The board of a tree as a row of the capabilities: its tools, and updates by other sessions, added before
+ * the next model call. The text is stored, so that every fold of the log sees what was read at that time.
  */
 import type { Draft } from '@cairn/log'
 import { boardUpdate, composeUpdate } from '@cairn/sessions'

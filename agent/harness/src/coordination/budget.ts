@@ -1,11 +1,11 @@
-/** What the workers of one call may use: their share of what is left to the session that makes them. */
+/** Budgets for the workers of one call: their shares of what is left to the session that creates them. */
 import { AgentConfig, type SessionBudget } from '@cairn/protocol'
 import { budgetOf } from '@cairn/sessions'
 import { LEAST_TOKENS, type Left, leftOf, shareOf, type Spending } from '@cairn/state'
 import type { SpawnContext } from './spawn-context.ts'
 import type { SpawnInput } from './spawn.ts'
 
-/** One for each of `count` workers, made one after the other; null: too little is left for them. */
+/** Budgets of `count` workers, created one after the other; null: too little is left for them. */
 export function shareBudget(place: SpawnContext, count: number): SessionBudget[] | null {
   const { limits, claimed, runner } = place
   const { children } = claimed.log.position()
@@ -28,7 +28,7 @@ export function shareBudget(place: SpawnContext, count: number): SessionBudget[]
 
 type Given = { budget: SessionBudget; spending: Spending }
 
-/** What limits the session: its own budget, and that of the mission that it leads. */
+/** The limits of the session: its own budget, and that of the mission that it leads. */
 function budgetsOf({ session, claimed }: SpawnContext): Given[] {
   const { spending, mission } = claimed.log.position()
   return [
@@ -72,7 +72,7 @@ export const noBudget = (place: SpawnContext): string => {
   )
 }
 
-/** A budget in USD cannot be kept with a model that has no price. */
+/** A budget in USD cannot be enforced with a model that has no price. */
 export function unpriced(place: SpawnContext, { agent, model }: SpawnInput): string | null {
   const { runner, session, limits } = place
   const isLimited =

@@ -1,7 +1,7 @@
 /**
- * Workers as a row of the capabilities: the tools that make, watch and steer them, and what their outcomes
- * mean for the turn. A parent that waits is waiting in the fold of its log: its lease is given back, and an
- * outcome wakes it.
+ * Workers as a row of the capabilities: the tools that create, list and control them, and the effect of their
+ * outcomes on the turn. A waiting parent waits in the fold of its log: its lease is released, and an outcome
+ * wakes it.
  */
 import { CommitRefused, type Link } from '@cairn/log'
 import { BLOCK_TOOL, type Block, isApproval, isOver, type Wait } from '@cairn/state'
@@ -46,8 +46,8 @@ export function workers(runner: Runner, claimed: Claimed): Capability<Due> {
     asks: () => ({
       first: position => findWait(position) ?? findUnblock(position),
       isOver: position => (isChild && hasCompleted(position) ? 'completed' : null),
-      // Their outcomes reopen a root that has ended; a worker, and a session with a goal
-      // or a mission, waits for them.
+      // Outcomes reopen a root that has ended; a worker, and a session with a goal or a mission, waits for
+      // them.
       at_end: (position, reason) =>
         waitsForWorkers(position, isChild) || (isChild && waitsForApproval(position, reason))
           ? { do: 'wait' }
@@ -73,8 +73,8 @@ const waitsForWorkers = ({ children, goal, mission }: Position, isChild: boolean
   children.open.length > 0 && (isChild || goal?.status === 'active' || mission?.status === 'active')
 
 /**
- * What a worker does once a person approves it must not come behind its outcome. It waits for the decision,
- * unless it has said itself that it is done, or may call no model any more.
+ * A worker must not act on an approval after its outcome. So it waits for the decision, unless it has
+ * reported completion itself or may call no model any more.
  */
 const waitsForApproval = (position: Position, reason: FinishReason): boolean =>
   reason === 'completed' && position.waiting.some(isApproval) && !hasCompleted(position)
@@ -84,7 +84,7 @@ function findUnblock(position: Position): Due | null {
   return found === null ? null : { do: 'unblock', ...found }
 }
 
-/** A call that waited long enough: its children have ended, or its user has said something. */
+/** A call that has waited enough: its children have ended, or its user has written. */
 function findWait({ children, conversation, spoken_id }: Position): Due | null {
   for (const wait of children.waits) {
     const call = conversation.open.find(each => each.tool_call_id === wait.tool_call_id)
@@ -101,7 +101,7 @@ const detached = ({ ids }: Wait): Record<string, unknown> => ({
   note: 'The user said something. The workers go on; you are told of their results when they end.',
 })
 
-/** The result of a call that waited, from the log alone: whoever takes over writes the same. */
+/** The result of a waiting call, from the log alone, so that any runner writes the same. */
 const closeWait = (turn: TurnContext, wait: Wait, content: Record<string, unknown>): Promise<void> =>
   closeCall(
     turn,
@@ -135,7 +135,7 @@ async function closeCall(
   )
 }
 
-/** A person who writes to the worker itself has answered: the task moves with the result. */
+/** A person who writes to the worker itself has answered: the task is updated with the result. */
 async function closeBlock(
   turn: TurnContext,
   { block, by }: Extract<Due, { do: 'unblock' }>,
@@ -147,12 +147,12 @@ async function closeBlock(
   try {
     await closeCall(turn, block.tool_call_id, answered(block), elapsed_ms, linked)
   } catch (error) {
-    // Somebody answered in this moment: the next look finds that.
+    // Another answer was committed first; the next iteration finds it.
     if (!(error instanceof CommitRefused) || error.refusal !== 'task_moved') throw error
   }
 }
 
-/** No allow-list takes from a worker the tools that end its work, or tell that it cannot go on. */
+/** Tools that no allow-list removes from a worker: those that end its work or report a block. */
 const ALWAYS = [COMPLETE_TOOL, BLOCK_TOOL, 'share_note', 'read_board']
 
 const toolsOf = (place: SpawnContext): Tool[] => [

@@ -1,4 +1,6 @@
-/** delegate_task: workers whose results are the result of the call. The turn rests meanwhile, for a time. */
+/**
+ * delegate_task: workers whose results are the result of the call. Meanwhile the turn rests, up to a timeout.
+ */
 import { delegationStart, delegationTimer, staleTimer } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
@@ -36,7 +38,7 @@ export const delegateTaskTool = (place: SpawnContext): Tool =>
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
-    // The workers come to be in one commit, under ids that follow from the call.
+    // The workers are created in one commit, with ids derived from the call.
     idempotent: true,
     run: (args, { tool_call_id }) => Promise.resolve(delegate(place, tool_call_id, args)),
   })

@@ -1,8 +1,10 @@
-/** The result of a call that waited for its workers, from the log alone: whoever takes over writes the same. */
+/**
+ * The result of a call that waited for its workers, from the log alone, so that any runner writes the same.
+ */
 import { cutAt } from '@cairn/protocol'
 import type { Wait } from '@cairn/state'
 
-/** Of all results together; each has its share, and read_worker_result shows the rest. */
+/** Maximum characters of all results, divided equally; read_worker_result returns the rest. */
 const RESULTS_CHARS = 40_000
 
 export function joined({ ids, settled }: Wait): Record<string, unknown> {
@@ -32,7 +34,7 @@ export function joined({ ids, settled }: Wait): Record<string, unknown> {
   return { workers }
 }
 
-/** When the last of them ended: the duration of the call is the same whoever writes it. */
+/** Measured to the end of the last worker, so that every runner writes the same duration. */
 export const elapsedOf = ({ at, settled }: Wait, now: number): number =>
   Math.max(
     1,

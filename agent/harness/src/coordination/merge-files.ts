@@ -1,10 +1,10 @@
 /**
- * What a worker changed in its copy, against what has become of the same files here: decided file by file,
- * and carried out only once it is known that nothing is in the way.
+ * Compares a worker's changes of its copy with the same files here: decided per file, and carried out only if
+ * there is no conflict.
  *
- *   same       here it is what the worker made of it, or the worker's change is in it already
- *   take       here nothing changed since the copy: the worker's file is taken, or removed as it was there
- *   merge      both changed a text, and not in the same lines
+ *   same       the file here equals the worker's, or already contains its change
+ *   take       the file here is unchanged since the copy: adopt the worker's version, or its removal
+ *   merge      both changed a text, in different lines
  *   conflict   both changed it
  */
 import {
@@ -65,7 +65,7 @@ const isMerged = (bytes: Buffer): boolean =>
 const isEqual = (a: Content | null, b: Content | null): boolean =>
   a === null || b === null ? a === b : a.bytes.equals(b.bytes)
 
-/** Null: there is no such file. What is no regular file is told. */
+/** Null: the file does not exist. Anything but a regular file is reported. */
 async function contentAt(workspace: string, path: string): Promise<Content | null> {
   await using found = await locate(workspace, path, 'write')
   if (found.stats === null) return null
@@ -77,7 +77,7 @@ async function contentAt(workspace: string, path: string): Promise<Content | nul
   return { bytes: await file.read(MAX_FILE_BYTES), mode: file.stats.mode & 0o777 }
 }
 
-/** Null removes it. */
+/** Null removes the file. */
 export async function putFile(workspace: string, path: string, content: Content | null): Promise<void> {
   await using found = await locate(workspace, path, 'write')
   if (content === null) await removeFile(found)

@@ -1,13 +1,13 @@
-/** Two changes of one text, put together where they do not touch each other. */
+/** Merges two changes of a text that do not overlap. */
 import { diff3Merge } from 'node-diff3'
 
 /**
- * So many pairs of equal lines are compared at most: two files of thousands of the same line would keep the
- * process busy for minutes.
+ * Maximum pairs of equal lines to compare: two files with thousands of identical lines would block the
+ * process for minutes.
  */
 const MAX_PAIRS = 1_000_000
 
-/** Null: the changes touch each other, or the texts are too large to tell. */
+/** Null: the changes overlap, or the texts are too large to merge. */
 export function mergeText(ours: string, original: string, theirs: string): string | null {
   const [a, o, b] = [linesOf(ours), linesOf(original), linesOf(theirs)]
   if (pairs(a, o) > MAX_PAIRS || pairs(o, b) > MAX_PAIRS) return null
@@ -19,7 +19,7 @@ export function mergeText(ours: string, original: string, theirs: string): strin
   return merged.join('')
 }
 
-/** With their line ends, so that the last one and a file of another system stay as they are. */
+/** Lines with their line ends, so that the last line and CRLF files are preserved. */
 const linesOf = (text: string): string[] => text.split(/(?<=\n)/)
 
 function pairs(a: readonly string[], b: readonly string[]): number {

@@ -1,4 +1,4 @@
-/** A task that the model named, if it is one of this session's. */
+/** A task named by the model, if it belongs to this session. */
 import type { Task } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import type { SpawnContext } from './spawn-context.ts'
@@ -8,7 +8,7 @@ export async function ownTask(
   taskId: string,
 ): Promise<{ task: Task } | { error: string }> {
   const task = await runner.store.coordination.task(taskId)
-  // Those of others do not exist here.
+  // Tasks of other sessions are treated as missing.
   return task === null || task.owner_id !== session.id
     ? {
         error:

@@ -1,4 +1,4 @@
-/** A worker that the model named, if it is one of this session's. */
+/** A worker named by the model, if it belongs to this session. */
 import type { Link } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import type { SpawnContext } from './spawn-context.ts'
@@ -8,7 +8,7 @@ export async function ownWorker(
   workerId: string,
 ): Promise<{ link: Link } | { error: string }> {
   const link = await runner.store.coordination.link(workerId)
-  // Those of others do not exist here.
+  // Workers of other sessions are treated as missing.
   return link === null || link.parent_id !== session.id
     ? {
         error:

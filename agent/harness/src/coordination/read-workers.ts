@@ -1,4 +1,4 @@
-/** list_workers and read_worker_result: what the workers of a session do, and what came of them. */
+/** list_workers and read_worker_result: what the workers of a session do, and their outcomes. */
 import type { Link } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import { reportOf } from '@cairn/sessions'

@@ -33,7 +33,7 @@ export const shareNoteTool = (place: SpawnContext): Tool =>
     run: args => share(place, args),
   })
 
-/** Admitted anew as long as others write. */
+/** Rebuilds and retries the commit while others write. */
 async function share(place: SpawnContext, args: Args): Promise<ToolOutcome> {
   const { runner, session, root_id } = place
   if (place.link === null && !place.claimed.log.position().board.shared)

@@ -1,4 +1,4 @@
-/** Where a session stands in its tree, and what follows for the workers it may make. */
+/** The position of a session in its tree, and the limits for the workers that it may create. */
 import type { Link, SessionRow } from '@cairn/log'
 import type { AgentConfig, WorkersConfig } from '@cairn/protocol'
 import { childConfig } from '@cairn/sessions'
@@ -13,7 +13,7 @@ export type SpawnContext = {
   /** 0 for a root. */
   depth: number
   root_id: string
-  /** Its own outcome is still to come. */
+  /** Its parent has no outcome of it yet. */
   isChild: boolean
   limits: WorkersConfig
   maySpawn: boolean

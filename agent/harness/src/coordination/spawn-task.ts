@@ -1,4 +1,4 @@
-/** spawn_task: work with an order. It begins when the tasks before it are done, and is tried more than once. */
+/** spawn_task: work with dependencies. It starts when the tasks before it are done, and is retried. */
 import { isTaskOver, type Task } from '@cairn/log'
 import { beginAttempt, derivedId, type TaskPlan } from '@cairn/sessions'
 import { DEFAULT_ATTEMPTS, SPAWN_TASK_TOOL } from '@cairn/state'
@@ -41,12 +41,12 @@ export const spawnTaskTool = (place: SpawnContext): Tool =>
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
-    // The task comes to be in the commit of the result, under an id that follows from the call.
+    // The task is created in the commit of the result, with an id derived from the call.
     idempotent: true,
     run: (args, { tool_call_id }) => spawnTask(place, tool_call_id, args),
   })
 
-/** Composed anew as long as the tasks change. */
+/** Rebuilds and retries the commit while the tasks change. */
 async function spawnTask(place: SpawnContext, toolCallId: string, args: Args): Promise<ToolOutcome> {
   const { store } = place.runner
   const { version } = await store.coordination.tree(place.root_id)
@@ -130,7 +130,7 @@ function taskProblem(
       `this session has ${open.length} tasks that are not over, which is the most: wait for some with ` +
       'wait_for_workers, or cancel one'
     )
-  // Those at work are open workers, whose goals were looked at before.
+  // Running tasks have open workers, whose goals were compared before.
   const same = open.find(
     task => task.status === 'todo' && goalKey(place, planInput(task)) === goalKey(place, input),
   )

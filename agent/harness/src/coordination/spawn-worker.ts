@@ -1,4 +1,4 @@
-/** spawn_worker: a session of its own that works on a goal while this one goes on. */
+/** spawn_worker: a separate session that works on a goal while this one continues. */
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -19,7 +19,7 @@ export const spawnWorkerTool = (place: SpawnContext): Tool =>
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
-    // The worker comes to be in the commit of the result, under an id that follows from the call.
+    // The worker is created in the commit of the result, with an id derived from the call.
     idempotent: true,
     run(input, { tool_call_id }) {
       const problem = spawnProblem(place, [input])
@@ -43,7 +43,7 @@ export const spawnWorkerTool = (place: SpawnContext): Tool =>
     },
   })
 
-/** The agents that a worker may be, where there is a choice. */
+/** The agents that a worker may use, if there is a choice. */
 export function describeAgents(place: SpawnContext): string {
   const names = allowedAgents(place)
   if (names.length <= 1) return ''

@@ -1,6 +1,6 @@
 /**
- * One commit that makes children: their sessions with a first message each, their links, and what the
- * parent's log says.
+ * One commit that creates children: their sessions with a first message each, their links, and the events of
+ * the parent's log.
  */
 import type { CommitRefused, LinkedCommit, RowChange } from '@cairn/log'
 import { cutAt, type EventDraft, type WorkerKind } from '@cairn/protocol'
@@ -10,7 +10,7 @@ import { agentNames } from '../agent.ts'
 import { noBudget, shareBudget, unpriced } from './budget.ts'
 import type { SpawnContext } from './spawn-context.ts'
 
-/** What the model says of one child. */
+/** The model's parameters for one child. */
 export const ChildParameters = {
   goal: z.string().trim().min(1).max(20_000).describe('what the worker is to reach, and how one can tell'),
   context: z.string().max(50_000).optional().describe('what it must know; it has not read this conversation'),
@@ -39,7 +39,7 @@ export type Spawned = {
   also: LinkedCommit[]
 }
 
-/** Why these children cannot be made, or null. */
+/** Why these children cannot be created; null: they can. */
 export function spawnProblem(place: SpawnContext, inputs: readonly SpawnInput[]): string | null {
   const seen = new Set<string>()
   for (const input of inputs) {
@@ -88,13 +88,13 @@ export const goalKey = (
   { goal, agent }: Pick<SpawnInput, 'goal' | 'agent'>,
 ): string => `${agent ?? session.agent}\n${normal(goal)}`
 
-/** The same work twice at the same time is a mistake of the model's. */
+/** The same goal twice at the same time is a mistake of the model. */
 function equalGoal(place: SpawnContext, input: SpawnInput): string | null {
   const { open } = place.claimed.log.position().children
   const same = open.find(
     child =>
       child.agent === (input.agent ?? place.session.agent) &&
-      // Of a goal its beginning is recorded.
+      // Only the beginning of a long goal is recorded.
       (normal(child.goal) === normal(input.goal) ||
         (child.goal.length >= 500 && input.goal.startsWith(child.goal))),
   )
@@ -144,7 +144,7 @@ export const planOf = ({ session, limits }: SpawnContext, input: Omit<SpawnInput
   max_total: limits.max_total,
 })
 
-/** Why the commit of a spawn was refused, as the model reads it; null: that is nobody's limit. */
+/** Why the commit of a spawn was refused, for the model; null: not because of a limit. */
 export function refusedSpawn({ limits }: SpawnContext, { refusal }: CommitRefused): string | null {
   switch (refusal) {
     case 'too_many_open':

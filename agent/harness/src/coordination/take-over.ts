@@ -1,4 +1,4 @@
-/** Takes over what a worker made of its copy: decided file by file first, then all of it or nothing. */
+/** Adopts a worker's changes of its copy: decided per file first, then all of it or nothing. */
 import { asError } from '@cairn/protocol'
 import { type ChangedFile, PathProblem } from '@cairn/workspace'
 import { type Decided, decideFile, putFile, type Sides } from './merge-files.ts'
@@ -7,7 +7,7 @@ export type TakeOver = {
   decided: readonly Decided[]
   conflicts: readonly Extract<Decided, { do: 'conflict' }>[]
   merges: readonly Extract<Decided, { do: 'merge' }>[]
-  /** What no workspace takes, and why. */
+  /** Changes that cannot be adopted by any workspace, and why. */
   leftOut: readonly { path: string; why: string }[]
 }
 
@@ -35,7 +35,10 @@ export async function decideAll(
   }
 }
 
-/** Before they are written: who goes on after a death knows a merged text from one that was changed here. */
+/**
+ * Stored before the files are written, so that after a crash a merged text can be distinguished from one
+ * changed here.
+ */
 export async function keepMerges({ copies, childId, merged }: Sides, { merges }: TakeOver): Promise<void> {
   if (merges.length > 0)
     await copies.keepMerged(childId, {

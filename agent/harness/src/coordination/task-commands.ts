@@ -1,4 +1,4 @@
-/** list_tasks, unblock_task and cancel_task: how the tasks of a session stand, and what it says to them. */
+/** list_tasks, unblock_task and cancel_task: the status of a session's tasks, and commands to them. */
 import { closeItem, composeCancel, composeUnblock, listTasks, standing } from '@cairn/sessions'
 import { CANCEL_TASK_TOOL, UNBLOCK_TASK_TOOL } from '@cairn/state'
 import { cutAt } from '@cairn/protocol'
@@ -62,7 +62,7 @@ async function unblock(place: SpawnContext, task_id: string, answer: string): Pr
   return {
     content: { task_id, status: 'running' },
     linked: { rows: [...closeItem(task, 'unblocked'), ...rows], also },
-    // Somebody else was first: that is told.
+    // Another answer came first: report that.
     refused: ({ refusal }) =>
       refusal === 'task_moved' || refusal === 'already_answered' || refusal === 'wrong_status'
         ? unblock(place, task_id, answer)
@@ -83,7 +83,7 @@ export const cancelTaskTool = (place: SpawnContext): Tool =>
     run: ({ task_id, reason }) => cancel(place, task_id, reason),
   })
 
-/** Composed anew as long as the tasks change. */
+/** Rebuilds and retries the commit while the tasks change. */
 async function cancel(place: SpawnContext, task_id: string, reason: string): Promise<ToolOutcome> {
   const { store, clock, newId } = place.runner
   const found = await ownTask(place, task_id)

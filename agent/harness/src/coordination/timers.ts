@@ -1,13 +1,13 @@
-/** Timers that are due, whoever set them: any worker may claim and fire them, for a timer acts once. */
+/** Fires due timers of all sessions: any runner may claim and fire them, because a timer acts once. */
 import { asError } from '@cairn/protocol'
 import { fireTimer } from '@cairn/sessions'
 import type { Runner } from '../runner.ts'
 
 const AT_ONCE = 50
-/** So long one worker has to fire what it has claimed, before another may. */
+/** Time to fire the claimed timers before another runner may claim them. */
 const CLAIM_MS = 30_000
 
-/** Those of a claim side by side, so that their commits share a batch; until nothing is due any more. */
+/** Fires the timers of a claim concurrently, so that their commits share a batch, until none is due. */
 export async function fireTimers({
   store,
   id,
@@ -24,7 +24,7 @@ export async function fireTimers({
         try {
           await fireTimer({ store, now: clock.now, newId }, timer)
         } catch (error) {
-          // The others need not wait for it; its claim runs out, and it is fired again.
+          // Do not delay the others; its claim expires, and it is fired again.
           logger('error', 'a timer could not be fired; it is tried again', {
             session_id: timer.session_id,
             error: asError(error).message,

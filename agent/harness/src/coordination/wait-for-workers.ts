@@ -1,4 +1,4 @@
-/** wait_for_workers: the turn rests until workers have ended; nobody holds the session meanwhile. */
+/** wait_for_workers: the turn rests until workers have ended; no runner holds the session meanwhile. */
 import { type Wait, WAIT_TOOL } from '@cairn/state'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
@@ -38,7 +38,7 @@ export const waitForWorkersTool = (place: SpawnContext): Tool =>
     },
   })
 
-/** What a call that waited comes to when all have ended. */
+/** The result of a waiting call when all have ended. */
 export const waitOver = (place: SpawnContext, { ids, tasks }: Wait): Promise<Record<string, unknown>> =>
   describeEnded(place, ids, tasks)
 

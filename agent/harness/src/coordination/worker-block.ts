@@ -1,6 +1,6 @@
 /**
- * worker_block: how the worker of a task says that it cannot go on. Its call waits, nobody holds the session
- * meanwhile, and the answer is the call's result.
+ * worker_block: how the worker of a task reports that it cannot continue. Its call waits, no runner holds the
+ * session meanwhile, and the answer is the call's result.
  */
 import type { Link } from '@cairn/log'
 import { BLOCK_TOOL, type Block, type Tasks } from '@cairn/state'
@@ -25,7 +25,7 @@ export const workerBlockTool = (place: SpawnContext): Tool =>
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,
-    // In the commit of the call: a call that waits has told, whoever dies in between.
+    // In the commit of the call: the parent knows of every waiting call, even after a crash.
     beginsLinked: ({ reason }, toolCallId) => blocks(place, toolCallId, String(reason)),
     refusedToBegin: ({ refusal }) =>
       refusal === 'task_moved' ? 'your task waits for an answer already: one question at a time' : null,
@@ -57,7 +57,7 @@ function blocks({ session, link }: SpawnContext, block_call_id: string, blocked_
   }
 }
 
-/** What ends a block: the answer, or something that a person says to the worker itself. */
+/** What ends a block: the answer, or a person's message to the worker itself. */
 export function findAnswer({ tasks: { block }, spoken_id }: Pick<Position, 'tasks' | 'spoken_id'>): {
   block: Block
   by: 'answer' | 'message'
@@ -72,7 +72,7 @@ export const answered = ({ answer }: Block): Record<string, unknown> =>
     ? { status: 'unblocked', note: 'A person has written to you instead: their message follows.' }
     : { status: 'unblocked', answer: answer.text }
 
-/** The guard of an answer that came as a message, and the end of what people were asked. */
+/** The guard of an answer by message, and the end of the item that asked a person. */
 export function unblockedByMessage(link: Link | null, tool_call_id: string): Linked {
   const task_id = link?.task_id ?? null
   if (link === null || task_id === null || link.status !== 'open') return {}
@@ -89,5 +89,5 @@ export function unblockedByMessage(link: Link | null, tool_call_id: string): Lin
   }
 }
 
-/** Blocks of this session's own tasks that nobody was asked about yet. */
+/** Blocks of this session's own tasks that no person was asked about yet. */
 export const unasked = ({ blocked }: Tasks): Tasks['blocked'] => blocked.filter(({ asked }) => !asked)

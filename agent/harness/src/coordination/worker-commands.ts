@@ -1,4 +1,4 @@
-/** send_worker_message and stop_worker: what a session says to its workers while they are at work. */
+/** send_worker_message and stop_worker: commands of a session to its running workers. */
 import { endOf, syntheticMessage } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
@@ -60,7 +60,7 @@ export const stopWorkerTool = (place: SpawnContext): Tool =>
     },
   })
 
-/** Composed anew as long as the tree below changes. */
+/** Rebuilds and retries the commit while the subtree changes. */
 async function composeStop(place: SpawnContext, worker_id: string, reason: string): Promise<ToolOutcome> {
   const { store, clock, newId } = place.runner
   const end = await endOf(

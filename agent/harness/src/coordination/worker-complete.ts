@@ -1,7 +1,4 @@
-/**
- * worker_complete: how a worker says what came of its work. It ends the turn without another call of the
- * model.
- */
+/** worker_complete: how a worker reports its result. It ends the turn without another model call. */
 import { ACCEPTED, COMPLETE_TOOL, isAccepted } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
@@ -47,7 +44,7 @@ export const workerCompleteTool = (place: SpawnContext): Tool =>
     },
   })
 
-/** The last thing in the conversation is that the result was taken: nothing was said since. */
+/** Whether the last entry of the conversation is the accepted result, with no message after it. */
 export function hasCompleted({ conversation, turn }: Position): boolean {
   const last = (conversation.deferred.at(-1) ?? conversation.entries.at(-1))?.message
   if (last?.role !== 'tool' || !isAccepted(last.content)) return false

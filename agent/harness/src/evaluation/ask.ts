@@ -1,6 +1,5 @@
 /**
- * Asks a model of its own to judge the work of a session (contract 14.10): no tools, and a context that is
- * composed for it.
+ * Has a separate model judge the work of a session (contract 14.10): no tools, and a context composed for it.
  */
 import { z } from 'zod'
 import { callWatched } from '../llm/call-watched.ts'
@@ -15,16 +14,16 @@ export const schemaOf = (type: z.ZodType): Record<string, unknown> => {
   return schema
 }
 export const VERDICT = { name: 'outcome_verdict', schema: schemaOf(Verdict) }
-/** Who is asked, and what the answer must look like. */
+/** The model to call, and the format of its answer. */
 type Asked = { model: string; system: string; name: string; schema: Record<string, unknown> }
 
-/** What it said and what that cost, as the event of the verdict has it. */
+/** The answer and its cost, as in the event of the verdict. */
 export type EvaluatorReply = {
   text: string
   used: { input_tokens: number; output_tokens: number } & ReturnType<typeof costOf>
 }
 
-/** A failure that no retry mended is returned: no verdict counts that nobody gave. */
+/** A failure after all retries is returned: only real verdicts count. */
 export async function askEvaluator(
   turn: TurnContext,
   { model, system, name, schema }: Asked,
@@ -32,7 +31,7 @@ export async function askEvaluator(
 ): Promise<EvaluatorReply | ModelError> {
   try {
     const served = turn.models.resolve(model)
-    // Nothing of it is streamed to readers: the verdict is what they see.
+    // Not streamed to readers: they see the verdict.
     const { message, usage } = await callWatched({ ...turn, signal: turn.lease.signal }, served, {
       model: served.model,
       tools: [],
@@ -54,7 +53,7 @@ export async function askEvaluator(
   }
 }
 
-/** Two characters a token is what the densest of languages take; half of the window stays free. */
+/** Two characters per token is the density of the densest languages; half of the window stays free. */
 export const charsFor = ({ contextWindow }: ResolvedModel, most: number): number =>
   Math.min(most, contextWindow)
 

@@ -1,4 +1,4 @@
-/** What the evaluator is shown of the work: the end of the conversation, within a bound. Pure. */
+/** What the evaluator sees of the work: the end of the conversation, bounded. Pure. */
 import { clip } from '@cairn/protocol'
 import type { Conversation, ConversationMessage } from '@cairn/state'
 

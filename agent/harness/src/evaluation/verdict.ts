@@ -1,7 +1,7 @@
 /**
- * What an evaluation comes to: what the evaluator said, and the guards that end a loop which gets nowhere
- * (contract 10). Pure; the fold of a goal or of a mission says how often it was judged, and what was said
- * then.
+ * The conclusion of an evaluation: the evaluator's verdict, and the guards that end a loop without progress
+ * (contract 10). Pure; the fold of a goal or mission provides the number of earlier verdicts and their
+ * content.
  */
 import type { EvaluationResult } from '@cairn/state'
 import { z } from 'zod'
@@ -13,19 +13,19 @@ export type Conclusion = {
   feedback: string
   parse_failed: boolean
 }
-/** What is judged, as the guards look at it. */
+/** The state of the goal or mission that the guards look at. */
 export type Judged = {
   iteration: number
   max_iterations: number
   verdicts: readonly { feedback: string }[]
   parse_failures: number
-  /** Verdicts in a row for work that stood still. */
+  /** Consecutive verdicts on work without progress. */
   idle: number
-  /** That it stands still now, in words behind a number; null: it does not. */
+  /** The current standstill, in words that follow a number; null: none. */
   standstill: string | null
 }
 
-/** So many unreadable verdicts in a row pause the goal; so many without progress block it. */
+/** Consecutive unreadable verdicts that pause the goal, and verdicts without progress that block it. */
 const PARSE_FAILURES = 3
 const STUCK = 3
 
@@ -40,17 +40,17 @@ export const Verdict = z.strictObject({
   feedback: z.string().describe('for needs_revision: what exactly the agent must do next; else empty'),
 })
 
-/** The verdict within an answer, or null when there is none. */
+/** The verdict within an answer; null: none. */
 export function readVerdict(text: string): z.infer<typeof Verdict> | null {
   try {
     return z.object(Verdict.shape).parse(JSON.parse(jsonWithin(text)))
   } catch {
-    // Unreadable is an outcome here, and it is counted.
+    // An unreadable answer is a valid outcome here, and it is counted.
     return null
   }
 }
 
-/** `overspent` names the budget that is used up, this evaluation included. */
+/** `overspent` names the exhausted budget, with this evaluation included. */
 export function conclude(judged: Judged, text: string, overspent: string | null): Conclusion {
   const said = readVerdict(text)
   if (said !== null && said.result !== 'needs_revision') return { ...said, parse_failed: false }

@@ -1,4 +1,4 @@
-/** Experts as a row of the capabilities: a tool, for an agent that lists some. */
+/** Experts as a row of the capabilities: one tool, for an agent that lists experts. */
 import type { Capability } from '../turn/capability.ts'
 import { type ExpertToolDeps, expertTools } from './consult-expert.ts'
 

@@ -13,10 +13,10 @@ const LOST = 'The worker stopped while the expert was at work; what it found is 
 export type ExpertToolDeps = Pick<ExpertDeps, 'models' | 'clock' | 'random' | 'report'> & {
   config: Config
   setup: AgentSetup
-  /** Those of the session, from which experts get theirs. */ tools: readonly Tool[]
+  /** Tools of the session, from which experts get theirs. */ tools: readonly Tool[]
 }
 
-/** The tool, for an agent that lists experts; nothing for one that lists none. */
+/** The tool, for an agent that lists experts; empty otherwise. */
 export function expertTools(deps: ExpertToolDeps): Tool[] {
   const {
     config,
@@ -59,7 +59,7 @@ export function expertTools(deps: ExpertToolDeps): Tool[] {
       idempotent: false,
       begins,
       lost,
-      // Its budget is counted in iterations; every call of a model or a tool in it has a limit of its own.
+      // Its budget is in iterations; each model and tool call in it has its own limit.
       timeoutMs: () => Number.POSITIVE_INFINITY,
       async run({ expert: name, ...brief }, context) {
         const { tool_call_id } = context
@@ -96,7 +96,7 @@ export function expertTools(deps: ExpertToolDeps): Tool[] {
   ]
 }
 
-/** Throws where the agent lists one that is not configured. */
+/** Throws if the agent lists an expert that is not configured. */
 const listExperts = ({ config, setup: { agent } }: ExpertToolDeps): Map<string, ExpertConfig> =>
   new Map(
     agent.experts.map(name => {

@@ -1,7 +1,7 @@
 /**
- * The tools of an expert, and how it calls them. Its calls are no tool.call of the session, so nothing is on
- * disk before they run: an expert gets tools that only read, and of the others those that its configuration
- * names in full.
+ * The tools of an expert, and how it calls them. Its calls are not tool.call events of the session, so
+ * nothing is on disk before they run: an expert gets read-only tools, and others only if its configuration
+ * names them in full.
  */
 import { asError, clip, findPattern } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
@@ -14,10 +14,10 @@ import { asFailure, failure, runTool, unknownTool } from '../tools/run-tool.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 
-/** They speak for the session: its plan, its user, its artifacts, and experts again. */
+/** Tools that act for the session itself: its plan, its user, its artifacts, and other experts. */
 const OF_THE_SESSION = new Set(['consult_expert', 'ask_user_question', 'todo', 'create_artifact'])
 
-/** `patterns` are names or beginnings followed by `*`; a beginning gives only what reads. */
+/** `patterns` are names or prefixes followed by `*`; a prefix selects only read-only tools. */
 export const selectTools = (tools: readonly Tool[], patterns: readonly string[]): Tool[] =>
   tools.filter(
     tool =>
@@ -27,7 +27,7 @@ export const selectTools = (tools: readonly Tool[], patterns: readonly string[])
 
 type Rules = Pick<GateDeps, 'policy' | 'agentTools'>
 
-/** What the expert is shown: nothing that the gate would refuse whatever the arguments. */
+/** The tools shown to the expert, without those that the gate would refuse for any arguments. */
 export const offeredTo = (tools: readonly Tool[], rules: Rules): Tool[] =>
   tools.filter(
     ({ name }) =>
@@ -45,8 +45,8 @@ export type ExpertCallDeps = Rules & {
 const ERROR_CHARS = 200
 
 /**
- * Runs one call of an expert through the same gate, containment and limits as a call of the session. Rejects
- * only when the turn is told to stop.
+ * Runs an expert's call through the same gate, containment and limits as a call of the session. Rejects only
+ * when the turn is stopped.
  */
 export async function callForExpert(deps: ExpertCallDeps, call: Call): Promise<ExpertCall> {
   const { context, clock } = deps

@@ -1,6 +1,6 @@
 /**
- * An expert at work (contract 14.9): a loop of its own, with its own model, words, tools and
- * budget, and no memory.
+ * Runs an expert (contract 14.9): a separate loop with its own model, instructions, tools and budget, and no
+ * memory.
  */
 import { asError, type EventData, type ExpertConfig } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
@@ -34,8 +34,8 @@ export type ExpertRun = ({ content: string } | { error: string }) & {
 const LAST_STEP = 'This is your last step: answer now with what you have, and say what is unfinished.'
 
 /**
- * Resolves with an answer or a failure, whatever happens; rejects only with the signal's reason, when the
- * turn is told to stop.
+ * Resolves with an answer or a failure in every case but one: rejects with the signal's reason when the turn
+ * is stopped.
  */
 export async function runExpert(
   deps: ExpertDeps,
@@ -117,7 +117,7 @@ function add(spent: Spent, { usage }: ModelAnswer, served: ResolvedModel): Spent
   return {
     input_tokens: (spent.input_tokens ?? 0) + usage.input_tokens,
     output_tokens: (spent.output_tokens ?? 0) + usage.output_tokens,
-    // Of one model: all its calls have a price, or none has.
+    // One model, so either all its calls have a price or none has.
     ...('cost_usd' in cost
       ? { cost_usd: Number(((spent.cost_usd ?? 0) + cost.cost_usd).toFixed(10)) }
       : cost),

@@ -1,6 +1,6 @@
 /**
- * Goals as two rows of the capabilities: a turn that is about to end is graded, and a verdict that asks for
- * more begins the next turn. What clears the conversation stands between them.
+ * Goals as two rows of the capabilities: a turn about to end is graded, and a verdict that asks for more
+ * starts the next turn. A command that clears the conversation runs between them.
  */
 import type { EventId } from '@cairn/protocol'
 import { continuation } from '@cairn/sessions'
@@ -12,11 +12,11 @@ import { findOverspentGoal } from './overspent.ts'
 
 type Due = {
   response_id: EventId
-  /** The budget of the goal that is used up in the middle of the turn. */
+  /** The goal's budget that was exhausted during the turn. */
   overspent: string | null
 }
 
-/** The answer that the end of a turn would be graded by. */
+/** The answer that would be graded at the end of the turn. */
 const lastAnswer = ({ answer, conversation }: Position): EventId | undefined =>
   answer?.id ?? conversation.entries.findLast(entry => entry.message.role === 'assistant')?.event_id
 
@@ -29,8 +29,8 @@ export const goalGrading: Capability<Due> = {
   name: 'goal_grading',
   handsOver: true,
   asks: ({ setup: { agent }, clock }) => ({
-    // A verdict in the middle of the turn ended it, unless somebody has spoken since. What was said before
-    // it, and behind the request of the answer, waits for the next turn of the goal, or is answered now.
+    // A verdict in the middle of a turn ended it, unless a person has written since. Earlier messages that
+    // arrived after the request of the answer wait for the goal's next turn, or are answered now.
     isOver: ({ answer, grading, conversation, goal, spoken_id }) => {
       const last = conversation.deferred.at(-1) ?? conversation.entries.at(-1)
       const isEnded =
@@ -52,7 +52,7 @@ export const goalGrading: Capability<Due> = {
       return isDue && response_id !== undefined ? { response_id, overspent: null } : null
     },
   }),
-  /** A failure of the evaluator fails the session, to be tried again: no verdict counts that nobody gave. */
+  /** A failure of the evaluator fails the session, which is then retried: only real verdicts count. */
   async act(turn, due, before) {
     const error = await evaluate(turn, { ...due, before })
     return error === null
@@ -62,7 +62,7 @@ export const goalGrading: Capability<Due> = {
 }
 
 /**
- * The next round is a turn of its own: the lease goes back, and the message that begins it wakes the session.
+ * The next round is a separate turn: the lease is released, and the message that starts it wakes the session.
  */
 export const goalContinuation: Capability<{ verdict_id: EventId }> = {
   name: 'goal_continuation',

@@ -1,7 +1,6 @@
 /**
- * Grades the turn that is about to end against the goal, with a model, a context and no tools of its own
- * (contract 14.10). The span is opened once; a worker that takes over in the middle asks again and closes the
- * same span.
+ * Grades a turn that is about to end against the goal, with a separate model and context and no tools
+ * (contract 14.10). The span is opened once; a runner that takes over asks again and closes the same span.
  */
 import type { EventDraft, EventId } from '@cairn/protocol'
 import { type Goal, isIdle } from '@cairn/state'
@@ -22,13 +21,13 @@ const MAX_TRANSCRIPT_CHARS = 60_000
 
 export type Evaluation = {
   response_id: EventId
-  /** The budget that ended the work in the middle of the turn. */ overspent: string | null
-  /** Goes before the span. */ before: readonly EventDraft[]
+  /** The budget that ended the work during the turn. */ overspent: string | null
+  /** Written before the span. */ before: readonly EventDraft[]
 }
 
 /**
- * Null once the verdict is in the log, or nothing is to be graded any more; else the failure that no retry
- * mended, and then nothing counts.
+ * Null once the verdict is in the log, or there is nothing to grade any more; otherwise the failure that
+ * remained after all retries, and then nothing counts.
  */
 export async function evaluate(
   turn: TurnContext,
@@ -45,7 +44,7 @@ export async function evaluate(
     ])
   }
   const { goal } = log.position()
-  // A stop came between the commit and this look, and took the span with it: nothing is graded any more.
+  // A stop arrived after the commit and removed the span, so there is nothing to grade.
   if (goal === null || goal.open === null) return null
   const { open, outcome_id } = goal
   const ending = { outcome_id, outcome_evaluation_start_id: open.start_id, iteration: open.iteration + 1 }

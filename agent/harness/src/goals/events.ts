@@ -1,4 +1,4 @@
-/** The events of the evaluator; the one place that holds its writer. */
+/** The evaluator's events; the only place that holds their writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('evaluator')

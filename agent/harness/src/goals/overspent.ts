@@ -1,12 +1,12 @@
-/** Which budget of a goal is used up. Pure. */
+/** Finds an exhausted budget of a goal. Pure. */
 import type { AgentConfig } from '@cairn/protocol'
 import type { Goal } from '@cairn/state'
 
 type Spent = Goal['spent']
 
 /**
- * Which budget of the goal is used up, in words; null when none is. Time is wall time since the goal was
- * defined, in milliseconds.
+ * The goal's exhausted budget, in words; null: none. Time is wall time since the goal was defined, in
+ * milliseconds.
  */
 export function findOverspent(
   budgets: AgentConfig['goals'],
@@ -25,7 +25,7 @@ export function findOverspent(
   return null
 }
 
-/** `findOverspent` for the goal of a session; null as well when none is active. */
+/** `findOverspent` for the goal of a session; also null if none is active. */
 export const findOverspentGoal = (
   goal: Goal | null,
   budgets: AgentConfig['goals'],

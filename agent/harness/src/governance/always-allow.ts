@@ -1,7 +1,7 @@
-/** Tools that no allow-list takes from an agent, because its place in a tree of sessions asks for them. */
+/** Tools that no allow-list removes from an agent, because its place in a tree of sessions requires them. */
 type Listed = { tools?: string[] | undefined; governance: { allowed_tools: string[] } }
 
-/** What is denied stays denied. */
+/** Denied tools stay denied. */
 export function alwaysAllow<A extends Listed>(agent: A, names: readonly string[]): A {
   const { governance, tools } = agent
   const allowed = governance.allowed_tools

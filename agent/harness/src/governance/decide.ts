@@ -1,9 +1,9 @@
 /**
- * The gate every tool call passes, as a pure decision (contract 10).
+ * The gate for every tool call, as a pure decision (contract 10).
  *
- * Order: denied list, the agent's tools, allow-lists, workspace containment, egress, and last of all the
- * approval list. So an approval lifts nothing but the demand for approval, and a denial is overridable only
- * when every other check has passed.
+ * Order: denied list, the agent's tools, allow-lists, workspace containment, egress, and finally the approval
+ * list. So an approval only satisfies the approval list, and a denial is overridable only when every other
+ * check has passed.
  */
 import { findPattern, type GovernanceConfig } from '@cairn/protocol'
 
@@ -12,16 +12,16 @@ export type GateInput = {
   /** The tools of the agent's configuration; undefined: all. */
   agentTools: readonly string[] | undefined
   tool: string
-  /** Why an argument leaves the workspace, or null. */
+  /** Why an argument leaves the workspace; null: it does not. */
   pathProblem: string | null
-  /** Why an argument names a host that may not be reached, or null. */
+  /** Why an argument names a forbidden host; null: it does not. */
   urlProblem: string | null
-  /** A live approval for exactly this call exists. */
+  /** An unused approval for exactly this call exists. */
   hasGrant: boolean
 }
 export type GateDecision =
   | { allow: true; via?: 'grant' }
-  | { allow: false; overridable: boolean; reason: string; /** The rule that said no. */ policy_id: string }
+  | { allow: false; overridable: boolean; reason: string; /** The denying rule. */ policy_id: string }
 
 const listed = (names: readonly string[]) => `[${names.join(', ')}]`
 
@@ -59,7 +59,7 @@ export function decideGate(input: GateInput): GateDecision {
   }
 }
 
-/** Whether the model should be shown the tool at all: what can never pass the gate is not offered. */
+/** Whether the model sees the tool: a tool that can never pass the gate is not offered. */
 export function isOffered(tool: string, input: Pick<GateInput, 'policy' | 'agentTools'>): boolean {
   const decision = decideGate({ ...input, tool, pathProblem: null, urlProblem: null, hasGrant: false })
   return decision.allow || decision.overridable

@@ -1,4 +1,6 @@
-/** Which hosts tools may reach: the operator's lists, and addresses that no public name may lead to. */
+/**
+ * The hosts that tools may reach: the operator's lists, and addresses that public names must not resolve to.
+ */
 import { BlockList, isIP } from 'node:net'
 import type { GovernanceConfig } from '@cairn/protocol'
 
@@ -10,7 +12,7 @@ for (const [net, prefix] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // Azure's own services for its machines: a public number that leads inside.
+  // Azure's internal services: a public address that leads inside.
   ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
@@ -26,8 +28,7 @@ for (const [net, prefix] of [
 ] as const)
   nonPublic4.addSubnet(net, prefix, 'ipv4')
 
-// IPv6 is judged the other way round: global unicast or nothing, which also shuts out mapped, NAT64 and
-// link-local addresses.
+// IPv6 is an allow-list: only global unicast, which also excludes mapped, NAT64 and link-local addresses.
 const globalUnicast6 = new BlockList()
 globalUnicast6.addSubnet('2000::', 3, 'ipv6')
 const nonPublic6 = new BlockList()
@@ -40,8 +41,8 @@ for (const [net, prefix] of [
   nonPublic6.addSubnet(net, prefix, 'ipv6')
 
 /**
- * Whether an IP address is one of the public internet: not private, loopback, link-local (cloud metadata),
- * shared, reserved or embedded.
+ * Whether an IP address is public: not private, loopback, link-local (cloud metadata), shared, reserved or
+ * embedded.
  */
 export function isPublicAddress(address: string): boolean {
   const plain = address.replace(/%.*$/, '')
@@ -58,10 +59,10 @@ const plainHost = (text: string): string =>
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
 
-/** The host of a URL as rules name it: lower case, no brackets, no dot at the end. */
+/** The host of a URL in the form of the rules: lower case, no brackets, no trailing dot. */
 export const hostOf = (url: URL): string => plainHost(url.hostname)
 
-/** A pattern is a host, `*.example.org` (any name below, not the name itself), or `*`. */
+/** A pattern is a host, `*.example.org` (subdomains only), or `*`. */
 export function matchesHost(pattern: string, host: string): boolean {
   const wanted = plainHost(pattern)
   if (wanted === '*') return true
@@ -70,7 +71,7 @@ export function matchesHost(pattern: string, host: string): boolean {
     : host === wanted
 }
 
-/** Where clouds hand out the credentials of a machine, beside all that is link-local. */
+/** Where clouds serve a machine's credentials, in addition to all link-local addresses. */
 const metadata4 = new BlockList()
 metadata4.addSubnet('169.254.0.0', 16, 'ipv4')
 metadata4.addAddress('100.100.100.200', 'ipv4')
@@ -83,28 +84,31 @@ metadata6.addSubnet('fd20:ce::', 32, 'ipv6')
 
 function isMetadataAddress(address: string): boolean {
   const plain = address.replace(/%.*$/, '')
-  // BlockList sees through mapped addresses, so ::ffff:169.254.169.254 is one as well.
+  // BlockList unwraps mapped addresses, so ::ffff:169.254.169.254 matches too.
   return isIP(plain) === 4
     ? metadata4.check(plain, 'ipv4')
     : metadata6.check(plain, 'ipv6') || metadata4.check(plain, 'ipv6')
 }
 
-/** One spelling of an address, so that a list may write ::1 or 0:0:0:0:0:0:0:1. */
+/** Normalizes an address, so that a list may contain ::1 or 0:0:0:0:0:0:0:1. */
 const canonicalHost = (text: string): string => {
   const host = plainHost(text).replace(/%.*$/, '')
   return isIP(host) === 6 ? hostOf(new URL(`http://[${host}]/`)) : host
 }
 
-/** Whether an entry of a list is an address, or a name of this machine, that no public name may lead to. */
+/**
+ * Whether a list entry is an internal address or a name of this machine, which public names must not resolve
+ * to.
+ */
 export const isInternalHost = (entry: string): boolean => {
   const host = canonicalHost(entry)
   return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
 }
 
-/** An address with a port, as `internal` may name it: 127.0.0.1:8080, [::1]:8080. */
+/** An address with a port, as allowed in `internal`: 127.0.0.1:8080, [::1]:8080. */
 const ADDRESS_AND_PORT = /^(\[[^\]]+\]|[\d.]+):(\d+)$/
 
-/** Without `port` only entries count that open every port. */
+/** Without `port`, only entries that open every port match. */
 export const isNamedInternal = (host: string, { internal }: Egress, port?: number): boolean =>
   internal.some(entry => {
     const [, address, only] = ADDRESS_AND_PORT.exec(entry.trim()) ?? []
@@ -117,9 +121,9 @@ export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
 
 /**
  * Whether a connection to `host` may use this address: a public one, or one that the operator opened under
- * `egress.internal`, by the name of the host or by the address itself. A name does not open the addresses at
- * which clouds hand out credentials: whoever answers for the name could point it there. `port` is known where
- * an address stands in place of a name, and an entry with a port opens that one alone.
+ * `egress.internal`, by host name or by address. A name never opens the addresses at which clouds serve
+ * credentials, because the owner of the name could point it there. `port` is known if `host` is an address;
+ * an entry with a port opens only that port.
  */
 export const mayReach = (host: string, address: string, egress: Egress, port?: number): boolean =>
   isPublicAddress(address) ||
@@ -127,8 +131,8 @@ export const mayReach = (host: string, address: string, egress: Egress, port?: n
   (isNamedInternal(host, egress) && !isMetadataAddress(address))
 
 /**
- * Why a tool may not fetch this URL, or null. Names are judged here; the addresses they lead to when the
- * connection is made.
+ * Why a tool may not fetch this URL; null: it may. Names are judged here, the addresses they resolve to when
+ * connecting.
  */
 export function urlProblem(text: string, egress: Egress): string | null {
   if (!URL.canParse(text)) return `'${text.slice(0, 200)}' is not an absolute URL`

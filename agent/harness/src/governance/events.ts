@@ -1,13 +1,13 @@
 /**
- * The events of the gate; the one place that holds the governance writer. Timestamps are Unix seconds, as the
- * spec has them.
+ * The events of the gate; the only place that holds the governance writer. Timestamps are Unix seconds, as in
+ * the specification.
  */
 import type { Grant } from '@cairn/log'
 import { deciderKeys, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('governance')
 
-/** The gate blocked a call; `runId`: one of a coding agent. */
+/** The gate blocked a call; `runId`: a call of that coding agent's run. */
 export const policyDenied = (
   tool: string,
   denial: { reason: string; policy_id: string },
@@ -24,13 +24,13 @@ export const policyDenied = (
     ...(runId === undefined ? {} : { run_id: runId }),
   })
 
-/** The gate let a call pass; written only with `governance.log_allowed` (policy.allowed, shape 1). */
+/** The gate allowed a call; written only with `governance.log_allowed` (policy.allowed, shape 1). */
 export const policyAllowedPass = (tool: string, nowMs: number): EventDraft =>
   write('policy.allowed', { tool, check: 'governance_gate', timestamp: nowMs / 1000 })
 
 /**
- * An approved call runs; its grant is spent in the same commit (policy.allowed, shape 2). `reason` is the
- * contract's, whoever decided; the extra key says who that was.
+ * An approved call runs; its grant is consumed in the same commit (policy.allowed, shape 2). `reason` is
+ * fixed by the contract; the extra key names the decider.
  */
 export const policyAllowedGrant = (
   tool_name: string,

@@ -1,4 +1,4 @@
-/** fetch for URLs that somebody gave over the API: only to what egress allows, by the addresses judged. */
+/** fetch for URLs given over the API: connects only to what egress allows, using the judged addresses. */
 import { isIP } from 'node:net'
 import type { GovernanceConfig } from '@cairn/protocol'
 import { Agent, buildConnector, fetch, type RequestInit, type Response } from 'undici'
@@ -8,7 +8,7 @@ import { guardedLookup, RefusedAddress, type ResolveHost, resolveBySystem } from
 export type { ResolveHost }
 type Egress = GovernanceConfig['egress']
 
-/** Rejects with TypeError, as fetch does for a network that refuses. Redirects are the caller's to refuse. */
+/** Rejects with TypeError, like fetch on a network error. The caller must refuse redirects. */
 export function guardedFetch(
   egress: Egress,
   resolveHost: ResolveHost = resolveBySystem,
@@ -24,7 +24,10 @@ export function guardedFetch(
   }
 }
 
-/** Every connection, of a redirect too. An address in place of a name is never looked up: it is judged here. */
+/**
+ * Judges every connection, including redirects. An address instead of a name needs no lookup: it is judged
+ * here.
+ */
 function guardedConnector(egress: Egress, resolveHost: ResolveHost): buildConnector.connector {
   const connect = buildConnector({ lookup: guardedLookup(egress, resolveHost), timeout: 10_000 })
   return (options, done) => {

@@ -1,6 +1,6 @@
 /**
- * Names to addresses that were judged: a name is resolved once, checked, and those very addresses are
- * connected to, so one that changes its mind between check and connection gains nothing.
+ * Resolves names to judged addresses: a name is resolved once, checked, and exactly those addresses are
+ * connected to, so a name that changes between check and connection gains nothing.
  */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
@@ -17,12 +17,12 @@ export const resolveBySystem: ResolveHost = host =>
     ),
   )
 
-/** A rule of egress, not a failure of the network, is why there is no connection. */
+/** The connection was refused by an egress rule, not by a network failure. */
 export class RefusedAddress extends Error {
   override readonly name = 'RefusedAddress'
 }
 
-/** The addresses a connection to `host` may use; rejects when one of them must not be reached. */
+/** The addresses that a connection to `host` may use; rejects if any of them is forbidden. */
 async function checkedAddresses(
   host: string,
   egress: GovernanceConfig['egress'],
@@ -37,7 +37,7 @@ async function checkedAddresses(
   return [first, ...others]
 }
 
-/** For `net.connect` and what builds on it. An address in place of a name never comes here: judge it first. */
+/** For `net.connect` and its users. It is not called for an address instead of a name: judge that first. */
 export const guardedLookup =
   (egress: GovernanceConfig['egress'], resolveHost: ResolveHost): LookupFunction =>
   (host, { all }, done) => {

@@ -1,18 +1,17 @@
 /**
- * An agent as a worker of others: what it may do is what it and every agent above it may do (contract 10).
- * Lists that allow are intersected, lists that forbid or ask for approval united, and egress is the stricter
- * of the two.
+ * An agent as a worker of others: it may do what it and every ancestor agent may do (contract 10).
+ * Allow-lists are intersected, deny and approval lists united, and egress is the stricter of the two.
  */
 import type { AgentConfig, GovernanceConfig } from '@cairn/protocol'
 
 type Rules = Pick<AgentConfig, 'tools' | 'governance'>
 type Egress = GovernanceConfig['egress']
 
-/** Whether everything that `b` names is named by `a`: whole names, or a beginning followed by `*`. */
+/** Whether `a` covers every name that `b` covers: whole names, or prefixes followed by `*`. */
 const coversTool = (a: string, b: string): boolean =>
   a.endsWith('*') ? b.replace(/\*$/, '').startsWith(a.slice(0, -1)) : a === b
 
-/** Hosts: whole names, `*.example.org` for any name below, `*` for all. */
+/** Hosts: whole names, `*.example.org` for subdomains, `*` for all. */
 const coversHost = (given: string, other: string): boolean => {
   const [a, b] = [given.trim().toLowerCase(), other.trim().toLowerCase()]
   return (
@@ -29,7 +28,7 @@ function intersect(a: readonly string[], b: readonly string[], covers: typeof co
 }
 const unite = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])]
 
-/** Undefined: all tools. An empty allow-list of a policy says so too. */
+/** Undefined: all tools. An empty allow-list in a policy means the same. */
 const listsOf = ({ tools, governance: { allowed_tools } }: Rules): readonly (readonly string[])[] => [
   ...(tools === undefined ? [] : [tools]),
   ...(allowed_tools.length === 0 ? [] : [allowed_tools]),

@@ -1,10 +1,10 @@
-/** Gates that wait for a decision: a call that is made again meanwhile opens no second item. */
+/** Gates that wait for a decision: repeating a call meanwhile opens no second item. */
 import { createMutex } from '../mutex.ts'
 
 export type OpenGates = {
-  /** The call whose undecided item covers this one, or null. */
+  /** The call whose undecided item covers this one; null: none. */
   find(tool: string, argumentsHash: string): Promise<string | null>
-  /** Looking and opening are one: calls that run side by side take turns here. */
+  /** Checking and opening are atomic: parallel calls take turns here. */
   inTurn<T>(run: () => Promise<T>): Promise<T>
 }
 

@@ -1,29 +1,29 @@
 /**
- * How much of one answer is taken (decision 0015). A model server is not trusted to come to an end: each part
- * of an answer has a maximum, and so has what is read of the connection, so that a call costs a bounded
- * amount of memory whatever the server does. A call beyond one of them ends as `invalid_response` and is not
- * made again: a server that said too much once says it again, and each time it is paid for.
+ * Limits of one answer (decision 0015). A model server is not trusted to end: each part of an answer has a
+ * maximum, and so has the data read from the connection, so that a call uses bounded memory whatever the
+ * server does. Exceeding a limit ends the call as `invalid_response` without a retry: the server would repeat
+ * it, and each attempt is paid for.
  */
 import { say, type CallSite } from './model-errors.ts'
 import { ModelError } from './provider.ts'
 
 const MIB = 1024 * 1024
 
-/** Bytes of UTF-8 a part; all calls of an answer together are one part, names and ids included. */
+/** Maximum UTF-8 bytes per part; all calls of an answer together are one part, names and ids included. */
 export const MAX_PART_BYTES = 2 * MIB
-/** What is said, the reasoning that is shown, the provider's own blocks that go back with the next call. */
+/** Answer text, visible reasoning, and the provider's own blocks that are returned with the next call. */
 type AnswerPart = 'text' | 'reasoning' | 'reasoning details' | 'tool calls'
 export const MAX_CALLS = 256
-/** Content blocks of one answer, and entries of its reasoning details. */
+/** Maximum content blocks of an answer, and entries of its reasoning details. */
 const MAX_BLOCKS = 4096
 /**
- * Of one event of the stream, or of an answer that is one JSON text: a whole answer may come in one piece,
- * with every letter escaped.
+ * Maximum bytes of one stream event, or of a JSON answer: a whole answer may arrive in one piece with every
+ * character escaped.
  */
 export const MAX_EVENT_BYTES = 8 * MIB
-/** Of a whole stream: each token comes in a frame some seventy times its length. */
+/** Maximum bytes of a stream: each token comes in a frame some seventy times its length. */
 export const MAX_STREAM_BYTES = 256 * MIB
-/** Of a refusal; what is beyond says nothing more. */
+/** Maximum bytes of an error response; the rest carries no information. */
 export const MAX_REFUSAL_BYTES = 64 * 1024
 
 const tooMuch = (site: CallSite, what: string): ModelError =>
@@ -32,13 +32,13 @@ const tooMuch = (site: CallSite, what: string): ModelError =>
   })
 
 export type AnswerMeter = {
-  /** Counts a piece of the answer before it is kept. */
+  /** Counts a piece of the answer before it is stored. */
   add(part: AnswerPart, piece: string): void
-  /** One more call, or one more block. */
+  /** Counts one more call or block. */
   count(what: 'tool calls' | 'blocks'): void
 }
 
-/** Both throw a ModelError for what is beyond a maximum. */
+/** Both methods throw a ModelError above a maximum. */
 export function meterAnswer(site: CallSite): AnswerMeter {
   const bytes: Record<AnswerPart, number> = { text: 0, reasoning: 0, 'reasoning details': 0, 'tool calls': 0 }
   const counts = { 'tool calls': 0, blocks: 0 }
@@ -59,7 +59,7 @@ export function meterAnswer(site: CallSite): AnswerMeter {
 const LF = 0x0a
 const CR = 0x0d
 
-/** Counts what is read of a stream; throws for an event, or a whole, that does not end. */
+/** Counts the bytes of a stream; throws for an event or a stream that exceeds its maximum. */
 export function meterStream(site: CallSite): (bytes: Uint8Array) => void {
   let total = 0
   let event = 0
@@ -67,7 +67,7 @@ export function meterStream(site: CallSite): (bytes: Uint8Array) => void {
   let lineIsEmpty = true
   return bytes => {
     total += bytes.length
-    // Most pieces are events, whole: what came before the blank line at the end of a piece does not matter.
+    // Most chunks are whole events: if one ends with a blank line, the bytes before it do not matter.
     if (bytes.at(-1) === LF && bytes.at(-2) === LF) {
       event = 0
       last = LF

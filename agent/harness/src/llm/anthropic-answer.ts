@@ -1,6 +1,6 @@
 /**
- * Events of Anthropic's message stream, put together into one answer; thinking blocks are kept verbatim,
- * signature and all.
+ * Assembles the events of Anthropic's message stream into one answer; thinking blocks are kept verbatim,
+ * including signatures.
  */
 import { z } from 'zod'
 import { argumentsText, shortReason, tokenCount } from './answer-fields.ts'
@@ -28,7 +28,7 @@ const STOP_REASONS: Record<string, ModelAnswer['finish_reason']> = {
   refusal: 'content_filter',
 }
 
-/** What has come of the answer so far. */
+/** The answer so far. */
 type Gathered = {
   blocks: Map<number, Block>
   counts: { input: number; output: number; read: number; written: number; thought: number }
@@ -60,7 +60,7 @@ export function anthropicAnswer(
   }
   return {
     take(raw) {
-      // New kinds of event may appear without notice; they are not ours to understand.
+      // New event types may appear at any time; ignore them.
       if (typeof raw === 'object' && raw !== null && 'type' in raw && !KNOWN.has(raw.type)) return
       const parsed = Event.safeParse(raw)
       if (!parsed.success)
@@ -102,7 +102,7 @@ function takeEvent(gathered: Gathered, event: z.infer<typeof Event>, where: Wher
   }
 }
 
-/** Totals so far; a message_delta may leave out what message_start has said. */
+/** Totals so far; a message_delta may omit what message_start contained. */
 function count({ counts }: Gathered, usage: z.infer<typeof UsageWire> | null | undefined): void {
   counts.input = tokenCount(usage?.input_tokens, counts.input)
   counts.output = tokenCount(usage?.output_tokens, counts.output)
@@ -208,9 +208,9 @@ function startBlock(block: Record<string, unknown>): Block {
 }
 
 /**
- * What goes back with the next call: the thinking blocks and, only when thinking came between other blocks,
- * placeholders that keep their order (`text_of` so many characters of the content, `call_of` the next tool
- * call).
+ * What is returned with the next call: the thinking blocks and, only if thinking came between other blocks,
+ * placeholders that preserve their order (`text_of`: this number of characters of the content, `call_of`: the
+ * next tool call).
  */
 function keptThinking(blocks: readonly Block[]): Record<string, unknown>[] {
   const isThinking = (block: Block) => block.type === 'thinking' || block.type === 'redacted_thinking'

@@ -1,11 +1,11 @@
-/** Our request in the words of Anthropic's Messages API. */
+/** Converts our request to Anthropic's Messages API. */
 import { nestsTooDeep } from '@cairn/protocol'
 import type { AssistantMessageData, ModelMessage, ModelRequest } from './provider.ts'
 
 export type AnthropicSettings = {
-  /** The API insists on a limit. */
+  /** Required by the API. */
   maxTokens: number
-  /** How the model is asked to think; which form it takes depends on its generation, see anthropic.ts. */
+  /** How thinking is requested; the form depends on the model's generation, see anthropic.ts. */
   thinking: 'none' | 'adaptive' | 'budget'
 }
 
@@ -13,7 +13,7 @@ type Json = Record<string, unknown>
 type Turn = { role: 'user' | 'assistant'; content: Json[] }
 
 const CACHED = { cache_control: { type: 'ephemeral' } }
-/** Anthropic counts thinking within max_tokens and takes no budget under 1024. */
+/** Anthropic counts thinking within max_tokens and rejects a budget under 1024. */
 const MIN_BUDGET = 1024
 
 /** The body of POST /v1/messages. */
@@ -24,7 +24,7 @@ export function anthropicBody(request: ModelRequest, settings: AnthropicSettings
   const turns = toTurns(request.messages)
   const tools = toTools(request, turns)
   const wanted = request.json_schema
-  // Thinking excludes a forced tool, which is how an answer of a schema is asked for.
+  // Thinking excludes a forced tool, which is how a schema is requested.
   const thinking = wanted
     ? undefined
     : settings.thinking === 'adaptive'
@@ -45,7 +45,7 @@ export function anthropicBody(request: ModelRequest, settings: AnthropicSettings
         ? { tool_choice: { type: 'none' } }
         : {}),
     ...(thinking ? { thinking } : {}),
-    // The API refuses a temperature of its own beside thinking.
+    // The API rejects a temperature together with thinking.
     ...(request.temperature === undefined || thinking
       ? {}
       : { temperature: Math.min(1, request.temperature) }),
@@ -66,7 +66,7 @@ function toTools(request: ModelRequest, turns: readonly Turn[]): Json[] {
     })
   }
   if (request.tools.length === 0) {
-    // A conversation with tool blocks must declare its tools even where none may be called.
+    // A conversation with tool blocks must declare its tools even if none may be called.
     const used = new Set(
       turns.flatMap(turn =>
         turn.content.filter(block => block['type'] === 'tool_use').map(block => String(block['name'])),
@@ -79,7 +79,7 @@ function toTools(request: ModelRequest, turns: readonly Turn[]): Json[] {
   return last ? [...tools.slice(0, -1), { ...last, ...CACHED }] : []
 }
 
-/** Roles alternate in this API, tool results are the user's, and no text may be empty. */
+/** In this API roles alternate, tool results belong to the user, and texts must not be empty. */
 function toTurns(messages: readonly ModelMessage[]): Turn[] {
   const turns: Turn[] = []
   const add = (role: Turn['role'], content: Json[]) => {
@@ -101,7 +101,7 @@ function toTurns(messages: readonly ModelMessage[]): Turn[] {
       ])
     }
   }
-  // Results come first in a message that answers tool calls, whatever else it says.
+  // Results must come first in a message that answers tool calls.
   for (const turn of turns)
     if (turn.role === 'user')
       turn.content.sort((a, b) => Number(b['type'] === 'tool_result') - Number(a['type'] === 'tool_result'))
@@ -112,7 +112,7 @@ function toTurns(messages: readonly ModelMessage[]): Turn[] {
 
 const textBlocks = (text: string): Json[] => (text.trim() === '' ? [] : [{ type: 'text', text }])
 
-/** The API takes letters, digits, dash and underscore; ids that other servers gave may hold more. */
+/** The API accepts letters, digits, dash and underscore; ids from other servers may contain more. */
 const toolId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 
 function toolResult(id: string, content: string): Json {
@@ -132,8 +132,8 @@ function saysError(content: string): boolean {
 }
 
 /**
- * The blocks in the order the model wrote them: thinking first, as is usual, or as the placeholders among the
- * kept blocks say (anthropic-answer.ts writes them when thinking came in between).
+ * The blocks in the model's order: thinking first, as usual, or as given by the placeholders that
+ * anthropic-answer.ts writes when thinking came in between.
  */
 function assistantBlocks(message: AssistantMessageData): Json[] {
   const uses = (message.tool_calls ?? []).map(call => ({
@@ -162,17 +162,17 @@ function assistantBlocks(message: AssistantMessageData): Json[] {
 function parseObject(text: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    // Deeper arguments have no text of their own any more: JSON.stringify would not come back from them.
+    // Deeper arguments cannot be serialized: JSON.stringify would overflow the stack.
     return typeof value === 'object' && value !== null && !Array.isArray(value) && !nestsTooDeep(value)
       ? (value as Json)
       : undefined
   } catch {
-    // The caller has a use for text that is no JSON object.
+    // The caller handles text that is not a JSON object.
     return undefined
   }
 }
 
-/** The conversation so far is read from the cache on the next call of the loop. */
+/** Marks the end of the conversation for caching: the next call of the loop reads it from the cache. */
 function markLast(turns: readonly Turn[]): Turn[] {
   const last = turns.at(-1)
   const block = last?.content.at(-1)

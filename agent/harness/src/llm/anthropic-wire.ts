@@ -1,4 +1,4 @@
-/** Events of Anthropic's message stream as the server sends them. */
+/** The events of Anthropic's message stream as sent by the server. */
 import { z } from 'zod'
 
 const tokens = z.number().nullish()
@@ -40,5 +40,5 @@ export const Event = z.union([
   }),
   z.looseObject({ type: z.literal('message_stop') }),
 ])
-/** Types of event that are understood; new ones may appear without notice. */
+/** The known event types; new ones may appear at any time. */
 export const KNOWN = new Set<unknown>(Event.options.map(option => option.shape.type.value))

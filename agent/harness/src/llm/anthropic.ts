@@ -9,29 +9,29 @@ import { ModelError, type ModelProvider } from './provider.ts'
 import { createTransport, type Fetch, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
 
 export type AnthropicOptions = {
-  /** As the operator calls it; for messages. */
+  /** The operator's name of the provider, for messages. */
   name: string
   baseUrl: string
   /** Absent: no key is sent. */
   apiKey?: string
-  /** What the catalogue knows of a model: its output limit, and whether it thinks. */
+  /** Facts about a model from the catalog: its output limit, and whether it thinks. */
   modelFacts?: (model: string) => { maxOutputTokens?: number; reasoning?: boolean }
   proxy?: ProxySettings
-  /** In place of the network, for tests. */
+  /** Replaces the network in tests. */
   fetch?: Fetch
   now?: () => number
 }
 
-/** Every current model takes it; the agent's max_tokens or the catalogue's max_output_tokens override it. */
+/** Accepted by every current model; the agent's max_tokens or the catalog's max_output_tokens override it. */
 const DEFAULT_MAX_TOKENS = 8192
 
-/** A provider over the official SDK; it neither retries nor gives up waiting, both are the turn's. */
+/** A provider over the official SDK. Retries and timeouts are the turn's, so it has none. */
 export function createAnthropic(options: AnthropicOptions): ModelProvider {
   const transport = options.fetch ? undefined : createTransport(options.proxy)
   const fetch = options.fetch ?? transport?.fetch ?? globalThis.fetch
   const now = options.now ?? Date.now
   const client = new Anthropic({
-    // Given and not absent: the SDK would look for credentials in the environment and in its profile files.
+    // Always set: otherwise the SDK reads credentials from the environment and its profile files.
     apiKey: options.apiKey ?? 'none',
     authToken: null,
     webhookKey: null,
@@ -42,7 +42,7 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
     fetch: limitRefusals(fetch),
     ...(options.apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
   })
-  /** Models of an older generation, which refused adaptive thinking and take a budget. */
+  /** Older models, which rejected adaptive thinking and need a budget. */
   const budgeted = new Set<string>()
 
   return {
@@ -115,12 +115,12 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
   }
   if (thrown instanceof SyntaxError)
     return invalidAnswer(site, `the answer is not the JSON of the protocol: ${thrown.message}`, thrown)
-  // What fetch throws when the connection breaks within the body.
+  // fetch throws this when the connection breaks within the body.
   if (thrown instanceof TypeError && thrown.cause instanceof Error) return fromConnection(thrown, site)
   return thrown
 }
 
-/** The server failed in the middle of a stream. */
+/** A server error in the middle of a stream. */
 function streamError(data: string, headers: Headers): APIError {
   let body: unknown
   try {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { ModelMessage } from './provider.ts'
 
 /**
- * Gives every tool call of one answer an id no earlier call of the conversation has. The server's own id
- * stays where it serves; ids that are missing, empty or used before are derived from the conversation, so a
- * repeated call of the model over the same conversation names its tool calls alike.
+ * Gives every tool call of an answer an id that is unique in the conversation. The server's id is kept if
+ * possible; missing, empty and repeated ids are derived from the conversation, so a repeated model call over
+ * the same conversation yields the same ids.
  */
 export function callIds(messages: readonly ModelMessage[]): (wished: string, index: number) => string {
   const taken = new Set(

@@ -1,11 +1,12 @@
 /**
- * A server that sends signs of life for ever is not silent: a call has an end all the same (decision 0015).
+ * Limits the duration of a call: a server that keeps sending signs of life is not silent, but the call must
+ * end (decision 0015).
  */
 import type { Config } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import { ModelError } from './provider.ts'
 
-/** Calls `end` when a call has taken as long as one may; returns how to stop waiting for that. */
+/** Calls `end` after the maximum duration of a call; returns a function that cancels it. */
 export const startCallTimeout = (
   clock: Clock,
   { llm_call_s }: Pick<Config['limits'], 'llm_call_s'>,

@@ -1,6 +1,6 @@
 /**
- * A call of a model that no reader follows (a summary, an expert, a verdict): ended when the server has been
- * silent for too long, retried where that can help.
+ * A model call that no reader follows (a summary, an expert, a verdict): ended after a silence timeout,
+ * retried if that can help.
  */
 import { asError, type Config } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
@@ -19,7 +19,7 @@ export type WatchedDeps = {
   limits: Pick<Config['limits'], 'llm_stale_s' | 'llm_stale_reasoning_s' | 'llm_call_s' | 'llm_retries'>
 }
 
-/** Rejects with ModelError when no retry mended it, with the signal's reason when it aborts. */
+/** Rejects with ModelError when retries did not help, and with the signal's reason when it aborts. */
 export async function callWatched(
   deps: WatchedDeps,
   served: ResolvedModel,
@@ -62,7 +62,7 @@ async function callOnce(
   try {
     return await served.provider.call(request, () => watch.alive(), AbortSignal.any([signal, cut.signal]))
   } catch (error) {
-    // The watcher's reason says more than the abort it caused.
+    // The watcher's reason is more specific than the abort that it caused.
     throw cut.signal.aborted ? asError(cut.signal.reason) : error
   } finally {
     stopClock()

@@ -1,17 +1,17 @@
-/** What a model costs and how much it takes, from the rate catalogue of the configuration. Pure. */
+/** Price and context window of a model, from the rate catalog of the configuration. Pure. */
 import type { Rates } from '@cairn/protocol'
 import type { Usage } from './provider.ts'
 
 export type Cost = { cost_usd: number } | { cost_unpriced_model: string }
 
-/** Assumed of a model that the catalogue does not know. */
+/** Default for a model that is not in the catalog. */
 const DEFAULT_CONTEXT_WINDOW = 128_000
 
 const MILLION = 1_000_000
 
 /**
- * `cost_usd` when the catalogue has a rate for the model, else `cost_unpriced_model` with its name (contract
- * 7.4). Cache reads and writes count at their own rates, or as ordinary input where there is none.
+ * `cost_usd` if the catalog has a rate for the model, else `cost_unpriced_model` with its name (contract
+ * 7.4). Cache reads and writes count at their own rates, or as ordinary input without one.
  */
 export function costOf(usage: Usage, model: string, rates: Rates | undefined): Cost {
   if (rates?.input === undefined || rates.output === undefined) return { cost_unpriced_model: model }
@@ -22,10 +22,10 @@ export function costOf(usage: Usage, model: string, rates: Rates | undefined): C
     usage.cache_read_tokens * (rates.cache_read ?? rates.input) +
     written * (rates.cache_write ?? rates.input) +
     usage.output_tokens * rates.output
-  // Ten decimals: below any price, above the noise of binary fractions.
+  // Ten decimals: finer than any price, coarser than floating-point noise.
   return { cost_usd: Number((micros / MILLION).toFixed(10)) }
 }
 
-/** Tokens the model can take in, question and answer together. */
+/** The model's context window in tokens, prompt and answer together. */
 export const contextWindowOf = (rates: Rates | undefined): number =>
   rates?.context_window ?? DEFAULT_CONTEXT_WINDOW

@@ -1,6 +1,6 @@
 /**
- * The body of an answer: Server-Sent Events, or one text. The SDKs' own readers hand each event through half
- * a dozen generators and a stream for the tap, which was a third of what a turn cost.
+ * Reads the body of an answer: Server-Sent Events, or one text. The SDKs' readers pass each event through
+ * half a dozen generators and a stream for the tap, which was a third of a turn's CPU time.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { readChunks } from './response-chunks.ts'
@@ -8,8 +8,8 @@ import { readChunks } from './response-chunks.ts'
 export type OnBytes = (bytes: Uint8Array) => void
 
 /**
- * Reads until the end, or until `onEvent` says true: that was the last. Whatever throws ends the connection.
- * `onBytes` sees every piece before it is parsed, pings and comments included.
+ * Reads until the end, or until `onEvent` returns true for the last event. An exception ends the connection.
+ * `onBytes` sees every chunk before it is parsed, including pings and comments.
  */
 export async function readEvents(
   response: Response,
@@ -26,7 +26,7 @@ export async function readEvents(
     parser.feed(text)
     return isOver
   })
-  // Some servers leave out the blank line behind their last event.
+  // Some servers omit the blank line after their last event.
   if (!isOver) parser.feed('\n\n')
 }
 

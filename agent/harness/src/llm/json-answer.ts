@@ -1,13 +1,13 @@
-/** Answers of a JSON Schema from servers that can only be asked for it in words. */
+/** JSON Schema answers from servers that support only instructions in the prompt. */
 
-/** The words; appended to the system prompt. */
+/** The instructions, appended to the system prompt. */
 export const schemaPrompt = (schema: Record<string, unknown>): string =>
   'Answer with one JSON value that fits this JSON Schema, and nothing else: no prose, no code ' +
   `fence.\n${JSON.stringify(schema)}`
 
 /**
- * The JSON text within an answer: itself, a fenced block, or the outermost braces. Unchanged when there is
- * none.
+ * The JSON text within an answer: the answer itself, a fenced block, or the outermost braces. Unchanged if
+ * there is none.
  */
 export function jsonWithin(text: string): string {
   const fenced = firstFence(text)
@@ -20,7 +20,7 @@ export function jsonWithin(text: string): string {
 const FENCE = '```'
 
 /**
- * What the first pair of fences encloses. By hand: a pattern goes over a megabyte of blanks again and again.
+ * The content of the first fenced block. Without a regex, which would backtrack over a megabyte of spaces.
  */
 function firstFence(text: string): string | undefined {
   const open = text.indexOf(FENCE)
@@ -28,7 +28,7 @@ function firstFence(text: string): string | undefined {
   return close === -1 ? undefined : text.slice(open + FENCE.length, close).replace(/^json/, '')
 }
 
-/** Whether OpenAI's strict mode takes the schema: every object closed, every property required. */
+/** Whether OpenAI's strict mode accepts the schema: every object closed, every property required. */
 export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema)
   if (typeof schema !== 'object' || schema === null) return true
@@ -50,7 +50,7 @@ function isJson(text: string): boolean {
     JSON.parse(text)
     return true
   } catch {
-    // Not JSON is an answer here, not a failure.
+    // Invalid JSON is an expected result here.
     return false
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A provider whose code is loaded with its first call: the SDK of each vendor occupies some 10 MB, and most
- * services call one vendor.
+ * A provider whose code is loaded with its first call: each vendor's SDK takes some 10 MB, and most services
+ * use one vendor.
  */
 import type { ModelProvider } from './provider.ts'
 

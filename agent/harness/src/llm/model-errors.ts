@@ -1,21 +1,21 @@
 /**
- * What a failed call means: one table from what the server said to a ModelError, for every protocol (contract
- * 7).
+ * The meaning of a failed call: one table from the server's error to a ModelError, for all protocols
+ * (contract 7).
  */
 import { asError } from '@cairn/protocol'
 import { ModelError, type ModelErrorCategory } from './provider.ts'
 
-/** A failure as the server told it; `status` is absent when it came inside an answer that had begun. */
+/** A failure as reported by the server; `status` is absent if it came inside a started answer. */
 export type ServerFailure = {
   status?: number
-  /** The server's own words for the kind: OpenAI's `code` and `type`, Anthropic's `error.type`. */
+  /** The server's names of the error: OpenAI's `code` and `type`, Anthropic's `error.type`. */
   kinds: readonly string[]
   message: string
   headers?: Headers
   cause?: unknown
 }
 
-/** Who asked, for the message; and what must not appear in it. */
+/** The caller, for the message, and the secrets to remove from it. */
 export type CallSite = { provider: string; model: string; secrets: readonly string[]; now: () => number }
 
 type Meaning = { category: ModelErrorCategory; retryable: boolean }
@@ -28,7 +28,7 @@ const OVERFLOW_KINDS = new Set([
 ])
 const OVERFLOW_WORDS =
   /context (length|window|size)|maximum (context|prompt) length|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)|exceeds? the (model's )?(max|context)/i
-/** Waiting does not help: the account is out of money. */
+/** Waiting does not help: the account has no credit. */
 const QUOTA_KINDS = new Set([
   'insufficient_quota',
   'billing_error',
@@ -69,7 +69,7 @@ function meaningOf({ status, kinds, message }: ServerFailure): Meaning {
     status === undefined || status === 400 || status === 413 || status === 422 || status === 500
   if (maySayOverflow && (kinds.some(kind => OVERFLOW_KINDS.has(kind)) || OVERFLOW_WORDS.test(message)))
     return { category: 'context_overflow', retryable: false }
-  // Inside an answer only words tell; some servers put the status there as a number.
+  // Inside an answer there is no status; some servers send it as a number.
   const inBand = status ?? kinds.map(Number).find(kind => kind >= 400 && kind < 600)
   if (inBand !== undefined) {
     return STATUSES[inBand] ?? { category: 'provider_error', retryable: inBand >= 500 }
@@ -81,7 +81,7 @@ function meaningOf({ status, kinds, message }: ServerFailure): Meaning {
   return { category: 'provider_error', retryable: true }
 }
 
-/** What the server said, as the error the turn acts on. */
+/** Converts the server's error to the error that the turn handles. */
 export function fromServer(failure: ServerFailure, site: CallSite): ModelError {
   const { category, retryable } = meaningOf(failure)
   const hint =
@@ -99,7 +99,7 @@ export function fromServer(failure: ServerFailure, site: CallSite): ModelError {
 
 const CERTIFICATE = /^(CERT_|ERR_TLS|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|UNABLE_TO_(GET|VERIFY))/
 
-/** The connection failed or broke: no answer, or half of one. */
+/** The connection failed or broke: no answer, or a partial one. */
 export function fromConnection(thrown: unknown, site: CallSite): ModelError {
   const code = errorCodes(thrown).find(found => found !== 'UND_ERR_SOCKET') ?? errorCodes(thrown)[0]
   if (code !== undefined && CERTIFICATE.test(code)) {
@@ -115,11 +115,11 @@ export function fromConnection(thrown: unknown, site: CallSite): ModelError {
   )
 }
 
-/** The server answered, but not in its protocol; trying again may help. */
+/** The server's answer violates its protocol; a retry may help. */
 export const invalidAnswer = (site: CallSite, what: string, cause?: unknown): ModelError =>
   new ModelError('invalid_response', say(site, what), { retryable: true, cause })
 
-/** A sentence of ours about this call, without its secrets and of bearable length. */
+/** Our sentence about this call, without secrets and of limited length. */
 export function say(site: CallSite, what: string): string {
   let clean = what
   for (const secret of site.secrets) if (secret !== '') clean = clean.replaceAll(secret, '***')
@@ -127,8 +127,8 @@ export function say(site: CallSite, what: string): string {
 }
 
 /**
- * Retry-After in milliseconds: `retry-after-ms`, seconds, or an HTTP date relative to `nowMs`; null when
- * absent or unreadable.
+ * Retry-After in milliseconds: `retry-after-ms`, seconds, or an HTTP date relative to `nowMs`; null if absent
+ * or invalid.
  */
 export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const exact = headers.get('retry-after-ms')
@@ -150,6 +150,6 @@ function causes(thrown: unknown): Error[] {
 const errorCodes = (thrown: unknown): string[] =>
   causes(thrown).flatMap(error => ('code' in error && typeof error.code === 'string' ? [error.code] : []))
 
-/** The innermost cause says what happened ("other side closed"); the outer ones only that something did. */
+/** The innermost cause has the reason ("other side closed"); outer ones are generic. */
 const rootMessage = (thrown: unknown): string =>
   causes(thrown).findLast(error => error.message !== '')?.message ?? 'no reason given'

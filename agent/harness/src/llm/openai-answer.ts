@@ -1,8 +1,8 @@
 /**
- * Chunks of OpenAI's chat-completion stream, put together into one answer. Many servers speak this protocol
- * with an accent; what is tolerated: a whole `message` in place of deltas, tool calls without index or id,
- * arguments as an object, content as parts, reasoning under three names, usage in four places, `stop` where
- * calls were made.
+ * Assembles the chunks of OpenAI's chat-completion stream into one answer. Many servers deviate from the
+ * protocol; tolerated are: a whole `message` instead of deltas, tool calls without index or id, arguments as
+ * an object, content as parts, reasoning under three names, usage in four places, and `stop` although calls
+ * were made.
  */
 import { nestsTooDeep } from '@cairn/protocol'
 import { z } from 'zod'
@@ -25,13 +25,13 @@ import {
 } from './provider.ts'
 
 export type AnswerInProgress = {
-  /** Takes one chunk, or a whole completion; throws ModelError when it is neither. */
+  /** Takes one chunk, or a whole completion; throws ModelError for anything else. */
   take(chunk: unknown): void
-  /** The answer; throws ModelError when the stream ended before the model had. */
+  /** Returns the answer; throws ModelError if the stream ended early. */
   finish(): ModelAnswer
 }
 
-/** What has come of the answer so far. */
+/** The answer so far. */
 type Gathered = {
   model: string
   text: string
@@ -40,7 +40,7 @@ type Gathered = {
   finishReason: string | undefined
   usage: Usage
   calls: Call[]
-  /** Reasoning as text, by the name it came under. */
+  /** Reasoning as text, by field name. */
   plain: { reasoning_content: string; reasoning: string }
   details: Record<string, unknown>[]
 }
@@ -96,7 +96,7 @@ function takeChunk(gathered: Gathered, raw: unknown, where: Where): void {
 
 function takeDelta(gathered: Gathered, delta: z.infer<typeof Delta>, where: Where): void {
   const { site, meter } = where
-  // One delta may carry the same thought under several names; it is shown once.
+  // One delta may carry the same thought under several names; show it once.
   const named = delta.reasoning_content ? 'reasoning_content' : delta.reasoning ? 'reasoning' : undefined
   if (named) {
     gathered.plain[named] += delta[named] ?? ''
@@ -176,8 +176,8 @@ function finish(gathered: Gathered, request: ModelRequest, site: CallSite): Mode
 }
 
 /**
- * What goes back with the next call. Text does only beside tool calls, and not where blocks do
- * (openai-request.ts); otherwise llm.thinking has it.
+ * The reasoning that is returned with the next call. Text is returned only with tool calls and without blocks
+ * (openai-request.ts); otherwise it is only in llm.thinking.
  */
 const keptReasoning = ({ plain, calls, details }: Gathered): Record<string, unknown> => ({
   ...(plain.reasoning_content && calls.length > 0 ? { reasoning_content: plain.reasoning_content } : {}),

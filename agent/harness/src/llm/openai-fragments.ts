@@ -1,4 +1,4 @@
-/** Pieces of calls and of reasoning blocks, put to what they continue. */
+/** Appends fragments of calls and reasoning blocks to what they continue. */
 import type { z } from 'zod'
 import { argumentsText } from './answer-fields.ts'
 import type { AnswerMeter } from './answer-limits.ts'
@@ -7,8 +7,8 @@ import type { Fragment } from './openai-wire.ts'
 export type Call = { index: number | undefined; id: string; name: string; arguments: string }
 
 /**
- * Which call a fragment continues: the one of its index, unless a new id shows that the server counts
- * wrongly; without an index the one of its id; without either, the last one, unless a name begins another.
+ * The call that a fragment continues: by index, unless a new id shows that the server's indices are wrong;
+ * without an index by id; without either the last one, unless a name starts another.
  */
 export function addFragment(calls: Call[], fragment: z.infer<typeof Fragment>, meter: AnswerMeter): void {
   const id = fragment.id ?? ''
@@ -37,7 +37,9 @@ export function addFragment(calls: Call[], fragment: z.infer<typeof Fragment>, m
 
 const GROWING = ['text', 'summary'] as const
 
-/** Text and summary blocks arrive in pieces of one index; everything else (encrypted blocks) whole. */
+/**
+ * Text and summary blocks arrive in pieces with the same index; all others (encrypted blocks) arrive whole.
+ */
 export function addDetail(
   details: Record<string, unknown>[],
   piece: Record<string, unknown>,

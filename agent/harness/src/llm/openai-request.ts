@@ -1,21 +1,21 @@
-/** Our request in the words of OpenAI's chat completions. */
+/** Converts our request to OpenAI's chat completions. */
 import { schemaPrompt, isStrictSchema } from './json-answer.ts'
 import type { AssistantMessageData, ModelMessage, ModelRequest, ToolSchema } from './provider.ts'
 import { schemaText } from './schema-text.ts'
 
-/** What a server turned out not to take; learnt from its refusals, see openai.ts. */
+/** What a server does not support, learned from its refusals; see openai.ts. */
 export type OpenAIDialect = {
   streamOptions: boolean
   jsonSchema: boolean
-  /** OpenAI's own newer models insist on `max_completion_tokens`; other servers know `max_tokens` only. */
+  /** OpenAI's newer models require `max_completion_tokens`; other servers know only `max_tokens`. */
   maxTokensKey: 'max_tokens' | 'max_completion_tokens'
 }
 
 type Json = Record<string, unknown>
 
 /**
- * The one entry of `reasoning_details` this protocol writes: the fields as they came, and from which model.
- * They go back under the same names, to that model only; another server may refuse fields it does not know.
+ * The only entry of `reasoning_details` that this protocol writes: the original fields, and their model. They
+ * are returned under the same names, and to that model only; another server may reject unknown fields.
  */
 export const REASONING_FORMAT = 'openai-compatible'
 type KeptReasoning = {
@@ -59,8 +59,8 @@ function withoutTools(request: ModelRequest, dialect: OpenAIDialect): Json {
 }
 
 function openAIMessages({ messages, model }: ModelRequest, instructions: readonly string[]): Json[] {
-  // Chat templates of several local models take one system message, and only as the first: the leading ones
-  // are joined.
+  // Several local models' chat templates accept one system message, at the start, so the leading ones are
+  // joined.
   const first = messages.findIndex(message => message.role !== 'system')
   const leading = first === -1 ? messages : messages.slice(0, first)
   const rest = first === -1 ? [] : messages.slice(first)
@@ -102,8 +102,8 @@ function assistantMessage(message: AssistantMessageData, model: string, inCurren
 }
 
 /**
- * Blocks go back always; plain text only between the tool calls of the running turn, where the servers that
- * send it ask for it.
+ * Blocks are always returned; text only between the tool calls of the running turn, where the servers that
+ * send it expect it.
  */
 function reasoningToReturn(message: AssistantMessageData, model: string, withText: boolean): Json {
   const kept = message.reasoning_details?.find(

@@ -1,4 +1,4 @@
-/** Chunks of OpenAI's chat-completion stream as servers send them, accents included. */
+/** Chunks of OpenAI's chat-completion stream as servers send them, with their deviations. */
 import { z } from 'zod'
 import { tokenCount } from './answer-fields.ts'
 import type { Usage } from './provider.ts'
@@ -52,7 +52,7 @@ export function readUsage(wire: z.infer<typeof UsageWire>): Usage {
   const input = tokenCount(wire.prompt_tokens)
   const output = tokenCount(wire.completion_tokens)
   const thought = tokenCount(wire.completion_tokens_details?.reasoning_tokens)
-  // Some servers leave reasoning out of completion_tokens; the total gives them away.
+  // Some servers exclude reasoning from completion_tokens; the total reveals it.
   const uncounted = wire.total_tokens === input + output + thought ? thought : 0
   return {
     input_tokens: input,

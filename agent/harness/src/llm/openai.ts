@@ -1,6 +1,5 @@
 /**
- * Any server that speaks OpenAI's chat completions: OpenAI itself, OpenRouter, vLLM, llama.cpp, the scripted
- * model.
+ * Any server with OpenAI's chat completions: OpenAI itself, OpenRouter, vLLM, llama.cpp, the scripted model.
  */
 import OpenAI, { APIConnectionError, APIError } from 'openai'
 import { meterStream } from './answer-limits.ts'
@@ -18,23 +17,23 @@ import { openAIBody, type OpenAIDialect } from './openai-request.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
 import { createTransport, type Fetch, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
 
-/** With it the SDK takes a body that is text as it is. */
+/** Makes the SDK send a text body unchanged. */
 const JSON_BODY = { 'content-type': 'application/json' }
 
 export type OpenAIOptions = {
-  /** As the operator calls it; for messages. */
+  /** The operator's name of the provider, for messages. */
   name: string
   baseUrl: string
   /** Absent: no Authorization header is sent. */
   apiKey?: string
   headers?: Readonly<Record<string, string>>
   proxy?: ProxySettings
-  /** In place of the network, for tests. */
+  /** Replaces the network in tests. */
   fetch?: Fetch
   now?: () => number
 }
 
-/** A provider over the official SDK; it neither retries nor gives up waiting, both are the turn's. */
+/** A provider over the official SDK. Retries and timeouts are the turn's, so it has none. */
 export function createOpenAI(options: OpenAIOptions): ModelProvider {
   const transport = options.fetch ? undefined : createTransport(options.proxy)
   const fetch = options.fetch ?? transport?.fetch ?? globalThis.fetch
@@ -52,7 +51,7 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
     timeout: NO_TIMEOUT_MS,
     logLevel: 'off',
     fetch: limitRefusals(fetch),
-    // Null and not absent: the SDK would read these from the process environment.
+    // Null instead of absent: otherwise the SDK reads these from the process environment.
     adminAPIKey: null,
     organization: null,
     project: null,
@@ -97,7 +96,7 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
             { retryable: false },
           )
         }
-        // A server that does not stream answers with the whole completion.
+        // A server without streaming answers with the whole completion.
         if (type.includes('application/json'))
           answer.take(wholeCompletion(JSON.parse(await readWhole(response, onBytes)), site, response.headers))
         else
@@ -116,7 +115,7 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
   }
 }
 
-/** A server may fail in the middle of a stream, and says so in place of a chunk. */
+/** A server that fails in the middle of a stream sends an error instead of a chunk. */
 function chunkOf(event: string | undefined, data: unknown, headers: Headers): unknown {
   const error = typeof data === 'object' && data !== null && 'error' in data ? data.error : undefined
   if (event === 'error' || error) throw new APIError(undefined, (error ?? data) as object, undefined, headers)
@@ -148,12 +147,12 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
   }
   if (thrown instanceof SyntaxError)
     return invalidAnswer(site, `the answer is not the JSON of the protocol: ${thrown.message}`, thrown)
-  // What fetch throws when the connection breaks within the body.
+  // fetch throws this when the connection breaks within the body.
   if (thrown instanceof TypeError && thrown.cause instanceof Error) return fromConnection(thrown, site)
   return thrown
 }
 
-/** The error object of an answer: `{message, type, code}`, or whatever the server put in its place. */
+/** The error object of an answer: `{message, type, code}`, or whatever the server sent instead. */
 function failureOf(error: unknown): ServerFailure {
   if (typeof error !== 'object' || error === null)
     return { kinds: [], message: typeof error === 'string' ? error : '' }
@@ -164,10 +163,7 @@ function failureOf(error: unknown): ServerFailure {
   }
 }
 
-/**
- * A server that refuses one of our optional fields will not be sent it again; the turn's next attempt is
- * without it.
- */
+/** Stops sending an optional field that the server refused; the turn's next attempt omits it. */
 function learn(dialect: OpenAIDialect, error: unknown, site: CallSite): unknown {
   if (!(error instanceof ModelError) || error.category !== 'provider_error') return error
   const refused =

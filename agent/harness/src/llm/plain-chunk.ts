@@ -1,7 +1,6 @@
 /**
- * Nearly every chunk of an OpenAI stream is one piece of text and nothing else. Those are told by hand, for
- * they come by the thousand and the whole schema takes ten times as long; everything else goes through the
- * schema.
+ * Nearly every chunk of an OpenAI stream is one piece of text. These are recognized by hand, because there
+ * are thousands and the full schema takes ten times as long; everything else goes through the schema.
  */
 export type PlainChunk = { model: string | undefined; text: string }
 
@@ -9,7 +8,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 
-/** Null for a chunk that has, or may have, anything else to say. */
+/** Null for a chunk that contains, or may contain, anything else. */
 export function plainChunk(raw: unknown): PlainChunk | null {
   if (!isFields(raw) || raw['usage'] || raw['x_groq']) return null
   const { model, choices } = raw

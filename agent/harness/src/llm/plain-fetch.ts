@@ -1,20 +1,20 @@
 /**
- * A fetch for answers that come in hundreds of small pieces. Undici's own hands each through an iterator and
- * a stream of bytes, at twice what undici's request takes for the same; what is rare (a redirect, a body that
- * is a stream) is left to it. What comes back can be read without promises: `PlainResponse`.
+ * A fetch for answers that arrive in hundreds of small pieces. Undici's own passes each through an iterator
+ * and a byte stream, at twice the cost of undici's request; rare cases (a redirect, a stream as the body) are
+ * left to it. The result can be read without promises: `PlainResponse`.
  */
 import type { Duplex, Readable } from 'node:stream'
 import zlib from 'node:zlib'
 import { type Dispatcher, fetch as undiciFetch } from 'undici'
 import type { Fetch } from './transport.ts'
 
-/** Statuses that have no body (Fetch standard, null body status). */
+/** Statuses without a body (Fetch standard, null body status). */
 const BODILESS = [101, 204, 205, 304]
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status)
 
-/** What was sent is flushed as far as it came, as a stream of events needs it. */
+/** Decoders flush what has arrived, as an event stream needs. */
 const flushed = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH }
-/** Nobody is asked to compress; some do. */
+/** Compression is not requested, but some servers use it anyway. */
 const DECODERS: Readonly<Record<string, () => Duplex>> = {
   gzip: () => zlib.createGunzip(flushed),
   'x-gzip': () => zlib.createGunzip(flushed),
@@ -54,8 +54,8 @@ export function createPlainFetch(dispatcher: Dispatcher): Fetch {
 }
 
 /**
- * A response whose bytes can be had without its stream of the web, which takes two promises for each piece.
- * Either is read, and not both.
+ * A response whose bytes can be read without its web stream, which takes two promises per piece. Use only one
+ * of the two.
  */
 export class PlainResponse extends Response {
   readonly pieces: Readable
@@ -65,7 +65,7 @@ export class PlainResponse extends Response {
   }
 }
 
-/** As fetch calls it when the connection breaks within the body. */
+/** The error that fetch throws when the connection breaks within the body. */
 export const terminated = (cause: unknown): TypeError => new TypeError('terminated', { cause })
 
 function toResponse({ statusCode, headers, body }: Dispatcher.ResponseData): Response {
@@ -79,17 +79,17 @@ function toResponse({ statusCode, headers, body }: Dispatcher.ResponseData): Res
   }
   const decode = DECODERS[said.get('content-encoding')?.trim().toLowerCase() ?? '']
   const plain = decode === undefined ? body : body.compose(decode())
-  // It may break off before anybody reads it; whoever does is told then.
+  // The body may fail before it is read; the reader gets the error then.
   return new PlainResponse(
     plain.on('error', () => undefined),
     init,
   )
 }
 
-/** Nobody wants what is left; that it was broken off is told as an error, to nobody. */
+/** Discards the rest of a body; the resulting error is ignored. */
 const drop = (body: Readable): void => void body.on('error', () => undefined).destroy()
 
-/** Takes nothing before it is read. */
+/** Reads nothing before it is consumed. */
 function toWeb(body: Readable): ReadableStream<Uint8Array> {
   let isRead = false
   return new ReadableStream<Uint8Array>(

@@ -1,11 +1,10 @@
-/** What the turn needs of a language model, whichever server stands behind it. */
+/** What the turn needs of a language model, independent of the server. */
 import type { AssistantMessageData, ConversationMessage } from '@cairn/state'
 
 export type { AssistantMessageData }
 
 /**
- * The conversation as the model sees it: what `state/conversation.ts` folds from the log, behind a system
- * prompt.
+ * The conversation as the model sees it: the fold of the log (`state/conversation.ts`) after a system prompt.
  */
 export type ModelMessage = { role: 'system'; content: string } | ConversationMessage
 
@@ -16,31 +15,31 @@ export type ToolSchema = {
 }
 
 export type ModelRequest = {
-  /** The name the server knows, without our provider prefix. */
+  /** The server's name of the model, without our provider prefix. */
   model: string
   messages: readonly ModelMessage[]
   tools: readonly ToolSchema[]
   temperature?: number
   max_tokens?: number
-  /** Forces an answer of this JSON Schema where the server can, by prompt and parsing where not. */
+  /** Requests an answer of this JSON Schema, natively or by prompt and parsing. */
   json_schema?: { name: string; schema: Record<string, unknown> }
 }
 
-/** What arrives while the model answers. `usage` counts are totals so far, not increments. */
+/** Data that arrives while the model answers. `usage` counts are totals so far, not increments. */
 export type ModelChunk =
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
-  /** Any sign of life that carries nothing to show (tool-call fragments, pings). */
+  /** A sign of life with nothing to show (tool-call fragments, pings). */
   | { type: 'alive' }
 
 export type Usage = {
-  /** All input, tokens read from and written to a cache included. */
+  /** All input tokens, including those read from and written to a cache. */
   input_tokens: number
-  /** All output, reasoning included. */
+  /** All output tokens, including reasoning. */
   output_tokens: number
   reasoning_tokens: number
   cache_read_tokens: number
-  /** Where the server says so; only the cost depends on it. */
+  /** If the server reports it; only the cost depends on it. */
   cache_write_tokens?: number
 }
 export type ModelAnswer = {
@@ -53,9 +52,9 @@ export type ModelAnswer = {
 
 export interface ModelProvider {
   /**
-   * One call. Chunks go to `onChunk` as they arrive; resolves with the whole answer.
-   * Rejects with ModelError; aborts at once when `signal` does (then rejects with the signal's reason).
-   * Never retries by itself: retrying is the turn's decision and its events.
+   * One call. Chunks go to `onChunk` as they arrive; resolves with the whole answer. Rejects with ModelError,
+   * or with the signal's reason as soon as it aborts. Never retries: the turn decides on retries and writes
+   * their events.
    */
   call(request: ModelRequest, onChunk: (chunk: ModelChunk) => void, signal: AbortSignal): Promise<ModelAnswer>
   close?(): Promise<void>
@@ -74,7 +73,7 @@ export class ModelError extends Error {
   override readonly name = 'ModelError'
   readonly category: ModelErrorCategory
   readonly retryable: boolean
-  /** The server's own wish (Retry-After), milliseconds. */
+  /** The server's Retry-After, in milliseconds. */
   readonly retryAfterMs: number | null
   constructor(
     category: ModelErrorCategory,

@@ -1,6 +1,6 @@
 /**
- * From "<provider>/<model>" to something that can be called. Providers are made on first use, keys are read
- * from the environment once.
+ * Resolves "<provider>/<model>" to a callable model. Providers are created on first use; keys are read from
+ * the environment once.
  */
 import type { Config, ProviderConfig, Rates } from '@cairn/protocol'
 import type { AnthropicOptions } from './anthropic.ts'
@@ -10,24 +10,24 @@ import { loadedOnUse } from './loaded-on-use.ts'
 import { proxySettings } from './transport.ts'
 
 export type ResolvedModel = {
-  /** The full name, `<provider>/<model>`, as the events show it. */
+  /** The full name, `<provider>/<model>`, as in the events. */
   name: string
   provider: ModelProvider
-  /** What the server calls it: goes into ModelRequest.model. */
+  /** The server's name of the model, for ModelRequest.model. */
   model: string
   rates: Rates | undefined
   contextWindow: number
   maxOutputTokens: number | undefined
-  /** Thinks before it speaks: the longer stale timeout applies. */
+  /** It thinks before it answers, so the longer stale timeout applies. */
   reasoning: boolean
-  /** Answers from a scenario; the UI says so. */
+  /** It answers from a scenario; the UI shows that. */
   scripted: boolean
 }
 
 export type Models = {
-  /** Throws ModelError (category configuration) when the name leads nowhere or the key is missing. */
+  /** Throws ModelError (category configuration) if the name is unknown or the key is missing. */
   resolve(name: string): ResolvedModel
-  /** Values that must reach no event, log line or export. */
+  /** Values that must not reach events, log lines or exports. */
   secrets: readonly string[]
   close(): Promise<void>
 }
@@ -40,8 +40,7 @@ const VENDOR_KEY: Record<'openai' | 'anthropic', { host: string; env: string }> 
 }
 
 /**
- * `scriptedUrls` gives the base URL of each provider of kind scripted (see startScriptedProviders in
- * scripted-providers.ts).
+ * `scriptedUrls`: base URL of each scripted provider (see startScriptedProviders in scripted-providers.ts).
  */
 export function createModels(
   models: Config['models'],
@@ -141,16 +140,16 @@ function makeProvider(
   return loadedOnUse(async () => (await import('./anthropic.ts')).createAnthropic(anthropic))
 }
 
-/** A provider as something else than our own client reaches it, the broker of coding agents say. */
+/** A provider as reached by something other than our client, such as the broker of coding agents. */
 export type Upstream = {
   kind: 'openai' | 'anthropic'
   base_url: string
-  /** Undefined: it takes none. */
+  /** Undefined: no key is needed. */
   key: string | undefined
   headers: Readonly<Record<string, string>>
 }
 
-/** Null where there is no provider of that name. */
+/** Null if there is no provider of that name. */
 export function upstreamOf(
   models: Config['models'],
   env: Env,
@@ -173,8 +172,8 @@ export function upstreamOf(
 }
 
 /**
- * The variable that holds a provider's key: the one configured, or the vendor's usual one when the server is
- * the vendor's own.
+ * The variable that holds a provider's key: the configured one, or the vendor's default if the server is the
+ * vendor's own.
  */
 function keyName(config: ProviderConfig): string | undefined {
   if (config.kind === 'scripted') return undefined

@@ -1,14 +1,14 @@
-/** The bytes of a response, piece by piece, each as it comes. */
+/** Reads the bytes of a response as they arrive. */
 import type { Readable } from 'node:stream'
 import { PlainResponse, terminated } from './plain-fetch.ts'
 
-/** True: nothing more is wanted. What it throws ends the connection and is thrown. */
+/** Returns true when nothing more is needed. An exception ends the connection and is rethrown. */
 type OnChunk = (piece: Uint8Array) => boolean
 
-/** How long the end of the body may come behind the last piece that was wanted, which says nothing of it. */
+/** Maximum wait for the end of the body after the last needed piece. */
 const END_MS = 1000
 
-/** Says whether it stopped before the end. Rejects as fetch does when the connection breaks. */
+/** Returns whether it stopped before the end. Rejects like fetch when the connection breaks. */
 export async function readChunks(response: Response, onChunk: OnChunk): Promise<boolean> {
   if (response instanceof PlainResponse) return readAll(response, onChunk)
   if (response.body === null) return false
@@ -20,7 +20,7 @@ export async function readChunks(response: Response, onChunk: OnChunk): Promise<
       if (onChunk(value)) return true
     }
   } finally {
-    // What is left of a body nobody reads is not fetched; of one at its end, or broken, nothing is left.
+    // Cancel an unread rest; a body that has ended or failed has none.
     reader.cancel().catch(() => undefined)
   }
 }
@@ -52,7 +52,7 @@ function readAll({ pieces }: PlainResponse, onChunk: OnChunk): Promise<boolean> 
   })
 }
 
-/** A connection whose answer was read to its end serves the next call. */
+/** A connection whose answer was read to the end can be reused. */
 function closeUnlessEnded(pieces: Readable): void {
   const timer = setTimeout(() => pieces.destroy(), END_MS).unref()
   pieces.once('close', () => clearTimeout(timer))

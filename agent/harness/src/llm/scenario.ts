@@ -1,6 +1,6 @@
 /**
- * What a scripted model answers, as data: rules tried in order, the first that fits the conversation answers.
- * Everything is deterministic; a scenario without a fitting rule is an error the caller sees.
+ * The answers of a scripted model as data: rules in order, of which the first that matches the conversation
+ * answers. Everything is deterministic; a scenario without a matching rule is an error for the caller.
  */
 import { asError } from '@cairn/protocol'
 import { parseDocument } from 'yaml'
@@ -19,14 +19,14 @@ const template = z.string().superRefine((text, context) => {
   for (const unknown of unknownPlaceholders(text))
     context.addIssue({ code: 'custom', message: `has the unknown placeholder {{${unknown}}}` })
 })
-/** Templates anywhere within JSON-like data. */
+/** Templates anywhere in JSON-like data. */
 const data: z.ZodType<unknown> = z.lazy(() =>
   z.union([template, z.number(), z.boolean(), z.null(), z.array(data), z.record(z.string(), data)]),
 )
 const ms = z.number().nonnegative()
 const count = z.int().nonnegative()
 
-/** Conditions; all that are given must hold. Without `schema` a rule is for ordinary calls only. */
+/** Conditions; all given ones must hold. Without `schema` a rule applies to ordinary calls only. */
 const When = z.strictObject({
   user: pattern.optional().describe('the last user message; its groups are {{user.1}}, {{user.2}} …'),
   system: pattern.optional().describe('the system prompt'),
@@ -157,8 +157,7 @@ function patternFault(source: string): string | undefined {
 }
 
 /**
- * Checks scenario data; the error names every place that is wrong. `source` is the file's name or a word for
- * it.
+ * Validates scenario data; the error lists every invalid place. `source` is the file's name or another label.
  */
 export function parseScenario(input: unknown, source = 'scenario'): Scenario {
   const parsed = Scenario.safeParse(input)

@@ -1,6 +1,6 @@
 /**
- * The plainest value that fits a JSON Schema: what a scripted model answers when a schema is wanted and no
- * rule says how.
+ * The simplest value that matches a JSON Schema: a scripted model's answer when a schema is requested and no
+ * rule matches.
  */
 export function schemaExample(schema: Record<string, unknown>): unknown {
   if ('const' in schema) return schema['const']

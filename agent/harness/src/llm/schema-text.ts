@@ -1,8 +1,10 @@
-/** JSON Schemas as JSON text. Those of the tools are most of a request, and the same in every one of them. */
+/**
+ * JSON Schemas as JSON text, cached: those of the tools are most of a request, and identical in every one.
+ */
 
 const written = new WeakMap<object, string>()
 
-/** Written once for a schema, which nobody changes. */
+/** Serialized once per schema, which must not be modified. */
 export function schemaText(schema: object): string {
   const known = written.get(schema)
   if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** What the scripted model server answers to one request. */
+/** Answers one request to the scripted model server. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -10,15 +10,15 @@ import { scriptedReply, type ScriptedReply } from './scripted-reply.ts'
 export type RecordedRequest = {
   headers: IncomingHttpHeaders
   body: ChatRequest
-  /** Name of the rule that answered (or its place, `rules[3]`); undefined when none did. */
+  /** Name of the rule that answered (or its position, `rules[3]`); undefined: none. */
   rule: string | undefined
-  /** `answered` when all was sent, `left` when the client closed the connection before that. */
+  /** `answered` when everything was sent, `left` when the client closed the connection before. */
   ended: Promise<'answered' | 'left'>
 }
 
 export type Script = {
   scenario: Scenario
-  /** How often each rule has answered. */
+  /** Number of answers of each rule. */
   used: Map<ScenarioRule, number>
   /** Resolves when the answer may be sent. */
   record(request: RecordedRequest): Promise<void> | undefined
@@ -101,7 +101,7 @@ async function streamReply(response: ServerResponse, reply: ScriptedReply, left:
     }
   if (reply.end === 'hang') return
   if (reply.end === 'cut_off') {
-    // The bytes so far must arrive before the connection breaks.
+    // Send the bytes so far before the connection breaks.
     await new Promise<void>(resolve => response.write(': \n\n', () => resolve()))
     response.destroy()
     return
@@ -130,7 +130,7 @@ async function readJson(incoming: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(Buffer.concat(bytes).toString())
   } catch {
-    // What is no JSON fits no request; the caller is told so.
+    // Invalid JSON is not a valid request; the caller gets an error.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Which rule of a scenario answers a request: a pure function of the conversation and of how often each rule
- * has answered.
+ * Chooses the rule of a scenario that answers a request: a pure function of the conversation and of each
+ * rule's number of answers.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -19,7 +19,7 @@ const Message = z.looseObject({
   tool_call_id: z.string().nullish(),
 })
 
-/** The part of a chat-completions request that a scripted model looks at. */
+/** The part of a chat-completions request that a scripted model reads. */
 export const ChatRequest = z.looseObject({
   model: z.string(),
   messages: z.array(Message),
@@ -38,23 +38,23 @@ export const ChatRequest = z.looseObject({
 export type ChatRequest = z.infer<typeof ChatRequest>
 
 type PastCall = { name: string; arguments: string; result: string | undefined }
-/** What the rules may ask about a conversation. */
+/** The facts about a conversation that rules can test. */
 export type Facts = {
   model: string
   system: string
   user: string
-  /** All user messages since the last answer, a line each. */
+  /** All user messages since the last answer, one per line. */
   said: string
-  /** User messages so far. */
+  /** Number of user messages. */
   turn: number
-  /** Answers since the last user message. */
+  /** Number of answers since the last user message. */
   step: number
   toolCalls: number
   tools: readonly string[]
   schema: string | undefined
   /** Every call of the conversation, in order. */
   calls: readonly PastCall[]
-  /** The results the conversation ends with; none when a user spoke last. */
+  /** The results at the end of the conversation; none if a user message came last. */
   results: readonly { name: string; content: string }[]
 }
 
@@ -96,7 +96,7 @@ export function factsOf(request: ChatRequest): Facts {
 
 export type Choice = { rule: ScenarioRule; answer: ScenarioAnswer; groups: readonly string[] }
 
-/** The first rule that fits; `used` counts the answers each rule has given. */
+/** The first matching rule; `used` counts the answers of each rule. */
 export function chooseRule(
   scenario: Scenario,
   facts: Facts,
@@ -135,7 +135,7 @@ function fits({ when }: ScenarioRule, answer: ScenarioAnswer, facts: Facts): boo
       : facts.schema === undefined || (when.schema !== true && when.schema !== facts.schema)
   )
     return false
-  // A call cannot be made where no tool is offered, unless the rule says that it means just that.
+  // A call is impossible without offered tools, unless the rule asks for exactly that.
   if (answer.tool_calls && facts.tools.length === 0 && when.tools_disabled !== true) return false
   return (
     like(when.user, facts.user) &&
@@ -162,7 +162,7 @@ function wasCalled(wanted: ScenarioRule['when']['called'], { calls }: Facts): bo
   return last !== undefined && like(pattern, last.arguments)
 }
 
-/** One sentence on the conversation, for whoever has to add the missing rule. */
+/** A one-sentence description of the conversation, for the author of the missing rule. */
 export function describeFacts({ turn, user, step, results, tools, schema }: Facts): string {
   const names = results.map(result => result.name).join(', ')
   return (
@@ -172,7 +172,7 @@ export function describeFacts({ turn, user, step, results, tools, schema }: Fact
   )
 }
 
-/** The same conversation gives the same ids, and a longer one others. */
+/** The same conversation yields the same ids; a longer one yields different ids. */
 export function scriptedCallId({ messages }: ChatRequest, index: number): string {
   const digest = createHash('sha256').update(JSON.stringify(messages)).update(String(index)).digest('hex')
   return `call_${digest.slice(0, 20)}`

@@ -1,4 +1,4 @@
-/** The servers behind the providers of kind scripted. */
+/** The servers behind the scripted providers. */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { asError, type Config } from '@cairn/protocol'
@@ -12,8 +12,8 @@ export type ScriptedProviders = {
 }
 
 /**
- * Starts one server for each scripted provider; `fallback` answers where the configuration names no file.
- * Paths are relative to `folder`.
+ * Starts a server per scripted provider; `fallback` answers if the configuration names no file. Paths are
+ * relative to `folder`.
  */
 export async function startScriptedProviders(
   models: Config['models'],

@@ -1,6 +1,5 @@
 /**
- * A rule's answer as the chunks of OpenAI's stream: pure, so that the same request always gives the same
- * bytes.
+ * A rule's answer as chunks of OpenAI's stream: pure, so that the same request always yields the same bytes.
  */
 import { fill, fillText } from './scripted-template.ts'
 import { scriptedCallId, type ChatRequest, type Choice, type Facts } from './scripted-match.ts'
@@ -9,7 +8,7 @@ import type { Scenario, ScenarioAnswer } from './scenario.ts'
 type Json = Record<string, unknown>
 export type ScriptedReply = {
   chunks: readonly Json[]
-  /** The same as one body, for a client that does not stream. */
+  /** The same as one body, for a client without streaming. */
   completion: Json
   delayMs: number
   paceMs: number
@@ -17,7 +16,7 @@ export type ScriptedReply = {
   error: Json | undefined
 }
 
-/** Arguments come this much faster than text: nobody reads them as they come. */
+/** Arguments are streamed faster than text, because no one reads them live. */
 const ARGUMENTS_PACE = 4
 
 type SentCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
@@ -111,7 +110,7 @@ function sentCalls(
   })
 }
 
-/** The rule of thumb. */
+/** Estimate: four characters per token. */
 const tokens = (text: string): number => Math.ceil(text.length / 4)
 
 function usageOf(answer: ScenarioAnswer, request: ChatRequest, reasoning: string, rest: string): Json {
@@ -130,6 +129,6 @@ function usageOf(answer: ScenarioAnswer, request: ChatRequest, reasoning: string
   }
 }
 
-/** By whole characters: half of an emoji is not text. */
+/** Splits between code points, so that no emoji is cut in half. */
 const pieces = (text: string, size: number): string[] =>
   text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'gu')) ?? []

@@ -1,5 +1,5 @@
 /**
- * A model server that follows a scenario: OpenAI's streaming protocol over real HTTP on the loopback, for the
+ * A model server that follows a scenario: OpenAI's streaming protocol over real HTTP on loopback, for the
  * demo and for tests.
  */
 import { createServer } from 'node:http'
@@ -10,9 +10,9 @@ import { answer, type RecordedRequest } from './scripted-answer.ts'
 export type ScriptedServer = {
   /** Base URL for an OpenAI client. */
   url: string
-  /** What came, in order of arrival; only the latest `record` are kept. */
+  /** Requests in order of arrival; only the latest `record` are kept. */
   requests: readonly RecordedRequest[]
-  /** Resolves once that many requests have come since the start. */
+  /** Resolves once this number of requests has arrived since the start. */
   requested(count: number): Promise<void>
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -23,10 +23,7 @@ const RECORDED = 1000
 
 export type ScriptedServerOptions = {
   record?: number
-  /**
-   * What the answer to the nth request, from 1, waits for: a test that does something meanwhile says when it
-   * is done.
-   */
+  /** The answer to the nth request, counted from 1, waits for this, so that a test can act in between. */
   hold?: (nth: number) => Promise<void> | undefined
 }
 
@@ -62,7 +59,7 @@ export async function startScriptedServer(
       })
     })
     answer(script, incoming, response, left.signal, ended).catch((error: unknown) => {
-      // The client is gone, or the fault is ours; either way this request is over and the server is not.
+      // The client is gone, or there is a bug here; in both cases only this request ends, not the server.
       if (!left.signal.aborted) response.destroy(error instanceof Error ? error : undefined)
     })
   })

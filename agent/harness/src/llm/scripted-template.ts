@@ -1,12 +1,12 @@
-/** `{{placeholders}}` in a scenario: pieces of the conversation, put into texts and tool arguments. */
+/** `{{placeholders}}` in a scenario: parts of the conversation, inserted into texts and tool arguments. */
 import type { Facts } from './scripted-match.ts'
 
 const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g
-/** `root.path.to.value:60`, the number cutting what is longer. */
+/** `root.path.to.value:60`; the number truncates longer values. */
 const FORM = /^(user|said|result|result_of|tools|model|turn|step)((?:\.[^.:]+)*)(?::(\d+))?$/
 const ROOTS_WITH_PATH = new Set(['user', 'result', 'result_of'])
 
-/** Placeholders of a text that mean nothing. */
+/** The unknown placeholders of a text. */
 export function unknownPlaceholders(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)]
     .map(match => match[1] ?? '')
@@ -17,10 +17,10 @@ export function unknownPlaceholders(text: string): string[] {
 }
 
 /**
- * Data with every text filled in. `{{user}}` is the last user message and `{{user.1}}` the first
- * group of the rule's pattern, `{{said}}` all user messages since the last answer, a line each;
- * `{{result.path}}` reads the last tool result as JSON, `{{result_of.tool.path}}` that of the named
- * tool. What is not there is empty; what a path finds loses its trailing line ends.
+ * Data with every text filled in. `{{user}}` is the last user message and `{{user.1}}` the first group of the
+ * rule's pattern, `{{said}}` all user messages since the last answer, one per line; `{{result.path}}` reads
+ * the last tool result as JSON, `{{result_of.tool.path}}` that of the named tool. Missing values are empty;
+ * values found by a path lose trailing line ends.
  */
 export function fill(data: unknown, facts: Facts, groups: readonly string[]): unknown {
   if (typeof data === 'string') return fillText(data, facts, groups)
@@ -68,7 +68,7 @@ function within(text: string, path: readonly string[]): string {
   try {
     value = JSON.parse(text)
   } catch {
-    // A result that is no JSON has no paths; the rule says that this is empty.
+    // A result that is not JSON has no paths; by definition the value is empty.
     return ''
   }
   for (const key of path)

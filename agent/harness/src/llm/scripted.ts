@@ -1,6 +1,6 @@
 /**
- * The scripted model as a provider: the OpenAI code path over real HTTP to a server of ours, so that nothing
- * is pretended but the answers.
+ * The scripted model as a provider: the OpenAI code path over real HTTP to a local server, so that only the
+ * answers are fake.
  */
 import { createOpenAI } from './openai.ts'
 import type { ModelProvider } from './provider.ts'
@@ -9,7 +9,7 @@ import { startScriptedServer, type ScriptedServer } from './scripted-server.ts'
 
 export type ScriptedProvider = ModelProvider & { server: ScriptedServer; close(): Promise<void> }
 
-/** Starts a server for the scenario and a provider that talks to it; `close` ends both. */
+/** Starts a server for the scenario and a provider that calls it; `close` ends both. */
 export async function createScripted(
   scenario: ScenarioInput,
   options: { name?: string; record?: number } = {},

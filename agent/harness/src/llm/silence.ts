@@ -1,6 +1,6 @@
 /**
- * Watches a model call for silence (contract 7): a heartbeat for readers whenever nothing was shown for
- * `heartbeatMs`, and the end of the call when the server gave no sign of life at all for `staleMs`.
+ * Watches a model call for silence (contract 7): sends readers a heartbeat when nothing was shown for
+ * `heartbeatMs`, and ends the call when the server gave no sign of life for `staleMs`.
  */
 import type { Clock } from '../clock.ts'
 import { ModelError } from '../llm/provider.ts'
@@ -13,9 +13,9 @@ export type SilenceOptions = {
   onStale: (error: ModelError) => void
 }
 export type SilenceWatch = {
-  /** Something to show arrived. */
+  /** Call when something visible arrived. */
   shown(): void
-  /** Any sign of life arrived. */
+  /** Call on any sign of life. */
   alive(): void
   stop(): void
 }

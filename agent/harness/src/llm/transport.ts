@@ -1,6 +1,6 @@
 /**
- * How requests leave for a model server. By undici, because Node's built-in fetch gives up after 300 s
- * without a byte and a reasoning model may be silent for longer: how long to wait is the turn's decision
+ * The HTTP transport to model servers. It uses undici directly, because Node's built-in fetch times out after
+ * 300 s without a byte and a reasoning model may be silent for longer: the turn decides how long to wait
  * (contract 7.10).
  */
 import { EnvHttpProxyAgent } from 'undici'
@@ -11,7 +11,7 @@ export type Fetch = typeof globalThis.fetch
 export type Transport = { fetch: Fetch; close(): Promise<void> }
 export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string }
 
-/** Longest delay a timer takes; the SDKs insist on some limit of their own. */
+/** Maximum delay of a timer; the SDKs require some timeout. */
 export const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 const LOOPBACK = 'localhost,127.0.0.1,::1'
@@ -28,22 +28,22 @@ export function proxySettings(env: Readonly<Record<string, string | undefined>>)
   }
 }
 
-/** One connection pool; `close` ends its idle sockets and fails what is in flight. */
+/** One connection pool; `close` ends idle sockets and fails pending requests. */
 export function createTransport(proxy: ProxySettings = {}): Transport {
-  // Empty strings, not absence: absent options make undici read the process environment by itself.
+  // Empty strings instead of absent options, which would make undici read the process environment.
   const dispatcher = new EnvHttpProxyAgent({
     httpProxy: proxy.httpProxy ?? '',
     httpsProxy: proxy.httpsProxy ?? '',
     noProxy: proxy.noProxy ?? LOOPBACK,
     headersTimeout: 0,
     bodyTimeout: 0,
-    // A socket a call, so that aborting one closes it and no stalled neighbour holds it up.
+    // One socket per call, so that aborting a call closes it and no stalled call delays another.
     allowH2: false,
   })
   return { fetch: createPlainFetch(dispatcher), close: () => dispatcher.destroy() }
 }
 
-/** Of a refusal only its beginning is read. */
+/** Reads only the beginning of an error response. */
 export function limitRefusals(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init)

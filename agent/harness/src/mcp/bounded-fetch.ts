@@ -1,6 +1,6 @@
 /**
- * The fetch of an MCP server over HTTP. The server decides neither how much of an answer is read, nor whether
- * a call learns that its answer ended, nor how often its stream of events is opened again.
+ * The fetch of an MCP server over HTTP. The server controls neither how much of a response is read, nor
+ * whether a call learns that its response ended, nor how often its event stream is reopened.
  */
 import { limitBody } from '@cairn/protocol'
 import { limitRefusals } from '../llm/transport.ts'
@@ -8,13 +8,13 @@ import { type Clock, sleep } from '../clock.ts'
 
 export type BoundedFetch = {
   fetch: typeof globalThis.fetch
-  /** To be called for each message that arrives: the stream of an answered request may end. */
+  /** Must be called for each message that arrives: the stream of an answered request may end. */
   onMessage(message: object): void
 }
 type Request = { id: string | number; method: string }
 
 const MIB = 1024 * 1024
-/** Streams that may be opened at once; later ones wait for their turn, one every five seconds. */
+/** Maximum streams opened at once; further ones wait, one every five seconds. */
 const STREAM_BURST = 5
 const STREAM_EVERY_MS = 5000
 
@@ -47,14 +47,14 @@ export function boundedFetch(maxBytes: number, clock: Clock): BoundedFetch {
   }
 }
 
-/** Null: a notification, or no message at all. */
+/** Null: a notification, or not a message. */
 function requestOf(body: RequestInit['body']): Request | null {
   if (typeof body !== 'string') return null
   const { id, method } = JSON.parse(body) as Partial<Request>
   return id === undefined || method === undefined ? null : { id, method }
 }
 
-/** A token bucket: a server can end its stream, and demand the next one, as often as it likes. */
+/** A token bucket, because a server can end its stream and demand the next one as often as it likes. */
 function streamTurns(clock: Clock): (signal: AbortSignal) => Promise<void> {
   let next = Number.NEGATIVE_INFINITY
   return async signal => {
@@ -68,9 +68,9 @@ const tooMuch = (maxBytes: number): string =>
   `the answer of the server is larger than ${maxBytes / MIB} MiB (max_answer_mb); the rest was not read`
 
 /**
- * The events of the body, at most `maxBytes` bytes. Where it ends, breaks or is cut while its request has no
- * answer, one more event is the answer: the SDK would wait for the timeout of the call. The SDK resumes a
- * stream whose events have ids, so the end of such a stream is not a failure.
+ * The events of the body, at most `maxBytes` bytes. If it ends, breaks or is truncated before its request has
+ * an answer, one more event is added as the answer; otherwise the SDK would wait for the timeout of the call.
+ * The SDK resumes a stream whose events have ids, so the end of such a stream is not a failure.
  */
 function limitStream(
   body: ReadableStream<Uint8Array>,
@@ -118,7 +118,7 @@ function limitStream(
   )
 }
 
-/** A result in place of an error for a call: only after a result does the SDK not resume the stream. */
+/** A result instead of an error for a call: only after a result does the SDK not resume the stream. */
 function failureEvent({ id, method }: Request, message: string): string {
   const answer =
     method === 'tools/call'

@@ -1,11 +1,11 @@
 /**
  * The states of a connection to an MCP server:
  *
- *   connecting → connected   tools are listed, and listed again when the server says that they changed
- *              → waiting     it could not be reached
- *              → left_out    a variable of its configuration is not set, or there is no box: not tried again
- *   connected  → waiting     the connection closed or a request could not be sent: tools are gone
- *   waiting    → connecting  after a backoff, for as long as the service runs
+ *   connecting → connected   tools are listed, and listed again when the server reports a change
+ *              → waiting     the server is unreachable
+ *              → left_out    a variable of its configuration is missing, or no sandbox exists: not retried
+ *   connected  → waiting     the connection closed or a request could not be sent: its tools are removed
+ *   waiting    → connecting  after a backoff, while the service runs
  *   any        → stopped     the service shuts down
  */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -22,16 +22,16 @@ export type ConnectionOptions = {
   logger: Logger
   clock: Clock
   random: () => number
-  /** Names and patterns of tools in the lists of the configuration. */
+  /** Tool names and patterns in the lists of the configuration. */
   named: readonly string[]
-  /** Called with the tools of a server whenever they were listed. */
+  /** Called with a server's tools each time they were listed. */
   onTools: (tools: readonly Tool[]) => void
 }
 export type McpConnection = {
   tools(): readonly Tool[]
-  /** Why its tools are absent; null while they are there. */
+  /** Why its tools are absent; null: they are available. */
   absence(): string | null
-  /** Settles when the first attempt has ended, either way. */
+  /** Settles when the first attempt has succeeded or failed. */
   ready: Promise<void>
   stop(): Promise<void>
 }
@@ -51,7 +51,7 @@ export const MOVES: Readonly<Record<State['at'], readonly State['at'][]>> = {
   stopped: [],
 }
 
-/** Why the tools of a server are absent, as the model reads it; null while they are there. */
+/** Why a server's tools are absent, for the model; null: they are available. */
 export function absenceOf(name: string, { at }: State): string | null {
   switch (at) {
     case 'connected':

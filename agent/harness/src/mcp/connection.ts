@@ -1,6 +1,6 @@
 /**
- * One MCP server: connected, or trying to be. Its tools are there while it is; a call to one that went away
- * fails like any tool. Its states are in connection-state.ts.
+ * One MCP server: connected, or retrying. Its tools exist while it is connected; a call to a vanished tool
+ * fails like any tool call. Its states are in connection-state.ts.
  */
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { type McpServerConfig, asError, checkMove } from '@cairn/protocol'
@@ -25,11 +25,14 @@ import { within } from './within.ts'
 import { wrapTools } from './wrap-tool.ts'
 
 const RECONNECT = { baseMs: 1000, maxMs: 60_000 }
-/** Full jitter may say "now"; a server that dies at once must not be started in a circle. */
+/**
+ * Minimum delay: with full jitter it could be 0, and a server that exits at once must not be restarted in a
+ * tight loop.
+ */
 const MIN_WAIT_MS = 250
-/** A connection that lasted this long begins a new series of attempts; one that ends sooner continues the last. */
+/** A connection that lasted this long resets the series of attempts; a shorter one continues it. */
 const STABLE_MS = 60_000
-/** For a server to take the end of its session. */
+/** Time for a server to accept the end of its session. */
 const END_TIMEOUT_MS = 2000
 
 export const connectMcpServer = (
@@ -43,7 +46,7 @@ class Connection implements McpConnection {
   readonly #name: string
   readonly #config: McpServerConfig
   readonly #options: ConnectionOptions
-  /** Attempts since it was connected for long enough. */
+  /** Attempts since the last stable connection. */
   #attempts = 0
   #state: State
 
@@ -78,7 +81,7 @@ class Connection implements McpConnection {
     return tools
   }
 
-  /** Connects, or waits for the attempt that goes on; never rejects. */
+  /** Connects, or waits for the running attempt; never rejects. */
   #connect(): Promise<void> {
     const state = this.#state
     if (state.at === 'connecting') return state.done
@@ -122,7 +125,7 @@ class Connection implements McpConnection {
       return
     }
     const waitMs = this.#retryLater()
-    // Said at once, and from then on about every ten minutes: a server that stays away must not fill the log.
+    // Logged at once, and then about every ten minutes, so that an unreachable server does not fill the log.
     if (this.#attempts === 1 || this.#attempts % 20 === 0)
       logger('warn', `MCP server ${this.#name} cannot be reached; its tools are absent`, {
         why: cause.message,
@@ -139,7 +142,7 @@ class Connection implements McpConnection {
     return waitMs
   }
 
-  /** Forgets a session that is of no use any more, once. */
+  /** Drops a session that is no longer usable, once. */
   #lose(lost: McpSession, why: string): void {
     const state = this.#has(lost)
     if (state === null) return
@@ -186,7 +189,7 @@ class Connection implements McpConnection {
     this.#requireCurrent(tool)
   }
 
-  /** Throws for a tool that is not the one that the server defines now. */
+  /** Throws if the tool differs from the server's current definition. */
   #requireCurrent({ tool, hash }: DefinedTool): void {
     const { tools } = this.#connected()
     if (tools.some(({ definition }) => definition?.hash === hash)) return
@@ -202,7 +205,7 @@ class Connection implements McpConnection {
     limits: Pick<ToolContext, 'signal' | 'timeoutMs'>,
   ): Promise<ToolOutcome> {
     const { session, relist } = this.#connected()
-    // A change that the server has announced counts from then on, also where its list is not read yet.
+    // A change that the server has announced applies from then on, even before its list is read.
     await relist.settle()
     this.#requireCurrent(defined)
     const tool = defined.tool.name
@@ -210,8 +213,8 @@ class Connection implements McpConnection {
       return await request(session, tool, args, limits)
     } catch (error) {
       limits.signal.throwIfAborted()
-      // The server forgot our session and therefore ran nothing: a new session, and once more. Nothing else
-      // is ever sent twice.
+      // The server forgot our session and therefore ran nothing: open a new session and retry once. Nothing
+      // else is ever sent twice.
       if (error instanceof StreamableHTTPError && error.code === 404 && session.hasSession()) {
         this.#lose(session, 'the server does not know our session any more')
         await this.#connect()

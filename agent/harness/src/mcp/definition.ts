@@ -1,7 +1,7 @@
 /**
- * What a tool of a server is: its name, description and schema, as one hash. An approval covers that and the
- * arguments, so a server that changes the tool afterwards gains nothing. Limits keep a definition, which goes
- * into every request to the model, from being anything that a server likes.
+ * A tool of a server as one hash of its name, description and schema. An approval covers the hash and the
+ * arguments, so a server gains nothing by changing the tool afterwards. Limits apply to definitions, because
+ * they are part of every request to the model.
  */
 import { createHash } from 'node:crypto'
 import type { Tool as McpTool } from '@modelcontextprotocol/sdk/types.js'
@@ -10,19 +10,19 @@ import { canonicalJson } from '../canonical-json.ts'
 
 const KIB = 1024
 const MAX_DEFINITION_BYTES = 64 * KIB
-/** Of all tools of a server together. */
+/** Maximum bytes of all tools of a server together. */
 const MAX_DEFINITIONS_BYTES = 1024 * KIB
 const NAMES_SHOWN = 20
 
 export type DefinedTool = { tool: McpTool; hash: string }
 
-/** Throws on what cannot be canonical JSON: a schema that is nested too deep, or has a lone surrogate. */
+/** Throws for values without canonical JSON: a schema nested too deeply, or a lone surrogate. */
 function define(server: string, { name, title, description, inputSchema }: McpTool) {
   const text = canonicalJson({ server, name, title, description, inputSchema })
   return { bytes: Buffer.byteLength(text), hash: createHash('sha256').update(text, 'utf8').digest('hex') }
 }
 
-/** The tools that are offered, and one sentence for each that is not. */
+/** The offered tools, and one sentence for each rejected one. */
 export function admitTools(
   server: string,
   { pin }: McpServerConfig,

@@ -1,2 +1,2 @@
-/** What the configuration of an MCP server asks for is not there: no retry can help. */
+/** Something that the configuration of an MCP server requires is missing: retrying cannot help. */
 export class LeftOut extends Error {}

@@ -1,7 +1,7 @@
 /**
- * A server may ask its client things (ping, roots), and each question is answered. Questions without an end
- * would be as many requests to the server, or an input that grows in memory where the server reads none of
- * it: answers beyond the rate are not sent.
+ * Limits the answers to a server's requests (ping, roots). Without a limit, endless requests would cause as
+ * many HTTP requests to the server, or a growing input buffer of a server that does not read; answers above
+ * the rate are not sent.
  */
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { Clock } from '../clock.ts'

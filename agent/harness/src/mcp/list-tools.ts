@@ -1,4 +1,7 @@
-/** The tools of a server, page by page. The server decides when its list ends, so each step has a maximum. */
+/**
+ * Lists the tools of a server page by page. The server decides when its list ends, so each step has a
+ * maximum.
+ */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ListToolsResultSchema, type Tool as McpTool } from '@modelcontextprotocol/sdk/types.js'
 
@@ -12,7 +15,7 @@ export type ToolList = {
   problems: string[]
 }
 
-/** Lists each name once. Ends at the last page, at a cursor that came before, and at the maximums. */
+/** Lists each name once. Stops at the last page, at a repeated cursor, and at the maximums. */
 export async function listTools(client: Client): Promise<ToolList> {
   if (client.getServerCapabilities()?.tools === undefined) return { tools: [], problems: [] }
   const tools = new Map<string, McpTool>()

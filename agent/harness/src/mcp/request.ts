@@ -1,4 +1,4 @@
-/** One call of a tool, as a request to its MCP server. */
+/** One tool call as a request to its MCP server. */
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { CallToolResultSchema, McpError } from '@modelcontextprotocol/sdk/types.js'
 import { asError } from '@cairn/protocol'
@@ -6,7 +6,7 @@ import type { ToolContext, ToolOutcome } from '../tools/tool.ts'
 import type { McpSession } from './session.ts'
 import { toolOutcome } from './tool-result.ts'
 
-/** The longest a timer can wait. */
+/** Maximum delay of a timer. */
 const MAX_REQUEST_MS = 2 ** 31 - 1
 
 export const request = async (
@@ -19,15 +19,15 @@ export const request = async (
     await client.request(
       { method: 'tools/call', params: { name: tool, arguments: args } },
       CallToolResultSchema,
-      // The limit around the tool comes first and says so; this one only has to be no shorter.
+      // The tool's own timeout fires first with a better message; this one only must not be shorter.
       { signal, timeout: Math.min(timeoutMs + 1000, MAX_REQUEST_MS) },
     ),
   )
 
-/** Whether the connection itself failed, as opposed to a call that the server refused or was too slow for. */
+/** Whether the connection itself failed, as opposed to a call that the server refused or that timed out. */
 export function isBroken(thrown: unknown): boolean {
   if (thrown instanceof McpError) return false
   if (thrown instanceof StreamableHTTPError) return thrown.code === undefined || thrown.code >= 500
-  // What fetch throws when it cannot reach a server.
+  // fetch throws this when it cannot reach a server.
   return thrown instanceof TypeError || asError(thrown).message === 'Not connected'
 }

@@ -1,11 +1,11 @@
-/** Messages to and from a process in a box, a line each, as the protocol has them over stdio. */
+/** Line-based messages to and from a sandboxed process, as in the stdio transport of the protocol. */
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { asError } from '@cairn/protocol'
 import type { SandboxProcess } from '../sandbox/sandbox.ts'
 
-/** So long a server may take to end when it is no longer spoken to. */
+/** Time for a server to exit after its stdin was closed. */
 const FAREWELL_MS = 1000
 
 export class SandboxedTransport implements Transport {
@@ -17,7 +17,7 @@ export class SandboxedTransport implements Transport {
   readonly #buffer: ReadBuffer
   #closing: Promise<void> | null = null
 
-  /** `end` ends everything in the box; `maxLineBytes` is of one message. */
+  /** `end` ends everything in the sandbox; `maxLineBytes` limits one message. */
   constructor(process: SandboxProcess, end: () => Promise<void>, maxLineBytes: number) {
     this.#process = process
     this.#buffer = new ReadBuffer({ maxBufferSize: maxLineBytes })
@@ -33,7 +33,7 @@ export class SandboxedTransport implements Transport {
       try {
         this.#buffer.append(chunk)
       } catch (error) {
-        // A line beyond the maximum: what follows belongs to it, so nothing after it can be read.
+        // A line above the maximum: its end cannot be found, so nothing after it can be read.
         complain(error)
         this.close().catch(complain)
         return
@@ -54,7 +54,7 @@ export class SandboxedTransport implements Transport {
         if (message === null) return
         this.onmessage?.(message)
       } catch (error) {
-        // A line that is no message; the next one may be.
+        // The line is not a message; the next one may be.
         this.onerror?.(asError(error))
       }
     }
@@ -77,7 +77,7 @@ export class SandboxedTransport implements Transport {
     stdin?.end()
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, FAREWELL_MS)
-    // How it ended was told where it was waited for.
+    // The waiter for the exit reports how it ended.
     await Promise.race([Promise.allSettled([exited]), late])
     clearTimeout(timer)
     await this.#end()

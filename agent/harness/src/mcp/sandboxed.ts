@@ -1,7 +1,7 @@
 /**
- * Servers over stdio in boxes of their own: the system's programs and the files that the configuration names,
- * to be read; a private folder, to be written, which is its home and where it begins; the network that the
- * configuration leaves it. One box for as long as the connection lasts.
+ * Stdio servers in their own sandboxes: read access to the system's programs and to the files that the
+ * configuration names; write access to a private folder, which is home and working directory; the network
+ * that the configuration allows. One sandbox per connection.
  */
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -16,12 +16,12 @@ export type McpSandboxesOptions = {
   sandbox: Pick<SandboxChoice, 'provider' | 'proxy' | 'standing'>
   /** Absolute; each server has a folder below it. */
   dataDir: string
-  /** PATH of the service, where commands are looked for. */
+  /** The service's PATH, in which commands are found. */
   path: string | undefined
 }
 
 const INSTEAD = '`sandbox: none` in its configuration gives it the rights of this server'
-/** Folders that every box sees. */
+/** Folders that every sandbox can see. */
 const SYSTEM = /^\/(?:usr|bin|sbin|lib|lib64)\//
 const LAST_WORDS = 2000
 
@@ -83,7 +83,7 @@ function placeOf({
     : { provider }
 }
 
-/** The less of the two. */
+/** From least to most access; the lesser of two levels applies. */
 const ORDER = ['none', 'proxy', 'open'] as const
 function networkOf({ network }: StdioServerConfig, provider: SandboxProvider): (typeof ORDER)[number] {
   const most = ORDER.indexOf(provider.network)
@@ -99,7 +99,7 @@ const readable = (paths: readonly string[]): Bind[] =>
     .filter(path => !SYSTEM.test(path))
     .map(path => ({ from: path, to: path, writable: false }))
 
-/** One sentence about what a server over stdio would run in here, for people. */
+/** One sentence about the sandbox of a stdio server here, for people. */
 export function describeMcpSandbox(
   config: StdioServerConfig,
   sandbox: McpSandboxesOptions['sandbox'],

@@ -1,4 +1,4 @@
-/** All configured MCP servers. None of them can keep the service from starting, or a turn from beginning. */
+/** All configured MCP servers. None of them can delay the start of the service or of a turn. */
 import type { Config } from '@cairn/protocol'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
@@ -9,27 +9,27 @@ import type { Environment, McpSandboxes } from './transport.ts'
 
 export type McpOptions = {
   servers: Config['mcp_servers']
-  /** Where the variables that the configuration names are looked up. */
+  /** Environment for the variables that the configuration names. */
   env: Environment
-  /** What servers over stdio run in (sandboxed.ts). */
+  /** The sandboxes of stdio servers (sandboxed.ts). */
   boxes: McpSandboxes
-  /** Names and patterns of tools in the lists of the configuration: those that match nothing are logged. */
+  /** Tool names and patterns in the lists of the configuration; those that match nothing are logged. */
   named?: readonly string[]
-  /** Called with the tools of a server whenever they were listed: definitions may have changed. */
+  /** Called with a server's tools each time they were listed: definitions may have changed. */
   onTools?: (tools: readonly Tool[]) => void
   logger: Logger
   clock?: Clock
   random?: () => number
 }
 export type McpServers = {
-  /** The tools of those that are connected now. */
+  /** The tools of the servers that are connected now. */
   tools(): readonly Tool[]
   /**
-   * For a name that a turn does not have: waits for the first attempt to connect to the server in the name.
-   * Null: no configured server has such a name. Rejects with the signal's reason.
+   * For a tool name that the turn does not have: waits for the first attempt to connect to its server. Null:
+   * no configured server has that name. Rejects with the signal's reason.
    */
   find(name: string, signal: AbortSignal): Promise<Tool | { absence: string } | null>
-  /** Settles when every server was tried once. Turns do not wait for it. */
+  /** Settles after the first attempt of every server. Turns do not wait for it. */
   ready: Promise<void>
   /** Ends the connections, and the processes of servers that were started. */
   stop(): Promise<void>
@@ -48,7 +48,7 @@ export function startMcpServers({
   const names = Object.keys(servers)
   let isStopped = false
   let connections: ReadonlyMap<string, McpConnection> = new Map()
-  // Loaded where there is a server: the SDK occupies some 8 MB.
+  // Loaded only if there is a server: the SDK takes some 8 MB.
   async function connect(): Promise<ReadonlyMap<string, McpConnection>> {
     const { connectMcpServer } = await import('./connection.ts')
     if (isStopped) return new Map()

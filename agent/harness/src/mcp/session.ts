@@ -1,4 +1,4 @@
-/** One session with an MCP server: opened, its tools listed, until it closes. */
+/** One session with an MCP server, from opening and listing its tools until it closes. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { McpServerConfig } from '@cairn/protocol'
@@ -10,20 +10,20 @@ import { type Environment, type McpSandboxes, type Opened, openTransport } from 
 import { within } from './within.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
-/** From the connection to the end of the list of tools. */
+/** Covers connecting and listing all tools. */
 const OPEN_TIMEOUT_MS = 60_000
 
 export type McpSession = Opened & { client: Client }
 
-/** What is told of a session while it lasts. */
+/** Callbacks about a session while it lasts. */
 export type SessionListener = {
-  /** It is about to connect: closing the client ends that. */
+  /** Called before it connects: closing the client aborts that. */
   onOpening(client: Client): void
   onClosed(session: McpSession, why: string): void
   onToolsChanged(session: McpSession): void
 }
 
-/** Rejects with why it did not open, and what the server said last. */
+/** Rejects with the reason why it did not open, and the server's last output. */
 export async function openSession(
   name: string,
   config: McpServerConfig,
@@ -36,7 +36,7 @@ export async function openSession(
   let closed = false
   let complaint = ''
   listener.onOpening(client)
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no EventTarget
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget
   client.onerror = error => {
     complaint = error.message
   }
@@ -46,7 +46,7 @@ export async function openSession(
     listener.onClosed(session, complaint || 'the connection closed')
   }
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => listener.onToolsChanged(session))
-  // The timeout of the SDK covers the answer to `initialize`, not the notification that follows it.
+  // The SDK's timeout covers the answer to `initialize`, not the notification after it.
   async function connectAndList(): Promise<ToolList> {
     await client.connect(limitReplies(opened.transport, around.clock), { timeout: REQUEST_TIMEOUT_MS })
     return listTools(client)

@@ -1,4 +1,4 @@
-/** Work that another side asks for, at a rate that this side decides. */
+/** Runs work that the other side requests, at a rate that this side controls. */
 import type { Clock } from '../clock.ts'
 
 const FIRST_PAUSE_MS = 1000
@@ -6,14 +6,14 @@ const MAX_PAUSE_MS = 60_000
 
 export type Throttle = {
   trigger(): void
-  /** Runs what was triggered and has not run yet; resolves when all of it has run. */
+  /** Runs triggered work that has not run yet; resolves when all of it has run. */
   settle(): Promise<void>
   stop(): void
 }
 
 /**
- * Runs `task` at once for the first trigger, and at most once at a time. Triggers during a run or the pause
- * after it are one later run; while they keep coming, each pause is twice as long as the one before.
+ * Runs `task` immediately for the first trigger, and never concurrently. Triggers during a run or the pause
+ * after it cause one later run; while they keep coming, each pause is twice as long as the one before.
  */
 export function createThrottle(clock: Clock, task: () => Promise<void>): Throttle {
   let state: 'idle' | 'busy' | 'stopped' = 'idle'
@@ -42,7 +42,7 @@ export function createThrottle(clock: Clock, task: () => Promise<void>): Throttl
     async settle() {
       await running
       if (!isDue || isStopped()) return
-      // The pause goes on: it is for triggers that nobody waits for.
+      // The pause continues, because it delays only background triggers.
       isDue = false
       running = task()
       await running

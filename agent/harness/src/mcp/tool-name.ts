@@ -1,6 +1,6 @@
 /**
- * Names of the tools of MCP servers: `mcp__<server>__<tool>`, in the letters and the length that model
- * servers take. The configuration refuses names of servers with which two servers could share a prefix.
+ * Names of MCP tools: `mcp__<server>__<tool>`, within the characters and length that model servers accept.
+ * The configuration rejects server names with which two servers could share a prefix.
  */
 import { createHash } from 'node:crypto'
 
@@ -11,8 +11,8 @@ const shortHash = (text: string) => createHash('sha256').update(text).digest('he
 const plainLetters = (text: string): string => text.replace(/[^A-Za-z0-9_-]/g, '_')
 
 /**
- * The name the model sees. One that had to be changed ends in a hash of the original. A server may still give
- * another of its tools exactly that name; then its list has a name twice, and the first tool is used.
+ * The name that the model sees. A modified name ends in a hash of the original. A server may still give
+ * another tool exactly that name; then its list contains the name twice, and the first tool is used.
  */
 export function mcpToolName(server: string, tool: string): string {
   const plain = `mcp__${server}__${tool}`
@@ -22,9 +22,9 @@ export function mcpToolName(server: string, tool: string): string {
     : `${name.slice(0, MAX_NAME - HASH_CHARS - 1)}_${shortHash(plain)}`
 }
 
-/** What the names of all tools of a server begin with. */
+/** The common prefix of a server's tool names. */
 export const mcpToolPrefix = (server: string): string => plainLetters(`mcp__${server}__`)
 
-/** Names of servers are short enough that no name of a tool is cut within its prefix. */
+/** Server names are short enough that truncation never reaches the prefix. */
 export const isNameOfServer = (name: string, server: string): boolean =>
   name.startsWith(mcpToolPrefix(server))

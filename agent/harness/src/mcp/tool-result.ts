@@ -1,4 +1,4 @@
-/** What a tool of an MCP server answered, as the model reads it. */
+/** The answer of an MCP tool as the model reads it. */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { ToolOutcome } from '../tools/tool.ts'
 
@@ -6,7 +6,10 @@ type Block = CallToolResult['content'][number]
 
 const sizeOf = (base64: string) => Math.floor((base64.length * 3) / 4)
 
-/** One block as text. What is no text is named, with its size: the model's messages carry text only. */
+/**
+ * One block as text. Non-text content is replaced by its type and size, because the model's messages carry
+ * only text.
+ */
 function blockText(block: Block): string {
   switch (block.type) {
     case 'text':
@@ -26,11 +29,11 @@ function blockText(block: Block): string {
   }
 }
 
-/** Throws when the server says that the call failed; the text it gives is the reason. */
+/** Throws if the server reports that the call failed, with the server's text as the reason. */
 export function toolOutcome(result: CallToolResult): ToolOutcome {
   const text = result.content.map(blockText).join('\n')
   if (result.isError === true) throw new Error(text === '' ? 'the server gave no reason' : text)
-  // A server that returns structured content says the same as text, for clients that know text only; here it
-  // stands in where the text is missing.
+  // A server that returns structured content should repeat it as text for text-only clients; it is used here
+  // if the text is missing.
   return { content: text === '' && result.structuredContent !== undefined ? result.structuredContent : text }
 }

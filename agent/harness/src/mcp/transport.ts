@@ -1,4 +1,4 @@
-/** How a configured MCP server is reached. */
+/** Creates the transport to a configured MCP server. */
 import { StdioClientTransport, DEFAULT_INHERITED_ENV_VARS } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
@@ -22,9 +22,9 @@ function readVariables(env: Environment, names: readonly string[]): Record<strin
 }
 
 /**
- * A server's own process gets PATH, to be found and to find others, and the variables its configuration
- * names. The SDK adds some by itself (HOME, USER …); they are taken out again by saying `undefined`, which
- * Node leaves out of a child's environment.
+ * A server's process gets PATH, to be found and to find other programs, and the variables that its
+ * configuration names. The SDK adds others (HOME, USER …); `undefined` values remove them again, because Node
+ * omits those from a child's environment.
  */
 function childEnvironment(env: Environment, names: readonly string[]): Record<string, string> {
   const withheld: Record<string, string | undefined> = Object.fromEntries(
@@ -39,14 +39,14 @@ function childEnvironment(env: Environment, names: readonly string[]): Record<st
 
 export type Opened = {
   transport: Transport
-  /** HTTP only: the server keeps a session for us, which it may forget. */ hasSession(): boolean
-  /** The last a process said on stderr. */ lastWords(): string
+  /** HTTP only: whether the server keeps a session, which it may forget. */ hasSession(): boolean
+  /** The last line that a process wrote to stderr. */ lastWords(): string
   end(): Promise<void>
 }
 
 const LAST_WORDS = 2000
 
-/** What servers over stdio run in; null: this process has no boxes. */
+/** The sandboxes of stdio servers; null: this process has none. */
 export type McpSandboxes = (
   name: string,
   config: StdioServerConfig,
@@ -69,12 +69,12 @@ export async function openTransport(
       requestInit: { headers },
       fetch: bounded.fetch,
     })
-    // The SDK's client calls the handler that it finds here before its own.
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is no EventTarget
+    // The SDK's client calls an existing handler before its own.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is not an EventTarget
     transport.onmessage = message => bounded.onMessage(message)
     return {
-      // The SDK declares `sessionId` there as optional and here as possibly undefined, which
-      // exactOptionalPropertyTypes tells apart.
+      // The SDK declares `sessionId` as optional there and as possibly undefined here, which differ under
+      // exactOptionalPropertyTypes.
       transport: transport as Transport,
       hasSession: () => transport.sessionId !== undefined,
       lastWords: () => '',

@@ -3,8 +3,8 @@ import { findPattern, type McpServerConfig } from '@cairn/protocol'
 import { isNameOfServer, mcpToolName } from './tool-name.ts'
 
 /**
- * What the configuration says of tools that a server does not have: only the running server can tell. `named`
- * holds the names and patterns of all lists; those of other servers are ignored.
+ * Names in the configuration's lists that a running server does not have. `named` contains the names and
+ * patterns of all lists; those of other servers are ignored.
  */
 export function unmatchedNames(
   server: string,

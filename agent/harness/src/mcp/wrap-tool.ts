@@ -1,4 +1,4 @@
-/** The tools of an MCP server as tools of the agent. */
+/** Wraps the tools of an MCP server as tools of the agent. */
 import type { McpServerConfig } from '@cairn/protocol'
 import { z } from 'zod'
 import type { Logger } from '../logger.ts'
@@ -17,12 +17,12 @@ export type ServerCalls = {
     args: Record<string, unknown>,
     limits: Pick<ToolContext, 'signal' | 'timeoutMs'>,
   ): Promise<ToolOutcome>
-  /** Lists again, and rejects where the server defines the tool in another way by now. */
+  /** Lists the tools again; rejects if the server's definition has changed. */
   confirm(tool: DefinedTool): Promise<void>
 }
 type Server = { name: string; config: McpServerConfig; named: readonly string[]; logger: Logger }
 
-/** Each name once; what is left out, and what the configuration names for nothing, is logged. */
+/** Each name once; rejected tools, and configured names without a tool, are logged. */
 export function wrapTools(
   { name: server, config, named, logger }: Server,
   { tools: listed, problems: cut }: ToolList,
@@ -48,7 +48,7 @@ export function wrapTools(
 
 function wrapTool(server: string, config: McpServerConfig, defined: DefinedTool, calls: ServerCalls): Tool {
   const { tool, hash } = defined
-  // Hints of a server about itself are not trusted; only the operator's word makes a tool read-only.
+  // A server's hints about itself are not trusted; only the operator can declare a tool read-only.
   const readOnly = config.read_only.includes(tool.name)
   const description = (tool.description ?? tool.title ?? tool.name).slice(0, MAX_DESCRIPTION)
   return {

@@ -1,4 +1,4 @@
-/** Research that its coordinator may go on with. Pure. */
+/** Research that its coordinator may continue. Pure. */
 import type { Mission, Research } from '@cairn/state'
 import type { Position } from '../turn/position.ts'
 
@@ -12,7 +12,7 @@ export function activeResearch({ mission, research }: Pick<Position, 'mission' |
 
 export const NO_RESEARCH = 'this session leads no research that is under way'
 
-/** The report of this round was taken, and nothing was said since. */
+/** Whether this round's report was accepted, with no message after it. */
 export function isReported(position: Position): boolean {
   const { mission, research } = position
   if (mission === null || research?.mission_id !== mission.mission_id) return false

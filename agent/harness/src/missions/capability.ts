@@ -1,6 +1,7 @@
 /**
- * Missions as two rows of the capabilities: a round that would end is graded, and a verdict that asks for
- * more begins the next (contract 14.5). What clears the conversation stands between them, as for goals.
+ * Missions as two rows of the capabilities: a round about to end is graded, and a verdict that asks for more
+ * starts the next one (contract 14.5). As for goals, a command that clears the conversation runs between
+ * them.
  */
 import type { EventId, MissionTrigger } from '@cairn/protocol'
 import { missionContinuation } from '@cairn/sessions'
@@ -14,10 +15,10 @@ import { overspent, usedOf } from './spent.ts'
 
 type Due = { response_id: EventId; trigger: MissionTrigger }
 
-/** From this part of the budget on the next call must answer, as with the budget of a session. */
+/** From this fraction of the budget on, the next call must answer, as with a session's budget. */
 const LAST_CALL = 0.9
 
-/** The answer that the round would be graded by; where nobody could answer, the mission itself. */
+/** The answer by which the round would be graded; without one, the mission's definition. */
 const lastAnswer = ({ answer, conversation }: Position, { defined_at }: Mission): EventId =>
   answer?.id ??
   conversation.entries.findLast(
@@ -25,7 +26,7 @@ const lastAnswer = ({ answer, conversation }: Position, { defined_at }: Mission)
   )?.event_id ??
   defined_at
 
-/** What a person said behind the request of that answer was not seen by whoever gave it. */
+/** Whether a person's message came after the request of that answer, so that the answer ignores it. */
 const isUnheard = ({ answer, spoken_id }: Position, response_id: EventId): boolean =>
   spoken_id > (answer?.request_id ?? response_id)
 
@@ -40,13 +41,13 @@ export const missionGrading: Capability<Due> = {
       const { mission, spoken_id } = position
       if (mission === null) return null
       if (mission.status === 'active' && usedOf(mission, clock.now()) >= 1) return 'budget_exhausted'
-      // A verdict in the middle of the turn ended it, unless something came since. What came before it and
-      // was not heard waits for the next round, and is answered now where there is none.
+      // A verdict in the middle of a turn ended it, unless a message came since. Earlier unanswered messages
+      // wait for the next round, or are answered now if there is none.
       const { graded, halted_at } = mission
       if (graded !== null && isGraded(position, mission) && nothingSince(position, graded.verdict_id)) {
         if (mission.status === 'active' || !isUnheard(position, graded.response_id)) return 'budget_exhausted'
       }
-      // So does an operator; a person who says something is answered all the same.
+      // An operator's pause or cancel ends it too; a message by a person is still answered.
       const isHalted = halted_at !== null && spoken_id < halted_at && nothingSince(position, halted_at)
       return isHalted ? 'completed' : null
     },
@@ -55,7 +56,7 @@ export const missionGrading: Capability<Due> = {
       const { mission } = position
       if (mission === null) return null
       if (isGraded(position, mission)) {
-        // The budget of the session ended the round before its first answer, and every later one with it.
+        // The session's budget ended the round before its first answer, and would end every later one.
         const isStuck = mission.status === 'active' && mission.owed === null && reason === 'budget_exhausted'
         return isStuck ? { response_id: lastAnswer(position, mission), trigger: 'budget' } : null
       }
@@ -73,7 +74,7 @@ export const missionGrading: Capability<Due> = {
   },
 }
 
-/** Nobody has said anything after that event; results of calls that were made before it may still come. */
+/** Nothing was said after that event; results of earlier calls may still arrive. */
 const nothingSince = ({ conversation: { entries, deferred } }: Position, id: EventId): boolean =>
   [...entries, ...deferred].every(({ message, event_id }) => message.role !== 'user' || event_id < id)
 

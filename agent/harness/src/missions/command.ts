@@ -1,4 +1,4 @@
-/** What a `/mission` command comes to: events and rows for the commit of its reply, and the reply. */
+/** The effect of a `/mission` command: events and rows for the commit of its reply, and the reply. */
 import type { EventData, ResearchInput, ResearchSettings } from '@cairn/protocol'
 import {
   composeCancelMission,
@@ -116,7 +116,7 @@ function define(turn: TurnContext, command: Define, message: SlashMessage): Miss
   }
 }
 
-/** Files and images that came with the command. */
+/** Files and images attached to the command. */
 const carriedBy = ({
   attachments,
   images,

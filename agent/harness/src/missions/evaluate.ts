@@ -1,7 +1,7 @@
 /**
- * Grades a round of a mission (contract 14.5). As for goals the span is opened once, and a worker that takes
- * over in the middle asks again and closes the same span. Every step moves the mission's row, so a pause or a
- * cancel of an operator comes either before it or behind it.
+ * Grades a round of a mission (contract 14.5). As for goals, the span is opened once, and a runner that takes
+ * over asks again and closes the same span. Every step updates the mission's row, so an operator's pause or
+ * cancel comes either before or after it.
  */
 import { CommitRefused, type RowChange } from '@cairn/log'
 import type { EventDraft, EventId, MissionTrigger } from '@cairn/protocol'
@@ -25,16 +25,19 @@ const MAX_EVIDENCE_CHARS = 40_000
 export type Round = {
   response_id: EventId
   trigger: MissionTrigger
-  /** Goes before the span. */
+  /** Written before the span. */
   before: readonly EventDraft[]
 }
 
-/** Null once the verdict is in the log, or nothing is to be graded any more; else what no retry mended. */
+/**
+ * Null once the verdict is in the log, or there is nothing to grade any more; otherwise the error that
+ * remained after all retries.
+ */
 export async function evaluateRound(turn: TurnContext, round: Round): Promise<ModelError | null> {
   try {
     return await grade(turn, round)
   } catch (error) {
-    // An operator moved the mission meanwhile: the next look sees what is left to do.
+    // An operator changed the mission meanwhile: the next iteration finds what is left to do.
     if (!(error instanceof CommitRefused) || error.refusal !== 'mission_moved') throw error
     return null
   }
@@ -51,10 +54,11 @@ async function grade(turn: TurnContext, { response_id, trigger, before }: Round)
     )
   }
   const mission = missionOf(turn)
-  // A stop came between the commit and this look, and took the span with it: nothing is graded any more.
+  // A stop arrived after the commit and removed the span, so there is nothing to grade.
   if (mission.open === null) return null
   const used = overspent(mission, clock.now())
-  // There is nothing left to pay an evaluator with. Its time costs nothing, and the work may be done.
+  // The budget for an evaluator is exhausted. If only the time is, evaluating costs nothing, and the work may
+  // be done.
   if (mission.open.trigger === 'budget')
     return end(turn, {
       result: 'failed',
@@ -68,7 +72,7 @@ async function grade(turn: TurnContext, { response_id, trigger, before }: Round)
     served => compose(turn, mission, charsFor(served, MAX_EVIDENCE_CHARS + MAX_TRANSCRIPT_CHARS)),
   )
   if (said instanceof ModelError) return said
-  // Whether it was paused meanwhile is in the log; the verdict is kept either way.
+  // The log shows whether it was paused meanwhile; the verdict is kept either way.
   await log.catchUp()
   const { input_tokens, output_tokens } = said.used
   const { spending } = mission
@@ -84,7 +88,7 @@ async function grade(turn: TurnContext, { response_id, trigger, before }: Round)
 
 type Used = Partial<Pick<Parameters<typeof evaluationEnd>[0], 'input_tokens' | 'output_tokens' | 'cost_usd'>>
 
-/** Tried once more where an operator paused the mission between the look and the commit. */
+/** Retries once if an operator paused the mission between the read and the commit. */
 async function end(turn: TurnContext, conclusion: Conclusion, used: Used = {}): Promise<null> {
   const { log, clock } = turn
   for (let tries = 1; ; tries++) {
@@ -134,7 +138,7 @@ async function end(turn: TurnContext, conclusion: Conclusion, used: Used = {}): 
   }
 }
 
-/** As the row keeps it: where it stands in the log is the log's to say. */
+/** The verdict as stored in the row, without its event id. */
 function shown(verdict: MissionVerdict): Omit<MissionVerdict, 'event_id'> {
   const { event_id: _, ...rest } = verdict
   return rest
@@ -165,7 +169,7 @@ const lastAnswer = ({ log }: TurnContext): string =>
   log.position().conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message
     .content ?? ''
 
-/** Evidence takes two fifths of the characters at most, and the transcript what it leaves. */
+/** Evidence takes at most two fifths of the characters; the transcript gets the rest. */
 async function compose(turn: TurnContext, mission: Mission, chars: number): Promise<string> {
   const { description, rubric, verdicts, round_from } = mission
   const { conversation } = turn.log.position()

@@ -1,4 +1,4 @@
-/** The events of a mission's rounds; the one place that holds their writer. */
+/** The events of a mission's rounds; the only place that holds their writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('rounds')

@@ -1,7 +1,7 @@
 /**
- * What the evaluator of a mission is shown beside what was said: the tasks and their results, and the files
- * and artifacts that the answer names, as they are (contract 14.5). A file that is named and not there is
- * said to be missing.
+ * Evidence for a mission's evaluator besides the transcript: the tasks and their results, and the current
+ * content of files and artifacts that the answer names (contract 14.5). Named files that do not exist are
+ * reported as missing.
  */
 import { clip, cutAt } from '@cairn/protocol'
 import { locate, PathProblem, readText } from '@cairn/workspace'
@@ -10,14 +10,14 @@ import type { TurnContext } from '../turn/context.ts'
 
 const MAX_FILES = 20
 const TASK_CHARS = 1000
-/** A relative path with an ending, as prose and Markdown name files. */
+/** A relative path with an extension, as written in prose and Markdown. */
 const PATH = /(?<![\w/:.@-])(?:[\w.-]+\/)*[\w-][\w.-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])/g
 
 const pathsIn = (text: string): string[] => [...new Set(text.match(PATH) ?? [])].slice(0, MAX_FILES)
 
 /**
- * At most `most` characters: a report takes no more than seven tenths of them, tasks no more than half of
- * what it leaves, artifacts no more than half of the rest.
+ * At most `most` characters: a report takes at most seven tenths, tasks at most half of the rest, artifacts
+ * at most half of what remains then.
  */
 export async function gatherEvidence(
   turn: TurnContext,
@@ -46,7 +46,7 @@ export async function gatherEvidence(
   return parts.join('\n\n')
 }
 
-/** Of this mission: those of an earlier one of the session are no work of its own. */
+/** Tasks of this mission only; those of an earlier mission of the session are not its work. */
 async function describeTasks({ store, log }: TurnContext, { started_at }: Mission): Promise<string> {
   const since = Date.parse(started_at)
   const tasks = (await store.coordination.tasks(log.session().id)).filter(task => task.created_at >= since)
@@ -58,7 +58,10 @@ async function describeTasks({ store, log }: TurnContext, { started_at }: Missio
   return `Tasks:\n${lines.join('\n')}`
 }
 
-/** Of research: what was handed in last. Its quotations were looked for in the sources when it was taken. */
+/**
+ * The last report that research handed in. Its quotations were checked against the sources when it was
+ * accepted.
+ */
 async function describeReport({ store, log }: TurnContext, { mission_id }: Mission): Promise<string> {
   const { research } = log.position()
   if (research?.mission_id !== mission_id || research.report === null) return ''

@@ -1,18 +1,18 @@
 /**
- * What a mission has used of its budget, over the whole tree and since its definition. What is reserved for
- * workers at work limits the shares of further workers and is not used yet: their coordinator goes on
- * answering. Pure.
+ * What a mission has used of its budget since its definition, over the whole tree. Reservations for running
+ * workers limit the shares of further workers but do not count as used: their coordinator continues to
+ * answer. Pure.
  */
 import type { MissionTrigger } from '@cairn/protocol'
 import { leftOf, type Mission, partUsed, type Spending } from '@cairn/state'
 
 const used = (spending: Spending): Spending => ({ ...spending, reserved: [] })
 
-/** From 0 to 1 and beyond; 0 where there is no budget. */
+/** From 0 to 1, or more when overdrawn; 0 without a budget. */
 export const usedOf = ({ budget, spending }: Pick<Mission, 'budget' | 'spending'>, now: number): number =>
   budget === null ? 0 : partUsed(budget, used(spending), now)
 
-/** Which part of the budget is used up, in words, and what a round that it ends is graded for; null: none. */
+/** The exhausted part of the budget, in words, and the trigger of the resulting evaluation; null: none. */
 export function overspent(
   { budget, spending }: Pick<Mission, 'budget'> & { spending: Spending },
   now: number,

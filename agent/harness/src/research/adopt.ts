@@ -1,6 +1,7 @@
 /**
- * research_adopt: the files of a branch become the coordinator's, if they are better (mode metric). They are
- * tried in a copy first: what is measured is what the workspace would be, other branches' changes included.
+ * research_adopt: adopts a branch's files in the coordinator's workspace if they are better (mode metric).
+ * They are first tried in a copy, so the score is that of the resulting workspace, with other branches'
+ * changes included.
  */
 import { type ResearchSettings } from '@cairn/protocol'
 import { workspaceOf } from '@cairn/sessions'
@@ -18,7 +19,7 @@ import { measure, type Measured, type Measuring } from './measure.ts'
 
 export const ADOPT_TOOL = 'research_adopt'
 const MAX_LISTED = 200
-/** For the copies, beside the two runs of the command. */
+/** Time for the copies, in addition to the two runs of the command. */
 const COPYING_MS = 120_000
 
 const Parameters = z.strictObject({ key: z.string().min(1).max(40).describe('of a harvested branch') })
@@ -125,7 +126,7 @@ async function adopt(
   }
 }
 
-/** A copy of its own: the first run may have left something behind. */
+/** A separate copy, because the first run may have left files behind. */
 async function measureWith(
   measuring: Measuring,
   { runner, session }: SpawnContext,
@@ -133,7 +134,7 @@ async function measureWith(
 ): Promise<Measured> {
   await using scratch = await runner.copies.scratch(workspaceOf(session), measuring.signal)
   await putAll(scratch.path, takeOver, 'theirs')
-  // The copy must outlive the command.
+  // Await here: the copy must outlive the command.
   return await measure(measuring, scratch.path)
 }
 

@@ -1,4 +1,4 @@
-/** research_branch: questions that workers look into, each in a copy of the workspace. */
+/** research_branch: questions for workers, each in a copy of the workspace. */
 import { type ResearchBranch } from '@cairn/log'
 import { clip, type ResearchSettings } from '@cairn/protocol'
 import { derivedId, goalMessage, openChild } from '@cairn/sessions'
@@ -30,7 +30,7 @@ export const researchBranchTool = (place: SpawnContext): Tool =>
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
-    // Branches come to be in the commit of the result, under ids that follow from the call.
+    // Branches are created in the commit of the result, with ids derived from the call.
     idempotent: true,
     isOffered: () => activeResearch(place.claimed.log.position()) !== null,
     run: ({ branches }, { tool_call_id }) => begin(place, branches, tool_call_id),
@@ -91,7 +91,7 @@ async function begin(
   }
 }
 
-/** Why these branches cannot be made, or null. */
+/** Why these branches cannot be created; null: they can. */
 function branchProblem(
   { branches, settings, convergence, reached }: Research,
   wishes: readonly BranchInput[],
@@ -111,7 +111,7 @@ function branchProblem(
       `at most ${max_parallel} branches are at work at a time, and ${open} are now: wait for some with ` +
       'wait_for_workers'
     )
-  // After a shift the next branch begins elsewhere; once one did, others may follow from any again.
+  // After a shift the next branch must start elsewhere; after that, branches may start anywhere again.
   const turns = reached?.level === 'shift' && !branches.some(each => each.spawned_at > reached.at)
   if (turns && wishes[0]?.parent_key !== undefined)
     return (
@@ -131,7 +131,7 @@ const harvestedKeys = (branches: Research['branches']): string => {
   return keys.length === 0 ? '; leave parent_key out' : `; there are ${keys.join(', ')}`
 }
 
-/** `1`, `2` at the root, `1.1` below the first: numbers that were never used. */
+/** `1`, `2` at the root, `1.1` below the first: numbers are never reused. */
 function keysFor(
   { branches }: Pick<Research, 'branches'>,
   wishes: readonly { parent_key?: string | undefined }[],

@@ -1,6 +1,6 @@
 /**
- * Research as a row of the capabilities: what its branches found is told before the next call, and a report
- * that was taken ends the round (contract 14.5).
+ * Research as a row of the capabilities: findings of its branches are added before the next call, and an
+ * accepted report ends the round (contract 14.5).
  */
 import { childConfig } from '@cairn/sessions'
 import { BRANCH_TOOL, REPORT_TOOL, toHarvest } from '@cairn/state'
@@ -27,7 +27,7 @@ export function research(runner: Runner, claimed: Claimed): Capability<Due> {
     name: 'research',
     handsOver: true,
     asks: () => ({
-      // Out of a turn nothing of it is in the conversation yet that would ask for one.
+      // Outside a turn, findings are not in the conversation yet, so nothing else would start one.
       first: position => (position.turn.turn_id === null ? due(position) : null),
       isOver: position => (isReported(position) ? 'completed' : null),
       before_request: due,

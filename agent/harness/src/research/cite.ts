@@ -1,4 +1,6 @@
-/** cite: words of a page that this branch fetched become a source of the research, with a number. */
+/**
+ * cite: adds a quotation from a page that this branch fetched to the sources of the research, with a number.
+ */
 import type { NewSource } from '@cairn/log'
 import { childConfig } from '@cairn/sessions'
 import { z } from 'zod'
@@ -9,7 +11,7 @@ import { findFetched } from './fetched.ts'
 import { holds, plain, wordsIn } from './quotations.ts'
 
 export const CITE_TOOL = 'cite'
-/** A word or two are found in any page. */
+/** One or two words occur on any page. */
 const MIN_WORDS = 3
 
 const Parameters = z.strictObject({
@@ -37,7 +39,7 @@ export const citeTool = (place: SpawnContext): Tool =>
     run: (args, { workspace }) => cite(place, args, workspace),
   })
 
-/** With the next number; again as long as other branches take it first. */
+/** Uses the next number; retries while other branches take it first. */
 async function cite(place: SpawnContext, args: Args, workspace: string): Promise<ToolOutcome> {
   const { runner, session } = place
   const branch = childConfig(session)?.branch

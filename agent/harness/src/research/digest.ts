@@ -1,4 +1,4 @@
-/** What the coordinator reads of the branches that ended. Pure. */
+/** What the coordinator reads about ended branches. Pure. */
 import type { ResearchSource } from '@cairn/log'
 import { clip, type ResearchSettings } from '@cairn/protocol'
 import type { Converged } from '@cairn/state'

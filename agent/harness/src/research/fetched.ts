@@ -1,4 +1,7 @@
-/** What a call of web_fetch brought, as it was: in the log, and where it was too long for that, beside it. */
+/**
+ * The original content of a web_fetch call: from the log, and from the saved file if it was too long for the
+ * log.
+ */
 import type { LogStore } from '@cairn/log'
 import { decodeEvent, type EventOf, typesWith } from '@cairn/protocol'
 import { parseResult } from '@cairn/state'
@@ -8,12 +11,12 @@ export type FetchedPage = { call_id: string; url: string; title: string; text: s
 
 const FETCH_TOOL = 'web_fetch'
 const PAGE = 50
-/** Calls and their results are among them. */
+/** Includes calls and their results. */
 const READ = typesWith('reported')
 
 /**
- * `named`: the id of the call, or the address that it was asked for or was led to; of several the last. Or
- * why there is nothing that could be cited.
+ * `named`: the id of the call, or its requested or final address; the last match counts. Otherwise the reason
+ * why there is nothing to cite.
  */
 export async function findFetched(
   store: Pick<LogStore, 'read'>,
@@ -58,7 +61,7 @@ async function readPage(
     call_id,
     url,
     title: typeof title === 'string' ? title : '',
-    // Both: without the file there is still what the log has of it.
+    // Both: if the file is missing, the text in the log remains.
     text: saved === undefined ? text : `${text}\n${await readSaved(workspace, saved)}`,
     fetched_at,
   }

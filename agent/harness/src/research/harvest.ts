@@ -1,7 +1,7 @@
 /**
- * What branches found goes into the conversation of their coordinator: scored by others, in one commit,
- * before its next call (contract 14.5). Whoever takes over in the middle asks for the scores again; nothing
- * of a harvest stands anywhere before its commit.
+ * Adds the findings of branches to the coordinator's conversation: scored by others, in one commit, before
+ * its next call (contract 14.5). A runner that takes over asks for the scores again; nothing of a harvest is
+ * stored before its commit.
  */
 import { type BranchState, CommitRefused, type ResearchBranch, type RowChange } from '@cairn/log'
 import { clip, type EventDraft, type Scores } from '@cairn/protocol'
@@ -21,7 +21,10 @@ const FINDINGS_CHARS = 1500
 type Scored = { measured: Map<string, Measured>; used: Partial<Parameters<typeof researchHarvested>[0]> }
 const unscored: Scored = { measured: new Map(), used: {} }
 
-/** Null once it is in the log, or something else goes first; else what no retry mended. */
+/**
+ * Null once it is in the log, or something else goes first; otherwise the error that remained after all
+ * retries.
+ */
 export async function harvest(
   runner: Runner,
   turn: TurnContext,
@@ -65,7 +68,7 @@ export async function harvest(
       ],
     })
   } catch (error) {
-    // An operator moved the mission meanwhile: the next look sees what is left to do.
+    // An operator changed the mission meanwhile: the next iteration finds what is left to do.
     if (!(error instanceof CommitRefused) || error.refusal !== 'mission_moved') throw error
     await log.catchUp()
   }
@@ -82,7 +85,7 @@ const reached = (run_id: string, { reached: level, after }: Converged): EventDra
   })
 }
 
-/** A branch that failed has none. */
+/** Failed branches have no score. */
 const scoresOf = (found: readonly Found[], measured: ReadonlyMap<string, Measured>): Scores =>
   Object.fromEntries(
     found.flatMap(({ key, ended }) =>
@@ -90,7 +93,7 @@ const scoresOf = (found: readonly Found[], measured: ReadonlyMap<string, Measure
     ),
   )
 
-/** Nobody is asked once the budget is used up: then there is nothing left to pay with. */
+/** No evaluator is called once the budget is exhausted. */
 async function scoreAll(
   runner: Runner,
   turn: TurnContext,

@@ -1,7 +1,6 @@
 /**
- * The score of files by the operator's command (mode metric). It runs as a command of the terminal does, in a
- * copy that is thrown away: what it leaves behind is no change of the branch's, and no branch decides how it
- * is measured.
+ * Scores files with the operator's command (mode metric). It runs like a terminal command in a temporary
+ * copy, so its side effects are not changes of the branch, and no branch controls how it is measured.
  */
 import { AgentConfig, type ResearchMetric } from '@cairn/protocol'
 import { isOffered } from '../governance/decide.ts'
@@ -9,7 +8,7 @@ import type { Tool } from '../tools/tool.ts'
 import type { Runner } from '../runner.ts'
 
 export type Measured = { score: number | null; why: string }
-/** Who may run commands, and where from. */
+/** Context of a measurement: the tools, the rules of the agent, and the command. */
 export type Measuring = {
   runner: Pick<Runner, 'tools' | 'newId'>
   agent: Pick<AgentConfig, 'governance' | 'tools'>
@@ -19,10 +18,10 @@ export type Measuring = {
 }
 
 const TERMINAL = 'terminal'
-/** Not a part of a word or of a range, such as v2 or 3-4. */
+/** A number that is not part of a word or a range, such as v2 or 3-4. */
 const NUMBER = /(?<![\w.])[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]*[A-Za-z_])/g
 
-/** `folder`: an absolute path, which the command may change. */
+/** `folder`: an absolute path that the command may change. */
 export async function measure(
   { runner, agent, session_id, metric, signal }: Measuring,
   folder: string,
@@ -33,7 +32,7 @@ export async function measure(
     return { score: null, why: 'the terminal is not offered here, so nothing was measured' }
   const timeout = metric.timeout_s
   const { content } = await terminal.run(
-    // What it says about errors is no number of the metric's.
+    // Numbers on stderr are not part of the metric.
     { command: `exec 2>/dev/null\n${metric.command}`, timeout },
     {
       session_id,
@@ -48,7 +47,7 @@ export async function measure(
   return readMeasured(content)
 }
 
-/** What the result of a command says of the score. */
+/** The score in the result of a command. */
 export function readMeasured(content: Awaited<ReturnType<Tool['run']>>['content']): Measured {
   if (typeof content === 'string') return { score: null, why: 'the command gave no result' }
   const { error, exit_code, output } = content

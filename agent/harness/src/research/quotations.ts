@@ -1,8 +1,8 @@
 /**
- * Markers and quotations of a report, and whether they hold (contract 14.5). Pure.
+ * Checks the markers and quotations of a report (contract 14.5). Pure.
  *
- * marker      `[S3]`, or `[S1, S2]`: the sources of what stands before it
- * quotation   what stands between quotation marks, or in a block quote; it is checked from 8 words on
+ * marker      `[S3]`, or `[S1, S2]`: the sources of the text before it
+ * quotation   text in quotation marks or in a block quote; checked from 8 words on
  */
 export type SourceTexts = { number: number; texts: readonly string[] }
 export type ReportProblem =
@@ -11,13 +11,13 @@ export type ReportProblem =
   | { problem: 'not_in_source'; quotation: string; sources: string[] }
 export type CheckedReport = {
   problems: ReportProblem[]
-  /** Numbers of the sources that it cites, in order. */
+  /** Numbers of the cited sources, in order. */
   cited: number[]
-  /** Paragraphs of text without a marker. */
+  /** Number of text paragraphs without a marker. */
   unmarked: number
 }
 
-/** Shorter ones are names and terms. */
+/** Shorter quotations are names and terms. */
 const QUOTED_WORDS = 8
 const MARKER = /\[S(\d{1,6})((?:\s*[,;]\s*S\d{1,6})*)\]/g
 const NUMBER = /S(\d{1,6})/g
@@ -27,10 +27,10 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'word' })
 export const wordsIn = (text: string): number =>
   [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike === true).length
 
-/** White space as one blank. */
+/** Collapses white space to single spaces. */
 export const plain = (text: string): string => text.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
 
-/** As texts are compared: case, white space, emphasis and the shape of quotation marks do not count. */
+/** Normalizes for comparison: case, white space, emphasis and the style of quotation marks are ignored. */
 const comparable = (text: string): string =>
   plain(
     text
@@ -40,7 +40,7 @@ const comparable = (text: string): string =>
       .replaceAll(/[*_`\\]/g, ''),
   ).toLowerCase()
 
-/** Whether the words stand in the text; where some are left out (…), what is left stands in that order. */
+/** Whether the text contains the words; around an omission (…), the parts must occur in that order. */
 export function holds(text: string, quote: string): boolean {
   const page = comparable(text)
   const parts = comparable(quote)
@@ -56,7 +56,7 @@ export function holds(text: string, quote: string): boolean {
   return parts.length > 0
 }
 
-/** `needsMarkers`: a report without any is refused. */
+/** `needsMarkers`: a report without any marker is refused. */
 export function checkReport(
   markdown: string,
   sources: readonly SourceTexts[],
@@ -92,7 +92,7 @@ export function checkReport(
   }
 }
 
-/** Without code, which quotes nobody. */
+/** Without code, which contains no quotations. */
 const paragraphsOf = (markdown: string): string[] =>
   withoutCode(markdown)
     .split(/\n\s*\n/)
@@ -119,7 +119,7 @@ const markersIn = (text: string): Marker[] =>
     numbers: [...match[0].matchAll(NUMBER)].map(([, number]) => Number(number)),
   }))
 
-type Quotation = { text: string; /** Of the sources behind it. */ named: number[] }
+type Quotation = { text: string; /** Sources after it. */ named: number[] }
 
 function quotationsIn(paragraph: string, next: string): Quotation[] {
   const quoted = paragraph.split('\n').filter(line => line.startsWith('>'))
@@ -141,7 +141,7 @@ function quotationsIn(paragraph: string, next: string): Quotation[] {
   const inline: Quotation[] = []
   for (let open = rest.indexOf('"'); open !== -1;) {
     const close = rest.indexOf('"', open + 1)
-    // One that is not closed goes on to the end.
+    // An unclosed one extends to the end.
     const end = close === -1 ? rest.length : close
     inline.push({
       text: rest.slice(open + 1, end).replaceAll(MARKER, ''),
@@ -152,7 +152,7 @@ function quotationsIn(paragraph: string, next: string): Quotation[] {
   return [...block, ...inline]
 }
 
-/** The first markers behind a place, as far as they stand side by side. */
+/** The first group of adjacent markers after a place. */
 function namedAfter(markers: readonly Marker[], place: number): number[] {
   const behind = markers.filter(({ from }) => from >= place)
   const group = behind.filter((marker, index) => {

@@ -1,4 +1,4 @@
-/** research_report: what the research comes to. What it quotes is looked for in its sources first. */
+/** research_report: the result of the research. Its quotations are first checked against the sources. */
 import type { ResearchSource } from '@cairn/log'
 import { workspaceOf } from '@cairn/sessions'
 import { REPORT_TOOL } from '@cairn/state'
@@ -106,7 +106,7 @@ async function report(
   }
 }
 
-/** What the branch quoted, and the page that it quoted from as it was fetched. */
+/** The branch's quotation, and the fetched page that it comes from. */
 async function textsOf({ runner }: SpawnContext, source: ResearchSource): Promise<SourceTexts> {
   const { number, quote, worker_id, fetch_call_id } = source
   const branch = await runner.store.getSession(worker_id)

@@ -1,4 +1,4 @@
-/** Scores of branches by an evaluator (mode report): what each adds to what was known before it. */
+/** Scores of branches by an evaluator (mode report): what each adds to earlier findings. */
 import type { ResearchBranch, ResearchSource } from '@cairn/log'
 import { clip, cutAt } from '@cairn/protocol'
 import type { Branch, Ended } from '@cairn/state'
@@ -31,7 +31,7 @@ const SCHEMA = { name: 'branch_scores', schema: schemaOf(Answer) }
 
 export type Found = Branch & { ended: Ended }
 
-/** By key. A branch that the answer does not score, or that cannot be read, has null. */
+/** By key. Null for a branch that the answer does not score, or whose score is unreadable. */
 export async function scoreBranches(
   turn: TurnContext,
   description: string,
@@ -64,7 +64,7 @@ function readScores(text: string): z.output<typeof Answer>['scores'] {
   try {
     return z.object(Answer.shape).parse(JSON.parse(jsonWithin(text))).scores
   } catch {
-    // Unreadable is an outcome here: no branch has a score.
+    // An unreadable answer is a valid outcome here: no branch has a score.
     return []
   }
 }

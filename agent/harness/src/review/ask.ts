@@ -1,4 +1,4 @@
-/** What the reviewing model is asked, and what of its answer counts. Pure. */
+/** The prompt for the reviewing model, and what of its answer is accepted. Pure. */
 import { clip, type ReviewConfig, type SkillProposal } from '@cairn/protocol'
 import { type Conversation, type ConversationMessage, SLASH_COMMANDS } from '@cairn/state'
 import { z } from 'zod'
@@ -61,7 +61,7 @@ export function composeReview(
   }
 }
 
-/** The end of the session. Results of tools are left out: what stands in them was said by others. */
+/** The end of the session. Tool results are left out, because their content comes from third parties. */
 function quoteSession({ entries }: Conversation, maxChars: number): string {
   const parts: string[] = []
   let left = maxChars
@@ -87,13 +87,12 @@ function show(message: ConversationMessage): string | null {
 }
 
 export type Findings = {
-  /** Null: it stays as it is. */ memory: readonly string[] | null
+  /** Null: the memory does not change. */ memory: readonly string[] | null
   skills: readonly SkillProposal[]
 }
 
 /**
- * Throws a sentence when the answer cannot be read. `taken` are names of skills that exist or were proposed
- * before.
+ * Throws a sentence if the answer is unreadable. `taken`: names of skills that exist or were proposed before.
  */
 export function readFindings(
   text: string,

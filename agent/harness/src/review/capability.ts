@@ -1,6 +1,6 @@
 /**
- * The review as a row of the capabilities: what was learned goes into a turn, and after enough of them the
- * session is looked back over.
+ * The review as a row of the capabilities: what was learned is added to a turn, and after a number of turns
+ * the session is reviewed.
  */
 import type { SessionRow } from '@cairn/log'
 import { asError, type ReviewConfig } from '@cairn/protocol'
@@ -17,14 +17,14 @@ import { describeMemory, memoryFile, readMemory } from './memory-file.ts'
 import { reviewSession } from './review-session.ts'
 
 export type Reviews = {
-  /** The skills of the deployment with those that the user accepted. */
+  /** The skills of the deployment and those that the user accepted. */
   learned(skills: SkillCatalogue, session: SessionRow): Promise<SkillCatalogue>
-  /** The row; `skills` are those there are. */
+  /** The row; `skills` are the existing ones. */
   capability(claimed: Claimed, skills: SkillCatalogue): Capability
 }
 
 /**
- * Made once for a worker: several sessions may have one memory to write, so they are reviewed one at a time.
+ * Created once per runner: several sessions may write the same memory, so they are reviewed one at a time.
  */
 export function keepReviews(runner: Runner): Reviews {
   const { config, store } = runner
@@ -44,7 +44,7 @@ export function keepReviews(runner: Runner): Reviews {
   }
 }
 
-/** The agent with what it remembers of the user in its system prompt. */
+/** The agent with its memory of the user in the system prompt. */
 async function remember(
   { dataDir }: Runner,
   session: SessionRow,
@@ -64,7 +64,7 @@ async function remember(
   return memory === null ? setup : { ...setup, system: `${setup.system}\n\n${memory}` }
 }
 
-/** Looks back if it is time to; null when it is not. Never rejects. */
+/** Reviews the session if that is due; null: it is not. Never rejects. */
 function lookBack(
   runner: Runner,
   { log, report }: Claimed,
@@ -91,7 +91,7 @@ function lookBack(
       { session, conversation, last_id, settings, model, wake },
     )
   }).catch((error: unknown) => {
-    // A drain leaves it to be done over.
+    // A review cut off by a drain is repeated.
     if (!signal.aborted)
       report('warn', 'the review did not come to an end', { error: asError(error).message })
   })

@@ -1,8 +1,8 @@
-/** When a session is looked back over, decided from its fold alone. Pure. */
+/** When a session is reviewed, decided from its fold alone. Pure. */
 import type { ReviewConfig } from '@cairn/protocol'
 import type { Review } from '@cairn/state'
 
-/** After so many turns; one that began and never ended is done over once its worker must be dead. */
+/** After a number of turns; an unfinished review is repeated once its runner must have crashed. */
 export function reviewDue(
   { turns, open }: Review,
   { memory, skills, every_turns, timeout_s }: ReviewConfig,

@@ -1,4 +1,4 @@
-/** Skills that the user accepted, beside those of the deployment, which come first. */
+/** Skills that the user accepted, in addition to those of the deployment, which come first. */
 import type { LogStore, SessionRow } from '@cairn/log'
 import { listProposals } from '@cairn/sessions'
 import type { Skill, SkillCatalogue } from '../skills/catalogue.ts'

@@ -1,7 +1,6 @@
 /**
- * What an agent remembers of a user: one Markdown file each, an entry a line, below the data directory.
- * People may read, mend and delete it; lines that are no entries are passed over, and gone with the next
- * change.
+ * An agent's memory of a user: one Markdown file each, one entry per line, below the data directory. People
+ * may read, edit and delete it; other lines are ignored and removed by the next change.
  */
 import { isUtf8 } from 'node:buffer'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
@@ -16,7 +15,7 @@ const asName = (id: string): string => encodeURIComponent(id).replaceAll('.', '%
 export const memoryFile = (dataDir: string, owner: string, agent: string): string =>
   join(dataDir, 'memory', asName(owner), `${asName(agent)}.md`)
 
-/** Entries as they are kept: a line each, none twice, and no more than may be kept. */
+/** Entries as they are stored: one line each, without duplicates, limited in number. */
 export const cleanEntries = (entries: readonly string[]): string[] =>
   [
     ...new Set(
@@ -29,7 +28,7 @@ export const cleanEntries = (entries: readonly string[]): string[] =>
 export async function readMemory(file: string): Promise<string[]> {
   const bytes = await unlessMissing(readFile(file))
   if (bytes === null) return []
-  // The next review writes the entries back, so characters that cannot be decoded would be lost.
+  // The next review writes the entries back, so undecodable characters would be lost.
   if (!isUtf8(bytes))
     throw new Error(
       `${join('memory', basename(dirname(file)), basename(file))} is not UTF-8; convert it to UTF-8`,
@@ -42,7 +41,7 @@ export async function readMemory(file: string): Promise<string[]> {
   )
 }
 
-/** Replaces the file as a whole: whoever dies in the middle leaves the old one. */
+/** Replaces the whole file; a crash leaves the old one. */
 export async function writeMemory(file: string, entries: readonly string[]): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const next = `${file}.next`
@@ -56,7 +55,7 @@ export async function writeMemory(file: string, entries: readonly string[]): Pro
   await rename(next, file)
 }
 
-/** The part of the system prompt that tells of it; null when there is nothing to tell. */
+/** The part of the system prompt with the memory; null: it is empty. */
 export const describeMemory = (entries: readonly string[]): string | null =>
   entries.length === 0
     ? null

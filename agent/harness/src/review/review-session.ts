@@ -1,9 +1,9 @@
 /**
- * The background review (contract 14.13; docs/review.md): after some turns a model looks back over
- * the session. It holds no lease, so the session stays usable meanwhile. Three steps: harness.wake with its
+ * The background review (contract 14.13; docs/review.md): after a number of turns a model looks back over the
+ * session. It holds no lease, so the session stays usable meanwhile. Three steps: harness.wake with its
  * flags, refused when the session has moved on; the memory file, replaced as a whole; one commit with the
- * proposals and the end. A death between two of them leaves a wake without an end, and the review is done
- * over: the file then has what it found already, and proposals are only in the last step.
+ * proposals and the end. A crash in between leaves a wake without an end, and the review is repeated: the
+ * file already has its findings, and proposals are only written in the last step.
  */
 import { CommitRefused, type LogStore, type Redact, type SessionRow } from '@cairn/log'
 import { asError, type EventDraft, type ReviewConfig, clip } from '@cairn/protocol'
@@ -27,13 +27,13 @@ export type ReviewDeps = WatchedDeps & {
   redact: Redact
   dataDir: string
   newId: () => string
-  /** Skills that there are, by name. */
+  /** Names of existing skills. */
   skills: ReadonlySet<string>
 }
 export type ReviewRequest = {
   session: SessionRow
   conversation: Conversation
-  /** The end of the log as it was looked back over. */
+  /** The end of the log when the review started. */
   last_id: number
   settings: ReviewConfig
   model: string
@@ -48,9 +48,7 @@ type Spent = {
 }
 const ERROR_CHARS = 500
 
-/**
- * Rejects only when the signal aborts or the store fails; whatever the model does is an end of the review.
- */
+/** Rejects only if the signal aborts or the store fails; any failure of the model ends the review. */
 export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): Promise<void> {
   const { session } = request
   const wake_id = await begin(deps, request)
@@ -85,9 +83,7 @@ export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): P
   })
 }
 
-/**
- * The id of the wake; null when the session moved on, and the end of its next turn is the time to look back.
- */
+/** The id of the wake; null if the session has moved on: then the end of its next turn starts the review. */
 async function begin(
   { store }: ReviewDeps,
   { session, last_id, wake }: ReviewRequest,
@@ -148,7 +144,7 @@ async function lookBack(
   }
 }
 
-/** Secrets reach no file either. */
+/** Removes secrets, which must not reach the file either. */
 const redacted = (redact: Redact, entries: readonly string[]): string[] =>
   JSON.parse(redact(JSON.stringify(entries))) as string[]
 

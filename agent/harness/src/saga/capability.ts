@@ -1,6 +1,6 @@
 /**
  * Sagas as a row of the capabilities: one is active while the agent works, and ends committed with the turn
- * that had steps. One that was cut is rolled back at the next claim, before anything else.
+ * that had steps. An interrupted one is rolled back at the next claim, before anything else.
  */
 import { policyOf } from '../agent.ts'
 import type { CallSteps } from '../tools/call-steps.ts'
@@ -11,7 +11,7 @@ import { sagaStart } from './events.ts'
 import { completeSaga, owesRollBack, rollBack, type RollBackDeps } from './roll-back.ts'
 import { sagaSteps } from './steps.ts'
 
-/** The steps of the running saga; where none runs, one begins in the commit of what comes next. */
+/** The steps of the running saga; if none runs, one starts in the next commit. */
 function keepSaga({ log, setup, clock, newId }: TurnContext): CallSteps | null {
   const { enabled, undo } = setup.agent.saga
   if (!enabled) return null
@@ -24,7 +24,7 @@ function keepSaga({ log, setup, clock, newId }: TurnContext): CallSteps | null {
   return sagaSteps(saga_id, undo, { clock, newId, saga: () => log.position().saga })
 }
 
-/** It needs the tools and the folders, not the agent. */
+/** A rollback needs the tools and the folders, not the agent. */
 const prepareRollBack = async (
   { clock, tools, findTool, config, shutdown }: Runner,
   { session, lease, log, makeFolders }: Claimed,
@@ -53,7 +53,7 @@ export const sagas = (runner: Runner): Capability => ({
   callSteps: keepSaga,
   onEnd({ log, clock }) {
     const { saga } = log.position()
-    // One that has nothing to commit yet goes on: it was activated for the session, not for this turn.
+    // A saga without steps continues: it was activated for the session, not for this turn.
     const ends = saga?.status === null && saga.steps.length > 0
     return Promise.resolve({ before: ends ? [completeSaga(saga, 'committed', clock)] : [] })
   },

@@ -1,4 +1,4 @@
-/** The events of sagas; the one place that holds the saga writer. */
+/** The events of sagas; the only place that holds the saga writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('saga')

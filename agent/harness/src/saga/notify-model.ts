@@ -1,14 +1,11 @@
 /**
- * What the model is told of a rollback when its session goes on: else it would build on work that is gone.
+ * What the model reads about a rollback when its session resumes; otherwise it would build on undone work.
  */
 import type { Saga, SagaStep } from '@cairn/state'
 
 const CUT = { paused: 'was paused', stopped: 'was stopped', failed: 'failed' } as const
 
-/**
- * Steps in the order in which they were undone, each by its tool and its call. Null where nothing had taken
- * effect: there is nothing to say.
- */
+/** Steps in the order of their undo, each by its tool and call. Null if nothing had taken effect. */
 export function notifyModel({ steps, owed }: Pick<Saga, 'steps' | 'owed'>): string | null {
   const named = (state: SagaStep['state']): string[] =>
     steps

@@ -1,7 +1,7 @@
 /**
- * Undoes the committed steps of a saga that a pause, a stop or a failure cut (contract 6, 10),
- * under a lease of its own. Each undo is on disk as `compensating` before it runs: a worker that takes over
- * never starts it again. What fails is listed, and the unwinding goes on.
+ * Undoes the committed steps of a saga that a pause, a stop or a failure interrupted (contract 6, 10), under
+ * its own lease. Each undo is on disk as `compensating` before it runs, so a runner that takes over never
+ * starts it again. Failures are listed, and the rollback continues.
  */
 import { REDACTED } from '@cairn/log'
 import { asError, type EventDraft, type GovernanceConfig, clip } from '@cairn/protocol'
@@ -38,15 +38,15 @@ export type RollBackDeps = {
   workspace: string
   checkpoints: string
   timeoutMs: number
-  /** The worker shuts down: another one goes on between two steps. */
+  /** Whether the runner is shutting down: another one continues between two steps. */
   draining: () => boolean
 }
 
-/** A rollback is owed: nothing else may happen in the session before it is done. */
+/** A rollback is pending: nothing else may happen in the session before it is done. */
 export const owesRollBack = (saga: SagaState): saga is Saga =>
   saga !== null && saga.status === null && saga.owed !== null
 
-/** The end of a saga, as its last event. */
+/** The last event of a saga. */
 export const completeSaga = (
   { saga_id, steps }: Saga,
   status: 'committed' | 'compensated' | 'escalated',
@@ -59,14 +59,14 @@ export const completeSaga = (
     timestamp: clock.now() / 1000,
   })
 
-/** Ends with the lease given back: what work there is then is claimed anew. */
+/** Ends with the lease released: remaining work is claimed again. */
 export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'> {
   const { log, clock, lease } = deps
   for (;;) {
     await log.catchUp()
     lease.signal.throwIfAborted()
     const { saga } = log.position()
-    // Whoever has taken the lease over has done it.
+    // Another runner that took the lease over has finished it.
     if (!owesRollBack(saga)) return 'done'
     if (deps.draining()) return 'draining'
     const cut = saga.steps.filter(step => step.state === 'executing')
@@ -89,7 +89,7 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
       const notification = notifyModel(saga)
       await log.append(
         [
-          // Where no step was begun there was nothing to compensate, and no rollback is reported.
+          // If no step was started, there was nothing to compensate and no rollback is reported.
           ...(saga.steps.length === 0
             ? []
             : [
@@ -130,7 +130,7 @@ async function undo(deps: RollBackDeps, saga: Saga, step: SagaStep): Promise<voi
   try {
     result = await compensate(deps, step)
   } catch (error) {
-    // Cut from outside: whether it took effect is for the next worker to say, and it says that nobody knows.
+    // Interrupted from outside: the next runner records the effect as unknown.
     lease.signal.throwIfAborted()
     await log.append([
       undoFailed(deps, saga, step, workspaceMask(deps.workspace).mask(asError(error).message)),
@@ -174,8 +174,7 @@ async function runUndo(
   const { mask, unmask } = workspaceMask(workspace)
   const parsed = parseArguments(text, tool, unmask)
   if ('problem' in parsed) throw new Error(`invalid arguments of ${name}: ${parsed.problem}`)
-  // The operator declared it, which stands for the approval and for the agent's own list of tools; what is
-  // forbidden stays forbidden.
+  // The operator's declaration replaces the approval and the agent's list of tools; denied tools stay denied.
   const decision = await gate(
     { policy, agentTools: undefined, workspace, findGrant: () => Promise.resolve(SPENT) },
     tool,

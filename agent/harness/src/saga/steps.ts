@@ -1,6 +1,4 @@
-/**
- * The steps of a running saga, written into the commits of the calls they stand for (contract 14.8, 10).
- */
+/** The steps of a running saga, written in the commits of their calls (contract 14.8, 10). */
 import { asError, type AgentConfig, MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
 import type { SagaState, SagaStep } from '@cairn/state'
 import type { Clock } from '../clock.ts'
@@ -13,7 +11,7 @@ const EXCERPT_CHARS = 500
 
 const isStep = (tool: Tool): boolean => !tool.readOnly && tool.changesSessionOnly !== true
 
-/** What every event of a step repeats: its call, and what undoes it as far as that is known. */
+/** The keys of every step event: its call, and its undo as far as known. */
 export const stepKeys = (step: SagaStep, saga_id: string, clock: Clock) => ({
   saga_id,
   step_id: step.step_id,
@@ -84,7 +82,7 @@ function compensation(
     if (nestsTooDeep(compensation_args)) throw new Error(`they are nested deeper than ${MAX_DEPTH} levels`)
     return { compensation_args }
   } catch (error) {
-    // The step took effect all the same; its undo will fail, and the log says why already now.
+    // The step took effect anyway; its undo will fail, and the log already says why.
     return { error: `the arguments of its undo cannot be filled: ${asError(error).message}` }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Fills the templates of a declared undo: `{{arguments.x}}` and `{{result.x}}`, dots reaching into objects
- * and lists.
+ * Fills the templates of a declared undo: `{{arguments.x}}` and `{{result.x}}`, with dots for objects and
+ * lists.
  */
 
 type Sources = { arguments: unknown; result: unknown }
@@ -24,7 +24,7 @@ function fill(template: unknown, sources: Sources): unknown {
     return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, fill(item, sources)]))
   if (typeof template !== 'string') return template
   const [only] = template.matchAll(TEMPLATE)
-  // A template alone keeps the type of what it names; one within a text becomes text.
+  // A template alone keeps the type of its value; one within a text becomes text.
   if (only !== undefined && only[0] === template) return find(sources, String(only[1]), String(only[2]))
   return template.replace(TEMPLATE, (_, source: string, path: string) => {
     const value = find(sources, source, path)
@@ -32,7 +32,7 @@ function fill(template: unknown, sources: Sources): unknown {
   })
 }
 
-/** Throws, naming the template, when the call has nothing of that name. */
+/** Throws, naming the template, if the call has no such value. */
 export const fillUndoArguments = (
   templates: Record<string, unknown>,
   sources: Sources,

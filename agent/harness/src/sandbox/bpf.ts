@@ -1,7 +1,7 @@
 /**
- * A small assembler for classic BPF, the language of seccomp filters: instructions of eight bytes, jumps
- * forward only. Parts are nested instead of labelled: what a test guards follows it and ends with a return,
- * so the jump around it is its length.
+ * A small assembler for classic BPF, the language of seccomp filters: 8-byte instructions, forward jumps
+ * only. Parts are nested instead of labeled: the guarded part follows its test and ends with a return, so the
+ * jump offset is its length.
  */
 type Instruction = { code: number; jt: number; jf: number; k: number }
 export type Program = readonly Instruction[]
@@ -20,7 +20,7 @@ export const loadWord = (offset: number): Program => plain(LOAD_WORD, offset)
 export const and = (mask: number): Program => plain(AND, mask)
 export const giveBack = (value: number): Program => plain(RETURN, value)
 
-/** `then` runs where the test holds, and must not run past its end. */
+/** `then` runs if the test holds, and must not run past its end. */
 function guard(code: number, k: number, then: readonly Program[]): Program {
   const body = then.flat()
   if (body.length > MAX_JUMP) throw new Error(`[bpf] a jump over ${body.length} instructions is too long`)
@@ -30,7 +30,7 @@ export const ifEqual = (k: number, ...then: Program[]): Program => guard(JUMP_EQ
 export const ifAtLeast = (k: number, ...then: Program[]): Program => guard(JUMP_AT_LEAST, k, then)
 export const ifAnyBit = (mask: number, ...then: Program[]): Program => guard(JUMP_ANY_BIT, mask, then)
 
-/** As the kernel reads it: `struct sock_filter`, little-endian like both architectures. */
+/** The kernel's format: `struct sock_filter`, little-endian like both architectures. */
 export function assemble(program: Program): Buffer {
   const bytes = Buffer.alloc(program.length * 8)
   for (const [index, { code, jt, jf, k }] of program.entries()) {

@@ -1,7 +1,7 @@
-/** The pipes of a process in a sandbox, which break when it ends while this process writes to it. */
+/** Handles pipes to a sandboxed process, which break if it exits while this process writes to it. */
 import type { ChildProcess } from 'node:child_process'
 
-/** Without a listener the error of a pipe ends this process. Callers add their own to learn of it. */
+/** Without a listener, a pipe's error would end this process. Callers that need it add their own. */
 export function surviveBrokenPipes({ stdio }: Pick<ChildProcess, 'stdio'>): void {
   for (const pipe of stdio) pipe?.on('error', () => pipe.destroy())
 }

@@ -1,4 +1,4 @@
-/** What bwrap is told of a box: what is seen in it, what may be written, what it is cut off from. */
+/** The arguments of bwrap for a sandbox: what is visible, what is writable, and what is cut off. */
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { RESERVED_DIR } from '@cairn/workspace'
@@ -7,28 +7,34 @@ import { PROXY_IN_SANDBOX } from './forwarder.ts'
 import { SERVICE_VARIABLE } from './service-folder.ts'
 import { isBelow, READ_ONLY, SHM_MB } from './system-files.ts'
 
-/** What an installed bwrap can do; older ones know less. */
+/** Features of the installed bwrap; older versions lack some. */
 export type Features = {
-  /** Keeps what is in the box from making namespaces, and so from most of the kernel that needs them. */
+  /**
+   * Prevents processes in the sandbox from creating namespaces, and so from reaching most of the kernel code
+   * that requires them.
+   */
   locksNamespaces: boolean
-  /** Bounds memory that is used as a disk. */
+  /** Limits the size of memory-backed file systems. */
   sizesTmpfs: boolean
 }
 
 export type SandboxView = Pick<SandboxSpec, 'workspace' | 'network' | 'binds' | 'nests'> & {
   features: Features
   tmp_mb: number
-  /** Folders nothing in a box may see even where a system folder holds them: the data directory, the home. */
+  /**
+   * Folders that must stay hidden even if a visible system folder contains them: the data directory, the
+   * home.
+   */
   hidden?: readonly string[]
 }
 
-/** What of /proc changes the machine rather than a process. */
+/** Parts of /proc that control the machine rather than a process. */
 const SETTINGS = ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/acpi', '/proc/scsi']
 
 /**
- * Of a service that runs as root, what is in the box owns the settings of the kernel, one of which names a
- * program that the kernel starts outside of every box. Who makes namespaces must write to /proc/self, so
- * there the settings alone are covered; a /proc that is covered in part cannot be mounted anew either.
+ * If the service runs as root, the sandboxed process owns the kernel's settings, one of which names a program
+ * that the kernel starts outside every sandbox. A process that creates namespaces must write to /proc/self,
+ * so for those only the settings are covered; a partly covered /proc cannot be mounted again either.
  */
 const closedProc = (nests: boolean): string[] =>
   nests ? SETTINGS.flatMap(path => ['--ro-bind-try', path, path]) : ['--remount-ro', '/proc']
@@ -37,7 +43,7 @@ const closedProc = (nests: boolean): string[] =>
 export function bubblewrapArguments(view: SandboxView): string[] {
   const { workspace, network, features, tmp_mb, hidden = [], binds = [], nests = false } = view
   const saved = join(workspace, RESERVED_DIR)
-  // Never through a link: bwrap would follow it out here and show what it leads to.
+  // Never a symbolic link: bwrap would follow it outside the sandbox and expose its target.
   const hasSaved = lstatSync(saved, { throwIfNoEntry: false })?.isDirectory() === true
   const tmpfs = (path: string, mb: number) => [
     ...(features.sizesTmpfs ? ['--size', String(mb * 2 ** 20)] : []),
@@ -60,7 +66,7 @@ export function bubblewrapArguments(view: SandboxView): string[] {
     'ALL',
     '--die-with-parent',
     '--new-session',
-    // It is for who looks after a service that was killed, from outside.
+    // It serves only the cleanup after a killed service, from outside.
     '--unsetenv',
     SERVICE_VARIABLE,
     '--hostname',
@@ -82,7 +88,7 @@ export function bubblewrapArguments(view: SandboxView): string[] {
     ...binds.flatMap(({ from, to, writable }) => [writable ? '--bind' : '--ro-bind', from, to]),
     ...(typeof network === 'object' ? ['--ro-bind', network.socket, PROXY_IN_SANDBOX] : []),
     ...closedProc(nests),
-    // What holds the mounts together is memory as well: nobody writes there.
+    // The mount points themselves are memory-backed and need no writes.
     '--remount-ro',
     '/dev',
     '--remount-ro',

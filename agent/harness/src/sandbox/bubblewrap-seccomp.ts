@@ -1,9 +1,9 @@
 /**
- * The system calls of a box of bubblewrap, as the compiled filter that `bwrap --seccomp` reads. What is not
- * refused is allowed, up to the last call that was reviewed.
+ * The system call filter of a bubblewrap sandbox, compiled for `bwrap --seccomp`. Calls that are not refused
+ * are allowed, up to the last reviewed one.
  *
- * Another system call ABI of the same processor (32-bit programs, x32) has other numbers, so all of its calls
- * are refused.
+ * Other system call ABIs of the processor (32-bit programs, x32) have different numbers, so all of their
+ * calls are refused.
  */
 import {
   type Architecture,
@@ -24,7 +24,7 @@ import { and, assemble, giveBack, ifAnyBit, ifAtLeast, ifEqual, loadWord, type P
 /** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64. */
 const AUDIT: Record<Architecture, number> = { x64: 0xc000003e, arm64: 0xc00000b7 }
 
-/** Errors of Linux; os.constants has those of the system that runs this. */
+/** Linux error numbers; os.constants has those of the system that runs this. */
 export const ERRNO = {
   EPERM: 1,
   ENOSYS: 38,
@@ -35,12 +35,14 @@ export const ERRNO = {
 const refuse = (error: keyof typeof ERRNO): Program => giveBack(0x00050000 | ERRNO[error])
 const allow = giveBack(0x7fff0000)
 
-/** Offsets in `struct seccomp_data`. An argument has 64 bits; what is checked here are ints, the lower 32. */
+/**
+ * Offsets in `struct seccomp_data`. An argument has 64 bits; the ones checked here are ints, the lower 32.
+ */
 const NUMBER = 0
 const ARCHITECTURE = 4
 const argument = (index: number): Program => loadWord(16 + 8 * index)
 
-/** A browser's own sandbox makes namespaces of users, processes and networks. */
+/** A browser's own sandbox creates user, process and network namespaces. */
 const NESTED_NAMESPACES = 0x70000000
 const CLONE_NEWTIME = 0x80
 
@@ -68,7 +70,7 @@ const socket: Program = [
 ]
 const socketpair: Program = [...argument(0), ...ifEqual(AF_UNIX, allow), ...refuse('EAFNOSUPPORT')]
 
-/** They write into the input of a terminal, which another program reads as typed. */
+/** These write into a terminal's input, which another program reads as typed. */
 const [TIOCSTI, TIOCLINUX] = [0x5412, 0x541c]
 const ioctl: Program = [
   ...argument(1),
@@ -77,7 +79,7 @@ const ioctl: Program = [
   ...allow,
 ]
 
-/** -1 asks for the present one. PER_LINUX32, UNAME26 and ADDR_NO_RANDOMIZE weaken no other process. */
+/** -1 queries the current one. PER_LINUX32, UNAME26 and ADDR_NO_RANDOMIZE weaken no other process. */
 const personality: Program = [
   ...argument(0),
   ...ifEqual(0xffffffff, allow),
@@ -93,7 +95,7 @@ const withFlags = (refused: number): Program => [
 
 export const isArchitecture = (name: string): name is Architecture => Object.hasOwn(AUDIT, name)
 
-/** `nests`: what is in the box makes namespaces of its own, as the sandbox of a browser does. */
+/** `nests`: the program creates its own namespaces, as a browser's sandbox does. */
 export function seccompProgram(architecture: Architecture, { nests }: { nests: boolean }): Program {
   const refusedNamespaces = nests ? NEW_NAMESPACES & ~NESTED_NAMESPACES : NEW_NAMESPACES
   const checked: Record<keyof typeof CHECKED_CALLS, Program> = {
@@ -129,7 +131,7 @@ export function seccompProgram(architecture: Architecture, { nests }: { nests: b
     ...loadWord(ARCHITECTURE),
     ...ifEqual(AUDIT[architecture], loadWord(NUMBER), [
       ...rows.flatMap(([number, body]) => (number === null ? [] : ifEqual(number, body))),
-      // The calls of x32 begin at 0x40000000, so these are refused as well.
+      // x32 calls start at 0x40000000, so they are refused as well.
       ...ifAtLeast(LAST_REVIEWED_CALL + 1, refuse('ENOSYS')),
       ...allow,
     ]),

@@ -1,5 +1,5 @@
 /**
- * The box: bubblewrap with its own user, process, IPC, network and mount namespaces. What is in it sees the
+ * The bubblewrap sandbox with its own user, process, IPC, network and mount namespaces. The program sees the
  * system's programs read-only, its workspace, and a private /tmp; no home, no data directory, no secrets of
  * the service or the machine.
  */
@@ -16,18 +16,20 @@ import { containedByNamespace } from './pid-namespace.ts'
 import { childrenOf } from './processes.ts'
 import { COMMAND_PATH, findProgram } from './program.ts'
 
-/** Files with the compiled lists of system calls, for a box and for one that makes boxes of its own. */
+/** Files with the compiled filters: for a sandbox, and for one that creates its own sandboxes. */
 type Filters = { plain: string; nests: string }
 export type Bubblewrap = { program: string; filters: Filters; features: Features; cutsNetwork: boolean }
 
-/** bwrap reads the filter to its end. Each box opens it anew: a descriptor that is shared is at its end. */
+/**
+ * bwrap reads the filter to its end, so each sandbox opens the file: a shared descriptor would be at its end.
+ */
 const FILTER_FD = 9
-/** A browser is driven over 3 and 4, and bwrap reports over 3. */
+/** A browser is controlled over descriptors 3 and 4, and bwrap reports over 3. */
 const LAST_OWN_FD = 4
 
 /**
- * Descriptors that the service itself was started with stay open in every child of node, and bwrap hands them
- * on: a box would write to the lock file or the socket of whoever started the service.
+ * Descriptors that the service inherited stay open in every child of node, and bwrap passes them on: a
+ * sandbox could write to a lock file or socket of the process that started the service.
  */
 const ENTER =
   `for fd in /proc/self/fd/*; do fd=\${fd##*/}; ((fd > ${LAST_OWN_FD})) && exec {fd}>&-; done; ` +
@@ -39,7 +41,7 @@ const filtered = (
   args: readonly string[],
 ): readonly string[] => [
   'bash',
-  // Without these bash reads .bashrc when its input is a socket, and the file that BASH_ENV names.
+  // Without these, bash reads .bashrc if its input is a socket, and the file that BASH_ENV names.
   '--norc',
   '-p',
   '-c',
@@ -77,8 +79,8 @@ export function bubblewrapContainer(found: Bubblewrap, view: SandboxView): Proce
 }
 
 /**
- * bwrap tells the number of the namespace's first process before the command begins. The other end of the
- * pipe is bwrap's alone, so it closes when bwrap is over.
+ * bwrap reports the pid of the namespace's first process before the command starts. Only bwrap holds the
+ * other end of the pipe, so it closes when bwrap exits.
  */
 function readReport(leader: Leader): { init: () => number | undefined; complete: Promise<void> } {
   let text = ''
@@ -98,21 +100,21 @@ function readReport(leader: Leader): { init: () => number | undefined; complete:
 const run = promisify(execFile)
 
 export type FindOptions = {
-  /** Where programs are looked for. */
+  /** The PATH in which programs are found. */
   path: string | undefined
-  /** A new folder of the service, for the filters. */
+  /** Creates a folder of the service, for the filters. */
   makeFolder(what: string): string
   architecture?: string
 }
 
-/** Tries the box, for real: being installed is not enough where namespaces are switched off. */
+/** Tests the sandbox: an installed bwrap is not enough if namespaces are disabled. */
 export async function findBubblewrap({
   path,
   makeFolder,
   architecture = process.arch,
 }: FindOptions): Promise<Bubblewrap | { reason: string }> {
   if (process.platform !== 'linux') return { reason: `bubblewrap needs Linux, this is ${process.platform}` }
-  // Without a filter a box would reach the hypervisor (AF_VSOCK) and more of the kernel than it needs.
+  // Without a filter a sandbox would reach the hypervisor (AF_VSOCK) and more of the kernel than it needs.
   if (!isArchitecture(architecture))
     return {
       reason: `there is no list of system calls for the processor architecture ${architecture} (x64, arm64)`,
@@ -158,7 +160,7 @@ async function readFeatures(program: string): Promise<Features> {
   return { locksNamespaces: help.includes('--disable-userns'), sizesTmpfs: help.includes('--size') }
 }
 
-/** Settings that are known to refuse namespaces, and what each would have to be. */
+/** Settings known to refuse namespaces, and their required values. */
 const SWITCHES = [
   ['/proc/sys/user/max_user_namespaces', '0', 'sysctl user.max_user_namespaces is 0'],
   ['/proc/sys/kernel/unprivileged_userns_clone', '0', 'sysctl kernel.unprivileged_userns_clone is 0'],

@@ -1,11 +1,11 @@
 /**
- * Control groups (cgroup v2), where the service's own group is delegated to it: limits that the kernel keeps,
- * and the one way to end a group at once (cgroup.kill).
+ * Control groups (cgroup v2), if the service's own group is delegated to it: limits enforced by the kernel,
+ * and the only way to end a group atomically (cgroup.kill).
  *
- *   <home>/                 what was delegated: systemd's unit with Delegate=yes
- *   <home>/server           the service moves itself there, for a group that has processes cannot limit its
- *                           parts
- *   <home>/cairn-<pid>-<start>-<n>  one a command; when the service began tells it from another of its number
+ *   <home>/                 the delegated group: systemd's unit with Delegate=yes
+ *   <home>/server           the service moves itself there, because a group with processes cannot limit its
+ *                           subgroups
+ *   <home>/cairn-<pid>-<start>-<n>  one per command; <start> distinguishes services with the same pid
  */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
@@ -20,10 +20,10 @@ type Controller = 'memory' | 'pids' | 'cpu'
 export type CgroupHome = { path: string; controllers: ReadonlySet<Controller> }
 /** One command's group. */
 export type Cgroup = {
-  /** The command line that joins it first and then becomes `argv`. */
+  /** A command line that joins the group and then executes `argv`. */
   join(argv: readonly string[]): readonly string[]
   members(): number[]
-  /** The limit of memory at which the kernel ended it, or null. */
+  /** The memory limit at which the kernel ended it; null: it did not. */
   outOfMemory(): boolean
   kill(): void
   gone(): Promise<void>
@@ -32,7 +32,7 @@ export type Cgroup = {
 const CONTROLLERS: readonly Controller[] = ['memory', 'pids', 'cpu']
 const read = (...path: string[]): string => readFileSync(join(...path), 'utf8').trim()
 
-/** The group of this process as a folder; null without cgroup v2. */
+/** The folder of this process's group; null without cgroup v2. */
 export function findOwnGroup(mountInfo: string, ownGroups: string): string | null {
   const own = /^0::(\/.*)$/m.exec(ownGroups)?.[1]
   const mount = mountInfo
@@ -42,16 +42,16 @@ export function findOwnGroup(mountInfo: string, ownGroups: string): string | nul
   if (own === undefined || mount === undefined) return null
   const [, , , root, mountPoint] = mount as [string, string, string, string, string]
   const inside = relative(root, own)
-  // A group above the part that is mounted here cannot be reached.
+  // A group above the mounted part is not accessible.
   return inside.startsWith('..') ? null : join(mountPoint, inside)
 }
 
-/** A unit with DelegateSubgroup= has the service one level below what was delegated. */
+/** With DelegateSubgroup= the service is one level below the delegated group. */
 const isUnit = (path: string): boolean => /\.(?:service|scope)$/.test(basename(path))
 
 /**
- * Makes the service's group ready to limit commands. A reason in place of a home: the group belongs to
- * somebody else, or others are in it.
+ * Prepares the service's group for limiting commands. Returns a reason instead if the group belongs to
+ * another user or contains other processes.
  */
 export function claimHome(own: string | null): CgroupHome | { reason: string } {
   if (own === null) return { reason: 'this machine has no cgroup v2 that the service can see' }
@@ -79,22 +79,22 @@ function moveInto(group: string, from: string): void {
 
 const NAME = /^cairn-(\d+)-(\d+)-\d+$/
 
-/** Groups of a service that died: what of it is left in them is ended here. */
+/** Groups of crashed services: ends their remaining processes and removes them. */
 function removeLeftovers(home: string): void {
   for (const name of readdirSync(home)) {
     const [, pid, start] = NAME.exec(name) ?? []
-    // Not a group of ours, or its service lives.
+    // Not one of our groups, or its service is alive.
     if (pid === undefined || identify(Number(pid))?.start === Number(start)) continue
     killGroup(join(home, name))
     removeGroup(join(home, name))
   }
 }
 
-/** When this process began, in the kernel's ticks. */
+/** Start time of this process, in kernel ticks. */
 const began = identify(process.pid)?.start ?? 0
 let made = 0
 
-/** `limits` absent: nothing is limited, the group only holds its processes together. */
+/** `limits` absent: no limits, the group only holds its processes together. */
 export function makeCgroup(
   home: Pick<CgroupHome, 'path'> & Partial<CgroupHome>,
   limits?: SandboxLimits,
@@ -117,7 +117,7 @@ export function makeCgroup(
         kill()
         return isEmpty()
       }, `processes of the command are still running in ${path} and could not be ended`)
-      // The dead leave a group a moment after they died.
+      // Exited processes leave a group with a short delay.
       await until(() => removeGroup(path), `the control group ${path} could not be removed`)
     },
   }
@@ -127,7 +127,7 @@ function setLimits(path: string, controllers: CgroupHome['controllers'], limits:
   const set = (file: string, value: string | number): void => writeFileSync(join(path, file), String(value))
   if (controllers.has('memory')) {
     set('memory.max', limits.memory_mb * 2 ** 20)
-    // All of it or nothing: half a build that goes on is of no use.
+    // Kill all or none: a partly killed build is useless.
     set('memory.oom.group', 1)
     if (existsSync(join(path, 'memory.swap.max'))) set('memory.swap.max', 0)
   }
@@ -135,7 +135,7 @@ function setLimits(path: string, controllers: CgroupHome['controllers'], limits:
   if (controllers.has('cpu')) set('cpu.max', `${Math.round(limits.cpus * 100_000)} 100000`)
 }
 
-/** Processes of the group and of those that a command made inside of it. */
+/** Processes of the group and of its subgroups that a command created. */
 function membersOf(path: string): number[] {
   const own = read(path, 'cgroup.procs').split('\n').filter(Boolean).map(Number)
   return [...own, ...subgroups(path).flatMap(membersOf)]
@@ -147,7 +147,7 @@ const subgroups = (path: string): string[] =>
     .map(({ name }) => join(path, name))
 
 function killGroup(path: string): void {
-  // Since Linux 5.14; before, whoever is there is killed, and again until nobody is.
+  // Since Linux 5.14. Before, all members are killed repeatedly until none is left.
   if (existsSync(join(path, 'cgroup.kill'))) writeFileSync(join(path, 'cgroup.kill'), '1')
   else for (const pid of membersOf(path)) signalProcess(pid, 'SIGKILL')
 }
@@ -167,7 +167,7 @@ function removeGroup(path: string): boolean {
 
 const run = promisify(execFile)
 
-/** Where commands cannot have a namespace; tried once, for real. `own` is a group that may be divided. */
+/** For systems without namespaces for commands; tested once. `own`: a group that may be divided. */
 export async function findCgroupContainer(own: string | null): Promise<ProcessContainer | null> {
   if (own === null) return null
   try {
@@ -175,7 +175,7 @@ export async function findCgroupContainer(own: string | null): Promise<ProcessCo
     const [file, ...args] = group.join(['true']) as [string, ...string[]]
     await run(file, args, { timeout: 10_000 }).finally(() => group.gone())
   } catch {
-    // Not ours to divide, or not mounted to be written.
+    // The group cannot be divided, or is mounted read-only.
     return null
   }
   return {
@@ -183,7 +183,7 @@ export async function findCgroupContainer(own: string | null): Promise<ProcessCo
     loses: 'one that moves itself out of its control group',
     countsApart: false,
     wrap(argv, group) {
-      // A box that is limited has joined its group already.
+      // A limited sandbox has already joined its group.
       if (group !== null) return { argv, hold: ({ pid }) => heldByCgroup(pid, group) }
       const made = makeCgroup({ path: own })
       return { argv: made.join(argv), hold: ({ pid }) => heldByCgroup(pid, made) }

@@ -1,4 +1,4 @@
-/** Containers as boxes: tried for real with each way that a runtime may want, once, when a worker starts. */
+/** Containers as sandboxes: tested with each variant that a runtime may need, once, when a runner starts. */
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,11 +26,11 @@ export type ContainerOptions = {
   config: SandboxConfig
   path: string | undefined
   hidden: readonly string[]
-  /** Null: of a process that only looks. */
+  /** Null: the process only checks. */
   folder: ServiceFolder | null
 }
 
-/** gVisor opens sockets of the machine only where it is told to, by an option that was renamed in 2023. */
+/** gVisor opens sockets of the host only with an option that was renamed in 2023. */
 const waysOf = (runtime: string | null): readonly (readonly string[])[] =>
   isGvisor(runtime) ? [['host-uds=open'], ['fsgofer-host-uds']] : [[]]
 
@@ -80,7 +80,7 @@ async function tryContainers(
   return { reason: `podman is installed (${engine.program}) and cannot make a box: ${refusal}` }
 }
 
-/** Runtimes make what they mount; /tmp gets the rights of the folder that it covers. */
+/** Runtimes create their mount points; /tmp gets the mode of the folder that it covers. */
 function emptyRoot(folder: string): string {
   mkdirSync(join(folder, 'tmp'))
   chmodSync(join(folder, 'tmp'), 0o1777)
@@ -112,7 +112,7 @@ function providerOf(parts: ContainerParts, config: SandboxConfig): SandboxProvid
     network: config.network,
     cutsNetwork: true,
     hasProxies: true,
-    // A browser wants descriptors that podman does not hand on, and namespaces of its own.
+    // A browser needs descriptors that podman does not pass on, and its own namespaces.
     holdsBrowsers: false,
     caveat: null,
     open: spec => openContainer(spec, parts),

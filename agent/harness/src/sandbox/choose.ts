@@ -1,6 +1,6 @@
 /**
- * How commands run, decided once when a worker starts: in a box; without one, if the configuration says so by
- * name; or not at all. It also has one sentence that says which.
+ * How commands run, decided once when a runner starts: in a sandbox; without one, if the configuration
+ * explicitly says so; or not at all. Also describes the choice in one sentence.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -19,32 +19,32 @@ import { createWatchdog } from './watchdog.ts'
 
 export type SandboxStatus = {
   terminal: 'boxed' | 'unboxed' | 'not_offered'
-  /** What a command can reach; null where there are none. */
+  /** What a command can reach; null: no commands. */
   network: 'none' | 'proxy' | 'open' | null
-  /** All of it in a sentence or two, for people. */
+  /** Everything in a sentence or two, for people. */
   summary: string
 }
-/** `provider` is null exactly where the terminal is not offered. */
+/** `provider` is null exactly if the terminal is not offered. */
 export type SandboxChoice = {
   provider: SandboxProvider | null
-  /** The proxies of its boxes; null where they have none. */
+  /** The proxies of its sandboxes; null: none. */
   proxy: PolicyProxy | null
   standing: SandboxStatus
-  /** A new folder for what a box needs beside its workspace; it goes with the sandbox. */
+  /** Creates a folder for what a sandbox needs besides its workspace; `close` removes it. */
   makeFolder(what: string): string
-  /** Whoever chose the sandbox closes it, after its boxes. */
+  /** Called by the creator of this choice, after its sandboxes are closed. */
   close(): Promise<void>
 }
 
 export type SandboxOptions = {
   config: Config['sandbox']
-  /** PATH, where programs are looked for. */
+  /** The PATH in which programs are found. */
   path: string | undefined
-  /** Stays out of sight in a box: the data directory. So does the home of the service's user. */
+  /** Folders hidden in a sandbox: the data directory. The home of the service's user is always hidden. */
   hidden?: readonly string[]
   /**
-   * Control groups are claimed, and what dead services left is removed, by the process that runs commands,
-   * not by one that only looks.
+   * Whether to claim control groups and to remove what crashed services left. Set by the process that runs
+   * commands, not by one that only checks.
    */
   claims?: boolean
 }
@@ -68,7 +68,7 @@ export async function chooseSandbox(options: SandboxOptions): Promise<SandboxCho
   }
 }
 
-/** For a process that only looks, and leaves no folder of a service. */
+/** For a process that only checks and leaves no service folder. */
 async function inspectSandbox(options: SandboxOptions): Promise<SandboxChoice> {
   const folder = mkdtempSync(join(tmpdir(), 'cairn-looks-'))
   const makeFolder = (what: string): string => mkdtempSync(join(folder, `${what}-`))
@@ -114,7 +114,7 @@ const NETWORK = {
   open: 'with the network of this machine, as sandbox.network: open says',
 } as const
 
-/** What a policy asks for and this machine cannot give becomes less, never more. */
+/** A network that this machine cannot provide is reduced, never extended. */
 const networkHere = (wanted: SandboxConfig['network']): keyof typeof NETWORK =>
   wanted === 'proxy' && !hasForwarder() ? 'none' : wanted
 
@@ -145,7 +145,7 @@ function chooseBox(
         open.set(spec.id, box)
         return box
       },
-      // Boxes of a worker that died went with it (--die-with-parent): only its own are there.
+      // Sandboxes of a crashed runner ended with it (--die-with-parent), so only its own exist.
       list: () => Promise.resolve([...open.keys()]),
       remove: async id => open.get(id)?.close(),
     },

@@ -1,4 +1,4 @@
-/** What podman is told of a container: what is seen in it, what may be written, what it may use. */
+/** The arguments of podman for a container: what is visible, what is writable, and its limits. */
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { RESERVED_DIR } from '@cairn/workspace'
@@ -7,17 +7,17 @@ import { SUPERVISOR_IN_SANDBOX } from './container-init.ts'
 import { PROXY_IN_SANDBOX } from './forwarder.ts'
 import { isBelow, READ_ONLY, SHM_MB } from './system-files.ts'
 
-/** By these a container is found again. */
+/** Labels that identify our containers. */
 export const LABELS = { box: 'cairn.box', service: 'cairn.service', machine: 'cairn.machine' } as const
 
 export type ContainerKind = {
-  /** A name of podman's or a path; null: podman's own choice. */
+  /** A name known to podman, or a path; null: podman's default. */
   runtime: string | null
-  /** For the runtime. */
+  /** Flags for the runtime. */
   flags: readonly string[]
-  /** An image by its digest, or a folder that is empty: it then shows the programs of this machine. */
+  /** An image by digest, or an empty folder: then the container shows the programs of this machine. */
   root: { image: string } | { folder: string }
-  /** The file with the system calls that are allowed (container-seccomp.ts). */
+  /** The file with the allowed system calls (container-seccomp.ts). */
   seccomp: string
 }
 
@@ -29,7 +29,7 @@ export type ContainerView = Pick<SandboxSpec, 'id' | 'workspace' | 'network' | '
   limits: SandboxLimits
   hidden: readonly string[]
   labels: Readonly<Record<string, string>>
-  /** Of the service. */
+  /** User id of the service. */
   uid: number
   hasStdin: boolean
 }
@@ -37,16 +37,16 @@ export type ContainerView = Pick<SandboxSpec, 'id' | 'workspace' | 'network' | '
 export const isGvisor = (runtime: string | null): boolean =>
   runtime !== null && basename(runtime).startsWith('runsc')
 
-/** gVisor counts its own threads with those of the box. */
+/** gVisor counts its own threads together with those of the sandbox. */
 const GVISOR_THREADS = 256
 
-/** Of the user; those of the box are fewer (--pids-limit). */
+/** Limit per user; the limit per sandbox is lower (--pids-limit). */
 const MAX_PROCESSES = 4096
 
-/** Nobody's: root of the container, for runtimes need one. No process of a box becomes it. */
+/** Unused id for the container's root, which runtimes require. No process of a sandbox gets it. */
 const NOBODYS_ID = 0x70000000
 
-/** podman reads a mount as a line of CSV. */
+/** podman parses a mount as a CSV line. */
 const field = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 const mount = ({ from, to, writable }: Bind): string[] => [
   '--mount',
@@ -60,13 +60,13 @@ const mount = ({ from, to, writable }: Bind): string[] => [
 ]
 const readOnly = (path: string, to = path): string[] => mount({ from: path, to, writable: false })
 
-/** The user of the service is 1000 in the container, so that files of the workspace are its own. */
+/** Maps the service's user to 1000 in the container, so that it owns the files of the workspace. */
 const users = (uid: number): string[] =>
   uid === 0
     ? ['--uidmap', '--gidmap'].flatMap(flag => [flag, `0:${NOBODYS_ID}:1`, flag, '1000:0:1'])
     : ['--userns', 'keep-id:uid=1000,gid=1000']
 
-/** gVisor has a network and a kernel of its own. */
+/** gVisor has its own network stack and kernel. */
 const gvisorFlags = (runtime: string | null, network: SandboxSpec['network']): string[] =>
   isGvisor(runtime) ? [`network=${network === 'open' ? 'host' : 'none'}`, 'oci-seccomp'] : []
 
@@ -75,7 +75,7 @@ export function containerArguments(view: ContainerView): string[] {
   const { kind, id, name, workspace, network, binds = [], limits, hidden, labels, uid, leash } = view
   const saved = join(workspace, RESERVED_DIR)
   const isSystem = 'folder' in kind.root
-  // Never through a link: it would be followed out here and show what it leads to.
+  // Never a symbolic link: it would be followed outside the container and expose its target.
   const hasSaved = lstatSync(saved, { throwIfNoEntry: false })?.isDirectory() === true
   const flags = [...kind.flags, ...gvisorFlags(kind.runtime, network)]
   const pids = limits.pids + (isGvisor(kind.runtime) ? GVISOR_THREADS : 0)
@@ -107,7 +107,7 @@ export function containerArguments(view: ContainerView): string[] {
     `--memory-swap=${limits.memory_mb}m`,
     `--pids-limit=${pids}`,
     `--cpus=${limits.cpus}`,
-    // Its own defaults are more than a service may have.
+    // podman's defaults may exceed the limits of the service.
     `--ulimit=nofile=${limits.open_files}:${limits.open_files}`,
     `--ulimit=nproc=${MAX_PROCESSES}:${MAX_PROCESSES}`,
     ...(isSystem ? READ_ONLY.filter(path => existsSync(path)).flatMap(path => readOnly(path)) : []),

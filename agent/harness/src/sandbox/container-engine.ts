@@ -1,4 +1,4 @@
-/** podman as a program: the containers that carry our labels, and their end. */
+/** Runs podman: finds the containers with our labels, and ends them. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -12,7 +12,7 @@ const run = promisify(execFile)
 
 export type Engine = { program: string; env: Readonly<Record<string, string>> }
 
-/** What podman reads; secrets of the service are not among it. */
+/** Variables that podman reads; secrets of the service are excluded. */
 const VARIABLES =
   /^(?:PATH|HOME|USER|LOGNAME|TMPDIR|XDG_[A-Z_]+|DBUS_SESSION_BUS_ADDRESS|CONTAINERS_[A-Z_]+|STORAGE_[A-Z_]+)$/
 
@@ -30,11 +30,11 @@ const Listed = z.array(
 )
 export type Container = { id: string; labels: Readonly<Record<string, string>> }
 
-/** The answer of `podman ps --format json`. */
+/** Parses the output of `podman ps --format json`. */
 export const readContainers = (json: string): Container[] =>
   Listed.parse(JSON.parse(json)).map(({ Id, Labels }) => ({ id: Id, labels: Labels ?? {} }))
 
-/** Those with all of these labels, whether they run or not. */
+/** Containers with all of these labels, running or not. */
 export async function listContainers(
   { program, env }: Engine,
   labels: readonly string[],
@@ -47,7 +47,7 @@ export async function listContainers(
   return readContainers(stdout)
 }
 
-/** Where podman's own list of system calls lies; null: it has none. */
+/** Path of podman's own seccomp profile; null: it has none. */
 export async function seccompProfileOf({ program, env }: Engine): Promise<string | null> {
   const asked = [
     'info',
@@ -58,12 +58,12 @@ export async function seccompProfileOf({ program, env }: Engine): Promise<string
   return /^true (\/.+)$/.exec(stdout.trim())?.[1] ?? null
 }
 
-/** Ends it and all in it; one that is not there is no problem. */
+/** Ends the container and everything in it; a missing one is not an error. */
 export async function removeContainer({ program, env }: Engine, container: string): Promise<void> {
   await run(program, ['rm', '--force', '--ignore', '--time', '0', container], { env, timeout: CALL_MS })
 }
 
-/** Removes the containers of services of this machine that are no more; returns how many. */
+/** Removes containers of this machine's dead services; returns their number. */
 export async function reapContainers(engine: Engine): Promise<number> {
   const ours = await listContainers(engine, [`${LABELS.machine}=${hostname()}`])
   let removed = 0
@@ -76,6 +76,6 @@ export async function reapContainers(engine: Engine): Promise<number> {
   return removed
 }
 
-/** A folder that the next service removes if this one cannot. */
+/** Labels with a folder by which the next service removes the container if this one cannot. */
 export const labelsOf = (service: string | null): Readonly<Record<string, string>> =>
   service === null ? {} : { [LABELS.service]: service, [LABELS.machine]: hostname() }

@@ -1,19 +1,20 @@
 /**
- * The first process of a container: it holds a leash, a unix socket of the service that is open for as long
- * as both live. podman's containers outlive who started them, and a service that is killed can end nothing:
- * so init ends when the leash does, and the kernel ends all others with it.
+ * The first process of a container. It holds a unix socket connection to the service that lasts as long as
+ * both live. podman's containers outlive the process that started them, and a killed service cannot end
+ * anything; so init exits when the connection closes, and the kernel ends all other processes with it.
  *
- * The leash also brings the environment, which a command line or podman's own files would keep, and the wish
- * to end; and it takes the outcome. What runs in the container has init's user: it can lie about itself and
- * cannot make itself outlive the next start of a service, which removes what is left (reapContainers).
+ * The connection also carries the environment, which a command line or podman's own files would store, and
+ * the request to end; in return it carries the outcome. Programs in the container run as init's user: they
+ * can fake their own outcome but cannot outlive the next start of a service, which removes what is left
+ * (reapContainers).
  */
 import { COMMAND_PATH } from './program.ts'
 
 export const SUPERVISOR_IN_SANDBOX = '/run/cairn/leash'
 
 /**
- * Arguments: the socket, and the command. A control group kills one process of those that use too much
- * memory; half a build that goes on is of no use, so init ends them all.
+ * Arguments: the socket, and the command. A control group kills only one process when memory runs out; a
+ * partly killed build is useless, so init ends them all.
  */
 const INIT = `
 use strict; use Socket; use POSIX ':sys_wait_h';
@@ -48,10 +49,10 @@ export const behindInit = (argv: readonly string[]): readonly string[] => [
   ...argv,
 ]
 
-/** A byte on the leash: everything in the container is asked to end. */
+/** A byte on the connection: asks everything in the container to exit. */
 export const ASK_TO_END = 'T'
 
-/** The first message on the leash. A variable without a name cannot be set, nor one with a null byte. */
+/** The first message on the connection. Variables without a name or with a null byte cannot be set. */
 export const environmentMessage = (env: Readonly<Record<string, string>>): string =>
   Object.entries({ PATH: COMMAND_PATH, ...env })
     .filter(([name, value]) => /^[^=\0]+$/.test(name) && !value.includes('\0'))
@@ -60,7 +61,7 @@ export const environmentMessage = (env: Readonly<Record<string, string>>): strin
 
 export type InitOutcome = { exitCode: number; usedTooMuchMemory: boolean }
 
-/** What init said before it ended; null: it was ended, and said nothing. */
+/** Init's last report; null: it was killed without one. */
 export function readOutcome(said: string): InitOutcome | null {
   const [, code, memory] = /^(\d+)( memory)?\n/.exec(said) ?? []
   return code === undefined ? null : { exitCode: Number(code), usedTooMuchMemory: memory !== undefined }

@@ -1,7 +1,7 @@
-/** What a container says of itself, and whether that is what it should be: never a weaker box. */
+/** Checks that a container has the expected isolation: never use a weaker sandbox. */
 import type { SandboxLimits } from './sandbox.ts'
 
-/** A line for each: the user, the capabilities, the interfaces, and what bounds its memory. */
+/** One line each: the user, the capabilities, the interfaces, and the memory limits. */
 export const PROBE = [
   'echo "uid $(id -u)"',
   'grep -E "^(CapEff|CapBnd|NoNewPrivs):" /proc/self/status',
@@ -12,7 +12,7 @@ export const PROBE = [
   'touch /made 2>/dev/null && echo made',
 ].join('\n')
 
-/** The first thing that is not as it should be, for people; null: all is. */
+/** The first deviation, for people; null: none. */
 export function checkProbe(said: string, { memory_mb }: Pick<SandboxLimits, 'memory_mb'>): string | null {
   const valueOf = (name: RegExp): string | undefined => name.exec(said)?.[1]?.trim()
   const memory = [...said.matchAll(/^memory (\d+)$/gm)].map(([, bytes]) => Number(bytes))
@@ -22,6 +22,6 @@ export function checkProbe(said: string, { memory_mb }: Pick<SandboxLimits, 'mem
   if (valueOf(/^NoNewPrivs:(.*)$/m) === '0') return 'its commands may gain rights'
   if (!/^(?:lo)?$/.test(valueOf(/^interfaces(.*)$/m) ?? '?')) return 'it has a network'
   if (/^made$/m.test(said)) return 'its root can be written'
-  // What is told in thousands is a little less than in 1024s.
+  // A value in units of 1000 is slightly smaller than in units of 1024.
   return Math.min(...memory) <= memory_mb * 2 ** 20 ? null : 'its memory is not limited'
 }

@@ -1,4 +1,4 @@
-/** A box that is a container of podman's: one process, its init, and what they start. */
+/** A sandbox that is a podman container: init, one process, and its descendants. */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
@@ -27,7 +27,7 @@ export type ContainerParts = {
 export const openContainer = (spec: SandboxSpec, parts: ContainerParts): Sandbox =>
   new ContainerBox(spec, parts)
 
-/** podman takes a second or two to begin, and as long to end. */
+/** podman takes a second or two to start, and as long to stop. */
 const PATIENCE_MS = 30_000
 
 class ContainerBox implements Sandbox {
@@ -41,7 +41,7 @@ class ContainerBox implements Sandbox {
   /** podman, which waits for the container and removes it. */
   #client: ProcessId | null = null
   #overran: string | null = null
-  /** Why it could not be removed; null: it is gone. */
+  /** Resolves with the error of the removal; null: removed. */
   #removing: Promise<Error | null> | null = null
   #closing: Promise<void> | null = null
 
@@ -76,7 +76,7 @@ class ContainerBox implements Sandbox {
     })
     const command = behindInit(hasProxy ? behindForwarder(bounded) : bounded)
     const child = spawn(engine.program, [...options, ...command], {
-      // podman's monitor notes in it that memory ran out.
+      // podman's monitor records an out-of-memory kill there.
       cwd: dirname(kind.seccomp),
       env: engine.env,
       stdio: [stdin ?? 'ignore', 'pipe', 'pipe'],
@@ -103,7 +103,8 @@ class ContainerBox implements Sandbox {
   #exitOf(supervisor: ProcessSupervisor, code: number | null, signal: NodeJS.Signals | null): Exit {
     const outcome = supervisor.outcome()
     const { memory_mb } = this.#limits
-    // Without a word of init, and not ended by us: the kernel took all of it, as it does with gVisor.
+    // No report from init, and not ended by us: the kernel killed the whole container, as happens with
+    // gVisor.
     const wasTaken = outcome === null && this.#removing === null && code === 137
     if (outcome?.usedTooMuchMemory === true || wasTaken)
       this.#overran ??= `the command used more than ${memory_mb} MB of memory, and was ended`
@@ -114,11 +115,14 @@ class ContainerBox implements Sandbox {
     if (this.#leash?.askToEnd() !== true) this.kill()
   }
 
-  /** Init ends as soon as the leash is cut; podman ends what keeps init from its turn, as gVisor may. */
+  /**
+   * Init exits as soon as its connection is cut; podman ends a container whose init is blocked, as gVisor's
+   * may be.
+   */
   kill(): void {
     this.#leash?.cut()
     if (this.#client === null || this.#removing !== null) return
-    // A failure is told by `close`, which everybody calls.
+    // `close`, which every caller uses, reports a failure.
     this.#removing = this.#remove(this.#client).then(() => null, asError)
   }
 
@@ -139,7 +143,9 @@ class ContainerBox implements Sandbox {
     if (failure !== null) throw failure
   }
 
-  /** Until podman is over, which may be about to begin the container, and once more after that. */
+  /**
+   * Tries until podman has exited, because it may be about to start the container, and once more after that.
+   */
   async #remove(client: ProcessId): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS
     for (;;) {
@@ -148,7 +154,7 @@ class ContainerBox implements Sandbox {
       try {
         await removeContainer(this.#parts.engine, this.#name)
       } catch (error) {
-        // In the middle of its beginning it cannot be removed: the attempt after podman's end tells.
+        // It cannot be removed while it is starting; the attempt after podman's exit decides.
         if (isOver) throw error
       }
       if (isOver) return

@@ -1,6 +1,6 @@
 /**
- * The system calls of a container: podman's own list, without those of refused-calls.ts. Reaching into
- * another process would let a command take over init, which ends the container with its service.
+ * The seccomp profile of a container: podman's own without the calls of refused-calls.ts. Access to another
+ * process would let a command take over init, which ends the container with its service.
  */
 import { z } from 'zod'
 import {
@@ -25,12 +25,12 @@ const REFUSED: ReadonlySet<string> = new Set([
   ...Object.keys(UNKNOWN_CALLS),
   ...WITHOUT_NUMBERS,
 ])
-/** Rules of ours take the place of all that podman has for them. */
+/** Our rules replace all of podman's rules for these. */
 const REPLACED: ReadonlySet<string> = new Set(['clone', 'socket', 'socketpair'])
 
 /**
- * gVisor looks rules up by names of its own, and this one differs from the kernel's. Without it select(2) is
- * refused there, on which the forwarder waits.
+ * gVisor looks up rules by its own names, and this one differs from the kernel's. Without it select(2), which
+ * the forwarder uses, is refused there.
  */
 const GVISOR_NAMES: Readonly<Record<string, string>> = { pselect6: 'pselect' }
 const known = (name: string): string[] => {
@@ -60,8 +60,8 @@ const SOCKETS = [
 ]
 
 /**
- * What is not named is refused as if the kernel did not know it (podman's default), so that the C library
- * uses clone where clone3 is gone.
+ * Unlisted calls are refused as if the kernel did not know them (podman's default), so that the C library
+ * falls back from clone3 to clone.
  */
 export function narrowedProfile(json: string): string {
   const profile = Profile.parse(JSON.parse(json))

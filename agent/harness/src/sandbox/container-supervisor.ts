@@ -1,4 +1,4 @@
-/** The service's end of a container's leash (container-init.ts): one connection, that of init. */
+/** The service's end of the connection to a container's init (container-init.ts). */
 import { rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -7,15 +7,15 @@ import { ASK_TO_END, environmentMessage, type InitOutcome, readOutcome } from '.
 export type ProcessSupervisor = {
   /** Absolute path of the socket. */
   socket: string
-  /** False: nobody holds the other end. */
+  /** False: the connection is closed. */
   askToEnd(): boolean
-  /** What init said so far. */
+  /** Init's report so far. */
   outcome(): InitOutcome | null
-  /** Ends the container, as soon as it would begin. */
+  /** Ends the container, even if it has not started yet. */
   cut(): void
 }
 
-/** `folder` is new and the leash's own; it goes with it. */
+/** `folder` is new and used by nothing else; it is removed with the connection. */
 export function createProcessSupervisor(
   folder: string,
   env: Readonly<Record<string, string>>,
@@ -23,7 +23,7 @@ export function createProcessSupervisor(
   const socket = join(folder, 's')
   let held: Socket | null = null
   let said = ''
-  // What runs in the container could connect too: the first is init, before anything else runs there.
+  // A program in the container could connect too, but init connects first, before anything else runs.
   const server = createServer(connection => {
     server.close()
     held = connection
@@ -33,7 +33,7 @@ export function createProcessSupervisor(
     })
     connection.write(environmentMessage(env))
   })
-  // Without a socket init ends the container, and podman's exit says so.
+  // Without the socket init ends the container, and podman's exit reports it.
   server.on('error', () => server.close())
   server.maxConnections = 1
   server.listen(socket)

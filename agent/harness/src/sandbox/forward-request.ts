@@ -1,13 +1,13 @@
-/** One request or one tunnel through the policy proxy, once `dial` has judged where it goes. */
+/** One request or one tunnel through the policy proxy, after `dial` has judged its target. */
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
 import type { OnReadOpts, Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
 import { pipeline as pipeEnd } from 'node:stream/promises'
 
-/** A rule says no; as opposed to a network that fails. */
+/** Refused by a rule, as opposed to a network failure. */
 export class Refused extends Error {}
 
-/** Of one hop (RFC 9110, 7.6.1), and those that only proxies have. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), and those of proxies. */
 const HOP_HEADERS = new Set([
   'connection',
   'keep-alive',
@@ -20,8 +20,8 @@ const HOP_HEADERS = new Set([
 ])
 
 /**
- * A connection to where `url` leads; rejects with `Refused` what may not be reached. With `onread` what
- * arrives goes there and not into the stream.
+ * Connects to the target of `url`; rejects with `Refused` for forbidden targets. With `onread`, data goes
+ * there instead of into the stream.
  */
 export type Dial = (url: URL, onread?: OnReadOpts) => Promise<Socket>
 
@@ -58,7 +58,7 @@ export async function forward(request: IncomingMessage, response: ServerResponse
   })
   const gone = new Set([...HOP_HEADERS, ...namesIn(answered.headers.connection)])
   const kept = Object.entries(answered.headers).filter(([name]) => !gone.has(name))
-  // Throws for a status such as 099, which Node reads and does not write. Here the caller catches that; in a
+  // Throws for a status such as 099, which Node parses but does not write. The caller catches it here; in a
   // listener of the response it would end the process.
   response.writeHead(answered.statusCode ?? 502, Object.fromEntries(kept))
   await pipeEnd(answered, response)
@@ -77,13 +77,13 @@ export async function tunnel(
   const port = /:(\d{1,5})$/.exec(authority)?.[1]
   if (port === undefined || !URL.canParse(`https://${authority}`))
     throw new Refused(`'${authority.slice(0, 200)}' is not a host and a port`)
-  // Port 443 is what an https address has by itself; any other stays in it.
+  // The default port of https is 443; any other stays in the URL.
   const download = pourInto(client)
   const socket = await dial(new URL(`https://${authority}`), download.onread)
   download.from(socket)
   client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
   if (head.length > 0) socket.write(head)
-  // One direction that fails ends both.
+  // A failure in one direction ends both.
   pipeline(client, socket, () => socket.destroy())
   client.once('close', () => socket.destroy())
   socket.once('end', () => client.end())
@@ -91,12 +91,12 @@ export async function tunnel(
 }
 
 const PIECE_BYTES = 128 * 1024
-/** One is filled while another is written. */
+/** Double buffering: one is filled while the other is written. */
 const MAX_CHUNKS = 2
 
 /**
- * Hands on what arrives in pieces of its own, which are used again: streams would copy it in pieces of
- * 64 KB, each made anew, which takes twice the time of the processor. Whoever does not read is not sent more.
+ * Forwards data in reused buffers: streams would copy it in newly allocated 64 KB chunks, which takes twice
+ * the CPU time. Applies backpressure to the sender.
  */
 function pourInto(to: Duplex): { onread: OnReadOpts; from(socket: Socket): void } {
   const free: Buffer[] = []

@@ -1,17 +1,17 @@
 /**
- * What listens inside a box that has a proxy: 127.0.0.1:3128, every connection handed on to the proxy's unix
- * socket. In Perl, which Debian always has and which starts in a few milliseconds, for each command of a
- * terminal needs its own.
+ * The listener inside a sandbox with a proxy: accepts connections on 127.0.0.1:3128 and forwards them to the
+ * proxy's unix socket. Written in Perl, which Debian always has and which starts in a few milliseconds,
+ * because each terminal command needs its own.
  *
- * It listens before the command begins, so nobody waits for it, and is no child of the command's, so a
- * command that waits for its children does not wait for it. It ends when the command and what it left behind
- * have ended: each of them holds the other end of a pipe. Nobody else would end it where the service was
- * killed, and the box would stay with it.
+ * It listens before the command starts, so nothing waits for it, and is not a child of the command, so a
+ * command that waits for its children does not wait for it. It exits when the command and its descendants
+ * have exited: each of them holds the other end of a pipe. If the service was killed, nothing else would end
+ * it, and the sandbox would remain.
  */
 import { COMMAND_PATH, findProgram } from './program.ts'
 
 export const FORWARDER_PORT = 3128
-/** Where a box sees the socket of its proxy. */
+/** Path of the proxy's socket in a sandbox. */
 export const PROXY_IN_SANDBOX = '/run/cairn/proxy'
 
 /** Arguments: the port, the socket, and the command that this process becomes. */
@@ -46,7 +46,7 @@ for (;;) {
 }
 `
 
-/** The command line that listens and then becomes `argv`. */
+/** A command line that listens and then executes `argv`. */
 export const behindForwarder = (argv: readonly string[]): readonly string[] => [
   'perl',
   '-e',
@@ -56,18 +56,20 @@ export const behindForwarder = (argv: readonly string[]): readonly string[] => [
   ...argv,
 ]
 
-/** Looked for where boxes look, not in the PATH of the service. */
+/** Searched in the sandbox's PATH, not in the service's. */
 export const hasForwarder = (): boolean => findProgram('perl', COMMAND_PATH) !== null
 
 const ADDRESS = `http://127.0.0.1:${FORWARDER_PORT}`
 
-/** Both spellings: curl reads only the small one of the first, others only the large ones. */
+/**
+ * Both spellings: curl reads only the lower-case form of the first, other programs only the upper-case forms.
+ */
 export const PROXY_VARIABLES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     http_proxy: ADDRESS,
     https_proxy: ADDRESS,
     all_proxy: ADDRESS,
-    // The box's own loopback, where a command may have started a server.
+    // The sandbox's own loopback, where a command may have started a server.
     no_proxy: 'localhost,127.0.0.1,::1',
   }).flatMap(([name, value]) => [
     [name, value],

@@ -1,20 +1,20 @@
 /**
- * What one command may use. The kernel's limits on a process are set by the shell that then becomes the
- * command, and nothing below it can raise them.
+ * Limits of one command. The kernel's per-process limits are set by the shell that then becomes the command,
+ * and no descendant can raise them.
  *
- * They are for each process alone. All processes of a command together are limited by a control group where
- * one is delegated, and else looked after by the watchdog.
+ * They apply to each process separately. All processes of a command together are limited by a control group
+ * if one is delegated, otherwise by the watchdog.
  */
 import { release } from 'node:os'
 import { workspaceUmask } from '@cairn/workspace'
 import type { SandboxLimits } from './sandbox.ts'
 
-/** Commands yield to the service. */
+/** Commands have a lower priority than the service. */
 const NICENESS = 5
 
 /**
- * Since 5.14 the kernel counts the processes of each user namespace by itself; before, and without a
- * namespace, it counts all that the user has anywhere. It never counts those of root.
+ * Since 5.14 the kernel counts the processes of each user namespace separately; before, and without a
+ * namespace, it counts all processes of the user. It never counts those of root.
  */
 const countsProcesses = (uid = process.getuid?.() ?? 0, kernel: string = release()): boolean => {
   const [major = 0, minor = 0] = kernel.split('.').map(part => Number.parseInt(part, 10))
@@ -24,12 +24,16 @@ const countsProcesses = (uid = process.getuid?.() ?? 0, kernel: string = release
 /** Node 24 reserves 575 MB of data before its first line runs, and uses 43 of them. */
 const RESERVED_MB = 640
 
-/** What a process may reserve: in a small box more than all of them together may use, or no engine starts. */
+/**
+ * Data limit of a process: in a small sandbox higher than its total memory limit, because otherwise no
+ * JavaScript engine starts.
+ */
 const dataMb = (memory_mb: number): number => Math.max(memory_mb, Math.min(memory_mb + RESERVED_MB, 1280))
 
 /**
- * The command line that runs `argv` within its limits. Memory is limited as data (RLIMIT_DATA): address space
- * would count what is only reserved, and engines of JavaScript, WebAssembly and Java reserve many gigabytes.
+ * The command line that runs `argv` within its limits. Memory is limited as data (RLIMIT_DATA): an address
+ * space limit would count reservations, and engines of JavaScript, WebAssembly and Java reserve many
+ * gigabytes.
  */
 export function limited(
   argv: readonly string[],
@@ -44,7 +48,7 @@ export function limited(
     ...(countsApart && countsProcesses() ? { u: pids } : {}),
   }
   const umask = workspaceUmask().toString(8).padStart(3, '0')
-  // What the service itself may not go beyond cannot be raised here, and holds all the same.
+  // Limits of the service itself cannot be raised here, and apply anyway.
   const set = Object.entries(limits).map(([flag, value]) => `ulimit -${flag} ${value} 2>/dev/null`)
   return ['bash', '-c', `umask ${umask}; ${set.join('; ')}; exec nice -n ${NICENESS} "$@"`, 'limits', ...argv]
 }

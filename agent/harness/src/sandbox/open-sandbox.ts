@@ -1,4 +1,4 @@
-/** A box from its parts: a holder, limits, a control group where there is one, and the watchdog. */
+/** Assembles a sandbox from a process container, limits, a control group if available, and the watchdog. */
 import { spawn } from 'node:child_process'
 import type { Sandbox, SandboxLimits, SandboxProcess, SandboxSpec, Exit, SpawnOptions } from './sandbox.ts'
 import { type Cgroup, type CgroupHome, makeCgroup } from './cgroup.ts'
@@ -13,12 +13,12 @@ import { type Watch, type Watchdog, watchUsage } from './watchdog.ts'
 export type SandboxParts = {
   holder: ProcessContainer
   limits: SandboxLimits
-  /** Null: nothing is delegated, and the watchdog looks after the limits. */
+  /** Null: nothing is delegated, and the watchdog enforces the limits. */
   home: CgroupHome | null
   watchdog: Watchdog
-  /** The folder of the service that opens it, by which what is left of the box is found; null: none. */
+  /** The service folder that identifies the remains of the sandbox; null: none. */
   service?: string | null
-  /** Called once, when nothing of the box runs any more. */
+  /** Called once, when nothing in the sandbox runs any more. */
   onClosed?: () => void
 }
 
@@ -41,7 +41,7 @@ class HeldBox implements Sandbox {
     this.#limits = { ...parts.limits, ...spec.limits }
   }
 
-  /** The whole command line, from the control group outside to the limits inside. */
+  /** The complete command line, from the control group (outermost) to the limits (innermost). */
   #wrap(argv: readonly string[], mayReport: boolean) {
     if (this.#isTaken) throw new Error('[box] has a process already')
     this.#isTaken = true

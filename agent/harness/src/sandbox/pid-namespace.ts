@@ -1,10 +1,10 @@
 /**
- * A PID namespace: when its first process (init) is killed, the kernel kills all others of it, and lets init
- * go only when they are gone. Whatever a process does to itself (a session of its own, an emptied
- * environment, a double fork), it stays in its namespace.
+ * A PID namespace: when its first process (init) is killed, the kernel kills all others in it and releases
+ * init only after they are gone. Whatever a process does (a new session, a cleared environment, a double
+ * fork), it stays in its namespace.
  *
- * Without bubblewrap it is made by unshare(1). Unlike in a box, everything else of the machine stays as it
- * is.
+ * Without bubblewrap it is created by unshare(1). Unlike in a sandbox, everything else of the machine stays
+ * visible.
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -22,8 +22,8 @@ import {
 import { COMMAND_PATH, findProgram } from './program.ts'
 
 /**
- * `findInit` may not know it at first. `known` resolves when it will say nothing new any more; init is in the
- * leader's group from its first moment on, so a group that is killed before has none that lives.
+ * `findInit` may not know the pid at first. `known` resolves when it will not change any more. Init is in the
+ * leader's group from the start, so a group killed earlier leaves no live init.
  */
 export function containedByNamespace(
   leader: number,
@@ -60,26 +60,26 @@ export function containedByNamespace(
 }
 
 /**
- * The namespace's first process: collects the dead, and ends with its command. It says nothing itself, and is
- * no shell that the command could be asked to leave.
+ * The namespace's first process: reaps zombies, and exits with its command. It prints nothing itself, and is
+ * not a shell that the command could ask to exit.
  */
 const INIT = 'exec 3>&2 2>/dev/null; "$@" 2>&3 3>&-; exit $?'
 
 const run = promisify(execFile)
 
-/** Tried in this order. Without a user namespace only root may make a PID namespace. */
+/** Tried in this order. Without a user namespace only root may create a PID namespace. */
 const WAYS = [
   { flags: ['--user', '--map-current-user', '--mount-proc'], loses: null },
   { flags: ['--user', '--map-current-user'], loses: null },
   { flags: ['--mount-proc'], loses: 'one that uses the rights of root to leave its namespace' },
 ] as const
 
-/** unshare(1) in the way that works here; null where none does. */
+/** unshare(1) in the first variant that works here; null: none. */
 export async function findNamespaceContainer(path: string | undefined): Promise<ProcessContainer | null> {
   const unshare = findProgram('unshare', path)
   if (unshare === null) return null
   const setpriv = findProgram('setpriv', path)
-  // Ends with the service, even when that is killed.
+  // Exits with the service, even if that is killed.
   const withParent = setpriv === null ? [] : [setpriv, '--pdeathsig', 'KILL']
   for (const { flags, loses } of WAYS) {
     const prefix = [...withParent, unshare, ...flags, '--pid', '--fork', '--kill-child', '--']
@@ -88,7 +88,7 @@ export async function findNamespaceContainer(path: string | undefined): Promise<
     try {
       await run(file, args, { timeout: 10_000, env: { PATH: COMMAND_PATH } })
     } catch {
-      // Refused here; the next way may not be.
+      // Refused here; the next variant may work.
       continue
     }
     return {

@@ -1,13 +1,13 @@
 /**
- * The one way out of boxes that have no network: an HTTP proxy on a unix socket, one socket a box. The socket
- * is the identity: whoever comes through it is judged by that box's policy.
+ * The only way out of sandboxes without a network: an HTTP proxy on a unix socket, one socket per sandbox.
+ * The socket is the identity: its requests are judged by that sandbox's policy.
  *
- *   GET http://host/…     forwarded, without the headers that belong to one hop
- *   CONNECT host:port     a tunnel; what is in it stays closed to us
- *   GET /…                not a proxy's request: goes to the proxy's `origin`, if it has one (the broker)
+ *   GET http://host/…     forwarded without hop-by-hop headers
+ *   CONNECT host:port     a tunnel; its content is not inspected
+ *   GET /…                not a proxy request: passed to the proxy's `origin`, if it has one (the broker)
  *
- * The name is judged by the lists, resolved once, and the very addresses that were judged are dialled. So
- * redirects, parts of pages, WebSockets and names that change their mind all meet the same judge.
+ * The name is judged by the lists and resolved once, and only the judged addresses are connected to. So
+ * redirects, resources of pages, WebSockets and names that change their address all pass the same check.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -27,11 +27,11 @@ import { answer, type Dial, forward, Refused, tunnel } from './forward-request.t
 
 type Egress = GovernanceConfig['egress']
 
-/** Requests that name no host: `GET /_cairn/…`. It answers every one that it gets. */
+/** Handles requests without a host: `GET /_cairn/…`. It must answer every request. */
 export type OriginHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 type BoxProxyOptions = {
-  /** The box's id, for people. */
+  /** The sandbox's id, for people. */
   id: string
   egress: Egress
   origin?: OriginHandler
@@ -40,24 +40,24 @@ type BoxProxyOptions = {
 export type SandboxProxy = {
   /** Absolute path of its unix socket. */
   socket: string
-  /** What was refused, as sentences, each once, the latest last; at most 20. */
+  /** Refusals as sentences without duplicates, latest last; at most 20. */
   refusals(): readonly string[]
-  /** Ends what is still open through it. */
+  /** Ends its open connections. */
   close(): Promise<void>
 }
 
 export type PolicyProxy = {
   open(options: BoxProxyOptions): Promise<SandboxProxy>
-  /** Of all proxies since the start. */
+  /** Totals of all proxies since the start. */
   counts(): { connections: number; refused: number }
   close(): Promise<void>
 }
 
 type ProxyOptions = {
-  /** Beside 80 and 443. Hosts that `egress.internal` names may be reached at every port. */
+  /** Ports in addition to 80 and 443. Hosts in `egress.internal` may be reached at every port. */
   ports?: readonly number[]
   resolveHost?: ResolveHost
-  /** Where its sockets go; new, and this user's alone. Its path is short. */
+  /** The folder of its sockets; new, private to this user, and with a short path. */
   folder?: string
 }
 
@@ -67,7 +67,7 @@ const MAX_CONNECTIONS = 256
 export function createPolicyProxy({
   ports = [],
   resolveHost = resolveBySystem,
-  // Short, for the path of a unix socket has 107 bytes; and only this user may enter it.
+  // A short path, because that of a unix socket is limited to 107 bytes; private to this user.
   folder = mkdtempSync(join(tmpdir(), 'cairn-proxies-')),
 }: ProxyOptions = {}): PolicyProxy {
   const allowedPorts = new Set([80, 443, ...ports])
@@ -102,7 +102,7 @@ type Shared = {
   counts: { connections: number; refused: number }
 }
 
-/** Judges by the name, then by the addresses, and connects to those. `keep` is told of each connection. */
+/** Judges the name, then its addresses, and connects to those. `keep` receives each connection. */
 function createDial(egress: Egress, shared: Shared, keep: (socket: Socket) => void): Dial {
   const lookup = guardedLookup(egress, shared.resolveHost)
   return async (url, onread) => {
@@ -113,7 +113,7 @@ function createDial(egress: Egress, shared: Shared, keep: (socket: Socket) => vo
     if (!shared.allowedPorts.has(port) && !isNamedInternal(host, egress, port))
       throw new Refused(`port ${port} of '${host}' is not open: a box reaches ports 80 and 443`)
     shared.counts.connections += 1
-    // An address was judged with the name; only names are looked up.
+    // An address was judged as the name; only names are resolved.
     const socket = connect({
       host,
       port,
@@ -133,16 +133,16 @@ function createDial(egress: Egress, shared: Shared, keep: (socket: Socket) => vo
   }
 }
 
-/** Several addresses were tried and each failed: the first says why. */
+/** Several addresses were tried and all failed: report the first error. */
 const firstCause = (error: Error): Error =>
   error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
 
-/** The last reasons, each once. */
+/** The latest reasons, without duplicates. */
 function createRefusals(counts: Shared['counts']) {
   const told: string[] = []
   return {
     list: () => [...told],
-    /** The status that a caller gets, and the reason. */
+    /** The response status and the reason. */
     judge(thrown: unknown): [403 | 502, string] {
       const { message } = asError(thrown)
       if (!(thrown instanceof Refused || thrown instanceof RefusedAddress)) return [502, message]
@@ -176,7 +176,7 @@ async function openBoxProxy(
     })
   })
   server.maxConnections = MAX_CONNECTIONS
-  // A push may wait for a person with its body unread, and an upload may take long: not for 300 s only.
+  // Not the default 300 s: a push may wait for a person with its body unread, and an upload may take long.
   server.requestTimeout = 0
   server.on('connection', keep)
   server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
@@ -190,7 +190,7 @@ async function openBoxProxy(
     })
   })
   await new Promise<void>((resolve, reject) => {
-    // It stays after the start: a connection that could not be accepted must not end the process.
+    // The handler stays after the start: a failed accept must not end the process.
     server.on('error', reject)
     server.listen(path, resolve)
   })

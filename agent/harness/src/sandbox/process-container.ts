@@ -1,25 +1,25 @@
-/** How the processes of a box are kept together. The kinds differ in what a command may do to get away. */
+/** How the processes of a sandbox are kept together. The kinds differ in what a command can do to escape. */
 import type { ChildProcess } from 'node:child_process'
 import type { Cgroup } from './cgroup.ts'
 
 export type ContainedProcesses = {
-  /** What the command consists of at this moment, without the holder's own processes; stops after `most`. */
+  /** The current processes of the command, without the container's own; stops after `most`. */
   members(most?: number): number[]
-  /** Ends all of it. Also called when the leader is over, for what it left behind. */
+  /** Ends all processes. Also called after the leader's exit, for its descendants. */
   kill(): void
-  /** Once killed: resolves when nothing of it runs, rejects when something does and cannot be ended. */
+  /** After a kill: resolves when no process runs, rejects when one cannot be ended. */
   gone(): Promise<void>
 }
 
 export type ProcessContainer = {
   kind: 'pid namespace' | 'control group' | 'subreaper' | 'marks'
-  /** What it cannot hold, as the end of a sentence; null: nothing. */
+  /** What it cannot contain, as the end of a sentence; null: nothing. */
   loses: string | null
-  /** Its processes have a user namespace of their own, in which the kernel counts them. */
+  /** Its processes have their own user namespace, in which the kernel counts them. */
   countsApart: boolean
   /**
-   * The command line that runs `argv` held, in `group` if there is one; and what its environment needs
-   * beside. Without `mayReport` all descriptors are the command's.
+   * The command line that runs `argv` contained, in `group` if given, and additional environment
+   * variables. Without `mayReport` all descriptors belong to the command.
    */
   wrap(
     argv: readonly string[],
@@ -28,12 +28,12 @@ export type ProcessContainer = {
   ): {
     argv: readonly string[]
     env?: Readonly<Record<string, string>>
-    /** Descriptor 3 is then a pipe that it reports on. */
+    /** Descriptor 3 is a pipe for its reports. */
     reports?: true
     hold(leader: Leader): ContainedProcesses
   }
 }
 
-/** `stdio` is there where this process started it. */
+/** `stdio` is set if this process started it. */
 export type Leader = { pid: number; stdio?: ChildProcess['stdio'] }
 export const REPORT_FD = 3

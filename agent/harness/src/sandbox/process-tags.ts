@@ -1,7 +1,7 @@
 /**
- * The last resort, where nothing holds the processes of a command together: what carries its mark in the
- * environment is found, and what an orphan does in its workspace. A process that empties its environment and
- * leaves the workspace is not; results say so.
+ * The last resort when nothing holds the processes of a command together: finds processes with its tag in
+ * the environment, and orphans in its workspace. A process that clears its environment and leaves the
+ * workspace is not found; results say so.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'
@@ -10,18 +10,15 @@ import { asError } from '@cairn/protocol'
 import type { ContainedProcesses, ProcessContainer } from './process-container.ts'
 import { allProcesses, identify, readStat, signalGroup, signalProcess } from './processes.ts'
 
-/** In the environment of every command; descendants inherit it, so it finds the ones that called setsid. */
+/** Set in the environment of every command; descendants inherit it, even after setsid. */
 export const TAG_VARIABLE = 'CAIRN_TOOL_CALL'
 
 export type Sweep = {
-  /** Processes whose environment carries the mark, and orphans at work in the workspace. */
+  /** Processes whose environment contains the tag, and orphans in the workspace. */
   marked: number[]
-  /** Started since then and without an environment at the moment: one in the middle of exec has none. */
+  /** Started since then and without an environment at the moment, as in the middle of exec. */
   undecided: number[]
-  /**
-   * Listed and then over before they were read: each may have left a child behind that was not there when the
-   * list was made.
-   */
+  /** Listed but gone before they were read: each may have left a child that is not in the list. */
   gone: number[]
 }
 
@@ -30,10 +27,10 @@ const DEAD = new Set<string | undefined>(['ENOENT', 'ESRCH'])
 export type Wanted = {
   mark: string
   workspace: string
-  /** In ticks, when the command started. */ since: number
+  /** Start time of the command, in ticks. */ since: number
 }
 
-/** Looks at every process once. Linux only; elsewhere none are found. */
+/** Reads every process once. Linux only; finds none elsewhere. */
 export async function findTagged({ mark, workspace, since }: Wanted, proc = '/proc'): Promise<Sweep> {
   const entries = await readdir(proc).catch(() => [] as string[])
   const sweep: Sweep = { marked: [], undecided: [], gone: [] }
@@ -46,7 +43,7 @@ export async function findTagged({ mark, workspace, since }: Wanted, proc = '/pr
     const place = await readlink(`${proc}/${pid}/cwd`).catch(() => '')
     if (isBelow(workspace, place) && isOrphan(pid, proc)) return void sweep.marked.push(pid)
     if (environment !== '') return
-    // The dead have no program, and neither have the system's own threads.
+    // Zombies and kernel threads have no program.
     const hasProgram = await readlink(`${proc}/${pid}/exe`).then(
       () => true,
       () => false,
@@ -63,7 +60,7 @@ export async function findTagged({ mark, workspace, since }: Wanted, proc = '/pr
 
 const isBelow = (folder: string, path: string): boolean => path === folder || path.startsWith(`${folder}/`)
 
-/** Adopted by the system's first process or a user's manager. Somebody's shell in the workspace is not. */
+/** Adopted by the system's first process or a user manager. A person's shell in the workspace is not. */
 function isOrphan(pid: number, proc: string): boolean {
   const parent = readStat(pid, proc)?.ppid
   if (parent === undefined || parent <= 1) return true
@@ -75,25 +72,26 @@ function isOrphan(pid: number, proc: string): boolean {
 }
 
 /**
- * Kills what is found until a pass finds nothing. A process that forks faster than a few passes is reported.
+ * Kills what is found until a pass finds nothing. A process that forks faster than several passes is
+ * reported.
  */
 async function killTagged(wanted: Wanted): Promise<void> {
-  // Together some ten seconds: on a busy machine a killed process may wait that long for its turn to die.
+  // About ten seconds in total: on a busy machine a killed process may take that long to exit.
   const PASSES = 60
-  // Together about a second: longer than an exec takes on such a machine. What has no environment then has
-  // chosen so, and may be anybody's.
+  // About a second in total: longer than an exec takes on a busy machine. A process still without an
+  // environment chose that, and may be any process.
   const UNDECIDED_PASSES = 18
   const known = new Set<number>()
   let isLeft = false
   for (let pass = 0; pass < PASSES; pass += 1) {
     const { marked, undecided, gone } = await findTagged(wanted)
     isLeft = marked.length > 0
-    // The dead that nobody collects are listed for long, and have no more children.
+    // Unreaped zombies stay listed but have no more children.
     const isSettled = undecided.length === 0 && gone.every(pid => known.has(pid))
     if (!isLeft && (isSettled || pass >= UNDECIDED_PASSES)) return
     for (const pid of gone) known.add(pid)
     for (const pid of marked) signalProcess(pid, 'SIGKILL')
-    // A killed process is listed until it is reaped; give the kernel its moment.
+    // A killed process is listed until it is reaped, so wait briefly.
     await new Promise(resolve => setTimeout(resolve, Math.min(5 * (pass + 1), 200)))
   }
   if (isLeft) throw new Error('processes of the command are still running and could not be ended')
@@ -116,7 +114,7 @@ export const tagContainer = (workspace: string): ProcessContainer => ({
 function containedByTags(leader: number, mark: string, workspace: string): ContainedProcesses {
   const first = identify(leader)
   const since = first?.start ?? 0
-  // The group is the leader's for as long as one of it is there.
+  // The group id stays the leader's as long as one member exists.
   const inGroup = (): number[] =>
     hasProc ? allProcesses().filter(pid => readStat(pid)?.group === leader) : [leader]
   return {

@@ -1,8 +1,8 @@
-/** What /proc says about processes, and signals to them. Linux; elsewhere nothing is found. */
+/** Reads processes from /proc, and sends signals to them. Linux only; finds nothing elsewhere. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { asError } from '@cairn/protocol'
 
-/** A process and when it began: a number alone may be another's by now. */
+/** A process and its start time: a pid alone may have been reused. */
 export type ProcessId = { pid: number; /** In ticks since the machine started. */ start: number }
 export type Stat = { state: string; ppid: number; group: number; start: number }
 
@@ -11,10 +11,10 @@ export function readStat(pid: number, proc = '/proc'): Stat | null {
   try {
     stat = readFileSync(`${proc}/${pid}/stat`, 'latin1')
   } catch {
-    // It is over, which is an answer.
+    // The process is gone, which is a valid result.
     return null
   }
-  // The name in brackets may hold anything; the 3rd field of proc(5) is the first behind it.
+  // The name in parentheses may contain anything; the 3rd field of proc(5) is the first after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return {
     state: fields[0] ?? '',
@@ -29,7 +29,7 @@ export function identify(pid: number): ProcessId | null {
   return stat === null ? null : { pid, start: stat.start }
 }
 
-/** Dead ones that nobody has collected yet do not run. */
+/** Zombies do not count as running. */
 export function isRunning({ pid, start }: ProcessId): boolean {
   const stat = readStat(pid)
   return stat !== null && stat.start === start && stat.state !== 'Z' && stat.state !== 'X'
@@ -48,7 +48,7 @@ export const allProcesses = (proc = '/proc'): number[] =>
     .filter(name => /^\d+$/.test(name))
     .map(Number)
 
-/** Most kernels list a process's children; the others are asked for everybody's parent. */
+/** Most kernels list a process's children; with others the parent of every process is read. */
 const listsChildren = existsSync(`/proc/self/task/${process.pid}/children`)
 
 export function childrenOf(pid: number): number[] {
@@ -65,7 +65,7 @@ export function childrenOf(pid: number): number[] {
   })
 }
 
-/** Everything below a process, not itself; stops looking after `most`. */
+/** All descendants of a process, without itself; stops after `most`. */
 export function descendantsOf(pid: number, most = Infinity): number[] {
   const found: number[] = []
   const open = [pid]
@@ -81,23 +81,23 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
-    // Gone already is what we want.
+    // Already gone: the signal has no work to do.
     if ((asError(error) as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
-/** To a whole process group. */
+/** Signals a whole process group. */
 export const signalGroup = (leader: number, signal: NodeJS.Signals): void => signalProcess(-leader, signal)
 
-/** To this very process, not to one that got its number since. */
+/** Signals exactly this process, not one that reused its pid. */
 export function signalExactly(target: ProcessId, signal: NodeJS.Signals): void {
   if (isRunning(target)) signalProcess(target.pid, signal)
 }
 
-/** A killed process waits for its turn to die: on a busy machine, seconds. */
+/** Time for a killed process to exit: seconds on a busy machine. */
 const PATIENCE_MS = 10_000
 
-/** Asks again and again, at first at once, until `isOver`; rejects with `what` after ten seconds. */
+/** Polls, at first without delay, until `isOver`; rejects with `what` after ten seconds. */
 export async function until(isOver: () => boolean, what: string): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS
   for (let waitMs = 1; !isOver(); waitMs = Math.min(waitMs * 2, 100)) {

@@ -1,13 +1,13 @@
-/** Where a program lies. */
+/** Finds the path of a program. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 
-/** PATH of every command, whatever that of the service is. */
+/** PATH of every command, independent of the service's. */
 export const COMMAND_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** The first of the folders in PATH that has it, as an absolute path; null where none has. */
+/** The absolute path in the first folder of PATH that contains it; null: none does. */
 export function findProgram(name: string, path: string | undefined): string | null {
-  // A relative folder would be looked up in whatever folder the caller stands in, a workspace perhaps.
+  // A relative folder would be resolved in the caller's working directory, possibly a workspace.
   const folders = (path ?? '').split(delimiter).filter(isAbsolute)
   return folders.map(folder => join(folder, name)).find(isExecutable) ?? null
 }

@@ -1,8 +1,8 @@
 /**
- * The system calls that no sandbox may use, for bubblewrap and containers alike: those that make or join
- * namespaces, mount, use the kernel's keys, reach into another process, load code into the kernel or change
- * the machine. Most of them need rights that a sandbox does not have; they are refused all the same, because
- * each is kernel code that need not be reachable.
+ * The system calls that no sandbox may use, for bubblewrap and containers: those that create or join
+ * namespaces, mount, use the kernel's keys, access another process, load code into the kernel or change the
+ * machine. Most of them need privileges that a sandbox does not have; they are refused anyway, to keep kernel
+ * code unreachable.
  *
  * The numbers are those of Linux on x86-64 and on arm64 (asm/unistd_64.h, asm-generic/unistd.h); null: the
  * architecture has no such call.
@@ -15,7 +15,7 @@ const call = <X extends number | null, A extends number | null = X>(x64: X, arm6
   arm64,
 })
 
-/** Refused with EPERM, as without the right. */
+/** Refused with EPERM, as if the privilege were missing. */
 export const FORBIDDEN_CALLS = {
   unshare: call(272, 97),
   setns: call(308, 268),
@@ -60,9 +60,9 @@ export const FORBIDDEN_CALLS = {
   ioperm: call(173, null),
 } as const satisfies Record<string, CallNumbers>
 
-/** Refused with ENOSYS, as by a kernel without the feature, so that programs use their other way. */
+/** Refused with ENOSYS, as by a kernel without the feature, so that programs use their fallback. */
 export const UNKNOWN_CALLS = {
-  // Its flags are in memory, where a filter cannot read them; the C library then uses clone.
+  // Its flags are in memory, where a filter cannot read them; the C library falls back to clone.
   clone3: call(435),
   keyctl: call(250, 219),
   add_key: call(248, 217),
@@ -71,7 +71,7 @@ export const UNKNOWN_CALLS = {
   io_uring_enter: call(426),
   io_uring_register: call(427),
   userfaultfd: call(323, 282),
-  // Memory that the watchdog cannot count as a process's own.
+  // Memory that the watchdog cannot attribute to a process.
   memfd_secret: call(447),
   mbind: call(237, 235),
   set_mempolicy: call(238, 237),
@@ -88,7 +88,7 @@ export const UNKNOWN_CALLS = {
   _sysctl: call(156, null),
 } as const satisfies Record<string, CallNumbers>
 
-/** Allowed with some arguments only. */
+/** Allowed only with certain arguments. */
 export const CHECKED_CALLS = {
   clone: call(56, 220),
   socket: call(41, 198),
@@ -97,20 +97,20 @@ export const CHECKED_CALLS = {
   personality: call(135, 92),
 } as const satisfies Record<string, CallNumbers>
 
-/** The last call that was reviewed. A newer one is unknown to the sandbox, whatever it does. */
+/** The last reviewed call. Newer ones are refused as unknown. */
 export const LAST_REVIEWED_CALL = 469
 
-/** The flags of clone(2) and unshare(2) that ask for a namespace. A new process asks for none. */
+/** The flags of clone(2) and unshare(2) that create a namespace. An ordinary new process sets none. */
 export const NEW_NAMESPACES = 0x7e020000
 
 /**
- * Families of sockets. Network namespaces hold the three of the internet and none of AF_VSOCK, which reaches
- * the hypervisor; most others are seldom used kernel code.
+ * Socket families. Network namespaces cover the three internet families but not AF_VSOCK, which reaches the
+ * hypervisor; most others are rarely used kernel code.
  */
 export const AF_UNIX = 1
 export const AF_INET = 2
 export const AF_INET6 = 10
-/** With NETLINK_ROUTE only: getifaddrs(3) asks it for the interfaces, and so do node, Go and Chromium. */
+/** NETLINK_ROUTE only: getifaddrs(3) uses it to list interfaces, as do node, Go and Chromium. */
 export const AF_NETLINK = 16
 export const NETLINK_ROUTE = 0
 

@@ -1,11 +1,11 @@
 /**
- * Where something runs that is not trusted: a command, a coding agent, a browser, a server of MCP.
+ * Sandboxes for untrusted programs: a command, a coding agent, a browser, an MCP server.
  *
- * box       what one process and everything it starts runs in; closing it ends all of them
- * provider  makes boxes of one kind; chosen once, when the worker starts (choose.ts)
- * proxy     the one way out of a box without a network: a unix socket of the policy proxy (policy-proxy.ts)
- * holder    how the processes of a box are kept together, so that all of them can be found and ended
- * leader    the process that was started; the others descend from it
+ * sandbox            contains one process and its descendants; closing it ends all of them
+ * provider           creates sandboxes of one kind; chosen once, when the runner starts (choose.ts)
+ * proxy              the only way out of a sandbox without a network: a unix socket (policy-proxy.ts)
+ * process container  keeps the processes of a sandbox together, so that all can be found and ended
+ * leader             the started process; the others are its descendants
  */
 import type { Readable, Writable } from 'node:stream'
 import type { Config } from '@cairn/protocol'
@@ -16,54 +16,54 @@ export type SandboxLimits = Pick<
   'memory_mb' | 'pids' | 'cpus' | 'file_mb' | 'open_files' | 'tmp_mb'
 >
 
-/** A file or folder of this machine, seen in the box under `to`. */
+/** A file or folder of this machine, visible in the sandbox as `to`. */
 export type Bind = { from: string; to: string; writable: boolean }
 
-/** `socket`: of its proxy; the box then has 127.0.0.1:3128, the variables that name it, and nothing else. */
+/** `socket`: of its proxy; the sandbox then has only 127.0.0.1:3128 and the variables that name it. */
 export type SandboxNetwork = 'none' | 'open' | { socket: string }
 
 export type SandboxSpec = {
-  /** `cairn-<session id>-<what for>`; what is left of a box after a crash is found by it. */
+  /** `cairn-<session id>-<purpose>`; identifies the remains of a sandbox after a crash. */
   id: string
-  /** Absolute; may be written, and is where the process begins. */
+  /** Absolute; writable, and the working directory of the process. */
   workspace: string
   binds?: readonly Bind[]
   env: Readonly<Record<string, string>>
   network: SandboxNetwork
-  /** Other than the configuration's. */
+  /** Overrides of the configured limits. */
   limits?: Partial<SandboxLimits>
-  /** False: files can be shortened and removed, and nothing more can be written. */
+  /** False: files can be truncated and removed, but nothing can be written. */
   mayGrowFiles: boolean
-  /** What runs in it makes boxes of its own, as a browser does for its pages: namespaces stay allowed. */
+  /** The program creates its own sandboxes, as a browser does for its pages: namespaces stay allowed. */
   nests?: boolean
 }
 
-/** `overran`: the limit that the process was ended for, as a sentence. */
+/** `overran`: the limit for which the process was ended, as a sentence. */
 export type Exit = { exitCode: number | null; signal: NodeJS.Signals | null; overran: string | null }
 
 export type SandboxProcess = {
-  /** Null unless it was asked for. */
+  /** Null unless requested. */
   stdin: Writable | null
   stdout: Readable
   stderr: Readable
-  /** The process itself is over; what it left behind may still run. */
+  /** The process itself has exited; its descendants may still run. */
   exited: Promise<Exit>
 }
 
 export type SpawnOptions = {
-  /** Asked while it runs; a reason that it gives ends everything in the box. */
+  /** Polled while it runs; a returned reason ends everything in the sandbox. */
   watch?: Watch
-  /** Absent: nothing can be read there. */
+  /** Absent: stdin is empty. */
   stdin?: 'pipe'
 }
 
 export type Sandbox = {
-  /** One process a box. */
+  /** One process per sandbox. */
   spawn(argv: readonly string[], options?: SpawnOptions): SandboxProcess
   /**
-   * For a process that another library must start: the command line that runs `argv` in the box, its
-   * descriptors 3 and 4 handed on, and the environment that it needs. `adopt` tells the box which process
-   * that became; from then on its limits are watched and `kill` reaches it. Null where a provider cannot.
+   * For a process that another library must start: the command line that runs `argv` in the sandbox and
+   * passes on descriptors 3 and 4, and the environment that it needs. `adopt` takes the resulting process;
+   * from then on its limits are watched and `kill` reaches it. Null if the provider does not support it.
    */
   commandLine:
     | ((argv: readonly string[]) => {
@@ -72,32 +72,32 @@ export type Sandbox = {
         adopt(pid: number): void
       })
     | null
-  /** Asks everything in the box to end. */
+  /** Asks everything in the sandbox to exit. */
   terminate(): void
-  /** Ends everything in the box. */
+  /** Ends everything in the sandbox. */
   kill(): void
-  /** As `kill`, and resolves when nothing of it runs any more; rejects where something still does. */
+  /** Like `kill`, and resolves when nothing of it runs any more; rejects if something still does. */
   close(): Promise<void>
 }
 
 export type SandboxProvider = {
   kind: 'bubblewrap' | 'container' | 'unboxed'
-  /** What boxes get where the policy does not forbid it. */
+  /** The network of sandboxes unless the policy forbids it. */
   network: 'none' | 'open' | 'proxy'
-  /** Whether a box can be cut off the network. */
+  /** Whether a sandbox can be cut off from the network. */
   cutsNetwork: boolean
-  /** Whether a box without a network can have a proxy. */
+  /** Whether a sandbox without a network can have a proxy. */
   hasProxies: boolean
-  /** Whether `nests` and `commandLine` are possible: what a browser needs. */
+  /** Whether `nests` and `commandLine` are supported, which a browser needs. */
   holdsBrowsers: boolean
-  /** What a result says about its box, or null where there is nothing to say. */
+  /** What a result states about its sandbox; null: nothing. */
   caveat: string | null
   open(spec: SandboxSpec): Sandbox
-  /** The boxes that are there, by id; those of other workers among them where they outlive a worker. */
+  /** Ids of existing sandboxes, including those of other runners if they outlive a runner. */
   list(): Promise<string[]>
-  /** Ends a box of which nobody holds the handle any more. */
+  /** Ends a sandbox that no handle refers to any more. */
   remove(id: string): Promise<void>
 }
 
-/** The name of a session's box. */
+/** The id of a session's sandbox. */
 export const sandboxId = (session_id: string, what: string): string => `cairn-${session_id}-${what}`

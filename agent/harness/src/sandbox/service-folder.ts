@@ -1,8 +1,8 @@
 /**
- * The temporary files of one service process, all in one folder: sockets of its proxies, folders of its
- * browsers. Who owns a folder is told by the kernel and not by a name: the service listens on a socket in it,
- * and a connection to the socket of a process that is gone is refused, whatever killed it. The next service
- * that starts removes such folders, and what their boxes left running.
+ * The temporary files of one service process in one folder: sockets of its proxies, folders of its browsers.
+ * Ownership is determined by the kernel and not by a name: the service listens on a socket in the folder, and
+ * connecting to the socket of a dead process is refused, whatever killed it. The next service that starts
+ * removes such folders, and what their sandboxes left running.
  */
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -13,16 +13,16 @@ import { allProcesses, identify, type ProcessId, signalExactly } from './process
 
 const PREFIX = 'cairn-service-'
 const ALIVE = 'alive.sock'
-/** The machine: a folder on a disk that several share is left alone by the others. */
+/** Identifies the machine: other machines that share the disk leave the folder alone. */
 const OWNER = 'machine'
 
-/** In the environment of what starts a box, for whoever comes after a service that was killed. */
+/** Set in the environment of a sandbox's launcher, for cleanup after the service was killed. */
 export const SERVICE_VARIABLE = 'CAIRN_SERVICE_FOLDER'
 
 export type ServiceFolder = {
-  /** Absolute; nobody else may enter it. */
+  /** Absolute; private to this user. */
   path: string
-  /** A folder in it that is new. */
+  /** Creates a folder in it. */
   make(what: string): string
   close(): Promise<void>
 }
@@ -32,11 +32,11 @@ export async function openServiceFolder(parent = tmpdir()): Promise<ServiceFolde
   writeFileSync(join(path, OWNER), hostname())
   const server = createServer(socket => socket.destroy())
   await new Promise<void>((resolve, reject) => {
-    // It stays after the start: a connection that could not be accepted must not end the process.
+    // The handler stays after the start: a failed accept must not end the process.
     server.on('error', reject)
     server.listen(join(path, ALIVE), resolve)
   })
-  // It is there for as long as the process, and does not keep it.
+  // It lives as long as the process but does not keep it alive.
   server.unref()
   return {
     path,
@@ -53,7 +53,7 @@ export async function openServiceFolder(parent = tmpdir()): Promise<ServiceFolde
 
 export type Reaped = { folders: number; processes: number }
 
-/** Removes what services of this user on this machine left that are no more. */
+/** Removes what dead services of this user on this machine left. */
 export async function reapDeadServices(parent = tmpdir()): Promise<Reaped> {
   const reaped = { folders: 0, processes: 0 }
   for (const name of readdirSync(parent).filter(each => each.startsWith(PREFIX))) {
@@ -69,19 +69,19 @@ export async function reapDeadServices(parent = tmpdir()): Promise<Reaped> {
   return reaped
 }
 
-/** A folder, no link, of this user and this machine. */
+/** A folder, not a symbolic link, of this user and this machine. */
 function isOurs(path: string): boolean {
   try {
     const stats = lstatSync(path)
     const isPrivate = stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0
     return isPrivate && readFileSync(join(path, OWNER), 'utf8') === hostname()
   } catch {
-    // Gone in between, or not finished: its service is about to write it.
+    // Removed in the meantime, or its service has not written it yet.
     return false
   }
 }
 
-/** True only where the kernel says that nobody listens on the socket that is there. */
+/** True only if the kernel reports that no process listens on the existing socket. */
 export const isDeadService = (folder: string): Promise<boolean> => isDead(join(folder, ALIVE))
 
 const isDead = (socket: string): Promise<boolean> =>
@@ -95,7 +95,7 @@ const isDead = (socket: string): Promise<boolean> =>
     )
   })
 
-/** The processes that began a box of that service: its folder is in the environment that they began with. */
+/** The processes that started a sandbox of that service, found by the folder in their initial environment. */
 function startedBy(folder: string): ProcessId[] {
   const mark = `${SERVICE_VARIABLE}=${folder}\0`
   return allProcesses().flatMap(pid => {
@@ -108,7 +108,7 @@ function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1')
   } catch {
-    // Over, or another user's.
+    // Gone, or another user's.
     return ''
   }
 }

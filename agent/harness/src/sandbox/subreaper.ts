@@ -1,7 +1,7 @@
 /**
- * A small parent that adopts every orphan below it (PR_SET_CHILD_SUBREAPER), in Perl, for Node has no
- * prctl(2) and this must run without a compiler. All processes of a command stay its descendants, whatever
- * they do to themselves; only one that kills this parent gets away.
+ * A small parent that adopts every orphan among its descendants (PR_SET_CHILD_SUBREAPER). Written in Perl,
+ * because Node has no prctl(2) and this must run without a compiler. All processes of a command stay its
+ * descendants, whatever they do; only one that kills this parent escapes.
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -30,8 +30,8 @@ const PRCTL: Readonly<Record<string, number>> = {
 }
 
 /**
- * Ends with its command, on SIGTERM, and with the service (PR_SET_PDEATHSIG is 1); in each case it first
- * kills its children until it has none, and those of the killed become its own.
+ * Exits with its command, on SIGTERM, and with the service (PR_SET_PDEATHSIG is 1). Before, it kills its
+ * children until none is left, because children of the killed ones become its own.
  */
 const PARENT = `
 use strict;
@@ -63,7 +63,7 @@ exit($end & 127 ? 128 + ($end & 127) : $end >> 8);
 
 const run = promisify(execFile)
 
-/** Null where there is no Perl, or a kernel that does not list children. */
+/** Null without Perl, or on a kernel that does not list children. */
 export async function findSubreaper(path: string | undefined): Promise<ProcessContainer | null> {
   const perl = findProgram('perl', path)
   const prctl = PRCTL[process.arch]

@@ -1,8 +1,8 @@
-/** What of this machine a box sees, whoever makes it. */
+/** Files of this machine that every kind of sandbox can see. */
 
 /**
- * Programs, libraries, and the few files of /etc that programs need to run at all. Passwords and keys are not
- * among them: a service that runs as root would read them even in the box.
+ * Programs, libraries, and the few files of /etc that programs need to run at all. Passwords and keys are
+ * excluded, because a service that runs as root could read them even in the sandbox.
  */
 export const READ_ONLY = [
   '/usr',
@@ -38,7 +38,7 @@ export const READ_ONLY = [
   '/etc/timezone',
 ]
 
-/** Of /dev/shm; it is memory. */
+/** Size of /dev/shm, which is memory. */
 export const SHM_MB = 64
 
 export const isBelow = (folder: string, path: string): boolean => path.startsWith(folder + '/')

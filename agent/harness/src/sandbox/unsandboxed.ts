@@ -1,6 +1,6 @@
 /**
- * No box, because the configuration says so by name: a command has the rights of the service. What it starts
- * is still ended with it, by the surest holder that this machine has.
+ * No sandbox, because the configuration explicitly says so: a command has the rights of the service. Its
+ * descendants are still ended with it, by the most reliable process container of this machine.
  */
 import { readFileSync } from 'node:fs'
 import { findCgroupContainer, findOwnGroup } from './cgroup.ts'
@@ -9,7 +9,7 @@ import { tagContainer } from './process-tags.ts'
 import { findNamespaceContainer } from './pid-namespace.ts'
 import { findSubreaper } from './subreaper.ts'
 
-/** Surest first. `group` is a control group that may be divided. */
+/** Most reliable first. `group`: a control group that may be divided. */
 export async function findProcessContainer(
   path: string | undefined,
   group: string | null,

@@ -1,21 +1,20 @@
 /**
- * Looks after running commands, where the kernel has no limit for what all their processes use together, and
- * after whatever else a caller wants watched. One loop for all of them, which takes a tenth of the time at
- * most.
+ * Enforces limits that the kernel cannot apply to all processes of a command together, and anything else that
+ * a caller wants watched. One loop for all commands, which uses at most a tenth of the time.
  */
 import { readFileSync } from 'node:fs'
 import type { SandboxLimits } from './sandbox.ts'
 import type { ContainedProcesses } from './process-container.ts'
 
-/** The reason to end what is watched, or null. */
+/** A reason to end what is watched; null: none. */
 export type Watch = () => Promise<string | null> | string | null
 export type Watchdog = {
-  /** Calls `end` once, with the reason; returns how to stop watching. */
+  /** Calls `end` once, with the reason; returns a function that stops watching. */
   add(watch: Watch, end: (reason: string) => void): () => void
 }
 
 const EVERY_MS = 200
-/** Of the time that a look took, so long is waited until the next. */
+/** The pause before the next poll, as a multiple of the duration of the last one. */
 const IDLE_PER_LOOK = 9
 
 export function createWatchdog(everyMs = EVERY_MS): Watchdog {
@@ -25,8 +24,7 @@ export function createWatchdog(everyMs = EVERY_MS): Watchdog {
   async function lookAround(): Promise<void> {
     const began = performance.now()
     for (const entry of watched) {
-      // A look that fails sees nothing: the command may be over, and its end is not for the watchdog to
-      // judge.
+      // A failed poll reports nothing: the command may have ended, and that is not for the watchdog to judge.
       const reason = await Promise.resolve()
         .then(entry.watch)
         .catch(() => null)
@@ -50,15 +48,15 @@ export function createWatchdog(everyMs = EVERY_MS): Watchdog {
   }
 }
 
-/** The processes of a command and their memory, all together. */
+/** Watches the processes of a command and their total memory. */
 export const watchUsage =
   (held: Pick<ContainedProcesses, 'members'>, { pids, memory_mb }: SandboxLimits): Watch =>
   () => {
     const members = held.members(pids)
     if (members.length > pids) return `the command had more than ${pids} processes at once, and was ended`
     const most = memory_mb * 2 ** 20
-    // Pages that are shared count for each of their processes in the first figure, which is quick to read,
-    // and once in the second.
+    // The first figure is quick to read but counts shared pages for each process; the second counts them
+    // once.
     if (sum(members, residentBytes) <= most || sum(members, ownBytes) <= most) return null
     return `the command used more than ${memory_mb} MB of memory, and was ended`
   }
@@ -72,14 +70,14 @@ function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1')
   } catch {
-    // It is over, and uses nothing.
+    // The process is gone and uses nothing.
     return ''
   }
 }
 
 const residentBytes = (pid: number): number => Number(readProc(pid, 'statm').split(' ')[1] ?? 0) * PAGE_BYTES
 
-/** Shared pages in equal parts; where that may not be read, all of them. */
+/** Shared pages in equal parts; all of them if that is not readable. */
 function ownBytes(pid: number): number {
   const kilobytes = /^Pss:\s+(\d+) kB/m.exec(readProc(pid, 'smaps_rollup'))?.[1]
   return kilobytes === undefined ? residentBytes(pid) : Number(kilobytes) * 1024

@@ -1,4 +1,4 @@
-/** What `/loop` comes to: rows of schedules for the commit of its reply. */
+/** The effect of `/loop`: rows of schedules for the commit of its reply. */
 import { CommitRefused, type RowChange } from '@cairn/log'
 import { AppError, cutAt, type ScheduleWish } from '@cairn/protocol'
 import { cancelRows, composeNew, derivedId, viewSchedule } from '@cairn/sessions'
@@ -8,7 +8,7 @@ import { liveSchedules, whenOf } from './live-schedules.ts'
 
 export type LoopReply = { reply: string; rows: readonly RowChange[] }
 
-/** The id follows from the message, so a command that is acted on anew makes nothing twice. */
+/** The id derives from the message, so executing a command again creates nothing twice. */
 export async function actOnLoop(
   { log, config, store, clock }: TurnContext,
   command: LoopCommand,
@@ -69,7 +69,7 @@ export async function actOnLoop(
   }
 }
 
-/** The reply in place of a loop that is one too many, which only its commit finds out; null: something else. */
+/** The reply if the commit found too many loops; null: another error. */
 export const refusedLoop = (thrown: unknown): string | null =>
   thrown instanceof CommitRefused && thrown.refusal === 'too_many_schedules'
     ? `No loop was made: ${thrown.message.replace('[commit] ', '')}. /loop cancel <id> ends one.`

@@ -1,6 +1,7 @@
 /**
- * Schedules as a row of the capabilities: tools with which an agent sets up runs of itself. Making one needs
- * the approval of a person, unless the configuration says otherwise. A run makes no schedules.
+ * Schedules as a row of the capabilities: tools with which an agent schedules runs of itself. Creating one
+ * needs the approval of a person, unless the configuration says otherwise. A scheduled run creates no
+ * schedules.
  */
 import type { CommitRefused } from '@cairn/log'
 import { AppError, type ScheduleWish } from '@cairn/protocol'
@@ -75,7 +76,7 @@ const createTool = (runner: Runner, { session }: Claimed): Tool =>
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
-    // It comes to be in the commit of the result, under an id that follows from the call.
+    // It is created in the commit of the result, with an id derived from the call.
     idempotent: true,
     run({ wake, ...args }, { tool_call_id }) {
       const id = derivedId(session.id, tool_call_id, 'schedule')
@@ -149,7 +150,7 @@ const cancelTool = (runner: Runner, claimed: Claimed): Tool =>
     run: ({ schedule_id }) => cancel(runner, claimed, schedule_id),
   })
 
-/** Composed anew as long as the schedule changes. */
+/** Rebuilds and retries the commit while the schedule changes. */
 async function cancel(runner: Runner, claimed: Claimed, id: string): Promise<ToolOutcome> {
   const row = await runner.store.coordination.schedule(id)
   if (row === null || row.session_id !== claimed.session.id)

@@ -1,4 +1,4 @@
-/** The schedules of a session that are not over, for its agent and its commands. */
+/** The active schedules of a session, for its agent and its commands. */
 import type { LogStore, SessionRow, StoreSchedule } from '@cairn/log'
 import type { ScheduleView } from '@cairn/protocol'
 
@@ -17,7 +17,7 @@ export const liveSchedules = async (
     })
   ).schedules
 
-/** When its slots are, in words. */
+/** The times of a schedule, in words. */
 export const whenOf = ({
   cron,
   every_s,

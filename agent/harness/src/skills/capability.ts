@@ -1,4 +1,4 @@
-/** Skills as a row of the capabilities: listed to the model, and loaded by it. */
+/** Skills as a row of the capabilities: listed for the model, and loaded by it. */
 import type { Capability } from '../turn/capability.ts'
 import type { SkillCatalogue } from './catalogue.ts'
 import { loadSkillTool } from './load-skill.ts'

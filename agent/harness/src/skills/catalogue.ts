@@ -1,6 +1,6 @@
 /**
- * The skills of a deployment: one directory each below the configured one. A skill that cannot be read is
- * left out, and the log says so.
+ * The skills of a deployment: one directory each below the configured one. An unreadable skill is left out
+ * and logged.
  */
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,14 +11,14 @@ import { type SkillFile, parseSkillFile } from './skill-file.ts'
 
 export type Skill = SkillFile & {
   directory: string
-  /** Names of what lies beside SKILL.md, sorted. */
+  /** Names of the files besides SKILL.md, sorted. */
   files: readonly string[]
 }
 export type SkillCatalogue = { skills: ReadonlyMap<string, Skill>; problems: readonly string[] }
 
 export const NO_SKILLS: SkillCatalogue = { skills: new Map(), problems: [] }
 
-/** Read for every claim: skills may be added and mended while the service runs. */
+/** Read for every claim: skills may be added and changed while the service runs. */
 export async function readSkillsAnew(root: string | undefined, report: Logger): Promise<SkillCatalogue> {
   if (root === undefined) return NO_SKILLS
   try {
@@ -50,10 +50,7 @@ export async function readSkills(root: string): Promise<SkillCatalogue> {
   return { skills, problems }
 }
 
-/**
- * What the model is told of the skills it may load: names and descriptions only, the bodies come when they
- * are asked for.
- */
+/** The list of skills for the model: names and descriptions only; the bodies are loaded on request. */
 export function describeSkills({ skills }: SkillCatalogue): string | null {
   if (skills.size === 0) return null
   return [
@@ -63,8 +60,8 @@ export function describeSkills({ skills }: SkillCatalogue): string | null {
 }
 
 /**
- * Copies the supporting files into the workspace and returns where they are, as the workspace path the model
- * sees; null when the skill has none. Staging again after a crash gives the same files.
+ * Copies the supporting files into the workspace and returns their workspace path as the model sees it; null
+ * if the skill has none. Repeating it after a crash gives the same files.
  */
 export async function stageSkill(skill: Skill, workspace: string): Promise<string | null> {
   if (skill.files.length === 0) return null

@@ -1,4 +1,4 @@
-/** The one place that holds the writer of the skills. */
+/** The only place that holds the writer of the skills. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('skills')

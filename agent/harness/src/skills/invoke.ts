@@ -1,5 +1,5 @@
 /**
- * `/<skill> <arguments>` as the model reads it: the body of the skill in place of the message, its files in
+ * `/<skill> <arguments>` as the model reads it: the skill's body replaces the message, and its files are in
  * the workspace.
  */
 import { type EventDraft, SkillOverride } from '@cairn/protocol'
@@ -15,7 +15,7 @@ export async function invokeSkill(
   workspace: string,
 ): Promise<EventDraft> {
   const { event_id, content, metadata, attachments } = message
-  // The API has checked it; a message from elsewhere that does not fit invokes the skill as it is.
+  // The API has validated it; with an invalid value from elsewhere the skill runs without an override.
   const override = SkillOverride.safeParse(metadata?.['skill_override'])
   const staged_at = await stageSkill(skill, workspace)
   const body = expandSkill(override.success ? { ...skill, body: override.data.body } : skill, args, staged_at)

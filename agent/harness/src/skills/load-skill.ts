@@ -1,4 +1,4 @@
-/** load_skill: the instructions of a skill, when the model finds that one fits. */
+/** load_skill: returns the instructions of a skill that the model considers suitable. */
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -15,7 +15,7 @@ export const loadSkillTool = ({ skills }: SkillCatalogue): Tool =>
       'Read the instructions of a skill. Its supporting files are put into the workspace, at the path ' +
       'that comes back with it.',
     parameters: Parameters,
-    // Staging writes files, always the same: never two at a time, and again without harm.
+    // Staging writes files, always the same ones: never two at a time, but safe to repeat.
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,

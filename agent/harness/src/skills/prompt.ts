@@ -1,4 +1,4 @@
-/** The system prompt with the skills in it, where the agent may load them. */
+/** The system prompt with the list of skills, if the agent may load them. */
 import type { AgentSetup } from '../agent.ts'
 import { isOffered } from '../governance/decide.ts'
 import { describeSkills, type SkillCatalogue } from './catalogue.ts'

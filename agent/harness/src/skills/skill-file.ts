@@ -1,7 +1,7 @@
 /**
  * SKILL.md, the open Agent Skills format: YAML frontmatter (name, description, and more) and a body of
- * instructions, in a directory that may hold supporting files. Unknown frontmatter keys pass; the format
- * grows.
+ * instructions, in a directory that may contain supporting files. Unknown frontmatter keys are accepted,
+ * because the format grows.
  */
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -19,10 +19,7 @@ export const Frontmatter = z.looseObject({
 })
 export type SkillFile = { name: string; description: string; body: string }
 
-/**
- * Throws a sentence that says what is wrong and what would be right; `directory` is the name the skill must
- * have.
- */
+/** Throws a sentence with the problem and the fix; `directory` is the name that the skill must have. */
 export function parseSkillFile(text: string, directory: string): SkillFile {
   const match = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(text)
   if (!match) throw new Error('SKILL.md must begin with a YAML frontmatter between two lines of three dashes')
@@ -51,8 +48,8 @@ export function parseSkillFile(text: string, directory: string): SkillFile {
 }
 
 /**
- * What the model reads in place of `/<skill> <arguments>`. `$ARGUMENTS` in the body is where they go; without
- * it they follow.
+ * What the model reads instead of `/<skill> <arguments>`. The arguments replace `$ARGUMENTS` in the body, or
+ * follow it.
  */
 export function expandSkill(skill: SkillFile, args: string, stagedAt: string | null): string {
   const placed = skill.body.includes('$ARGUMENTS')

@@ -1,7 +1,7 @@
 /**
- * The tool.result of a question that a person answered (contract 7.12). Their answer is an event of its own,
- * which may come while no worker is there; the worker that goes on writes this one, before the model is
- * called again.
+ * The tool.result of a question that a person answered (contract 7.12). Their answer is a separate event,
+ * which may arrive while no runner is active; the runner that resumes the session writes the result before it
+ * calls the model again.
  */
 import type { EventData, EventDraft } from '@cairn/protocol'
 import type { OpenCall } from '@cairn/state'
@@ -17,8 +17,8 @@ export async function answeredResult(
   if (answered === null) throw new Error(`[answeredResult] nobody answered ${tool_call_id}`)
   const content = workspaceMask(workspace).mask({ responses: answered.responses })
   const fitted = await fitResult(workspace, tool_call_id, content)
-  // Two dates of the log: the worker that asked is gone, and so is its clock. 0 would say that nothing was
-  // asked.
+  // The difference of two dates in the log: the runner that asked is gone, with its clock. 0 would mean that
+  // nothing was asked.
   const elapsed_ms = called_at === null ? 1 : Math.max(1, Date.parse(answered.at) - Date.parse(called_at))
   return toolResult({ tool_call_id, name, ...fitted, elapsed_ms, ...at })
 }

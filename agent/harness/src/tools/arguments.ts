@@ -1,4 +1,4 @@
-/** The arguments of a call: as the model wrote them, as the tool gets them, and as the record has them. */
+/** The arguments of a call: as written by the model, as passed to the tool, and as recorded. */
 import { REDACTED, type Redact } from '@cairn/log'
 import { asError, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
 import { argumentsHash, definedCallHash } from '../canonical-json.ts'
@@ -6,15 +6,15 @@ import type { Call } from './call.ts'
 import type { Tool } from './tool.ts'
 import { workspaceMask } from './workspace-mask.ts'
 
-/** Arguments that fit their tool; an approval covers the `hash`. */
+/** Arguments that match the tool's schema; an approval covers the `hash`. */
 export type Accepted = { raw: Record<string, unknown>; args: Record<string, unknown>; hash: string }
 type Parsed = Accepted | { raw: Record<string, unknown>; problem: string }
 
-/** The arguments as the model wrote them. */
+/** Parses the arguments as the model wrote them. */
 export function parseObject(text: string): { raw: Record<string, unknown>; problem?: string } {
   let value: unknown
   try {
-    // Some models send nothing where there is nothing to say.
+    // Some models send an empty text instead of empty arguments.
     value = text.trim() === '' ? {} : JSON.parse(text)
   } catch (error) {
     return { raw: {}, problem: `they are not JSON (${asError(error).message})` }
@@ -30,7 +30,7 @@ export function parseObject(text: string): { raw: Record<string, unknown>; probl
   }
 }
 
-/** The arguments as the tool gets them: the workspace's path put in, and parsed by the tool's schema. */
+/** The arguments for the tool: with the workspace's path inserted, and parsed by the tool's schema. */
 export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) => T): Parsed {
   const { raw, problem } = parseObject(text)
   if (problem !== undefined) return { raw, problem }
@@ -56,7 +56,7 @@ const approvalHash = ({ definition }: Tool, args: Record<string, unknown>): stri
 
 const marksIn = (json: string): number => json.split(REDACTED).length - 1
 
-/** Arguments as the record has them, and how many parts of them were taken out: what hides says so. */
+/** The arguments to record, and the number of redacted parts, so that redaction is visible. */
 export function recordedArguments(
   redact: Redact,
   args: Record<string, unknown>,
@@ -70,11 +70,11 @@ export function recordedArguments(
   }
 }
 
-/** Texts of the arguments of those names. */
+/** The text values of the named arguments. */
 export const textsOf = (args: Record<string, unknown>, names: readonly string[] = []): string[] =>
   names.flatMap(name => args[name]).filter((value): value is string => typeof value === 'string')
 
-/** Arguments of a call that was recorded by a worker that is gone; null when they do not parse any more. */
+/** Arguments of a call recorded by an earlier runner; null if they are no longer valid. */
 export function reparse(
   { workspace }: { workspace: string },
   tool: Tool,

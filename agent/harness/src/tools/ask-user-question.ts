@@ -1,6 +1,6 @@
 /**
- * ask_user_question: ends the turn until a person has answered; `call-tool.ts` raises the inbox item from the
- * content.
+ * ask_user_question: ends the turn until a person has answered; `call-tool.ts` creates the inbox item from
+ * the content.
  */
 import { Question } from '@cairn/protocol'
 import { z } from 'zod'
@@ -25,8 +25,7 @@ export const askUserQuestionTool = defineTool({
   }),
   readOnly: false,
   changesSessionOnly: true,
-  // Nothing has been asked before the inbox item is on disk; once it is, the call counts as answered or
-  // waiting.
+  // Nothing is asked before the inbox item is on disk; after that the call counts as answered or waiting.
   idempotent: true,
   run: ({ questions, context }) =>
     Promise.resolve({

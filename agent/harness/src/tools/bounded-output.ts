@@ -1,17 +1,18 @@
 /**
- * Output of a process in bounded memory: its beginning and its end are kept, the middle is counted and
- * dropped.
+ * Collects a process's output in bounded memory: keeps the beginning and the end, counts and drops the
+ * middle.
  */
 
 /**
- * Bytes kept of each end. Together more than a result may show; the cut of results saves what lies between.
+ * Bytes kept of each end. Together more than a result may show; the truncation of results saves the rest to a
+ * file.
  */
 const END_BYTES = 2 * 1024 * 1024
 
 export type BoundedOutput = {
   push(chunk: Uint8Array): void
   text(): string
-  /** Bytes that are kept nowhere. */ dropped(): number
+  /** Number of dropped bytes. */ dropped(): number
 }
 
 export function boundedOutput(endBytes = END_BYTES): BoundedOutput {
@@ -41,7 +42,7 @@ export function boundedOutput(endBytes = END_BYTES): BoundedOutput {
     },
     text() {
       const note = dropped === 0 ? '' : `\n[… ${dropped} bytes of output were dropped …]\n`
-      // Without a drop both ends join, and a character cut between them is whole again.
+      // Without a drop both ends are adjacent, so a character split between them is restored.
       return dropped === 0
         ? Buffer.concat([...head, ...tail]).toString('utf8')
         : Buffer.concat(head).toString('utf8') + note + Buffer.concat(tail).toString('utf8')

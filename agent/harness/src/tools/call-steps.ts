@@ -1,6 +1,6 @@
 /**
- * What a capability writes into the commits of a call: as it begins, and as it ends. A saga writes its steps
- * so.
+ * What a capability adds to the commits of a call: at its start and at its end. A saga records its steps this
+ * way.
  */
 import type { EventDraft } from '@cairn/protocol'
 import type { Tool } from './tool.ts'
@@ -13,17 +13,15 @@ type BegunCall = {
 export type EndedCall = {
   arguments: Record<string, unknown>
   /** What the model reads. */ content: string
-  /** What the tool gave, uncut. */ result: unknown
+  /** The tool's full result. */ result: unknown
   failed: boolean
 }
 
-/** Empty lists for what is no step: a tool that only reads, or one that changes the session alone. */
+/** Empty lists if the call is not a step: a read-only tool, or one that changes only the session. */
 export type CallSteps = {
   begin(tool: Tool, called: BegunCall): EventDraft[]
   end(tool_call_id: string, ended: EndedCall): EventDraft[]
-  /**
-   * Whether an effect of that tool under that call would be no step: its step went with a saga that is over.
-   */
+  /** Whether the effect of that call would not be a step, because its saga is over. */
   isOver(tool: Tool, tool_call_id: string): boolean
 }
 

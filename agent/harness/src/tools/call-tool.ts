@@ -1,14 +1,14 @@
 /**
- * The one way a tool call runs (contract 13.1, 14.6, 7, 10).
+ * The only way to run a tool call (contract 13.1, 14.6, 7, 10).
  *
- *   refused    one commit, and nothing ran: tool.call, policy.denied, [inbox.governance_gate], tool.result
+ *   refused    one commit, nothing runs: tool.call, policy.denied, [inbox.governance_gate], tool.result
  *              with elapsed_ms 0
- *   allowed    one commit, on disk before the tool starts: tool.call, [policy.allowed], [what the tool begins
- *              with]; then it runs; then its events and tool.result
- *   suspended  as allowed, but a question (inbox.input_required) in place of the result: the answer's event
- *              is the result
+ *   allowed    one commit, on disk before the tool starts: tool.call, [policy.allowed], [the tool's start
+ *              events]; then it runs; then its events and tool.result
+ *   suspended  like allowed, but with a question (inbox.input_required) instead of the result: the answer's
+ *              event is the result
  *
- * A commit that is refused (the lease is gone) rejects, and then nothing starts.
+ * If a commit is refused (the lease is lost), the call rejects and nothing starts.
  */
 import { CommitRefused, type Grant, withRows } from '@cairn/log'
 import { asError } from '@cairn/protocol'
@@ -49,7 +49,7 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   return refused ?? runCommitted(deps, tool, call, parsed.args)
 }
 
-/** Before an approval is spent: why the tool is not the one that was approved, or null. */
+/** Before an approval is used: why the tool differs from the approved one; null: it does not. */
 async function definitionProblem({ definition }: Tool): Promise<string | null> {
   try {
     await definition?.confirm()
@@ -73,7 +73,10 @@ async function keepCheckpoint(
   return { checkpoint_hash: await saveCheckpoint(checkpoints, workspace, paths) }
 }
 
-/** The call is on disk before its tool starts; the outcome where it was refused after all, else null. */
+/**
+ * Writes the call to disk before its tool starts; returns the outcome if that was refused after all, else
+ * null.
+ */
 async function begin(
   deps: CallToolDeps,
   tool: Tool,
@@ -100,7 +103,7 @@ async function begin(
   } catch (error) {
     const why = error instanceof CommitRefused ? (tool.refusedToBegin?.(error) ?? null) : null
     if (why !== null) return refuseCall(deps, call, raw, failed(failure(why)))
-    // Another call spent the approval, or it ran out, since the gate looked: this one asks anew.
+    // The approval was used or expired after the gate's check: ask again.
     if (!(error instanceof CommitRefused) || error.refusal !== 'no_grant') throw error
     const again = await gate({ ...deps, findGrant: () => Promise.resolve(null) }, tool, args, hash)
     if (again.allow) throw error

@@ -1,4 +1,4 @@
-/** The built-in tools, in the order the model is shown them. */
+/** The built-in tools, in the order in which the model sees them. */
 import { randomUUID } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
 import type { ResolveHost } from '../governance/guarded-lookup.ts'
@@ -21,19 +21,19 @@ import { writeFileTool } from './write-file.ts'
 export type BuiltinOptions = {
   /** Counts a session's artifacts. */
   store: Pick<LogStore, 'listArtifacts'>
-  /** What commands run in; null: there is no terminal. */
+  /** The sandbox of commands; null: there is no terminal. */
   sandbox: SandboxProvider | null
-  /** The way out of its boxes; absent: they have none. */
+  /** The way out of its sandboxes; absent: none. */
   proxy?: PolicyProxy | null
-  /** Of its commands, beside what all of them have. */
+  /** Extra environment of its commands. */
   commandEnv?: Readonly<Record<string, string>>
-  /** How much a workspace may hold; absent: anything. */
+  /** Size limit of a workspace; absent: none. */
   quota?: Quota
   resolveHost?: ResolveHost
   newId?: () => string
 }
 
-/** As they are defined, for those who show them and run none. */
+/** The definitions only, for display without running. */
 export const builtinDefinitions = (): Tool[] =>
   builtinTools({
     store: { listArtifacts: () => Promise.resolve([]) },

@@ -1,5 +1,5 @@
 /**
- * What a file-mutating tool is about to change, kept so that it can be put back: a store of contents by
+ * Saves what a file-mutating tool is about to change, so that it can be restored: a store of contents by
  * SHA-256 outside the workspace, and a manifest of the named files whose own hash is the `checkpoint_hash` of
  * `tool.call` (contract 10.3).
  */
@@ -45,8 +45,8 @@ async function keep(folder: string, found: Located): Promise<CheckpointManifest[
 }
 
 /**
- * Saves the named files as they are and returns the checkpoint's hash. `folder` is the store, outside every
- * workspace.
+ * Saves the current content of the named files and returns the checkpoint's hash. `folder` is the store,
+ * outside all workspaces.
  */
 export async function saveCheckpoint(
   folder: string,
@@ -56,16 +56,13 @@ export async function saveCheckpoint(
   const manifest: CheckpointManifest = {}
   for (const given of paths) {
     await using found = await locate(workspace, given, 'write')
-    // A folder in the file's place is the tool's to refuse; there is nothing of it to keep.
+    // The tool must refuse a folder in the file's place; there is nothing to save.
     manifest[found.shown] = found.stats?.isFile() === true ? await keep(folder, found) : null
   }
   return putContent(folder, canonicalJson(manifest))
 }
 
-/**
- * Puts the files of a checkpoint back as they were; those that were not there are removed. Doing it twice
- * changes nothing more.
- */
+/** Restores the files of a checkpoint; those that did not exist are removed. Repeating it changes nothing. */
 export async function restoreCheckpoint(folder: string, workspace: string, hash: string): Promise<string[]> {
   const manifest = await readCheckpoint(folder, hash)
   for (const [shown, kept] of Object.entries(manifest)) {

@@ -1,4 +1,4 @@
-/** create_artifact: something to show in the chat: a document, table, chart, page, drawing or picture. */
+/** create_artifact: an artifact shown in the chat: a document, table, chart, page, drawing or image. */
 import { type Draft, type LogStore, withRows } from '@cairn/log'
 import { type ArtifactMeta, ArtifactSpec } from '@cairn/protocol'
 import { locate } from '@cairn/workspace'
@@ -10,7 +10,7 @@ import type { Tool } from './tool.ts'
 const MAX_ARTIFACT_BYTES = 500 * 1024
 const MAX_ARTIFACTS = 200
 
-/** The picture's path, relative to the workspace, once it is sure that it names a file there. */
+/** The image's path relative to the workspace, after checking that the file exists. */
 async function imagePath(workspace: string, given: string): Promise<string> {
   await using found = await locate(workspace, given, 'read')
   const { stats, shown } = found
@@ -27,7 +27,7 @@ export const createArtifactTool = (store: Pick<LogStore, 'listArtifacts'>, newId
     parameters: z.strictObject({ name: z.string().min(1).max(120), spec: ArtifactSpec }),
     readOnly: false,
     changesSessionOnly: true,
-    // The artifact comes to be in the commit of its result: without the one there is not the other.
+    // The artifact is created in the commit of its result, so neither exists without the other.
     idempotent: true,
     async run({ name, spec: given }, { session_id, tool_call_id, workspace }) {
       const spec = given.kind === 'image' ? { ...given, path: await imagePath(workspace, given.path) } : given
@@ -44,7 +44,7 @@ export const createArtifactTool = (store: Pick<LogStore, 'listArtifacts'>, newId
 
 type NewArtifact = Pick<ArtifactMeta, 'artifact_id' | 'name' | 'kind' | 'version' | 'size'>
 
-/** The next version of that name; its row is in the event's own commit. Throws where it is too much. */
+/** The next version of that name; its row is part of the event's commit. Throws above the limits. */
 export async function composeArtifact(
   store: Pick<LogStore, 'listArtifacts'>,
   newId: () => string,

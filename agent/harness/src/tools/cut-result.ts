@@ -1,4 +1,7 @@
-/** Long results: the model gets both ends, the whole is kept in the workspace where it can read on. */
+/**
+ * Truncates long results: the model gets both ends, and the full text is saved in the workspace, where it can
+ * read on.
+ */
 import { createHash } from 'node:crypto'
 import { asError } from '@cairn/protocol'
 import { locate, replaceFile, RESERVED_DIR } from '@cairn/workspace'
@@ -12,7 +15,7 @@ const countLines = (text: string) => text.split('\n').length
 const fits = (text: string, bytes: number, lines: number) =>
   Buffer.byteLength(text) <= bytes && countLines(text) <= lines
 
-/** The beginning of a text, at most so many bytes and lines, at a line's end where there is one near. */
+/** The beginning of a text within the limits of bytes and lines, cut at a line end if one is near. */
 function takeStart(text: string, bytes: number, lines: number): string {
   const cut = Buffer.from(text)
     .subarray(0, bytes)
@@ -38,7 +41,7 @@ function takeEnd(text: string, bytes: number, lines: number): string {
   return firstLine >= 0 && firstLine < cut.length / 2 ? cut.slice(firstLine + 1) : cut
 }
 
-/** Both ends of a text with a note between them of what is missing and where it is. */
+/** Both ends of a text with a note between them about the missing part and where it is. */
 function cutText(text: string, bytes: number, lines: number, where: string): string {
   if (fits(text, bytes, lines)) return text
   const start = takeStart(text, Math.floor(bytes * 0.6), Math.floor(lines * 0.6))
@@ -49,10 +52,7 @@ function cutText(text: string, bytes: number, lines: number, where: string): str
   )
 }
 
-/**
- * The longest text of an object that is a member of it; what a tool returned beside it (an exit code) stays
- * whole.
- */
+/** The member with an object's longest text; other members (such as an exit code) are kept whole. */
 function largestMember(content: Record<string, unknown>): string | undefined {
   const texts = Object.entries(content).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
@@ -64,7 +64,7 @@ function cutContent(content: string | Record<string, unknown>, where: string): s
   if (typeof content === 'string') return cutText(content, MAX_RESULT_BYTES, MAX_RESULT_LINES, where)
   const key = largestMember(content)
   if (key !== undefined) {
-    // JSON writes some characters with several bytes, so the limit is lowered until the whole fits.
+    // JSON escapes some characters to several bytes, so the limit is lowered until the whole fits.
     for (let bytes = MAX_RESULT_BYTES - 1024; bytes > 1024; bytes = Math.floor(bytes * 0.7)) {
       const cut = JSON.stringify({
         ...content,
@@ -76,7 +76,7 @@ function cutContent(content: string | Record<string, unknown>, where: string): s
   return cutText(JSON.stringify(content, null, 2), MAX_RESULT_BYTES, MAX_RESULT_LINES, where)
 }
 
-/** A file name for a call's id, which a model server chose and may hold anything. */
+/** A safe file name for a call's id, which a model server chose and may contain anything. */
 function fileNameOf(toolCallId: string): string {
   const plain = toolCallId.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 80)
   return plain === toolCallId
@@ -97,7 +97,7 @@ export async function fitResult(
 ): Promise<FittedResult> {
   const key = typeof content === 'string' ? undefined : largestMember(content)
   const longest = typeof content === 'string' ? content : key === undefined ? '' : String(content[key])
-  // Judged before it is written as JSON, which for megabytes of output takes its time.
+  // Checked before serializing to JSON, which takes time for megabytes of output.
   if (fits(longest, MAX_RESULT_BYTES, MAX_RESULT_LINES)) {
     const text = typeof content === 'string' ? content : JSON.stringify(content)
     if (Buffer.byteLength(text) <= MAX_RESULT_BYTES) return { content: text }
@@ -119,8 +119,8 @@ export async function fitResult(
 }
 
 /**
- * What is saved: the text alone where that is what is long, for it can be read on by lines, which one line of
- * JSON cannot.
+ * What is saved: only the long text if there is one, because it can be read by lines, unlike one line of
+ * JSON.
  */
 function wholeOf(
   content: string | Record<string, unknown>,

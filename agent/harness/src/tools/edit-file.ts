@@ -17,7 +17,7 @@ export const editFileTool = defineTool({
     replace_all: z.boolean().optional(),
   }),
   readOnly: false,
-  // A second run would not find the passage, or would find the wrong one.
+  // A second run would not find the passage, or find the wrong one.
   idempotent: false,
   paths: ['path'],
   mutatesFiles: true,
@@ -33,7 +33,7 @@ export const editFileTool = defineTool({
         `'${shown}' is not UTF-8, so edit_file replaces only ASCII text in it by ASCII text. Choose an ` +
           'old_string and a new_string of ASCII characters, or convert the file with iconv in the terminal',
       )
-    // One character per byte: what is outside the passage stays as it is, whatever its encoding.
+    // One character per byte: bytes outside the passage are preserved in any encoding.
     const pieces = bytes.toString('latin1').split(old.toString('latin1'))
     const found = pieces.length - 1
     if (found === 0)
@@ -61,7 +61,7 @@ export const editFileTool = defineTool({
 const isAscii = (bytes: Buffer): boolean => bytes.every(byte => byte < 0x80)
 
 /**
- * Whether an ASCII passage behind these bytes may begin with the second byte of a character. In Shift JIS,
+ * Whether an ASCII passage after these bytes may start with the second byte of a character. In Shift JIS,
  * GBK, Big5 and GB 18030 a byte from 0x80 up may be followed by a byte from 0x30 to 0x7e that belongs to it.
  */
 const mayEndInsideCharacter = (before: string, passage: Buffer): boolean =>

@@ -1,4 +1,4 @@
-/** The gate that every call passes, those of an expert too: policy, containment, egress, and approvals. */
+/** The gate for every call, including those of an expert: policy, containment, egress, and approvals. */
 import type { Grant } from '@cairn/log'
 import type { GovernanceConfig } from '@cairn/protocol'
 import { pathProblem } from '@cairn/workspace'
@@ -34,10 +34,10 @@ function findUrlProblem(
   )
 }
 
-/** A decision, and where an approval let the call pass, the grant that it spends. */
+/** A decision, and the grant to consume if an approval allowed the call. */
 export type Gated = GateDecision & { grant?: Grant }
 
-/** Stands for the grant that a call has spent already, or that its approval was worth. */
+/** Represents the grant that the call has already consumed. */
 export const SPENT: Grant = { id: '', granted_by: null }
 
 export async function gate(
@@ -56,16 +56,14 @@ export async function gate(
     urlProblem: findUrlProblem(tool, args, policy.egress),
   }
   const decision = decideGate(input)
-  // The store is asked only where an approval is what is missing.
+  // Query the store only if nothing but an approval is missing.
   const grant = !decision.allow && decision.overridable ? await deps.findGrant(tool.name, hash) : null
   if (grant === null) return decision
   const granted = decideGate({ ...input, hasGrant: true })
   return granted.allow ? { ...granted, grant } : granted
 }
 
-/**
- * Whether a call that was let through once would be let through now, the approval it spent counted as given.
- */
+/** Whether a call that was allowed once would be allowed now, with its used approval counted as given. */
 export async function stillAllowed(
   deps: GateDeps,
   tool: Tool,

@@ -1,4 +1,4 @@
-/** What each element of a page is as text: headings, lists, links, tables, code. */
+/** The text form of each element of a page: headings, lists, links, tables, code. */
 import { decodeEntities } from './html-entities.ts'
 import { textWriter } from './text-writer.ts'
 
@@ -107,7 +107,7 @@ export function pageWriter(base: string): PageWriter {
   }
 }
 
-/** Null where the link leads nowhere else. */
+/** Null if the link does not lead to another page. */
 function addressOf(href: string, base: string): string | null {
   if (href === '' || href.startsWith('#') || !URL.canParse(href, base)) return null
   const address = new URL(href, base).href

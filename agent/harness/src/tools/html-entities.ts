@@ -1,4 +1,4 @@
-/** Entities of HTML: all by number, those by name that pages use. */
+/** HTML entities: all numeric ones, and the named ones in common use. */
 
 const ENTITIES: Record<string, string> = {
   amp: '&',

@@ -1,4 +1,4 @@
-/** A page cut into text and tags. */
+/** Splits a page into text and tags. */
 
 const RAW = new Set(['script', 'style', 'textarea', 'title', 'noscript', 'iframe'])
 
@@ -8,12 +8,12 @@ type Piece = { text: string } | Tag
 const isLetter = (char: string | undefined) => char !== undefined && /[a-zA-Z]/.test(char)
 
 /**
- * Cuts a page into text and tags, in one pass: pages come from strangers, and none may cost more than its
+ * Splits a page into text and tags in one pass: pages are untrusted, so the cost must be linear in their
  * length.
  */
 export function* pieces(html: string): Generator<Piece> {
-  // An attribute whose quote is never closed would swallow the page; from the first one on, quotes are
-  // letters.
+  // An attribute with an unclosed quote would swallow the page; from the first one on, quotes are ordinary
+  // characters.
   let quotesCount = true
   const endOfTag = (from: number): number => {
     let quote = ''

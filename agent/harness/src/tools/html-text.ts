@@ -1,11 +1,12 @@
 /**
- * HTML as text a model can read: headings, lists, links and tables keep their shape, scripts and styles go.
+ * Converts HTML to text for a model: headings, lists, links and tables keep their structure, scripts and
+ * styles are removed.
  */
 import { pageWriter } from './html-blocks.ts'
 import { decodeEntities } from './html-entities.ts'
 import { pieces } from './html-pieces.ts'
 
-/** Elements whose content is no text of the page. */
+/** Elements whose content is not text of the page. */
 const DROPPED = new Set([
   'script',
   'style',
@@ -20,7 +21,7 @@ const DROPPED = new Set([
   'dialog',
 ])
 
-/** Which elements without text are open. */
+/** Tracks the open elements without text. */
 function droppedElements() {
   const open = new Map<string, number>()
   let depth = 0

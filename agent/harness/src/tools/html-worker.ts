@@ -1,4 +1,4 @@
-/** The thread that makes a large page readable. */
+/** The thread that converts a large page. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { htmlToText } from './html-text.ts'
 import type { HtmlJob, ReadablePage } from './readable-page.ts'

@@ -1,10 +1,10 @@
-/** list_files: what is in a folder of the workspace, nearest first. */
+/** list_files: the content of a workspace folder, nearest levels first. */
 import { type Directory, enterIfThere, type Entry, locate, openFolder, RESERVED_DIR } from '@cairn/workspace'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
 
 const MAX_ENTRIES = 500
-/** Listed, but not walked into: their contents drown everything else. */
+/** Listed but not descended into, because their contents would drown out everything else. */
 const CLOSED = new Set([RESERVED_DIR, '.git', 'node_modules', '.venv', '__pycache__'])
 
 /** An entry as the model reads it. */
@@ -15,7 +15,10 @@ async function describe(folder: Directory, { name, kind }: Entry): Promise<strin
   return stats === null ? name : `${name} (${stats.size} bytes)`
 }
 
-/** A folder below the top one, opened anew: all of them held open would be too many. Null: it went away. */
+/**
+ * Opens a folder below the top one again: keeping all of them open would take too many descriptors. Null: it
+ * vanished.
+ */
 async function openBelow(top: Directory, names: readonly string[]): Promise<Directory | null> {
   const [name = '', ...rest] = names
   const folder = await enterIfThere(top, name)
@@ -49,7 +52,7 @@ export const listFilesTool = defineTool({
       await using opened = below.length === 0 ? null : await openBelow(top, below)
       if (below.length > 0 && opened === null) continue
       const folder = opened ?? top
-      // One more than fits says that there is more.
+      // One more than the maximum shows that there are more.
       const listed = (await folder.entries()).slice(0, MAX_ENTRIES + 1 - entries.length)
       const texts = await Promise.all(listed.map(entry => describe(folder, entry)))
       entries.push(...texts.map(text => [...below, text].join('/')))

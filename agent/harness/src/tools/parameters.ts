@@ -1,4 +1,4 @@
-/** Makes a tool out of a typed schema and a function that takes its parsed arguments. */
+/** Creates a tool from a typed schema and a function that takes its parsed arguments. */
 import type { EventDraft } from '@cairn/protocol'
 import { z } from 'zod'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
@@ -16,8 +16,7 @@ type Described<S extends z.ZodObject> = Omit<
 }
 
 /**
- * A tool whose `run` sees exactly what its schema parses; the arguments handed to it were parsed by that
- * schema before.
+ * A tool whose `run` receives exactly what its schema parses; callers pass arguments parsed by that schema.
  */
 export function defineTool<S extends z.ZodObject>(tool: Described<S>): Tool {
   const { run, timeoutMs, changes, begins, lost, ...rest } = tool
@@ -35,10 +34,10 @@ export function defineTool<S extends z.ZodObject>(tool: Described<S>): Tool {
   }
 }
 
-/** By schema: made once, for every turn shows the same tools and it takes milliseconds for all of them. */
+/** Cache by schema: every turn shows the same tools, and converting all of them takes milliseconds. */
 const shown = new WeakMap<object, Readonly<Record<string, unknown>>>()
 
-/** The JSON Schema the model is shown. */
+/** The JSON Schema that the model sees. */
 export function toolJsonSchema({ jsonSchema, parameters }: Tool): Readonly<Record<string, unknown>> {
   const given = jsonSchema ?? parameters
   const known = shown.get(given)

@@ -1,4 +1,4 @@
-/** read_file: a text file of the workspace, whole or some of its lines. */
+/** read_file: a text file of the workspace, whole or a range of lines. */
 import { isUtf8 } from 'node:buffer'
 import { locate, readTextBytes } from '@cairn/workspace'
 import { z } from 'zod'
@@ -7,12 +7,12 @@ import { defineTool } from './parameters.ts'
 const MAX_LINES = 2000
 const MAX_LINE_CHARS = 2000
 /**
- * Size of one answer; less than a result may have, so that a long file is read on by lines instead of being
- * cut in its middle.
+ * Maximum size of one answer; below that of a result, so that a long file is read in ranges instead of being
+ * truncated in the middle.
  */
 const MAX_ANSWER_BYTES = 40 * 1024
 
-/** The lines that fit, at least one. A byte of text may take several in JSON. */
+/** The lines that fit, at least one. One byte of text may take several in JSON. */
 function takeFitting(lines: readonly string[]): string[] {
   let bytes = 0
   const end = lines.findIndex(
@@ -28,7 +28,7 @@ const shorten = (line: string) =>
     ? `${line.slice(0, MAX_LINE_CHARS)}… [${line.length - MAX_LINE_CHARS} more characters]`
     : line
 
-/** What the model must know before it edits the file; nothing for plain UTF-8. */
+/** What the model must know before it edits the file; empty for plain UTF-8. */
 function describeEncoding(bytes: Buffer): { encoding?: string } {
   if (!isUtf8(bytes))
     return {
@@ -58,7 +58,7 @@ export const readFileTool = defineTool({
     const bytes = await readTextBytes(at)
     const text = bytes.toString('utf8')
     const lines = text.split('\n')
-    // A newline at the end closes the last line; it does not begin another.
+    // A trailing newline ends the last line; it does not start another.
     if (lines.at(-1) === '') lines.pop()
     if (offset > Math.max(lines.length, 1))
       throw new Error(`'${shown}' has ${lines.length} lines; offset ${offset} is beyond its end`)

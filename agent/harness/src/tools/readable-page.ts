@@ -1,11 +1,14 @@
-/** A page as text, off the event loop where it is large: five megabytes of links take more than a second. */
+/**
+ * Converts a page to text, outside the event loop if it is large: five megabytes of links take more than a
+ * second.
+ */
 import { runInProcess } from '@cairn/log/run-in-process'
 import { htmlToText } from './html-text.ts'
 
 export type HtmlJob = { html: string; base: string }
 export type ReadablePage = { title: string; text: string }
 
-/** Characters below which starting a process takes longer than the work. */
+/** Length in characters below which starting a process takes longer than the conversion. */
 const SMALL = 64 * 1024
 const TIME_LIMIT_MS = 10_000
 

@@ -1,4 +1,4 @@
-/** Calls that do not reach their tool: the call, why, and its result in one commit. Nothing ran. */
+/** Calls that do not reach their tool: the call, the reason, and its result in one commit. Nothing ran. */
 import type { Draft } from '@cairn/log'
 import { clip, type EventDraft } from '@cairn/protocol'
 import { raiseGate, repeatGate } from '@cairn/sessions'
@@ -21,7 +21,7 @@ export type Refusal = {
   events: readonly Draft[]
 }
 
-/** `repeats` is the call whose approval nobody has decided on yet, and which this one would repeat. */
+/** `repeats`: the call with an undecided approval that this one would repeat. */
 function denied(
   deps: CallToolDeps,
   { tool_call_id, name }: Call,
@@ -64,7 +64,7 @@ function denied(
   }
 }
 
-/** The tool.call as it is recorded: the workspace's path masked, secrets taken out. */
+/** The tool.call to record: with the workspace's path masked and secrets redacted. */
 export const recordCall = (
   { redact, workspace, turn_id, iteration_index }: CallToolDeps,
   { tool_call_id, name }: Call,
@@ -94,7 +94,7 @@ export async function refuseCall(
   return { tool_call_id, name, status, content: text }
 }
 
-/** One at a time: two calls alike must not both be the first that asks for an approval. */
+/** One at a time, so that two identical calls do not both ask for an approval. */
 export function denyCall(
   deps: CallToolDeps,
   call: Call,

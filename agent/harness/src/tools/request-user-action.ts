@@ -1,6 +1,6 @@
 /**
  * request_user_action: something that only the user can do outside (a login, a second factor); the turn waits
- * until it is done.
+ * for it.
  */
 import { raiseAction } from '@cairn/sessions'
 import { z } from 'zod'
@@ -24,7 +24,7 @@ export const requestUserActionTool = (newId: () => string): Tool =>
     }),
     readOnly: false,
     changesSessionOnly: true,
-    // Nothing has been asked before the commit of the result.
+    // Nothing is asked before the commit of the result.
     idempotent: true,
     run({ target, ...asked }, { tool_call_id }) {
       const raised = raiseAction({ newId }, { ...asked, target: target ?? null, tool_call_id })

@@ -1,4 +1,4 @@
-/** The innermost reason of an error: undici says only "fetch failed" on the outside. */
+/** The innermost reason of an error: undici's outer error says only "fetch failed". */
 import { asError } from '@cairn/protocol'
 
 export function rootCause(thrown: unknown): Error {

@@ -1,4 +1,4 @@
-/** The calls of one answer in their order, and those that a turn or a worker left behind. */
+/** Runs the calls of one answer in order, and settles those that an earlier turn or runner left open. */
 import { REDACTED } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import { reparse } from './arguments.ts'
@@ -9,10 +9,10 @@ import { runCommitted } from './run-committed.ts'
 import { toolResult } from './events.ts'
 import { failure } from './run-tool.ts'
 
-/** Where a call stands; `OpenCall` of @cairn/state says the same. */
+/** The state of a call, as in `OpenCall` of @cairn/state. */
 export type OpenCall = Call & { state: 'asked' | 'called' | 'waiting' | 'answered' }
 
-/** Neighbours that only read run together; everything else runs alone, in its place. */
+/** Adjacent read-only calls run together; every other call runs alone, in its place. */
 export function groupCalls<C extends Call>(calls: readonly C[], isReadOnly: (call: C) => boolean): C[][] {
   const groups: C[][] = []
   let open: C[] | undefined
@@ -27,12 +27,12 @@ export function groupCalls<C extends Call>(calls: readonly C[], isReadOnly: (cal
 }
 
 /**
- * Runs what is `asked` and settles what is `called`; what is `waiting` for a person is left alone. Outcomes
- * come in the order of the calls. When one rejects (the lease is gone), the others of its group are told to
- * stop, and it rejects after all have.
+ * Runs calls that are `asked` and settles those that are `called`; calls `waiting` for a person are left
+ * alone. Outcomes are in the order of the calls. When one rejects (the lease is lost), the others of its
+ * group are aborted, and it rejects after all have ended.
  */
 export async function runCalls(deps: CallToolDeps, calls: readonly OpenCall[]): Promise<CallOutcome[]> {
-  // A call starts at most once: should a server give one id to two calls, the first is the call.
+  // A call starts at most once: if a server uses one id for two calls, the first one counts.
   const once = calls.filter(
     (call, index) =>
       call.state !== 'waiting' &&
@@ -54,7 +54,7 @@ export async function runCalls(deps: CallToolDeps, calls: readonly OpenCall[]): 
       }),
     )
     const failed = settled.find(one => one.status === 'rejected')
-    // The first cause, not the echo of the stop.
+    // Throw the original error, not the resulting aborts.
     if (failed !== undefined) throw stop.signal.reason
     outcomes.push(...settled.flatMap(one => (one.status === 'fulfilled' ? [one.value] : [])))
   }
@@ -69,13 +69,12 @@ const UNKNOWN = {
 }
 
 /**
- * A call that was on disk when its worker died: run again if that can do no harm, else its outcome is
+ * A call that was on disk when its runner crashed: repeated if that is safe, otherwise its outcome is
  * recorded as unknown.
  */
 async function settleCall(deps: CallToolDeps, call: Call): Promise<CallOutcome> {
   const tool = deps.tools.get(call.name)
-  // What the log took out of the arguments is gone with the worker that had them; without it this would be
-  // another call.
+  // Redacted arguments were lost with their runner; running without them would be a different call.
   const whole = !call.arguments.includes(REDACTED)
   if (
     tool !== undefined &&
@@ -89,13 +88,13 @@ async function settleCall(deps: CallToolDeps, call: Call): Promise<CallOutcome> 
   return writeResult(deps, call, UNKNOWN, SOME_TIME, lostEvents(deps, call))
 }
 
-/** What a tool that began has to say when its outcome is lost. */
+/** The events of a started tool whose outcome is lost. */
 function lostEvents(deps: CallToolDeps, call: Call): readonly EventDraft[] {
   const tool = deps.tools.get(call.name)
   return tool?.lost?.((tool && reparse(deps, tool, call)) ?? {}, call.tool_call_id) ?? []
 }
 
-/** `elapsed_ms` 0 says that nothing ran; how long a lost run took nobody knows, only that it was more. */
+/** `elapsed_ms` 0 means that nothing ran; the duration of a lost run is unknown but not 0. */
 const NOT_STARTED = 0
 const SOME_TIME = 1
 
@@ -125,8 +124,8 @@ async function writeResult(
 export type CloseReason = 'turn_ended' | 'question_passed_over'
 
 /**
- * Closes open calls without running anything: those of a turn that was stopped, and questions the user
- * answered by a message.
+ * Closes open calls without running anything: those of a stopped turn, and questions that the user answered
+ * by a message.
  */
 export async function closeCalls(
   deps: CallToolDeps,

@@ -1,6 +1,4 @@
-/**
- * Runs a tool whose tool.call is on disk, and writes what came of it: a result, or a question in its place.
- */
+/** Runs a tool whose tool.call is on disk, and writes its result, or a question instead. */
 import { CommitRefused } from '@cairn/log'
 import { EVENTS } from '@cairn/protocol'
 import { raiseQuestion } from '@cairn/sessions'
@@ -31,7 +29,7 @@ export async function runCommitted(
 
 type Ran = { call: Call; args: Record<string, unknown>; startedAt: number }
 
-/** Writes what came of a tool, or what it does instead where that is refused. */
+/** Writes the outcome of a tool, or what it does instead if that commit is refused. */
 async function land(deps: CallToolDeps, ran: Ran, outcome: ToolOutcome): Promise<CallOutcome> {
   try {
     return await write(deps, ran, outcome)
@@ -54,13 +52,13 @@ async function write(
   if (waitsFor === 'person') return suspend(deps, call, mask(told))
   const { content, events = [], linked } = mask(told)
   if (waitsFor === 'children') {
-    // A call that waits for children that were there already has nothing to write.
+    // A call that waits for existing children has nothing to write.
     if (events.length > 0) await deps.commit(events, linked)
     return { tool_call_id, name, status: 'suspended', content: null }
   }
   const failed = asFailure(content)
   const fitted = await fitResult(workspace, tool_call_id, failed ?? content)
-  // A refusal is told by 0; whatever ran took some time.
+  // 0 means refused, so a tool that ran takes at least 1 ms.
   const elapsed_ms = Math.max(1, Math.round(clock.monotonic() - startedAt))
   await deps.commit(
     [

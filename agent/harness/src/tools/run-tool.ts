@@ -1,14 +1,14 @@
 /**
- * Runs a tool within its time and the turn's life. What it throws, what it says and its silence all end here.
+ * Runs a tool within its timeout and the life of the turn. Handles what it throws, what it returns, and its
+ * silence.
  */
 import { asError, MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
 
-/** What a failed tool's `error` begins with (contract 13). */
+/** Prefix of a failed tool's `error` (contract 13). */
 const FAILED = 'Tool execution failed'
 
-/** The content of a failure. */
 export const failure = (message: string): Record<string, unknown> => ({ error: `${FAILED}: ${message}` })
 
 const NAME_CHARS = 100
@@ -25,18 +25,15 @@ export const unknownTool = (
       : `${absence}, so ${clip(name, NAME_CHARS)} was not called`,
   )
 
-/**
- * A tool that reports its failure itself keeps its other keys; its `error` begins as the spec says in any
- * case.
- */
+/** A tool that reports its own failure keeps its other keys; its `error` always gets the specified prefix. */
 export function asFailure(content: ToolOutcome['content']): Record<string, unknown> | null {
   if (typeof content === 'string' || typeof content['error'] !== 'string') return null
   return content['error'].startsWith(FAILED) ? content : { ...content, ...failure(content['error']) }
 }
 
-/** How long a tool may take to let go after it was told to end. */
+/** Time for an aborted tool to end. */
 const LET_GO_MS = 5000
-/** By how much the limit around a tool that keeps time itself comes later than its own. */
+/** Margin of the outer timeout for a tool with its own timeout. */
 const OWN_TIME_MS = 10_000
 
 export type RunLimits = { clock: Clock; signal: AbortSignal; defaultTimeoutMs: number; letGoMs?: number }
@@ -44,9 +41,9 @@ export type RunLimits = { clock: Clock; signal: AbortSignal; defaultTimeoutMs: n
 const nothing = (): void => {}
 
 /**
- * Resolves with what the tool returned, or with a failure for what it threw and for a timeout. Rejects with
- * the signal's reason when the turn was told to stop before the tool had an outcome: then nothing is known
- * and nothing may be recorded.
+ * Resolves with the tool's result, or with a failure for an exception or a timeout. Rejects with the signal's
+ * reason if the turn was aborted before the tool had an outcome: the outcome is unknown and must not be
+ * recorded.
  */
 export async function runTool(
   tool: Tool,
@@ -70,7 +67,7 @@ export async function runTool(
     stopGrace = clock.after(letGoMs, () => stoppedWaiting.reject(signal.reason as Error))
   }
   signal.addEventListener('abort', stopWaiting, { once: true })
-  // In a promise chain so that a tool which throws before its first await is caught like any other.
+  // In a promise chain, so that a tool that throws before its first await is handled like any other.
   const running = Promise.resolve().then(() => tool.run(args, { ...context, signal, timeoutMs }))
   try {
     const outcome = await Promise.race([running, stoppedWaiting.promise])
@@ -83,7 +80,7 @@ export async function runTool(
     stopClock()
     stopGrace()
     signal.removeEventListener('abort', stopWaiting)
-    // Whatever a tool that was given up still says is nobody's result; unheard, it would end the process.
+    // The result of an abandoned tool is ignored; an unhandled rejection would end the process.
     running.catch(nothing)
   }
 }

@@ -6,9 +6,9 @@ import { z } from 'zod'
 import { defineTool } from './parameters.ts'
 
 export type SearchJob = {
-  /** Open for as long as the search runs. */
+  /** Stays open while the search runs. */
   top: Place
-  /** Search this one file of `top` only. */
+  /** Search only this file of `top`. */
   file: string | undefined
   pattern: string
   ignoreCase: boolean
@@ -24,7 +24,7 @@ const TIME_LIMIT_MS = 10_000
 
 type Ending = Extract<SearchFound, { kind: 'done' }> | 'too slow'
 
-/** Runs a search in a thread of its own; what was found before the time was up is kept. */
+/** Runs a search in its own thread; matches found before the timeout are kept. */
 async function runSearch(
   job: SearchJob,
   timeLimitMs: number,
@@ -44,7 +44,7 @@ async function runSearch(
   return { ending, matches }
 }
 
-/** The tool with its time limit, which tests shorten. */
+/** The tool with its timeout, which tests shorten. */
 export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
   defineTool({
     name: 'search_files',

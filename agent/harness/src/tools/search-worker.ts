@@ -1,5 +1,5 @@
 /**
- * The thread behind search_files. A regular expression can run for ever, and only ending its thread stops it;
+ * The thread behind search_files. A regular expression can run forever, and only ending its thread stops it;
  * so matching happens here, and each file's matches are posted as they are found.
  */
 import { matchesGlob } from 'node:path'
@@ -9,7 +9,7 @@ import type { SearchFound, SearchJob } from './search-files.ts'
 
 const MAX_SEARCHED_BYTES = 5 * 1024 * 1024
 const MAX_EXCERPT = 200
-/** Folders of others' code and of git's own records; searching them hides what was looked for. */
+/** Folders of third-party code and of git; matches there would hide the relevant ones. */
 const SKIPPED = new Set(['.git', 'node_modules', '.venv', '__pycache__', '.cairn'])
 
 const job = workerData as SearchJob
@@ -21,7 +21,7 @@ function readSearchable({ folder, name }: FoundFile): string | null {
     const bytes = readFileIn(folder, name, MAX_SEARCHED_BYTES)
     return bytes === null || bytes.subarray(0, 8192).includes(0) ? null : bytes.toString('utf8')
   } catch {
-    // A file that went away or may not be read is one that was not searched; the count says so.
+    // A file that vanished or is unreadable was not searched; the count shows it.
     return null
   }
 }

@@ -1,8 +1,8 @@
 /**
  * terminal: one bash command in the workspace.
  *
- * It runs in a box of its own; when it ends, times out or is aborted, everything it started ends with it. Its
- * environment is made here and holds nothing of the service's.
+ * It runs in its own sandbox; when it ends, times out or is aborted, everything that it started ends with it.
+ * Its environment is built here and contains nothing of the service's.
  */
 import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -27,14 +27,14 @@ import type { Quota } from './workspace-quota.ts'
 const MAX_TIMEOUT_S = 600
 /** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 2000
-/** What is left in the pipes when nobody writes to them any more. */
+/** Time to read the rest of the pipes after all writers have exited. */
 const REST_MS = 2000
 
 export type TerminalOptions = {
-  /** Of each command, beside what all of them have. */
+  /** Extra environment of each command. */
   env?: Readonly<Record<string, string>>
   sandbox: SandboxProvider
-  /** Where its boxes get their proxies; absent: they have none. */
+  /** Provides the proxies of its sandboxes; absent: none. */
   proxy?: PolicyProxy | null
   quota?: Quota
   graceMs?: number
@@ -84,15 +84,15 @@ async function keepPlaceOfResults(workspace: string): Promise<void> {
     await using folder = await Directory.open(workspace)
     await folder.make(RESERVED_DIR)
   } catch (error) {
-    // It is there, or a file of that name: nothing is saved then, which the results say; commands run all the
-    // same.
+    // The folder exists, or a file of that name: then nothing is saved, which results mention; commands run
+    // anyway.
     if ((asError(error) as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
 type Egress = ToolContext['egress']
 
-/** What a command may reach, as the configuration and its agent's policy say. */
+/** The network of a command, from the configuration and the agent's policy. */
 async function openNetwork(
   { sandbox, proxy = null }: TerminalOptions,
   id: string,
@@ -102,7 +102,7 @@ async function openNetwork(
     const boxProxy = await proxy.open({ id, egress })
     return { network: { socket: boxProxy.socket }, boxProxy }
   }
-  // The whole network of a machine obeys no list: who may not reach everything reaches nothing.
+  // An open network cannot enforce lists, so a restricted agent gets none.
   const network = sandbox.network === 'open' && egress.default !== 'deny' ? 'open' : 'none'
   if (network === 'none' && !sandbox.cutsNetwork)
     throw new Error(
@@ -112,7 +112,7 @@ async function openNetwork(
   return { network, boxProxy: null }
 }
 
-/** The terminal with what its commands run in. */
+/** The terminal tool with the sandbox of its commands. */
 export function terminalTool(options: TerminalOptions): Tool {
   const { sandbox, quota, graceMs = GRACE_MS } = options
   return defineTool({
@@ -129,7 +129,7 @@ export function terminalTool(options: TerminalOptions): Tool {
     keepsTime: true,
     timeoutMs: ({ timeout }) => (timeout === undefined ? undefined : timeout * 1000),
     async run({ command }, { session_id, tool_call_id, workspace, signal, timeoutMs, egress }) {
-      // There before the first command runs, so that no command can put a link in its place.
+      // Created before the first command runs, so that no command can put a symbolic link in its place.
       if (sandbox.kind !== 'unboxed') await keepPlaceOfResults(workspace)
       const env = { PATH: COMMAND_PATH, HOME: workspace, LANG: 'C.UTF-8', TERM: 'dumb', ...options.env }
       const before = await quota?.measure(workspace)
@@ -147,7 +147,7 @@ export function terminalTool(options: TerminalOptions): Tool {
       const refused = boxProxy?.refusals() ?? []
       const after = await quota?.measure(workspace)
       const overFull = after === undefined ? null : (quota?.problem(after) ?? null)
-      // Who frees space has not failed, even where it is not enough yet.
+      // A command that frees space has not failed, even if the workspace is still too large.
       const hasGrown =
         before !== undefined &&
         after !== undefined &&

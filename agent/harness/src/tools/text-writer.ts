@@ -1,4 +1,4 @@
-/** Text under construction: spaces and line ends are remembered, and written only when text follows. */
+/** Builds text: pending spaces and line ends are written only when text follows. */
 
 export function textWriter() {
   const parts: string[] = []
@@ -13,7 +13,7 @@ export function textWriter() {
   }
   return {
     put,
-    /** Prose: runs of white space are one space. */
+    /** Prose: runs of white space become one space. */
     say(text: string) {
       const folded = text.replace(/[ \t\r\n\f\u00a0]+/g, ' ')
       if (folded.startsWith(' ')) space = true

@@ -1,4 +1,4 @@
-/** todo: the agent's plan, written whole each time. */
+/** todo: the agent's plan, always written as a whole. */
 import { Todo } from '@cairn/protocol'
 import { z } from 'zod'
 import { todoUpdated } from './events.ts'

@@ -1,16 +1,17 @@
-/**
- * What a tool is. Built-in ones live beside this file, those of MCP servers are wrapped into the same shape.
- */
+/** The type of a tool. Built-in tools are in this folder; MCP tools are wrapped into the same type. */
 import type { z } from 'zod'
 import type { EventDraft, GovernanceConfig } from '@cairn/protocol'
 import type { Commit, CommitRefused, Draft } from '@cairn/log'
 
-/** Handed to a running tool. Everything it may touch is here: no globals, no process environment. */
+/**
+ * The context of a running tool. It contains everything that the tool may access: no globals, no process
+ * environment.
+ */
 export type ToolContext = {
   session_id: string
   tool_call_id: string
   turn_id: string
-  /** Absolute path; tools of files and the terminal stay inside. */
+  /** Absolute path; file tools and the terminal stay inside. */
   workspace: string
   signal: AbortSignal
   timeoutMs: number
@@ -22,66 +23,64 @@ export type ToolOutcome = {
   content: string | Record<string, unknown>
   /** Events written in the same commit as the `tool.result`, before it: a plan, an artifact with its row. */
   events?: readonly Draft[]
-  /** Rows that belong to no single event, and what the same commit does to other sessions. */
+  /** Rows that belong to no single event, and effects of the same commit on other sessions. */
   linked?: Linked
-  /** What to do instead where that commit is refused; null: nothing is known to help. */
+  /** What to do instead if that commit is refused; null: unknown. */
   refused?(refusal: CommitRefused): Promise<ToolOutcome | null>
   /**
    * `person`: the turn ends here without a result; the answer's event (same tool_call_id) becomes the result
-   * and wakes the session. `children`: the call waits for children, and what comes of them is its result.
+   * and wakes the session. `children`: the call waits for children, and their outcomes are its result.
    */
   suspend?: 'person' | 'children'
 }
-/** Of a commit that spans sessions: it makes a child, tells one something, stops one. */
+/** Parts of a commit that spans sessions: it creates, messages or stops a child. */
 export type Linked = Pick<Commit, 'rows' | 'also'>
 
 export type Tool = {
   name: string
   description: string
   /**
-   * Source of both validation and the JSON Schema the model is shown. MCP tools give `jsonSchema` and
+   * Source of both validation and the JSON Schema that the model sees. MCP tools provide `jsonSchema` and
    * validate on their server.
    */
   parameters: z.ZodType<Record<string, unknown>>
   jsonSchema?: Record<string, unknown>
   /**
-   * Of a tool that another program defines and may change: an approval covers the hash beside the arguments.
-   * `confirm` asks that program again, and rejects where the definition is another by now.
+   * For a tool that another program defines and may change: an approval covers the hash and the arguments.
+   * `confirm` queries that program again, and rejects if the definition has changed.
    */
   definition?: { hash: string; confirm(): Promise<void> }
-  /** Changes nothing anywhere: may run in parallel, may be run again after a crash. */
+  /** Has no side effects: may run in parallel and be repeated after a crash. */
   readOnly: boolean
-  /** May be run again after a crash although it writes. Read-only tools are. */
+  /** May be repeated after a crash although it writes. Read-only tools always may. */
   idempotent: boolean
-  /** Arguments that name workspace paths (containment is checked by the gate) and URLs (egress is). */
+  /** Arguments that name workspace paths (the gate checks containment) and URLs (the gate checks egress). */
   paths?: readonly string[]
   urls?: readonly string[]
   mutatesFiles?: true
-  /** Paths that it is about to change beside those in its arguments: they are kept before it runs. */
+  /**
+   * Paths that it is about to change in addition to those in its arguments: they are saved before it runs.
+   */
   changes?(args: Record<string, unknown>, workspace: string): Promise<readonly string[]>
-  /**
-   * Its effect is the session's own (a plan, an artifact, a question): nothing that a saga could have to
-   * undo.
-   */
+  /** It affects only the session (a plan, an artifact, a question), so a saga never has to undo it. */
   changesSessionOnly?: true
-  /** Whether there is use for it now; absent: always. */
+  /** Whether the tool is useful now; absent: always. */
   isOffered?(): boolean
-  /**
-   * The time this call may take, where the tool has its own idea; absent or undefined: the limit of the
-   * configuration. Infinity: none.
-   */
+  /** Timeout of this call; absent or undefined: that of the configuration. Infinity: none. */
   timeoutMs?(args: Record<string, unknown>): number | undefined
   /**
-   * Ends by itself at `context.timeoutMs` with what it has so far; the limit around it comes a little later.
+   * It ends by itself at `context.timeoutMs` with a partial result; the outer timeout fires a little later.
    */
   keepsTime?: true
-  /** Events written with the tool.call, before the tool runs. Arguments have the workspace's path masked. */
+  /**
+   * Events written with the tool.call, before the tool runs. The workspace's path is masked in the arguments.
+   */
   begins?(args: Record<string, unknown>, toolCallId: string): readonly EventDraft[]
-  /** What that commit does beside: rows, and other sessions. */
+  /** Other effects of that commit: rows, and other sessions. */
   beginsLinked?(args: Record<string, unknown>, toolCallId: string): Linked
-  /** Why that commit was refused, as the model reads it; null: that is nothing it could know about. */
+  /** Why that commit was refused, for the model; null: for a reason that it cannot know. */
   refusedToBegin?(refusal: CommitRefused): string | null
-  /** Events written with the result of a call that began and whose outcome nobody will know. */
+  /** Events written with the result of a started call whose outcome will never be known. */
   lost?(args: Record<string, unknown>, toolCallId: string): readonly EventDraft[]
   run(args: Record<string, unknown>, context: ToolContext): Promise<ToolOutcome>
 }

@@ -1,7 +1,7 @@
 /**
- * web_fetch: one page of the web as text. Every hop of a redirect is judged like the first address, and a
- * connection is made only to addresses that were judged: the name is resolved once, checked, and those very
- * addresses are used, so a name that changes its mind between check and connection gains nothing.
+ * web_fetch: one web page as text. Every redirect hop is judged like the first address, and connections are
+ * made only to judged addresses: the name is resolved once, checked, and exactly those addresses are used, so
+ * a name that changes between check and connection gains nothing.
  */
 import type { GovernanceConfig } from '@cairn/protocol'
 import { Agent, type Response, fetch } from 'undici'
@@ -19,7 +19,7 @@ const DEFAULT_CHARS = 20_000
 const MAX_CHARS = 200_000
 const TIME_LIMIT_MS = 30_000
 
-/** A connection pool that can reach judged addresses only. Made for one fetch, closed with it. */
+/** A connection pool that reaches only judged addresses. Created for one fetch and closed with it. */
 function guardedAgent(egress: GovernanceConfig['egress'], resolveHost: ResolveHost): Agent {
   const lookup = guardedLookup(egress, resolveHost)
   return new Agent({ connect: { lookup, timeout: 10_000 }, connections: 1, pipelining: 1 })
@@ -32,7 +32,7 @@ async function readBounded(response: Response): Promise<{ bytes: Buffer; cut: bo
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     chunks.push(chunk)
     size += chunk.length
-    // Leaving the loop cancels the body. Counted after decompression, so a bomb is cut as well.
+    // Leaving the loop cancels the body. Counted after decompression, so a zip bomb is cut off as well.
     if (size > MAX_BYTES) return { bytes: Buffer.concat(chunks).subarray(0, MAX_BYTES), cut: true }
   }
   return { bytes: Buffer.concat(chunks), cut: false }
@@ -52,7 +52,7 @@ function decode(bytes: Buffer, contentType: string): string {
   try {
     return new TextDecoder(named).decode(bytes)
   } catch (error) {
-    // An encoding nobody knows: read as UTF-8, which shows at least what is ASCII in it.
+    // Unknown encoding: decode as UTF-8, which at least shows the ASCII part.
     if (error instanceof RangeError) return new TextDecoder().decode(bytes)
     throw error
   }

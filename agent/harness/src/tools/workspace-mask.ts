@@ -1,4 +1,4 @@
-/** The workspace path out of everything that is recorded, and back into what a tool is given. */
+/** Masks the workspace path in everything that is recorded, and unmasks it for tools. */
 import { realpathSync } from 'node:fs'
 import { WORKSPACE_MARK } from '@cairn/workspace'
 
@@ -21,7 +21,7 @@ function mapStrings<T>(value: T, change: (text: string) => string): T {
   return value
 }
 
-/** The name it was given and its real one; of a folder that cannot be looked at, the one that is known. */
+/** The configured name and the real one; only the configured one if the folder is not readable. */
 function namesOf(workspace: string): string[] {
   try {
     return [workspace, realpathSync(workspace)]

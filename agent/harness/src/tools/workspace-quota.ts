@@ -1,7 +1,6 @@
 /**
- * How much a workspace may hold. Files are written by tools, which are refused beforehand, and by commands,
- * which are watched while they run and judged when they are over. Beyond it a command can shorten and remove
- * files, and write nothing.
+ * Limits the size of a workspace. Tools that write files are refused in advance; commands are watched while
+ * they run and checked afterwards. Above the limit a command can truncate and remove files but write nothing.
  */
 import { statfs } from 'node:fs/promises'
 import type { Config } from '@cairn/protocol'
@@ -9,29 +8,28 @@ import { Directory, enterIfThere, MAX_FILE_BYTES } from '@cairn/workspace'
 import type { Watch } from '../sandbox/watchdog.ts'
 import type { Tool } from './tool.ts'
 
-type Usage = { /** On disk. */ bytes: number; /** Folders and links are files, too. */ files: number }
+type Usage = { /** On disk. */ bytes: number; /** Including folders and links. */ files: number }
 export type QuotaLimits = Pick<Config['sandbox'], 'workspace_mb' | 'workspace_files'>
 
 export type Quota = {
-  /** What it holds now, counted. */
   measure(workspace: string): Promise<Usage>
-  /** What is too much, as a sentence; null: nothing. */
+  /** The exceeded limit as a sentence; null: none. */
   problem(usage: Usage): string | null
-  /** Throws where so many more bytes do not fit. */
+  /** Throws if this number of additional bytes does not fit. */
   mustFit(workspace: string, bytes: number): Promise<void>
-  /** While a command runs that found so much: a reason to end it. */
+  /** Watches a running command that started at this usage; returns a reason to end it. */
   watch(workspace: string, before: Usage): Promise<Watch>
 }
 
 const MB = 2 ** 20
 const KNOWN = 1000
-/** Each level holds a descriptor; what lies deeper makes the workspace over-full. */
+/** Each level holds a descriptor; deeper content counts as exceeding the limit. */
 const MAX_DEPTH = 200
-/** Looked at side by side. */
+/** Entries read in parallel. */
 const BATCH = 64
 
 export function createQuota({ workspace_mb, workspace_files }: QuotaLimits): Quota {
-  /** Never too little as long as tools and commands alone write; counted anew before anything is refused. */
+  /** Never too low while only tools and commands write; counted again before anything is refused. */
   const known = new Map<string, Usage>()
   const remember = (workspace: string, usage: Usage): Usage => {
     known.delete(workspace)
@@ -64,7 +62,7 @@ export function createQuota({ workspace_mb, workspace_files }: QuotaLimits): Quo
       const left = { bytes: workspace_mb * MB - before.bytes, files: workspace_files - before.files }
       const start = await statfs(workspace)
       return async () => {
-        // What the disk says is quick to ask and counts others' files as well; only then is it counted.
+        // The file system's figure is quick to read but includes other files, so count only above the limit.
         const now = await statfs(workspace)
         const isSuspect =
           (start.bfree - now.bfree) * now.bsize > left.bytes || start.ffree - now.ffree > left.files
@@ -79,7 +77,7 @@ export function createQuota({ workspace_mb, workspace_files }: QuotaLimits): Quo
 
 async function count(workspace: string): Promise<Usage> {
   const usage: Usage = { bytes: 0, files: 0 }
-  /** A file of several names takes its place once. */
+  /** Counts a file with several names once. */
   const seen = new Set<string>()
 
   async function look(folder: Directory, name: string): Promise<void> {
@@ -100,7 +98,7 @@ async function count(workspace: string): Promise<Usage> {
       return
     }
     const entries = await folder.entries().catch(async (error: NodeJS.ErrnoException) => {
-      // Closed by its owner, who could hide behind that.
+      // Its owner removed the permissions, which must not hide its content.
       if (error.code !== 'EACCES') throw error
       await folder.unlock()
       return folder.entries()
@@ -119,7 +117,7 @@ async function count(workspace: string): Promise<Usage> {
   return usage
 }
 
-/** By how much a call of it can make the workspace grow at most. */
+/** The maximum growth of the workspace by one call, per tool. */
 const GROWTH: Readonly<Record<string, (args: Record<string, unknown>) => number>> = {
   write_file: ({ content }) => Buffer.byteLength(String(content)),
   edit_file({ old_string, new_string, replace_all }) {
@@ -128,7 +126,7 @@ const GROWTH: Readonly<Record<string, (args: Record<string, unknown>) => number>
   },
 }
 
-/** A file tool that is refused where the workspace has no space for what it would write. */
+/** A file tool that is refused if its output does not fit in the workspace. */
 export function withinQuota(tool: Tool, quota: Quota): Tool {
   const growth = GROWTH[tool.name]
   if (growth === undefined) throw new Error(`[quota] nobody knows how much ${tool.name} writes`)

@@ -1,4 +1,4 @@
-/** write_file: creates a file of the workspace or replaces it whole. */
+/** write_file: creates or replaces a whole file of the workspace. */
 import { locate, MAX_FILE_BYTES, replaceFile } from '@cairn/workspace'
 import { z } from 'zod'
 import { encodeText } from './encode-text.ts'
@@ -14,7 +14,7 @@ export const writeFileTool = defineTool({
     content: z.string(),
   }),
   readOnly: false,
-  // The same content once more is the same file.
+  // Writing the same content again gives the same file.
   idempotent: true,
   paths: ['path'],
   mutatesFiles: true,

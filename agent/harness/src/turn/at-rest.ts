@@ -1,6 +1,6 @@
 /**
- * A session comes to rest before its turn has ended in order: it waits, or it fails, inside a turn or because
- * no turn of it could go on. The capabilities add what is owed then, in the commit of that rest.
+ * A session comes to rest before its turn has ended normally: it waits or fails, within a turn or because no
+ * turn could continue. The capabilities add their pending work to the commit of that rest.
  */
 import { CommitRefused, type Draft, type Refusal, type RowChange } from '@cairn/log'
 import type { Capability, Ending, Resting } from './capability.ts'
@@ -17,11 +17,11 @@ export async function atRest(capabilities: readonly Capability[], resting: Resti
 }
 
 /**
- * Something came meanwhile: work, somebody's look at a check-in that this would have ended, the answer to a
- * task that a person was to be asked about.
+ * Refusals because something arrived meanwhile: work, the acknowledgment of a check-in that this commit would
+ * have ended, or the answer to a task about which a person was to be asked.
  */
 const LOOK_AGAIN: readonly Refusal[] = ['new_work', 'already_answered', 'task_moved']
 
-/** The commit of a rest was refused because there is more to do after all. */
+/** The commit of a rest was refused because there is more work after all. */
 export const cameMeanwhile = (thrown: unknown): boolean =>
   thrown instanceof CommitRefused && LOOK_AGAIN.includes(thrown.refusal)

@@ -1,7 +1,7 @@
 /**
- * One iteration's call of the model: llm.request, what streams, llm.thinking, llm.response; retried where
- * retrying can help (contract 7). Every attempt has an llm.request of its own; a retry after chunks
- * were shown tells readers to forget them.
+ * The model call of one iteration: llm.request, the stream, llm.thinking, llm.response; retried if that can
+ * help (contract 7). Every attempt has its own llm.request; a retry after chunks were shown makes readers
+ * discard them.
  */
 import { CommitRefused } from '@cairn/log'
 import { asError, type EventDraft } from '@cairn/protocol'
@@ -35,14 +35,14 @@ export type IterationCall = {
 }
 
 /**
- * Calls until an answer is in the log, or until a command came that goes first. What comes back is the
- * failure that no retry mended; null is success.
+ * Calls until an answer is in the log, or until a command arrived that takes priority. Returns the failure
+ * that remained after all retries; null: success.
  */
 export async function callModel(turn: TurnContext, call: IterationCall): Promise<ModelError | null> {
   const { log, lease, clock, limits } = turn
   let before = call.before
   for (let attempt = 0; ; attempt++) {
-    // The dead worker, or the attempt before this one, may have shown chunks that no response will follow.
+    // The crashed runner, or the previous attempt, may have shown chunks that no response will follow.
     const reset =
       log.position().turn.requested && (await hasDeltas(turn))
         ? [llmDelta({ reset: true, turn_id: call.turn_id, iteration_index: call.iteration_index })]
@@ -74,8 +74,8 @@ export async function callModel(turn: TurnContext, call: IterationCall): Promise
 }
 
 /**
- * Commits the beginning of an attempt; false when a command, or a skill to expand, came first and must be
- * acted on first.
+ * Commits the start of an attempt; false if a command, or a skill to expand, came first and must be handled
+ * first.
  */
 async function begin(turn: TurnContext, events: readonly EventDraft[], model: string): Promise<boolean> {
   const { log } = turn
@@ -102,8 +102,8 @@ const hasDeltas = async ({ store, log, lease }: TurnContext): Promise<boolean> =
 type IterationRef = { turn_id: string; iteration_index: number }
 
 /**
- * Whoever was stopped between its llm.request and reading it back may find that another worker has answered
- * it: the lease is gone, and nobody told it yet. What it would send has calls without results.
+ * A runner that was suspended after its llm.request may find that another one has answered it: the lease is
+ * lost although no notification arrived. What it would send contains calls without results.
  */
 function stillOurs({ log, lease }: TurnContext): void {
   const { answering, open } = log.position().conversation
@@ -146,7 +146,7 @@ async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void>
   ])
 }
 
-/** A model that calls tools it was not offered only answered. */
+/** If the model calls tools that it was not offered, only its text counts. */
 function toMessage({ message }: ModelAnswer, hasTools: boolean): ModelAnswer['message'] {
   const { tool_calls, reasoning_details, content } = message
   return {
@@ -168,8 +168,8 @@ type Streamed = {
 }
 
 /**
- * Runs one call with everything that watches it: chunks into the log, heartbeats, the end of a silent server,
- * the end of the lease.
+ * Runs one call with everything that watches it: chunks to the log, heartbeats, the silence timeout, the loss
+ * of the lease.
  */
 async function stream(
   turn: TurnContext,
@@ -220,9 +220,9 @@ async function stream(
     signal.throwIfAborted()
     return { answer, firstTokenAt, rest: await deltas.finish() }
   } catch (thrown) {
-    // The watcher's or the log's reason says more than the abort it caused.
+    // The reason of the watcher or the log is more specific than the abort that it caused.
     const error = cut.signal.aborted ? asError(cut.signal.reason) : thrown
-    // No other attempt will say it again: what came until then stays, to its last letter.
+    // No other attempt will repeat it, so keep everything received so far.
     if (error instanceof ModelError && !error.retryable && !lease.signal.aborted) {
       const rest = await deltas.finish()
       if (rest.length > 0) await log.emit(rest)

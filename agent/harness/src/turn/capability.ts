@@ -1,17 +1,16 @@
 /**
- * A capability of the agent as the turn sees it. The turn is handed an ordered table of them
- * (`../capabilities.ts`) and knows none by name; a capability takes nothing of the turn but types.
+ * A capability of the agent as the turn sees it. The turn gets an ordered table of them
+ * (`../capabilities.ts`) and knows none by name; a capability imports only types of the turn.
  *
- * What it keeps of the log is a row of CAPABILITY_FOLDS in @cairn/state. Here is what it does with it. The
- * turn asks the table, in order, at these moments; the first that wants something gets it:
+ * Its part of the log is a row of CAPABILITY_FOLDS in @cairn/state; this is what it does with that. The turn
+ * asks the rows in order at these points, and the first with due work gets it:
  *
- *   first           before anything else is looked at
- *   at_rest         nothing asks for an answer: whether something must still be brought to an end
+ *   first           before everything else
+ *   at_rest         nothing needs an answer: is there something to finish?
  *   before_request  the model would be called next
  *   at_end          the turn would end
  *
- * The worker asks it around the turn: `atClaim` before there is one, `afterTurn` when the session rests
- * again.
+ * The runner calls it around the turn: `atClaim` before, `afterTurn` when the session rests again.
  */
 import type { Draft, Link, RowChange, SessionRow } from '@cairn/log'
 import type { EventId } from '@cairn/protocol'
@@ -26,14 +25,14 @@ import type { FinishReason } from './next-step.ts'
 import type { Position } from './position.ts'
 import type { SessionLog } from './session-log.ts'
 
-/** Absolute paths of the session's workspace, and of the store of its checkpoints. */
+/** Absolute paths of the session's workspace, and of its checkpoint store. */
 export type Folders = { workspace: string; checkpoints: string }
 
-/** A session as a worker has it around a turn. */
+/** A session as a runner has it around a turn. */
 export type Claimed = {
-  /** As it was claimed; the log has it as it is now. */
+  /** The session when it was claimed; the log has its current state. */
   session: SessionRow
-  /** What ties it to its parent; null for a root. */
+  /** The link to its parent; null for a root. */
   link: Link | null
   lease: Lease
   log: SessionLog
@@ -41,11 +40,11 @@ export type Claimed = {
   makeFolders(): Promise<Folders>
 }
 
-/** Work that goes before everything else in a claimed session. It must come to an end whatever happens. */
+/** Work that goes before everything else in a claimed session. It must end, whatever happens. */
 type ClaimWork = {
   /** Pure. */
   isDue(position: Position): boolean
-  /** Ends with the lease given back, or with `draining`: then another worker goes on. */
+  /** Ends with the lease released, or with `draining`: then another runner continues. */
   act(claimed: Claimed): Promise<'done' | 'draining'>
 }
 
@@ -61,59 +60,56 @@ export type Asks<D> = {
   at_end?(position: Position, reason: FinishReason): D | null
 }
 
-/** What a capability adds to the last commit of a turn: before the turn's own events, and behind them. */
+/** What a capability adds to the last commit of a turn: before and after the turn's own events. */
 export type Ending = {
   before?: readonly Draft[]
   after?: readonly Draft[]
   rows?: readonly RowChange[]
 }
 
-/** A session that comes to rest: in a turn, or because no turn of it could go on. */
+/** A session that comes to rest: within a turn, or because no turn could continue. */
 export type Resting = Pick<TurnContext, 'log' | 'store' | 'newId'>
 
-/** What a capability binds into what it asks; nothing of it says where the session stands. */
+/** Settings that a capability binds for its decisions; they are independent of the session's position. */
 export type AskSettings = Pick<TurnContext, 'setup' | 'clock' | 'models' | 'tools' | 'limits'>
 
-/** What comes of acting: the turn looks again, or does what is asked of it here. */
+/** The result of acting: the turn decides again, or does what is requested here. */
 type EndingOutcome =
   | { next: 'look' }
-  /**
-   * Nothing can be done before something else happens: the lease goes back, and the turn goes on at the next
-   * claim.
-   */
+  /** Nothing can be done now: the lease is released, and the turn continues at the next claim. */
   | { next: 'wait' }
-  /** The session fails, to be tried again if the error can be. */
+  /** The session fails, to be retried if the error allows it. */
   | { next: 'fail'; error: ModelError; message: string }
-  /** This turn is summed up and over; the events end it, and `cursor` is what it has dealt with. */
+  /** This turn is summed up and over; the events end it, and `cursor` is the last event that it handled. */
   | { next: 'end_turn'; events: readonly Draft[]; cursor: EventId }
 
-/** `D` is what is due, as data; it is decided in `asks` and done in `act`. */
+/** `D` is the due work, as data; it is decided in `asks` and done in `act`. */
 export type Capability<D = unknown> = {
   readonly name: string
-  /** A draining worker leaves what is due here to the next one. */
+  /** A draining runner leaves this work to the next one. */
   readonly handsOver?: boolean
   /**
-   * What is owed before the claimed session does anything else; the agent need not be configured any more.
+   * Pending work to do before anything else in the claimed session; the agent may no longer be configured.
    */
   readonly atClaim?: ClaimWork
   asks?(settings: AskSettings): Asks<D>
-  /** Does what was due; `before` goes into its first commit. */
+  /** Does the due work; `before` joins its first commit. */
   act?(turn: TurnContext, due: D, before: readonly Draft[]): Promise<EndingOutcome>
-  /** Before each call of the model; `before` as in `act`. */
+  /** Called before each model call; `before` as in `act`. */
   beforeRequest?(turn: TurnContext, before: readonly Draft[]): Promise<void>
-  /** What accompanies the calls of one answer into their commits. */
+  /** What is added to the commits of an answer's calls. */
   callSteps?(turn: TurnContext): CallSteps | null
-  /** The server refused the request as too long: true when it is shorter now. */
+  /** The server refused the request as too long: returns true if it is shorter now. */
   onOverflow?(turn: TurnContext): Promise<boolean>
-  /** The model answered. */
+  /** Called after the model answered. */
   onAnswer?(turn: TurnContext): void
   /** The session comes to rest while its turn is open: it waits, it fails, or nothing is left to do. */
   onRest?(resting: Resting): Promise<Ending>
   onEnd?(turn: TurnContext, reason: FinishReason): Promise<Ending>
-  /** The agent with what the capability says in its system prompt. */
+  /** The agent with this capability's part of the system prompt. */
   setUp?(setup: AgentSetup): Promise<AgentSetup>
-  /** Tools beside those the service has; `given` is what stands before it in the table. */
+  /** Tools in addition to the service's; `given` are those of earlier rows. */
   tools?(setup: AgentSetup, given: readonly Tool[]): readonly Tool[]
-  /** What goes on beside the session once its turn is over; null: nothing. Never rejects. */
+  /** Background work after the session's turn; null: none. Never rejects. */
   afterTurn?(claimed: Claimed): Promise<void> | null
 }

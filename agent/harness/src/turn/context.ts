@@ -1,4 +1,4 @@
-/** Handed down through a turn: everything its steps touch, and nothing they could reach around it. */
+/** Passed down through a turn: everything that its steps may access. */
 import type { HeldText, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
@@ -22,32 +22,31 @@ export type TurnContext = {
   limits: Config['limits']
   setup: AgentSetup
   models: Models
-  /** Those of MCP servers come, go and change within a turn. */
+  /** Tools of MCP servers may change within a turn. */
   tools(): readonly Tool[]
   findTool: FindTool
-  /** What the agent can do beside answering and calling tools, in the order in which it is asked. */
+  /** The agent's capabilities, in the order in which they are asked. */
   capabilities: readonly Capability[]
   /** The same table as the decision sees it. */
   asking: readonly Asking[]
-  /** Something in the log goes before the next call of the model. */
+  /** Whether something in the log goes before the next model call. */
   goesFirst: (position: Position) => boolean
-  /** Absolute path of the session's workspace, and of the store of its checkpoints. */
+  /** Absolute paths of the session's workspace and of its checkpoint store. */
   workspace: string
   checkpoints: string
   /**
-   * Arguments as the model wrote them, by call: the log has them with secrets taken out. Lost with the
-   * worker, as it should be.
+   * Arguments as the model wrote them, by call: the log has them redacted. Lost with the runner, as intended.
    */
   written: Map<string, string>
-  /** For a text that still grows: what may be written of it, and is not the beginning of a secret. */
+  /** For streamed text: returns the part that cannot be the start of a secret. */
   streamRedactor: () => HeldText
-  /** What is recorded of a JSON text. */
+  /** Redacts a JSON text for recording. */
   redact: Redact
   worker_id: string
   newId: () => string
   /** In [0, 1); the jitter of retries. */
   random: () => number
-  /** No new iterations: the worker shuts down. */
+  /** True while the runner shuts down: no new iterations. */
   draining: () => boolean
   report: Logger
 }

@@ -1,9 +1,9 @@
 /**
- * Coalesces the chunks of an answer into llm.delta events (contract 2): one commit every
- * `delta_coalesce_ms` or 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue.
- * The first waits for nothing, for somebody looks at an empty answer; the others may wait for what begins a
- * turn. What may be the beginning of a secret waits for what follows it: the redactor sees one chunk at a
- * time and would know neither half.
+ * Coalesces the chunks of an answer into llm.delta events (contract 2): one commit every `delta_coalesce_ms`
+ * or 1 KiB, and never two at once, so a slow disk makes larger chunks and not a queue. The first is written
+ * immediately, because a person is looking at an empty answer; the others may wait for starting turns. A
+ * possible start of a secret is held back until the text after it arrives: the redactor sees one chunk at a
+ * time and would recognize neither half.
  */
 import type { HeldText } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
@@ -16,11 +16,11 @@ type DeltaChunk = { kind: 'content' | 'reasoning'; text: string }
 
 export type DeltaWriter = {
   push(kind: DeltaChunk['kind'], text: string): void
-  /** Whether any chunk of this call has been handed to the log. */
+  /** Whether any chunk of this call has been written to the log. */
   shown(): boolean
   /**
-   * Waits for the commit under way and returns what is left, for the commit of the response. Rejects if a
-   * commit failed.
+   * Waits for the running commit and returns the rest, for the commit of the response. Rejects if a commit
+   * failed.
    */
   finish(): Promise<EventDraft[]>
 }
@@ -43,7 +43,7 @@ export function writeDeltas({
   onFailure,
 }: DeltaOptions): DeltaWriter {
   let chunks: DeltaChunk[] = []
-  /** The end of what each kind has said so far, held back. */
+  /** The held-back end of each kind of text. */
   const held = { content: streamRedactor(), reasoning: streamRedactor() }
   let size = 0
   let cancelTimer: (() => void) | null = null
@@ -53,7 +53,7 @@ export function writeDeltas({
   let failure: { error: unknown } | null = null
   let finished = false
 
-  /** What may be shown; at the end of the answer, all of it. */
+  /** The text that may be written; at the end of the answer, all of it. */
   function take(): EventDraft[] {
     cancelTimer?.()
     cancelTimer = null

@@ -1,6 +1,6 @@
 /**
  * The ends of a turn: each is one commit with its events, the cursor and the lease. `true` means that there
- * is more to do after all, because something came meanwhile.
+ * is more to do after all, because something arrived meanwhile.
  */
 import type { Draft } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
@@ -16,7 +16,7 @@ import { sumUp, summarize } from './summaries.ts'
 
 type Again = Promise<boolean>
 
-/** What a failed call of the model is to the session. */
+/** What a failed model call means for the session. */
 export function describeFailure(
   { category, message, retryable }: ModelError,
   retries: number,
@@ -47,17 +47,15 @@ export async function finish(turn: TurnContext, reason: FinishReason): Again {
 }
 
 /**
- * The last commit of a turn: its end, the cursor and the lease in one. A message that came meanwhile undoes
- * it, and the turn goes on.
+ * The last commit of a turn: its end, the cursor and the lease together. A message that arrived meanwhile
+ * prevents it, and the turn continues.
  */
 async function end(turn: TurnContext, events: readonly Draft[]): Again {
   const rest = await atRest(turn.capabilities, turn)
   return settle(turn, [...summarize(turn), ...events, ...rest.events], { cursor: 'self', rows: rest.rows })
 }
 
-/**
- * Nothing to do until an event asks for work: the lease goes back with everything seen marked as dealt with.
- */
+/** Nothing to do until an event requests work: releases the lease and marks everything seen as handled. */
 export async function suspend(turn: TurnContext): Again {
   const { events, rows } = await atRest(turn.capabilities, turn)
   return settle(turn, events, { cursor: turn.log.position().last_id, rows })

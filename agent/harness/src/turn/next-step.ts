@@ -1,25 +1,24 @@
 /**
- * What a worker does next, decided from the position alone (contract 7). The turn is a loop of: fold the log,
- * ask here, do it. No step remembers anything outside the log, which is why a turn survives being cut
- * anywhere.
+ * The runner's next step, decided from the position alone (contract 7). The turn is a loop of: fold the log,
+ * decide here, do it. No step keeps state outside the log, so a turn survives an interruption at any point.
  *
- *   rest        nothing asks for an answer
- *   leave       calls left open by a turn that ended: they are closed, never started
- *   run         calls of the last answer without a result
- *   unask       a question that the user answered by a message instead
- *   conclude    questions that were answered: their calls get the result that every call has
- *   wait        a question or an action is with the user: give the lease back
- *   request     call the model; `nudges` say what it is told beside the conversation
- *   escalate    swap to the stronger model
- *   give_up     the model answers with nothing, whoever is asked
+ *   rest        nothing needs an answer
+ *   leave       close calls that an ended turn left open, without starting them
+ *   run         run calls of the last answer that have no result
+ *   unask       close a question that the user answered by a message instead
+ *   conclude    write the results of answered questions
+ *   wait        a question or an action waits for the user: release the lease
+ *   request     call the model, with reminders added to the conversation
+ *   escalate    switch to the stronger model
+ *   give_up     even the strongest model gives empty answers
  *   finish      the turn is over
- *   capability  what a capability of the table wants at this moment (capability.ts)
+ *   capability  due work of a capability (capability.ts)
  */
 import { type ConversationEntry, type OpenCall, parkedCalls } from '@cairn/state'
 import type { Asks } from './capability.ts'
 import type { Position } from './position.ts'
 
-/** Said to the model for one call and never logged; whether it is said follows from the log. */
+/** A reminder to the model for one call, never logged; whether it is added follows from the log. */
 export type Reminder = 'empty' | 'continue' | 'last_call'
 export type FinishReason = 'completed' | 'budget_exhausted' | 'tool_loop'
 export type Step =
@@ -39,14 +38,14 @@ type RequestStep = Extract<Step, { do: 'request' }>
 
 export type TurnLimits = { max_iterations: number; can_escalate: boolean }
 
-/** A capability as the decision sees it: its name and what it asks, with its settings bound. */
+/** A capability as the decision sees it: its name and its decisions, with its settings bound. */
 export type Asking = { readonly name: string; readonly asks: Asks<unknown> }
 
-/** Nudges before a silent model is given up or swapped. */
+/** Maximum reminders before a silent model is abandoned or replaced. */
 const MAX_NUDGES = 2
-/** How often an answer that was cut for its length is continued. */
+/** Maximum continuations of an answer that was cut at its length limit. */
 export const CONTINUATIONS = 3
-/** The same call with the same result, so often in a row, is a loop. */
+/** The same call with the same result this many times in a row is a loop. */
 export const LOOP_LENGTH = 5
 
 export function nextStep(position: Position, limits: TurnLimits, table: readonly Asking[] = []): Step {
@@ -62,7 +61,7 @@ export function nextStep(position: Position, limits: TurnLimits, table: readonly
     return reason ? { do: 'finish', reason } : null
   }
 
-  // Before all else: a command that clears the conversation takes the call and its result together.
+  // Before everything else: a command that clears the conversation removes the call and its result together.
   const answered = position.conversation.open.filter(call => call.state === 'answered')
   if (answered.length > 0) return { do: 'conclude', calls: answered }
   const first = wanted(asks => asks.first?.(position))
@@ -112,7 +111,7 @@ function turnStep(position: Position, limits: TurnLimits): Step {
 
   const last = conversation.deferred.findLast(isLoud) ?? conversation.entries.findLast(isLoud)
   if (!inTurn && last?.message.role === 'assistant') return { do: 'finish', reason: 'completed' }
-  // What was said meanwhile goes first; it also ends the waiting.
+  // A message that came meanwhile takes priority; it also ends the wait.
   if (inTurn && position.action_id !== null && last?.message.role === 'tool') return { do: 'wait' }
   const seen =
     answer !== null &&
@@ -122,10 +121,10 @@ function turnStep(position: Position, limits: TurnLimits): Step {
   return request(position, limits, turn.empty_answers > 0 ? ['empty'] : [])
 }
 
-/** The last answer had no calls, and nothing came since. */
+/** The last answer had no calls, and nothing arrived since. */
 function afterAnswer(position: Position, answer: NonNullable<Position['answer']>, limits: TurnLimits): Step {
   const { turn } = position
-  // The last call of the budget is the last, whatever it came to: empty or cut short, nobody asks again.
+  // The last call of the budget is final: even an empty or truncated answer is not followed by another call.
   if (isLastCall(answer.iteration_index, limits)) return { do: 'finish', reason: 'budget_exhausted' }
   if (answer.empty) {
     const escalated = turn.escalated_model !== null
@@ -141,8 +140,8 @@ const isLastCall = (iteration: number, { max_iterations }: TurnLimits): boolean 
   iteration >= max_iterations - 1
 
 /**
- * The last call of the budget has no tools: it must answer. What a person says after it gets one more of that
- * kind, and is never left without an answer.
+ * The last call of the budget has no tools: it must answer. A person's later message gets one more such call,
+ * so that it is never left unanswered.
  */
 function request({ turn }: Position, limits: TurnLimits, nudges: readonly Reminder[]): Step {
   const step: RequestStep = { do: 'request', with_tools: true, nudges }
@@ -153,9 +152,9 @@ const lastCall = (step: RequestStep): RequestStep =>
   step.with_tools ? { ...step, with_tools: false, nudges: [...step.nudges, 'last_call'] } : step
 
 /**
- * Between turns: whether something entered the conversation since the last one ended. A failed turn is tried
- * again as it stands. The newest need not stand last: the answer to a question of a stopped turn stands at
- * its call, before what was said meanwhile.
+ * Between turns: whether something entered the conversation since the last one ended. A failed turn is
+ * retried as it is. The newest entry need not be the last: the answer to a stopped turn's question is placed
+ * at its call, before later messages.
  */
 function asksForTurn({ conversation: { entries, deferred }, ended, rolled_back_id }: Position): boolean {
   const isNew = ({ event_id, quiet }: ConversationEntry): boolean =>
@@ -170,7 +169,7 @@ const isLoud = ({ quiet }: ConversationEntry): boolean => quiet !== true
 const askedAt = ({ questions }: Position, callId: string): number =>
   questions.find(question => question.tool_call_id === callId)?.asked_at ?? Number.POSITIVE_INFINITY
 
-/** A stop ended the turn that asked, and its question with it: nothing waits for the answer any more. */
+/** A stop ended the turn that asked, and its question with it: its answer is no longer needed. */
 const isStopped = ({ ended, questions }: Position, callId: string): boolean =>
   ended?.by === 'session.stopped' &&
   questions.some(({ tool_call_id, asked_at }) => tool_call_id === callId && asked_at < ended.id)

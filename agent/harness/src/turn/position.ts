@@ -1,6 +1,6 @@
 /**
- * Everything a worker must know to go on with a session, as one fold of its log. `next-step.ts` decides from
- * it, so a worker that takes over after a crash stands exactly where the dead one stood.
+ * Everything that a runner must know to continue a session, as one fold of its log. `next-step.ts` decides
+ * from it, so a runner that takes over after a crash continues exactly where the previous one stopped.
  */
 import type { StoredEvent } from '@cairn/log'
 import {
@@ -24,25 +24,25 @@ import { decodeEvent, type EventId, type EventOf, isBesideTurns, type SessionEve
 /** The last answer of the running turn. */
 type Answer = {
   id: EventId
-  /** The llm.request it answers: what is older the model has seen. */
+  /** The llm.request that it answers: the model has seen everything before that. */
   request_id: EventId
   turn_id: string
   iteration_index: number
   call_ids: readonly string[]
   finish_reason: string
-  /** Neither words nor calls. */
+  /** Neither text nor calls. */
   empty: boolean
   /** RFC 3339: when its first request was written. */
   started_at: string
 }
 
-/** What the turn itself keeps, and under its own key what each capability does. */
+/** What the turn itself keeps, and the state of each capability under its own key. */
 export type Position = CapabilityStates & {
   /** The last event folded; the cursor of the next read. */
   readonly last_id: EventId
   readonly conversation: Conversation
   readonly turn: TurnState
-  /** How the turn before this one ended. */
+  /** How the previous turn ended. */
   readonly ended: {
     id: EventId
     by:
@@ -54,20 +54,20 @@ export type Position = CapabilityStates & {
   } | null
   readonly request: EventOf<'llm.request'> | null
   readonly answer: Answer | null
-  /** Answers in a row that were cut for their length. */
+  /** Consecutive answers that were cut at their length limit. */
   readonly cut_answers: number
-  /** Index of the last iteration that has its summary; -1 before the first. */
+  /** Index of the last iteration with a summary; -1 before the first. */
   readonly summarized: number
-  /** Questions put to the user: tool_call_id and the event that asks. */
+  /** Questions to the user: tool_call_id and the event that asks. */
   readonly questions: readonly { tool_call_id: string; asked_at: EventId }[]
-  /** The action that the user was asked for and the turn waits for; null once anything is said. */
+  /** The user action that the turn waits for; null after any message. */
   readonly action_id: EventId | null
-  /** The last message that a person or machine sent, as opposed to one the server made. */
+  /** The last message sent by a person or machine, as opposed to one created by the server. */
   readonly spoken_id: EventId
   readonly last_user_text: string | null
-  /** What the server counted of the conversation. */
+  /** The server's token count of the conversation. */
   readonly measured: Measured
-  /** The rollback that the model is told of: news, and nothing to answer. */
+  /** The rollback that the model reads about, as information that needs no answer. */
   readonly rolled_back_id: EventId | null
 }
 
@@ -89,7 +89,7 @@ export const startPosition: Position = {
 
 export const foldPosition = (before: Position, event: SessionEvent): Position => foldInto(null, before, event)
 
-/** The position after many events, at a cost that grows with them and not with what lies before. */
+/** The position after many events; the cost depends only on their number. */
 export function foldPositions(before: Position, events: Iterable<SessionEvent>): Position {
   const owned: Owned = new WeakSet()
   let position = before
@@ -98,8 +98,8 @@ export function foldPositions(before: Position, events: Iterable<SessionEvent>):
 }
 
 /**
- * As foldPositions, of records as they are stored. What is at or before `last_id` is passed over: calls that
- * run side by side catch up side by side, and each event is folded by whoever read it first.
+ * Like foldPositions, for stored records. Records up to `last_id` are skipped: parallel calls catch up in
+ * parallel, and each event is folded by the first that reads it.
  */
 export const foldRecords = (before: Position, records: readonly StoredEvent[]): Position =>
   foldPositions(
@@ -121,12 +121,12 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
   switch (event.type) {
     case 'user.message':
       return heard({ ...position, action_id: null }, event)
-    // A proposal is decided on whenever its user likes; a blocked task suspends its own worker alone.
+    // A proposal may be decided at any time; a blocked task suspends only its own worker.
     case 'inbox.action_required':
       return event.data.proposal === undefined && !isBesideTurns(event.data.action_type)
         ? { ...position, action_id: event.id }
         : position
-    // What only the page shows of the time before is the log's to keep.
+    // Older state that only the page shows stays in the log.
     case 'context.compact':
       return { ...position, ...neededCapabilities(position) }
     case 'saga.compensate':
@@ -153,7 +153,7 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
         ...position,
         questions: position.questions.filter(question => question.tool_call_id !== event.data.tool_call_id),
       }
-    // A failed turn is tried again, and what it did not get to with it.
+    // A failed turn is retried, including what it did not reach.
     case 'session.fail':
       return { ...position, ...betweenTurns, action_id: null, ended: { id: event.id, by: event.type } }
     case 'session.complete':
@@ -172,14 +172,14 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
   }
 }
 
-/** Messages of the server that say what the work is about. */
+/** Server messages that state what the work is about. */
 const KICKOFFS: readonly string[] = ['outcome_kickoff', 'mission_kickoff']
 
 function heard(position: Position, { id, data }: EventOf<'user.message'>): Position {
   const { content, synthetic } = data
   if (synthetic !== undefined)
     return KICKOFFS.includes(synthetic) ? { ...position, last_user_text: content } : position
-  // A command steers the server; it is no answer to a question and nothing the model is asked.
+  // A command controls the server; it is neither an answer to a question nor a message to the model.
   return isServerCommand(content) ? position : { ...position, spoken_id: id, last_user_text: content }
 }
 
@@ -190,7 +190,7 @@ const sameIteration = (
   a !== null && a.data.turn_id === b.data.turn_id && a.data.iteration_index === b.data.iteration_index
 
 function answered(position: Position, { id, created_at, data }: EventOf<'llm.response'>): Position {
-  // Replies of the server itself (a slash command) belong to no turn.
+  // Replies of the server itself (to a slash command) belong to no turn.
   if (data.finish_reason === 'command') return position
   if (data.turn_id === undefined || data.iteration_index === undefined) return position
   return {

@@ -1,4 +1,4 @@
-/** What the model is sent: the system prompt, the conversation, and what is said for this one call. */
+/** The input of the model: the system prompt, the conversation, and the reminders for this one call. */
 import { type Conversation, inCallOrder } from '@cairn/state'
 import type { ModelMessage } from '../llm/provider.ts'
 import type { Reminder } from './next-step.ts'
@@ -13,7 +13,7 @@ const SAID: Record<Reminder, string> = {
     'what is unfinished.',
 }
 
-/** Prods are ephemeral: they follow from the log, so the next worker says the same. */
+/** Reminders are ephemeral: they follow from the log, so the next runner adds the same ones. */
 export function composeMessages(
   system: string,
   { entries }: Conversation,

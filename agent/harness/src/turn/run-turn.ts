@@ -1,6 +1,6 @@
 /**
- * The turn as a loop: fold the log, ask `nextStep`, do it (contract 7). Returns when the session rests,
- * waits for a human, is over, or must wait for another worker.
+ * The turn as a loop: fold the log, call `nextStep`, do it (contract 7). Returns when the session rests,
+ * waits for a person, is over, or must wait for another runner.
  */
 import { isOffered } from '../governance/decide.ts'
 import type { ToolSchema } from '../llm/provider.ts'
@@ -13,7 +13,7 @@ import { nextStep, type Step, type TurnLimits } from './next-step.ts'
 import { summarize, sumUp } from './summaries.ts'
 import { close, conclude, runAnswer } from './turn-calls.ts'
 
-/** `true`: ask again what is next. */
+/** `true`: decide the next step again. */
 type Again = Promise<boolean>
 
 export async function runTurn(turn: TurnContext): Promise<void> {
@@ -29,7 +29,7 @@ export async function runTurn(turn: TurnContext): Promise<void> {
 }
 
 async function act(turn: TurnContext, step: Step): Again {
-  // Another worker goes on from here; what only closes the turn is still done.
+  // Another runner continues from here; steps that only close the turn are still done.
   if (turn.draining() && isWork(turn, step)) return giveBack(turn)
   switch (step.do) {
     case 'rest':

@@ -1,5 +1,5 @@
 /**
- * One session's log as its worker sees it: every write goes through the lease, every read through the fold.
+ * One session's log as its runner sees it: every write goes through the lease, every read through the fold.
  */
 import { setImmediate } from 'node:timers/promises'
 import {
@@ -21,38 +21,36 @@ export type Append = Pick<
   'rows' | 'cursor' | 'release_lease' | 'expect_no_work_after' | 'set' | 'can_wait' | 'also'
 >
 export type LogHooks = {
-  /** Told of the position after each append. */
+  /** Called with the position after each append. */
   onGrown?: (position: Position) => void
-  /** Commits what ends the session, and with it what that means for others. */
+  /** Commits the end of the session together with its effects on other sessions. */
   commitEnd?: (session: SessionRow, commit: Commit) => Promise<Committed>
 }
 export type SessionLog = {
-  /** The session as the claim or the last `append` left it. */
+  /** The session after the claim or the last `append`. */
   session(): SessionRow
   position(): Position
   /**
-   * Writes this before the next event, in the same commit: the harness.wake of a turn costs no commit of its
-   * own.
+   * Writes this before the next event, in the same commit: the harness.wake of a turn needs no separate
+   * commit.
    */
   startWith(event: EventDraft): void
   /** Folds what others wrote since: steering messages, answers, decisions. */
   catchUp(): Promise<void>
   /**
-   * Commits under the lease, then folds. Rejects with LeaseLost once the lease is gone, with CommitRefused
+   * Commits under the lease, then folds. Rejects with LeaseLost once the lease is lost, with CommitRefused
    * for the other guards.
    */
   append(events: readonly Draft[], append?: Append): Promise<Committed>
-  /** As `append` for what the fold leaves aside (chunks, heartbeats): commits and reads nothing back. */
+  /** Like `append` for events that the fold ignores (chunks, heartbeats): commits and reads nothing back. */
   emit(events: readonly EventDraft[], append?: Pick<Append, 'can_wait'>): Promise<void>
 }
 
-/** Chunks and heartbeats mean nothing to the fold, and there are very many of them. */
+/** Chunks and heartbeats do not affect the fold, and there are very many of them. */
 const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.heartbeat')
 const PAGE = 1000
 
-/**
- * `known` is what was folded before: a log only grows, so the fold goes on from there.
- */
+/** `known`: an earlier fold. A log only grows, so the fold continues from there. */
 export async function openSessionLog(
   store: LogStore,
   claim: Claim,
@@ -61,7 +59,7 @@ export async function openSessionLog(
   { onGrown, commitEnd }: LogHooks = {},
 ): Promise<SessionLog> {
   const { id } = claim.session
-  /** Its session is made when somebody asks for it. */
+  /** Its session row is built on first access. */
   let latest: Pick<Committed, 'session'> = claim
   let position = known
   let prefix: readonly EventDraft[] = []
@@ -71,7 +69,7 @@ export async function openSessionLog(
       const events = await store.read(id, position.last_id, PAGE, FOLDED)
       position = foldRecords(position, events)
       if (events.length < PAGE) return
-      // A long log is folded in portions: leases are renewed and readers served in between.
+      // A long log is folded in portions, so that leases are renewed and readers served in between.
       await setImmediate()
     }
   }
@@ -89,9 +87,9 @@ export async function openSessionLog(
         ? commitEnd(latest.session, whole)
         : store.commit(whole))
     } catch (error) {
-      // A guard refused it: nothing landed. Else nobody knows: a second wake says nothing wrong, and whoever
-      // began more than that begins it anew if the fold shows that it is missing. A saga, say, must not begin
-      // twice.
+      // If a guard refused the commit, nothing was written. Otherwise the outcome is unknown: repeating the
+      // wake is harmless, but any other first event must only be written again if the fold shows that it is
+      // missing. A saga, for example, must not start twice.
       prefix = [
         ...(error instanceof CommitRefused ? first : first.filter(event => event.type === 'harness.wake')),
         ...prefix,

@@ -1,10 +1,10 @@
-/** What is recorded of an iteration and of a turn once they are over. */
+/** The records of an iteration and of a turn after their end. */
 import type { EventDraft } from '@cairn/protocol'
 import { listArtifacts, parseCall, recapIteration, recapTurn } from '../recap.ts'
 import { iterationSummary, turnSummary } from '../turn-events.ts'
 import type { TurnContext } from './context.ts'
 
-/** The summary of the turn, where one began. */
+/** The summary of the turn, if one started. */
 export function sumUp(turn: TurnContext): EventDraft[] {
   const { answer, turn: at } = turn.log.position()
   return at.turn_id === null
@@ -21,7 +21,7 @@ export function sumUp(turn: TurnContext): EventDraft[] {
       ]
 }
 
-/** The summary of the last iteration, unless it has one; it goes into the commit of whatever comes next. */
+/** The summary of the last iteration, unless it has one; it joins the next commit. */
 export function summarize(turn: TurnContext): EventDraft[] {
   const { answer, summarized, turn: at } = turn.log.position()
   if (answer === null || answer.iteration_index <= summarized) return []

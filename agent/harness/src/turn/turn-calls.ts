@@ -1,4 +1,4 @@
-/** The calls of a turn, with what the turn has to give to them. */
+/** Runs the calls of a turn in the turn's context. */
 import { CommitRefused, REDACTED, type RowChange } from '@cairn/log'
 import { findOpenGate } from '@cairn/sessions'
 import { openGates } from '../governance/open-gates.ts'
@@ -14,7 +14,6 @@ import type { Step } from './next-step.ts'
 type Again = Promise<boolean>
 type Calls = Extract<Step, { do: 'run' }>['calls']
 
-/** Runs the calls of one answer. */
 export async function runAnswer(turn: TurnContext, calls: Calls): Again {
   const deps = { ...callDeps(turn, stepsOf(turn)), ...(await findCalled(turn, calls)) }
   const isLost = (call: Calls[number]): boolean =>
@@ -47,8 +46,8 @@ export async function runAnswer(turn: TurnContext, calls: Calls): Again {
 }
 
 /**
- * The tools of the turn, and those that it calls although it began without them: a call of an earlier worker
- * must not fail because this process has just started and the tool's MCP server still connects.
+ * The tools of the turn, and those that it calls although it started without them: a call of an earlier
+ * runner must not fail because this process has just started and the tool's MCP server is still connecting.
  */
 async function findCalled(
   { tools, findTool, lease }: TurnContext,
@@ -66,7 +65,7 @@ async function findCalled(
   return { tools: known, absences }
 }
 
-/** Closes calls that are left behind: the turn ended, or the question was passed over. */
+/** Closes abandoned calls: the turn ended, or the question was skipped. */
 export async function close(turn: TurnContext, calls: Calls, reason: CloseReason): Again {
   const deps = callDeps(turn)
   for (const call of calls) {
@@ -84,7 +83,7 @@ export async function close(turn: TurnContext, calls: Calls, reason: CloseReason
         reason,
       )
     } catch (error) {
-      // The answer came after all, between the look and the commit; the fold has it next time round.
+      // The answer arrived between the decision and the commit; the next fold includes it.
       if (!(error instanceof CommitRefused) || error.refusal !== 'already_answered') throw error
     }
   }
@@ -94,7 +93,7 @@ export async function close(turn: TurnContext, calls: Calls, reason: CloseReason
 /** Writes the results of questions that were answered. */
 export async function conclude({ log, workspace }: TurnContext, calls: Calls): Again {
   const { answer } = log.position()
-  // Of the turn that asked, unless that was stopped before the answer came.
+  // The turn that asked, unless it was stopped before the answer came.
   const at = answer === null ? {} : { turn_id: answer.turn_id, iteration_index: answer.iteration_index }
   for (const call of calls) await log.append([await answeredResult(workspace, call, at)])
   return true
@@ -126,7 +125,7 @@ function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
   }
 }
 
-/** The first capability that writes beside calls; there is at most one. */
+/** The first capability that adds events to calls; there is at most one. */
 function stepsOf(turn: TurnContext): CallSteps {
   for (const { callSteps } of turn.capabilities) {
     const steps = callSteps?.(turn) ?? null
