@@ -11,7 +11,7 @@ type Standing = 'active' | 'paused' | 'over'
 /** `isChild`: the first end of a child ends its whole subtree; a root may end while its descendants work. */
 export function checkCascades(
   id: string,
-  logger: Log,
+  log: Log,
   isChild: boolean,
   logs: ReadonlyMap<string, Log>,
 ): string[] {
@@ -30,7 +30,7 @@ export function checkCascades(
     pauses.delete(of)
   }
 
-  for (const event of logger) {
+  for (const event of log) {
     switch (event.type) {
       case 'worker.spawned':
         open.add(event.data.worker_id)
@@ -67,9 +67,9 @@ export function checkCascades(
       case 'session.stopped':
         // Stopping a coordinator pauses its mission, and its workers with it. So does a cancel that is meant
         // to end them; without either, the workers continue.
-        if (!logger.some(each => each.created_at === event.created_at && sparesWorkers(each))) endAll(event)
+        if (!log.some(each => each.created_at === event.created_at && sparesWorkers(each))) endAll(event)
         if (event.data.reason === 'archived')
-          for (const child of spawnedIn(logger)) found.push(...callsAfter(child, logOf(child), id, event))
+          for (const child of spawnedIn(log)) found.push(...callsAfter(child, logOf(child), id, event))
         break
       case 'session.complete':
       case 'session.fail':
@@ -88,13 +88,13 @@ export function checkCascades(
 const sparesWorkers = (event: SessionEvent): boolean =>
   event.type === 'mission.paused' || (event.type === 'mission.cancelled' && !event.data.cascade_to_workers)
 
-const spawnedIn = (logger: Log): string[] =>
-  logger.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
+const spawnedIn = (log: Log): string[] =>
+  log.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
 
 /** The status after the last event of that moment. */
-function standingAt(logger: Log, at: string): Standing {
+function standingAt(log: Log, at: string): Standing {
   let standing: Standing = 'active'
-  for (const { type, created_at } of logger) {
+  for (const { type, created_at } of log) {
     if (created_at > at) break
     if (type === 'session.pause') standing = 'paused'
     else if (type === 'session.resume') standing = 'active'
@@ -104,14 +104,14 @@ function standingAt(logger: Log, at: string): Standing {
 }
 
 /** True if it was paused at that moment, even if a later event of the same moment changed that. */
-const wasPausedAt = (logger: Log, { created_at }: SessionEvent): boolean =>
-  logger.some(event => event.type === 'session.pause' && event.created_at === created_at)
+const wasPausedAt = (log: Log, { created_at }: SessionEvent): boolean =>
+  log.some(event => event.type === 'session.pause' && event.created_at === created_at)
 
 /** Events that a child which had not ended must not write between its parent's pause and resume. */
-function betweenOf(child: string, logger: Log, parent: string, at: string, until: string | null): string[] {
+function betweenOf(child: string, log: Log, parent: string, at: string, until: string | null): string[] {
   // A child that has ended is no longer a worker: its user may continue it.
-  if (standingAt(logger, at) === 'over') return []
-  return logger.flatMap(({ id, type, created_at }) =>
+  if (standingAt(log, at) === 'over') return []
+  return log.flatMap(({ id, type, created_at }) =>
     (type === 'tool.call' || type === 'session.resume') &&
     created_at > at &&
     (until === null || created_at < until)
@@ -120,8 +120,8 @@ function betweenOf(child: string, logger: Log, parent: string, at: string, until
   )
 }
 
-const callsAfter = (child: string, logger: Log, parent: string, stop: SessionEvent): string[] =>
-  logger.flatMap(({ id, type, created_at }) =>
+const callsAfter = (child: string, log: Log, parent: string, stop: SessionEvent): string[] =>
+  log.flatMap(({ id, type, created_at }) =>
     type === 'tool.call' && created_at > stop.created_at
       ? [`${child}: event ${id} (${type}) after ${parent} was archived`]
       : [],

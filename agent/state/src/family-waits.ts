@@ -24,8 +24,8 @@ type Standing = {
 }
 
 /** `parentLog`: the parent's log, if it has no outcome of this session yet. */
-export function checkWaits(id: string, logger: Log, parentLog: Log | undefined): string[] {
-  const own = foldStanding(logger)
+export function checkWaits(id: string, log: Log, parentLog: Log | undefined): string[] {
+  const own = foldStanding(log)
   const found = own.status === 'active' ? checkCalls(id, own) : []
   if (parentLog === undefined || own.status === 'completed' || own.status === 'failed') return found
   const above = foldStanding(parentLog)
@@ -76,7 +76,7 @@ function checkBlock(id: string, call: string, parentLog: Log, above: Standing): 
     : [`${id}: its task ${told.data.task_id} is blocked, and no person was asked`]
 }
 
-function foldStanding(logger: Log): Standing {
+function foldStanding(log: Log): Standing {
   const own: Standing = {
     status: 'active',
     missionPaused: false,
@@ -85,7 +85,7 @@ function foldStanding(logger: Log): Standing {
     asked: new Set(),
     open: new Map(),
   }
-  for (const event of logger) look(own, event)
+  for (const event of log) look(own, event)
   return own
 }
 

@@ -33,11 +33,14 @@ export async function readConfigArgs(argv: readonly string[]): Promise<ConfigArg
   return { config: readConfig({ path, yaml, flags }), json }
 }
 
+const defaultText = (value: string): string =>
+  value === '' ? '' : value === 'required' ? '; required' : `; default: ${value}`
+
 /** The keys, for --help. */
 export function configHelp(): string {
   const rows = configKeys().map(({ key, values, default: value, meaning }): [string, string] => [
     `--${key.replaceAll('_', '-')}`,
-    `${meaning} [${values}${value === '' ? '' : value === 'required' ? '; required' : `; default: ${value}`}]`,
+    `${meaning} [${values}${defaultText(value)}]`,
   ])
   return (
     'Configuration keys: with underscores in YAML, with underscores or hyphens as flags ' +

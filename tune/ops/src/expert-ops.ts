@@ -51,7 +51,9 @@ export const EXPERT_OPS = {
     outputs: { y: 'i32 (T*K)' },
   }),
   combine: op({
-    doc: 'y[t] = sum over j of weights[t, j] (1 without weights) · z[places[t, j]], in order of j, + addend[t]',
+    doc:
+      'y[t] = sum over j of weights[t, j] (1 without weights) · z[places[t, j]], in order of j, ' +
+      '+ addend[t]',
     inputs: {
       places: 'i32 (T, K)',
       z: 'float (T*K, C)',

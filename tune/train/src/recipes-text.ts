@@ -84,8 +84,8 @@ export function recipesPage(): string {
     '',
     ...ALWAYS.map(([part, operands]) => `- ${part}: ${operands}.`),
     '',
-    'For formats narrower than bf16, the CPU rounds numbers to the format and multiplies them in bf16. This ' +
-      'gives the accuracy of the format, not its speed.',
+    'For formats narrower than bf16, the CPU rounds numbers to the format and multiplies them in bf16. ' +
+      'This gives the accuracy of the format, not its speed.',
     '',
     '`skip_quant_first_layers` and `skip_quant_last_layers` keep layers in bf16, both in storage and in ' +
       'arithmetic. The benchmark takes both as flags, and so does `serve` with `--quantization`.',

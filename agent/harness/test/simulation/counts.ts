@@ -63,14 +63,14 @@ export function countEvents(events: readonly SessionEvent[]): Record<string, num
 /** By the logs of a root and of all below it, the root first. */
 export function countTrees(families: readonly ReadonlyMap<string, Log>[]): Record<string, number> {
   const trees = families.filter(({ size }) => size > 1)
-  const children = trees.flatMap(family => [...family].slice(1).map(([, logger]) => upToEnd(logger)))
-  const of = (test: (event: SessionEvent, logger: Log) => boolean): number =>
-    children.reduce((sum, logger) => sum + logger.filter(event => test(event, logger)).length, 0)
+  const children = trees.flatMap(family => [...family].slice(1).map(([, log]) => upToEnd(log)))
+  const of = (test: (event: SessionEvent, log: Log) => boolean): number =>
+    children.reduce((sum, log) => sum + log.filter(event => test(event, log)).length, 0)
   return {
     trees: trees.length,
     told_by_people: of(event => event.type === 'user.message' && event.data.synthetic === undefined),
     stopped_by_people: of(isStopped),
-    stopped_mid_tree: of((event, logger) => isStopped(event) && hasEndedWith(event, logger)),
+    stopped_mid_tree: of((event, log) => isStopped(event) && hasEndedWith(event, log)),
     paused_by_people: of(isPaused),
     paused_by_parent: of(event => event.type === 'session.pause' && !isPaused(event)),
     paused_mid_tree: trees.reduce((sum, family) => sum + pausedMidTree(family), 0),
@@ -80,9 +80,9 @@ export function countTrees(families: readonly ReadonlyMap<string, Log>[]): Recor
 }
 
 /** What comes after it is between a worker and its user. */
-function upToEnd(logger: Log): Log {
-  const end = logger.findIndex(({ type }) => type === 'session.complete' || type === 'session.fail')
-  return end < 0 ? logger : logger.slice(0, end + 1)
+function upToEnd(log: Log): Log {
+  const end = log.findIndex(({ type }) => type === 'session.complete' || type === 'session.fail')
+  return end < 0 ? log : log.slice(0, end + 1)
 }
 
 const isStopped = (event: SessionEvent): boolean =>
@@ -91,8 +91,8 @@ const isPaused = (event: SessionEvent): boolean =>
   event.type === 'session.pause' && event.data.reason !== 'parent_paused'
 
 /** Whether workers of its own have ended with it. */
-const hasEndedWith = ({ created_at }: SessionEvent, logger: Log): boolean =>
-  logger.some(
+const hasEndedWith = ({ created_at }: SessionEvent, log: Log): boolean =>
+  log.some(
     event =>
       event.type === 'worker.failed' && event.data.cause === 'parent' && event.created_at === created_at,
   )
@@ -101,12 +101,12 @@ const hasEndedWith = ({ created_at }: SessionEvent, logger: Log): boolean =>
 function pausedMidTree(family: ReadonlyMap<string, Log>): number {
   const [root, ...children] = family.keys()
   return children.filter(id => {
-    const logger = family.get(id) ?? []
-    const own = logger.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
+    const log = family.get(id) ?? []
+    const own = log.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
     const isWith = (at: string): boolean =>
       own.some(child =>
         family.get(child)?.some(({ type, created_at }) => type === 'session.pause' && created_at === at),
       )
-    return id !== root && logger.some(event => isPaused(event) && isWith(event.created_at))
+    return id !== root && log.some(event => isPaused(event) && isWith(event.created_at))
   }).length
 }

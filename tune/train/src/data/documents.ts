@@ -146,7 +146,8 @@ function instructionPrompt({ instruction, input, system, history }: Instruction)
   const end = 'Write a response that appropriately completes the request.'
   return input === ''
     ? `${task}. ${end}\n\n### Instruction:\n${instruction}\n\n### Response:\n`
-    : `${task}${paired}. ${end}\n\n### Instruction:\n${instruction}\n\n### Input:\n${input}\n\n### Response:\n`
+    : `${task}${paired}. ${end}\n\n### Instruction:\n${instruction}\n\n` +
+        `### Input:\n${input}\n\n### Response:\n`
 }
 
 function tokenizeChat(chat: Chat, tokenizer: ModelTokenizer): Tokenized {
