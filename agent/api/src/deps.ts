@@ -1,7 +1,7 @@
 /** Dependencies of the service, and what its parts share. */
 import type { LogStore } from '@cairn/log'
 import type { AnswerOf, Config } from '@cairn/protocol'
-import type { ConnectionDeps, NoticeDeps } from '@cairn/sessions'
+import type { ConnectionDeps, NotificationDeps } from '@cairn/sessions'
 import type { Registry } from 'prom-client'
 import type { Authenticator } from './auth/authenticate.ts'
 import type { StandingWatch } from './auth/standing.ts'
@@ -57,7 +57,7 @@ export type ApiDeps = {
   /** Encryption and URL checks for channel connections; absent if this process cannot create any. */
   connections?: Pick<ConnectionDeps, 'sealing' | 'urlProblem'>
   /** Encryption and URL checks for notification settings; absent if this process does not offer them. */
-  notices?: Pick<NoticeDeps, 'sealing' | 'urlProblem'>
+  notices?: Pick<NotificationDeps, 'sealing' | 'urlProblem'>
   /** Handlers of other packages under their own path prefixes. */
   mounts?: readonly Mount[]
   /** Folder of the built web UI. */

@@ -1,7 +1,7 @@
 /** Contract 4: what a generated client relies on holds on every route alike. */
 import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
-import { raiseGate, raiseQuestion } from '@cairn/sessions'
+import { createGateItem, createQuestionItem } from '@cairn/sessions'
 import { afterAll, expect, test } from 'vitest'
 import { openapiDocument } from '../src/index.ts'
 import { startService } from './service.ts'
@@ -141,8 +141,8 @@ test('items are filtered by kind and by the type of their event', async () => {
   await service.store.commit({
     session_id,
     events: [
-      raiseGate(ids, { ...gate, arguments_hash: 'h' }).draft,
-      raiseQuestion(ids, { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }).draft,
+      createGateItem(ids, { ...gate, arguments_hash: 'h' }).event,
+      createQuestionItem(ids, { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }).event,
     ],
   })
   const kinds = async (kind: string): Promise<string[]> =>
@@ -157,11 +157,11 @@ test('items are filtered by kind and by the type of their event', async () => {
 
 test('a question is answered at its inbox item too, and a refusal there says how', async () => {
   const session_id = await service.newSession()
-  const { draft, item_id } = raiseQuestion(
+  const { event, item_id } = createQuestionItem(
     { newId: randomUUID },
     { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] },
   )
-  await service.store.commit({ session_id, events: [draft] })
+  await service.store.commit({ session_id, events: [event] })
   const at = `/v1/inbox/${item_id}/respond`
   const refused = await post(at, { decision: 'approve' })
   expect(refused.status).toBe(422)

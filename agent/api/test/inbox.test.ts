@@ -1,13 +1,13 @@
 /** Contract 4: the inbox, its answers and its live stream. */
 import { randomUUID } from 'node:crypto'
-import { raiseAction, raiseGate, raiseTaskComplete, type Raised } from '@cairn/sessions'
+import { createActionItem, createGateItem, createTaskCompleteItem, type CreatedItem } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { startService, type Service } from './service.ts'
 import { openStream } from './stream.ts'
 
 const ids = { newId: randomUUID }
 const gate = () =>
-  raiseGate(ids, {
+  createGateItem(ids, {
     tool_name: 'terminal',
     tool_call_id: randomUUID(),
     arguments_excerpt: '{}',
@@ -16,7 +16,7 @@ const gate = () =>
     arguments_hash: 'h',
   })
 const action = () =>
-  raiseAction(ids, {
+  createActionItem(ids, {
     title: 'Log in',
     instructions: 'i',
     context: 'c',
@@ -25,11 +25,11 @@ const action = () =>
     reason: 'r',
   })
 const done = () =>
-  raiseTaskComplete(ids, { outcome: 'ok', summary: 's', duration_seconds: 1, session_title: null })
+  createTaskCompleteItem(ids, { outcome: 'ok', summary: 's', duration_seconds: 1, session_title: null })
 
-async function raise(service: Service, sessionId: string, raised: Raised): Promise<string> {
-  await service.store.commit({ session_id: sessionId, events: [raised.draft] })
-  return raised.item_id
+async function raise(service: Service, sessionId: string, created: CreatedItem): Promise<string> {
+  await service.store.commit({ session_id: sessionId, events: [created.event] })
+  return created.item_id
 }
 const respond = (service: Service, item: string, body: unknown) =>
   service.call(`/v1/inbox/${item}/respond`, { method: 'POST', body })

@@ -1,6 +1,6 @@
 /** Contract 4.19: each person chooses how they are told, for themselves, and nobody else sees it. */
 import { NOTICES } from '@cairn/log'
-import { createSealing, openNoticeCode, openNoticeSecret } from '@cairn/sessions'
+import { createSealing, openNotificationCode, openNotificationSecret } from '@cairn/sessions'
 import { join } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -103,8 +103,11 @@ test('the secret of a webhook is shown once, sealed in the store, and another at
   expect((await ann('GET', '')).text).not.toContain(json.secret)
   const settings = (await service.store.notices.settings(id))!
   expect(JSON.stringify(settings)).not.toContain(json.secret)
-  expect(openNoticeSecret(sealing, settings)).toBe(json.secret)
-  expect(openNoticeSecret(sealing, { ...settings, user_id: 'another' }), 'moved to another person').toBeNull()
+  expect(openNotificationSecret(sealing, settings)).toBe(json.secret)
+  expect(
+    openNotificationSecret(sealing, { ...settings, user_id: 'another' }),
+    'moved to another person',
+  ).toBeNull()
   expect((await ann('POST', '/webhook', { url })).json.secret).not.toBe(json.secret)
 })
 
@@ -126,7 +129,7 @@ test('an address is confirmed by the code that went there: five tries, one hour'
   const { service, sealing, id, ann } = await begin()
   await using _ = service
   const codeNow = async () => {
-    return openNoticeCode(sealing, (await service.store.notices.settings(id))!) ?? ''
+    return openNotificationCode(sealing, (await service.store.notices.settings(id))!) ?? ''
   }
   const ask = () => ann('POST', '/mail', { address: 'Ann@Example.org' })
   const set = await ask()

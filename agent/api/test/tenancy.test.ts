@@ -3,7 +3,7 @@
  * route can be forgotten.
  */
 import { ROUTES, type Route, type RouteName } from '@cairn/protocol'
-import { defineMission, raiseAction } from '@cairn/sessions'
+import { defineMission, createActionItem } from '@cairn/sessions'
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { addBlockedTask } from './blocked-task.ts'
@@ -41,11 +41,11 @@ async function withItem(service: Service): Promise<Target> {
   const { token } = await service.addUser()
   const id = await service.newSession(token)
   await service.say(id, 'hello', token)
-  const { draft, item_id } = raiseAction(
+  const { event, item_id } = createActionItem(
     { newId: randomUUID },
     { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' },
   )
-  await service.store.commit({ session_id: id, events: [draft] })
+  await service.store.commit({ session_id: id, events: [event] })
   const { mission_id: mission } = await defineMission(
     { store: service.store, now: Date.now, newId: randomUUID },
     id,

@@ -1,13 +1,13 @@
 /** Contract 4 and 14.4: the workers below a session, and where a session stands in its tree. */
 import { randomUUID } from 'node:crypto'
-import { raiseGate } from '@cairn/sessions'
+import { createGateItem } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { addBlockedTask } from './blocked-task.ts'
 import { startService } from './service.ts'
 import { spawn } from './spawn.ts'
 
 const gate = () =>
-  raiseGate(
+  createGateItem(
     { newId: randomUUID },
     {
       tool_name: 'terminal',
@@ -96,7 +96,7 @@ test('an approval of a worker is listed for its root, and names it', async () =>
   await using service = await startService()
   const root = await service.newSession()
   const child = await spawn(service, root, 'count the eggs')
-  await service.store.commit({ session_id: child, events: [gate().draft] })
+  await service.store.commit({ session_id: child, events: [gate().event] })
   const listed = async (query: string) => (await service.call(`/v1/inbox${query}`)).json.items
   expect(await listed(`?session_id=${root}`)).toEqual([])
   expect(await listed(`?session_id=${root}&descendants=false`)).toEqual([])

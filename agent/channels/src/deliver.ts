@@ -5,7 +5,7 @@
  */
 import type { ChannelDelivery, DueConversation } from '@cairn/log'
 import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
-import type { TestNotice } from '@cairn/sessions'
+import type { TestMessage } from '@cairn/sessions'
 import type { Part } from './adapter.ts'
 import { isDecision, settleCard } from './decided-card.ts'
 import { disclose, inside, undisclosed } from './disclose.ts'
@@ -144,7 +144,7 @@ export async function deliverNotice(
   delivering: Delivering,
   { session_id, event_id, part, body }: ChannelDelivery,
 ): Promise<void> {
-  const planned = JSON.parse(body ?? '{}') as Notice | TestNotice
+  const planned = JSON.parse(body ?? '{}') as Notice | TestMessage
   const notice = 'to' in planned ? addressed(delivering, planned) : planned
   const { conversation_key, target, text, reply } = notice
   const shown = {
@@ -167,7 +167,7 @@ export async function deliverNotice(
   await sendPart(delivering, { session_id, event_id, part }, { ...shown, part, text })
 }
 /** For a test message, the administrator names the recipient in the platform's format. */
-function addressed({ connection: { adapter } }: Delivering, { to, text }: TestNotice): Notice {
+function addressed({ connection: { adapter } }: Delivering, { to, text }: TestMessage): Notice {
   const place = adapter.address?.(to) ?? { conversation_key: to, target: {} }
   return { ...place, text }
 }

@@ -1,7 +1,7 @@
 /** Commands, questions and approvals over a channel. */
 import { randomUUID } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
-import { createLinkCode, raiseGate, raiseQuestion } from '@cairn/sessions'
+import { createLinkCode, createGateItem, createQuestionItem } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { type Bench, logOf, makeBench, ORG, say, sessionsOf } from './bench.ts'
 import { response } from './worker.ts'
@@ -17,14 +17,14 @@ async function link({ store, users, callback }: Bench, channels: Parameters<type
 /** The question comes behind the message, which is recorded after its session exists. */
 async function ask({ store }: Bench, id: string): Promise<void> {
   await expect.poll(() => typesOf(store, id)).toContain('user.message')
-  const { draft } = raiseQuestion(
+  const { event } = createQuestionItem(
     { newId: randomUUID },
     {
       tool_call_id: 'call_1',
       questions: [{ prompt: 'Which?', choices: [{ label: 'Red' }, { label: 'Blue' }], allow_other: false }],
     },
   )
-  await store.commit({ session_id: id, events: [draft] })
+  await store.commit({ session_id: id, events: [event] })
 }
 
 test('/stop aborts the running turn, and the session stays active', async () => {
@@ -120,7 +120,7 @@ test('an approval is decided by who may decide it, once, and by nobody else', as
   await say(channels, { text: 'run it' })
   await expect.poll(async () => (await sessionsOf(store)).length).toBe(1)
   const { id } = await newest(store)
-  const { draft } = raiseGate(
+  const { event } = createGateItem(
     { newId: randomUUID },
     {
       tool_name: 'terminal',
@@ -132,7 +132,7 @@ test('an approval is decided by who may decide it, once, and by nobody else', as
       arguments_hash: 'hash',
     },
   )
-  await store.commit({ session_id: id, events: [draft] })
+  await store.commit({ session_id: id, events: [event] })
   await expect.poll(() => callback.taken.at(-1)?.type).toBe('approval')
   const [approve] = callback.taken.at(-1)?.prompt?.choices ?? []
   expect(approve?.label).toBe('Approve')

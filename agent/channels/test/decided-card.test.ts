@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
 import { type ConfigInput, writer } from '@cairn/protocol'
-import { createLinkCode, raiseGate, respondInbox } from '@cairn/sessions'
+import { createLinkCode, createGateItem, respondInbox } from '@cairn/sessions'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Bench, call, logOf, makeBench, ORG, sessionsOf } from './bench.ts'
 import { startFakeDiscord, TOKEN as DISCORD_TOKEN } from './discord/fake-discord.ts'
@@ -124,7 +124,7 @@ const gate = (store: LogStore, session_id: string, tool_call_id: string): Promis
   store.commit({
     session_id,
     events: [
-      raiseGate(
+      createGateItem(
         { newId: randomUUID },
         {
           tool_name: 'terminal',
@@ -135,7 +135,7 @@ const gate = (store: LogStore, session_id: string, tool_call_id: string): Promis
           policy_id: 'p',
           arguments_hash: 'h',
         },
-      ).draft,
+      ).event,
     ],
   })
 

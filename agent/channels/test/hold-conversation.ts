@@ -3,7 +3,7 @@
  * and a stop. The platform's own software shows what arrived.
  */
 import { randomUUID } from 'node:crypto'
-import { createLinkCode, raiseGate, raiseQuestion } from '@cairn/sessions'
+import { createLinkCode, createGateItem, createQuestionItem } from '@cairn/sessions'
 import { expect } from 'vitest'
 import { type Bench, logOf, ORG, sessionsOf } from './bench.ts'
 import { response } from './worker.ts'
@@ -40,14 +40,14 @@ export async function holdConversation({ store, users }: Bench, driver: Driver):
   expect(texts[0]).toContain('an AI system run by Example Ltd')
   expect(texts).toHaveLength(2)
 
-  const question = raiseQuestion(
+  const question = createQuestionItem(
     { newId: randomUUID },
     {
       tool_call_id: 'call_1',
       questions: [{ prompt: 'Which?', choices: [{ label: 'Red' }, { label: 'Blue' }] }],
     },
   )
-  await store.commit({ session_id: first, events: [question.draft] })
+  await store.commit({ session_id: first, events: [question.event] })
   await expect.poll(last).toContain('Which?')
   await press('Blue')
   await expect.poll(async () => lastType(first)).toBe('ask_user_question.response')
@@ -60,7 +60,7 @@ export async function holdConversation({ store, users }: Bench, driver: Driver):
   await expect.poll(last).toContain('This account is linked to ann.')
   await say('run it')
   const second = await sessionAfter([first])
-  const gate = raiseGate(
+  const gate = createGateItem(
     { newId: randomUUID },
     {
       tool_name: 'terminal',
@@ -72,7 +72,7 @@ export async function holdConversation({ store, users }: Bench, driver: Driver):
       arguments_hash: CANARY,
     },
   )
-  await store.commit({ session_id: second, events: [gate.draft] })
+  await store.commit({ session_id: second, events: [gate.event] })
   await expect.poll(last).toContain('terminal')
   if (driver.pressAsStranger !== null) {
     await driver.pressAsStranger('Approve')

@@ -7,7 +7,7 @@
  */
 import type { Claim } from '@cairn/log'
 import { AppError, asError, type EventData, type EventDraft, writer } from '@cairn/protocol'
-import { failed } from '@cairn/sessions'
+import { sessionFailed } from '@cairn/sessions'
 import { backoffMs, CRASH_BACKOFF } from './backoff.ts'
 import { ConfigurationError } from './agent.ts'
 import { sleep } from './clock.ts'
@@ -93,7 +93,7 @@ export async function failSession(
 ): Promise<boolean> {
   try {
     const { events, rows } = await rest()
-    await log.append([failed({ reason, ...failure }), ...events], {
+    await log.append([sessionFailed({ reason, ...failure }), ...events], {
       cursor: 'self',
       rows,
       release_lease: true,

@@ -2,7 +2,7 @@
 import type { Committed, RowChange } from '@cairn/log'
 import { AppError, type EventData, type Principal } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { questionAnswered, TAKES_INPUT } from './message-events.ts'
 import { deciderOf, principalStamp } from './principal-stamp.ts'
 import { commitFor } from './refusals.ts'
@@ -38,7 +38,7 @@ export async function answerQuestion(
   return commitFor(store, 'answer a question of', {
     session_id,
     expect_status: TAKES_INPUT,
-    reopen: resumed('answer'),
+    reopen: sessionResumed('answer'),
     rows: [...rows, answer],
     events: [
       questionAnswered({

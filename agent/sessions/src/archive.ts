@@ -3,12 +3,12 @@
  * their own and may be many.
  */
 import type { Commit, SessionRow } from '@cairn/log'
-import { archiveBelow, endOwn } from './cascade.ts'
+import { archiveDescendants, endOwn } from './cascade.ts'
 import type { Deps } from './deps.ts'
-import { completed, stopped } from './lifecycle-events.ts'
-import { type Around, commitOverTree } from './over-tree.ts'
+import { sessionCompleted, sessionStopped } from './lifecycle-events.ts'
+import { type TreeSnapshot, commitTree } from './commit-tree.ts'
 import { endSchedules } from './schedule-commands/commands.ts'
-import { cancelledWithSession } from './steer-mission.ts'
+import { cancelledWithSession } from './mission-commands.ts'
 
 /** Runs archived concurrently: each is a commit, and the store batches several. */
 const RUNS_AT_ONCE = 50
@@ -25,28 +25,28 @@ export async function archiveSession(deps: Deps, archived: SessionRow): Promise<
     await endSchedules(deps, archived)
     await archiveRuns(deps, archived)
   }
-  await commitOverTree(deps, 'archive', id, async around =>
-    around.session.status === 'archived' ? null : composeArchive(deps, around),
+  await commitTree(deps, 'archive', id, async tree =>
+    tree.session.status === 'archived' ? null : composeArchive(deps, tree),
   )
 }
 
 /** The commit for a session that is not archived. */
-export async function composeArchive(deps: Deps, around: Around): Promise<Commit> {
-  const { session, link } = around
-  const below = await archiveBelow(deps, around)
-  const { told, parts, rows } = below
+export async function composeArchive(deps: Deps, tree: TreeSnapshot): Promise<Commit> {
+  const { session, link } = tree
+  const below = await archiveDescendants(deps, tree)
+  const { events, parts, rows } = below
   const mission = link === null ? await deps.store.coordination.missionOf(session.id) : null
   const end = mission === null ? null : cancelledWithSession(mission)
   const isChild = link?.status === 'open'
   const error = 'The worker was archived.'
-  const own = await endOwn(deps, around, { as: 'failed', cause: 'archived', error }, below)
+  const own = await endOwn(deps, tree, { as: 'failed', cause: 'archived', error }, below)
   return {
     session_id: session.id,
     events: [
-      ...told,
+      ...events,
       ...(end?.events ?? []),
-      ...(session.status === 'active' || isChild ? [stopped('archived')] : []),
-      ...(isChild ? [completed('stopped')] : []),
+      ...(session.status === 'active' || isChild ? [sessionStopped('archived')] : []),
+      ...(isChild ? [sessionCompleted('stopped')] : []),
     ],
     expect_status: [session.status],
     revoke_lease: true,

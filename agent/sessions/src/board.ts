@@ -19,13 +19,13 @@ export type Admission = {
   rejected: { index: number; reason: string }[]
 }
 
-const MOST_CHARS: Record<NoteType, number> = { FACT: 200, FAIL: 200, CLAIM: 200, RESULT: 400 }
+const MAX_CHARS: Record<NoteType, number> = { FACT: 200, FAIL: 200, CLAIM: 200, RESULT: 400 }
 const REF_CHARS = 300
 /** Milliseconds for which a writer's notes count against its limit. */
 export const BOARD_WINDOW_MS = 10 * 60 * 1000
-const MOST_IN_WINDOW = 30
-const MOST_ACTIVE = 300
-const MOST_CLAIMS = 2
+const MAX_IN_WINDOW = 30
+const MAX_ACTIVE = 300
+const MAX_CLAIMS = 2
 const CLAIM_S = { least: 30, usual: 300, most: 3600 }
 
 // Invisible characters: a line break among them could forge a note of another author.
@@ -65,8 +65,8 @@ export function admit(
       type === 'CLAIM' ? 1000 * Math.min(Math.max(ttl_s ?? CLAIM_S.usual, CLAIM_S.least), CLAIM_S.most) : null
     const same = live.find(note => note.type === type && sameness(note.content) === sameness(content))
     if (content === '') reject('empty: there is nothing in it to read')
-    else if (content.length > MOST_CHARS[type])
-      reject(`too_long: ${content.length} characters; a ${type} has ${MOST_CHARS[type]} at most`)
+    else if (content.length > MAX_CHARS[type])
+      reject(`too_long: ${content.length} characters; a ${type} has ${MAX_CHARS[type]} at most`)
     else if (ref !== null && ref.length > REF_CHARS)
       reject(`too_long: a ref has ${REF_CHARS} characters at most`)
     else if (isSecret(content) || (ref !== null && isSecret(ref))) reject('secret: it holds a credential')
@@ -75,10 +75,10 @@ export function admit(
       found.renewed.push({ index, seq: same.seq })
     } else if (same !== undefined)
       reject(type === 'CLAIM' ? `claimed: by ${same.writer_id}` : `duplicate: n${same.seq} says so`)
-    else if (type === 'CLAIM' && live.filter(isClaimOf(writer_id)).length >= MOST_CLAIMS)
-      reject(`too_many: you hold ${MOST_CLAIMS} claims, which is the most`)
-    else if (written >= MOST_IN_WINDOW) reject(`too_many: ${MOST_IN_WINDOW} notes within ten minutes`)
-    else if (live.length - supersede.length >= MOST_ACTIVE) reject(`full: the board has ${MOST_ACTIVE} notes`)
+    else if (type === 'CLAIM' && live.filter(isClaimOf(writer_id)).length >= MAX_CLAIMS)
+      reject(`too_many: you hold ${MAX_CLAIMS} claims, which is the most`)
+    else if (written >= MAX_IN_WINDOW) reject(`too_many: ${MAX_IN_WINDOW} notes within ten minutes`)
+    else if (live.length - supersede.length >= MAX_ACTIVE) reject(`full: the board has ${MAX_ACTIVE} notes`)
     else {
       const seq = last_seq + 1 + added.length
       const old = type === 'RESULT' && ref !== null ? live.filter(isResultOf(writer_id, ref)) : []

@@ -35,7 +35,7 @@ export const browserProvisioned = (
     alive_ms: BROWSER_ALIVE_MS,
   })
 
-const returned = (
+const controlReturned = (
   { session_id, browser_id, holder }: BrowserInstance,
   now: number,
   by: string,
@@ -66,7 +66,7 @@ export const browserDestroyed = (
   reason: DestroyReason,
   driven: Driven = NOTHING,
 ): Draft[] => [
-  ...returned(instance, now, 'system', 'destroyed', driven),
+  ...controlReturned(instance, now, 'system', 'destroyed', driven),
   withRows(
     write('browser.destroyed', { session_id: instance.session_id, browser_id: instance.browser_id, reason }),
     {
@@ -82,10 +82,10 @@ async function commit({ store }: Pick<Deps, 'store'>, session_id: string, events
   try {
     await store.commit({ session_id, events })
     return true
-  } catch (thrown) {
-    if (thrown instanceof CommitRefused && ['control_held', 'browser_moved'].includes(thrown.refusal))
+  } catch (error) {
+    if (error instanceof CommitRefused && ['control_held', 'browser_moved'].includes(error.refusal))
       return false
-    throw thrown
+    throw error
   }
 }
 
@@ -109,7 +109,7 @@ export const grantControl = (
 ): Promise<boolean> => {
   const { session_id, browser_id } = instance
   return commit(deps, session_id, [
-    ...returned(instance, deps.now(), user_id, 'forced', driven),
+    ...controlReturned(instance, deps.now(), user_id, 'forced', driven),
     withRows(
       write('browser.control_granted', { session_id, browser_id, owner_user_id: user_id, inbox_item_id }),
       { do: 'browser.control', browser_id, from: null, to: user_id, hold_ms: CONTROL_HOLD_MS },
@@ -123,4 +123,5 @@ export const returnControl = (
   by: string,
   reason: ReturnReason,
   driven: Driven,
-): Promise<boolean> => commit(deps, instance.session_id, returned(instance, deps.now(), by, reason, driven))
+): Promise<boolean> =>
+  commit(deps, instance.session_id, controlReturned(instance, deps.now(), by, reason, driven))

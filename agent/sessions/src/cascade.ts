@@ -3,21 +3,21 @@ import { type Commit, type Link, type LinkedCommit, type RowChange, type Session
 import type { EventDraft } from '@cairn/protocol'
 import {
   type ChildEnding,
-  type Circumstances,
-  type Outcome,
-  outcomeOf,
+  type EndContext,
+  type ChildOutcome,
+  childOutcome,
   reopening,
-  tellParent,
+  notifyParent,
 } from './child-end.ts'
 import { addUsage, nothingUsed, type Usage } from './child-report.ts'
 import type { Deps } from './deps.ts'
-import { type Around, lookAround } from './over-tree.ts'
+import { type TreeSnapshot, readTree } from './commit-tree.ts'
 import { closeItem } from './follow-up.ts'
-import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
+import { sessionCompleted, sessionPaused, sessionResumed, sessionStopped } from './lifecycle-events.ts'
 
 /** Events for the session itself, rows for its commit, and the parts of other sessions. */
-export type Below = {
-  told: EventDraft[]
+export type DescendantEffects = {
+  events: EventDraft[]
   rows: RowChange[]
   parts: LinkedCommit[]
   /** Usage of the direct children that end with the session. */
@@ -30,13 +30,13 @@ export type Below = {
  */
 export async function endOwn(
   deps: Deps,
-  { session, link }: Around,
+  { session, link }: TreeSnapshot,
   ending: ChildEnding,
-  { used }: Pick<Below, 'used'>,
+  { used }: Pick<DescendantEffects, 'used'>,
 ): Promise<{ rows: RowChange[]; also: LinkedCommit[] }> {
   if (link?.status !== 'open') return { rows: [], also: [] }
-  const outcome = await outcomeOf(deps, session, link, ending, { below: Promise.resolve(used) })
-  return { rows: outcome.rows, also: [tellParent(link, outcome), ...outcome.more] }
+  const outcome = await childOutcome(deps, session, link, ending, { below: Promise.resolve(used) })
+  return { rows: outcome.rows, also: [notifyParent(link, outcome), ...outcome.more] }
 }
 
 async function rowsOf({ store }: Deps, links: readonly Link[]): Promise<Map<string, SessionRow>> {
@@ -44,32 +44,32 @@ async function rowsOf({ store }: Deps, links: readonly Link[]): Promise<Map<stri
   return new Map(rows.flatMap(row => (row === null ? [] : [[row.id, row]])))
 }
 
-async function sumUsage(outcomes: readonly Promise<Outcome>[]): Promise<Usage> {
+async function sumUsage(outcomes: readonly Promise<ChildOutcome>[]): Promise<Usage> {
   const sum = nothingUsed()
   for (const { used } of await Promise.all(outcomes)) addUsage(sum, used)
   return sum
 }
 
 /** Ends the open descendants. Each reports to its parent without waking it. */
-export async function stopBelow(
+export async function stopDescendants(
   deps: Deps,
-  { session, below }: Pick<Around, 'session' | 'below'>,
+  { session, descendants }: Pick<TreeSnapshot, 'session' | 'descendants'>,
   reason: string,
   set?: Commit['set'],
-): Promise<Below> {
-  const rows = await rowsOf(deps, below)
+): Promise<DescendantEffects> {
+  const rows = await rowsOf(deps, descendants)
   // Composed concurrently: the shorter this takes, the less has changed by the commit.
-  const outcomes = new Map<string, Promise<Outcome>>()
+  const outcomes = new Map<string, Promise<ChildOutcome>>()
   const usedBelow = (id: string): Promise<Usage> =>
-    sumUsage(below.flatMap(link => (link.parent_id === id ? (outcomes.get(link.child_id) ?? []) : [])))
+    sumUsage(descendants.flatMap(link => (link.parent_id === id ? (outcomes.get(link.child_id) ?? []) : [])))
   const error = `The session above was ${reason}.`
-  for (const link of below) {
+  for (const link of descendants) {
     const child = rows.get(link.child_id)
     if (child === undefined) continue
     const circumstances = { below: usedBelow(child.id) }
     outcomes.set(
       child.id,
-      outcomeOf(deps, child, link, { as: 'failed', cause: 'parent', error }, circumstances),
+      childOutcome(deps, child, link, { as: 'failed', cause: 'parent', error }, circumstances),
     )
   }
   const [ended, tasks, own, used] = await Promise.all([
@@ -78,22 +78,22 @@ export async function stopBelow(
     endTasks(deps, session.id),
     usedBelow(session.id),
   ])
-  const told = new Map<string, EventDraft[]>()
+  const eventsOf = new Map<string, EventDraft[]>()
   const parts: LinkedCommit[] = []
   for (const [at, id] of [...outcomes.keys()].entries()) {
     const outcome = ended[at]
     const parent = rows.get(id)?.parent_id ?? session.id
-    told.set(parent, [...(told.get(parent) ?? []), ...(outcome?.told ?? [])])
+    eventsOf.set(parent, [...(eventsOf.get(parent) ?? []), ...(outcome?.parent_events ?? [])])
     parts.push({
       session_id: id,
-      events: [...(told.get(id) ?? []), stopped('parent'), completed('stopped')],
+      events: [...(eventsOf.get(id) ?? []), sessionStopped('parent'), sessionCompleted('stopped')],
       revoke_lease: true,
       cursor: 'self',
       rows: [...(outcome?.rows ?? []), ...(tasks[at] ?? []), { do: 'inbox.expire_all', decision: 'stopped' }],
       ...(set === undefined ? {} : { set }),
     })
   }
-  return { told: told.get(session.id) ?? [], rows: own, parts, used }
+  return { events: eventsOf.get(session.id) ?? [], rows: own, parts, used }
 }
 
 /**
@@ -111,10 +111,10 @@ const endTasks = async ({ store }: Deps, ownerId: string): Promise<RowChange[]> 
  * Rows of the commit that ends a child from above, the report to its parent, and the parts of the child and
  * its subtree.
  */
-export type EndOfChild = {
+export type ChildEnd = {
   link: Link
   rows: RowChange[]
-  told: EventDraft[]
+  parent_events: EventDraft[]
   parts: LinkedCommit[]
   /** Tasks that depended on it. */
   cancelled: string[]
@@ -123,24 +123,24 @@ export type EndOfChild = {
 }
 
 /** Composes the end of a child and its subtree for a commit of its parent; null if it has ended already. */
-export async function endOf(
+export async function composeChildEnd(
   deps: Deps,
   childId: string,
   ending: Extract<ChildEnding, { as: 'failed' }>,
   reason: string,
-  circumstances: Circumstances = {},
-): Promise<EndOfChild | null> {
-  const { around, expect } = await lookAround(deps, childId)
-  const { session, link } = around
+  circumstances: EndContext = {},
+): Promise<ChildEnd | null> {
+  const { tree, expect } = await readTree(deps, childId)
+  const { session, link } = tree
   if (link?.status !== 'open') return null
-  const { told, parts, rows, used } = await stopBelow(deps, around, reason)
-  const outcome = await outcomeOf(deps, session, link, ending, {
+  const { events, parts, rows, used } = await stopDescendants(deps, tree, reason)
+  const outcome = await childOutcome(deps, session, link, ending, {
     ...circumstances,
     below: Promise.resolve(used),
   })
   const own: LinkedCommit = {
     session_id: childId,
-    events: [...told, stopped(reason), completed('stopped')],
+    events: [...events, sessionStopped(reason), sessionCompleted('stopped')],
     revoke_lease: true,
     cursor: 'self',
     rows: [...rows, ...outcome.rows, { do: 'inbox.expire_all', decision: 'stopped' }],
@@ -149,20 +149,20 @@ export async function endOf(
   return {
     link,
     rows: [expect, ...parent_rows],
-    told: outcome.told,
+    parent_events: outcome.parent_events,
     parts: [...parts, own, ...more],
     cancelled,
     reopening: reopening(outcome),
   }
 }
 
-export async function pauseBelow(deps: Deps, { below }: Around): Promise<LinkedCommit[]> {
-  const rows = await rowsOf(deps, below)
-  return below
+export async function pauseDescendants(deps: Deps, { descendants }: TreeSnapshot): Promise<LinkedCommit[]> {
+  const rows = await rowsOf(deps, descendants)
+  return descendants
     .filter(({ child_id }) => rows.get(child_id)?.status === 'active')
     .map(({ child_id, root_id }) => ({
       session_id: child_id,
-      events: [paused('parent_paused')],
+      events: [sessionPaused('parent_paused')],
       expect_status: ['active'],
       revoke_lease: true,
       rows: [{ do: 'link.mark', child_id, root_id, paused_by_parent: true }],
@@ -173,11 +173,14 @@ export async function pauseBelow(deps: Deps, { below }: Around): Promise<LinkedC
  * Resumes the descendants that were paused from above. One that was paused by itself stays paused, with its
  * subtree.
  */
-export async function resumeBelow(deps: Deps, { session, below }: Around): Promise<LinkedCommit[]> {
-  const rows = await rowsOf(deps, below)
+export async function resumeDescendants(
+  deps: Deps,
+  { session, descendants }: TreeSnapshot,
+): Promise<LinkedCommit[]> {
+  const rows = await rowsOf(deps, descendants)
   const going = new Set([session.id])
   const parts: LinkedCommit[] = []
-  for (const { child_id, root_id, parent_id, paused_by_parent } of below.toReversed()) {
+  for (const { child_id, root_id, parent_id, paused_by_parent } of descendants.toReversed()) {
     if (!going.has(parent_id)) continue
     const isPaused = rows.get(child_id)?.status === 'paused'
     if (isPaused && !paused_by_parent) continue
@@ -185,7 +188,7 @@ export async function resumeBelow(deps: Deps, { session, below }: Around): Promi
     if (!isPaused) continue
     parts.push({
       session_id: child_id,
-      events: [resumed('parent')],
+      events: [sessionResumed('parent')],
       expect_status: ['paused'],
       rows: [{ do: 'link.mark', child_id, root_id, paused_by_parent: false }],
     })
@@ -194,13 +197,13 @@ export async function resumeBelow(deps: Deps, { session, below }: Around): Promi
 }
 
 /** All descendants, including those that have ended. */
-export async function archiveBelow(deps: Deps, around: Around): Promise<Below> {
-  const stop = await stopBelow(deps, around, 'archived', { status: 'archived' })
+export async function archiveDescendants(deps: Deps, tree: TreeSnapshot): Promise<DescendantEffects> {
+  const stop = await stopDescendants(deps, tree, 'archived', { status: 'archived' })
   const ended = new Set(stop.parts.map(part => part.session_id))
-  const rest = (await descendantsOf(deps, around.session)).filter(({ id }) => !ended.has(id))
+  const rest = (await descendantsOf(deps, tree.session)).filter(({ id }) => !ended.has(id))
   const parts = rest.map(({ id, status }): LinkedCommit => ({
     session_id: id,
-    events: status === 'active' ? [stopped('archived')] : [],
+    events: status === 'active' ? [sessionStopped('archived')] : [],
     expect_status: [status],
     revoke_lease: true,
     cursor: 'self',

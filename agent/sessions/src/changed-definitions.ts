@@ -5,7 +5,7 @@
 import { CommitRefused } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 
 const DECISION = 'definition_changed'
@@ -30,7 +30,7 @@ export async function expireChangedGates(
         await store.commit({
           session_id,
           expect_status: TAKES_INPUT,
-          reopen: resumed('inbox'),
+          reopen: sessionResumed('inbox'),
           events: [
             syntheticMessage(
               'governance_decision',

@@ -23,9 +23,9 @@ export async function ensureChannelAccount(
       created_by,
       expires_at: null,
     })
-  } catch (thrown) {
+  } catch (error) {
     // Another process created it first.
-    if (!(await isThere())) throw thrown
+    if (!(await isThere())) throw error
   }
   return id
 }

@@ -16,7 +16,10 @@ export type ConnectionDeps = Pick<Deps, 'store' | 'newId'> & {
   /** Why the agent may not call this URL; null if it may. */
   urlProblem: (url: string, agent: string | undefined) => string | null
 }
-type Wish = { settings: Readonly<Record<string, unknown>>; secrets: Readonly<Record<string, string>> }
+type ConnectionInput = {
+  settings: Readonly<Record<string, unknown>>
+  secrets: Readonly<Record<string, string>>
+}
 /** The row's content: settings without secrets, and the names of the secrets. */
 type Stored = { settings: Record<string, unknown>; secrets: string[] }
 
@@ -31,13 +34,13 @@ const about = (id: string): string => `channel ${id}`
 export async function createConnection(
   deps: ConnectionDeps,
   { org_id, id: created_by }: { org_id: string; id: string },
-  { name, ...wish }: Wish & { name: string },
+  { name, ...input }: ConnectionInput & { name: string },
 ): Promise<string> {
-  const config = check(deps, wish)
+  const config = check(deps, input)
   const id = derivedId('channel', org_id, name)
   const service_account_id = await ensureChannelAccount(deps, { org_id, name, created_by })
   const row = { id, org_id, name, platform: config.platform, service_account_id }
-  if (!(await deps.store.channels.createConnection({ ...row, ...kept(deps, id, wish) })))
+  if (!(await deps.store.channels.createConnection({ ...row, ...kept(deps, id, input) })))
     throw new AppError('wrong_state', `name: there is a channel ${JSON.stringify(name)} already`)
   return id
 }
@@ -46,14 +49,14 @@ export async function createConnection(
 export async function changeConnection(
   deps: ConnectionDeps,
   connection: ChannelConnection,
-  { settings = storedIn(connection).settings, secrets = {} }: Partial<Wish>,
+  { settings = storedIn(connection).settings, secrets = {} }: Partial<ConnectionInput>,
 ): Promise<void> {
   refuseConfigured(connection)
   const { id, revision, platform } = connection
-  const wish = { settings, secrets: { ...openSecrets(deps.sealing, connection), ...secrets } }
-  if (check(deps, wish).platform !== platform)
+  const input = { settings, secrets: { ...openSecrets(deps.sealing, connection), ...secrets } }
+  if (check(deps, input).platform !== platform)
     throw invalid('platform', 'cannot be changed: make another channel')
-  if (!(await deps.store.channels.changeConnection(id, revision, kept(deps, id, wish))))
+  if (!(await deps.store.channels.changeConnection(id, revision, kept(deps, id, input))))
     throw new AppError('wrong_state', 'The channel has changed meanwhile: load it anew.')
 }
 
@@ -94,12 +97,15 @@ function openSecrets(
   return opened === null ? null : (JSON.parse(opened) as Record<string, string>)
 }
 
-const kept = ({ sealing }: ConnectionDeps, id: string, { settings, secrets }: Wish) => ({
+const kept = ({ sealing }: ConnectionDeps, id: string, { settings, secrets }: ConnectionInput) => ({
   settings: JSON.stringify({ settings, secrets: Object.keys(secrets) } satisfies Stored),
   sealed_secrets: sealing.seal(about(id), JSON.stringify(secrets)),
 })
 
-function check({ agents, urlProblem }: ConnectionDeps, { settings, secrets }: Wish): ChannelConfig {
+function check(
+  { agents, urlProblem }: ConnectionDeps,
+  { settings, secrets }: ConnectionInput,
+): ChannelConfig {
   const composed = composeChannel(settings, Object.keys(secrets))
   if (composed === null)
     throw invalid('settings', 'hold a key that is for cairn.yaml only, or the name of a variable')

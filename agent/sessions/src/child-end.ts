@@ -16,7 +16,7 @@ import type { Deps } from './deps.ts'
 import { type FollowUp, followUp } from './follow-up.ts'
 import { budgetOf, childConfig } from './create.ts'
 import { dropDeadline } from './deadline-timer.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { endOfRun } from './schedules/run-outcome.ts'
 import { dropStaleTimer } from './stale.ts'
 import type { TaskEnd } from './task-moves.ts'
@@ -26,12 +26,12 @@ export type ChildEnding =
   { as: 'completed' } | { as: 'failed'; cause: Exclude<LinkCause, 'empty'>; error: string }
 
 /** The effects of a child's end on other sessions. */
-export type Outcome = {
+export type ChildOutcome = {
   used: Usage
   /** Rows for the child's own commit. */
   rows: RowChange[]
   /** Events for the parent's log. */
-  told: EventDraft[]
+  parent_events: EventDraft[]
   wakes: boolean
   /** The source named by the resume event of a parent that has ended. */
   reopens: 'worker' | 'loop'
@@ -40,7 +40,7 @@ export type Outcome = {
 const EMPTY = 'The worker ended without a result.'
 
 /** Set if others end in the same commit, or the decider is known. */
-export type Circumstances = {
+export type EndContext = {
   /** The caller follows up the parent's tasks. */
   follow?: false
   decided_by?: TaskState['decided_by']
@@ -50,13 +50,13 @@ export type Circumstances = {
   below?: Promise<Usage>
 }
 
-export async function outcomeOf(
+export async function childOutcome(
   deps: Deps,
   child: SessionRow,
   link: Link,
   ending: ChildEnding,
-  { follow, decided_by, written = null, below }: Circumstances = {},
-): Promise<Outcome> {
+  { follow, decided_by, written = null, below }: EndContext = {},
+): Promise<ChildOutcome> {
   if (link.kind === 'run') {
     const end = await endOfRun(deps, child, link, ending, follow !== false, await below)
     return { ...end, decides: false, cancelled: [], reopens: 'loop' }
@@ -116,7 +116,11 @@ export async function outcomeOf(
     cancelled: next?.cancelled ?? [],
     ...(next?.parent_status === undefined ? {} : { parent_status: next.parent_status }),
     rows: [settle, ...timersOf(child, link), ...(byParent ? cancelRows(link) : []), ...(next?.rows ?? [])],
-    told: [...delegated(child, link, report, failure?.cause ?? null), outcome, ...(next?.told ?? [])],
+    parent_events: [
+      ...delegated(child, link, report, failure?.cause ?? null),
+      outcome,
+      ...(next?.parent_events ?? []),
+    ],
     wakes: !byParent && next?.will_retry !== true,
     reopens: 'worker',
   }
@@ -186,12 +190,12 @@ const numbersOf = (
 })
 
 /** The outcome as the parent's part of the commit; reopens a parent that has ended. */
-export const tellParent = (
+export const notifyParent = (
   link: Link,
-  { told, parent_rows, parent_status, ...outcome }: Outcome,
+  { parent_events, parent_rows, parent_status, ...outcome }: ChildOutcome,
 ): LinkedCommit => ({
   session_id: link.parent_id,
-  events: told,
+  events: parent_events,
   ...(parent_rows.length === 0 ? {} : { rows: parent_rows }),
   ...(parent_status === undefined ? {} : { expect_status: [parent_status] }),
   ...reopening(outcome),
@@ -201,5 +205,5 @@ export const tellParent = (
 export const reopening = ({
   wakes,
   reopens,
-}: Pick<Outcome, 'wakes' | 'reopens'>): Pick<LinkedCommit, 'reopen' | 'reopen_from'> =>
-  wakes ? { reopen: resumed(reopens), reopen_from: ['completed'] } : {}
+}: Pick<ChildOutcome, 'wakes' | 'reopens'>): Pick<LinkedCommit, 'reopen' | 'reopen_from'> =>
+  wakes ? { reopen: sessionResumed(reopens), reopen_from: ['completed'] } : {}

@@ -59,7 +59,7 @@ export async function reportOf(
   const fold = startFold()
   for (let after = 0; ;) {
     const page = await store.read(child.id, after, PAGE, READ)
-    for (const { json } of page) look(fold, decodeEvent(json))
+    for (const { json } of page) foldEvent(fold, decodeEvent(json))
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) break
     after = last.id
@@ -105,7 +105,7 @@ const startFold = (): Fold => ({
   completed: null,
 })
 
-function look(fold: Fold, event: SessionEvent): void {
+function foldEvent(fold: Fold, event: SessionEvent): void {
   if (event.type === 'llm.response') {
     if (event.data.turn_id === undefined) return
     fold.iterations += 1

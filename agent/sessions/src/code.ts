@@ -83,7 +83,7 @@ export async function closeGates(
   )
 }
 
-type Part = Commit | LinkedCommit
+type CommitPart = Commit | LinkedCommit
 
 /**
  * Extends a commit over sessions to their runs: stopping a session ends its run after session.stopped,
@@ -95,7 +95,7 @@ export async function withRuns(deps: Deps, commit: Commit): Promise<Commit> {
   return commit.also === undefined ? own : { ...own, also }
 }
 
-async function withRun<P extends Part>(deps: Deps, part: P): Promise<P> {
+async function withRun<P extends CommitPart>(deps: Deps, part: P): Promise<P> {
   const has = (type: string): boolean => part.events.some(event => event.type === type)
   const isPause = has('session.pause')
   const isEnd = has('session.stopped') || part.set?.status === 'archived'

@@ -1,7 +1,7 @@
 /** Time limit of a session with a budget: when it expires, the session and its subtree are stopped. */
 import type { Commit, RowChange, Timer } from '@cairn/log'
-import { endOf } from './cascade.ts'
-import { lookAround } from './over-tree.ts'
+import { composeChildEnd } from './cascade.ts'
+import { readTree } from './commit-tree.ts'
 import type { Deps } from './deps.ts'
 import { stopCommit } from './lifecycle.ts'
 import { composeMissionDeadline } from './mission-deadline.ts'
@@ -16,10 +16,10 @@ export async function composeDeadline(
   const of = String(data['of'])
   if (of === session_id) return stopRoot(deps, of, fire)
   const error = 'The worker was stopped: the time of its budget was up.'
-  const end = await endOf(deps, of, { as: 'failed', cause: 'deadline', error }, 'deadline')
+  const end = await composeChildEnd(deps, of, { as: 'failed', cause: 'deadline', error }, 'deadline')
   if (end === null) return { events: [], rows: [fire] }
   return {
-    events: end.told,
+    events: end.parent_events,
     rows: [fire, ...end.rows],
     also: end.parts,
     ...end.reopening,
@@ -28,10 +28,10 @@ export async function composeDeadline(
 
 /** An idle root without open descendants has nothing to stop. */
 async function stopRoot(deps: Deps, id: string, fire: RowChange): Promise<Omit<Commit, 'session_id'>> {
-  const { around, expect } = await lookAround(deps, id)
-  const { session, below } = around
+  const { tree, expect } = await readTree(deps, id)
+  const { session, descendants } = tree
   const isAtWork = session.status === 'active' && session.wake_id > session.cursor
-  if (!isAtWork && below.length === 0) return { events: [], rows: [fire] }
-  const { session_id: _, ...stop } = await stopCommit(deps, around, 'deadline')
+  if (!isAtWork && descendants.length === 0) return { events: [], rows: [fire] }
+  const { session_id: _, ...stop } = await stopCommit(deps, tree, 'deadline')
   return { ...stop, rows: [fire, expect, ...(stop.rows ?? [])] }
 }

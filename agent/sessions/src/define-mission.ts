@@ -12,7 +12,7 @@ import {
 } from '@cairn/protocol'
 import type { CapabilityStates } from '@cairn/state'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { TAKES_INPUT } from './message-events.ts'
 import { missionDefined } from './mission-events.ts'
 import { researchDefined } from './research-events.ts'
@@ -142,16 +142,16 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
         session_id: sessionId,
         expect_status: TAKES_INPUT,
         expect_no_work_after: seen,
-        reopen: resumed('mission'),
+        reopen: sessionResumed('mission'),
         events: [...defined, kickoff],
         rows,
       })
       return await foundMission(deps, mission_id)
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused)) throw thrown
+    } catch (error) {
+      if (!(error instanceof CommitRefused)) throw error
       // Something was added in between, perhaps a goal or a mission: retry.
-      if (thrown.refusal !== 'new_work' && thrown.refusal !== 'mission_moved')
-        throw refusedAs('give a mission to', sessionId, thrown)
+      if (error.refusal !== 'new_work' && error.refusal !== 'mission_moved')
+        throw refusedAs('give a mission to', sessionId, error)
     }
   }
 }

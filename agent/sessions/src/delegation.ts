@@ -3,10 +3,10 @@
  * timer.
  */
 import type { Commit, RowChange, Timer } from '@cairn/log'
-import { endOf } from './cascade.ts'
+import { composeChildEnd } from './cascade.ts'
 import type { Deps } from './deps.ts'
 import { followUp } from './follow-up.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 
 const idOf = (sessionId: string, toolCallId: string): string => `delegation:${sessionId}:${toolCallId}`
 
@@ -28,7 +28,7 @@ export const dropDelegationTimer = (sessionId: string, toolCallId: string): RowC
 })
 
 /** Re-check interval for a worker that waits for a person: waiting does not count against its time. */
-const LOOK_AGAIN_MS = 30_000
+const RECHECK_MS = 30_000
 const WAITS = new Set(['needs_answer', 'needs_action', 'needs_approval', 'paused'])
 
 export async function composeTimeout(
@@ -43,22 +43,22 @@ export async function composeTimeout(
   )
   const rows = await Promise.all(open.map(link => store.getSession(link.child_id)))
   if (rows.some(row => row !== null && WAITS.has(row.state)))
-    return { events: [], rows: [fire, delegationTimer(session_id, toolCallId, LOOK_AGAIN_MS)] }
+    return { events: [], rows: [fire, delegationTimer(session_id, toolCallId, RECHECK_MS)] }
   const ends = []
   for (const { child_id } of open) {
     const error = 'The worker was stopped: the time of the delegation was up.'
     const ending = { as: 'failed', cause: 'timeout', error } as const
-    const end = await endOf(deps, child_id, ending, 'timeout', { follow: false })
+    const end = await composeChildEnd(deps, child_id, ending, 'timeout', { follow: false })
     if (end !== null) ends.push(end)
   }
   const [first] = ends
   const ended = ends.map(({ link }) => link.child_id)
   const next = first === undefined ? null : await followUp(deps, first.link, ended, null)
   return {
-    events: [...ends.flatMap(end => end.told), ...(next?.told ?? [])],
+    events: [...ends.flatMap(end => end.parent_events), ...(next?.parent_events ?? [])],
     rows: [fire, ...ends.flatMap(end => end.rows), ...(next?.rows ?? [])],
     also: [...ends.flatMap(end => end.parts), ...(next?.more ?? [])],
     ...(next?.parent_status === undefined ? {} : { expect_status: [next.parent_status] }),
-    ...(ends.length > 0 ? { reopen: resumed('worker'), reopen_from: ['completed'] } : {}),
+    ...(ends.length > 0 ? { reopen: sessionResumed('worker'), reopen_from: ['completed'] } : {}),
   }
 }

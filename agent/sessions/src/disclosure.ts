@@ -6,7 +6,7 @@ import type { Deps } from './deps.ts'
 import { commitFor } from './refusals.ts'
 
 const write = writer('disclosure')
-const STANDING = ['active', 'paused', 'completed', 'failed'] as const
+const UNARCHIVED = ['active', 'paused', 'completed', 'failed'] as const
 
 export type Presented = {
   level: string
@@ -63,7 +63,7 @@ export async function confirmDisclosure(
   if (before !== null) return before
   const { last_id } = await commitFor(store, 'confirm the disclosure of', {
     session_id: sessionId,
-    expect_status: STANDING,
+    expect_status: UNARCHIVED,
     events: [confirmed],
   })
   return last_id

@@ -4,9 +4,9 @@
  */
 import { type Commit, type Committed, CommitRefused, type Link, type SessionRow } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
-import { stopBelow } from './cascade.ts'
-import { idsOf, isBusy, isMoved, lookAround, takeLeases } from './over-tree.ts'
-import { type ChildEnding, outcomeOf, tellParent } from './child-end.ts'
+import { stopDescendants } from './cascade.ts'
+import { descendantIds, isBusy, isMoved, readTree, revokeLeases } from './commit-tree.ts'
+import { type ChildEnding, childOutcome, notifyParent } from './child-end.ts'
 import type { Deps } from './deps.ts'
 import { ENDED } from './refusals.ts'
 
@@ -45,9 +45,9 @@ export async function commitEnd(
   const ending = endingOf(commit.events)
   if (ending === null) throw new Error('[commitEnd] the commit has no end of a session')
   for (let tries = 1; ; tries++) {
-    const { around, expect } = await lookAround(deps, session.id)
-    const { told, parts, rows, used } = await stopBelow(deps, around, 'ended')
-    const outcome = await outcomeOf(deps, around.session, link, ending, {
+    const { tree, expect } = await readTree(deps, session.id)
+    const { events, parts, rows, used } = await stopDescendants(deps, tree, 'ended')
+    const outcome = await childOutcome(deps, tree.session, link, ending, {
       written,
       below: Promise.resolve(used),
     })
@@ -55,7 +55,7 @@ export async function commitEnd(
     try {
       return await deps.store.commit({
         ...commit,
-        events: [...told, ...commit.events],
+        events: [...events, ...commit.events],
         rows: [
           ...(decides ? [expect] : []),
           ...(commit.rows ?? []),
@@ -64,11 +64,11 @@ export async function commitEnd(
           // Decisions come too late from now on: the outcome has been reported.
           { do: 'inbox.expire_all', decision: ENDED },
         ],
-        also: [...parts, tellParent(link, outcome), ...outcome.more],
+        also: [...parts, notifyParent(link, outcome), ...outcome.more],
       })
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused) || !isMoved(thrown, around) || tries >= TRIES) throw thrown
-      if (isBusy(thrown, around, tries)) await takeLeases(deps, idsOf(around))
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || !isMoved(error, tree) || tries >= TRIES) throw error
+      if (isBusy(error, tree, tries)) await revokeLeases(deps, descendantIds(tree))
     }
   }
 }

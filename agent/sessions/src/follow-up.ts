@@ -13,7 +13,7 @@ import {
 import type { EventDraft } from '@cairn/protocol'
 import { taskFailed } from './coordination.ts'
 import type { Deps } from './deps.ts'
-import { paused } from './lifecycle-events.ts'
+import { sessionPaused } from './lifecycle-events.ts'
 import { beginAttempt, planOfTask } from './task-attempt.ts'
 import { moveTasks, type TaskEnd } from './task-moves.ts'
 
@@ -22,7 +22,7 @@ export type FollowUp = {
   /** Rows for the parent's part of the commit. */
   parent_rows: RowChange[]
   /** Events for the parent's log, after the outcomes. */
-  told: EventDraft[]
+  parent_events: EventDraft[]
   /** Children to start. */
   more: LinkedCommit[]
   will_retry: boolean
@@ -37,7 +37,7 @@ export type FollowUp = {
 const nothing = (): FollowUp => ({
   rows: [],
   parent_rows: [],
-  told: [],
+  parent_events: [],
   more: [],
   will_retry: false,
   cancelled: [],
@@ -72,7 +72,7 @@ export async function followUp(
   const { moves, will_retry, failed, cancelled } = moveTasks(tasks, end, places, planOfTask)
   const result: FollowUp = { ...nothing(), will_retry, cancelled, decides: true }
   for (const { task, error, cancelled: gone } of failed)
-    result.told.push(
+    result.parent_events.push(
       taskFailed({
         task_id: task.task_id,
         attempt_count: task.attempt_count,
@@ -101,7 +101,7 @@ export async function followUp(
     )
     const worker_id = child.part.session_id
     result.rows.push({ ...move, attempt_count: attempt, state: { ...state, worker_id } }, child.row)
-    result.told.push(child.event)
+    result.parent_events.push(child.event)
     result.more.push(isHeld ? asPaused(child.part, root_id) : child.part)
   }
   return result.more.length > 0 ? { ...result, parent_status: parent.status } : result
@@ -118,7 +118,7 @@ export const closeItem = (
 
 const asPaused = (part: LinkedCommit, root_id: string): LinkedCommit => ({
   ...part,
-  events: [...part.events, paused('parent_paused')],
+  events: [...part.events, sessionPaused('parent_paused')],
   rows: [
     ...(part.rows ?? []),
     { do: 'link.mark', child_id: part.session_id, root_id, paused_by_parent: true },

@@ -14,7 +14,7 @@ import {
   type MissionState,
 } from '@cairn/state'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 import { readFolded } from './read-folded.ts'
 import { refusedAs } from './refusals.ts'
@@ -70,10 +70,10 @@ export async function defineOutcomes(
       )
     try {
       return await commitGoals(deps, sessionId, goals, seen)
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused)) throw thrown
+    } catch (error) {
+      if (!(error instanceof CommitRefused)) throw error
       // Something was added in between, perhaps another goal: retry.
-      if (thrown.refusal !== 'new_work') throw refusedAs('set a goal for', sessionId, thrown)
+      if (error.refusal !== 'new_work') throw refusedAs('set a goal for', sessionId, error)
     }
   }
 }
@@ -96,7 +96,7 @@ async function commitGoals(
     session_id: sessionId,
     expect_status: TAKES_INPUT,
     expect_no_work_after: seen,
-    reopen: resumed('goal'),
+    reopen: sessionResumed('goal'),
     events: [...outcomes.map(outcome => write('user.define_outcome', outcome)), kickoff(active)],
   })
   // A resume that reopened the session may precede the goals.
@@ -127,7 +127,7 @@ const kickoff = (
 
 /** The effect of a `/goal` command: events before the reply, the reply, and what the agent reads after it. */
 export type GoalAction = { before: readonly EventDraft[]; reply: string; after: readonly EventDraft[] }
-const says = (reply: string): GoalAction => ({ before: [], reply, after: [] })
+const replyOnly = (reply: string): GoalAction => ({ before: [], reply, after: [] })
 
 /** `carried` are the files and images of the command's message, passed on to the work on the goal. */
 export function actOnGoal(
@@ -139,9 +139,9 @@ export function actOnGoal(
 ): GoalAction {
   switch (command.action) {
     case 'define': {
-      if (isMissionUnderWay(mission)) return says(hasMission(mission))
+      if (isMissionUnderWay(mission)) return replyOnly(hasMission(mission))
       if (isUnderWay(goal))
-        return says(
+        return replyOnly(
           `There is a goal already, ${goal.status}: ${goal.description}\nRemove it with /goal clear, ` +
             'then set the new one.',
         )
@@ -159,10 +159,10 @@ export function actOnGoal(
       }
     }
     case 'status':
-      return says(goal === null ? 'There is no goal. Set one with /goal <text>.' : report(goal))
+      return replyOnly(goal === null ? 'There is no goal. Set one with /goal <text>.' : report(goal))
     case 'pause':
       if (goal?.status !== 'active')
-        return says(
+        return replyOnly(
           goal?.status === 'paused'
             ? 'The goal is paused already. /goal resume goes on with it.'
             : 'No goal is active.',
@@ -174,7 +174,9 @@ export function actOnGoal(
       }
     case 'resume': {
       if (goal?.status !== 'paused')
-        return says(goal?.status === 'active' ? 'The goal is active already.' : 'There is no paused goal.')
+        return replyOnly(
+          goal?.status === 'active' ? 'The goal is active already.' : 'There is no paused goal.',
+        )
       return {
         before: [],
         reply: 'The goal goes on.',

@@ -1,6 +1,6 @@
 /**
  * People's answers in the inbox (contract 7, 10): decisions, completed actions, and acknowledgements of
- * notes. raise.ts creates the items.
+ * notes. create-inbox-item.ts creates the items.
  */
 import { type Draft, type RowChange, withRows } from '@cairn/log'
 import {
@@ -14,14 +14,14 @@ import {
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
 import { answerQuestion } from './answers.ts'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { blockedTaskOf, pausedScheduleOf } from './item-targets.ts'
 import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 import { deciderOf } from './principal-stamp.ts'
 import { proposalOf } from './proposals.ts'
-import { EXCERPT_MAX } from './raise.ts'
+import { EXCERPT_MAX } from './create-inbox-item.ts'
 import { resumeSchedule } from './schedule-commands/commands.ts'
-import { commitFor, tellAnswered } from './refusals.ts'
+import { commitFor, describeAnswered } from './refusals.ts'
 import { findTask, unblockTask } from './tasks.ts'
 
 /** An approval that is not used within this time expires. */
@@ -77,7 +77,7 @@ export async function respondInbox(
   await commitFor(deps.store, 'answer an inbox item of', {
     session_id: item.session_id,
     expect_status: TAKES_INPUT,
-    ...(message === null ? { events: [] } : { reopen: resumed('inbox'), events: [message] }),
+    ...(message === null ? { events: [] } : { reopen: sessionResumed('inbox'), events: [message] }),
     rows: [...rows, row],
   })
   return reread(deps, item.id)
@@ -241,6 +241,6 @@ function howToAnswer({ session_id, payload }: StoredInboxItem): string {
   )
 }
 const answeredBefore = (item: StoredInboxItem): AppError =>
-  new AppError('already_answered', tellAnswered(item), {
+  new AppError('already_answered', describeAnswered(item), {
     extra: { decision: item.decision, item_status: item.status },
   })

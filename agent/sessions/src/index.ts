@@ -53,7 +53,7 @@ export {
 export { createLinkCode, redeemLinkCode } from './channel-links.ts'
 export { base32, deliveryKey, promptId } from './delivery-key.ts'
 export { createSealing, type Sealing } from './sealing.ts'
-export { planTestMessage, type TestNotice } from './test-message.ts'
+export { planTestMessage, type TestMessage } from './test-message.ts'
 export { giveFeedback, type GiveFeedback } from './feedback.ts'
 export {
   actOnGoal,
@@ -69,27 +69,27 @@ export { acknowledgeInbox, GRANT_TTL_MS, readInbox, respondInbox, type InboxAnsw
 export { expireChangedGates } from './changed-definitions.ts'
 export { findOpenGate, openBlockedGoals, openCheckIns } from './open-items.ts'
 export {
-  raiseAction,
-  raiseGate,
-  raiseGoalBlocked,
-  raiseProgress,
-  raiseQuestion,
-  raiseReviewEnd,
-  raiseSkillProposal,
-  raiseTaskBlocked,
-  raiseTaskComplete,
+  createActionItem,
+  createGateItem,
+  createGoalBlockedItem,
+  createProgressItem,
+  createQuestionItem,
+  createReviewEndItem,
+  createSkillProposalItem,
+  createTaskBlockedItem,
+  createTaskCompleteItem,
   recordReviewEnd,
   repeatGate,
-  type Raised,
-} from './raise.ts'
+  type CreatedItem,
+} from './create-inbox-item.ts'
 export { archiveSession } from './archive.ts'
 export { restoreSession } from './restore.ts'
 export { pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
-export { completed, failed, resumed } from './lifecycle-events.ts'
+export { sessionCompleted, sessionFailed, sessionResumed } from './lifecycle-events.ts'
 export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './child-report.ts'
 export { commitEnd, endsChild } from './end-of-turn.ts'
-export { endOf, type EndOfChild } from './cascade.ts'
-export { lookAround } from './over-tree.ts'
+export { composeChildEnd, type ChildEnd } from './cascade.ts'
+export { readTree } from './commit-tree.ts'
 export { reportOf } from './child-report.ts'
 export { type ChildPlan, goalMessage, openChild } from './open-child.ts'
 export { delegationStart, taskBlocked, boardNote, boardUpdate } from './coordination.ts'
@@ -109,7 +109,7 @@ export {
   composeUnblock,
   findTask,
   listTasks,
-  standing,
+  describeTaskStatus,
   unblockTask,
   viewTask,
 } from './tasks.ts'
@@ -122,7 +122,7 @@ export {
   missionObstacle,
   unpricedModel,
 } from './define-mission.ts'
-export { missionContinuation, missionGoesOn } from './mission-messages.ts'
+export { missionContinuation, missionResumption } from './mission-messages.ts'
 export {
   cancelMission,
   composeCancelMission,
@@ -131,25 +131,25 @@ export {
   pauseMission,
   resumeMission,
   resumeObstacle,
-} from './steer-mission.ts'
+} from './mission-commands.ts'
 export { researchProblem, researchSettings } from './research-settings.ts'
 export { viewResearch } from './view-research.ts'
 export { researchConverged, researchDefined, researchHarvested } from './research-events.ts'
 export { viewGoal } from './view-goal.ts'
 export { findMission, shownMission, viewMission } from './view-mission.ts'
 export {
-  chooseNotices,
-  confirmNoticeMail,
+  chooseNotifications,
+  confirmNotificationEmail,
   isAsked,
-  type NoticeDeps,
-  openNoticeCode,
-  openNoticeSecret,
-  resendNotice,
-  setNoticeMail,
-  setNoticeWebhook,
-  testNotice,
-  viewNotices,
-} from './notices.ts'
+  type NotificationDeps,
+  openNotificationCode,
+  openNotificationSecret,
+  resendNotification,
+  setNotificationEmail,
+  setNotificationWebhook,
+  testNotification,
+  viewNotifications,
+} from './notifications.ts'
 export { readFolded } from './read-folded.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'
@@ -165,7 +165,7 @@ export {
 } from './schedule-commands/commands.ts'
 export { composeNew, createSchedule } from './schedule-commands/create.ts'
 export { findSchedule } from './schedule-commands/find.ts'
-export { timingOf } from './schedules/wish.ts'
+export { timingOf } from './schedules/parse-schedule.ts'
 export { preview, viewRun, viewSchedule } from './schedules/view.ts'
 export {
   closeGates,

@@ -2,7 +2,7 @@
 import type { EventData } from '@cairn/protocol'
 import { TASK_BLOCKED } from '@cairn/state'
 import type { StoredInboxItem } from './access.ts'
-import { SCHEDULE_PAUSED } from './schedules/tell.ts'
+import { SCHEDULE_PAUSED } from './schedules/notifications.ts'
 
 /** The task that an item asks about; null for any other item. */
 export function blockedTaskOf({ kind, payload }: StoredInboxItem): string | null {

@@ -3,17 +3,20 @@ import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('lifecycle')
 
-export const paused = (reason: string): EventDraft<'session.pause'> => write('session.pause', { reason })
+export const sessionPaused = (reason: string): EventDraft<'session.pause'> =>
+  write('session.pause', { reason })
 /** The resume event that precedes a message, an answer or a goal which reopens a session. */
-export const resumed = (source: string): EventDraft<'session.resume'> => write('session.resume', { source })
+export const sessionResumed = (source: string): EventDraft<'session.resume'> =>
+  write('session.resume', { source })
 /** Ends a turn; the runner commits it with its cursor and releases the lease. */
-export const completed = (
+export const sessionCompleted = (
   reason: EventData<'session.complete'>['reason'],
-  workerId?: string,
+  runnerId?: string,
 ): EventDraft<'session.complete'> =>
-  write('session.complete', { reason, ...(workerId === undefined ? {} : { worker_id: workerId }) })
+  write('session.complete', { reason, ...(runnerId === undefined ? {} : { worker_id: runnerId }) })
 /** Fails the session: retries exhausted, a crash loop, or a recovery loop. */
-export const failed = (data: EventData<'session.fail'>): EventDraft<'session.fail'> =>
+export const sessionFailed = (data: EventData<'session.fail'>): EventDraft<'session.fail'> =>
   write('session.fail', data)
 /** The end of an aborted turn; the same commit revokes the lease. */
-export const stopped = (reason: string): EventDraft<'session.stopped'> => write('session.stopped', { reason })
+export const sessionStopped = (reason: string): EventDraft<'session.stopped'> =>
+  write('session.stopped', { reason })

@@ -8,75 +8,75 @@
  */
 import type { Commit, Link, SessionRow } from '@cairn/log'
 import { AppError, type EventDraft, type SessionStatus } from '@cairn/protocol'
-import { endOwn, pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
-import { type Around, commitOverTree } from './over-tree.ts'
+import { endOwn, pauseDescendants, resumeDescendants, stopDescendants } from './cascade.ts'
+import { type TreeSnapshot, commitTree } from './commit-tree.ts'
 import { nothingUsed } from './child-report.ts'
 import { findLiveRun, stoppedRun } from './code.ts'
 import type { Deps } from './deps.ts'
-import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
+import { sessionCompleted, sessionPaused, sessionResumed, sessionStopped } from './lifecycle-events.ts'
 import { expireWaiting, hasActionToStop } from './open-items.ts'
-import { composePause } from './steer-mission.ts'
+import { composePause } from './mission-commands.ts'
 
-async function overTree(
+async function changeTree(
   deps: Deps,
   operation: string,
   sessionId: string,
-  compose: (around: Around) => Promise<Commit>,
+  compose: (tree: TreeSnapshot) => Promise<Commit>,
 ): Promise<SessionRow> {
-  const committed = await commitOverTree(deps, operation, sessionId, compose)
+  const committed = await commitTree(deps, operation, sessionId, compose)
   if (committed === null) throw new Error(`[${operation}] nothing was composed`)
   return committed.session
 }
 
 /** A session whose turn has ended can be paused too while it has open workers: the pause applies to them. */
 export const pauseSession = (deps: Deps, sessionId: string, reason = 'paused by user'): Promise<SessionRow> =>
-  overTree(deps, 'pause', sessionId, async around => ({
+  changeTree(deps, 'pause', sessionId, async tree => ({
     session_id: sessionId,
-    events: [paused(reason)],
-    expect_status: isAtRest(around.session) && around.below.length > 0 ? [around.session.status] : ['active'],
+    events: [sessionPaused(reason)],
+    expect_status: isAtRest(tree.session) && tree.descendants.length > 0 ? [tree.session.status] : ['active'],
     revoke_lease: true,
-    also: await pauseBelow(deps, around),
+    also: await pauseDescendants(deps, tree),
   }))
 
 const isAtRest = ({ status }: SessionRow): boolean => status === 'completed' || status === 'failed'
 
 export const resumeSession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
-  goOn(deps, 'resume', sessionId, 'user', ['paused'])
+  continueSession(deps, 'resume', sessionId, 'user', ['paused'])
 
 /** Resumes the turn of a session that failed or was paused. */
 export const retrySession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
-  goOn(deps, 'retry', sessionId, 'user_retry', ['failed', 'paused'])
+  continueSession(deps, 'retry', sessionId, 'user_retry', ['failed', 'paused'])
 
 /**
  * Also resumes the descendants that its pause had paused. A paused mission stays paused until it is resumed
  * itself.
  */
-const goOn = (
+const continueSession = (
   deps: Deps,
   operation: string,
   sessionId: string,
   source: 'user' | 'user_retry',
   from: readonly SessionStatus[],
 ): Promise<SessionRow> =>
-  overTree(deps, operation, sessionId, async around => {
-    const { link } = around
-    await refuseBelowPause(deps, link)
+  changeTree(deps, operation, sessionId, async tree => {
+    const { link } = tree
+    await refuseUnderPause(deps, link)
     const isMissionPaused = link === null && (await hasPausedMission(deps, sessionId))
     return {
       session_id: sessionId,
-      events: [resumed(source)],
+      events: [sessionResumed(source)],
       expect_status: from,
       ...(link?.paused_by_parent === true
         ? {
             rows: [{ do: 'link.mark', child_id: sessionId, root_id: link.root_id, paused_by_parent: false }],
           }
         : {}),
-      also: isMissionPaused ? [] : await resumeBelow(deps, around),
+      also: isMissionPaused ? [] : await resumeDescendants(deps, tree),
     }
   })
 
 /** A scheduled run does not depend on the state of the session above it. */
-async function refuseBelowPause(deps: Deps, link: Link | null): Promise<void> {
+async function refuseUnderPause(deps: Deps, link: Link | null): Promise<void> {
   if (link === null || link.status !== 'open' || link.kind === 'run') return
   const { parent_id } = link
   const isPaused = (await deps.store.getSession(parent_id))?.status === 'paused'
@@ -106,10 +106,10 @@ export async function stopSession(
   reason = 'stopped by user',
 ): Promise<StopOutcome> {
   const idle: SessionRow[] = []
-  const committed = await commitOverTree(deps, 'stop', sessionId, async around => {
-    if (around.session.status !== 'active' || (await hasWorkToStop(deps, around)))
-      return stopCommit(deps, around, reason)
-    idle.push(around.session)
+  const committed = await commitTree(deps, 'stop', sessionId, async tree => {
+    if (tree.session.status !== 'active' || (await hasWorkToStop(deps, tree)))
+      return stopCommit(deps, tree, reason)
+    idle.push(tree.session)
     return null
   })
   const session = committed?.session ?? idle.at(-1)
@@ -121,9 +121,12 @@ export async function stopSession(
  * True if a stop of an active session ends something: a turn that is due, running or waiting, a coding run, a
  * mission, a worker. An approval alone does not count: the turn that asked for it continues or has ended.
  */
-export async function hasWorkToStop(deps: Deps, { session, link, below }: Around): Promise<boolean> {
+export async function hasWorkToStop(
+  deps: Deps,
+  { session, link, descendants }: TreeSnapshot,
+): Promise<boolean> {
   const { id, wake_id, cursor, waiting_on } = session
-  if (link?.status === 'open' || below.length > 0 || wake_id > cursor) return true
+  if (link?.status === 'open' || descendants.length > 0 || wake_id > cursor) return true
   if (waiting_on === 'question') return true
   if (waiting_on === 'action' && (await hasActionToStop(deps.store, session))) return true
   const [run, mission] = await Promise.all([
@@ -136,37 +139,38 @@ export async function hasWorkToStop(deps: Deps, { session, link, below }: Around
 /** `said` is committed first: the message that requested the stop. It reopens a session that has ended. */
 export async function stopCommit(
   deps: Deps,
-  around: Around,
+  tree: TreeSnapshot,
   reason: string,
   said?: EventDraft,
 ): Promise<Commit> {
-  const { session, link, below } = around
+  const { session, link, descendants } = tree
   const mission = link === null ? await deps.store.coordination.missionOf(session.id) : null
   // Stopping a coordinator pauses its mission, and its workers with it.
-  const pause = mission?.status === 'active' ? await composePause(deps, around, mission, null, reason) : null
+  const pause = mission?.status === 'active' ? await composePause(deps, tree, mission, null, reason) : null
   const stop =
     pause === null
-      ? await stopBelow(deps, around, reason)
-      : { told: pause.events, parts: pause.also, rows: pause.rows, used: nothingUsed() }
-  const { told, parts, rows } = stop
+      ? await stopDescendants(deps, tree, reason)
+      : { events: pause.events, parts: pause.also, rows: pause.rows, used: nothingUsed() }
+  const { events, parts, rows } = stop
   const isChild = link?.status === 'open'
   const atRest = isAtRest(session)
   const isPaused = session.status === 'paused' && !isChild
   // Without a turn to abort: ends open descendants, or a coding run that waits for a decision.
   const run = atRest && said === undefined ? await stoppedRun(deps, session.id) : { events: [], rows: [] }
-  const onlyBelow = (atRest || isPaused) && said === undefined && (below.length > 0 || run.events.length > 0)
+  const onlyBelow =
+    (atRest || isPaused) && said === undefined && (descendants.length > 0 || run.events.length > 0)
   const error = `The worker was stopped: ${reason}.`
-  const own = await endOwn(deps, around, { as: 'failed', cause: 'cancelled', error }, stop)
+  const own = await endOwn(deps, tree, { as: 'failed', cause: 'cancelled', error }, stop)
   return {
     session_id: session.id,
     events: [
       ...(said === undefined ? [] : [said]),
-      ...told,
+      ...events,
       ...run.events,
-      ...(onlyBelow ? [] : [stopped(reason)]),
-      ...(isChild ? [completed('stopped')] : []),
+      ...(onlyBelow ? [] : [sessionStopped(reason)]),
+      ...(isChild ? [sessionCompleted('stopped')] : []),
     ],
-    ...(said !== undefined && atRest ? { reopen: resumed('message') } : {}),
+    ...(said !== undefined && atRest ? { reopen: sessionResumed('message') } : {}),
     expect_status:
       onlyBelow || (said !== undefined && atRest)
         ? [session.status]

@@ -14,10 +14,10 @@ import {
 } from '@cairn/protocol'
 import { isServerCommand, parseSlashCommand } from '@cairn/state'
 import { answerQuestion } from './answers.ts'
-import { commitOverTree } from './over-tree.ts'
+import { commitTree } from './commit-tree.ts'
 import type { Deps } from './deps.ts'
 import { hasWorkToStop, stopCommit } from './lifecycle.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { TAKES_INPUT, userMessage } from './message-events.ts'
 import { deciderOf, principalStamp } from './principal-stamp.ts'
 import { commitFor, refusedAs } from './refusals.ts'
@@ -25,7 +25,7 @@ import { openQuestions, type OpenQuestion, typedAnswer } from './typed-answer.ts
 
 type OnQuestion = (typeof ON_QUESTION)[number]
 /** Sent with every message, used only when the session must be reopened; built once. */
-const REOPENED = resumed('message')
+const REOPENED = sessionResumed('message')
 
 type Message = EventData<'user.message'>
 export type AddMessage = {
@@ -81,9 +81,9 @@ export async function addMessage(
   for (let tries = 0; ; tries++) {
     try {
       return named(await deps.store.commit({ ...commit, expect_no_question: true }))
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'question_open')
-        throw thrown instanceof CommitRefused ? refusedAs('add a message to', session_id, thrown) : thrown
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || error.refusal !== 'question_open')
+        throw error instanceof CommitRefused ? refusedAs('add a message to', session_id, error) : error
     }
     const open = await openQuestions(deps.store, principal, session_id)
     try {
@@ -112,9 +112,9 @@ export async function addMessage(
           rows,
         }),
       )
-    } catch (thrown) {
+    } catch (error) {
       // Answered concurrently: check again for open questions.
-      if (tries >= 3 || !isAnsweredBefore(thrown)) throw thrown
+      if (tries >= 3 || !isAnsweredBefore(error)) throw error
     }
   }
 }
@@ -183,15 +183,15 @@ async function stopBy(
   { reason, rows }: { reason: string; rows: readonly RowChange[] },
 ): Promise<Committed | null> {
   try {
-    return await commitOverTree(deps, 'stop', sessionId, async around => {
-      const { session, below } = around
+    return await commitTree(deps, 'stop', sessionId, async tree => {
+      const { session, descendants } = tree
       const isOver = session.status === 'paused' || session.status === 'archived'
-      const isAtWork = session.status === 'active' ? await hasWorkToStop(deps, around) : below.length > 0
-      return isAtWork && !isOver ? withChanges(await stopCommit(deps, around, reason, said), rows) : null
+      const isAtWork = session.status === 'active' ? await hasWorkToStop(deps, tree) : descendants.length > 0
+      return isAtWork && !isOver ? withChanges(await stopCommit(deps, tree, reason, said), rows) : null
     })
-  } catch (thrown) {
+  } catch (error) {
     // The turn ended in between; the message is handled like any other.
-    if (thrown instanceof AppError && thrown.code === 'wrong_state') return null
-    throw thrown
+    if (error instanceof AppError && error.code === 'wrong_state') return null
+    throw error
   }
 }

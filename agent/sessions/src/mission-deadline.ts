@@ -1,10 +1,10 @@
 /** Deadline of a mission: stops its workers, and wakes its coordinator to end the round. */
 import type { Commit, RowChange } from '@cairn/log'
-import { stopBelow } from './cascade.ts'
-import { lookAround } from './over-tree.ts'
+import { stopDescendants } from './cascade.ts'
+import { readTree } from './commit-tree.ts'
 import { foundMission } from './define-mission.ts'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { missionOutOfTime } from './mission-messages.ts'
 
 /** A mission that is paused or over has no active workers; its resume sets a new timer. */
@@ -15,14 +15,14 @@ export async function composeMissionDeadline(
   fire: RowChange,
 ): Promise<Omit<Commit, 'session_id'>> {
   // Read before the mission: a pause in between changes the tree, and the commit is composed again.
-  const { around, expect } = await lookAround(deps, sessionId)
+  const { tree, expect } = await readTree(deps, sessionId)
   const { status } = await foundMission(deps, missionId)
   if (status !== 'active') return { events: [], rows: [fire] }
-  const { told, rows, parts } = await stopBelow(deps, around, 'out of time')
+  const { events, rows, parts } = await stopDescendants(deps, tree, 'out of time')
   return {
-    events: [...told, missionOutOfTime(missionId)],
+    events: [...events, missionOutOfTime(missionId)],
     rows: [fire, expect, ...rows],
     also: parts,
-    reopen: resumed('mission'),
+    reopen: sessionResumed('mission'),
   }
 }

@@ -3,10 +3,10 @@ import type { EventDraft, ResearchSettings } from '@cairn/protocol'
 import type { Mission } from '@cairn/state'
 import { syntheticMessage } from './message-events.ts'
 
-type Told = EventDraft<'user.message'>
-type About = Pick<Mission, 'mission_id' | 'description' | 'rubric'>
+type UserMessage = EventDraft<'user.message'>
+type MissionSubject = Pick<Mission, 'mission_id' | 'description' | 'rubric'>
 
-export const missionKickoff = ({ mission_id, description, rubric }: About): Told =>
+export const missionKickoff = ({ mission_id, description, rubric }: MissionSubject): UserMessage =>
   syntheticMessage(
     'mission_kickoff',
     [
@@ -21,9 +21,9 @@ export const missionKickoff = ({ mission_id, description, rubric }: About): Told
 
 /** The tools describe what a branch writes and what happens with it (harness/src/research). */
 export const researchKickoff = (
-  { mission_id, description, rubric }: About,
+  { mission_id, description, rubric }: MissionSubject,
   { mode, metric, max_branches, max_parallel }: ResearchSettings,
-): Told =>
+): UserMessage =>
   syntheticMessage(
     'mission_kickoff',
     [
@@ -43,7 +43,7 @@ export const researchKickoff = (
     { mission_id },
   )
 
-export const missionContinuation = (mission: Mission): Told =>
+export const missionContinuation = (mission: Mission): UserMessage =>
   syntheticMessage(
     'mission_continuation',
     [
@@ -55,7 +55,7 @@ export const missionContinuation = (mission: Mission): Told =>
     { mission_id: mission.mission_id },
   )
 
-export const missionGoesOn = (mission: Mission, note: string | undefined): Told =>
+export const missionResumption = (mission: Mission, note: string | undefined): UserMessage =>
   syntheticMessage(
     'mission_resumed',
     [
@@ -66,7 +66,7 @@ export const missionGoesOn = (mission: Mission, note: string | undefined): Told 
     { mission_id: mission.mission_id },
   )
 
-export const missionOutOfTime = (mission_id: string): Told =>
+export const missionOutOfTime = (mission_id: string): UserMessage =>
   syntheticMessage(
     'mission_deadline',
     'The time of the mission is up: its workers were stopped, and this round is graded as it stands.',

@@ -38,9 +38,9 @@ const CODE: Record<Refusal, ErrorCode> = {
 export async function commitFor(store: LogStore, operation: string, commit: Commit): Promise<Committed> {
   try {
     return await store.commit(commit)
-  } catch (thrown) {
-    if (!(thrown instanceof CommitRefused)) throw thrown
-    throw refusedAs(operation, commit.session_id, thrown)
+  } catch (error) {
+    if (!(error instanceof CommitRefused)) throw error
+    throw refusedAs(operation, commit.session_id, error)
   }
 }
 
@@ -48,7 +48,7 @@ export async function commitFor(store: LogStore, operation: string, commit: Comm
 export const ENDED = 'ended'
 
 /** Why an item can no longer be answered. */
-export function tellAnswered({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string {
+export function describeAnswered({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string {
   if (status === 'expired' && decision === ENDED)
     return 'This has expired: the worker that asked has ended, and its outcome is told. Nothing was done.'
   const how = status === 'expired' ? 'has expired' : 'was answered before'
@@ -64,7 +64,7 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
   const detail = {
     no_session: `There is no session ${sessionId}.`,
     wrong_status: `Cannot ${operation} a session that is ${session?.status ?? 'in another state'}.`,
-    already_answered: item ? tellAnswered(item) : 'This was answered before.',
+    already_answered: item ? describeAnswered(item) : 'This was answered before.',
     stale_lease: 'Another worker took over.',
     browser_moved: 'The browser is another one, or gone.',
     control_held: 'Another person drives the browser.',

@@ -2,7 +2,7 @@
 import type { SessionRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { commitFor } from './refusals.ts'
 
 /**
@@ -14,7 +14,7 @@ export async function restoreSession({ store }: Deps, { id, parent_id }: Session
     throw new AppError('wrong_state', 'A worker is not brought back: its end is in the log of its parent.')
   const { session } = await commitFor(store, 'restore', {
     session_id: id,
-    events: [resumed('restore')],
+    events: [sessionResumed('restore')],
     expect_status: ['archived'],
     cursor: 'self',
     set: { status: 'active' },

@@ -62,8 +62,8 @@ function keyIn(file: string): Buffer {
   if (!existsSync(file))
     try {
       writeFileSync(file, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' })
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   return readFileSync(file)
 }

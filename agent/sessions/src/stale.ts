@@ -41,9 +41,9 @@ export async function composeStale(
   if (link?.status !== 'open' || child === null) return { events: [], rows: [fire] }
   // The end of the child changes its tree, so no report can be committed after it.
   const guards: RowChange[] = [fire, { do: 'tree.expect', root_id: link.root_id, version }]
-  const again = (after_s: number, told = told_id): RowChange[] => [
+  const again = (after_s: number, notified = told_id): RowChange[] => [
     ...guards,
-    setTimer(session_id, after_s, { child_id, tool_call_id, idle_s, tool_s, told_id: told }),
+    setTimer(session_id, after_s, { child_id, tool_call_id, idle_s, tool_s, told_id: notified }),
   ]
   const { inTool, ended } = await findSilences(store, child, { idle_s, tool_s })
   const untold = ended.filter(silence => silence.after_id > told_id)
@@ -56,14 +56,14 @@ export async function composeStale(
       threshold_seconds: silence.in_tool ? tool_s : idle_s,
     })
   const events = untold.map(tell)
-  const told = untold.at(-1)?.after_id ?? told_id
-  if (await waitsForOthers(store, child)) return { events, rows: again(idle_s, told) }
+  const notified = untold.at(-1)?.after_id ?? told_id
+  if (await waitsForOthers(store, child)) return { events, rows: again(idle_s, notified) }
   const threshold = inTool ? tool_s : idle_s
   // Only the store's clock counts: the due time of the timer, and the time of the child's last event.
   const idle = (due_at - child.updated_at) / 1000
-  if (idle < threshold) return { events, rows: again(threshold - idle, told) }
+  if (idle < threshold) return { events, rows: again(threshold - idle, notified) }
   const after_id = child.last_event_id
-  if (told === after_id) return { events, rows: again(threshold, told) }
+  if (notified === after_id) return { events, rows: again(threshold, notified) }
   return {
     events: [...events, tell({ after_id, idle_s: idle, in_tool: inTool })],
     rows: again(threshold, after_id),

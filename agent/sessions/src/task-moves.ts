@@ -12,7 +12,7 @@ export type TaskEnd = { task_id: string } & (
   | { as: 'cancelled'; error: string; decided_by?: TaskState['decided_by'] }
 )
 /** Open children of the owner, and children added to its tree within a day. */
-export type Places = { open: number; spawned: number }
+export type ChildCounts = { open: number; spawned: number }
 
 type TaskMove = {
   task: Task
@@ -36,7 +36,7 @@ type Limits = { max_open: number; max_total: number }
 export function moveTasks(
   tasks: readonly Task[],
   end: TaskEnd | null,
-  places: Places,
+  places: ChildCounts,
   limitsOf: (task: Task) => Limits,
 ): TaskMoves {
   const at = new Map(tasks.map(task => [task.task_id, task.status]))

@@ -14,11 +14,11 @@ import {
 } from '@cairn/log'
 import { AppError, type EventDraft, type Principal, type TaskView } from '@cairn/protocol'
 import { findSession } from './access.ts'
-import { endOf } from './cascade.ts'
-import { commitOverTree } from './over-tree.ts'
+import { composeChildEnd } from './cascade.ts'
+import { commitTree } from './commit-tree.ts'
 import type { Deps } from './deps.ts'
 import { closeItem, followUp } from './follow-up.ts'
-import { resumed } from './lifecycle-events.ts'
+import { sessionResumed } from './lifecycle-events.ts'
 import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 import { deciderOf } from './principal-stamp.ts'
 import { refusedAs } from './refusals.ts'
@@ -47,7 +47,7 @@ export function composeUnblock(task: Task, answer: string, decided_by: Decider |
 
 export type Cancelled = TaskAct & {
   /** Events for the owner's log. */
-  told: EventDraft[]
+  events: EventDraft[]
   /** The task and all tasks that depended on it. */
   cancelled: string[]
 }
@@ -64,10 +64,10 @@ export async function composeCancel(
   const error = `The task was cancelled: ${reason}`
   if (status !== 'todo') {
     const ending = { as: 'failed', cause: 'cancelled', error } as const
-    const end = await endOf(deps, state.worker_id ?? '', ending, 'cancelled', { decided_by })
+    const end = await composeChildEnd(deps, state.worker_id ?? '', ending, 'cancelled', { decided_by })
     if (end === null) return null
-    const { told, rows, parts, cancelled } = end
-    return { told, rows, also: parts, cancelled: [task_id, ...cancelled] }
+    const { parent_events, rows, parts, cancelled } = end
+    return { events: parent_events, rows, also: parts, cancelled: [task_id, ...cancelled] }
   }
   const { version } = await deps.store.coordination.tree(root_id)
   const next = await followUp(deps, { parent_id: owner_id, root_id }, [], {
@@ -77,7 +77,7 @@ export async function composeCancel(
     decided_by,
   })
   return {
-    told: next.told,
+    events: next.parent_events,
     rows: [{ do: 'tree.expect', root_id, version }, ...next.rows],
     also: next.more,
     cancelled: [task_id, ...next.cancelled],
@@ -91,8 +91,8 @@ export async function findTask(store: LogStore, principal: Principal, taskId: st
   if (task === null) throw missing
   try {
     await findSession(store, principal, task.owner_id)
-  } catch (thrown) {
-    throw thrown instanceof AppError && thrown.code === 'not_found' ? missing : thrown
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'not_found' ? missing : error
   }
   return task
 }
@@ -110,11 +110,11 @@ export async function unblockTask(
   const { rows, also } = composeUnblock(task, answer, deciderOf(principal))
   try {
     await store.commit({ session_id: task.owner_id, events: [], rows: [...item, ...rows], also })
-  } catch (thrown) {
-    if (!(thrown instanceof CommitRefused)) throw thrown
+  } catch (error) {
+    if (!(error instanceof CommitRefused)) throw error
     const now = await store.coordination.task(task.task_id)
     if (now !== null && now.status !== 'blocked') throw notBlocked(now)
-    throw refusedAs('unblock a task of', task.owner_id, thrown)
+    throw refusedAs('unblock a task of', task.owner_id, error)
   }
 }
 
@@ -125,17 +125,17 @@ export async function cancelTask(
   reason: string,
   principal: Principal,
 ): Promise<void> {
-  await commitOverTree(deps, 'cancel a task of', owner_id, async () => {
+  await commitTree(deps, 'cancel a task of', owner_id, async () => {
     const task = await deps.store.coordination.task(task_id)
     const composed = task === null ? null : await composeCancel(deps, task, reason, deciderOf(principal))
     if (task === null || composed === null) throw isOver(task_id, task)
-    const { told, rows, also, cancelled } = composed
+    const { events, rows, also, cancelled } = composed
     return {
       session_id: owner_id,
       // A task without a worker has no outcome to report, so its cancellation is an event.
-      events: [...told, ...(task.status === 'todo' ? [tellCancelled(task, reason, cancelled)] : [])],
+      events: [...events, ...(task.status === 'todo' ? [taskCancelledMessage(task, reason, cancelled)] : [])],
       expect_status: TAKES_INPUT,
-      reopen: resumed('worker'),
+      reopen: sessionResumed('worker'),
       reopen_from: ['completed'],
       rows,
       also,
@@ -143,7 +143,7 @@ export async function cancelTask(
   })
 }
 
-const tellCancelled = ({ task_id }: Task, reason: string, cancelled: string[]): EventDraft =>
+const taskCancelledMessage = ({ task_id }: Task, reason: string, cancelled: string[]): EventDraft =>
   syntheticMessage(
     'task_cancelled',
     `[Cancelled] A person cancelled the task ${task_id}: ${reason}` +
@@ -152,19 +152,25 @@ const tellCancelled = ({ task_id }: Task, reason: string, cancelled: string[]): 
   )
 
 const notBlocked = (task: Task): AppError =>
-  new AppError('already_answered', `The task ${task.task_id} ${standing(task)}.`, { extra: told(task) })
-const isOver = (taskId: string, task: Task | null): AppError =>
-  new AppError('wrong_state', `The task ${taskId} ${task === null ? 'is not there' : standing(task)}.`, {
-    extra: task === null ? {} : told(task),
+  new AppError('already_answered', `The task ${task.task_id} ${describeTaskStatus(task)}.`, {
+    extra: taskDetails(task),
   })
+const isOver = (taskId: string, task: Task | null): AppError =>
+  new AppError(
+    'wrong_state',
+    `The task ${taskId} ${task === null ? 'is not there' : describeTaskStatus(task)}.`,
+    {
+      extra: task === null ? {} : taskDetails(task),
+    },
+  )
 
-const told = ({ status, state }: Task): Record<string, unknown> => ({
+const taskDetails = ({ status, state }: Task): Record<string, unknown> => ({
   task_status: status,
   ...(state.decided_by === undefined ? {} : { decided_by: state.decided_by }),
 })
 
 /** The status of a task, and who caused it, in a sentence. */
-export function standing({ status, state: { decided_by, error } }: Task): string {
+export function describeTaskStatus({ status, state: { decided_by, error } }: Task): string {
   const who =
     decided_by === undefined
       ? ''

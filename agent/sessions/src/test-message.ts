@@ -5,7 +5,7 @@ import { deliveryKey } from './delivery-key.ts'
 import type { Deps } from './deps.ts'
 
 /** Has no inbound event: the adapter resolves `to`. */
-export type TestNotice = { to: string; text: string }
+export type TestMessage = { to: string; text: string }
 
 /** Returns the key of its delivery. */
 export async function planTestMessage(
@@ -20,7 +20,7 @@ export async function planTestMessage(
   // Distinct from replies to inbound events, whose numbers are small.
   const where = { session_id: noticesOf(id), event_id: now(), part: 0 }
   const key = deliveryKey(where)
-  const notice: TestNotice = { to, text: `This is a test message of the channel ${name}.` }
+  const notice: TestMessage = { to, text: `This is a test message of the channel ${name}.` }
   await store.channels.planNotice({ ...where, connection_id: id, key, body: JSON.stringify(notice) })
   return key
 }

@@ -1,6 +1,6 @@
 /** Due timers: what each kind does, in the commit that fires it. */
 import { type Commit, CommitRefused, type Timer, type TimerKind } from '@cairn/log'
-import { isTreeMoved } from './over-tree.ts'
+import { isTreeMoved } from './commit-tree.ts'
 import { composeDeadline } from './deadline.ts'
 import { composeTimeout } from './delegation.ts'
 import type { Deps } from './deps.ts'
@@ -26,10 +26,10 @@ export async function fireTimer(deps: Deps, timer: Timer): Promise<void> {
     try {
       await deps.store.commit({ session_id: timer.session_id, ...commit })
       return
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused)) throw thrown
-      if (thrown.refusal === 'timer_gone') return
-      if (!(isTreeMoved(thrown.refusal) || thrown.refusal === 'wrong_status') || tries >= TRIES) throw thrown
+    } catch (error) {
+      if (!(error instanceof CommitRefused)) throw error
+      if (error.refusal === 'timer_gone') return
+      if (!(isTreeMoved(error.refusal) || error.refusal === 'wrong_status') || tries >= TRIES) throw error
     }
   }
 }

@@ -48,9 +48,9 @@ async function openBoard({ store, deps, clock }: Desk) {
         rows: [{ do: 'board.add', root_id, last_seq: board.last_seq, writer_id: writer, ...change }],
       })
       return { writer, notes, at: clock.now - begun }
-    } catch (thrown) {
-      if (thrown instanceof CommitRefused && thrown.refusal === 'tree_moved') return null
-      throw thrown
+    } catch (error) {
+      if (error instanceof CommitRefused && error.refusal === 'tree_moved') return null
+      throw error
     }
   }
   const shown = async () => {

@@ -4,8 +4,8 @@ import { decodeEvent, type SessionEvent } from '@cairn/protocol'
 import {
   addMessage,
   archiveSession,
-  completed,
-  failed,
+  sessionCompleted,
+  sessionFailed,
   openChild,
   pauseSession,
   resumeSession,
@@ -124,7 +124,7 @@ test('a stop comes to its end although a worker below writes all the time', asyn
     async commit(commit) {
       await answers(desk.store, LEAF, 7, { fence }).then(
         () => (written += 1),
-        (thrown: unknown) => expect(thrown).toMatchObject({ refusal: 'stale_lease' }),
+        (error: unknown) => expect(error).toMatchObject({ refusal: 'stale_lease' }),
       )
       return desk.store.commit(commit)
     },
@@ -169,8 +169,12 @@ test('a worker that was paused by itself stays paused with its own workers when 
 })
 
 test.each([
-  ['ended in order', completed('completed', 'w'), 'completed'],
-  ['failed', failed({ reason: 'r', error_category: 'internal', error: 'e', retryable: true }), 'failed'],
+  ['ended in order', sessionCompleted('completed', 'w'), 'completed'],
+  [
+    'failed',
+    sessionFailed({ reason: 'r', error_category: 'internal', error: 'e', retryable: true }),
+    'failed',
+  ],
 ] as const)('a session whose turn %s is paused and resumed with all its workers', async (_, end, status) => {
   await using desk = await setUp()
   await setFamily(desk)
@@ -201,7 +205,7 @@ test('a session whose turn has ended and that has no open workers is not paused'
   await using desk = await setUp()
   await setFamily(desk)
   await stopSession(desk.deps, LEAD)
-  await desk.write([completed('completed', 'w')])
+  await desk.write([sessionCompleted('completed', 'w')])
   await expect(pauseSession(desk.deps, desk.session.id)).rejects.toMatchObject({
     code: 'wrong_state',
     message: 'Cannot pause a session that is completed.',

@@ -1,6 +1,6 @@
 import {
   archiveSession,
-  completed,
+  sessionCompleted,
   confirmDisclosure,
   defineOutcomes,
   findSession,
@@ -79,7 +79,7 @@ test('a machine judges, and a second rating is an event of its own', async () =>
 
 test('only answers can be rated', async () => {
   await using desk = await setUp()
-  const event_id = await desk.write([completed('completed', 'w')])
+  const event_id = await desk.write([sessionCompleted('completed', 'w')])
   await expect(
     giveFeedback(desk.deps, { session_id: desk.session.id, event_id, rating: 'up', principal: alice }),
   ).rejects.toMatchObject({ code: 'wrong_target', message: expect.stringContaining('session.complete') })
@@ -92,7 +92,7 @@ const rubric = { type: 'text', content: 'it works' } as const
 
 test('a goal is defined through the API with its clamp, and work on it begins', async () => {
   await using desk = await setUp()
-  await desk.write([completed('completed', 'w')])
+  await desk.write([sessionCompleted('completed', 'w')])
   const [goal] = await defineOutcomes(desk.deps, desk.session.id, [
     { description: 'Ship it', rubric, max_iterations: 500 },
   ])

@@ -3,13 +3,13 @@ import {
   acknowledgeInbox,
   archiveSession,
   createSession,
-  completed,
+  sessionCompleted,
   GRANT_TTL_MS,
-  raiseAction,
-  raiseGate,
-  raiseProgress,
-  raiseTaskComplete,
-  type Raised,
+  createActionItem,
+  createGateItem,
+  createProgressItem,
+  createTaskCompleteItem,
+  type CreatedItem,
   readInbox,
   respondInbox,
 } from '@cairn/sessions'
@@ -23,10 +23,10 @@ const gateData = {
   deny_reason: 'needs approval',
   policy_id: 'require_approval:terminal',
 }
-const gate = (desk: Desk) => raiseGate(desk.deps, { ...gateData, arguments_hash: 'hash-1' })
-const raise = async (desk: Desk, raised: Raised): Promise<string> => {
-  await desk.write([raised.draft])
-  return raised.item_id
+const gate = (desk: Desk) => createGateItem(desk.deps, { ...gateData, arguments_hash: 'hash-1' })
+const raise = async (desk: Desk, created: CreatedItem): Promise<string> => {
+  await desk.write([created.event])
+  return created.item_id
 }
 
 const action = {
@@ -64,7 +64,7 @@ test('a gate shows its documented keys and keeps the hash of the arguments to it
 test('an approval is one commit: the item, a grant for an hour, and the message that tells the model', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
-  await desk.write([completed('completed', 'w')])
+  await desk.write([sessionCompleted('completed', 'w')])
   expect(await respondInbox(desk.deps, id, { decision: 'approve' }, alice)).toMatchObject({
     status: 'responded',
     decision: 'approve',
@@ -110,18 +110,18 @@ test('what a session still asks of people expires when it is archived, in the sa
   const asked = await raise(desk, gate(desk))
   const done = await raise(
     desk,
-    raiseTaskComplete(desk.deps, {
+    createTaskCompleteItem(desk.deps, {
       outcome: 'success',
       summary: 's',
       duration_seconds: 1,
       session_title: null,
     }),
   )
-  const answered = await raise(desk, raiseAction(desk.deps, action))
+  const answered = await raise(desk, createActionItem(desk.deps, action))
   await respondInbox(desk.deps, answered, { completed: true }, alice)
   const other = await createSession(desk.deps, ['assistant'], { principal: alice })
-  const elsewhere = raiseAction(desk.deps, action)
-  await desk.store.commit({ session_id: other.id, events: [elsewhere.draft] })
+  const elsewhere = createActionItem(desk.deps, action)
+  await desk.store.commit({ session_id: other.id, events: [elsewhere.event] })
   const changed: string[] = []
   const unwatch = desk.store.watchInbox('org', id => changed.push(id))
 
@@ -153,7 +153,7 @@ test('an approval that says what was shown must have shown the arguments of the 
   await using desk = await setUp()
   const whole = { arguments: { command: 'rm' }, shown_hash: 'shown-1' }
   const raiseWhole = () =>
-    raise(desk, raiseGate(desk.deps, { ...gateData, ...whole, arguments_hash: 'hash-1' }))
+    raise(desk, createGateItem(desk.deps, { ...gateData, ...whole, arguments_hash: 'hash-1' }))
   const id = await raiseWhole()
   for (const decision of ['approve', 'reject'] as const)
     await expect(
@@ -176,7 +176,7 @@ test('an item of an older release that shows a part of its arguments only is not
   await using desk = await setUp()
   const id = await raise(
     desk,
-    raiseGate(desk.deps, { ...gateData, arguments_excerpt: 'x'.repeat(900), arguments_hash: 'hash-1' }),
+    createGateItem(desk.deps, { ...gateData, arguments_excerpt: 'x'.repeat(900), arguments_hash: 'hash-1' }),
   )
   await expect(respondInbox(desk.deps, id, { decision: 'approve' }, alice)).rejects.toMatchObject({
     code: 'wrong_state',
@@ -239,7 +239,7 @@ test('an action is completed, and the model is told what was done', async () => 
   await using desk = await setUp()
   const id = await raise(
     desk,
-    raiseAction(desk.deps, {
+    createActionItem(desk.deps, {
       title: 'Log in to the bank',
       instructions: 'Open the page',
       context: '',
@@ -265,7 +265,7 @@ test('the answer must fit the kind of the item', async () => {
   const asked = await raise(desk, gate(desk))
   const informed = await raise(
     desk,
-    raiseTaskComplete(desk.deps, {
+    createTaskCompleteItem(desk.deps, {
       outcome: 'success',
       summary: 'all good',
       duration_seconds: 3,
@@ -292,7 +292,7 @@ test('titles and bodies are cut to their limits, whole characters only', async (
   await using desk = await setUp()
   const id = await raise(
     desk,
-    raiseProgress(desk.deps, {
+    createProgressItem(desk.deps, {
       progress_summary: '🪨'.repeat(600),
       iterations: 3,
       last_tool: null,

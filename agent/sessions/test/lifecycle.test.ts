@@ -1,14 +1,14 @@
 import {
   addMessage,
   archiveSession,
-  completed,
+  sessionCompleted,
   createSession,
-  failed,
+  sessionFailed,
   pauseSession,
-  raiseAction,
-  raiseGate,
-  type Raised,
-  raiseQuestion,
+  createActionItem,
+  createGateItem,
+  type CreatedItem,
+  createQuestionItem,
   renameSession,
   resumeSession,
   retrySession,
@@ -36,7 +36,7 @@ test.each([
     expect(session).toMatchObject({ status, lease: null })
     expect((await desk.last())?.type).toBe(type)
     await expect(
-      desk.write([completed('completed', 'worker')], { fence: claim.fence }),
+      desk.write([sessionCompleted('completed', 'worker')], { fence: claim.fence }),
     ).rejects.toMatchObject({ refusal: 'stale_lease' })
     expect((await desk.last())?.type).toBe(type)
   },
@@ -76,14 +76,14 @@ test('an approval, a proposal or a paused schedule is nothing to stop; a questio
     policy_id: 'p',
   }
   const cases = [
-    [desk => raiseGate(desk.deps, { ...gate, arguments_hash: 'h' }), false],
-    [desk => raiseAction(desk.deps, { ...action, action_type: 'schedule_paused' }), false],
-    [desk => raiseAction(desk.deps, { ...action, action_type: 'login' }), true],
-    [desk => raiseQuestion(desk.deps, { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }), true],
-  ] as const satisfies readonly (readonly [(desk: Desk) => Raised, boolean])[]
+    [desk => createGateItem(desk.deps, { ...gate, arguments_hash: 'h' }), false],
+    [desk => createActionItem(desk.deps, { ...action, action_type: 'schedule_paused' }), false],
+    [desk => createActionItem(desk.deps, { ...action, action_type: 'login' }), true],
+    [desk => createQuestionItem(desk.deps, { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }), true],
+  ] as const satisfies readonly (readonly [(desk: Desk) => CreatedItem, boolean])[]
   for (const [raise, expected] of cases) {
     await using desk = await setUp()
-    await desk.write([raise(desk).draft])
+    await desk.write([raise(desk).event])
     expect((await stopSession(desk.deps, desk.session.id)).stopped).toBe(expected)
     expect((await desk.row()).waiting_on === null).toBe(expected)
   }
@@ -91,7 +91,7 @@ test('an approval, a proposal or a paused schedule is nothing to stop; a questio
 
 test('a failed session is retried, a paused one resumed or retried', async () => {
   await using desk = await setUp()
-  await desk.write([failed({ reason: 'r', error_category: 'internal', error: 'e', retryable: true })])
+  await desk.write([sessionFailed({ reason: 'r', error_category: 'internal', error: 'e', retryable: true })])
   expect((await retrySession(desk.deps, desk.session.id)).status).toBe('active')
   expect((await desk.last())?.data).toEqual({ source: 'user_retry' })
   await pauseSession(desk.deps, desk.session.id)
@@ -105,7 +105,7 @@ test('from a wrong state a transition is refused, says so, and writes nothing', 
     message: 'Cannot resume a session that is active.',
   })
   await expect(retrySession(desk.deps, desk.session.id)).rejects.toMatchObject({ code: 'wrong_state' })
-  await desk.write([completed('completed', 'w')])
+  await desk.write([sessionCompleted('completed', 'w')])
   await expect(pauseSession(desk.deps, desk.session.id)).rejects.toMatchObject({
     code: 'wrong_state',
     extra: { session_status: 'completed' },
@@ -141,14 +141,16 @@ test('archiving takes the children along, stops what runs, and may be repeated',
   for (const id of [desk.session.id, 'child', 'grandchild'])
     expect(await desk.store.getSession(id)).toMatchObject({ status: 'archived', lease: null })
   expect(types(await desk.events())).toEqual(['user.message', 'session.stopped'])
-  await expect(desk.write([completed('completed', 'worker')], { fence: claim.fence })).rejects.toMatchObject({
+  await expect(
+    desk.write([sessionCompleted('completed', 'worker')], { fence: claim.fence }),
+  ).rejects.toMatchObject({
     refusal: 'stale_lease',
   })
 })
 
 test('a session at rest is archived without an event', async () => {
   await using desk = await setUp()
-  await desk.write([completed('completed', 'w')])
+  await desk.write([sessionCompleted('completed', 'w')])
   await archiveSession(desk.deps, await desk.row())
   expect(types(await desk.events())).toEqual(['session.complete'])
 })

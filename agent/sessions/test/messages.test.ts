@@ -3,11 +3,11 @@ import {
   addMessage,
   answerQuestion,
   archiveSession,
-  completed,
-  failed,
+  sessionCompleted,
+  sessionFailed,
   findRequest,
   pauseSession,
-  raiseQuestion,
+  createQuestionItem,
 } from '@cairn/sessions'
 import { describe, expect, test } from 'vitest'
 import { alice, type Desk, robot, setUp, types } from './desk.ts'
@@ -25,8 +25,8 @@ test('a message carries who sent it, and asks for work', async () => {
 })
 
 test.each([
-  ['completed', completed('completed', 'w')],
-  ['failed', failed({ reason: 'r', error_category: 'internal', error: 'e', retryable: true })],
+  ['completed', sessionCompleted('completed', 'w')],
+  ['failed', sessionFailed({ reason: 'r', error_category: 'internal', error: 'e', retryable: true })],
 ])('a message to a %s session resumes it first', async (_, end) => {
   await using desk = await setUp()
   await desk.write([end])
@@ -56,7 +56,7 @@ test('an archived session takes none, and an unknown one is not found', async ()
 })
 
 async function ask(desk: Desk): Promise<void> {
-  const raised = raiseQuestion(desk.deps, {
+  const created = createQuestionItem(desk.deps, {
     tool_call_id: 'call-1',
     questions: [
       { prompt: 'Colour?', choices: [{ label: 'red' }, { label: 'blue' }], allow_other: true },
@@ -64,7 +64,7 @@ async function ask(desk: Desk): Promise<void> {
       { prompt: 'Why?' },
     ],
   })
-  await desk.write([raised.draft])
+  await desk.write([created.event])
 }
 const answer = (desk: Desk, ...responses: { question: string; answer: string }[]) =>
   answerQuestion(desk.deps, {
@@ -137,8 +137,8 @@ test('bad answers name what is wrong', async () => {
 
 describe('text typed while a question waits', () => {
   const asks = async (desk: Desk, call: string, ...questions: object[]) => {
-    const raised = raiseQuestion(desk.deps, { tool_call_id: call, questions: questions as [] })
-    await desk.write([raised.draft])
+    const created = createQuestionItem(desk.deps, { tool_call_id: call, questions: questions as [] })
+    await desk.write([created.event])
   }
   const type = (desk: Desk, content: string, more: Partial<AddMessage> = {}) =>
     addMessage(desk.deps, { session_id: desk.session.id, content, principal: alice, ...more })

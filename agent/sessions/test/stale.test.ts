@@ -6,7 +6,7 @@ import {
   fireTimer,
   openChild,
   pauseSession,
-  raiseQuestion,
+  createQuestionItem,
   resumeSession,
   staleTimer,
   stopSession,
@@ -142,11 +142,11 @@ test.each<[why: string, wait: (desk: Desk) => Promise<unknown>]>([
     'a person has to answer it',
     async desk => {
       const fence = await claimChild(desk)
-      const { draft } = raiseQuestion(desk.deps, {
+      const { event } = createQuestionItem(desk.deps, {
         tool_call_id: 'a',
         questions: [{ prompt: 'Which?' }],
       })
-      await childSays(desk, fence, draft)
+      await childSays(desk, fence, event)
     },
   ],
   [

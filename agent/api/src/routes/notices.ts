@@ -1,24 +1,24 @@
 /** The caller's notification settings. Only the person concerned can see and change them. */
 import {
-  chooseNotices as choose,
-  confirmNoticeMail as confirm,
-  type NoticeDeps,
-  resendNotice as resend,
-  setNoticeMail as setMail,
-  setNoticeWebhook as setWebhook,
-  testNotice as test,
-  viewNotices,
+  chooseNotifications as choose,
+  confirmNotificationEmail as confirm,
+  type NotificationDeps,
+  resendNotification as resend,
+  setNotificationEmail as setMail,
+  setNotificationWebhook as setWebhook,
+  testNotification as test,
+  viewNotifications,
 } from '@cairn/sessions'
 import { AppError } from '@cairn/protocol'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 
-const offersOf = ({ config: { notices } }: Services): NoticeDeps['offers'] => ({
+const offersOf = ({ config: { notices } }: Services): NotificationDeps['offers'] => ({
   webhook: notices.webhook,
   mail: notices.mail !== undefined,
 })
 
-function depsOf(services: Services): NoticeDeps {
+function depsOf(services: Services): NotificationDeps {
   const { store, newId, notices } = services
   if (notices === undefined)
     throw new AppError('wrong_state', 'This server sends no notices: ask one that does.')
@@ -26,12 +26,12 @@ function depsOf(services: Services): NoticeDeps {
 }
 
 export const getNotices: Handler<'getNotices'> = ({ services, principal }) =>
-  viewNotices({ store: services.store, offers: offersOf(services) }, principal)
+  viewNotifications({ store: services.store, offers: offersOf(services) }, principal)
 
 export const chooseNotices: Handler<'chooseNotices'> = async ({ services, principal, body }) => {
   const deps = depsOf(services)
   await choose(deps, principal, body)
-  return viewNotices(deps, principal)
+  return viewNotifications(deps, principal)
 }
 
 export const setNoticeWebhook: Handler<'setNoticeWebhook'> = async ({ services, principal, body }) => ({
@@ -47,13 +47,13 @@ export const endNoticeWebhook: Handler<'endNoticeWebhook'> = async ({ services, 
 export const setNoticeMail: Handler<'setNoticeMail'> = async ({ services, principal, body }) => {
   const deps = depsOf(services)
   await setMail(deps, principal, body.address)
-  return viewNotices(deps, principal)
+  return viewNotifications(deps, principal)
 }
 
 export const confirmNoticeMail: Handler<'confirmNoticeMail'> = async ({ services, principal, body }) => {
   const deps = depsOf(services)
   await confirm(deps, principal, body.code)
-  return viewNotices(deps, principal)
+  return viewNotifications(deps, principal)
 }
 
 export const endNoticeMail: Handler<'endNoticeMail'> = async ({ services, principal }) => {
@@ -64,11 +64,11 @@ export const endNoticeMail: Handler<'endNoticeMail'> = async ({ services, princi
 export const testNotice: Handler<'testNotice'> = async ({ services, principal, body }) => {
   const deps = depsOf(services)
   await test(deps, principal, body.way)
-  return viewNotices(deps, principal)
+  return viewNotifications(deps, principal)
 }
 
 export const resendNotice: Handler<'resendNotice'> = async ({ services, principal, params }) => {
   const deps = depsOf(services)
   await resend(deps, principal, params.notice_id)
-  return viewNotices(deps, principal)
+  return viewNotifications(deps, principal)
 }

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
-import { raiseAction } from '@cairn/sessions'
+import { createActionItem } from '@cairn/sessions'
 import { afterAll, expect, test } from 'vitest'
 import { tally } from '@cairn/protocol/test/attacks'
 import { type Answer, type CallInit, startService } from '../service.ts'
@@ -182,13 +182,13 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       ).toBeGreaterThanOrEqual(400)
   },
   'of many decisions at once, one counts and all others are told it': async () => {
-    const { draft, item_id } = raiseAction(
+    const { event, item_id } = createActionItem(
       { newId: randomUUID },
       { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' },
     )
     const id = await service.newSession()
     await service.say(id, 'wait')
-    await service.store.commit({ session_id: id, events: [draft] })
+    await service.store.commit({ session_id: id, events: [event] })
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => post(`/v1/inbox/${item_id}/respond`, { completed: true })),
     )

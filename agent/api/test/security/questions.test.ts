@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeEvent, type SessionEvent, summarize, visibleText } from '@cairn/protocol'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
-import { raiseGate, raiseQuestion } from '@cairn/sessions'
+import { createGateItem, createQuestionItem } from '@cairn/sessions'
 import { afterAll, expect, test } from 'vitest'
 import { type Answer, startService } from '../service.ts'
 
@@ -25,9 +25,9 @@ async function ask(choices: string[] = []): Promise<Asked> {
     prompt,
     ...(choices.length > 0 && { choices: choices.map(label => ({ label })), allow_other: false }),
   }
-  const raised = raiseQuestion(ids, { tool_call_id, questions: [question] })
-  await store.commit({ session_id: session, events: [raised.draft] })
-  return { session, tool_call_id, item: raised.item_id }
+  const created = createQuestionItem(ids, { tool_call_id, questions: [question] })
+  await store.commit({ session_id: session, events: [created.event] })
+  return { session, tool_call_id, item: created.item_id }
 }
 const respond = (
   { session, tool_call_id }: Pick<Asked, 'session' | 'tool_call_id'>,
@@ -112,7 +112,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
   },
   'an answer is no approval, and an approval no answer': async () => {
     const asked = await ask()
-    const gate = raiseGate(ids, {
+    const gate = createGateItem(ids, {
       tool_name: 'terminal',
       tool_call_id: randomUUID(),
       arguments_excerpt: '{}',
@@ -120,7 +120,7 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       policy_id: 'require_approval',
       arguments_hash: 'h',
     })
-    await store.commit({ session_id: asked.session, events: [gate.draft] })
+    await store.commit({ session_id: asked.session, events: [gate.event] })
     const gated = (await logOf(asked.session)).at(-1)?.data as { tool_call_id: string }
     const answered = await respond(
       { ...asked, tool_call_id: gated.tool_call_id },

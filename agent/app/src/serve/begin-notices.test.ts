@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { makeStage } from '@cairn/channels/test/notice-stage'
 import { createRedactor } from '@cairn/log'
 import { Config } from '@cairn/protocol'
-import { setNoticeWebhook } from '@cairn/sessions'
+import { setNotificationWebhook } from '@cairn/sessions'
 import { expect, onTestFinished, test } from 'vitest'
 import { beginNotices } from './begin-notices.ts'
 
@@ -28,7 +28,7 @@ async function listen(host: string, port = 0, onRequest?: Parameters<typeof crea
 /** Ann has `url` called; `addresses` are what a lookup of its name answers, one lookup after the other. */
 async function begin(url: string, addresses: string[][] = []) {
   const stage = await makeStage()
-  await setNoticeWebhook(stage.deps, stage.ann, url)
+  await setNotificationWebhook(stage.deps, stage.ann, url)
   const parts = new AsyncDisposableStack()
   onTestFinished(() => parts.disposeAsync())
   let lookups = 0

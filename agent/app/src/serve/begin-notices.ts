@@ -5,7 +5,7 @@ import { openWays, startInboxNotices } from '@cairn/channels'
 import { hostOf, isNamedInternal, portOf, urlProblem } from '@cairn/harness/egress'
 import { guardedFetch, type ResolveHost } from '@cairn/harness/guarded-fetch'
 import type { LogStore, Redact, UserRow } from '@cairn/log'
-import type { NoticeDeps, Sealing } from '@cairn/sessions'
+import type { NotificationDeps, Sealing } from '@cairn/sessions'
 import type { ServiceOptions } from '../main.ts'
 
 type Given = Pick<ServiceOptions, 'role' | 'config' | 'env'> & {
@@ -22,7 +22,7 @@ export function beginNotices(
   admin: UserRow,
   report: Report,
   parts: AsyncDisposableStack,
-): Pick<NoticeDeps, 'sealing' | 'urlProblem'> {
+): Pick<NotificationDeps, 'sealing' | 'urlProblem'> {
   const { egress, mail } = notices
   const mailing =
     mail === undefined

@@ -7,8 +7,8 @@ import type { LogStore, Notice, NoticeSettings, NoticeWay, Redact } from '@cairn
 import {
   isAsked,
   mayAccess,
-  openNoticeCode,
-  openNoticeSecret,
+  openNotificationCode,
+  openNotificationSecret,
   type Sealing,
   shownItem,
 } from '@cairn/sessions'
@@ -124,7 +124,7 @@ function prepareCode(
   { id }: Notice,
   settings: NoticeSettings,
 ): Ready {
-  const code = openNoticeCode(sealing, settings)
+  const code = openNotificationCode(sealing, settings)
   const to = settings.mail_address
   if (code === null || to === null) return { withdrawn: 'another code was asked for, or none is' }
   return mail === null ? NO_MAIL : { send: () => mail(id, to, codeLetter(code)) }
@@ -143,7 +143,7 @@ function address(
     const to = settings.mail_address
     return mail === null || to === null ? NO_MAIL : { send: () => mail(id, to, letter) }
   }
-  const secret = openNoticeSecret(sealing, settings)
+  const secret = openNotificationSecret(sealing, settings)
   const url = settings.webhook_url
   if (secret === null || url === null)
     return { dead: 'its secret was sealed with another key (CAIRN_SECRETS_KEY): set the webhook anew' }

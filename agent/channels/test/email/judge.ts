@@ -12,7 +12,13 @@ import { join } from 'node:path'
 import { checkChannels, startChannels } from '@cairn/channels'
 import { openSqliteStore } from '@cairn/log'
 import { Config, decodeEvent, type EventDraft } from '@cairn/protocol'
-import { createLinkCode, createSealing, raiseGate, raiseQuestion, respondInbox } from '@cairn/sessions'
+import {
+  createLinkCode,
+  createSealing,
+  createGateItem,
+  createQuestionItem,
+  respondInbox,
+} from '@cairn/sessions'
 import { ImapFlow } from 'imapflow'
 import PostalMime, { type Email } from 'postal-mime'
 import { wait } from '../../src/wait.ts'
@@ -149,7 +155,7 @@ ensure(
 ensure('it is HTML, too', hello?.html?.includes('<strong>there</strong>') === true)
 
 const questions = [{ prompt: 'Which?', choices: [{ label: 'Red' }, { label: 'Blue' }] }]
-await happen(one, raiseQuestion(deps, { tool_call_id: 'call_1', questions }).draft)
+await happen(one, createQuestionItem(deps, { tool_call_id: 'call_1', questions }).event)
 await show(2, 'a question arrives, with numbers', '2. Blue')
 await answer('2')
 await until('the number answers it', async () => {
@@ -167,7 +173,7 @@ const two = (
     return session?.id !== one && session?.created_by === ann.id && session
   })
 ).id
-const gate = raiseGate(deps, {
+const gate = createGateItem(deps, {
   tool_name: 'terminal',
   tool_call_id: 'call_2',
   arguments: { command: 'ls' },
@@ -176,7 +182,7 @@ const gate = raiseGate(deps, {
   policy_id: 'canary',
   arguments_hash: 'canary',
 })
-await happen(two, gate.draft)
+await happen(two, gate.event)
 await show(4, 'an approval arrives as a link', `https://cairn.example.org/sessions/${two}`)
 await answer('Approve')
 await until('a mail decides nothing', async () => {

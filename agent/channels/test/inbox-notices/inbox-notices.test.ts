@@ -1,5 +1,11 @@
 /** What waits in the inbox is told to a person by webhook and mail. docs/notices.md makes these promises. */
-import { confirmNoticeMail, resendNotice, setNoticeMail, setNoticeWebhook, testNotice } from '@cairn/sessions'
+import {
+  confirmNotificationEmail,
+  resendNotification,
+  setNotificationEmail,
+  setNotificationWebhook,
+  testNotification,
+} from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { MOST_ATTEMPTS, noticeBackoffMs } from '../../src/inbox-notices/send-notice.ts'
 import { makeStage } from './stage.ts'
@@ -87,13 +93,13 @@ test('what was given up is sent again when its person asks, unless it was answer
   await stage.raise()
   await expect.poll(stage.recent).toMatchObject([{ state: 'dead', attempts: 1 }])
   const { id } = (await stage.view()).recent[0]!
-  await resendNotice(stage.deps, stage.ann, id)
+  await resendNotification(stage.deps, stage.ann, id)
   await expect.poll(stage.recent).toEqual([{ state: 'sent', attempts: 1, error: null }])
   expect(stage.hook.calls.map(call => call.id)).toEqual([id, id])
   const second = await stage.raise('Another')
   await expect.poll(stage.recent).toMatchObject([{ state: 'dead' }, { state: 'sent' }])
   await stage.answer(second)
-  await resendNotice(stage.deps, stage.ann, (await stage.view()).recent[0]!.id)
+  await resendNotification(stage.deps, stage.ann, (await stage.view()).recent[0]!.id)
   await expect.poll(stage.recent).toMatchObject([{ state: 'withdrawn' }, { state: 'sent' }])
   expect(calls(stage)).toBe(3)
 })
@@ -189,13 +195,13 @@ test('mail goes to an address once its code came back, and names what waits, wit
   const stage = await makeStage()
   stage.start()
   await stage.raise('before')
-  await setNoticeMail(stage.deps, stage.ann, 'ann@home.example')
+  await setNotificationEmail(stage.deps, stage.ann, 'ann@home.example')
   await expect.poll(() => stage.post.got).toHaveLength(1)
   const code = /code (\d{8})/.exec(stage.post.got[0]?.text ?? '')?.[1] ?? ''
-  await expect(confirmNoticeMail(stage.deps, stage.ann, '00000000')).rejects.toThrow('not the code')
+  await expect(confirmNotificationEmail(stage.deps, stage.ann, '00000000')).rejects.toThrow('not the code')
   await stage.raise('unconfirmed')
   stage.advance(1)
-  await confirmNoticeMail(stage.deps, stage.ann, code)
+  await confirmNotificationEmail(stage.deps, stage.ann, code)
   stage.advance(1)
   await stage.raise('Turn the key')
   await expect.poll(() => stage.post.got).toHaveLength(2)
@@ -212,7 +218,7 @@ test('mail goes to an address once its code came back, and names what waits, wit
 
 test('a mail that is refused for good is dead, one that is refused for now comes later', async () => {
   const stage = await makeStage()
-  await setNoticeMail(stage.deps, stage.ann, 'ann@home.example')
+  await setNotificationEmail(stage.deps, stage.ann, 'ann@home.example')
   stage.post.fail({ code: 451, message: 'later' }, { code: 550, message: 'no such user' })
   stage.start()
   await expect.poll(stage.recent).toMatchObject([{ state: 'due', attempts: 1 }])
@@ -223,10 +229,10 @@ test('a mail that is refused for good is dead, one that is refused for now comes
 
 test('what an address inside would be told is dead at once; the person reads why', async () => {
   const stage = await makeStage()
-  await setNoticeWebhook(stage.deps, stage.ann, 'https://inside.example')
+  await setNotificationWebhook(stage.deps, stage.ann, 'https://inside.example')
   const refused = Object.assign(new Error('leads to 10.0.0.1'), { name: 'RefusedAddress' })
   stage.start(stage.store, () => Promise.reject(new TypeError('fetch failed', { cause: refused })))
-  await testNotice(stage.deps, stage.ann, 'webhook')
+  await testNotification(stage.deps, stage.ann, 'webhook')
   await expect
     .poll(stage.recent)
     .toEqual([

@@ -7,13 +7,13 @@ import { createRedactor, type LogStore } from '@cairn/log'
 import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { INBOX_KINDS, type Principal } from '@cairn/protocol'
 import {
-  chooseNotices,
+  chooseNotifications,
   createSealing,
   createSession,
-  type NoticeDeps,
-  raiseAction,
-  setNoticeWebhook,
-  viewNotices,
+  type NotificationDeps,
+  createActionItem,
+  setNotificationWebhook,
+  viewNotifications,
 } from '@cairn/sessions'
 import { onTestFinished } from 'vitest'
 import { startInboxNotices } from '../../src/inbox-notices/start.ts'
@@ -40,14 +40,14 @@ export async function makeStage() {
   )
   const ann: Principal = { ...admin, kind: 'user' }
   const sealing = createSealing({ file: join(dir, 'secrets.key') })
-  const deps: NoticeDeps = {
+  const deps: NotificationDeps = {
     store,
     newId: randomUUID,
     sealing,
     offers: { webhook: true, mail: true },
     urlProblem: () => null,
   }
-  await chooseNotices(deps, ann, { kinds: [...INBOX_KINDS], after_s: 0 })
+  await chooseNotifications(deps, ann, { kinds: [...INBOX_KINDS], after_s: 0 })
   const session = await createSession({ store, now, newId: randomUUID }, ['assistant'], {
     title: 'Tidy the shed',
     principal: ann,
@@ -61,12 +61,12 @@ export async function makeStage() {
     ann,
     advance: (ms: number) => void (time += ms),
     /** Ann's webhook is called from now on. */
-    setHook: async () => hook.trust(await setNoticeWebhook(deps, ann, hook.url)),
+    setHook: async () => hook.trust(await setNotificationWebhook(deps, ann, hook.url)),
     /** An action that only she can do; the id of its item. */
     async raise(title = 'Turn the key', more = {}): Promise<string> {
       // Each is newer than the one before it.
       time += 1
-      const { draft, item_id } = raiseAction(
+      const { event, item_id } = createActionItem(
         { newId: randomUUID },
         {
           title,
@@ -78,7 +78,7 @@ export async function makeStage() {
           ...more,
         },
       )
-      await store.commit({ session_id: session.id, events: [draft] })
+      await store.commit({ session_id: session.id, events: [event] })
       return item_id
     },
     answer: async (id: string) =>
@@ -116,8 +116,12 @@ export async function makeStage() {
       onTestFinished(() => sender.stop())
       return sender
     },
-    view: () => viewNotices(deps, ann),
+    view: () => viewNotifications(deps, ann),
     recent: async () =>
-      (await viewNotices(deps, ann)).recent.map(({ state, attempts, error }) => ({ state, attempts, error })),
+      (await viewNotifications(deps, ann)).recent.map(({ state, attempts, error }) => ({
+        state,
+        attempts,
+        error,
+      })),
   }
 }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { tally } from '@cairn/protocol/test/attacks'
-import { createLinkCode, raiseQuestion } from '@cairn/sessions'
+import { createLinkCode, createQuestionItem } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { type Bench, logOf, makeBench, ORG, sessionsOf } from '../bench.ts'
 import { call, meet, outcome, type Stage } from '../proofs/stage.ts'
@@ -125,8 +125,8 @@ test.each(written)('$way: a button in another conversation answers nothing', asy
   await place.settled()
   const [session] = await sessionsOf(store)
   const questions = [{ prompt: 'Which?', choices: [{ label: 'Red' }, { label: 'Blue' }] }]
-  const { draft } = raiseQuestion({ newId: randomUUID }, { tool_call_id: 'call_1', questions })
-  await store.commit({ session_id: session!.id, events: [draft] })
+  const { event } = createQuestionItem({ newId: randomUUID }, { tool_call_id: 'call_1', questions })
+  await store.commit({ session_id: session!.id, events: [event] })
   await expect.poll(async () => (await textsOf(place)).join('\n')).toContain('Which?')
   const [item] = (await store.listInbox({ org_id: ORG, limit: 10 })).items
   const prompt = (await store.channels.promptOfItem(item!.id))!

@@ -1,7 +1,7 @@
 /** Slack's threads: what stands above a mention, the button that stops a turn, and what is said to one alone. */
 import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
-import { raiseQuestion } from '@cairn/sessions'
+import { createQuestionItem } from '@cairn/sessions'
 import { expect, onTestFinished, test } from 'vitest'
 import { quoteThread } from '../../src/slack/thread.ts'
 import { call, logOf, makeBench, sessionsOf } from '../bench.ts'
@@ -160,8 +160,8 @@ test('what is said to a press is said to that person alone', async () => {
   await expect.poll(async () => (await sessionsOf(store)).length, SOON).toBe(1)
   const [session] = await sessionsOf(store)
   const questions = [{ prompt: 'Which?', choices: [{ label: 'Red' }, { label: 'Blue' }] }]
-  const question = raiseQuestion({ newId: randomUUID }, { tool_call_id: 'c', questions })
-  await store.commit({ session_id: session!.id, events: [question.draft] })
+  const question = createQuestionItem({ newId: randomUUID }, { tool_call_id: 'c', questions })
+  await store.commit({ session_id: session!.id, events: [question.event] })
   const seen = async (): Promise<Kept[]> => ours(slack.talk, tsOf(asked))
   await expect.poll(async () => (await seen()).length, SOON).toBe(1)
   const [shown] = await seen()

@@ -1,6 +1,6 @@
 /** The routes of the website widget: what a visitor reaches, and what nobody else does. */
 import { randomUUID } from 'node:crypto'
-import { raiseGate, raiseQuestion } from '@cairn/sessions'
+import { createGateItem, createQuestionItem } from '@cairn/sessions'
 import { writer } from '@cairn/protocol'
 import { SignJWT } from 'jose'
 import { expect, test } from 'vitest'
@@ -54,14 +54,14 @@ test.each(KINDS)('on %s a visitor holds a conversation, and sees of it what they
   })
   expect(ann.begun.headers.get('set-cookie')).toMatch(/; HttpOnly; Secure; SameSite=None; Partitioned$/)
   expect((await ann.say('hello')).status).toBe(202)
-  const question = raiseQuestion(
+  const question = createQuestionItem(
     { newId: randomUUID },
     {
       tool_call_id: 'call_1',
       questions: [{ prompt: 'Which?', choices: [{ label: 'Red', description: CANARY }] }],
     },
   )
-  const gate = raiseGate(
+  const gate = createGateItem(
     { newId: randomUUID },
     {
       tool_name: CANARY,
@@ -74,12 +74,12 @@ test.each(KINDS)('on %s a visitor holds a conversation, and sees of it what they
     },
   )
   const call = tools('tool.call', { tool_call_id: 'c', name: CANARY, arguments: { a: CANARY } })
-  await store.commit({ session_id: ann.id, events: [call, response('hi **there**'), question.draft] })
+  await store.commit({ session_id: ann.id, events: [call, response('hi **there**'), question.event] })
   const answered = await ann.post('questions/call_1/respond', {
     body: { responses: [{ question: 'Which?', answer: 'Red' }] },
   })
   expect(answered.status).toBe(202)
-  await store.commit({ session_id: ann.id, events: [gate.draft] })
+  await store.commit({ session_id: ann.id, events: [gate.event] })
   expect(await store.claim('w', 10, 60_000)).toHaveLength(1)
   expect((await ann.post('stop')).status).toBe(204)
   const records = await ann.stream(seen => seen.at(-1)?.type === 'state' && seen.length > 6)

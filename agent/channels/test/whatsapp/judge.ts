@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { startChannels } from '@cairn/channels'
 import { openSqliteStore } from '@cairn/log'
 import { Config, decodeEvent, type EventDraft } from '@cairn/protocol'
-import { createLinkCode, createSealing, raiseGate, raiseQuestion } from '@cairn/sessions'
+import { createLinkCode, createSealing, createGateItem, createQuestionItem } from '@cairn/sessions'
 import { wait } from '../../src/wait.ts'
 import { parsePayload } from '../../src/whatsapp/parse.ts'
 import { response } from '../worker.ts'
@@ -209,7 +209,7 @@ for (const labels of [
   ['One', 'Two', 'Three', 'Four'],
 ]) {
   const questions = [{ prompt: 'Which?', choices: labels.map(label => ({ label })) }]
-  await happen(one, raiseQuestion(deps, { tool_call_id: `call_${labels.length}`, questions }).draft)
+  await happen(one, createQuestionItem(deps, { tool_call_id: `call_${labels.length}`, questions }).event)
   await show(`${labels.length}. ${labels.at(-1)}`)
   const text = shown().at(-1) ?? ''
   await asPywaSends(labels.length <= 3 ? { text, buttons: labels } : { text, rows: labels })
@@ -226,7 +226,7 @@ const two = (
     return session?.id !== one && session
   })
 ).id
-const gate = raiseGate(deps, {
+const gate = createGateItem(deps, {
   tool_name: 'terminal',
   tool_call_id: 'call_9',
   arguments: { command: 'ls' },
@@ -235,7 +235,7 @@ const gate = raiseGate(deps, {
   policy_id: 'canary',
   arguments_hash: 'canary',
 })
-await happen(two, gate.draft)
+await happen(two, gate.event)
 await show('Approval needed: terminal')
 await asPywaSends({ text: shown().at(-1) ?? '', buttons: ['Approve', 'Reject'] })
 await give(fake.pressOn(ANN, labelled('Approve'), 'Approve'))

@@ -7,9 +7,9 @@ import { clip, type AgentConfig } from '@cairn/protocol'
 import {
   openBlockedGoals,
   openCheckIns,
-  raiseGoalBlocked,
-  raiseProgress,
-  raiseTaskComplete,
+  createGoalBlockedItem,
+  createProgressItem,
+  createTaskCompleteItem,
 } from '@cairn/sessions'
 import type { Goal, Progress } from '@cairn/state'
 import { recapTurn } from '../recap.ts'
@@ -44,14 +44,14 @@ export async function checkIn(turn: TurnContext, before: readonly Draft[]): Prom
     !checkInDue(progress, setup.agent.inbox, clock.now())
   )
     return
-  const raised = raiseProgress(turn, {
+  const created = createProgressItem(turn, {
     progress_summary: clip(describeProgress(turn), SUMMARY_CHARS),
     iterations: progress.iterations,
     last_tool: progress.last_tool,
     elapsed_seconds: elapsed(progress.started_at, clock.now()),
   })
   try {
-    await log.append([...before, raised.draft], { rows: await endCheckIns(turn) })
+    await log.append([...before, created.event], { rows: await endCheckIns(turn) })
   } catch (error) {
     // The previous item was acknowledged at this moment; the next iteration checks in.
     if (!(error instanceof CommitRefused) || error.refusal !== 'already_answered') throw error
@@ -93,7 +93,7 @@ export async function announceEnd(turn: TurnContext, reason: FinishReason): Prom
     ...(session.waiting_on === 'action' ? superseded(await openBlockedGoals(turn.store, session)) : []),
   ]
   const ended = endedGoal(turn)
-  const asks = ended?.status === 'blocked' ? [raiseGoalBlocked(turn, ended).draft] : []
+  const asks = ended?.status === 'blocked' ? [createGoalBlockedItem(turn, ended).event] : []
   const duration_seconds = elapsed(progress.started_at, clock.now())
   const isShort = duration_seconds * 1000 < setup.agent.inbox.task_complete_minutes * MINUTE
   const isTold = ended !== null && (ended.status === 'failed' || ended.status === 'max_iterations_reached')
@@ -101,13 +101,13 @@ export async function announceEnd(turn: TurnContext, reason: FinishReason): Prom
   const answer =
     conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message.content.trim() ?? ''
   const result = goal !== null && goal.verdicts.length > 0 && goal.status !== 'active' ? goal.status : reason
-  const raised = raiseTaskComplete(turn, {
+  const created = createTaskCompleteItem(turn, {
     outcome: result === 'completed' || result === 'satisfied' ? 'success' : result,
     summary: clip(answer === '' ? recapTurn(at.calls) : answer, SUMMARY_CHARS),
     duration_seconds,
     session_title: session.title,
   })
-  return { after: [...asks, raised.draft], rows: stale }
+  return { after: [...asks, created.event], rows: stale }
 }
 
 /** The goal that the verdict on this turn ended; null: none. */

@@ -6,7 +6,7 @@
 import type { PermissionOption, RequestPermissionRequest, ToolKind } from '@agentclientprotocol/sdk'
 import { CommitRefused, type Draft, type Grant, type Redact, withRows } from '@cairn/log'
 import { clip, type Config, findPattern, type GovernanceConfig } from '@cairn/protocol'
-import { raiseGate } from '@cairn/sessions'
+import { createGateItem } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
 import { decideGate } from '../governance/decide.ts'
 import { policyAllowedGrant, policyDenied } from '../governance/events.ts'
@@ -132,7 +132,7 @@ export async function judge(deps: JudgeDeps, call: JudgedCall): Promise<Judged> 
   const waiting = await deps.findGate(tool, hash)
   if (waiting !== null) return { waits: waiting }
   const shown = recordedArguments(redact, workspaceMask(workspace).mask(args))
-  const raised = raiseGate(deps, {
+  const created = createGateItem(deps, {
     run_id,
     tool_name: tool,
     tool_call_id,
@@ -143,6 +143,6 @@ export async function judge(deps: JudgeDeps, call: JudgedCall): Promise<Judged> 
     shown_hash: argumentsHash(shown.arguments),
     arguments_hash: hash,
   })
-  await deps.commit([denied, raised.draft])
+  await deps.commit([denied, created.event])
   return { waits: tool_call_id }
 }

@@ -6,7 +6,7 @@
  */
 import { CommitRefused, type Refusal } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
-import { actOnGoal, type GoalAction, missionGoesOn } from '@cairn/sessions'
+import { actOnGoal, type GoalAction, missionResumption } from '@cairn/sessions'
 import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
 import { commandReply } from '../command-reply.ts'
 import { beginByCommand, refusedRun } from '../code/command.ts'
@@ -119,7 +119,7 @@ const AGAIN: readonly Refusal[] = [
 function told({ log }: TurnContext): EventDraft[] {
   const { mission, turn } = log.position()
   const isDue = mission?.status === 'active' && mission.owed === null && mission.open === null
-  return isDue && turn.turn_id === null ? [missionGoesOn(mission, undefined)] : []
+  return isDue && turn.turn_id === null ? [missionResumption(mission, undefined)] : []
 }
 
 function clear({ log }: TurnContext, through: number): EventDraft {

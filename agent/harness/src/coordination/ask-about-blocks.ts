@@ -1,6 +1,6 @@
 /** A session that comes to rest with a blocked task has not answered it, so a person is asked. */
 import type { RowChange } from '@cairn/log'
-import { raiseTaskBlocked } from '@cairn/sessions'
+import { createTaskBlockedItem } from '@cairn/sessions'
 import type { Ending, Resting } from '../turn/capability.ts'
 import { unasked } from './worker-block.ts'
 
@@ -15,7 +15,7 @@ export async function askAboutBlocks({ log, store, newId }: Resting): Promise<En
     }),
   )
   return {
-    after: asking.flat().map(({ blocked }) => raiseTaskBlocked({ newId }, blocked).draft),
+    after: asking.flat().map(({ blocked }) => createTaskBlockedItem({ newId }, blocked).event),
     // Guard: if the task is answered at this moment, no person is asked.
     rows: asking.flat().map(({ blocked: { task_id }, root_id }): RowChange => ({
       do: 'task.move',

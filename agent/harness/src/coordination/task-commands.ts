@@ -1,5 +1,5 @@
 /** list_tasks, unblock_task and cancel_task: the status of a session's tasks, and commands to them. */
-import { closeItem, composeCancel, composeUnblock, listTasks, standing } from '@cairn/sessions'
+import { closeItem, composeCancel, composeUnblock, listTasks, describeTaskStatus } from '@cairn/sessions'
 import { CANCEL_TASK_TOOL, UNBLOCK_TASK_TOOL } from '@cairn/state'
 import { cutAt } from '@cairn/protocol'
 import { z } from 'zod'
@@ -57,7 +57,7 @@ async function unblock(place: SpawnContext, task_id: string, answer: string): Pr
   const found = await ownTask(place, task_id)
   if ('error' in found) return { content: found }
   const { task } = found
-  if (task.status !== 'blocked') return { content: { error: `task ${task_id} ${standing(task)}` } }
+  if (task.status !== 'blocked') return { content: { error: `task ${task_id} ${describeTaskStatus(task)}` } }
   const { rows, also } = composeUnblock(task, answer, null)
   return {
     content: { task_id, status: 'running' },
@@ -89,11 +89,11 @@ async function cancel(place: SpawnContext, task_id: string, reason: string): Pro
   const found = await ownTask(place, task_id)
   if ('error' in found) return { content: found }
   const composed = await composeCancel({ store, now: clock.now, newId }, found.task, reason, null)
-  if (composed === null) return { content: { error: `task ${task_id} ${standing(found.task)}` } }
-  const { told, rows, also, cancelled } = composed
+  if (composed === null) return { content: { error: `task ${task_id} ${describeTaskStatus(found.task)}` } }
+  const { events, rows, also, cancelled } = composed
   return {
     content: { task_id, status: 'cancelled', cancelled },
-    events: told,
+    events,
     linked: { rows, also },
     refused: ({ refusal }) =>
       refusal === 'tree_moved' || refusal === 'already_settled' || refusal === 'task_moved'

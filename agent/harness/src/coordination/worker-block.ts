@@ -4,7 +4,7 @@
  */
 import type { Link } from '@cairn/log'
 import { BLOCK_TOOL, type Block, type Tasks } from '@cairn/state'
-import { closeItem, resumed, taskBlocked } from '@cairn/sessions'
+import { closeItem, sessionResumed, taskBlocked } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Linked, Tool } from '../tools/tool.ts'
@@ -50,7 +50,7 @@ function blocks({ session, link }: SpawnContext, block_call_id: string, blocked_
       {
         session_id: link.parent_id,
         events: [taskBlocked({ task_id, worker_id: session.id, reason: blocked_reason, block_call_id })],
-        reopen: resumed('worker'),
+        reopen: sessionResumed('worker'),
         reopen_from: ['completed'],
       },
     ],

@@ -1,5 +1,5 @@
 /** send_worker_message and stop_worker: commands of a session to its running workers. */
-import { endOf, syntheticMessage } from '@cairn/sessions'
+import { composeChildEnd, syntheticMessage } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
@@ -63,7 +63,7 @@ export const stopWorkerTool = (place: SpawnContext): Tool =>
 /** Rebuilds and retries the commit while the subtree changes. */
 async function composeStop(place: SpawnContext, worker_id: string, reason: string): Promise<ToolOutcome> {
   const { store, clock, newId } = place.runner
-  const end = await endOf(
+  const end = await composeChildEnd(
     { store, now: clock.now, newId },
     worker_id,
     { as: 'failed', cause: 'cancelled', error: `The worker was stopped: ${reason}` },
@@ -72,7 +72,7 @@ async function composeStop(place: SpawnContext, worker_id: string, reason: strin
   if (end === null) return ended(worker_id)
   return {
     content: { worker_id, status: 'stopped' },
-    events: end.told,
+    events: end.parent_events,
     linked: { rows: end.rows, also: end.parts },
     refused: ({ refusal }) =>
       refusal === 'tree_moved' || refusal === 'already_settled'

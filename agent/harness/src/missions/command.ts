@@ -8,7 +8,7 @@ import {
   DEFAULT_RUBRIC,
   derivedId,
   type GoalAction,
-  lookAround,
+  readTree,
   missionObstacle,
   researchProblem,
   researchSettings,
@@ -35,8 +35,8 @@ export async function actOnMission(
     return says(mission === null ? 'There is no mission. Begin one with /mission <text>.' : report(mission))
   const { store, clock, newId, log } = turn
   const deps = { store, now: clock.now, newId }
-  const { around, expect } = await lookAround(deps, log.session().id)
-  const row = await store.coordination.missionOf(around.session.id)
+  const { tree, expect } = await readTree(deps, log.session().id)
+  const row = await store.coordination.missionOf(tree.session.id)
   if (row === null) return says('No mission is under way. Begin one with /mission <text>.')
   const append = (part: { rows: Append['rows']; also: Append['also'] }): Append => ({
     rows: [expect, ...(part.rows ?? [])],
@@ -45,7 +45,7 @@ export async function actOnMission(
   switch (command.action) {
     case 'pause': {
       if (row.status !== 'active') return says(`The mission is ${row.status} already.`)
-      const part = await composePause(deps, around, row, null, command.text)
+      const part = await composePause(deps, tree, row, null, command.text)
       return {
         before: part.events,
         reply: 'The mission is paused, and its workers with it. /mission resume goes on with it.',
@@ -57,7 +57,7 @@ export async function actOnMission(
       if (row.status === 'active') return says('The mission is active already.')
       const problem = resumeObstacle(row)
       if (problem !== null) return says(problem)
-      const part = await composeResume(deps, around, row, null, command.text ?? undefined)
+      const part = await composeResume(deps, tree, row, null, command.text ?? undefined)
       const [resumed, ...told] = part.events
       return {
         before: resumed === undefined ? [] : [resumed],
@@ -68,7 +68,7 @@ export async function actOnMission(
     }
     case 'cancel': {
       const { text: reason, cascade_to_workers } = command
-      const part = await composeCancelMission(deps, around, row, null, { reason, cascade_to_workers })
+      const part = await composeCancelMission(deps, tree, row, null, { reason, cascade_to_workers })
       return {
         before: part.events,
         reply: cascade_to_workers

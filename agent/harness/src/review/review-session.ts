@@ -9,8 +9,8 @@ import { CommitRefused, type LogStore, type Redact, type SessionRow } from '@cai
 import { asError, type EventDraft, type ReviewConfig, clip } from '@cairn/protocol'
 import {
   listProposals,
-  raiseReviewEnd,
-  raiseSkillProposal,
+  createReviewEndItem,
+  createSkillProposalItem,
   recordReviewEnd,
   TAKES_INPUT,
 } from '@cairn/sessions'
@@ -72,8 +72,8 @@ export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): P
     session_id: session.id,
     expect_status: TAKES_INPUT,
     events: [
-      ...findings.skills.map(skill => raiseSkillProposal(deps, skill).draft),
-      findings.memory === null ? recordReviewEnd(end) : raiseReviewEnd(deps, end).draft,
+      ...findings.skills.map(skill => createSkillProposalItem(deps, skill).event),
+      findings.memory === null ? recordReviewEnd(end) : createReviewEndItem(deps, end).event,
     ],
   })
   deps.report('info', 'looked back over the session', {

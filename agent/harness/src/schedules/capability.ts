@@ -81,10 +81,10 @@ const createTool = (runner: Runner, { session }: Claimed): Tool =>
     run({ wake, ...args }, { tool_call_id }) {
       const id = derivedId(session.id, tool_call_id, 'schedule')
       const { config, clock } = runner
-      const wish = { ...args, ...(wake === true ? { on_result: 'wake' } : {}) } as ScheduleWish
+      const input = { ...args, ...(wake === true ? { on_result: 'wake' } : {}) } as ScheduleWish
       try {
         const now = clock.now()
-        const { row, first } = composeNew(wish, { id, session, config, now, expires: true })
+        const { row, first } = composeNew(input, { id, session, config, now, expires: true })
         return Promise.resolve({
           content: { schedule_id: id, status: 'active', first_run: new Date(first).toISOString() },
           linked: { rows: [row] },

@@ -1,7 +1,7 @@
 /** Calls that do not reach their tool: the call, the reason, and its result in one commit. Nothing ran. */
 import type { Draft } from '@cairn/log'
 import { clip, type EventDraft } from '@cairn/protocol'
-import { raiseGate, repeatGate } from '@cairn/sessions'
+import { createGateItem, repeatGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
 import type { GateDecision } from '../governance/decide.ts'
 import { policyDenied } from '../governance/events.ts'
@@ -56,11 +56,11 @@ function denied(
     }
   }
   const shown_hash = argumentsHash(shown.arguments)
-  const raised = raiseGate(deps, { ...about, ...shown, shown_hash, arguments_hash: hash })
+  const created = createGateItem(deps, { ...about, ...shown, shown_hash, arguments_hash: hash })
   return {
     status: 'gated',
     content: { error: 'policy_blocked_overridable', message: denial.reason, tool_call_id },
-    events: [event, raised.draft],
+    events: [event, created.event],
   }
 }
 

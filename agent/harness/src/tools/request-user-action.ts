@@ -2,7 +2,7 @@
  * request_user_action: something that only the user can do outside (a login, a second factor); the turn waits
  * for it.
  */
-import { raiseAction } from '@cairn/sessions'
+import { createActionItem } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
 import type { Tool } from './tool.ts'
@@ -27,14 +27,14 @@ export const requestUserActionTool = (newId: () => string): Tool =>
     // Nothing is asked before the commit of the result.
     idempotent: true,
     run({ target, ...asked }, { tool_call_id }) {
-      const raised = raiseAction({ newId }, { ...asked, target: target ?? null, tool_call_id })
+      const created = createActionItem({ newId }, { ...asked, target: target ?? null, tool_call_id })
       return Promise.resolve({
         content: {
           status: 'waiting_for_user',
           title: asked.title,
           message: 'You are told when the user says that it is done.',
         },
-        events: [raised.draft],
+        events: [created.event],
       })
     },
   })

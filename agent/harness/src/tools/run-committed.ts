@@ -1,7 +1,7 @@
 /** Runs a tool whose tool.call is on disk, and writes its result, or a question instead. */
 import { CommitRefused } from '@cairn/log'
 import { EVENTS } from '@cairn/protocol'
-import { raiseQuestion } from '@cairn/sessions'
+import { createQuestionItem } from '@cairn/sessions'
 import type { Call, CallOutcome, CallToolDeps } from './call.ts'
 import { fitResult } from './cut-result.ts'
 import { toolResult } from './events.ts'
@@ -85,7 +85,7 @@ async function suspend(
     ...(typeof content === 'string' ? {} : content),
     tool_call_id,
   })
-  const raised = raiseQuestion(deps, data)
-  await deps.commit([...events, raised.draft])
+  const created = createQuestionItem(deps, data)
+  await deps.commit([...events, created.event])
   return { tool_call_id, name, status: 'suspended', content: null }
 }

@@ -4,7 +4,7 @@
  */
 import type { Draft } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
-import { completed, failed } from '@cairn/sessions'
+import { sessionCompleted, sessionFailed } from '@cairn/sessions'
 import type { ModelError } from '../llm/provider.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 import { atRest, cameMeanwhile } from './at-rest.ts'
@@ -31,7 +31,7 @@ export function describeFailure(
 }
 
 export const fail = (turn: TurnContext, data: EventData<'session.fail'>): Again =>
-  end(turn, [failed({ ...data, error: workspaceMask(turn.workspace).mask(data.error) })])
+  end(turn, [sessionFailed({ ...data, error: workspaceMask(turn.workspace).mask(data.error) })])
 
 export async function finish(turn: TurnContext, reason: FinishReason): Again {
   const endings: Ending[] = []
@@ -40,7 +40,7 @@ export async function finish(turn: TurnContext, reason: FinishReason): Again {
     ...summarize(turn),
     ...endings.flatMap(ending => ending.before ?? []),
     ...sumUp(turn),
-    completed(reason, turn.worker_id),
+    sessionCompleted(reason, turn.worker_id),
     ...endings.flatMap(ending => ending.after ?? []),
   ]
   return settle(turn, events, { cursor: 'self', rows: endings.flatMap(ending => ending.rows ?? []) })

@@ -70,11 +70,11 @@ export async function fireDue(deps: Deps, by = 'firer'): Promise<number> {
   }
 }
 
-export const addSchedule = (deps: Deps, sessionId: string, wish: Partial<ScheduleWish> = {}) =>
+export const addSchedule = (deps: Deps, sessionId: string, input: Partial<ScheduleWish> = {}) =>
   createSchedule(deps, CONFIG, alice, sessionId, {
     prompt: 'look at the weather',
-    ...(wish.cron === undefined && wish.at === undefined ? { every_s: 60 } : {}),
-    ...wish,
+    ...(input.cron === undefined && input.at === undefined ? { every_s: 60 } : {}),
+    ...input,
   })
 
 export const runsOf = async (store: LogStore, id: string): Promise<ScheduleRun[]> =>

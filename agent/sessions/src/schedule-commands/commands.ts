@@ -4,14 +4,14 @@
  */
 import { CommitRefused, type RowChange, type SessionRow, type StoreSchedule } from '@cairn/log'
 import { AppError, type Config, type ScheduleChangeWish } from '@cairn/protocol'
-import { isTreeMoved } from '../over-tree.ts'
+import { isTreeMoved } from '../commit-tree.ts'
 import type { Deps } from '../deps.ts'
 import { refusedAs } from '../refusals.ts'
 import { decideCancel, decideChange, decideManual, decidePause, decideResume } from '../schedules/decide.ts'
-import { type Decision, isSpent } from '../schedules/draft.ts'
+import { type Decision, isSpent } from '../schedules/pending-decision.ts'
 import type { Schedule, ScheduleSpec } from '../schedules/schedule.ts'
 import { rowsOf, scheduleOf } from '../schedules/stored.ts'
-import { changedSpec } from '../schedules/wish.ts'
+import { changedSpec } from '../schedules/parse-schedule.ts'
 import { compose } from './compose.ts'
 import { readSchedule } from './find.ts'
 import { parentNow } from './fire.ts'
@@ -35,11 +35,11 @@ async function change(
     try {
       await deps.store.commit({ session_id: parent.id, ...composed, rows: [...rows, ...more] })
       return await readSchedule(deps, id)
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused)) throw thrown
+    } catch (error) {
+      if (!(error instanceof CommitRefused)) throw error
       // Another manual run has the same millisecond as its key: retry with a later one.
-      const isTaken = thrown.refusal === 'exists' || isTreeMoved(thrown.refusal)
-      if (!isTaken || tries >= TRIES) throw refusedAs('change the schedule of', parent.id, thrown)
+      const isTaken = error.refusal === 'exists' || isTreeMoved(error.refusal)
+      if (!isTaken || tries >= TRIES) throw refusedAs('change the schedule of', parent.id, error)
     }
   }
 }
@@ -86,7 +86,7 @@ const unchanged = ({ status, state }: Schedule): Decision => ({
   rows: [],
   start: null,
   stop: null,
-  tell: null,
+  notify: null,
 })
 
 /** For a commit of its session that does more. */
@@ -128,13 +128,13 @@ export const changeSchedule = (
   deps: Deps,
   config: Config,
   id: string,
-  wish: ScheduleChangeWish,
+  input: ScheduleChangeWish,
 ): Promise<StoreSchedule> =>
   change(deps, id, (row, session) => {
     if (row.status !== 'active' && row.status !== 'paused') throw wrong(row, 'change')
     const schedule = scheduleOf(row)
     const now = deps.now()
-    const spec = changedSpec(schedule.spec, wish, { session, config, now, expires: false })
+    const spec = changedSpec(schedule.spec, input, { session, config, now, expires: false })
     return { spec, decision: decideChange(schedule, spec, now, parentNow(session)) }
   })
 

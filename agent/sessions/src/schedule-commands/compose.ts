@@ -1,12 +1,12 @@
 /** Turns a decision about a schedule into a commit of its session. */
 import type { Commit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
-import { endOf } from '../cascade.ts'
+import { composeChildEnd } from '../cascade.ts'
 import type { Deps } from '../deps.ts'
 import { beginRun } from '../schedules/begin-run.ts'
-import type { Decision } from '../schedules/draft.ts'
+import type { Decision } from '../schedules/pending-decision.ts'
 import type { ScheduleSpec } from '../schedules/schedule.ts'
 import { rowsOf, runId } from '../schedules/stored.ts'
-import { told } from '../schedules/tell.ts'
+import { scheduleNotifications } from '../schedules/notifications.ts'
 
 type Composed = Required<Pick<Commit, 'events' | 'rows' | 'also'>> & Pick<Commit, 'reopen' | 'reopen_from'>
 
@@ -19,14 +19,14 @@ export async function compose(
 ): Promise<Composed> {
   const { start, stop } = decision
   const rows: RowChange[] = rowsOf(row, decision, spec)
-  const composed: Composed = { events: told(deps, parent, row, decision), rows, also: [] }
+  const composed: Composed = { events: scheduleNotifications(deps, parent, row, decision), rows, also: [] }
   if (stop !== null) {
     const error = 'Another run took its place.'
     const ending = { as: 'failed', cause: 'cancelled', error } as const
-    const end = await endOf(deps, runId(row.id, stop), ending, 'replaced', { follow: false })
+    const end = await composeChildEnd(deps, runId(row.id, stop), ending, 'replaced', { follow: false })
     if (end !== null)
       return withStart({
-        events: [...end.told, ...composed.events],
+        events: [...end.parent_events, ...composed.events],
         rows: [...end.rows, ...rows],
         also: end.parts,
         ...end.reopening,

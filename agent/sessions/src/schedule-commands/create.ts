@@ -7,12 +7,12 @@ import { refusedAs } from '../refusals.ts'
 import { newState } from '../schedules/schedule.ts'
 import { jitterOf, nextSlotOf } from '../schedules/slots.ts'
 import { shownTiming } from '../schedules/view.ts'
-import { specOf } from '../schedules/wish.ts'
+import { specOf } from '../schedules/parse-schedule.ts'
 import { readSchedule } from './find.ts'
 
 /** Rows that create the schedule, for a commit of its session. */
 export function composeNew(
-  wish: ScheduleWish,
+  input: ScheduleWish,
   { id, session, config, now, expires }: NewContext,
 ): { row: RowChange; shown: ReturnType<typeof shownTiming>; first: number } {
   if (!config.schedules.enabled)
@@ -23,7 +23,7 @@ export function composeNew(
       'A worker has no schedule of its own: make one of a session without a parent.',
       { extra: { parent_id: session.parent_id } },
     )
-  const spec = specOf(wish, { session, config, now, expires })
+  const spec = specOf(input, { session, config, now, expires })
   const first = nextSlotOf(spec.timing)(now) ?? now
   const next = first + jitterOf(id, spec)
   return {
@@ -62,15 +62,15 @@ export async function createSchedule(
   config: Config,
   principal: Principal,
   sessionId: string,
-  wish: ScheduleWish,
+  input: ScheduleWish,
 ): Promise<StoreSchedule> {
   const session = await findSession(deps.store, principal, sessionId)
   const id = deps.newId()
-  const { row } = composeNew(wish, { id, session, config, now: deps.now(), expires: false })
+  const { row } = composeNew(input, { id, session, config, now: deps.now(), expires: false })
   try {
     await deps.store.commit({ session_id: sessionId, events: [], rows: [row], expect_status: LIVE })
-  } catch (thrown) {
-    throw thrown instanceof CommitRefused ? refusedAs('add a schedule to', sessionId, thrown) : thrown
+  } catch (error) {
+    throw error instanceof CommitRefused ? refusedAs('add a schedule to', sessionId, error) : error
   }
   return readSchedule(deps, id)
 }

@@ -3,7 +3,7 @@ import type { Commit, RowChange, SessionRow, Timer } from '@cairn/log'
 import type { Deps } from '../deps.ts'
 import { compose } from './compose.ts'
 import { decideDue } from '../schedules/decide.ts'
-import type { Circumstances } from '../schedules/draft.ts'
+import type { ScheduleContext } from '../schedules/pending-decision.ts'
 import { scheduleOf } from '../schedules/stored.ts'
 
 /** The time is that of the claim, by the store's clock: the clocks of processes may differ. */
@@ -26,7 +26,7 @@ export async function composeSchedule(
   return { ...composed, rows: [fire, ...rows], expect_status: [parent.status] }
 }
 
-export const parentNow = ({ status }: SessionRow): Circumstances['parent'] =>
+export const parentNow = ({ status }: SessionRow): ScheduleContext['parent'] =>
   status === 'archived' || status === 'paused' ? status : 'there'
 
 /** The rule for logins applies. Account rows are never deleted, so an owner without a row is not disabled. */
@@ -34,7 +34,7 @@ async function ownerOf(
   { store }: Deps,
   { created_by, created_by_kind }: SessionRow,
   now: number,
-): Promise<Circumstances['owner']> {
+): Promise<ScheduleContext['owner']> {
   if (created_by_kind === 'user') {
     const user = await store.accounts.getUser(created_by)
     return user !== null && user.disabled_at !== null ? 'disabled' : 'there'

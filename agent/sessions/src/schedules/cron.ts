@@ -47,8 +47,8 @@ export function parseCron(expression: string): CronTimes | { problem: string } {
       return { problem: `${quote(text)} matches no day there is, such as 30 February` }
     const everyHour = hour.every(each => each === 1)
     return { next: (zone, after) => (everyHour ? nextRead : nextOnce)(nextWall, zone, after) }
-  } catch (thrown) {
-    const why = (thrown instanceof Error ? thrown.message : String(thrown)).replace(/^CronPattern: /, '')
+  } catch (error) {
+    const why = (error instanceof Error ? error.message : String(error)).replace(/^CronPattern: /, '')
     return { problem: `${quote(text)}: ${why.replace(/\.+$/, '')}. The five fields are ${FIELDS}` }
   }
 }

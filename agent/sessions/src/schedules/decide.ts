@@ -5,38 +5,38 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import {
-  begin,
-  type Circumstances,
+  beginDecision,
+  type ScheduleContext,
   type Decision,
-  type Draft,
+  type PendingDecision,
   dropQueued,
-  finish,
+  finishDecision,
   isSpent,
-  place,
-  settle,
-  skip,
+  placeRun,
+  settleRun,
+  skipRuns,
   startRun,
-} from './draft.ts'
+} from './pending-decision.ts'
 import type { RunOutcome, RunRef, Schedule, ScheduleSpec, ScheduleState, Timing } from './schedule.ts'
-import { jitterOf, MOST_SLOTS, nextSlotOf, type Passed, slotsUntil } from './slots.ts'
+import { jitterOf, MAX_SLOTS, nextSlotOf, type Passed, slotsUntil } from './slots.ts'
 
 /** Decides the scheduled times up to now, by the clock of the store that found the schedule due. */
-export function decideDue(schedule: Schedule, now: number, around: Circumstances): Decision {
-  const draft = begin(schedule)
-  if (isOver(draft)) return finish(draft)
-  if (around.parent === 'archived') return cancel(draft, 'The session it belongs to was archived.')
-  if (around.owner === 'disabled') return cancel(draft, 'Whoever made it may not sign in any more.')
-  const { state } = draft
+export function decideDue(schedule: Schedule, now: number, context: ScheduleContext): Decision {
+  const pending = beginDecision(schedule)
+  if (isOver(pending)) return finishDecision(pending)
+  if (context.parent === 'archived') return cancel(pending, 'The session it belongs to was archived.')
+  if (context.owner === 'disabled') return cancel(pending, 'Whoever made it may not sign in any more.')
+  const { state } = pending
   const { expires_at } = schedule.spec
   const until = lastOwed(schedule.spec, now - jitterOf(schedule.id, schedule.spec))
-  if (draft.status === 'active') takeDue(draft, until, around)
-  const isBehind = draft.status === 'active' && state.slot_at !== null && state.slot_at <= until
+  if (pending.status === 'active') takeDue(pending, until, context)
+  const isBehind = pending.status === 'active' && state.slot_at !== null && state.slot_at <= until
   if (expires_at !== null && now >= expires_at && !isBehind) {
-    draft.status = 'expired'
+    pending.status = 'expired'
     state.slot_at = null
-    dropQueued(draft, 'cancelled')
+    dropQueued(pending, 'cancelled')
   }
-  return finish(draft)
+  return finishDecision(pending)
 }
 
 /** Times at or after the schedule's end do not count. */
@@ -48,13 +48,13 @@ const lastOwed = ({ expires_at }: ScheduleSpec, until: number): number =>
  * if max_runs is reached.
  */
 export function decideManual(schedule: Schedule, now: number): Decision | null {
-  const draft = begin(schedule)
-  const { overlap } = draft.schedule.spec
-  const { running, queued } = draft.state
-  if (isSpent(draft.schedule)) return null
+  const pending = beginDecision(schedule)
+  const { overlap } = pending.schedule.spec
+  const { running, queued } = pending.state
+  if (isSpent(pending.schedule)) return null
   if (running !== null && (overlap === 'skip' || (overlap === 'queue' && queued !== null))) return null
-  place(draft, { slot_at: now, manual: true }, 0, now)
-  return finish(draft)
+  placeRun(pending, { slot_at: now, manual: true }, 0, now)
+  return finishDecision(pending)
 }
 
 /** Decides the end of a run; a queued run starts. */
@@ -65,37 +65,37 @@ export function decideEnded(
   result: string,
   now: number,
 ): Decision {
-  const draft = begin(schedule)
-  settle(draft, ended, outcome, result, now)
-  const { state } = draft
+  const pending = beginDecision(schedule)
+  settleRun(pending, ended, outcome, result, now)
+  const { state } = pending
   const { queued } = state
-  if (draft.status === 'paused') skipPassed(draft, now)
+  if (pending.status === 'paused') skipPassed(pending, now)
   if (queued !== null && !isSpent({ ...schedule, state })) {
     // A manual run does not belong to a scheduled time, so it runs even if the schedule is paused.
-    if (draft.status === 'active' || (draft.status === 'paused' && queued.manual)) {
+    if (pending.status === 'active' || (pending.status === 'paused' && queued.manual)) {
       state.queued = null
-      startRun(draft, queued, 0)
-    } else dropQueued(draft, draft.status === 'paused' ? 'paused' : 'cancelled')
+      startRun(pending, queued, 0)
+    } else dropQueued(pending, pending.status === 'paused' ? 'paused' : 'cancelled')
   }
-  return finish(draft)
+  return finishDecision(pending)
 }
 
 export function decidePause(schedule: Schedule, reason: string, now: number): Decision {
-  const draft = begin(schedule)
-  skipPassed(draft, now)
-  draft.status = 'paused'
-  draft.state.reason = reason
-  dropQueued(draft, 'paused')
-  return finish(draft)
+  const pending = beginDecision(schedule)
+  skipPassed(pending, now)
+  pending.status = 'paused'
+  pending.state.reason = reason
+  dropQueued(pending, 'paused')
+  return finishDecision(pending)
 }
 
 /** Times that passed while it was paused are not made up for: the next is the first from now on. */
 export function decideResume(schedule: Schedule, now: number): Decision {
-  const draft = begin(schedule)
-  draft.status = 'active'
-  Object.assign(draft.state, { failures: 0, backoff_until: 0, reason: null, last_skip: null })
-  draft.state.slot_at = nextSlot(schedule.spec.timing, draft.state, now)
-  return finish(draft)
+  const pending = beginDecision(schedule)
+  pending.status = 'active'
+  Object.assign(pending.state, { failures: 0, backoff_until: 0, reason: null, last_skip: null })
+  pending.state.slot_at = nextSlot(schedule.spec.timing, pending.state, now)
+  return finishDecision(pending)
 }
 
 /**
@@ -106,31 +106,31 @@ export function decideChange(
   schedule: Schedule,
   spec: ScheduleSpec,
   now: number,
-  parent: Circumstances['parent'],
+  parent: ScheduleContext['parent'],
 ): Decision {
-  const draft = begin(schedule)
-  const { state } = draft
-  if (draft.status === 'active') {
+  const pending = beginDecision(schedule)
+  const { state } = pending
+  if (pending.status === 'active') {
     const isMoved = !isDeepStrictEqual(schedule.spec.timing, spec.timing)
     const until = lastOwed(schedule.spec, now)
-    if (isMoved) while (state.slot_at !== null && state.slot_at <= until) takeDue(draft, until, { parent })
+    if (isMoved) while (state.slot_at !== null && state.slot_at <= until) takeDue(pending, until, { parent })
     if (isMoved || isSpent(schedule)) state.slot_at = nextSlot(spec.timing, state, now)
   }
-  return finish({ ...draft, schedule: { ...schedule, spec } })
+  return finishDecision({ ...pending, schedule: { ...schedule, spec } })
 }
 
 const nextSlot = (timing: Timing, { acted_at }: ScheduleState, now: number): number | null =>
   nextSlotOf(timing)(Math.max(now, acted_at ?? 0))
 
 /** Times up to now cannot run any more: the schedule is paused. */
-function skipPassed(draft: Draft, now: number): void {
-  const { state } = draft
-  const { spec } = draft.schedule
+function skipPassed(pending: PendingDecision, now: number): void {
+  const { state } = pending
+  const { spec } = pending.schedule
   while (state.slot_at !== null) {
     const passed = slotsUntil(nextSlotOf(spec.timing), state.slot_at, lastOwed(spec, now), 0)
     if (passed === null) return
     pass(state, passed)
-    skip(draft, 'paused', passed.first, passed.last, passed.count)
+    skipRuns(pending, 'paused', passed.first, passed.last, passed.count)
   }
 }
 
@@ -141,21 +141,22 @@ function pass(state: ScheduleState, { next, last, count }: Passed): void {
 }
 
 /** A running run continues and reports. */
-export const decideCancel = (schedule: Schedule, reason: string): Decision => cancel(begin(schedule), reason)
+export const decideCancel = (schedule: Schedule, reason: string): Decision =>
+  cancel(beginDecision(schedule), reason)
 
-function cancel(draft: Draft, reason: string): Decision {
-  draft.status = 'cancelled'
-  draft.state.reason = reason
-  draft.state.slot_at = null
-  dropQueued(draft, 'cancelled')
-  return finish(draft)
+function cancel(pending: PendingDecision, reason: string): Decision {
+  pending.status = 'cancelled'
+  pending.state.reason = reason
+  pending.state.slot_at = null
+  dropQueued(pending, 'cancelled')
+  return finishDecision(pending)
 }
 
-const isOver = ({ status }: Pick<Draft, 'status'>): boolean =>
+const isOver = ({ status }: Pick<PendingDecision, 'status'>): boolean =>
   status === 'completed' || status === 'expired' || status === 'cancelled'
 
-function takeDue(draft: Draft, until: number, around: Pick<Circumstances, 'parent'>): void {
-  const { schedule, state } = draft
+function takeDue(pending: PendingDecision, until: number, context: Pick<ScheduleContext, 'parent'>): void {
+  const { schedule, state } = pending
   const { timing, missed, catch_up_s, late_s } = schedule.spec
   if (state.slot_at === null) return
   const since = until - catch_up_s * 1000
@@ -164,35 +165,35 @@ function takeDue(draft: Draft, until: number, around: Pick<Circumstances, 'paren
   pass(state, passed)
   const { first, last, count, old, old_last, new_first } = passed
   // More times passed than one decision counts, and the last one counted is long past.
-  const isCut = count === MOST_SLOTS && passed.next !== null && passed.next <= until
-  if (isCut) return skip(draft, 'missed', first, last, count)
-  if (old > 0) skip(draft, 'missed', first, old_last, old)
-  if (new_first === null) return tellMissed(draft)
+  const isCut = count === MAX_SLOTS && passed.next !== null && passed.next <= until
+  if (isCut) return skipRuns(pending, 'missed', first, last, count)
+  if (old > 0) skipRuns(pending, 'missed', first, old_last, old)
+  if (new_first === null) return notifyMissed(pending)
   const isLate = until - last > late_s * 1000
   if (missed === 'skip' && isLate) {
-    skip(draft, 'missed', new_first, last, count - old)
-    return tellMissed(draft)
+    skipRuns(pending, 'missed', new_first, last, count - old)
+    return notifyMissed(pending)
   }
   if (missed === 'skip' && count - old > 1) {
-    skip(draft, 'missed', new_first, last, count - old - 1)
-    takeSlot(draft, last, 0, until, around)
-  } else takeSlot(draft, last, count - old - 1, until, around)
+    skipRuns(pending, 'missed', new_first, last, count - old - 1)
+    takeSlot(pending, last, 0, until, context)
+  } else takeSlot(pending, last, count - old - 1, until, context)
 }
 
-const tellMissed = (draft: Draft): void => {
-  if (draft.schedule.spec.timing.kind === 'once') draft.tell = 'missed'
+const notifyMissed = (pending: PendingDecision): void => {
+  if (pending.schedule.spec.timing.kind === 'once') pending.notify = 'missed'
 }
 
 /** One scheduled time, which may start a run; it stands for `collapsed` others. */
 function takeSlot(
-  draft: Draft,
+  pending: PendingDecision,
   slot: number,
   collapsed: number,
   now: number,
-  { parent }: Pick<Circumstances, 'parent'>,
+  { parent }: Pick<ScheduleContext, 'parent'>,
 ): void {
-  const { state } = draft
-  if (parent === 'paused') return skip(draft, 'paused', slot, slot, collapsed + 1)
-  if (slot < state.backoff_until) return skip(draft, 'backoff', slot, slot, collapsed + 1)
-  place(draft, { slot_at: slot, manual: false }, collapsed, now)
+  const { state } = pending
+  if (parent === 'paused') return skipRuns(pending, 'paused', slot, slot, collapsed + 1)
+  if (slot < state.backoff_until) return skipRuns(pending, 'backoff', slot, slot, collapsed + 1)
+  placeRun(pending, { slot_at: slot, manual: false }, collapsed, now)
 }

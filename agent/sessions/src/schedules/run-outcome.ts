@@ -12,13 +12,13 @@ import { decideEnded } from './decide.ts'
 import { retireTimer } from './retire-timer.ts'
 import { LAST_RESULT_CHARS, type ScheduleSpec } from './schedule.ts'
 import { rowsOf, scheduleOf } from './stored.ts'
-import { told } from './tell.ts'
+import { scheduleNotifications } from './notifications.ts'
 
 /** Like the outcomes of other children: rows for the run itself, and events for its parent. */
 export type RunEnd = {
   used: Usage
   rows: RowChange[]
-  told: EventDraft[]
+  parent_events: EventDraft[]
   wakes: boolean
   parent_rows: RowChange[]
   more: LinkedCommit[]
@@ -73,7 +73,7 @@ export async function endOfRun(
   const end: RunEnd = {
     used: { input_tokens, output_tokens, cost_usd },
     rows: [settle, ...timersOf(run, spec)],
-    told: [
+    parent_events: [
       loopResult({
         run_session_id: run.id,
         schedule_id: about.schedule_id,
@@ -102,7 +102,7 @@ export async function endOfRun(
   const last = cutAt(said, LAST_RESULT_CHARS)
   const decision = decideEnded(schedule, schedule.state.running, outcome, last, deps.now())
   end.parent_rows.push(...rowsOf(row, decision))
-  end.told.push(...told(deps, parent, row, decision))
+  end.parent_events.push(...scheduleNotifications(deps, parent, row, decision))
   if (decision.start !== null) {
     const { run_count, last_result } = decision.state
     const begun = beginRun(parent, row, decision.start, run_count, last_result)

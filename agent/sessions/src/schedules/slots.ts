@@ -51,7 +51,7 @@ export type Passed = {
 }
 
 /** Further ones are counted by the next decision: a commit must not take seconds. */
-export const MOST_SLOTS = 10_000
+export const MAX_SLOTS = 10_000
 
 /** The times from `first` up to `until`; null if none has passed. */
 export function slotsUntil(nextSlot: NextSlot, first: number, until: number, since: number): Passed | null {
@@ -66,7 +66,7 @@ export function slotsUntil(nextSlot: NextSlot, first: number, until: number, sin
     next: null,
   }
   for (let slot: number | null = first; slot !== null; slot = nextSlot(slot)) {
-    if (slot > until || passed.count >= MOST_SLOTS) {
+    if (slot > until || passed.count >= MAX_SLOTS) {
       passed.next = slot
       break
     }

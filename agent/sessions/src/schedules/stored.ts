@@ -1,7 +1,7 @@
 /** Converts rows of schedules for decisions, and decisions to row changes. */
 import type { RowChange, StoreSchedule } from '@cairn/log'
 import { derivedId } from '../derived-id.ts'
-import type { Decision } from './draft.ts'
+import type { Decision } from './pending-decision.ts'
 import type { RunRef, Schedule, ScheduleSpec, ScheduleState } from './schedule.ts'
 
 export const scheduleOf = ({ id, status, spec, state }: StoreSchedule): Schedule => ({

@@ -24,9 +24,9 @@ export function zoneName(name: string): string | null {
   try {
     const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
     return known.toLowerCase() === name.toLowerCase() ? known : name
-  } catch (thrown) {
-    if (thrown instanceof RangeError) return null
-    throw thrown
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
   }
 }
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseCron } from '../../src/schedules/cron.ts'
 import { nextSlotOf } from '../../src/schedules/slots.ts'
-import { timingOf } from '../../src/schedules/wish.ts'
+import { timingOf } from '../../src/schedules/parse-schedule.ts'
 import { instantOf, zoneName, zoneOf } from '../../src/schedules/zone.ts'
 
 /** The long runs are for the night. */

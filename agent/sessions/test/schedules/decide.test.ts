@@ -10,7 +10,7 @@ import {
   decidePause,
   decideResume,
 } from '../../src/schedules/decide.ts'
-import type { Circumstances, Decision } from '../../src/schedules/draft.ts'
+import type { ScheduleContext, Decision } from '../../src/schedules/pending-decision.ts'
 import {
   newState,
   type RunOutcome,
@@ -26,7 +26,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const START = Date.UTC(2026, 2, 28, 12)
-const AROUND: Circumstances = { parent: 'there', owner: 'there' }
+const AROUND: ScheduleContext = { parent: 'there', owner: 'there' }
 
 const specOf = (given: Partial<ScheduleSpec> = {}): ScheduleSpec => ({
   name: null,
@@ -63,7 +63,7 @@ class Desk {
     }
     this.due_at = this.schedule.state.slot_at! + jitterOf('a schedule', spec)
   }
-  take({ status, state, due_at, rows, start, stop, tell }: Decision): void {
+  take({ status, state, due_at, rows, start, stop, notify }: Decision): void {
     this.schedule = { ...this.schedule, status, state }
     this.due_at = due_at
     for (const row of rows) {
@@ -73,10 +73,10 @@ class Desk {
     }
     if (start !== null) this.started.push(start.slot_at)
     if (stop !== null) this.stopped.push(stop.slot_at)
-    if (tell !== null) this.told.push(tell)
+    if (notify !== null) this.told.push(notify)
   }
   /** All that is due at that time, as whoever claims timers does. */
-  at(now: number, around: Partial<Circumstances> = {}): this {
+  at(now: number, around: Partial<ScheduleContext> = {}): this {
     while (this.due_at !== null && this.due_at <= now)
       this.take(decideDue(this.schedule, now, { ...AROUND, ...around }))
     return this

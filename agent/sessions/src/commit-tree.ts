@@ -16,30 +16,30 @@ import type { Deps } from './deps.ts'
 import { refusedAs } from './refusals.ts'
 
 /** A session as it was read, with the link to its parent and the open links below it, deepest first. */
-export type Around = { session: SessionRow; link: Link | null; below: readonly Link[] }
-const TRIES = 20
+export type TreeSnapshot = { session: SessionRow; link: Link | null; descendants: readonly Link[] }
+const MAX_ATTEMPTS = 20
 
 /**
  * Calls `compose` again while others change the tree between the read and the commit. It returns null if
  * there is nothing to do.
  */
-export async function commitOverTree(
+export async function commitTree(
   deps: Deps,
   operation: string,
   sessionId: string,
-  compose: (around: Around) => Promise<Commit | null>,
+  compose: (tree: TreeSnapshot) => Promise<Commit | null>,
 ): Promise<Committed | null> {
-  for (let tries = 1; ; tries++) {
-    const { around, expect } = await lookAround(deps, sessionId)
-    const composed = await compose(around)
+  for (let attempt = 1; ; attempt++) {
+    const { tree, expect } = await readTree(deps, sessionId)
+    const composed = await compose(tree)
     if (composed === null) return null
     const commit = await withRuns(deps, composed)
     try {
       return await deps.store.commit({ ...commit, rows: [expect, ...(commit.rows ?? [])] })
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused)) throw thrown
-      if (tries >= TRIES || !isMoved(thrown, around)) throw refusedAs(operation, sessionId, thrown)
-      if (isBusy(thrown, around, tries)) await takeLeases(deps, [sessionId, ...idsOf(around)])
+    } catch (error) {
+      if (!(error instanceof CommitRefused)) throw error
+      if (attempt >= MAX_ATTEMPTS || !isMoved(error, tree)) throw refusedAs(operation, sessionId, error)
+      if (isBusy(error, tree, attempt)) await revokeLeases(deps, [sessionId, ...descendantIds(tree)])
     }
   }
 }
@@ -49,22 +49,23 @@ export async function commitOverTree(
  * their leases are revoked: a runner that claims one of them must repeat a model call, which takes longer
  * than another attempt here.
  */
-export const isBusy = ({ refusal, session }: CommitRefused, around: Around, tries: number): boolean =>
-  tries >= BUSY_TRIES || (refusal === 'tree_moved' && session?.id !== around.session.id)
+export const isBusy = ({ refusal, session }: CommitRefused, tree: TreeSnapshot, attempt: number): boolean =>
+  attempt >= BUSY_TRIES || (refusal === 'tree_moved' && session?.id !== tree.session.id)
 const BUSY_TRIES = 3
 
-export const idsOf = ({ below }: Around): string[] => below.map(({ child_id }) => child_id)
+export const descendantIds = ({ descendants }: TreeSnapshot): string[] =>
+  descendants.map(({ child_id }) => child_id)
 
-export async function takeLeases({ store }: Deps, [first, ...others]: readonly string[]): Promise<void> {
+export async function revokeLeases({ store }: Deps, [first, ...others]: readonly string[]): Promise<void> {
   if (first === undefined) return
   const taken = (session_id: string) => ({ session_id, events: [], revoke_lease: true }) as const
   await store.commit({ ...taken(first), also: others.map(taken) })
 }
 
 /** True if another attempt may succeed. */
-export function isMoved({ refusal, session }: CommitRefused, around: Around): boolean {
+export function isMoved({ refusal, session }: CommitRefused, tree: TreeSnapshot): boolean {
   if (refusal !== 'wrong_status') return isTreeMoved(refusal)
-  return session !== null && (session.id !== around.session.id || session.status !== around.session.status)
+  return session !== null && (session.id !== tree.session.id || session.status !== tree.session.status)
 }
 
 /** The tree, its links, tasks, missions or schedules have changed since they were read. */
@@ -78,23 +79,23 @@ const MOVED: readonly string[] = [
   'code_run_ended',
 ]
 
-export async function lookAround(
+export async function readTree(
   { store }: Deps,
   sessionId: string,
-): Promise<{ around: Around; expect: RowChange }> {
+): Promise<{ tree: TreeSnapshot; expect: RowChange }> {
   const session = await store.getSession(sessionId)
   if (session === null) throw new AppError('not_found', `There is no session ${sessionId}.`)
   const link = session.parent_id === null ? null : await store.coordination.link(sessionId)
   const root_id = link?.root_id ?? sessionId
   const { version, open } = await store.coordination.tree(root_id)
   return {
-    around: { session, link, below: openBelow(open, sessionId) },
+    tree: { session, link, descendants: openDescendants(open, sessionId) },
     expect: { do: 'tree.expect', root_id, version },
   }
 }
 
 /** Deepest first. */
-function openBelow(open: readonly Link[], top: string): Link[] {
+function openDescendants(open: readonly Link[], top: string): Link[] {
   const under = new Set([top])
   const found: Link[] = []
   for (const link of open.toSorted((a, b) => a.depth - b.depth)) {

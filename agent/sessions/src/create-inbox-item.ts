@@ -19,19 +19,19 @@ import { SKILL_PROPOSAL } from './proposals.ts'
 const write = writer('inbox')
 type InboxEvent = Extract<EventType, `inbox.${string}`>
 
-export type Raised = { draft: Draft<InboxEvent>; item_id: string }
+export type CreatedItem = { event: Draft<InboxEvent>; item_id: string }
 /** The source of item ids. */
 type Ids = Pick<Deps, 'newId'>
 
 const TITLE_MAX = 120
 export const EXCERPT_MAX = 500
 const BODY_MAX = 1000
-function raise<T extends InboxEvent>(
+function createInboxItem<T extends InboxEvent>(
   { newId }: Ids,
   type: T,
   data: EventData<T>,
   shown: { title: string; body: string | null; tool_call_id?: string; private?: Record<string, string> },
-): Raised {
+): CreatedItem {
   const id = newId()
   const item = {
     id,
@@ -44,19 +44,19 @@ function raise<T extends InboxEvent>(
     tool_call_id: shown.tool_call_id ?? null,
     ...(shown.private ? { private: shown.private } : {}),
   }
-  return { draft: withRows(write(type, data), { do: 'inbox.open', item }), item_id: id }
+  return { event: withRows(write(type, data), { do: 'inbox.open', item }), item_id: id }
 }
 
 /**
  * An overridable denial. `arguments_hash` identifies what an approval will cover, the effective arguments
  * before masking; it is not shown.
  */
-export const raiseGate = (
+export const createGateItem = (
   ids: Ids,
   gate: EventData<'inbox.governance_gate'> & { arguments_hash: string },
-): Raised => {
+): CreatedItem => {
   const { arguments_hash, ...data } = gate
-  return raise(
+  return createInboxItem(
     ids,
     'inbox.governance_gate',
     { ...data, arguments_excerpt: clip(data.arguments_excerpt, EXCERPT_MAX) },
@@ -76,24 +76,27 @@ export const repeatGate = (
   write('inbox.governance_gate', { ...gate, arguments_excerpt: clip(gate.arguments_excerpt, EXCERPT_MAX) })
 
 /** An ask_user_question prompt; answered through answers.ts. */
-export const raiseQuestion = (ids: Ids, data: EventData<'inbox.input_required'>): Raised =>
-  raise(ids, 'inbox.input_required', data, {
+export const createQuestionItem = (ids: Ids, data: EventData<'inbox.input_required'>): CreatedItem =>
+  createInboxItem(ids, 'inbox.input_required', data, {
     title: data.questions[0]?.prompt ?? 'Question',
     body: data.context ?? null,
     tool_call_id: data.tool_call_id,
   })
 
 /** An action that only a person can do outside of the session. */
-export const raiseAction = (ids: Ids, data: EventData<'inbox.action_required'>): Raised =>
-  raise(ids, 'inbox.action_required', data, {
+export const createActionItem = (ids: Ids, data: EventData<'inbox.action_required'>): CreatedItem =>
+  createInboxItem(ids, 'inbox.action_required', data, {
     title: data.title,
     body: data.instructions,
     ...(data.tool_call_id === undefined ? {} : { tool_call_id: data.tool_call_id }),
   })
 
 /** Asks a person about a blocked task that the owning session has not answered. */
-export const raiseTaskBlocked = (ids: Ids, { task_id, reason, block_call_id }: BlockedTask): Raised =>
-  raise(
+export const createTaskBlockedItem = (
+  ids: Ids,
+  { task_id, reason, block_call_id }: BlockedTask,
+): CreatedItem =>
+  createInboxItem(
     ids,
     'inbox.action_required',
     {
@@ -109,10 +112,10 @@ export const raiseTaskBlocked = (ids: Ids, { task_id, reason, block_call_id }: B
   )
 
 /** A goal that cannot proceed without a person; the obstacle is quoted from its verdict. */
-export function raiseGoalBlocked(ids: Ids, { outcome_id, description, verdicts }: Goal): Raised {
+export function createGoalBlockedItem(ids: Ids, { outcome_id, description, verdicts }: Goal): CreatedItem {
   const title = `Goal blocked: ${description}`
   const reason = verdicts.at(-1)?.explanation ?? ''
-  return raise(
+  return createInboxItem(
     ids,
     'inbox.action_required',
     {
@@ -127,15 +130,15 @@ export function raiseGoalBlocked(ids: Ids, { outcome_id, description, verdicts }
   )
 }
 
-export const raiseTaskComplete = (ids: Ids, data: EventData<'inbox.task_complete'>): Raised =>
-  raise(ids, 'inbox.task_complete', data, {
+export const createTaskCompleteItem = (ids: Ids, data: EventData<'inbox.task_complete'>): CreatedItem =>
+  createInboxItem(ids, 'inbox.task_complete', data, {
     title: data.session_title ?? 'Task complete',
     body: data.summary,
   })
 
 /** A skill that the user accepts or rejects. Nothing waits for it. */
-export const raiseSkillProposal = (ids: Ids, proposal: SkillProposal): Raised =>
-  raise(
+export const createSkillProposalItem = (ids: Ids, proposal: SkillProposal): CreatedItem =>
+  createInboxItem(
     ids,
     'inbox.action_required',
     {
@@ -153,14 +156,17 @@ export const raiseSkillProposal = (ids: Ids, proposal: SkillProposal): Raised =>
 type ReviewEnd = EventData<'inbox.task_complete'> & { review_wake_id: number }
 
 /** The end of a background review with findings, which become an inbox item. */
-export const raiseReviewEnd = (ids: Ids, data: ReviewEnd): Raised =>
-  raise(ids, 'inbox.task_complete', data, { title: 'Looked back over the session', body: data.summary })
+export const createReviewEndItem = (ids: Ids, data: ReviewEnd): CreatedItem =>
+  createInboxItem(ids, 'inbox.task_complete', data, {
+    title: 'Looked back over the session',
+    body: data.summary,
+  })
 
 /** The end of a review without findings, which is only logged. */
 export const recordReviewEnd = (data: ReviewEnd): EventDraft => write('inbox.task_complete', data)
 
-export const raiseProgress = (ids: Ids, data: EventData<'inbox.progress_checkin'>): Raised =>
-  raise(ids, 'inbox.progress_checkin', data, {
+export const createProgressItem = (ids: Ids, data: EventData<'inbox.progress_checkin'>): CreatedItem =>
+  createInboxItem(ids, 'inbox.progress_checkin', data, {
     title: `Progress: ${data.iterations} iterations, ${Math.round(data.elapsed_seconds / 60)} min`,
     body: data.progress_summary,
   })

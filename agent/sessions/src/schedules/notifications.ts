@@ -2,40 +2,40 @@
 import type { Draft, SessionRow, StoreSchedule } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import type { Deps } from '../deps.ts'
-import { raiseAction, raiseTaskComplete } from '../raise.ts'
-import type { Decision } from './draft.ts'
+import { createActionItem, createTaskCompleteItem } from '../create-inbox-item.ts'
+import type { Decision } from './pending-decision.ts'
 import { LAST_RESULT_CHARS } from './schedule.ts'
 import { scheduleOf } from './stored.ts'
 
 export const SCHEDULE_PAUSED = 'schedule_paused'
 
 /** The inbox items of a decision; none if the session is archived. */
-export function told(
+export function scheduleNotifications(
   deps: Deps,
   parent: SessionRow,
   row: StoreSchedule,
-  { tell, state }: Pick<Decision, 'tell' | 'state'>,
+  { notify, state }: Pick<Decision, 'notify' | 'state'>,
 ): Draft[] {
-  if (tell === null || parent.status === 'archived') return []
+  if (notify === null || parent.status === 'archived') return []
   const { spec } = scheduleOf(row)
   const name = spec.name ?? spec.prompt
-  if (tell === 'missed')
+  if (notify === 'missed')
     return [
-      raiseTaskComplete(deps, {
+      createTaskCompleteItem(deps, {
         session_title: parent.title,
         outcome: 'missed',
         duration_seconds: 0,
         summary: `Nobody could run "${name}" at its time, and it was not to be made up for.`,
-      }).draft,
+      }).event,
     ]
   return [
-    raiseAction(deps, {
+    createActionItem(deps, {
       title: `Schedule paused: ${name}`,
       instructions: cutAt(state.last_result ?? state.reason ?? '', LAST_RESULT_CHARS),
       context: 'Done resumes it from now on.',
       action_type: SCHEDULE_PAUSED,
       target: row.id,
       reason: state.reason ?? '',
-    }).draft,
+    }).event,
   ]
 }

@@ -5,13 +5,13 @@
  */
 import type { Commit, LinkedCommit, Mission, RowChange } from '@cairn/log'
 import { AppError, type EventDraft, type MissionStatus, type Principal } from '@cairn/protocol'
-import { pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
-import { type Around, commitOverTree } from './over-tree.ts'
+import { pauseDescendants, resumeDescendants, stopDescendants } from './cascade.ts'
+import { type TreeSnapshot, commitTree } from './commit-tree.ts'
 import { foundMission } from './define-mission.ts'
 import type { Deps } from './deps.ts'
-import { resumed, stopped } from './lifecycle-events.ts'
+import { sessionResumed, sessionStopped } from './lifecycle-events.ts'
 import { missionCancelled, missionPaused, missionResumed } from './mission-events.ts'
-import { missionGoesOn } from './mission-messages.ts'
+import { missionResumption } from './mission-messages.ts'
 import { dropMissionTimer, missionTimer } from './mission-timer.ts'
 import { expireWaiting } from './open-items.ts'
 import { deciderOf, principalStamp } from './principal-stamp.ts'
@@ -19,7 +19,7 @@ import { readFolded } from './read-folded.ts'
 
 /** The operator; null if the server acts because the coordinator was stopped or archived. */
 export type Operator = Principal | null
-type Part = Pick<Commit, 'events'> & { rows: RowChange[]; also: LinkedCommit[] }
+type MissionCommit = Pick<Commit, 'events'> & { rows: RowChange[]; also: LinkedCommit[] }
 
 export async function pauseMission(
   deps: Deps,
@@ -27,11 +27,11 @@ export async function pauseMission(
   operator: Operator,
   reason: string | null,
 ): Promise<Mission> {
-  await steer(deps, 'pause the mission of', found, ['active'], async (around, mission) => {
-    const part = await composePause(deps, around, mission, operator, reason)
-    const folded = (await readFolded(deps.store, around.session.id)).states.mission
+  await changeMission(deps, 'pause the mission of', found, ['active'], async (tree, mission) => {
+    const part = await composePause(deps, tree, mission, operator, reason)
+    const folded = (await readFolded(deps.store, tree.session.id)).states.mission
     const isGraded = folded !== null && folded.open !== null
-    return endTurn(around, part, 'mission_paused', isAtWork(around) && !isGraded)
+    return endTurn(tree, part, 'mission_paused', isAtWork(tree) && !isGraded)
   })
   return foundMission(deps, found.mission_id)
 }
@@ -39,15 +39,15 @@ export async function pauseMission(
 /** Pauses its workers too. An evaluator that is running keeps its verdict. */
 export async function composePause(
   deps: Deps,
-  around: Around,
+  tree: TreeSnapshot,
   { mission_id, session_id }: Pick<Mission, 'mission_id' | 'session_id'>,
   operator: Operator,
   reason: string | null,
-): Promise<Part> {
+): Promise<MissionCommit> {
   return {
     events: [missionPaused({ mission_id, reason, ...principalStamp(operator) })],
     rows: [moved(mission_id, session_id, ['active'], 'paused', operator, reason)],
-    also: await pauseBelow(deps, around),
+    also: await pauseDescendants(deps, tree),
   }
 }
 
@@ -57,16 +57,16 @@ export async function resumeMission(
   operator: Operator,
   note?: string,
 ): Promise<Mission> {
-  await steer(deps, 'resume the mission of', found, ['paused', 'blocked'], async (around, mission) => {
+  await changeMission(deps, 'resume the mission of', found, ['paused', 'blocked'], async (tree, mission) => {
     const obstacle = resumeObstacle(mission)
     if (obstacle !== null)
       throw new AppError('wrong_state', obstacle, { extra: { mission_status: mission.status } })
-    const part = await composeResume(deps, around, mission, operator, note)
+    const part = await composeResume(deps, tree, mission, operator, note)
     return {
       ...part,
       session_id: mission.session_id,
-      expect_status: [around.session.status],
-      reopen: resumed('mission'),
+      expect_status: [tree.session.status],
+      reopen: sessionResumed('mission'),
       reopen_from: ['paused', 'completed', 'failed'],
     }
   })
@@ -82,11 +82,11 @@ export const resumeObstacle = ({ iteration, definition: { max_iterations } }: Mi
 
 export async function composeResume(
   deps: Deps,
-  around: Around,
+  tree: TreeSnapshot,
   mission: Mission,
   operator: Operator,
   note?: string,
-): Promise<Part> {
+): Promise<MissionCommit> {
   const { mission_id, session_id, status } = mission
   const { states } = await readFolded(deps.store, session_id)
   if (states.mission?.mission_id !== mission_id)
@@ -95,13 +95,13 @@ export async function composeResume(
   return {
     events: [
       missionResumed({ mission_id, ...principalStamp(operator) }),
-      missionGoesOn(states.mission, note),
+      missionResumption(states.mission, note),
     ],
     rows: [
       moved(mission_id, session_id, [status], 'active', operator, null),
       ...(minutes === null ? [] : [missionTimer(mission, minutes)]),
     ],
-    also: await resumeBelow(deps, around),
+    also: await resumeDescendants(deps, tree),
   }
 }
 
@@ -116,19 +116,19 @@ export async function cancelMission(
   operator: Operator,
   how: CancelMission,
 ): Promise<Mission> {
-  await steer(deps, 'cancel the mission of', found, STEERABLE, async (around, mission) =>
+  await changeMission(deps, 'cancel the mission of', found, CANCELLABLE, async (tree, mission) =>
     endTurn(
-      around,
-      await composeCancelMission(deps, around, mission, operator, how),
+      tree,
+      await composeCancelMission(deps, tree, mission, operator, how),
       'mission_cancelled',
       // Workers that end with the mission wake no session, so a turn that waits for them must be ended here.
-      isAtWork(around) || (how.cascade_to_workers && waits(around)),
+      isAtWork(tree) || (how.cascade_to_workers && waits(tree)),
     ),
   )
   return foundMission(deps, found.mission_id)
 }
 
-const STEERABLE: readonly MissionStatus[] = ['active', 'paused', 'blocked']
+const CANCELLABLE: readonly MissionStatus[] = ['active', 'paused', 'blocked']
 
 /**
  * Without a cascade its workers become ordinary workers: those that the mission had paused are resumed,
@@ -136,22 +136,26 @@ const STEERABLE: readonly MissionStatus[] = ['active', 'paused', 'blocked']
  */
 export async function composeCancelMission(
   deps: Deps,
-  around: Around,
+  tree: TreeSnapshot,
   { mission_id, session_id }: Pick<Mission, 'mission_id' | 'session_id'>,
   operator: Operator,
   { reason, cascade_to_workers }: CancelMission,
-): Promise<Part> {
+): Promise<MissionCommit> {
   const below = cascade_to_workers
-    ? await stopBelow(deps, around, 'cancelled')
-    : { told: [], rows: [], parts: around.session.status === 'paused' ? [] : await resumeBelow(deps, around) }
+    ? await stopDescendants(deps, tree, 'cancelled')
+    : {
+        events: [],
+        rows: [],
+        parts: tree.session.status === 'paused' ? [] : await resumeDescendants(deps, tree),
+      }
   return {
     // The usage of its workers belongs to the mission, so their outcomes precede its end.
     events: [
-      ...below.told,
+      ...below.events,
       missionCancelled({ mission_id, reason, cascade_to_workers, ...principalStamp(operator) }),
     ],
     rows: [
-      moved(mission_id, session_id, STEERABLE, 'cancelled', operator, reason),
+      moved(mission_id, session_id, CANCELLABLE, 'cancelled', operator, reason),
       dropMissionTimer(mission_id),
       ...below.rows,
     ],
@@ -166,7 +170,7 @@ export const cancelledWithSession = ({
 }: Mission): { events: EventDraft[]; rows: RowChange[] } => ({
   events: [missionCancelled({ mission_id, reason: 'archived', cascade_to_workers: true })],
   rows: [
-    moved(mission_id, session_id, STEERABLE, 'cancelled', null, 'archived'),
+    moved(mission_id, session_id, CANCELLABLE, 'cancelled', null, 'archived'),
     dropMissionTimer(mission_id),
   ],
 })
@@ -188,16 +192,16 @@ const moved = (
 })
 
 /** True if a runner runs the turn, or is about to. */
-const isAtWork = ({ session }: Around): boolean =>
+const isAtWork = ({ session }: TreeSnapshot): boolean =>
   session.status === 'active' && (session.lease !== null || session.wake_id > session.cursor)
 
 /** True if the turn is open and waits for a person or for workers. */
-const waits = ({ session, below }: Around): boolean =>
-  session.status === 'active' && (session.waiting_on !== null || below.length > 0)
+const waits = ({ session, descendants }: TreeSnapshot): boolean =>
+  session.status === 'active' && (session.waiting_on !== null || descendants.length > 0)
 
-function endTurn({ session }: Around, part: Part, reason: string, ends: boolean): Commit {
+function endTurn({ session }: TreeSnapshot, part: MissionCommit, reason: string, ends: boolean): Commit {
   const { events, rows, also } = part
-  const said: EventDraft[] = [...events, ...(ends ? [stopped(reason)] : [])]
+  const said: EventDraft[] = [...events, ...(ends ? [sessionStopped(reason)] : [])]
   return {
     session_id: session.id,
     events: said,
@@ -209,17 +213,17 @@ function endTurn({ session }: Around, part: Part, reason: string, ends: boolean)
 }
 
 /** Composes again while the tree changes, which includes the mission's own state. */
-async function steer(
+async function changeMission(
   deps: Deps,
   operation: string,
   { mission_id, session_id }: Mission,
   from: readonly MissionStatus[],
-  compose: (around: Around, mission: Mission) => Promise<Commit>,
+  compose: (tree: TreeSnapshot, mission: Mission) => Promise<Commit>,
 ): Promise<void> {
-  await commitOverTree(deps, operation, session_id, async around => {
+  await commitTree(deps, operation, session_id, async tree => {
     const mission = await foundMission(deps, mission_id)
     if (!from.includes(mission.status)) throw wrongStatus(operation, mission, from)
-    return compose(around, mission)
+    return compose(tree, mission)
   })
 }
 

@@ -5,7 +5,7 @@ import type { RunOutcome, RunRef, RunRow, Schedule, ScheduleState, SkipReason } 
 import { jitterOf } from './slots.ts'
 
 /** External state at that moment. */
-export type Circumstances = {
+export type ScheduleContext = {
   /** State of the session that the schedule belongs to. */
   parent: 'there' | 'paused' | 'archived'
   owner: 'there' | 'disabled'
@@ -22,16 +22,16 @@ export type Decision = {
   /** The running run to stop, because another one replaces it. */
   stop: RunRef | null
   /** Creates an inbox item for a person. */
-  tell: 'missed' | 'failures' | null
+  notify: 'missed' | 'failures' | null
 }
 
 const BACKOFF_MS = 60_000
-const MOST_BACKOFF_MS = 6 * 3_600_000
+const MAX_BACKOFF_MS = 6 * 3_600_000
 
 /** A decision in progress: rows and state accumulate. */
-export type Draft = Decision & { schedule: Schedule }
+export type PendingDecision = Decision & { schedule: Schedule }
 
-export const begin = (schedule: Schedule): Draft => ({
+export const beginDecision = (schedule: Schedule): PendingDecision => ({
   schedule,
   status: schedule.status,
   state: { ...schedule.state },
@@ -39,28 +39,28 @@ export const begin = (schedule: Schedule): Draft => ({
   rows: [],
   start: null,
   stop: null,
-  tell: null,
+  notify: null,
 })
 
 /** Applies the overlap policy to a run that is about to start. */
-export function place(draft: Draft, run: RunRef, collapsed: number, now: number): void {
-  const { schedule, state } = draft
+export function placeRun(pending: PendingDecision, run: RunRef, collapsed: number, now: number): void {
+  const { schedule, state } = pending
   const { running, queued } = state
-  if (running === null) return startRun(draft, run, collapsed)
+  if (running === null) return startRun(pending, run, collapsed)
   const { overlap } = schedule.spec
   if (overlap === 'replace') {
-    settle(draft, running, 'cancelled', '', now)
-    draft.stop = running
-    return startRun(draft, run, collapsed)
+    settleRun(pending, running, 'cancelled', '', now)
+    pending.stop = running
+    return startRun(pending, run, collapsed)
   }
   if (overlap === 'queue' && queued === null) {
     state.queued = run
     state.last_skip = null
     if (!run.manual) state.skipped_count += collapsed
-    draft.rows.push(row(run, 'queued', null, collapsed))
+    pending.rows.push(row(run, 'queued', null, collapsed))
     return
   }
-  skip(draft, 'overlap', run.slot_at, run.slot_at, collapsed + 1)
+  skipRuns(pending, 'overlap', run.slot_at, run.slot_at, collapsed + 1)
 }
 
 const row = (
@@ -70,19 +70,25 @@ const row = (
   collapsed: number,
 ): RunRow => ({ slot_at, last_slot_at: slot_at, status, reason, collapsed, manual })
 
-export function startRun(draft: Draft, run: RunRef, collapsed: number): void {
-  const { state } = draft
+export function startRun(pending: PendingDecision, run: RunRef, collapsed: number): void {
+  const { state } = pending
   state.running = run
   state.run_count += 1
   state.last_skip = null
   if (!run.manual) state.skipped_count += collapsed
-  draft.rows.push(row(run, 'running', null, collapsed))
-  draft.start = run
+  pending.rows.push(row(run, 'running', null, collapsed))
+  pending.start = run
 }
 
 /** Scheduled times without a run. Consecutive ones with the same reason share one row. */
-export function skip(draft: Draft, reason: SkipReason, first: number, last: number, count: number): void {
-  const { state, rows } = draft
+export function skipRuns(
+  pending: PendingDecision,
+  reason: SkipReason,
+  first: number,
+  last: number,
+  count: number,
+): void {
+  const { state, rows } = pending
   state.skipped_count += count
   const before = state.last_skip?.reason === reason ? state.last_skip : null
   const at = before?.slot_at ?? first
@@ -101,19 +107,25 @@ export function skip(draft: Draft, reason: SkipReason, first: number, last: numb
   else rows[same] = skipped
 }
 
-export function dropQueued(draft: Pick<Draft, 'state' | 'rows'>, reason: SkipReason): void {
-  const { state } = draft
+export function dropQueued(pending: Pick<PendingDecision, 'state' | 'rows'>, reason: SkipReason): void {
+  const { state } = pending
   const { queued } = state
   if (queued === null) return
   state.queued = null
   if (!queued.manual) state.skipped_count += 1
-  draft.rows.push(row(queued, 'skipped', reason, 0))
+  pending.rows.push(row(queued, 'skipped', reason, 0))
 }
 
-export function settle(draft: Draft, run: RunRef, outcome: RunOutcome, result: string, now: number): void {
-  const { state, schedule } = draft
+export function settleRun(
+  pending: PendingDecision,
+  run: RunRef,
+  outcome: RunOutcome,
+  result: string,
+  now: number,
+): void {
+  const { state, schedule } = pending
   state.running = null
-  draft.rows.push(row(run, outcome === 'success' ? 'success' : 'failed', outcome, 0))
+  pending.rows.push(row(run, outcome === 'success' ? 'success' : 'failed', outcome, 0))
   // A cancelled run says nothing about the success of the next one.
   if (outcome === 'cancelled') return
   if (result !== '') state.last_result = result
@@ -122,11 +134,11 @@ export function settle(draft: Draft, run: RunRef, outcome: RunOutcome, result: s
     return
   }
   state.failures += 1
-  state.backoff_until = now + Math.min(BACKOFF_MS * 2 ** (state.failures - 1), MOST_BACKOFF_MS)
-  if (state.failures < schedule.spec.max_failures || draft.status !== 'active') return
-  draft.status = 'paused'
+  state.backoff_until = now + Math.min(BACKOFF_MS * 2 ** (state.failures - 1), MAX_BACKOFF_MS)
+  if (state.failures < schedule.spec.max_failures || pending.status !== 'active') return
+  pending.status = 'paused'
   state.reason = `${state.failures} runs in a row failed.`
-  draft.tell = 'failures'
+  pending.notify = 'failures'
 }
 
 /** True if max_runs is reached: no time, no person and no queue starts another run. */
@@ -134,7 +146,7 @@ export const isSpent = ({ spec, state }: Pick<Schedule, 'spec' | 'state'>): bool
   spec.max_runs !== null && state.run_count >= spec.max_runs
 
 /** Sets the next due time. A schedule without one is over once none of its runs is active. */
-export function finish({ schedule, ...draft }: Draft): Decision {
+export function finishDecision({ schedule, ...draft }: PendingDecision): Decision {
   const { state } = draft
   const { expires_at } = schedule.spec
   if (isSpent({ spec: schedule.spec, state })) {

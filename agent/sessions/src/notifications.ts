@@ -5,7 +5,7 @@ import { AppError, type AnswerOf, type BodyOf, type InboxKind, type Principal } 
 import type { Deps } from './deps.ts'
 import type { Sealing } from './sealing.ts'
 
-export type NoticeDeps = Pick<Deps, 'newId'> & {
+export type NotificationDeps = Pick<Deps, 'newId'> & {
   store: { notices: NoticeStore }
   sealing: Sealing
   /** Notification methods that this server supports. */
@@ -35,13 +35,13 @@ const choiceOf = (settings: NoticeSettings | null): Choice =>
         after_s: settings.after_ms / 1000,
       }
 
-export async function chooseNotices(
-  { store: { notices } }: Pick<NoticeDeps, 'store'>,
+export async function chooseNotifications(
+  { store: { notices } }: Pick<NotificationDeps, 'store'>,
   { id: user_id, org_id }: Person,
-  wish: BodyOf<'chooseNotices'>,
+  choice: BodyOf<'chooseNotices'>,
 ): Promise<void> {
   const before = choiceOf(await notices.settings(user_id))
-  const { kinds = before.kinds, scope = before.scope, after_s = before.after_s } = wish
+  const { kinds = before.kinds, scope = before.scope, after_s = before.after_s } = choice
   await notices.putChoice({
     user_id,
     org_id,
@@ -52,7 +52,11 @@ export async function chooseNotices(
 }
 
 /** Returns the new secret. */
-export async function setNoticeWebhook(deps: NoticeDeps, person: Person, url: string): Promise<string> {
+export async function setNotificationWebhook(
+  deps: NotificationDeps,
+  person: Person,
+  url: string,
+): Promise<string> {
   refuseUnoffered(deps, 'webhook')
   const problem = deps.urlProblem(url)
   if (problem !== null)
@@ -60,7 +64,7 @@ export async function setNoticeWebhook(deps: NoticeDeps, person: Person, url: st
       extra: { errors: [{ path: 'url', message: problem }] },
     })
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
-  await chooseNotices(deps, person, {})
+  await chooseNotifications(deps, person, {})
   await deps.store.notices.setWebhook(person.id, {
     url,
     secret: deps.sealing.seal(aboutSecret(person.id), secret),
@@ -69,10 +73,14 @@ export async function setNoticeWebhook(deps: NoticeDeps, person: Person, url: st
 }
 
 /** The address must be confirmed with a code first, so that a person cannot subscribe strangers. */
-export async function setNoticeMail(deps: NoticeDeps, person: Person, address: string): Promise<void> {
+export async function setNotificationEmail(
+  deps: NotificationDeps,
+  person: Person,
+  address: string,
+): Promise<void> {
   refuseUnoffered(deps, 'mail')
   const code = String(randomInt(10 ** 8)).padStart(8, '0')
-  await chooseNotices(deps, person, {})
+  await chooseNotifications(deps, person, {})
   await deps.store.notices.setMail(person.id, {
     address,
     code: deps.sealing.seal(aboutCode(person.id), code),
@@ -81,8 +89,8 @@ export async function setNoticeMail(deps: NoticeDeps, person: Person, address: s
   await planAsked(deps, person, 'mail', 'code')
 }
 
-export async function confirmNoticeMail(
-  { store: { notices }, sealing }: NoticeDeps,
+export async function confirmNotificationEmail(
+  { store: { notices }, sealing }: NotificationDeps,
   { id }: Person,
   given: string,
 ): Promise<void> {
@@ -100,7 +108,11 @@ export async function confirmNoticeMail(
 }
 
 /** Sends a test notification. */
-export async function testNotice(deps: NoticeDeps, person: Person, way: NoticeWay): Promise<void> {
+export async function testNotification(
+  deps: NotificationDeps,
+  person: Person,
+  way: NoticeWay,
+): Promise<void> {
   refuseUnoffered(deps, way)
   const settings = await deps.store.notices.settings(person.id)
   const since = (way === 'webhook' ? settings?.webhook_since : settings?.mail_since) ?? null
@@ -116,19 +128,23 @@ export async function testNotice(deps: NoticeDeps, person: Person, way: NoticeWa
  * Retries a failed notification from its first attempt. It keeps its id, so a receiver recognises a
  * duplicate.
  */
-export async function resendNotice(deps: NoticeDeps, { id: userId }: Person, id: string): Promise<void> {
+export async function resendNotification(
+  deps: NotificationDeps,
+  { id: userId }: Person,
+  id: string,
+): Promise<void> {
   if (!(await deps.store.notices.redo(id, userId)))
     throw new AppError('not_found', 'You have no notice of that id that was given up.')
 }
 
 const planAsked = (
-  { store: { notices }, newId }: NoticeDeps,
+  { store: { notices }, newId }: NotificationDeps,
   { id: user_id }: Person,
   way: NoticeWay,
   what: 'test' | 'code',
 ): Promise<void> => notices.plan({ id: newId(), user_id, way, about: `${what}:${newId()}`, next_at: 0 })
 
-function refuseUnoffered({ offers }: NoticeDeps, way: NoticeWay): void {
+function refuseUnoffered({ offers }: NotificationDeps, way: NoticeWay): void {
   if (!offers[way])
     throw new AppError(
       'wrong_state',
@@ -139,14 +155,14 @@ function refuseUnoffered({ offers }: NoticeDeps, way: NoticeWay): void {
 }
 
 /** The decrypted secrets of the settings, for sending; null if they were encrypted with another key. */
-export const openNoticeSecret = (sealing: Sealing, { user_id, webhook_secret }: NoticeSettings) =>
+export const openNotificationSecret = (sealing: Sealing, { user_id, webhook_secret }: NoticeSettings) =>
   webhook_secret === null ? null : sealing.open(aboutSecret(user_id), webhook_secret)
-export const openNoticeCode = (sealing: Sealing, { user_id, mail_code }: NoticeSettings) =>
+export const openNotificationCode = (sealing: Sealing, { user_id, mail_code }: NoticeSettings) =>
   mail_code === null ? null : sealing.open(aboutCode(user_id), mail_code)
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-const shownNotice = ({ id, way, about, state, attempts, error, created_at, next_at }: Notice) => ({
+const shownNotification = ({ id, way, about, state, attempts, error, created_at, next_at }: Notice) => ({
   id,
   way,
   item_id: isAsked(about) ? null : about,
@@ -161,8 +177,8 @@ const shownNotice = ({ id, way, about, state, attempts, error, created_at, next_
 export const isAsked = (about: string): boolean => /^(?:test|code):/.test(about)
 
 /** The settings without secrets and codes. */
-export async function viewNotices(
-  { store: { notices }, offers }: Pick<NoticeDeps, 'store' | 'offers'>,
+export async function viewNotifications(
+  { store: { notices }, offers }: Pick<NotificationDeps, 'store' | 'offers'>,
   { id }: Person,
 ): Promise<AnswerOf<'getNotices'>> {
   const settings = await notices.settings(id)
@@ -173,6 +189,6 @@ export async function viewNotices(
     webhook: url === null ? null : { url },
     mail: address === null ? null : { address, confirmed: (settings?.mail_since ?? null) !== null },
     offers,
-    recent: (await notices.list(id, RECENT)).map(shownNotice),
+    recent: (await notices.list(id, RECENT)).map(shownNotification),
   }
 }

@@ -12,30 +12,30 @@ import type { ScheduleSpec, Timing } from './schedule.ts'
 import { nextSlotOf } from './slots.ts'
 import { zoneName } from './zone.ts'
 
-const LEAST_INTERVAL_S = 60
-const MOST_INTERVAL_S = 366 * 86_400
+const MIN_INTERVAL_S = 60
+const MAX_INTERVAL_S = 366 * 86_400
 const DAY_MS = 86_400_000
 const RFC3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})$/
 
 const invalid = (path: string, message: string): AppError =>
   new AppError('invalid_schedule', `${path}: ${message}.`, { extra: { errors: [{ path, message }] } })
 
-type TimingWish = Pick<ScheduleWish, 'cron' | 'every_s' | 'at' | 'timezone'>
+type TimingInput = Pick<ScheduleWish, 'cron' | 'every_s' | 'at' | 'timezone'>
 
 /** `anchor`: the start of intervals. */
-export function timingOf(wish: TimingWish, timezone: string, anchor: number): Timing {
-  const { cron, every_s, at } = wish
+export function timingOf(input: TimingInput, timezone: string, anchor: number): Timing {
+  const { cron, every_s, at } = input
   const given = [cron, every_s, at].filter(each => each !== undefined).length
   if (given !== 1)
     throw invalid(
       'cron',
       `${given === 0 ? 'none' : 'more than one'} of cron, every_s and at is given; give one of them`,
     )
-  if (cron === undefined && wish.timezone !== undefined) throw zoneWithoutCron()
+  if (cron === undefined && input.timezone !== undefined) throw zoneWithoutCron()
   if (every_s !== undefined)
     return { kind: 'interval', interval_s: checkedInterval(every_s), anchor_at: anchor }
   if (at !== undefined) return { kind: 'once', at: checkedTime('at', at, anchor) }
-  const asked = wish.timezone ?? timezone
+  const asked = input.timezone ?? timezone
   const zone = zoneName(asked)
   if (zone === null)
     throw invalid(
@@ -52,9 +52,9 @@ const zoneWithoutCron = (): AppError =>
   invalid('timezone', 'is only for cron; every_s counts seconds, and at names its own offset')
 
 function checkedInterval(every_s: number): number {
-  if (every_s < LEAST_INTERVAL_S)
-    throw invalid('every_s', `${every_s} s is too often; the shortest interval is ${LEAST_INTERVAL_S} s`)
-  if (every_s > MOST_INTERVAL_S) throw invalid('every_s', `${every_s} s is more than ${MOST_INTERVAL_S} s`)
+  if (every_s < MIN_INTERVAL_S)
+    throw invalid('every_s', `${every_s} s is too often; the shortest interval is ${MIN_INTERVAL_S} s`)
+  if (every_s > MAX_INTERVAL_S) throw invalid('every_s', `${every_s} s is more than ${MAX_INTERVAL_S} s`)
   return every_s
 }
 
@@ -80,18 +80,18 @@ export type SpecContext = {
 
 /** `kept`: times that were validated when they were requested; that of a single run may have passed. */
 export function specOf(
-  wish: ScheduleWish,
+  input: ScheduleWish,
   { session, config, now, expires }: SpecContext,
   kept?: Timing,
 ): ScheduleSpec {
   const limits = config.schedules
-  const timing = kept ?? timingOf(wish, limits.timezone, now)
+  const timing = kept ?? timingOf(input, limits.timezone, now)
   const expires_at =
-    wish.expires_at === undefined
+    input.expires_at === undefined
       ? expires
         ? now + limits.expires_days * DAY_MS
         : null
-      : checkedTime('expires_at', wish.expires_at, now)
+      : checkedTime('expires_at', input.expires_at, now)
   const first = nextSlotOf(timing)(now)
   if (first === null ? kept === undefined : expires_at !== null && first >= expires_at)
     throw invalid(
@@ -101,20 +101,20 @@ export function specOf(
         : `it ends at ${new Date(expires_at!).toISOString()}, before its first time, ` +
             new Date(first).toISOString(),
     )
-  const jitter_s = wish.jitter_s ?? 0
+  const jitter_s = input.jitter_s ?? 0
   if (timing.kind === 'interval' && jitter_s >= timing.interval_s)
     throw invalid('jitter_s', `must be less than the interval of ${timing.interval_s} s`)
   return {
-    name: wish.name ?? null,
-    prompt: wish.prompt,
+    name: input.name ?? null,
+    prompt: input.prompt,
     timing,
-    missed: wish.missed ?? 'once',
-    catch_up_s: wish.catch_up_s ?? 86_400,
-    overlap: wish.overlap ?? 'skip',
+    missed: input.missed ?? 'once',
+    catch_up_s: input.catch_up_s ?? 86_400,
+    overlap: input.overlap ?? 'skip',
     jitter_s,
-    max_runs: wish.max_runs ?? null,
+    max_runs: input.max_runs ?? null,
     expires_at,
-    on_result: wish.on_result ?? 'note',
+    on_result: input.on_result ?? 'note',
     late_s: limits.late_s,
     max_failures: limits.max_failures,
     run: runOf(session, config),
@@ -146,13 +146,13 @@ export function changedSpec(
   context: SpecContext,
 ): ScheduleSpec {
   const { timing } = spec
-  const wish = Object.fromEntries(
+  const change = Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as Partial<ScheduleWish>
-  const isTimed = wish.cron !== undefined || wish.every_s !== undefined || wish.at !== undefined
+  const isTimed = change.cron !== undefined || change.every_s !== undefined || change.at !== undefined
   // The grid of an interval is kept, unless another one is requested.
   const kept = isTimed || timing.kind === 'cron' ? undefined : timing
-  if (kept !== undefined && wish.timezone !== undefined) throw zoneWithoutCron()
+  if (kept !== undefined && change.timezone !== undefined) throw zoneWithoutCron()
   const { name, prompt, missed, catch_up_s, overlap, jitter_s, max_runs, on_result } = spec
   const changed = specOf(
     {
@@ -166,7 +166,7 @@ export function changedSpec(
       ...(max_runs === null ? {} : { max_runs }),
       ...(spec.expires_at === null ? {} : { expires_at: new Date(spec.expires_at).toISOString() }),
       ...(isTimed || timing.kind !== 'cron' ? {} : { cron: timing.cron, timezone: timing.timezone }),
-      ...wish,
+      ...change,
     },
     { ...context, expires: false },
     kept,
