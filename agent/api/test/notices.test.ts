@@ -1,5 +1,5 @@
 /** Contract 4.19: each person chooses how they are told, for themselves, and nobody else sees it. */
-import { NOTICES } from '@cairn/log'
+import { NOTIFICATIONS } from '@cairn/log'
 import { createSealing, openNotificationCode, openNotificationSecret } from '@cairn/sessions'
 import { join } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -71,14 +71,14 @@ test('everything is off until a person chooses; another person, an administrator
 test('what was given up is sent again for its person alone, under its id', async () => {
   const { service, ann, as } = await begin()
   await using _ = service
-  const { notices, channels } = service.store
+  const { notifications, channels } = service.store
   await ann('POST', '/webhook', { url: 'https://example.org/hook' })
   const { id } = (await ann('POST', '/test', { way: 'webhook' })).json.recent[0]
   const resend = (call = ann) => call('POST', `/${id}/resend`)
   expect((await resend()).status, 'it waits anyway').toBe(404)
-  const epoch = (await channels.acquire(NOTICES, 'deliver', 'test', 60_000)) ?? 0
-  await notices.begin({ id, attempts: 0 }, epoch)
-  await notices.settle(id, { state: 'dead', error: 'the webhook answered 410' }, epoch)
+  const epoch = (await channels.acquire(NOTIFICATIONS, 'deliver', 'test', 60_000)) ?? 0
+  await notifications.begin({ id, attempts: 0 }, epoch)
+  await notifications.settle(id, { state: 'dead', error: 'the webhook answered 410' }, epoch)
   for (const token of [service.adminToken, (await service.addUser()).token])
     expect((await resend(as(token))).json.code).toBe('not_found')
   expect((await resend()).json.recent).toMatchObject([{ id, state: 'due', attempts: 0, error: null }])
@@ -101,7 +101,7 @@ test('the secret of a webhook is shown once, sealed in the store, and another at
   expect(json).toEqual({ url, secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as string })
   expect((await ann('POST', '/webhook', { url }, key)).json.code).toBe('shown_once')
   expect((await ann('GET', '')).text).not.toContain(json.secret)
-  const settings = (await service.store.notices.settings(id))!
+  const settings = (await service.store.notifications.settings(id))!
   expect(JSON.stringify(settings)).not.toContain(json.secret)
   expect(openNotificationSecret(sealing, settings)).toBe(json.secret)
   expect(
@@ -129,7 +129,7 @@ test('an address is confirmed by the code that went there: five tries, one hour'
   const { service, sealing, id, ann } = await begin()
   await using _ = service
   const codeNow = async () => {
-    return openNotificationCode(sealing, (await service.store.notices.settings(id))!) ?? ''
+    return openNotificationCode(sealing, (await service.store.notifications.settings(id))!) ?? ''
   }
   const ask = () => ann('POST', '/mail', { address: 'Ann@Example.org' })
   const set = await ask()

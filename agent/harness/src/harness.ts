@@ -2,7 +2,7 @@
  * The runner (contract 8): claims sessions with work, renews their leases, runs their turns concurrently, and
  * releases everything on shutdown. Many runners, in one process or several, share one log.
  */
-import { createHoldBack, createRedactor, type LogStore, type Redact } from '@cairn/log'
+import { createStreamRedactor, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
 import { createWorkspaceCopies } from './workspace-copies.ts'
@@ -182,7 +182,7 @@ function describeRunner(
     makeFolder: options.makeFolder ?? makeSessionFolder,
     copies: options.copies ?? createWorkspaceCopies(options),
     redact: options.redact ?? createRedactor(secrets),
-    streamRedactor: createHoldBack(secrets),
+    streamRedactor: createStreamRedactor(secrets),
     shutdown,
     whenFree: () => waitUntilFree(clock, options.isBusy, shutdown),
     keepInBackground(running) {

@@ -1,5 +1,5 @@
 /** The dependencies of a runner. Created once and passed to everything that the runner starts. */
-import type { HeldText, LogStore, Redact } from '@cairn/log'
+import type { StreamRedactor, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { Clock } from './clock.ts'
 import type { Coding } from './code/coding.ts'
@@ -40,7 +40,7 @@ export type Runner = {
   /** Redacts a JSON text for recording. */
   redact: Redact
   /** For streamed text: returns the part that cannot be the start of a secret. */
-  streamRedactor: () => HeldText
+  streamRedactor: () => StreamRedactor
   /** Aborts when the runner is asked to stop: background work ends with it. */
   shutdown: AbortSignal
   /** For background work: resolves when this process has spare capacity, after seconds at most. */

@@ -9,7 +9,7 @@ import {
   guardPart,
   isoStamp,
   nextEvent,
-  type Part,
+  type CommitPart,
   Refusing,
   reopens,
   settle,
@@ -46,7 +46,7 @@ export type Applied = Omit<CommitAnswer, 'session'> & { session: StoredSession }
 type AppliedPart = PartAnswer & { session: StoredSession }
 
 /** Applies one part of a commit. `before` is not changed; the caller stores the resulting row. */
-function applyPart(sql: CommitSql, before: StoredSession, at: number, part: Part): AppliedPart {
+function applyPart(sql: CommitSql, before: StoredSession, at: number, part: CommitPart): AppliedPart {
   const row = { ...before }
   const session = JSON.stringify(row.id)
   const reopened = reopens(row, part)

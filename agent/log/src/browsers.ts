@@ -30,7 +30,7 @@ export type BrowserStore = {
   browser(sessionId: string): Promise<BrowserInstance | null>
   /** Browsers whose runners have missed their heartbeats. */
   silent(): Promise<BrowserInstance[]>
-  renew(workerId: string, aliveMs: number): Promise<void>
+  renew(runnerId: string, aliveMs: number): Promise<void>
   /** False if this user no longer has control. */
   extendControl(sessionId: string, browserId: string, userId: string, holdMs: number): Promise<boolean>
   /** Encrypted by the caller; kept after the browser has ended. */
@@ -97,8 +97,8 @@ export const createBrowserStore = (ask: Ask, now: () => number): BrowserStore =>
     return row === undefined ? null : toInstance(row)
   },
   silent: async () => (await ask('silentBrowsers', [now()])).map(toInstance),
-  async renew(workerId, aliveMs) {
-    await ask('renewBrowsers', [workerId, now() + aliveMs])
+  async renew(runnerId, aliveMs) {
+    await ask('renewBrowsers', [runnerId, now() + aliveMs])
   },
   extendControl: async (sessionId, browserId, userId, holdMs) =>
     (await ask('extendControl', [sessionId, browserId, userId, now() + holdMs])).length > 0,

@@ -4,7 +4,7 @@
  */
 import { BROWSER_READS, BROWSER_SQL } from './browser-sql.ts'
 import { CONNECTION_READS, CONNECTION_SQL } from './connection-sql.ts'
-import { NOTICE_READS, NOTICE_SQL } from './notice-sql.ts'
+import { NOTIFICATION_READS, NOTIFICATION_SQL } from './notification-sql.ts'
 
 const FENCED =
   'EXISTS (SELECT 1 FROM channel_leases l WHERE l.connection_id = $CONNECTION AND ' +
@@ -15,7 +15,7 @@ const fenced = (connection: number, epoch: number): string =>
 export const CHANNEL_SQL = {
   ...BROWSER_SQL,
   ...CONNECTION_SQL,
-  ...NOTICE_SQL,
+  ...NOTIFICATION_SQL,
 
   receive:
     'INSERT INTO channel_inbound (connection_id, event_key, conversation_key, sender, body, received_at, ' +
@@ -205,7 +205,7 @@ export type ChannelStatement = keyof typeof CHANNEL_SQL
 export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   ...BROWSER_READS,
   ...CONNECTION_READS,
-  ...NOTICE_READS,
+  ...NOTIFICATION_READS,
   'nextInbound',
   'lastInbound',
   'senders',

@@ -8,8 +8,8 @@ import type { StoredLink, StoredTimer } from './links.ts'
 import type { StoredTask } from './tasks.ts'
 
 type Data = Readonly<Record<string, unknown>>
-type Told = { session: string; id: number; data: Data }
-type Outcome = Told & { status: 'complete' | 'failed' }
+type ReportedEnd = { session: string; id: number; data: Data }
+type ReportedOutcome = ReportedEnd & { status: 'complete' | 'failed' }
 type Coordination = {
   links: readonly StoredLink[]
   tasks: readonly StoredTask[]
@@ -26,8 +26,8 @@ export type LinkCheck = {
 
 type Seen = {
   sessions: Set<string>
-  spawned: Map<string, Told>
-  outcomes: Map<string, Outcome>
+  spawned: Map<string, ReportedEnd>
+  outcomes: Map<string, ReportedOutcome>
   /** The first event that ended a session, by session. */
   ended: Map<string, number>
   /** Calls of delegate_task with a result, whose workers no longer have a waiting parent. */
@@ -47,7 +47,7 @@ export function createLinkCheck(): LinkCheck {
   return {
     begin: session => void seen.sessions.add(session),
     see(session, id, type, data) {
-      const told: Told = { session, id, data }
+      const told: ReportedEnd = { session, id, data }
       const worker = String(data['worker_id'])
       switch (type) {
         case 'worker.spawned':
@@ -73,7 +73,7 @@ export function createLinkCheck(): LinkCheck {
           break
         default:
       }
-      lookAtTask(seen.tasks, told, type)
+      checkTaskLink(seen.tasks, told, type)
     },
     problems: rows => [
       ...rows.links.flatMap(link => checkLink(link, seen)),
@@ -149,7 +149,7 @@ const differences = (link: StoredLink, said: Data): { key: string; is: string; r
 
 function unlinked(links: readonly StoredLink[], { spawned, outcomes }: Seen): string[] {
   const linked = new Set(links.map(({ child_id }) => child_id))
-  const without = (told: ReadonlyMap<string, Told>, what: string): string[] =>
+  const without = (told: ReadonlyMap<string, ReportedEnd>, what: string): string[] =>
     [...told].flatMap(([worker, { session, id }]) =>
       linked.has(worker)
         ? []
@@ -158,7 +158,7 @@ function unlinked(links: readonly StoredLink[], { spawned, outcomes }: Seen): st
   return [...without(spawned, 'spawns'), ...without(outcomes, 'is the outcome of')]
 }
 
-function lookAtTask(tasks: TaskEvents, { session, id, data }: Told, type: EventType): void {
+function checkTaskLink(tasks: TaskEvents, { session, id, data }: ReportedEnd, type: EventType): void {
   const told = { session, id }
   if (type === 'task.failed') tasks.over.set(String(data['task_id']), { ...told, as: 'failed' })
   else if (type === 'task.blocked') {

@@ -2,12 +2,12 @@
 import type { StoredLink } from './links.ts'
 import { isTaskOver, type StoredTask, type TaskState } from './tasks.ts'
 
-type Place = { session: string; id: number }
+type EventRef = { session: string; id: number }
 /** The last event of each kind, by task. */
 export type TaskEvents = {
-  begun: Map<string, Place & { attempt: number; worker: string }>
-  over: Map<string, Place & { as: 'done' | 'failed' }>
-  blocked: Map<string, Place & { call: string }>
+  begun: Map<string, EventRef & { attempt: number; worker: string }>
+  over: Map<string, EventRef & { as: 'done' | 'failed' }>
+  blocked: Map<string, EventRef & { call: string }>
 }
 
 export function checkTasks(
@@ -39,7 +39,7 @@ function checkTask(task: StoredTask, told: TaskEvents, open: ReadonlySet<string>
   const over = told.over.get(task_id)
   const begun = told.begun.get(task_id)
   const state = JSON.parse(task.state) as TaskState
-  const should = (what: string, place: Place): void =>
+  const should = (what: string, place: EventRef): void =>
     void found.push(`it is ${status}, event ${place.id} of ${owner_id} says that it should be ${what}`)
   if (over !== undefined && over.as !== status) should(over.as, over)
   if (over === undefined && (status === 'done' || status === 'failed'))

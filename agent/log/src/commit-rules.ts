@@ -40,10 +40,10 @@ export function isoStamp(at: number): string {
 }
 
 /** A part of a commit that concerns one session: the commit's own, or one of `also`. */
-export type Part = CommitRequest | EncodedPart
+export type CommitPart = CommitRequest | EncodedPart
 
 /** Runs for every part of a commit: parts of other sessions carry none of the guards for runners. */
-export function guardPart(row: StoredSession, { expect_status }: Part): void {
+export function guardPart(row: StoredSession, { expect_status }: CommitPart): void {
   if (expect_status !== undefined && !expect_status.includes(row.status)) {
     throw new Refusing(
       'wrong_status',
@@ -93,11 +93,11 @@ export function nextEvent(row: StoredSession, at: number, effect: Effect | null)
 }
 
 const REOPENED: readonly SessionStatus[] = ['completed', 'failed']
-export const reopens = (row: StoredSession, { reopen, reopen_from = REOPENED }: Part): boolean =>
+export const reopens = (row: StoredSession, { reopen, reopen_from = REOPENED }: CommitPart): boolean =>
   reopen !== undefined && reopen_from.includes(row.status)
 
 /** Applies what the commit says about the row itself, after the last event. */
-export function settle(row: StoredSession, commit: Part): void {
+export function settle(row: StoredSession, commit: CommitPart): void {
   if (commit.set?.status !== undefined) row.status = commit.set.status
   if (commit.set?.title !== undefined) {
     row.title = commit.set.title

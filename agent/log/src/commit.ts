@@ -99,16 +99,21 @@ export type RowChange =
 export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange
 
 /** An event to write, with its rows: code that adds it to a commit need not know them. */
-export type Draft<T extends EventType = EventType> = EventDraft<T> & { readonly rows?: readonly EventRow[] }
+export type EventWithRows<T extends EventType = EventType> = EventDraft<T> & {
+  readonly rows?: readonly EventRow[]
+}
 
-export const withRows = <T extends EventType>(event: EventDraft<T>, ...rows: EventRow[]): Draft<T> => ({
+export const withRows = <T extends EventType>(
+  event: EventDraft<T>,
+  ...rows: EventRow[]
+): EventWithRows<T> => ({
   ...event,
   rows,
 })
 
 export type Commit = {
   session_id: string
-  events: readonly Draft[]
+  events: readonly EventWithRows[]
   /** Runner commits only: rejected with `stale_lease` unless this lease is current. */
   fence?: Fence
   /** Rejected with `wrong_status` unless the session has one of these statuses. */

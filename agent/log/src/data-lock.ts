@@ -30,10 +30,10 @@ export function lockDirectory(dir: string): () => void {
   const db = openDb(lock, { busyMs: 0 })
   try {
     db.exec('BEGIN EXCLUSIVE')
-  } catch (cause) {
+  } catch (error) {
     db.close()
-    if (!isBusy(cause)) throw cause
-    throw new DirectoryInUse(dir, readPid(pidFile), cause)
+    if (!isBusy(error)) throw error
+    throw new DirectoryInUse(dir, readPid(pidFile), error)
   }
   keepPrivate(pidFile)
   writeFileSync(pidFile, `${process.pid}\n`)

@@ -6,7 +6,7 @@ import { type EventDraft, factsOf } from '@cairn/protocol'
 import { effectOf } from './projection.ts'
 import type { Mode } from './redact/values.ts'
 import type { Redact } from './redact.ts'
-import type { Commit, Draft, EventRow, LinkedCommit } from './commit.ts'
+import type { Commit, EventWithRows, EventRow, LinkedCommit } from './commit.ts'
 import type { NewSession } from './session.ts'
 import type { CommitRequest, EncodedEvent, EncodedPart, EncodedRow } from './writer-messages.ts'
 
@@ -100,7 +100,9 @@ const encodeSettings = (redact: Redact, set: NonNullable<Commit['set']>): NonNul
 
 const encodeRows = (redact: Redact, { rows = [], events }: Pick<Commit, 'rows' | 'events'>): EncodedRow[] => [
   ...rows.map(row => encodeRow(redact, row, 0)),
-  ...events.flatMap((event: Draft, index) => (event.rows ?? []).map(row => encodeRow(redact, row, index))),
+  ...events.flatMap((event: EventWithRows, index) =>
+    (event.rows ?? []).map(row => encodeRow(redact, row, index)),
+  ),
 ]
 
 export function encodeCommit(redact: Redact, at: number, commit: Commit): CommitRequest {

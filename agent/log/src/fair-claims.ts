@@ -32,7 +32,7 @@ export const NO_RULES: ClaimRules = { tree_parallel: null, principal_turns: null
  * Waiting principals considered by one claim; later claims consider the others. This bounds the cost of a
  * claim, however many wait.
  */
-export const MOST_PRINCIPALS = 256
+export const MAX_PRINCIPALS = 256
 
 /** True if a rule other than the claim's size may exclude some of them. */
 export const isLimited = (waiting: readonly WaitingTurn[], rules: ClaimRules): boolean =>

@@ -33,14 +33,14 @@ export * from './channels.ts'
 export * from './channels-beside.ts'
 export * from './search/search-store.ts'
 export {
-  NOTICES,
-  type FreshNotice,
-  type Notice,
-  type NoticeSettings,
-  type NoticeSettled,
-  type NoticeStore,
-  type NoticeWay,
-} from './notices.ts'
+  NOTIFICATIONS,
+  type NewNotification,
+  type InboxNotification,
+  type NotificationSettings,
+  type NotificationResult,
+  type NotificationStore,
+  type NotificationMethod,
+} from './notifications.ts'
 export { noticesOf } from './channel-store.ts'
 export {
   type FailedAttempt,
@@ -80,5 +80,5 @@ export { openPostgresStore, type PostgresStoreOptions, type SharedLogStore } fro
 export { UnsafeServer } from './postgres/unsafe-server.ts'
 export { tail } from './tail.ts'
 export { applyEffect, type Effect, effectOf, type Projected } from './projection.ts'
-export { createHoldBack, type HeldText } from './hold-back.ts'
+export { createStreamRedactor, type StreamRedactor } from './stream-redactor.ts'
 export { createRedactor, REDACTED, type Redact } from './redact.ts'

@@ -10,7 +10,7 @@ import {
   isLimited,
   isRun,
   least,
-  MOST_PRINCIPALS,
+  MAX_PRINCIPALS,
   NO_RULES,
   type RunningTurn,
   type WaitingTurn,
@@ -74,13 +74,13 @@ function choose(
   const few = [...orphaned, ...first]
   if (few.length <= places && !isLimited(few, rules)) return chooseFairly(few, [], places, rules).map(toId)
   const running = sql.running.all(at) as RunningTurn[]
-  const queued = first.length <= places ? first : lookByPrincipal(sql, places, running, rules, principals)
+  const queued = first.length <= places ? first : pollByPrincipal(sql, places, running, rules, principals)
   return chooseFairly([...orphaned, ...queued], running, places, rules).map(toId)
 }
 const toId = ({ id }: WaitingTurn): string => id
 
 /** Picks as many sessions of each principal as it may get: roots, and children whose trees have capacity. */
-function lookByPrincipal(
+function pollByPrincipal(
   sql: ClaimSql,
   places: number,
   running: readonly RunningTurn[],
@@ -126,7 +126,7 @@ function childrenWithRoom(
 function nextPrincipals(sql: ClaimSql, principals: { after: string }): string[] {
   const found: string[] = []
   const look = (after: string, upTo: string | null): void => {
-    for (let last = after; found.length < MOST_PRINCIPALS;) {
+    for (let last = after; found.length < MAX_PRINCIPALS;) {
       const next = sql.nextPrincipal.get(last)?.['created_by']
       if (next === undefined || (upTo !== null && String(next) > upTo)) return
       last = String(next)
@@ -135,7 +135,7 @@ function nextPrincipals(sql: ClaimSql, principals: { after: string }): string[] 
   }
   look(principals.after, null)
   if (principals.after !== '') look('', principals.after)
-  principals.after = found.length < MOST_PRINCIPALS ? '' : (found.at(-1) ?? '')
+  principals.after = found.length < MAX_PRINCIPALS ? '' : (found.at(-1) ?? '')
   return found
 }
 

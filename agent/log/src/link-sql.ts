@@ -2,7 +2,7 @@
 import type { Db } from './sqlite-adapter.ts'
 
 /** The ids of a session's descendants, as a table `below`; the syntax works on both stores. */
-export const belowSql = (id: string): string =>
+export const descendantsSql = (id: string): string =>
   `WITH RECURSIVE below(id) AS (SELECT child_id FROM links WHERE parent_id = ${id} UNION\n` +
   '  SELECT l.child_id FROM links l JOIN below b ON l.parent_id = b.id)'
 

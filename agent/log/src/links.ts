@@ -117,8 +117,8 @@ export type LinkChange =
 export const DAY_MS = 24 * 3600 * 1000
 
 /** A session's position in its tree. */
-export type Family = Pick<Session, 'root_id' | 'depth' | 'open_children' | 'children_cost_usd'>
-export type BelowQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
+export type SessionTree = Pick<Session, 'root_id' | 'depth' | 'open_children' | 'children_cost_usd'>
+export type DescendantQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
 
 /** Reads of links, and the claims of timers. */
 export interface CoordinationStore extends ScheduleReads, CodeRunReads, ResearchReads {
@@ -127,9 +127,12 @@ export interface CoordinationStore extends ScheduleReads, CodeRunReads, Research
   /** Children of one parent, oldest first, at most `limit`; without scheduled runs. */
   children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
   /** All descendants of a session, newest first; `cursor` continues a listing. */
-  below(sessionId: string, query: BelowQuery): Promise<{ links: Link[]; next_cursor: string | null }>
+  descendants(
+    sessionId: string,
+    query: DescendantQuery,
+  ): Promise<{ links: Link[]; next_cursor: string | null }>
   /** In the order of the ids; a session without links is its own root. */
-  families(sessionIds: readonly string[]): Promise<Family[]>
+  sessionTrees(sessionIds: readonly string[]): Promise<SessionTree[]>
   /** The open links of a tree and its version, read consistently. */
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
   /** The board of a tree, ordered by number. */
@@ -191,8 +194,8 @@ export const toTimer = ({ claimed_by, claimed_until, data, ...row }: StoredTimer
   claimed_at: claimed_until - ttlMs,
 })
 
-export type StoredFamily = Family & { id: string }
-export const toFamilies = (rows: readonly StoredFamily[], ids: readonly string[]): Family[] => {
+export type StoredTree = SessionTree & { id: string }
+export const toTrees = (rows: readonly StoredTree[], ids: readonly string[]): SessionTree[] => {
   const found = new Map(rows.map(row => [row.id, row]))
   return ids.map(id => {
     const row = found.get(id)
@@ -203,8 +206,8 @@ export const toFamilies = (rows: readonly StoredFamily[], ids: readonly string[]
 }
 
 /** Position in a listing of links: continues before this one, newest first. */
-export type LinkPlace = { opened_at: number; child_id: string }
-export function parseLinkCursor(cursor: string | undefined): LinkPlace {
+export type LinkCursor = { opened_at: number; child_id: string }
+export function parseLinkCursor(cursor: string | undefined): LinkCursor {
   if (cursor === undefined) return { opened_at: Number.MAX_SAFE_INTEGER, child_id: '' }
   const [, at, child_id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
   if (at === undefined || child_id === undefined)

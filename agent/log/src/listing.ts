@@ -2,7 +2,7 @@
 import type { ArtifactMeta, SessionSort } from '@cairn/protocol'
 import { AppError } from '@cairn/protocol/words'
 import type { SessionRow } from './session.ts'
-import { placeAfter } from './session-query.ts'
+import { cursorAfter } from './session-query.ts'
 import { type StoredSession, toSessionRow } from './session-rows.ts'
 
 /** The cursor of a listing is the internal key of its last row, which is meaningless elsewhere. */
@@ -39,7 +39,7 @@ export function sortedPage(
   const last = rows[limit - 1]
   return {
     sessions: rows.slice(0, limit).map(toSessionRow),
-    next_cursor: rows.length > limit && last !== undefined ? placeAfter(last, sort) : null,
+    next_cursor: rows.length > limit && last !== undefined ? cursorAfter(last, sort) : null,
   }
 }
 

@@ -58,9 +58,9 @@ export function migrate(db: Db, migrations: readonly Migration[], now: number): 
         now,
       )
       db.exec('COMMIT')
-    } catch (cause) {
+    } catch (error) {
       if (db.isTransaction) db.exec('ROLLBACK')
-      throw new Error(`[migrate] ${migration.name} failed; nothing of it was kept`, { cause })
+      throw new Error(`[migrate] ${migration.name} failed; nothing of it was kept`, { cause: error })
     }
   }
 }

@@ -9,9 +9,9 @@ import { checkHeader, refuseDamaged } from './refuse-damaged.ts'
 import { type Db, openDb } from './sqlite-adapter.ts'
 import { MARK, readMark, setMarkAside } from './store-mark.ts'
 import { configureWriter } from './writer-connection.ts'
-import type { Notice, WriterStart } from './writer-messages.ts'
+import type { WriterNotification, WriterStart } from './writer-messages.ts'
 
-type Tell = (level: Notice['notice'], message: string) => void
+type Report = (level: WriterNotification['notice'], message: string) => void
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
@@ -19,7 +19,7 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
  * All records that the mark counts are lost: no record exists without a session, and sessions are never
  * deleted.
  */
-function tellGone({ dir, path, now }: WriterStart, mark: ReturnType<typeof readMark>, tell: Tell): void {
+function reportLost({ dir, path, now }: WriterStart, mark: ReturnType<typeof readMark>, tell: Report): void {
   if (mark === null || mark === 'unreadable' || mark.records === 0) return
   setMarkAside(dir, now)
   tell(
@@ -34,12 +34,12 @@ const hasSessions = (db: Db): boolean =>
   schemaVersion(db) > 0 && db.prepare('SELECT 1 FROM sessions LIMIT 1').get() !== undefined
 
 /** Compares the file with its mark. Changes nothing except a mark that belongs to another store. */
-function inspect(start: WriterStart, tell: Tell): Loss | null {
+function inspect(start: WriterStart, tell: Report): Loss | null {
   const { dir, path, now } = start
   checkHeader(path)
   const mark = readMark(dir)
   if (sizeOf(path) === 0) {
-    tellGone(start, mark, tell)
+    reportLost(start, mark, tell)
     return null
   }
   const db = openDb(path, { readOnly: true })
@@ -57,7 +57,7 @@ function inspect(start: WriterStart, tell: Tell): Loss | null {
     // All data of a new store is in its write-ahead log: without that the file is empty, or has only some of
     // its tables.
     if (!hasSessions(db)) {
-      tellGone(start, mark, tell)
+      reportLost(start, mark, tell)
       return null
     }
     if (!hasLossTables(db) || mark.store !== storeId(db)) {
@@ -76,7 +76,7 @@ function inspect(start: WriterStart, tell: Tell): Loss | null {
 }
 
 /** Throws DamagedStore. */
-export function openWriter(start: WriterStart, tell: Tell): Db {
+export function openWriter(start: WriterStart, tell: Report): Db {
   const { path, now } = start
   const loss = inspect(start, tell)
   const log = `${path}-wal`

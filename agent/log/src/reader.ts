@@ -8,7 +8,7 @@ import {
   toGrant,
   toInboxItem,
 } from './inbox-rows.ts'
-import { belowSql } from './link-sql.ts'
+import { descendantsSql } from './link-sql.ts'
 import {
   createSearch,
   page,
@@ -19,7 +19,7 @@ import {
   toArtifactMeta,
 } from './listing.ts'
 import { parsePositions } from './positions.ts'
-import { afterPlace, orderBy, readPlace, sessionConditions } from './session-query.ts'
+import { afterCursor, orderBy, parsePageCursor, sessionConditions } from './session-query.ts'
 import { namedValues, used } from './named-values.ts'
 import { leaseOf, SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
 import { checked, findPosition, POSITION_OF, type StoredSnapshot } from './snapshots.ts'
@@ -136,8 +136,8 @@ export function createReader(db: Db) {
     listSessions(query: SessionQuery, now: number): { sessions: SessionRow[]; next_cursor: string | null } {
       const { sort = 'created' } = query
       const { binder, values } = namedValues(now)
-      const place = readPlace(query.cursor, sort)
-      const where = [...sessionConditions(query, binder), ...afterPlace(place, sort, binder)].join(' AND ')
+      const place = parsePageCursor(query.cursor, sort)
+      const where = [...sessionConditions(query, binder), ...afterCursor(place, sort, binder)].join(' AND ')
       if (query.text !== undefined) {
         const search = createSearch(query.text, query.limit)
         const looked = prepared(
@@ -185,7 +185,7 @@ export function createReader(db: Db) {
       if (query.session_id !== undefined) {
         where.push(
           query.descendants === true
-            ? `session_id IN (${belowSql(':session_id')} SELECT id FROM below UNION SELECT :session_id)`
+            ? `session_id IN (${descendantsSql(':session_id')} SELECT id FROM below UNION SELECT :session_id)`
             : 'session_id = :session_id',
         )
         values['session_id'] = query.session_id

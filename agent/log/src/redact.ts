@@ -26,7 +26,7 @@ export const REDACTED = '[REDACTED]'
 export type Redact = (json: string, mode?: Mode) => string
 
 /** Shorter values would match ordinary words, and no credential is that short. */
-const SHORTEST_KNOWN = 6
+const MIN_KNOWN_CHARS = 6
 
 /** An image: base64 only, and longer than any key. In a megabyte, every short pattern occurs by chance. */
 const BASE64 = /^[A-Za-z0-9+/\s]{4096,}={0,2}$/
@@ -54,7 +54,7 @@ const WORDS: readonly Word[] = [
 const COOKIE_MEMBER = /^(?:set-)?cookie$/i
 
 /** More than any text needs; bounds the loop if a credential is part of the mark itself. */
-const MOST_ROUNDS = 32
+const MAX_ROUNDS = 32
 
 /** A text as it appears inside a JSON string. */
 export const encodeInJson = (text: string): string => JSON.stringify(text).slice(1, -1)
@@ -92,7 +92,7 @@ let findWithoutKnown: ((text: string) => number) | undefined
 /** `known` are credentials of this deployment, removed wherever they occur. */
 export function createRedactor(known: readonly string[] = []): Redact {
   const values = [...new Set(known)]
-    .filter(value => value.length >= SHORTEST_KNOWN)
+    .filter(value => value.length >= MIN_KNOWN_CHARS)
     .toSorted((a, b) => b.length - a.length)
   // Each also as it appears in JSON that is quoted in a string, as in tool results.
   const forms = [...new Set(values.flatMap(value => [value, encodeInJson(value)]))]
@@ -158,7 +158,7 @@ export function createRedactor(known: readonly string[] = []): Redact {
   return (json, mode = 'text') => {
     // Repeated, because a removed secret may expose another one right behind it.
     let redacted = once(json, mode)
-    for (let round = 1, before = json; redacted !== before && round < MOST_ROUNDS; round++) {
+    for (let round = 1, before = json; redacted !== before && round < MAX_ROUNDS; round++) {
       before = redacted
       redacted = once(redacted, mode)
     }

@@ -45,7 +45,7 @@ export function checkHeader(path: string): void {
 export function refuseDamaged(db: Db, path: string): void {
   let found: string[]
   try {
-    found = look(db, path)
+    found = inspect(db, path)
   } catch (error) {
     if (!isDamage(error)) throw error
     throw refuse(path, (error as Error).message, error)
@@ -53,7 +53,7 @@ export function refuseDamaged(db: Db, path: string): void {
   if (found[0] !== undefined) throw refuse(path, found[0])
 }
 
-function look(db: Db, path: string): string[] {
+function inspect(db: Db, path: string): string[] {
   const check = (pragma: string): string[] =>
     db
       .prepare(pragma)

@@ -98,8 +98,8 @@ export type StoredRun = Omit<ScheduleRun, 'manual'> & { manual: number }
 const toRun = (row: StoredRun): ScheduleRun => ({ ...row, manual: row.manual === 1 })
 
 /** Position in a listing: continues after this one, newest first. */
-export type SchedulePlace = { created_at: number; id: string }
-export function parseScheduleCursor(cursor: string | undefined): SchedulePlace {
+export type ScheduleCursor = { created_at: number; id: string }
+export function parseScheduleCursor(cursor: string | undefined): ScheduleCursor {
   if (cursor === undefined) return { created_at: Number.MAX_SAFE_INTEGER, id: '' }
   const [, at, id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
   if (at === undefined || id === undefined) throw badCursor(cursor)

@@ -42,12 +42,12 @@ export function sessionConditions(query: Filters, { value, oneOf, now }: Binder)
 }
 
 /** Position in a listing: the key of its last row, and the value of its sort key. */
-export type Place = { key: number; by: number | null }
+export type PageCursor = { key: number; by: number | null }
 
 const CURSOR = /^(?:(?<by>-?\d{1,16}(?:\.\d{1,20})?(?:e-\d{1,3})?)_)?(?<key>[0-9a-z]{1,11})$/
 
 /** A cursor of a listing with another sort key is as invalid as any other text. */
-export function readPlace(cursor: string | undefined, sort: SessionSort): Place | null {
+export function parsePageCursor(cursor: string | undefined, sort: SessionSort): PageCursor | null {
   if (cursor === undefined) return null
   const { by, key } = CURSOR.exec(cursor)?.groups ?? {}
   if (key === undefined || (by === undefined) !== (sort === 'created'))
@@ -59,13 +59,13 @@ export function readPlace(cursor: string | undefined, sort: SessionSort): Place 
 }
 
 type Sorted = { key: number; updated_at: number; cost_usd: number }
-export function placeAfter({ key, updated_at, cost_usd }: Sorted, sort: SessionSort): string {
+export function cursorAfter({ key, updated_at, cost_usd }: Sorted, sort: SessionSort): string {
   const at = key.toString(36)
   return sort === 'created' ? at : `${sort === 'updated' ? updated_at : cost_usd}_${at}`
 }
 
 /** Restricts to rows after that position. */
-export function afterPlace(place: Place | null, sort: SessionSort, { value }: Binder): string[] {
+export function afterCursor(place: PageCursor | null, sort: SessionSort, { value }: Binder): string[] {
   if (place === null) return []
   const key = value(place.key)
   if (place.by === null) return [`s.key < ${key}`]

@@ -1,9 +1,9 @@
 /** A session as the store holds it, and its lease. */
 import type { EventId, Session } from '@cairn/protocol'
-import type { Family, Link } from './links.ts'
+import type { SessionTree, Link } from './links.ts'
 
 /** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
-export type SessionRow = Omit<Session, 'created_at' | 'updated_at' | keyof Family> & {
+export type SessionRow = Omit<Session, 'created_at' | 'updated_at' | keyof SessionTree> & {
   org_id: string
   /** Kind of the principal in `created_by`. */
   created_by_kind: 'user' | 'service_account'

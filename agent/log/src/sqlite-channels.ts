@@ -4,7 +4,7 @@ import { type BrowserStore, createBrowserStore } from './browsers.ts'
 import { CHANNEL_READS, CHANNEL_SQL, type ChannelStatement } from './channel-sql.ts'
 import { createChannelStore } from './channel-store.ts'
 import type { ChannelStore } from './channels.ts'
-import { createNoticeStore, type NoticeStore } from './notices.ts'
+import { createNotificationStore, type NotificationStore } from './notifications.ts'
 import type { Db, Statement } from './sqlite-adapter.ts'
 import type { Request } from './writer-messages.ts'
 
@@ -33,11 +33,11 @@ export function createNamedStores(
   db: Db,
   now: () => number,
   write: (request: Request) => Promise<unknown>,
-): { channels: ChannelStore; browsers: BrowserStore; notices: NoticeStore } {
+): { channels: ChannelStore; browsers: BrowserStore; notifications: NotificationStore } {
   const ask = asking(db, write)
   return {
     channels: createChannelStore(ask, now),
     browsers: createBrowserStore(ask, now),
-    notices: createNoticeStore(ask, now),
+    notifications: createNotificationStore(ask, now),
   }
 }

@@ -8,18 +8,18 @@ import {
   type CoordinationStore,
   linkPage,
   parseLinkCursor,
-  type StoredFamily,
+  type StoredTree,
   type StoredLink,
   type StoredTimer,
-  toFamilies,
+  toTrees,
   toLink,
   toTimer,
 } from './links.ts'
-import { belowSql } from './link-sql.ts'
+import { descendantsSql } from './link-sql.ts'
 import { createScheduleReader } from './sqlite-schedules.ts'
 import type { Request } from './writer-messages.ts'
 
-const MOST = 1000
+const MAX_ROWS = 1000
 
 export type CoordinationReader = ReadsOf<Exclude<keyof CoordinationStore, 'claimTimers'>>
 
@@ -50,7 +50,7 @@ export function createCoordinationReader(db: Db): CoordinationReader {
     'l.child_id) < (:at, :child) ORDER BY l.opened_at DESC, l.child_id DESC LIMIT :limit'
   const belowRoot = db.prepare(`SELECT l.* FROM links l WHERE l.root_id = :id AND ${BELOW}`)
   const below = db.prepare(
-    `${belowSql(':id')} SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${BELOW}`,
+    `${descendantsSql(':id')} SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${BELOW}`,
   )
   const families = db.prepare(
     'SELECT w.value AS id, coalesce(l.root_id, w.value) AS root_id, coalesce(l.depth, 0) AS depth,\n' +
@@ -64,7 +64,7 @@ export function createCoordinationReader(db: Db): CoordinationReader {
     ...createCodeRunReader(db),
     ...createMissionReader(db),
     ...createScheduleReader(db),
-    below(sessionId, { status, limit, cursor }) {
+    descendants(sessionId, { status, limit, cursor }) {
       const { opened_at, child_id } = parseLinkCursor(cursor)
       const isRoot = link.get(sessionId) === undefined
       const rows = (isRoot ? belowRoot : below).all({
@@ -76,12 +76,12 @@ export function createCoordinationReader(db: Db): CoordinationReader {
       }) as StoredLink[]
       return linkPage(rows, limit)
     },
-    families: ids => toFamilies(families.all(JSON.stringify(ids)) as StoredFamily[], ids),
+    sessionTrees: ids => toTrees(families.all(JSON.stringify(ids)) as StoredTree[], ids),
     link(childId) {
       const row = link.get(childId) as StoredLink | undefined
       return row === undefined ? null : toLink(row)
     },
-    children: (parentId, { open, limit = MOST } = {}) =>
+    children: (parentId, { open, limit = MAX_ROWS } = {}) =>
       (children.all(parentId, open === true ? 1 : 0, limit) as StoredLink[]).map(toLink),
     board(rootId) {
       const last_seq = Number(boardSeq.get(rootId)?.['board_seq'] ?? 0)
@@ -117,8 +117,8 @@ export function createCoordination(
     schedules: async query => reader.schedules(query),
     scheduleRuns: async (id, query) => reader.scheduleRuns(id, query),
     link: async childId => reader.link(childId),
-    below: async (sessionId, query) => reader.below(sessionId, query),
-    families: async ids => reader.families(ids),
+    descendants: async (sessionId, query) => reader.descendants(sessionId, query),
+    sessionTrees: async ids => reader.sessionTrees(ids),
     children: async (parentId, query) => reader.children(parentId, query),
     tree: async rootId => reader.tree(rootId),
     board: async rootId => reader.board(rootId),

@@ -1,6 +1,6 @@
 /** Watchers of the embedded store, notified by the writer's answers. */
 import type { EventId, EventType } from '@cairn/protocol'
-import { isoStamp, type Part } from './commit-rules.ts'
+import { isoStamp, type CommitPart } from './commit-rules.ts'
 import type { StoredItem } from './inbox-rows.ts'
 import { createCallbacks, createListeners } from './listeners.ts'
 import { createLiveCache } from './live-cache.ts'
@@ -29,7 +29,11 @@ export function createWatchers(): Watchers {
   const sessions = createCallbacks<[sessionId: string]>()
   const indexed = createCallbacks<[sessionId: string]>()
 
-  function keep(at: number, { session_id, reopen, events }: Part, { reopened, last }: PartAnswer): void {
+  function keep(
+    at: number,
+    { session_id, reopen, events }: CommitPart,
+    { reopened, last }: PartAnswer,
+  ): void {
     const all = reopened && reopen !== undefined ? [reopen, ...events] : events
     const session = JSON.stringify(session_id)
     const first = last - all.length + 1
@@ -43,7 +47,7 @@ export function createWatchers(): Watchers {
     )
   }
 
-  function grown(at: number, part: Part, answer: PartAnswer, orgId: () => string): void {
+  function grown(at: number, part: CommitPart, answer: PartAnswer, orgId: () => string): void {
     if (live.has(part.session_id)) keep(at, part, answer)
     if (part.events.length > 0) readers.call(part.session_id, answer.epoch)
     sessions.call(part.session_id)
@@ -72,13 +76,13 @@ export function createWatchers(): Watchers {
         inbox.call((value as StoredItem).org_id, request.item)
     },
     read: live.read,
-    watch(sessionId, nudge) {
+    watch(sessionId, onChange) {
       live.open(sessionId)
-      return readers.add(sessionId, nudge)
+      return readers.add(sessionId, onChange)
     },
-    watchInbox: (orgId, nudge) => inbox.add(orgId, nudge),
-    watchSessions: nudge => sessions.add(nudge),
-    watchIndexed: nudge => indexed.add(nudge),
-    watchWork: nudge => workers.add(WORK, nudge),
+    watchInbox: (orgId, onChange) => inbox.add(orgId, onChange),
+    watchSessions: onChange => sessions.add(onChange),
+    watchIndexed: onChange => indexed.add(onChange),
+    watchWork: onChange => workers.add(WORK, onChange),
   }
 }

@@ -54,18 +54,18 @@ export function createLeases(
   clock: () => number,
 ): Pick<LogStore, 'claim' | 'renew' | 'release'> {
   return {
-    async claim(workerId, limit, ttlMs, rules) {
-      const wanted = { worker_id: workerId, limit, ttl: ttlMs, ...(rules === undefined ? {} : { rules }) }
+    async claim(runnerId, limit, ttlMs, rules) {
+      const wanted = { worker_id: runnerId, limit, ttl: ttlMs, ...(rules === undefined ? {} : { rules }) }
       const claims = (await ask({ do: 'claim', at: clock(), ...wanted })) as ClaimAnswer
       return claims.map(({ session, epoch, abandoned_ms, link }) => ({
         session: toSessionRow(session),
-        fence: { worker_id: workerId, epoch },
+        fence: { worker_id: runnerId, epoch },
         abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
         link: link === null ? null : toLink(link),
       }))
     },
-    renew: async (workerId, leases, ttlMs) =>
-      (await ask({ do: 'renew', at: clock(), worker_id: workerId, leases, ttl: ttlMs })) as string[],
+    renew: async (runnerId, leases, ttlMs) =>
+      (await ask({ do: 'renew', at: clock(), worker_id: runnerId, leases, ttl: ttlMs })) as string[],
     release: async (sessionId, fence) =>
       void (await ask({ do: 'release', at: clock(), session_id: sessionId, fence })),
   }

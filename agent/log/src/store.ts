@@ -24,7 +24,7 @@ import type { BrowserStore } from './browsers.ts'
 import type { ChannelStore } from './channels.ts'
 import type { ClaimRules } from './fair-claims.ts'
 import type { CoordinationStore } from './links.ts'
-import type { NoticeStore } from './notices.ts'
+import type { NotificationStore } from './notifications.ts'
 import type { SearchStore } from './search/search-store.ts'
 import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
 
@@ -117,7 +117,7 @@ export interface LogStore {
    * are possible. `epoch` is that of the lease on the session afterwards, null if there is none or it is not
    * known here.
    */
-  watch(sessionId: string, nudge: (epoch: number | null) => void): () => void
+  watch(sessionId: string, onChange: (epoch: number | null) => void): () => void
   getSession(sessionId: string): Promise<SessionRow | null>
   /** The existing sessions with these ids, in any order. */
   getSessions(ids: readonly string[]): Promise<SessionRow[]>
@@ -136,12 +136,12 @@ export interface LogStore {
   /** Undecided approvals of all organisations: for the service itself, never for a caller. */
   listPendingGates(cursor?: string): Promise<{ items: InboxItem[]; next_cursor: string | null }>
   /** Calls back whenever an inbox item of the organisation was created or changed. */
-  watchInbox(orgId: string, nudge: (itemId: string) => void): () => void
+  watchInbox(orgId: string, onChange: (itemId: string) => void): () => void
   /**
    * Calls back whenever a session was created or its row may have changed, in any organisation. Calls may be
    * frequent: a streaming answer changes it many times a second.
    */
-  watchSessions(nudge: (sessionId: string) => void): () => void
+  watchSessions(onChange: (sessionId: string) => void): () => void
   /** A valid grant for exactly that call; of several the one that expires first. */
   findGrant(sessionId: string, tool: string, argumentsHash: string): Promise<Grant | null>
   listArtifacts(sessionId: string): Promise<ArtifactMeta[]>
@@ -155,10 +155,10 @@ export interface LogStore {
    * Takes leases on sessions without a live one: those whose saga must be rolled back, whatever their status,
    * then those that have work, in the order of fair-claims.ts. Without rules, `limit` is the only limit.
    */
-  claim(workerId: string, limit: number, ttlMs: number, rules?: ClaimRules): Promise<Claim[]>
+  claim(runnerId: string, limit: number, ttlMs: number, rules?: ClaimRules): Promise<Claim[]>
   /** Renews leases; returns the ids of sessions whose lease this runner has lost. */
   renew(
-    workerId: string,
+    runnerId: string,
     leases: readonly { session_id: string; epoch: number }[],
     ttlMs: number,
   ): Promise<string[]>
@@ -168,7 +168,7 @@ export interface LogStore {
    */
   leaseOf(sessionId: string): Promise<Pick<SessionRow, 'status' | 'lease'> | null>
   /** Calls back whenever some session may have work. Spurious calls are possible. */
-  watchWork(nudge: () => void): () => void
+  watchWork(onChange: () => void): () => void
 
   // -- upkeep
   /**
@@ -194,5 +194,5 @@ export interface LogStore {
   readonly channels: ChannelStore
   readonly search: SearchStore
   readonly browsers: BrowserStore
-  readonly notices: NoticeStore
+  readonly notifications: NotificationStore
 }

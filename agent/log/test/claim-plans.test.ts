@@ -3,7 +3,7 @@ import { openPostgresStore } from '@cairn/log'
 import { prepareClaimSql } from '../src/claim-sql.ts'
 import { migrate, readMigrations } from '../src/migrate.ts'
 import { TAKE } from '../src/postgres/claim.ts'
-import { CLAIM_LOOKS } from '../src/postgres/claim-looks.ts'
+import { CLAIM_QUERIES } from '../src/postgres/claim-queries.ts'
 import { openDb } from '../src/sqlite-adapter.ts'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
@@ -26,7 +26,7 @@ test('Postgres plans no scan over the sessions for any statement of a claim', as
       `INSERT INTO sessions (${COLUMNS}, cursor, wake_id) SELECT ${VALUES} FROM generate_series(1, 20000) n`,
     )
     await client.query(`UPDATE sessions SET worker_id = 'w', lease_until = 1e15 WHERE key % 400 = 0`)
-    const statements = { ...CLAIM_LOOKS, TAKE }
+    const statements = { ...CLAIM_QUERIES, TAKE }
     const values: Record<keyof typeof statements, unknown[]> = {
       LOOK: [null, 50, 116],
       RUNNING: [null],

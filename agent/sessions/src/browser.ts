@@ -4,7 +4,7 @@
  * A turn commits browser events with its results. What a person or a timer does is a commit of its own; the
  * guard on the row lets one of two concurrent changes win.
  */
-import { type BrowserInstance, CommitRefused, type Draft, withRows } from '@cairn/log'
+import { type BrowserInstance, CommitRefused, type EventWithRows, withRows } from '@cairn/log'
 import { type EventData, writer } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
 
@@ -27,7 +27,7 @@ export const browserProvisioned = (
   browser_id: string,
   worker_id: string,
   what: { provider: 'local' | 'cdp'; version: string },
-): Draft =>
+): EventWithRows =>
   withRows(write('browser.provisioned', { session_id, browser_id, ...what }), {
     do: 'browser.open',
     browser_id,
@@ -41,7 +41,7 @@ const controlReturned = (
   by: string,
   reason: ReturnReason,
   { inputs, origins }: Driven,
-): Draft[] =>
+): EventWithRows[] =>
   holder === null
     ? []
     : [
@@ -65,7 +65,7 @@ export const browserDestroyed = (
   now: number,
   reason: DestroyReason,
   driven: Driven = NOTHING,
-): Draft[] => [
+): EventWithRows[] => [
   ...controlReturned(instance, now, 'system', 'destroyed', driven),
   withRows(
     write('browser.destroyed', { session_id: instance.session_id, browser_id: instance.browser_id, reason }),
@@ -78,7 +78,11 @@ export const browserDestroyed = (
 ]
 
 /** Returns false, and writes nothing, if the browser was changed concurrently. */
-async function commit({ store }: Pick<Deps, 'store'>, session_id: string, events: Draft[]): Promise<boolean> {
+async function commit(
+  { store }: Pick<Deps, 'store'>,
+  session_id: string,
+  events: EventWithRows[],
+): Promise<boolean> {
   try {
     await store.commit({ session_id, events })
     return true

@@ -8,7 +8,7 @@
 import {
   type CodeRun,
   type Commit,
-  type Draft,
+  type EventWithRows,
   type LinkedCommit,
   type RowChange,
   withRows,
@@ -22,7 +22,7 @@ type Store = Deps['store']
 export const codeRunStarted = (
   session_id: string,
   data: EventData<'code.run_started'>,
-): Draft<'code.run_started'> => {
+): EventWithRows<'code.run_started'> => {
   const { run_id, source_event_id, agent } = data
   return withRows(write('code.run_started', data), {
     do: 'code.begin',
@@ -34,13 +34,13 @@ export const codeRunStarted = (
 export const codeRunProgress = (
   data: EventData<'code.run_progress'>,
   used: Partial<Pick<CodeRun, 'input_tokens' | 'output_tokens'>>,
-): Draft<'code.run_progress'> =>
+): EventWithRows<'code.run_progress'> =>
   withRows(write('code.run_progress', data), { do: 'code.move', run_id: data.run_id, ...used })
 
 export const codeChannelUpdate = (data: EventData<'code.run_channel_update'>): EventDraft =>
   write('code.run_channel_update', data)
 
-export const codeRunResult = (data: EventData<'code.run_result'>): Draft<'code.run_result'> =>
+export const codeRunResult = (data: EventData<'code.run_result'>): EventWithRows<'code.run_result'> =>
   withRows(write('code.run_result', data), {
     do: 'code.move',
     run_id: data.run_id,
@@ -121,7 +121,7 @@ async function withRun<P extends CommitPart>(deps: Deps, part: P): Promise<P> {
 export async function stoppedRun(
   { store, now }: Deps,
   sessionId: string,
-): Promise<{ events: Draft[]; rows: RowChange[] }> {
+): Promise<{ events: EventWithRows[]; rows: RowChange[] }> {
   const run = await findLiveRun(store, sessionId)
   const session = run === null ? null : await store.getSession(sessionId)
   if (run === null || session === null) return { events: [], rows: [] }

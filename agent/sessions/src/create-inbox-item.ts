@@ -2,7 +2,7 @@
  * Creates inbox items for people (contract 14.11, 4): the five inbox.* events, each with the row of its item.
  * The only writer of these events.
  */
-import { type Draft, withRows } from '@cairn/log'
+import { type EventWithRows, withRows } from '@cairn/log'
 import {
   clip,
   type EventData,
@@ -19,7 +19,7 @@ import { SKILL_PROPOSAL } from './proposals.ts'
 const write = writer('inbox')
 type InboxEvent = Extract<EventType, `inbox.${string}`>
 
-export type CreatedItem = { event: Draft<InboxEvent>; item_id: string }
+export type CreatedItem = { event: EventWithRows<InboxEvent>; item_id: string }
 /** The source of item ids. */
 type Ids = Pick<Deps, 'newId'>
 

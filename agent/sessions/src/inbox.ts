@@ -2,7 +2,7 @@
  * People's answers in the inbox (contract 7, 10): decisions, completed actions, and acknowledgements of
  * notes. create-inbox-item.ts creates the items.
  */
-import { type Draft, type RowChange, withRows } from '@cairn/log'
+import { type EventWithRows, type RowChange, withRows } from '@cairn/log'
 import {
   AppError,
   type EventData,
@@ -110,7 +110,7 @@ function refuseUnseen(
 type Decided = {
   decision: string
   /** Null if the agent gets no message and is not woken. */
-  message: Draft<'user.message'> | null
+  message: EventWithRows<'user.message'> | null
 }
 
 const decide = (

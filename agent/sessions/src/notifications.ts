@@ -1,15 +1,21 @@
 /** A person's notification settings: kinds, a webhook with a secret, an email address. */
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import { NOTICES, type Notice, type NoticeSettings, type NoticeStore, type NoticeWay } from '@cairn/log'
+import {
+  NOTIFICATIONS,
+  type InboxNotification,
+  type NotificationSettings,
+  type NotificationStore,
+  type NotificationMethod,
+} from '@cairn/log'
 import { AppError, type AnswerOf, type BodyOf, type InboxKind, type Principal } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
 import type { Sealing } from './sealing.ts'
 
 export type NotificationDeps = Pick<Deps, 'newId'> & {
-  store: { notices: NoticeStore }
+  store: { notifications: NotificationStore }
   sealing: Sealing
   /** Notification methods that this server supports. */
-  offers: Readonly<Record<NoticeWay, boolean>>
+  offers: Readonly<Record<NotificationMethod, boolean>>
   /** Why a webhook may not use this URL; null if it may. */
   urlProblem: (url: string) => string | null
 }
@@ -23,10 +29,10 @@ const CODE_TRIES = 5
 const RECENT = 20
 
 /** Additional authenticated data: binds an encrypted value to its person. */
-const aboutSecret = (userId: string): string => `${NOTICES} secret of ${userId}`
-const aboutCode = (userId: string): string => `${NOTICES} code for ${userId}`
+const aboutSecret = (userId: string): string => `${NOTIFICATIONS} secret of ${userId}`
+const aboutCode = (userId: string): string => `${NOTIFICATIONS} code for ${userId}`
 
-const choiceOf = (settings: NoticeSettings | null): Choice =>
+const choiceOf = (settings: NotificationSettings | null): Choice =>
   settings === null
     ? NONE
     : {
@@ -36,13 +42,13 @@ const choiceOf = (settings: NoticeSettings | null): Choice =>
       }
 
 export async function chooseNotifications(
-  { store: { notices } }: Pick<NotificationDeps, 'store'>,
+  { store: { notifications } }: Pick<NotificationDeps, 'store'>,
   { id: user_id, org_id }: Person,
   choice: BodyOf<'chooseNotices'>,
 ): Promise<void> {
-  const before = choiceOf(await notices.settings(user_id))
+  const before = choiceOf(await notifications.settings(user_id))
   const { kinds = before.kinds, scope = before.scope, after_s = before.after_s } = choice
-  await notices.putChoice({
+  await notifications.putChoice({
     user_id,
     org_id,
     scope,
@@ -65,7 +71,7 @@ export async function setNotificationWebhook(
     })
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
   await chooseNotifications(deps, person, {})
-  await deps.store.notices.setWebhook(person.id, {
+  await deps.store.notifications.setWebhook(person.id, {
     url,
     secret: deps.sealing.seal(aboutSecret(person.id), secret),
   })
@@ -81,7 +87,7 @@ export async function setNotificationEmail(
   refuseUnoffered(deps, 'mail')
   const code = String(randomInt(10 ** 8)).padStart(8, '0')
   await chooseNotifications(deps, person, {})
-  await deps.store.notices.setMail(person.id, {
+  await deps.store.notifications.setMail(person.id, {
     address,
     code: deps.sealing.seal(aboutCode(person.id), code),
     ttl_ms: CODE_TTL_MS,
@@ -90,17 +96,17 @@ export async function setNotificationEmail(
 }
 
 export async function confirmNotificationEmail(
-  { store: { notices }, sealing }: NotificationDeps,
+  { store: { notifications }, sealing }: NotificationDeps,
   { id }: Person,
   given: string,
 ): Promise<void> {
-  const sealed = await notices.tryMailCode(id, CODE_TRIES)
+  const sealed = await notifications.tryMailCode(id, CODE_TRIES)
   const code = sealed === null ? null : sealing.open(aboutCode(id), sealed)
   const isIt =
     code !== null &&
     given.length === code.length &&
     timingSafeEqual(Buffer.from(given.padEnd(20)), Buffer.from(code.padEnd(20)))
-  if (sealed === null || !isIt || !(await notices.confirmMail(id, sealed)))
+  if (sealed === null || !isIt || !(await notifications.confirmMail(id, sealed)))
     throw new AppError(
       'wrong_state',
       'That is not the code, or its time or its five tries are over: have another one sent.',
@@ -111,10 +117,10 @@ export async function confirmNotificationEmail(
 export async function testNotification(
   deps: NotificationDeps,
   person: Person,
-  way: NoticeWay,
+  way: NotificationMethod,
 ): Promise<void> {
   refuseUnoffered(deps, way)
-  const settings = await deps.store.notices.settings(person.id)
+  const settings = await deps.store.notifications.settings(person.id)
   const since = (way === 'webhook' ? settings?.webhook_since : settings?.mail_since) ?? null
   if (since === null)
     throw new AppError(
@@ -133,18 +139,18 @@ export async function resendNotification(
   { id: userId }: Person,
   id: string,
 ): Promise<void> {
-  if (!(await deps.store.notices.redo(id, userId)))
+  if (!(await deps.store.notifications.redo(id, userId)))
     throw new AppError('not_found', 'You have no notice of that id that was given up.')
 }
 
 const planAsked = (
-  { store: { notices }, newId }: NotificationDeps,
+  { store: { notifications }, newId }: NotificationDeps,
   { id: user_id }: Person,
-  way: NoticeWay,
+  way: NotificationMethod,
   what: 'test' | 'code',
-): Promise<void> => notices.plan({ id: newId(), user_id, way, about: `${what}:${newId()}`, next_at: 0 })
+): Promise<void> => notifications.plan({ id: newId(), user_id, way, about: `${what}:${newId()}`, next_at: 0 })
 
-function refuseUnoffered({ offers }: NotificationDeps, way: NoticeWay): void {
+function refuseUnoffered({ offers }: NotificationDeps, way: NotificationMethod): void {
   if (!offers[way])
     throw new AppError(
       'wrong_state',
@@ -155,14 +161,25 @@ function refuseUnoffered({ offers }: NotificationDeps, way: NoticeWay): void {
 }
 
 /** The decrypted secrets of the settings, for sending; null if they were encrypted with another key. */
-export const openNotificationSecret = (sealing: Sealing, { user_id, webhook_secret }: NoticeSettings) =>
-  webhook_secret === null ? null : sealing.open(aboutSecret(user_id), webhook_secret)
-export const openNotificationCode = (sealing: Sealing, { user_id, mail_code }: NoticeSettings) =>
+export const openNotificationSecret = (
+  sealing: Sealing,
+  { user_id, webhook_secret }: NotificationSettings,
+) => (webhook_secret === null ? null : sealing.open(aboutSecret(user_id), webhook_secret))
+export const openNotificationCode = (sealing: Sealing, { user_id, mail_code }: NotificationSettings) =>
   mail_code === null ? null : sealing.open(aboutCode(user_id), mail_code)
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-const shownNotification = ({ id, way, about, state, attempts, error, created_at, next_at }: Notice) => ({
+const shownNotification = ({
+  id,
+  way,
+  about,
+  state,
+  attempts,
+  error,
+  created_at,
+  next_at,
+}: InboxNotification) => ({
   id,
   way,
   item_id: isAsked(about) ? null : about,
@@ -178,10 +195,10 @@ export const isAsked = (about: string): boolean => /^(?:test|code):/.test(about)
 
 /** The settings without secrets and codes. */
 export async function viewNotifications(
-  { store: { notices }, offers }: Pick<NotificationDeps, 'store' | 'offers'>,
+  { store: { notifications }, offers }: Pick<NotificationDeps, 'store' | 'offers'>,
   { id }: Person,
 ): Promise<AnswerOf<'getNotices'>> {
-  const settings = await notices.settings(id)
+  const settings = await notifications.settings(id)
   const url = settings?.webhook_url ?? null
   const address = settings?.mail_address ?? null
   return {
@@ -189,6 +206,6 @@ export async function viewNotifications(
     webhook: url === null ? null : { url },
     mail: address === null ? null : { address, confirmed: (settings?.mail_since ?? null) !== null },
     offers,
-    recent: (await notices.list(id, RECENT)).map(shownNotification),
+    recent: (await notifications.list(id, RECENT)).map(shownNotification),
   }
 }

@@ -40,7 +40,7 @@ export const setNoticeWebhook: Handler<'setNoticeWebhook'> = async ({ services, 
 })
 
 export const endNoticeWebhook: Handler<'endNoticeWebhook'> = async ({ services, principal }) => {
-  await services.store.notices.setWebhook(principal.id, null)
+  await services.store.notifications.setWebhook(principal.id, null)
   return undefined
 }
 
@@ -57,7 +57,7 @@ export const confirmNoticeMail: Handler<'confirmNoticeMail'> = async ({ services
 }
 
 export const endNoticeMail: Handler<'endNoticeMail'> = async ({ services, principal }) => {
-  await services.store.notices.setMail(principal.id, null)
+  await services.store.notifications.setMail(principal.id, null)
   return undefined
 }
 

@@ -1,12 +1,12 @@
 /** Stored rows as the API shows them. */
-import type { Family, LogStore, ServiceAccountRow, SessionRow, UserRow } from '@cairn/log'
+import type { SessionTree, LogStore, ServiceAccountRow, SessionRow, UserRow } from '@cairn/log'
 import type { AnswerOf, Session } from '@cairn/protocol'
 
 const iso = (at: number): string => new Date(at).toISOString()
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
 /** Keys are listed one by one, so that an unlisted one is never exposed. */
-const shown = (row: SessionRow, family: Family): Session => ({
+const shown = (row: SessionRow, family: SessionTree): Session => ({
   id: row.id,
   agent: row.agent,
   channel: row.channel,
@@ -35,8 +35,8 @@ const shown = (row: SessionRow, family: Family): Session => ({
 type Store = { store: LogStore }
 /** Includes each session's position in its tree, read in one query for all. */
 export async function shownSessions({ store }: Store, rows: readonly SessionRow[]): Promise<Session[]> {
-  const families = await store.coordination.families(rows.map(row => row.id))
-  return rows.map((row, at) => shown(row, families[at] as Family))
+  const families = await store.coordination.sessionTrees(rows.map(row => row.id))
+  return rows.map((row, at) => shown(row, families[at] as SessionTree))
 }
 export async function shownSession(services: Store, row: SessionRow): Promise<Session> {
   const [session] = await shownSessions(services, [row])
@@ -46,10 +46,10 @@ export async function shownSession(services: Store, row: SessionRow): Promise<Se
 export type SessionNode = AnswerOf<'sessionTree'>['nodes'][number]
 /** The nodes in the given order, each with the position that its row states. */
 export async function shownNodes({ store }: Store, rows: readonly SessionRow[]): Promise<SessionNode[]> {
-  const families = await store.coordination.families(rows.map(row => row.id))
-  return rows.map((row, at) => shownNode(row, families[at] as Family))
+  const families = await store.coordination.sessionTrees(rows.map(row => row.id))
+  return rows.map((row, at) => shownNode(row, families[at] as SessionTree))
 }
-const shownNode = (row: SessionRow, { root_id, depth }: Family): SessionNode => ({
+const shownNode = (row: SessionRow, { root_id, depth }: SessionTree): SessionNode => ({
   id: row.id,
   parent_id: row.parent_id,
   root_id,

@@ -8,7 +8,7 @@ import { pageLimit } from './page-limit.ts'
 export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, principal, params, query }) => {
   const { store, guard } = services
   await guard.check(principal, params.id)
-  const { links, next_cursor } = await store.coordination.below(params.id, {
+  const { links, next_cursor } = await store.coordination.descendants(params.id, {
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
     ...(query.status === undefined ? {} : { status: query.status }),
@@ -17,7 +17,7 @@ export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, prin
   const [rows, last, families] = await Promise.all([
     store.getSessions(ids),
     store.lastEvents(ids),
-    store.coordination.families(ids),
+    store.coordination.sessionTrees(ids),
   ])
   const sessions = new Map(rows.map(row => [row.id, row]))
   const workers = await Promise.all(

@@ -3,7 +3,13 @@
  * written before the call and settled after it, so a row found `sending` belongs to a process that died: it
  * is sent again with the same id.
  */
-import type { LogStore, Notice, NoticeSettings, NoticeWay, Redact } from '@cairn/log'
+import type {
+  LogStore,
+  InboxNotification,
+  NotificationSettings,
+  NotificationMethod,
+  Redact,
+} from '@cairn/log'
 import {
   isAsked,
   mayAccess,
@@ -17,7 +23,7 @@ import { codeLetter, dataOf, type Letter, letterOf, type NoticeBody, testLetter 
 import type { Ways } from './ways.ts'
 
 export type NoticeDeps = {
-  store: Pick<LogStore, 'notices' | 'channels' | 'getInboxItem' | 'accounts'>
+  store: Pick<LogStore, 'notifications' | 'channels' | 'getInboxItem' | 'accounts'>
   ways: Ways
   sealing: Sealing
   redact: Redact
@@ -43,10 +49,11 @@ export const noticeBackoffMs = (attempts: number, random: number): number =>
 /** A resolved notification, or why it is not sent. */
 type Ready = { send: () => Promise<void> } | { withdrawn: string } | { dead: string }
 
-export async function sendNotice(deps: NoticeDeps, notice: Notice, epoch: number): Promise<void> {
+export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, epoch: number): Promise<void> {
   const { store, now, random, report } = deps
-  const { notices } = store
-  const settle = (settled: Parameters<typeof notices.settle>[1]) => notices.settle(notice.id, settled, epoch)
+  const { notifications } = store
+  const settle = (settled: Parameters<typeof notifications.settle>[1]) =>
+    notifications.settle(notice.id, settled, epoch)
   const ready = await prepare(deps, notice)
   if ('withdrawn' in ready) return void (await settle({ state: 'withdrawn', error: ready.withdrawn }))
   if ('dead' in ready) return void (await settle({ state: 'dead', error: ready.dead }))
@@ -56,14 +63,14 @@ export async function sendNotice(deps: NoticeDeps, notice: Notice, epoch: number
       state: 'dead',
       error: notice.error ?? 'it is not known whether it was taken',
     }))
-  const { count, oldest } = await notices.sent(notice.user_id, notice.way, HOUR_MS)
+  const { count, oldest } = await notifications.sent(notice.user_id, notice.way, HOUR_MS)
   if (count >= MOST_AN_HOUR)
     return void (await settle({
       state: 'due',
       next_at: (oldest ?? now()) + HOUR_MS,
       error: `${MOST_AN_HOUR} went out within the hour`,
     }))
-  if (!(await notices.begin(notice, epoch))) return
+  if (!(await notifications.begin(notice, epoch))) return
   try {
     await ready.send()
   } catch (thrown) {
@@ -87,9 +94,9 @@ export async function sendNotice(deps: NoticeDeps, notice: Notice, epoch: number
   await settle({ state: 'sent' })
 }
 
-async function prepare(deps: NoticeDeps, notice: Notice): Promise<Ready> {
+async function prepare(deps: NoticeDeps, notice: InboxNotification): Promise<Ready> {
   const { store } = deps
-  const settings = await store.notices.settings(notice.user_id)
+  const settings = await store.notifications.settings(notice.user_id)
   const user = await store.accounts.getUser(notice.user_id)
   if (settings === null || user === null || user.disabled_at !== null)
     return { withdrawn: 'the account is gone' }
@@ -116,13 +123,13 @@ async function prepare(deps: NoticeDeps, notice: Notice): Promise<Ready> {
   })
 }
 
-const isOn = ({ webhook_since, mail_since }: NoticeSettings, way: NoticeWay): boolean =>
+const isOn = ({ webhook_since, mail_since }: NotificationSettings, way: NotificationMethod): boolean =>
   (way === 'webhook' ? webhook_since : mail_since) !== null
 
 function prepareCode(
   { ways: { mail }, sealing }: NoticeDeps,
-  { id }: Notice,
-  settings: NoticeSettings,
+  { id }: InboxNotification,
+  settings: NotificationSettings,
 ): Ready {
   const code = openNotificationCode(sealing, settings)
   const to = settings.mail_address
@@ -134,8 +141,8 @@ const NO_MAIL: Ready = { dead: 'this server sends no mails any more' }
 
 function address(
   { ways, sealing }: NoticeDeps,
-  { id, way }: Notice,
-  settings: NoticeSettings,
+  { id, way }: InboxNotification,
+  settings: NotificationSettings,
   { body, letter }: { body: NoticeBody; letter: Letter },
 ): Ready {
   if (way === 'mail') {

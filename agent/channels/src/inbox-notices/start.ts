@@ -3,7 +3,7 @@
  * and no notification about it yet. So nothing is lost with a process, and nothing is planned twice. Of
  * several processes, the holder of the lease sends.
  */
-import { type LogStore, NOTICES } from '@cairn/log'
+import { type LogStore, NOTIFICATIONS } from '@cairn/log'
 import { createSideBySide } from '../side-by-side.ts'
 import { type NoticeDeps, sendNotice } from './send-notice.ts'
 
@@ -25,26 +25,26 @@ export type InboxNoticesOptions = NoticeDeps & {
 
 export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promise<void> } {
   const { store, holder, newId, report, lookMs = LOOK_MS } = options
-  const { notices, channels } = store
+  const { notifications, channels } = store
   const onError = (error: unknown): void =>
     report('error', 'notices could not be sent', { error: String(error) })
   /** One at a time per person and method. */
   const sending = createSideBySide(onError)
-  const acquire = (): Promise<number | null> => channels.acquire(NOTICES, 'deliver', holder, TTL_MS)
+  const acquire = (): Promise<number | null> => channels.acquire(NOTIFICATIONS, 'deliver', holder, TTL_MS)
   let pruneAt = 0
   let isStopped = false
   let looking: Promise<void> = Promise.resolve()
   let isAsked = false
 
   async function lookOnce(): Promise<void> {
-    const fresh = await notices.fresh(AT_ONCE)
-    const due = await notices.due(AT_ONCE)
+    const fresh = await notifications.fresh(AT_ONCE)
+    const due = await notifications.due(AT_ONCE)
     // Without work the lease is not acquired, because that would be a write.
     if (isStopped || (fresh.length === 0 && due.length === 0)) return
     if ((await acquire()) === null) return
     for (const { item_id, user_id, way, due_at } of fresh)
-      await notices.plan({ id: newId(), user_id, way, about: item_id, next_at: due_at })
-    for (const notice of fresh.length === 0 ? due : await notices.due(AT_ONCE))
+      await notifications.plan({ id: newId(), user_id, way, about: item_id, next_at: due_at })
+    for (const notice of fresh.length === 0 ? due : await notifications.due(AT_ONCE))
       sending.begin(`${notice.user_id} ${notice.way}`, async () => {
         const epoch = await acquire()
         if (epoch === null || isStopped) return
@@ -53,7 +53,7 @@ export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promi
       })
     if (performance.now() < pruneAt) return
     pruneAt = performance.now() + PRUNE_EVERY_MS
-    await notices.prune(KEEP_MS)
+    await notifications.prune(KEEP_MS)
   }
   /** Merges requests for a pass while one is running. */
   function look(): void {
@@ -77,7 +77,7 @@ export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promi
       clearInterval(timer)
       await looking
       await sending.idle()
-      await channels.release(NOTICES, 'deliver', holder).catch(onError)
+      await channels.release(NOTIFICATIONS, 'deliver', holder).catch(onError)
     },
   }
 }

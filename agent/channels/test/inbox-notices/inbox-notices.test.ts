@@ -136,7 +136,7 @@ test('who turns the webhook off is not told what was planned', async () => {
   stage.start()
   await stage.raise()
   await expect.poll(stage.recent).toMatchObject([{ state: 'due', attempts: 1 }])
-  await stage.store.notices.setWebhook('ann', null)
+  await stage.store.notifications.setWebhook('ann', null)
   stage.advance(WAIT_MS)
   await expect.poll(stage.recent).toMatchObject([{ state: 'withdrawn' }])
   expect(calls(stage)).toBe(1)
@@ -146,7 +146,7 @@ test('killed between the call and its record, the next process sends it again un
   const stage = await makeStage()
   await stage.setHook()
   const dead = Promise.withResolvers<never>()
-  const notices = { ...stage.store.notices, settle: () => dead.promise }
+  const notices = { ...stage.store.notifications, settle: () => dead.promise }
   const killed = stage.start(
     new Proxy(stage.store, {
       get: (of, name) => (name === 'notices' ? notices : (Reflect.get(of, name, of) as unknown)),

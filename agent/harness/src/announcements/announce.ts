@@ -2,7 +2,7 @@
  * An agent's own reports: progress of long work (inbox.progress_checkin) and its end (inbox.task_complete).
  * docs/inbox.md.
  */
-import { CommitRefused, type Draft, type RowChange } from '@cairn/log'
+import { CommitRefused, type EventWithRows, type RowChange } from '@cairn/log'
 import { clip, type AgentConfig } from '@cairn/protocol'
 import {
   openBlockedGoals,
@@ -35,7 +35,7 @@ function checkInDue(
 }
 
 /** When a check-in is due, commits the event, its item, and the end of the previous item. */
-export async function checkIn(turn: TurnContext, before: readonly Draft[]): Promise<void> {
+export async function checkIn(turn: TurnContext, before: readonly EventWithRows[]): Promise<void> {
   const { log, setup, clock } = turn
   const { progress } = log.position()
   if (

@@ -1,5 +1,5 @@
 /** The browsers of a runner's sessions, for the agents, viewers and people who control them. */
-import type { Draft, LogStore } from '@cairn/log'
+import type { EventWithRows, LogStore } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { DestroyReason, Driven } from '@cairn/sessions'
 import type { Clock } from '../clock.ts'
@@ -29,7 +29,7 @@ export type Used = {
    * Events for the commit of the call's result, requested just before it: the browser's start, which exactly
    * one call logs. Parallel calls get none.
    */
-  events(): readonly Draft[]
+  events(): readonly EventWithRows[]
   /** A note for the model, added to the result. */
   note: Record<string, unknown>
   /** The commit was refused: ends the browser that it would have recorded. */
@@ -40,7 +40,7 @@ export type Browsers = {
   /** The session's browser; launches one if there is none. Only for the holder of the session's lease. */
   use(context: Pick<ToolContext, 'session_id' | 'egress'>): Promise<Used>
   /** The events that end the browser; its process is ended at once. */
-  end(context: Pick<ToolContext, 'session_id'>): Promise<readonly Draft[]>
+  end(context: Pick<ToolContext, 'session_id'>): Promise<readonly EventWithRows[]>
   /** This runner's browser of a session. */
   held(session_id: string): SessionBrowser | undefined
   /** Ends a browser outside of a turn. False: there is none, or another process ended it first. */

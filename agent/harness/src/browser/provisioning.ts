@@ -1,5 +1,5 @@
 /** How the start of a browser is logged: with the result of one call, once. */
-import type { BrowserInstance, Draft } from '@cairn/log'
+import type { BrowserInstance, EventWithRows } from '@cairn/log'
 import { browserDestroyed, browserProvisioned } from '@cairn/sessions'
 import type { BrowsersOptions } from './browsers.ts'
 import type { SessionBrowser } from './session-browser.ts'
@@ -32,7 +32,7 @@ export function recordProvisioning(
   held: HeldBrowser,
   { runnerId, provider, version }: Pick<BrowsersOptions, 'runnerId' | 'provider' | 'version'>,
   now: number,
-): readonly Draft[] {
+): readonly EventWithRows[] {
   const { browser, replaces } = held
   held.recordedAt = now
   const isDead = replaces !== null && replaces.alive_until <= now

@@ -9,7 +9,7 @@
  * the runner has crashed and its browser with it: any runner writes its end.
  */
 import { randomUUID } from 'node:crypto'
-import type { BrowserInstance, Draft } from '@cairn/log'
+import type { BrowserInstance, EventWithRows } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { BROWSER_ALIVE_MS, browserDestroyed, destroyBrowser, type DestroyReason } from '@cairn/sessions'
 import { every } from '../clock.ts'
@@ -73,7 +73,7 @@ class WorkerBrowsers implements Browsers {
     })
   }
 
-  end({ session_id }: Pick<ToolContext, 'session_id'>): Promise<readonly Draft[]> {
+  end({ session_id }: Pick<ToolContext, 'session_id'>): Promise<readonly EventWithRows[]> {
     return this.#inTurn(session_id, async () => {
       const { store, clock } = this.#options
       const instance = await store.browsers.browser(session_id)

@@ -1,5 +1,5 @@
 /** The effect of `/code`: a run starts, or a reply. */
-import { CommitRefused, type Draft } from '@cairn/log'
+import { CommitRefused, type EventWithRows } from '@cairn/log'
 import { codeRunStarted, derivedId } from '@cairn/sessions'
 import {
   CODE_USAGE,
@@ -19,7 +19,7 @@ export function beginByCommand(
   coding: Coding | null,
   command: CodeCommand,
   { event_id }: Pick<SlashMessage, 'event_id'>,
-): Draft | string {
+): EventWithRows | string {
   const session = log.session()
   switch (command.action) {
     case 'help':

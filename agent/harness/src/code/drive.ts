@@ -9,7 +9,7 @@
  * A stop or a pause ends a run from outside: it takes the lease and writes all events in its own commit; here
  * only the process is ended.
  */
-import type { CodeRun as Row, Draft, RowChange } from '@cairn/log'
+import type { CodeRun as Row, EventWithRows, RowChange } from '@cairn/log'
 import { asError, type EventData } from '@cairn/protocol'
 import { closeGates, codeRunProgress, findLiveRun } from '@cairn/sessions'
 import type { CodeRun } from '@cairn/state'
@@ -30,7 +30,7 @@ export type DriveDeps = { runner: Runner; claimed: Claimed; setup: AgentSetup; a
 export type Result = EventData<'code.run_result'>
 /** `ended`: the caller writes the result, with everything else in the same commit. */
 export type Driven =
-  | { how: 'ended'; result: Result; before: readonly Draft[]; rows: readonly RowChange[] }
+  | { how: 'ended'; result: Result; before: readonly EventWithRows[]; rows: readonly RowChange[] }
   | { how: 'parked' }
   /** Another runner continues. */
   | { how: 'draining' }
@@ -165,7 +165,7 @@ function createWriter(
   row: Row,
   used: () => Used | null,
   mask: (text: string) => string,
-): (pieces: readonly ProgressChunk[]) => Draft[] {
+): (pieces: readonly ProgressChunk[]) => EventWithRows[] {
   let seq = run.next_seq
   const { run_id, agent } = run
   return pieces =>
@@ -194,7 +194,7 @@ type Ending = {
   end?: Ended
   error?: string
   changed?: RunChanges
-  before?: Draft[]
+  before?: EventWithRows[]
   message?: string
   used?: Used | null
 }

@@ -4,7 +4,7 @@
  * waits for a while, and then parks the run.
  */
 import type { PermissionOption, RequestPermissionRequest, ToolKind } from '@agentclientprotocol/sdk'
-import { CommitRefused, type Draft, type Grant, type Redact, withRows } from '@cairn/log'
+import { CommitRefused, type EventWithRows, type Grant, type Redact, withRows } from '@cairn/log'
 import { clip, type Config, findPattern, type GovernanceConfig } from '@cairn/protocol'
 import { createGateItem } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
@@ -56,7 +56,7 @@ export type JudgeDeps = {
   now: () => number
   newId: () => string
   redact: Redact
-  commit(events: readonly Draft[]): Promise<unknown>
+  commit(events: readonly EventWithRows[]): Promise<unknown>
   findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
   /** The call whose undecided item covers this one; null: none. */
   findGate(tool: string, argumentsHash: string): Promise<string | null>

@@ -1,5 +1,5 @@
 /** Whatever an agent says, and however fast: its text is told whole, and never more than twice a second. */
-import { createHoldBack } from '@cairn/log'
+import { createStreamRedactor } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fakeClock } from '../../test/turn/fake-clock.ts'
@@ -23,7 +23,7 @@ test('property: the texts joined are the agent’s text, and so many events have
       const told: { at: number; pieces: readonly ProgressChunk[] }[] = []
       const progress = createProgress({
         clock,
-        streamRedactor: createHoldBack(),
+        streamRedactor: createStreamRedactor(),
         write(pieces) {
           told.push({ at: clock.now(), pieces })
           return Promise.resolve()

@@ -6,7 +6,7 @@
  * The redactor sees one event at a time, so text is held back while its end could be the start of a secret.
  */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import type { HeldText } from '@cairn/log'
+import type { StreamRedactor } from '@cairn/log'
 import { clip, type EventData } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 
@@ -35,7 +35,7 @@ export type Progress = {
 
 export type ProgressOptions = {
   clock: Clock
-  streamRedactor: () => HeldText
+  streamRedactor: () => StreamRedactor
   write: (chunks: readonly ProgressChunk[]) => Promise<void>
   onFailure: (thrown: unknown) => void
 }

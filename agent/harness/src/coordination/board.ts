@@ -2,7 +2,7 @@
  * The board of a tree as a row of the capabilities: its tools, and updates by other sessions, added before
  * the next model call. The text is stored, so that every fold of the log sees what was read at that time.
  */
-import type { Draft } from '@cairn/log'
+import type { EventWithRows } from '@cairn/log'
 import { boardUpdate, composeUpdate } from '@cairn/sessions'
 import { createSpawnContext } from './spawn-context.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
@@ -29,7 +29,7 @@ export function board(runner: Runner, claimed: Claimed): Capability {
 async function notifyNews(
   { log, store, clock }: TurnContext,
   root: string,
-  before: readonly Draft[],
+  before: readonly EventWithRows[],
 ): Promise<void> {
   const { board: cursor } = log.position()
   const update = composeUpdate(

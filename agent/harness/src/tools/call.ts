@@ -1,5 +1,5 @@
 /** A tool call, and everything that running it touches. */
-import type { Draft, Grant, Redact } from '@cairn/log'
+import type { EventWithRows, Grant, Redact } from '@cairn/log'
 import type { GovernanceConfig } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import type { OpenGates } from '../governance/open-gates.ts'
@@ -31,7 +31,7 @@ export type CallToolDeps = {
   clock: Clock
   newId: () => string
   /** Fenced by the caller; rejects when the lease is lost. */
-  commit(events: readonly Draft[], linked?: Linked): Promise<unknown>
+  commit(events: readonly EventWithRows[], linked?: Linked): Promise<unknown>
   /** LogStore.findGrant of this session. */
   findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
   gates: OpenGates

@@ -1,5 +1,5 @@
 /** create_artifact: an artifact shown in the chat: a document, table, chart, page, drawing or image. */
-import { type Draft, type LogStore, withRows } from '@cairn/log'
+import { type EventWithRows, type LogStore, withRows } from '@cairn/log'
 import { type ArtifactMeta, ArtifactSpec } from '@cairn/protocol'
 import { locate } from '@cairn/workspace'
 import { z } from 'zod'
@@ -51,7 +51,7 @@ export async function composeArtifact(
   { session_id, tool_call_id }: { session_id: string; tool_call_id: string },
   name: string,
   spec: ArtifactSpec,
-): Promise<{ artifact: NewArtifact; created: Draft }> {
+): Promise<{ artifact: NewArtifact; created: EventWithRows }> {
   const size = Buffer.byteLength(JSON.stringify(spec))
   if (size > MAX_ARTIFACT_BYTES)
     throw new Error(`the artifact has ${size} bytes; at most ${MAX_ARTIFACT_BYTES} are kept`)

@@ -1,5 +1,5 @@
 /** Calls that do not reach their tool: the call, the reason, and its result in one commit. Nothing ran. */
-import type { Draft } from '@cairn/log'
+import type { EventWithRows } from '@cairn/log'
 import { clip, type EventDraft } from '@cairn/protocol'
 import { createGateItem, repeatGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
@@ -18,7 +18,7 @@ type Denial = Extract<GateDecision, { allow: false }>
 export type Refusal = {
   status: 'failed' | 'refused' | 'gated'
   content: Record<string, unknown>
-  events: readonly Draft[]
+  events: readonly EventWithRows[]
 }
 
 /** `repeats`: the call with an undecided approval that this one would repeat. */

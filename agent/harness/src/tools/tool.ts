@@ -1,7 +1,7 @@
 /** The type of a tool. Built-in tools are in this folder; MCP tools are wrapped into the same type. */
 import type { z } from 'zod'
 import type { EventDraft, GovernanceConfig } from '@cairn/protocol'
-import type { Commit, CommitRefused, Draft } from '@cairn/log'
+import type { Commit, CommitRefused, EventWithRows } from '@cairn/log'
 
 /**
  * The context of a running tool. It contains everything that the tool may access: no globals, no process
@@ -22,7 +22,7 @@ export type ToolOutcome = {
   /** What the model reads; an object is encoded as JSON. An `error` key marks a failure. */
   content: string | Record<string, unknown>
   /** Events written in the same commit as the `tool.result`, before it: a plan, an artifact with its row. */
-  events?: readonly Draft[]
+  events?: readonly EventWithRows[]
   /** Rows that belong to no single event, and effects of the same commit on other sessions. */
   linked?: Linked
   /** What to do instead if that commit is refused; null: unknown. */

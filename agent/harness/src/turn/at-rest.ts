@@ -2,10 +2,10 @@
  * A session comes to rest before its turn has ended normally: it waits or fails, within a turn or because no
  * turn could continue. The capabilities add their pending work to the commit of that rest.
  */
-import { CommitRefused, type Draft, type Refusal, type RowChange } from '@cairn/log'
+import { CommitRefused, type EventWithRows, type Refusal, type RowChange } from '@cairn/log'
 import type { Capability, Ending, Resting } from './capability.ts'
 
-export type Rest = { events: Draft[]; rows: RowChange[] }
+export type Rest = { events: EventWithRows[]; rows: RowChange[] }
 
 export async function atRest(capabilities: readonly Capability[], resting: Resting): Promise<Rest> {
   const endings: Ending[] = []

@@ -30,7 +30,7 @@ export type IterationCall = {
   iteration_index: number
   model: string
   tools: readonly ToolSchema[]
-  nudges: readonly Reminder[]
+  reminders: readonly Reminder[]
   before: readonly EventDraft[]
 }
 
@@ -119,7 +119,7 @@ async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void>
   const served = turn.models.resolve(call.model)
   const request: ModelRequest = {
     model: served.model,
-    messages: composeMessages(setup.system, log.position().conversation, call.nudges),
+    messages: composeMessages(setup.system, log.position().conversation, call.reminders),
     tools: call.tools,
     ...(setup.temperature === undefined ? {} : { temperature: setup.temperature }),
     ...(setup.max_tokens === undefined ? {} : { max_tokens: setup.max_tokens }),

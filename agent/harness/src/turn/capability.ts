@@ -12,7 +12,7 @@
  *
  * The runner calls it around the turn: `atClaim` before, `afterTurn` when the session rests again.
  */
-import type { Draft, Link, RowChange, SessionRow } from '@cairn/log'
+import type { EventWithRows, Link, RowChange, SessionRow } from '@cairn/log'
 import type { EventId } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
 import type { Lease } from '../lease.ts'
@@ -62,8 +62,8 @@ export type Asks<D> = {
 
 /** What a capability adds to the last commit of a turn: before and after the turn's own events. */
 export type Ending = {
-  before?: readonly Draft[]
-  after?: readonly Draft[]
+  before?: readonly EventWithRows[]
+  after?: readonly EventWithRows[]
   rows?: readonly RowChange[]
 }
 
@@ -81,7 +81,7 @@ type EndingOutcome =
   /** The session fails, to be retried if the error allows it. */
   | { next: 'fail'; error: ModelError; message: string }
   /** This turn is summed up and over; the events end it, and `cursor` is the last event that it handled. */
-  | { next: 'end_turn'; events: readonly Draft[]; cursor: EventId }
+  | { next: 'end_turn'; events: readonly EventWithRows[]; cursor: EventId }
 
 /** `D` is the due work, as data; it is decided in `asks` and done in `act`. */
 export type Capability<D = unknown> = {
@@ -94,9 +94,9 @@ export type Capability<D = unknown> = {
   readonly atClaim?: ClaimWork
   asks?(settings: AskSettings): Asks<D>
   /** Does the due work; `before` joins its first commit. */
-  act?(turn: TurnContext, due: D, before: readonly Draft[]): Promise<EndingOutcome>
+  act?(turn: TurnContext, due: D, before: readonly EventWithRows[]): Promise<EndingOutcome>
   /** Called before each model call; `before` as in `act`. */
-  beforeRequest?(turn: TurnContext, before: readonly Draft[]): Promise<void>
+  beforeRequest?(turn: TurnContext, before: readonly EventWithRows[]): Promise<void>
   /** What is added to the commits of an answer's calls. */
   callSteps?(turn: TurnContext): CallSteps | null
   /** The server refused the request as too long: returns true if it is shorter now. */

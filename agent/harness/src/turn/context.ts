@@ -1,5 +1,5 @@
 /** Passed down through a turn: everything that its steps may access. */
-import type { HeldText, LogStore, Redact } from '@cairn/log'
+import type { StreamRedactor, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
 import type { Clock } from '../clock.ts'
@@ -39,7 +39,7 @@ export type TurnContext = {
    */
   written: Map<string, string>
   /** For streamed text: returns the part that cannot be the start of a secret. */
-  streamRedactor: () => HeldText
+  streamRedactor: () => StreamRedactor
   /** Redacts a JSON text for recording. */
   redact: Redact
   worker_id: string

@@ -1,6 +1,6 @@
 import type { EventDraft } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { createHoldBack } from '@cairn/log'
+import { createStreamRedactor } from '@cairn/log'
 import { writeDeltas } from './deltas.ts'
 
 function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
@@ -11,7 +11,7 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
   const deltas = writeDeltas({
     place: { turn_id: 't', iteration_index: 0 },
     coalesceMs: 40,
-    streamRedactor: createHoldBack(),
+    streamRedactor: createStreamRedactor(),
     onFailure: error => failures.push(error),
     clock: {
       now: () => 0,

@@ -5,7 +5,7 @@
  * possible start of a secret is held back until the text after it arrives: the redactor sees one chunk at a
  * time and would recognize neither half.
  */
-import type { HeldText } from '@cairn/log'
+import type { StreamRedactor } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import { llmDelta } from '../turn-events.ts'
@@ -29,7 +29,7 @@ export type DeltaOptions = {
   place: IterationRef
   coalesceMs: number
   clock: Clock
-  /** See createHoldBack. */ streamRedactor: () => HeldText
+  /** See createStreamRedactor. */ streamRedactor: () => StreamRedactor
   emit: (events: readonly EventDraft[], append?: { can_wait: true }) => Promise<void>
   onFailure: (error: unknown) => void
 }

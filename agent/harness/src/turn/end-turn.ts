@@ -2,7 +2,7 @@
  * The ends of a turn: each is one commit with its events, the cursor and the lease. `true` means that there
  * is more to do after all, because something arrived meanwhile.
  */
-import type { Draft } from '@cairn/log'
+import type { EventWithRows } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
 import { sessionCompleted, sessionFailed } from '@cairn/sessions'
 import type { ModelError } from '../llm/provider.ts'
@@ -36,7 +36,7 @@ export const fail = (turn: TurnContext, data: EventData<'session.fail'>): Again 
 export async function finish(turn: TurnContext, reason: FinishReason): Again {
   const endings: Ending[] = []
   for (const { onEnd } of turn.capabilities) if (onEnd) endings.push(await onEnd(turn, reason))
-  const events: Draft[] = [
+  const events: EventWithRows[] = [
     ...summarize(turn),
     ...endings.flatMap(ending => ending.before ?? []),
     ...sumUp(turn),
@@ -50,7 +50,7 @@ export async function finish(turn: TurnContext, reason: FinishReason): Again {
  * The last commit of a turn: its end, the cursor and the lease together. A message that arrived meanwhile
  * prevents it, and the turn continues.
  */
-async function end(turn: TurnContext, events: readonly Draft[]): Again {
+async function end(turn: TurnContext, events: readonly EventWithRows[]): Again {
   const rest = await atRest(turn.capabilities, turn)
   return settle(turn, [...summarize(turn), ...events, ...rest.events], { cursor: 'self', rows: rest.rows })
 }
@@ -61,7 +61,7 @@ export async function suspend(turn: TurnContext): Again {
   return settle(turn, events, { cursor: turn.log.position().last_id, rows })
 }
 
-export async function settle(turn: TurnContext, events: readonly Draft[], append: Append): Again {
+export async function settle(turn: TurnContext, events: readonly EventWithRows[], append: Append): Again {
   const { log } = turn
   try {
     await log.append(events, { ...append, expect_no_work_after: log.position().last_id, release_lease: true })

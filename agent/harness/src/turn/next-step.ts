@@ -30,7 +30,7 @@ export type Step =
   | { do: 'run'; calls: readonly OpenCall[] }
   | { do: 'unask'; calls: readonly OpenCall[] }
   | { do: 'conclude'; calls: readonly OpenCall[] }
-  | { do: 'request'; with_tools: boolean; nudges: readonly Reminder[] }
+  | { do: 'request'; with_tools: boolean; reminders: readonly Reminder[] }
   | { do: 'finish'; reason: FinishReason }
   | { do: 'capability'; name: string; due: unknown }
 
@@ -143,13 +143,13 @@ const isLastCall = (iteration: number, { max_iterations }: TurnLimits): boolean 
  * The last call of the budget has no tools: it must answer. A person's later message gets one more such call,
  * so that it is never left unanswered.
  */
-function request({ turn }: Position, limits: TurnLimits, nudges: readonly Reminder[]): Step {
-  const step: RequestStep = { do: 'request', with_tools: true, nudges }
+function request({ turn }: Position, limits: TurnLimits, reminders: readonly Reminder[]): Step {
+  const step: RequestStep = { do: 'request', with_tools: true, reminders }
   return isLastCall(turn.next_iteration, limits) ? lastCall(step) : step
 }
 
 const lastCall = (step: RequestStep): RequestStep =>
-  step.with_tools ? { ...step, with_tools: false, nudges: [...step.nudges, 'last_call'] } : step
+  step.with_tools ? { ...step, with_tools: false, reminders: [...step.reminders, 'last_call'] } : step
 
 /**
  * Between turns: whether something entered the conversation since the last one ended. A failed turn is

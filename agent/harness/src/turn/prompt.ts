@@ -17,13 +17,13 @@ const SAID: Record<Reminder, string> = {
 export function composeMessages(
   system: string,
   { entries }: Conversation,
-  nudges: readonly Reminder[],
+  reminders: readonly Reminder[],
 ): ModelMessage[] {
   const messages: ModelMessage[] = [
     { role: 'system', content: system },
     ...inCallOrder(entries.map(entry => entry.message)),
   ]
-  return nudges.length === 0
+  return reminders.length === 0
     ? messages
-    : [...messages, { role: 'user', content: nudges.map(nudge => SAID[nudge]).join('\n') }]
+    : [...messages, { role: 'user', content: reminders.map(reminder => SAID[reminder]).join('\n') }]
 }

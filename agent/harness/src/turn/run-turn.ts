@@ -86,7 +86,10 @@ async function actFor(turn: TurnContext, { name, due }: Extract<Step, { do: 'cap
   }
 }
 
-async function request(turn: TurnContext, { with_tools, nudges }: Extract<Step, { do: 'request' }>): Again {
+async function request(
+  turn: TurnContext,
+  { with_tools, reminders }: Extract<Step, { do: 'request' }>,
+): Again {
   const { log, setup, capabilities } = turn
   for (const capability of capabilities) await capability.beforeRequest?.(turn, summarize(turn))
   const { turn: at } = log.position()
@@ -95,7 +98,7 @@ async function request(turn: TurnContext, { with_tools, nudges }: Extract<Step, 
     iteration_index: at.next_iteration,
     model: at.escalated_model ?? setup.model,
     tools: with_tools ? offeredTools(turn) : [],
-    nudges,
+    reminders,
     before: summarize(turn),
   })
   if (failure?.category === 'context_overflow')

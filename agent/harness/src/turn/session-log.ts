@@ -7,7 +7,7 @@ import {
   type Claim,
   type Commit,
   type Committed,
-  type Draft,
+  type EventWithRows,
   type LogStore,
   type SessionRow,
 } from '@cairn/log'
@@ -41,7 +41,7 @@ export type SessionLog = {
    * Commits under the lease, then folds. Rejects with LeaseLost once the lease is lost, with CommitRefused
    * for the other guards.
    */
-  append(events: readonly Draft[], append?: Append): Promise<Committed>
+  append(events: readonly EventWithRows[], append?: Append): Promise<Committed>
   /** Like `append` for events that the fold ignores (chunks, heartbeats): commits and reads nothing back. */
   emit(events: readonly EventDraft[], append?: Pick<Append, 'can_wait'>): Promise<void>
 }
@@ -75,7 +75,7 @@ export async function openSessionLog(
   }
 
   async function commit(
-    events: readonly Draft[],
+    events: readonly EventWithRows[],
     append: Append & Pick<Commit, 'without_session'> = {},
   ): Promise<Committed> {
     lease.signal.throwIfAborted()

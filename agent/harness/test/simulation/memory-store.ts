@@ -214,12 +214,12 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     findGrant: (sessionId, tool, hash) => read((reader, now) => reader.findGrant(sessionId, tool, hash, now)),
     listArtifacts: sessionId => read(reader => reader.listArtifacts(sessionId)),
     getArtifact: (sessionId, artifactId) => read(reader => reader.getArtifact(sessionId, artifactId)),
-    claim: (workerId, limit, ttl, rules) =>
+    claim: (runnerId, limit, ttl, rules) =>
       write(
         () => ({
           do: 'claim',
           at: world.now(),
-          worker_id: workerId,
+          worker_id: runnerId,
           limit,
           ttl,
           ...(rules === undefined ? {} : { rules }),
@@ -227,14 +227,14 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
         value =>
           (value as ClaimAnswer).map(({ session, epoch, abandoned_ms, link }) => ({
             session: toSessionRow(session),
-            fence: { worker_id: workerId, epoch },
+            fence: { worker_id: runnerId, epoch },
             abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
             link: link === null ? null : toLink(link),
           })),
       ),
-    renew: (workerId, leases, ttl) =>
+    renew: (runnerId, leases, ttl) =>
       write(
-        () => ({ do: 'renew', at: world.now(), worker_id: workerId, leases, ttl }),
+        () => ({ do: 'renew', at: world.now(), worker_id: runnerId, leases, ttl }),
         value => value as string[],
       ),
     release: (sessionId, fence) =>
@@ -276,8 +276,8 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       schedule: id => read(() => truth.coordination.schedule(id)),
       schedules: query => read(() => truth.coordination.schedules(query)),
       scheduleRuns: (id, query) => read(() => truth.coordination.scheduleRuns(id, query)),
-      below: never('below'),
-      families: never('families'),
+      descendants: never('descendants'),
+      sessionTrees: never('sessionTrees'),
       claimTimers: (by, limit, ttl) =>
         write(
           () => ({ do: 'claimTimers', at: world.now(), by, limit, ttl }),
@@ -296,8 +296,8 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       getUser: () => read(() => null),
       getServiceAccount: () => read(() => null),
     },
-    get notices() {
-      return never('notices')()
+    get notifications() {
+      return never('notifications')()
     },
     get search() {
       return never('search')()

@@ -1,7 +1,7 @@
 /** Calls of tools on the real store, under a real lease: what the tests of callTool stand on. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Draft, type Fence, type LogStore, createRedactor } from '@cairn/log'
+import { type EventWithRows, type Fence, type LogStore, createRedactor } from '@cairn/log'
 import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { GovernanceConfig, type Principal, type SessionEvent, decodeEvent } from '@cairn/protocol'
 import { addMessage, createSession, findOpenGate, respondInbox } from '@cairn/sessions'
@@ -86,7 +86,7 @@ export async function makeBench(): Promise<Bench> {
   if (claim === undefined) throw new Error('the session could not be claimed')
   const workspace = makeFolder('ws')
   const commits: string[][] = []
-  const commit = (fence: Fence) => async (events: readonly Draft[]) => {
+  const commit = (fence: Fence) => async (events: readonly EventWithRows[]) => {
     await store.commit({ session_id, events, fence })
     commits.push(events.map(event => event.type))
   }

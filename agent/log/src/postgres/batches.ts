@@ -12,7 +12,7 @@ import { AppError, asError } from '@cairn/protocol'
 import type { CommitRequest } from '../writer-messages.ts'
 import { bound, type Report, type Statement } from './connections.ts'
 import { asStoreFailure, isCollision, isLost } from './failures.ts'
-import { type Done, FateUnknown, type Outcome, transact } from './transact.ts'
+import { type Done, FateUnknown, type TransactionOutcome, transact } from './transact.ts'
 import type { WriterConnection } from './writer-connection.ts'
 
 export type Waiting = {
@@ -130,7 +130,7 @@ export function createBatches({ writerId, connection, landed, report, patienceMs
 
 function answer(
   requests: readonly Waiting[],
-  outcomes: readonly Outcome[],
+  outcomes: readonly TransactionOutcome[],
   landed: BatchOptions['landed'],
 ): void {
   for (const [at, { request, resolve, reject }] of requests.entries()) {

@@ -4,7 +4,7 @@ import { CHANNEL_READS } from '../channel-sql.ts'
 import { type BrowserStore, createBrowserStore } from '../browsers.ts'
 import { channelStatement, createChannelStore } from '../channel-store.ts'
 import type { ChannelStore } from '../channels.ts'
-import { createNoticeStore, type NoticeStore } from '../notices.ts'
+import { createNotificationStore, type NotificationStore } from '../notifications.ts'
 import type { Database } from './connections.ts'
 
 /** Channels, browsers and notifications, whose statements run by name. */
@@ -12,7 +12,7 @@ export function createNamedStores(
   db: Database,
   now: () => number,
   readOnly: boolean,
-): { channels: ChannelStore; browsers: BrowserStore; notices: NoticeStore } {
+): { channels: ChannelStore; browsers: BrowserStore; notifications: NotificationStore } {
   const ask: AskChannel = (name, values) => {
     const repeatable = CHANNEL_READS.has(name)
     return readOnly && !repeatable
@@ -22,6 +22,6 @@ export function createNamedStores(
   return {
     channels: createChannelStore(ask, now),
     browsers: createBrowserStore(ask, now),
-    notices: createNoticeStore(ask, now),
+    notifications: createNotificationStore(ask, now),
   }
 }

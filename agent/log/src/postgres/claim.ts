@@ -5,7 +5,7 @@
  */
 import { chooseFairly, type ClaimRules, isRun, type WaitingTurn } from '../fair-claims.ts'
 import { waitingSql } from '../session-rows.ts'
-import { type Ask, createLook, HAS_WORK, isFree, readRunning, type Wanted } from './claim-looks.ts'
+import { type Ask, createClaimQuery, HAS_WORK, isFree, readRunning, type Wanted } from './claim-queries.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 import { at } from './database-now.ts'
 
@@ -37,7 +37,7 @@ export const TAKE: Statement = {
 }
 
 export function createClaim(db: Database) {
-  const look = createLook(db)
+  const look = createClaimQuery(db)
 
   /**
    * Takes the first that are still free. If a limit applies, advisory locks prevent other claims from
@@ -103,6 +103,6 @@ const namesOfLimits =
 
 const take = (
   ask: Ask,
-  { workerId, at: now, ttlMs, limit }: Wanted,
+  { runnerId, at: now, ttlMs, limit }: Wanted,
   ids: readonly string[],
-): Promise<Rows> => (ids.length === 0 ? Promise.resolve([]) : ask(TAKE, [workerId, now, ttlMs, ids, limit]))
+): Promise<Rows> => (ids.length === 0 ? Promise.resolve([]) : ask(TAKE, [runnerId, now, ttlMs, ids, limit]))

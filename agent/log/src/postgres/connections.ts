@@ -25,7 +25,7 @@ const QUERY_MS = 30_000
 /** A process that is suspended within a transaction holds its locks no longer than this. */
 const IDLE_IN_TRANSACTION_MS = 10_000
 /** How long a read waits for a server that restarts. */
-const PATIENCE_MS = 2_000
+const MAX_WAIT_MS = 2_000
 
 /** Ids, counters and times stay below 2^53. */
 const getTypeParser: ClientConfig['types'] = {
@@ -153,7 +153,7 @@ export function openPool(address: PostgresAddress, report: Report): Database {
   }
   return {
     async query(statement, values, { repeatable = false } = {}) {
-      const until = performance.now() + PATIENCE_MS
+      const until = performance.now() + MAX_WAIT_MS
       for (let wait = 25; ; wait *= 2) {
         try {
           return await ask(pool, statement, values)

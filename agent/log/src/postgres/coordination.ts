@@ -4,11 +4,11 @@ import {
   type Link,
   linkPage,
   parseLinkCursor,
-  type StoredFamily,
+  type StoredTree,
   type StoredLink,
   type StoredTimer,
   type Timer,
-  toFamilies,
+  toTrees,
   toLink,
   toTimer,
 } from '../links.ts'
@@ -17,12 +17,12 @@ import { parseCursor } from '../listing.ts'
 import { type StoredBranch, type StoredSource, toBranch, toSource } from '../research.ts'
 import { missionPage, type StoredMission, toMission } from '../missions.ts'
 import { type StoredTask, toTask } from '../tasks.ts'
-import { belowSql } from '../link-sql.ts'
+import { descendantsSql } from '../link-sql.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 import { createCodeRunReads } from './change-code-run.ts'
 import { createScheduleReads } from './schedules.ts'
 
-const MOST = 1000
+const MAX_ROWS = 1000
 const LINKS: Statement = { name: 'links', text: 'SELECT * FROM links WHERE child_id = ANY($1::text[])' }
 const CHILDREN: Statement = {
   name: 'links_of_parent',
@@ -85,7 +85,7 @@ const BELOW_ROOT: Statement = {
 }
 const BELOW: Statement = {
   name: 'links_below',
-  text: `${belowSql('$1')} SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${PLACED}`,
+  text: `${descendantsSql('$1')} SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${PLACED}`,
 }
 const FAMILIES: Statement = {
   name: 'families',
@@ -117,7 +117,7 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
   ...createScheduleReads(db),
   ...createCodeRunReads(db),
   link: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
-  children: async (parentId, { open = false, limit = MOST } = {}) =>
+  children: async (parentId, { open = false, limit = MAX_ROWS } = {}) =>
     toLinks(await db.query(CHILDREN, [parentId, open, limit], { repeatable: true })),
   async board(rootId) {
     const [tree] = await db.query(BOARD_SEQ, [rootId], { repeatable: true })
@@ -166,7 +166,7 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
     const [row] = await db.query(SPAWNED_SINCE, [rootId, from], { repeatable: true })
     return Number(row?.['count'])
   },
-  async below(sessionId, { status, limit, cursor }) {
+  async descendants(sessionId, { status, limit, cursor }) {
     const { opened_at, child_id } = parseLinkCursor(cursor)
     const isRoot = !(await readLinks(db, [sessionId])).has(sessionId)
     const rows = await db.query(
@@ -176,8 +176,8 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
     )
     return linkPage(rows as StoredLink[], limit)
   },
-  families: async ids =>
-    toFamilies((await db.query(FAMILIES, [[...ids]], { repeatable: true })) as StoredFamily[], ids),
+  sessionTrees: async ids =>
+    toTrees((await db.query(FAMILIES, [[...ids]], { repeatable: true })) as StoredTree[], ids),
   async tree(rootId) {
     const rows = await db.query(TREE, [rootId], { repeatable: true })
     return {

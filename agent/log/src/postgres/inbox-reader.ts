@@ -1,7 +1,7 @@
 /** Reads inbox items on Postgres. */
 import type { InboxItem } from '@cairn/protocol'
 import { BESIDE_SQL, type StoredItem, toInboxItem } from '../inbox-rows.ts'
-import { belowSql } from '../link-sql.ts'
+import { descendantsSql } from '../link-sql.ts'
 import { page, parseCursor } from '../listing.ts'
 import type { AnyInboxQuery, LogStore } from '../store.ts'
 import type { Rows, Statement, Value } from './connections.ts'
@@ -40,7 +40,7 @@ export const createInboxReader = (
     if (query.session_id !== undefined)
       add(query.session_id, session =>
         query.descendants === true
-          ? `session_id IN (${belowSql(session)} SELECT id FROM below UNION SELECT ${session})`
+          ? `session_id IN (${descendantsSql(session)} SELECT id FROM below UNION SELECT ${session})`
           : `session_id = ${session}`,
       )
     if (query.kind !== undefined) add([...query.kind], kind => `kind = ANY(${kind}::text[])`)

@@ -30,11 +30,11 @@ const RELEASE: Statement = {
 }
 
 export function createLeases(db: Database, now: (() => number) | null, freed: () => void) {
-  const toClaim = (row: Rows[number], workerId: string, links: ReadonlyMap<string, Link>): Claim => {
+  const toClaim = (row: Rows[number], runnerId: string, links: ReadonlyMap<string, Link>): Claim => {
     const session = toStored(row)
     return {
       session: toSessionRow(session),
-      fence: { worker_id: workerId, epoch: session.epoch },
+      fence: { worker_id: runnerId, epoch: session.epoch },
       // A holder that shut down cleanly released the lease; one that is still named died with it.
       abandoned_s:
         row['former'] === null
@@ -47,26 +47,26 @@ export function createLeases(db: Database, now: (() => number) | null, freed: ()
   return {
     /** `more`: another transaction held further work at that moment. */
     async claim(
-      workerId: string,
+      runnerId: string,
       limit: number,
       ttlMs: number,
       rules: ClaimRules = NO_RULES,
     ): Promise<{ claims: Claim[]; more: boolean }> {
-      const { rows, more } = await claim({ workerId, limit, ttlMs, at: now?.() ?? null, rules })
+      const { rows, more } = await claim({ runnerId, limit, ttlMs, at: now?.() ?? null, rules })
       const children = rows.filter(row => row['parent_id'] !== null).map(row => String(row['id']))
       const links = await readLinks(db, children)
-      return { claims: rows.map(row => toClaim(row, workerId, links)), more }
+      return { claims: rows.map(row => toClaim(row, runnerId, links)), more }
     },
 
     async renew(
-      workerId: string,
+      runnerId: string,
       leases: readonly { session_id: string; epoch: number }[],
       ttlMs: number,
     ): Promise<string[]> {
       const at = now?.() ?? null
       const kept = await db.query(
         RENEW,
-        [workerId, leases.map(lease => lease.session_id), leases.map(lease => lease.epoch), ttlMs, at],
+        [runnerId, leases.map(lease => lease.session_id), leases.map(lease => lease.epoch), ttlMs, at],
         { repeatable: true },
       )
       const ids = new Set(kept.map(row => row['id']))

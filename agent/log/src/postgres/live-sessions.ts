@@ -72,9 +72,9 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
   }
 
   return {
-    watch(sessionId, nudge) {
+    watch(sessionId, onChange) {
       newest.open(sessionId)
-      return readers.add(sessionId, nudge)
+      return readers.add(sessionId, onChange)
     },
     async read(sessionId, after, limit, types) {
       const cached = newest.read(sessionId, after, limit, types)

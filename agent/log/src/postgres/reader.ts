@@ -2,7 +2,13 @@
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType } from '@cairn/protocol'
 import { type StoredGrant, toGrant } from '../inbox-rows.ts'
 import { createSearch, type Searched, sortedPage, type StoredArtifact, toArtifactMeta } from '../listing.ts'
-import { afterPlace, orderBy, type Place, readPlace, sessionConditions } from '../session-query.ts'
+import {
+  afterCursor,
+  orderBy,
+  type PageCursor,
+  parsePageCursor,
+  sessionConditions,
+} from '../session-query.ts'
 import { toSessionRow } from '../session-rows.ts'
 import type { Grant } from '../commit.ts'
 import type { SessionQuery, StoredEvent } from '../store.ts'
@@ -62,10 +68,10 @@ const FOUND: Statement = {
   text: `${SELECT_SESSION} WHERE s.key = ANY($2::bigint[]) ORDER BY s.key DESC`,
 }
 /** Conditions of a listing, whose first value is the time. */
-function sessionsOf(query: SessionQuery, place: Place | null, values: Value[]): string {
+function sessionsOf(query: SessionQuery, place: PageCursor | null, values: Value[]): string {
   const binder = numberedValues(values)
   const { sort = 'created' } = query
-  return [...sessionConditions(query, binder), ...afterPlace(place, sort, binder)].join(' AND ')
+  return [...sessionConditions(query, binder), ...afterCursor(place, sort, binder)].join(' AND ')
 }
 
 export function createReader(db: Database) {
@@ -76,7 +82,7 @@ export function createReader(db: Database) {
   async function searchSessions(
     query: SessionQuery,
     text: string,
-    from: Place | null,
+    from: PageCursor | null,
     now: number,
   ): Promise<{ sessions: SessionRow[]; next_cursor: string | null }> {
     const search = createSearch(text, query.limit)
@@ -139,7 +145,7 @@ export function createReader(db: Database) {
       now: number,
     ): Promise<{ sessions: SessionRow[]; next_cursor: string | null }> {
       const { sort = 'created' } = query
-      const place = readPlace(query.cursor, sort)
+      const place = parsePageCursor(query.cursor, sort)
       if (query.text !== undefined) return searchSessions(query, query.text, place, now)
       const values: Value[] = [now, query.limit + 1]
       const where = sessionsOf(query, place, values)

@@ -12,7 +12,7 @@ import { type Behind, countBehind, indexLogs, type IndexTarget, type Stretch } f
 import type { SearchQuery, SearchStore, UsageQuery, UsageRow } from '../search/search-store.ts'
 import { parseWanted, type Wanted } from '../search/words.ts'
 import { sortedPage } from '../listing.ts'
-import { afterPlace, orderBy, readPlace, sessionConditions } from '../session-query.ts'
+import { afterCursor, orderBy, parsePageCursor, sessionConditions } from '../session-query.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { Database, Report, Rows, Statement, Value } from './connections.ts'
 import { createListings, numberedValues } from './listings.ts'
@@ -131,7 +131,7 @@ export function createSearch({ db, logs, watch, now, report }: Options): Postgre
     const binder = numberedValues(values)
     const where = [
       ...sessionConditions(query, binder),
-      ...afterPlace(readPlace(cursor, sort), sort, binder),
+      ...afterCursor(parsePageCursor(cursor, sort), sort, binder),
       's.key IN (SELECT session_key FROM found)',
     ].join(' AND ')
     const rows = await ask(

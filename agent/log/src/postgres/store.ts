@@ -50,7 +50,7 @@ export type SharedLogStore = LogStore & {
 }
 
 const POLL_MS = 1_000
-const PATIENCE_MS = 15_000
+const MAX_WAIT_MS = 15_000
 const AGREE: Statement = {
   name: 'agree',
   text: 'INSERT INTO agreements (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING',
@@ -105,7 +105,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   })
   opened.defer(() => search.close())
 
-  const { redact = createRedactor(), patienceMs = PATIENCE_MS } = options
+  const { redact = createRedactor(), patienceMs = MAX_WAIT_MS } = options
   const writer = readOnly
     ? null
     : createWriter(address, self, { report, patienceMs, landed: (_, done) => watchers.landed(done) })
@@ -125,8 +125,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     watchInbox: watchers.watchInbox,
     watchSessions: watchers.watchSessions,
     watchWork: watchers.watchWork,
-    async claim(workerId, limit, ttlMs, rules) {
-      const { claims, more } = await leases.claim(workerId, limit, ttlMs, rules)
+    async claim(runnerId, limit, ttlMs, rules) {
+      const { claims, more } = await leases.claim(runnerId, limit, ttlMs, rules)
       if (more) watchers.lookAgain()
       return claims
     },

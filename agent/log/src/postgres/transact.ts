@@ -9,7 +9,7 @@ import {
   guardPart,
   isoStamp,
   nextEvent,
-  type Part,
+  type CommitPart,
   Refusing,
   reopens,
   settle,
@@ -46,14 +46,14 @@ type DonePart = {
   items: ChangedItem[]
 }
 export type Done = DonePart & { also: DonePart[] }
-export type Outcome = { done: Done } | { refused: Refusing } | { failed: unknown }
+export type TransactionOutcome = { done: Done } | { refused: Refusing } | { failed: unknown }
 
 /** COMMIT was sent and got no response: it may or may not have been committed. */
 export class FateUnknown extends Error {
   override readonly name = 'FateUnknown'
   /** The results for the callers if it was committed. */
-  readonly outcomes: Outcome[]
-  constructor(outcomes: Outcome[], cause: unknown) {
+  readonly outcomes: TransactionOutcome[]
+  constructor(outcomes: TransactionOutcome[], cause: unknown) {
     super('[commit] the connection was lost while the transaction was being committed', { cause })
     this.outcomes = outcomes
   }
@@ -75,13 +75,13 @@ export async function transact(
   writerId: string,
   batch: number,
   requests: readonly CommitRequest[],
-): Promise<Outcome[]> {
+): Promise<TransactionOutcome[]> {
   const ask = async (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     ((await client.query(bound(statement, values))) as { rows: Rows }).rows
   const ids = [...new Set(requests.flatMap(namedSessions))]
   const trees = [...new Set(requests.flatMap(namedTrees))]
   let sent = false
-  const outcomes: Outcome[] = []
+  const outcomes: TransactionOutcome[] = []
   try {
     const at = Math.max(...requests.map(request => request.at))
     const [, , locked, pending] = await Promise.all([
@@ -136,7 +136,7 @@ type Batch = { sessions: Map<string, StoredSession>; before: Map<string, StoredS
 type AskBatch = (statement: Statement, values: readonly Value[]) => Promise<Rows>
 
 /** A commit that touches other tables uses a savepoint to undo them; others have written nothing yet. */
-async function decide(ask: AskBatch, batch: Batch, request: CommitRequest): Promise<Outcome> {
+async function decide(ask: AskBatch, batch: Batch, request: CommitRequest): Promise<TransactionOutcome> {
   const { events } = batch
   const written = events.ids.length
   const nested = request.also !== undefined || (request.rows !== undefined && request.rows.length > 0)
@@ -197,7 +197,7 @@ async function applyPart(
   events: NewEvents,
   before: StoredSession,
   at: number,
-  part: Part,
+  part: CommitPart,
 ): Promise<DonePart> {
   const row = { ...before }
   const session = JSON.stringify(row.id)

@@ -6,12 +6,12 @@ import type { LogStore } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import type { Database, Report } from './connections.ts'
 import { createLiveSessions, type LiveSessions } from './live-sessions.ts'
-import { startNudges } from './nudges.ts'
+import { startNotifications } from './notifications.ts'
 import type { ChangedItem } from './row-changes.ts'
 import type { Done } from './transact.ts'
 
 /** Delay before another claim for work that a transaction had locked. */
-const LOOK_AGAIN_MS = 50
+const REPOLL_MS = 50
 const WORK = 'work'
 
 export type Watchers = Pick<LogStore, 'read' | 'watch' | 'watchInbox' | 'watchSessions' | 'watchWork'> & {
@@ -46,8 +46,8 @@ export async function startWatchers(
   const workers = createListeners<[]>()
   const sessions = createCallbacks<[sessionId: string]>()
   const indexed = createCallbacks<[sessionId: string]>()
-  const told = createTold()
-  const { tell, close } = await startNudges(address, db, self, {
+  const told = createNotified()
+  const { tell, close } = await startNotifications(address, db, self, {
     pollMs,
     report,
     watched: () => ({ sessions: live.watched(), orgs: orgs.subjects() }),
@@ -76,14 +76,14 @@ export async function startWatchers(
   return {
     read: live.read,
     watch: live.watch,
-    watchInbox: (orgId, nudge) => orgs.add(orgId, nudge),
-    watchSessions: nudge => sessions.add(nudge),
-    watchIndexed: nudge => indexed.add(nudge),
+    watchInbox: (orgId, onChange) => orgs.add(orgId, onChange),
+    watchSessions: onChange => sessions.add(onChange),
+    watchIndexed: onChange => indexed.add(onChange),
     created(sessionId) {
       indexed.call(sessionId)
       sessions.call(sessionId)
     },
-    watchWork: nudge => workers.add(WORK, nudge),
+    watchWork: onChange => workers.add(WORK, onChange),
     landed(done) {
       for (const { events, items, session, work } of [done, ...done.also]) {
         const last = events.at(-1)
@@ -103,14 +103,14 @@ export async function startWatchers(
       live.pruned()
       tell({ p: 1 })
     },
-    lookAgain: () => void setTimeout(() => workers.call(WORK), LOOK_AGAIN_MS).unref(),
+    lookAgain: () => void setTimeout(() => workers.call(WORK), REPOLL_MS).unref(),
     close,
   }
 }
 
 /** Deduplicates changes of inbox items, which a notification and the poll may both report. */
-function createTold() {
-  const MOST = 10_000
+function createNotified() {
+  const MAX_ENTRIES = 10_000
   const last = new Map<string, number>()
   return {
     isNew({ id, at }: ChangedItem): boolean {
@@ -118,7 +118,7 @@ function createTold() {
       last.delete(id)
       last.set(id, at)
       const [oldest] = last.keys()
-      if (last.size > MOST && oldest !== undefined) last.delete(oldest)
+      if (last.size > MAX_ENTRIES && oldest !== undefined) last.delete(oldest)
       return true
     },
   }

@@ -129,7 +129,7 @@ type Source = readonly [source: string, flags: string]
 const anyOf = (words: readonly string[], then: string): string =>
   words.map(word => begun(word, then)).join('|')
 
-/** The fixed beginnings, none longer than `LONGEST_SHORT`; what follows is tracked as a run. */
+/** The fixed beginnings, none longer than `MAX_SHORT_CHARS`; what follows is tracked as a run. */
 const GLUE = String.raw`${QUOTE}\s{0,3}`
 export const COMMAND_BEGUN: Source = [
   [
@@ -144,23 +144,23 @@ export const COMMAND_BEGUN: Source = [
     .join('|'),
   'i',
 ]
-export const LONGEST_SHORT = 88
+export const MAX_SHORT_CHARS = 88
 export const COMMAND_RUNS: readonly RunRule[] = [
-  { head: `${APART}(?:${COMMAND_NAMES.join('|')})`, body: String.raw`[^\n\r|;&]`, flags: 'i', longest: 7 },
+  { head: `${APART}(?:${COMMAND_NAMES.join('|')})`, body: String.raw`[^\n\r|;&]`, flags: 'i', max: 7 },
   // Within one line: a text that mentions a login must not be held back for what may follow.
-  { head: String.raw`${APART}login(?:\s|\\)`, body: String.raw`[^\n\r"']`, flags: 'i', longest: 6 },
+  { head: String.raw`${APART}login(?:\s|\\)`, body: String.raw`[^\n\r"']`, flags: 'i', max: 6 },
   {
     head: String.raw`${APART}(?:set-)?cookie${QUOTE}\s{0,3}:\s{0,3}${QUOTE}`,
     body: String.raw`[^\r\n]`,
     flags: 'i',
-    longest: 36,
+    max: 36,
   },
-  { head: ':(?:5432|6432):', body: String.raw`[^\s"'\\]`, longest: 6 },
+  { head: ':(?:5432|6432):', body: String.raw`[^\s"'\\]`, max: 6 },
   {
     head: String.raw`["'_]auth${QUOTE}\s{0,3}[:=]\s{0,3}${QUOTE}`,
     body: String.raw`[^\s,;{}]`,
     flags: 'i',
-    longest: 30,
+    max: 30,
   },
-  { head: SIGNED, body: '[A-Za-z0-9%+/=_?&-]', flags: 'i', longest: 18 },
+  { head: SIGNED, body: '[A-Za-z0-9%+/=_?&-]', flags: 'i', max: 18 },
 ]

@@ -185,7 +185,7 @@ const NAME_BEGINS = [
 /** Start of a word, or of a word within a name: dbPassword, DB_PASSWORD. */
 const WORD_START = '(?:(?<![A-Za-z0-9])|(?<=[a-z])(?=[A-Z]))'
 
-/** At the end of a text: what may still become a secret, none longer than `LONGEST_BEGUN`. */
+/** At the end of a text: what may still become a secret, none longer than `MAX_BEGUN_CHARS`. */
 export const CONTEXT_BEGUN: readonly (readonly [source: string, flags: string])[] = [
   [String.raw`\b(?:${begun('bearer')}|${begun('basic')})$`, 'i'],
   [String.raw`:(?:\/(?:\/[^\s/"'<>\\]{0,500})?)?$`, ''],
@@ -197,12 +197,12 @@ export const CONTEXT_BEGUN: readonly (readonly [source: string, flags: string])[
     'i',
   ],
 ]
-export const LONGEST_BEGUN = 640
+export const MAX_BEGUN_CHARS = 640
 
 const schemeRuns = (word: string, first: string, body: string): RunRule[] => [
-  { head: String.raw`\b${word}[ \t]`, body: String.raw`[ \t]`, flags: 'i', longest: word.length + 1 },
+  { head: String.raw`\b${word}[ \t]`, body: String.raw`[ \t]`, flags: 'i', max: word.length + 1 },
   // The character comes first: a lookbehind at each of many spaces would scan all the spaces before it.
-  { head: String.raw`${first}(?<=\b${word}[ \t]+.)`, body, flags: 'i', longest: 1 },
+  { head: String.raw`${first}(?<=\b${word}[ \t]+.)`, body, flags: 'i', max: 1 },
 ]
 export const CONTEXT_RUNS: readonly RunRule[] = [
   ...schemeRuns('bearer', '[A-Za-z0-9._~+/-]', '[A-Za-z0-9._~+/=-]'),
@@ -210,13 +210,13 @@ export const CONTEXT_RUNS: readonly RunRule[] = [
   {
     head: String.raw`\\{0,8}"${MEMBERS}\\{0,8}"\s{0,3}:\s{0,3}\\{0,8}"`,
     body: '[A-Za-z0-9_-]',
-    longest: 36,
+    max: 36,
   },
   {
     head: String.raw`<[\w.:-]{0,60}(?:${NAME})>`,
     body: String.raw`[^\s"'\\]`,
     flags: 'i',
-    longest: 90,
+    max: 90,
   },
   ...COMMAND_RUNS,
 ]

@@ -20,7 +20,7 @@ const MAX_BLOCK = 32_768
 /** A line ends at a line feed, raw or escaped in a JSON text within the text. */
 const LINE_END = /\r?\n|(?:\\r)?\\n/g
 /** Longer than any line of a key; scanning longer lines is expensive. */
-const LONGEST_LINE = 200
+const MAX_LINE = 200
 const MATERIAL_RUN = /[A-Za-z0-9+/]{16,}={0,2}/g
 /** Only base64, perhaps numbered, quoted or concatenated. */
 const MATERIAL_LINE = /^[\s"'>+|:\d-]*[A-Za-z0-9+/]*={0,2}[\s"',+;)\\]*$/
@@ -42,7 +42,7 @@ function materialEnd(text: string, from: number, limit: number): number {
     const line = rest.slice(at, feed.index)
     const run = [...line.matchAll(MATERIAL_RUN)].at(-1)
     if (run !== undefined) end = at + run.index + run[0].length
-    else if (line.length < LONGEST_LINE && (MATERIAL_LINE.test(line) || MATERIAL_HEADER.test(line))) {
+    else if (line.length < MAX_LINE && (MATERIAL_LINE.test(line) || MATERIAL_HEADER.test(line))) {
       if (line.trim() !== '') end = feed.index
     } else break
     at = feed.index + feed[0].length
@@ -68,7 +68,7 @@ function materialStart(text: string, floor: number, at: number): number {
   for (let index = ends.length - 1; index >= 0; index--) {
     const lineStart = index === 0 ? 0 : (ends[index - 1]?.index ?? 0) + (ends[index - 1]?.[0].length ?? 0)
     const line = slice.slice(lineStart, ends[index]?.index)
-    if (line.length >= LONGEST_LINE) break
+    if (line.length >= MAX_LINE) break
     if (WHOLE_LINE.test(line)) {
       holdsRun ||= /[A-Za-z0-9+/]{16}/.test(line)
       start = from + lineStart
@@ -149,7 +149,7 @@ export const KEY_BLOCK_BEGUN =
   `?${begun('BEGIN', '(?: [A-Z0-9 ]{0,80}-{0,4})?')})?$|${START}${begun('PuTTY-User-Key-File-')}$`
 
 const MARKER = `(?<head>${HEAD.source})|-{4,5} ?END ${LABEL} ?-{4,5}|Private-MAC: ?[0-9a-fA-F]`
-const LONGEST_MARKER = 110
+const MAX_MARKER = 110
 /** How a marker at the end of a text may continue: a dash, digits. */
 const MARKER_GOES_ON = '[-0-9a-fA-F]*'
 // Compiled once for all texts: lastIndex is set before each use.
@@ -169,7 +169,7 @@ export function createKeyBlocks(): Stretches {
         moreAt.exec(text)
         covered = last.end = base + moreAt.lastIndex
       }
-      markerAt.lastIndex = Math.max(0, covered - base, from - base - LONGEST_MARKER)
+      markerAt.lastIndex = Math.max(0, covered - base, from - base - MAX_MARKER)
       for (let found = markerAt.exec(text); found !== null; found = markerAt.exec(text)) {
         const start = base + found.index
         covered = base + markerAt.lastIndex

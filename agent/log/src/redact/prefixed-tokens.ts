@@ -87,7 +87,7 @@ function runsOf(rules: readonly PrefixRule[], before: string): RunRule[] {
     return {
       head: `${firstOf(alike)}${before}(?:${prefixes.map(escapeRegExp).join('|')})`,
       body,
-      longest: Math.max(...prefixes.map(prefix => prefix.length)),
+      max: Math.max(...prefixes.map(prefix => prefix.length)),
     }
   })
 }

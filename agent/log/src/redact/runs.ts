@@ -9,7 +9,7 @@ export type RunRule = {
   head: string
   body: string
   flags?: string
-  /** Maximum length of a head. */ longest: number
+  /** Maximum length of a head. */ max: number
 }
 
 /** A possible secret: from `start` to `end`, which is null while it may continue. */
@@ -25,17 +25,17 @@ export type Stretches = {
 }
 
 /** Patterns are compiled once for all texts; only the runs belong to one text. */
-export function compileRun({ head, body, flags = '', longest }: RunRule): () => Stretches {
+export function compileRun({ head, body, flags = '', max }: RunRule): () => Stretches {
   const rule = {
     headAt: new RegExp(head, `g${flags}`),
     bodyAt: new RegExp(`${body}*`, `y${flags}`),
-    longest,
+    max,
   }
   return () => new Runs(rule)
 }
 
 /** lastIndex of both patterns is set before each use. */
-type CompiledRule = { headAt: RegExp; bodyAt: RegExp; longest: number }
+type CompiledRule = { headAt: RegExp; bodyAt: RegExp; max: number }
 
 /** A class, because each answer has forty of them and few ever find anything: one object, and no closures. */
 class Runs implements Stretches {
@@ -55,7 +55,7 @@ class Runs implements Stretches {
   }
 
   grow(text: string, base: number, from: number): void {
-    const { headAt, longest } = this.#rule
+    const { headAt, max } = this.#rule
     let covered = from - base
     const last = this.#runs.at(-1)
     if (last?.end === null) {
@@ -64,7 +64,7 @@ class Runs implements Stretches {
       last.end = base + end
       covered = end
     }
-    for (let next = Math.max(0, covered - longest); ;) {
+    for (let next = Math.max(0, covered - max); ;) {
       headAt.lastIndex = next
       const found = headAt.exec(text)
       if (found === null) return
@@ -77,7 +77,7 @@ class Runs implements Stretches {
       else this.#runs.push(run)
       if (end === null) return
       covered = end
-      next = Math.max(next, covered - longest)
+      next = Math.max(next, covered - max)
     }
   }
 

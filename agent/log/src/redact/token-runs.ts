@@ -7,7 +7,7 @@ import { compileRun, type Stretches } from './runs.ts'
 import { createWordFinder } from './word-finder.ts'
 
 const RUNS = TOKEN_RUNS.map(compileRun)
-const LONGEST = Math.max(...PREFIXES.map(prefix => prefix.length))
+const MAX_PREFIX_CHARS = Math.max(...PREFIXES.map(prefix => prefix.length))
 const findPrefix = createWordFinder(prefixWords(1, { whole: false }))
 
 export class TokenRuns implements Stretches {
@@ -17,7 +17,7 @@ export class TokenRuns implements Stretches {
   grow(text: string, base: number, from: number): void {
     if (this.#runs === null) {
       // A prefix may have started in the earlier text.
-      if (findPrefix(text.slice(Math.max(0, from - base - LONGEST))) === 0) return
+      if (findPrefix(text.slice(Math.max(0, from - base - MAX_PREFIX_CHARS))) === 0) return
       this.#runs = RUNS.map(createRun => createRun())
     }
     for (const run of this.#runs) run.grow(text, base, from)

@@ -51,8 +51,8 @@ function createFollower({ index, report, waitMs = WAIT_MS }: Omit<Options, 'watc
     let wait = waitMs
     try {
       await index(ids)
-    } catch (thrown) {
-      report(asError(thrown).message)
+    } catch (error) {
+      report(asError(error).message)
       all = true
       wait = RETRY_MS
     }

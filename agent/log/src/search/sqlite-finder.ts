@@ -3,7 +3,7 @@
  * a page reads no more than it needs; any other order needs all matches.
  */
 import { namedValues } from '../named-values.ts'
-import { afterPlace, orderBy, placeAfter, readPlace, sessionConditions } from '../session-query.ts'
+import { afterCursor, orderBy, cursorAfter, parsePageCursor, sessionConditions } from '../session-query.ts'
 import { SELECT_SESSION, type StoredSession, toSessionRow } from '../session-rows.ts'
 import type { SessionRow } from '../session.ts'
 import type { Db } from '../sqlite-adapter.ts'
@@ -12,7 +12,7 @@ import type { SearchQuery } from './search-store.ts'
 import type { Wanted } from './words.ts'
 
 /** Maximum texts that one page examines: most matches may belong to other owners. */
-const LOOKED_AT_ONCE = 40_000
+const SCANNED_AT_ONCE = 40_000
 /** Completions of a prefix: the shortest words that start with it. */
 const MAX_COMPLETIONS = 32
 /** Greater than the key of every session. */
@@ -49,7 +49,7 @@ function prepareSearches(db: Db) {
   }
 }
 
-export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
+export function createFinder(db: Db, lookedAtOnce = SCANNED_AT_ONCE) {
   const searches = prepareSearches(db)
   const complete = (prefix: string): string[] =>
     searches.words.all(prefix, `${prefix}\u{10ffff}`, MAX_COMPLETIONS).map(({ word }) => String(word))
@@ -62,7 +62,7 @@ export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
     const { binder, values } = namedValues(now)
     const where = sessionConditions(query, binder).join(' AND ')
     const one = db.prepare(`${SELECT_SESSION} WHERE s.key = :key AND ${where}`)
-    const before = readPlace(query.cursor, 'created')?.key ?? NEWEST
+    const before = parsePageCursor(query.cursor, 'created')?.key ?? NEWEST
     const rows: FoundRow[] = []
     let looked = 0
     let last: number | null = null
@@ -91,11 +91,11 @@ export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
   function findSorted(query: SearchQuery, match: string, now: number): Page {
     const { sort = 'created' } = query
     const { binder, values } = namedValues(now)
-    const place = readPlace(query.cursor, sort)
+    const place = parsePageCursor(query.cursor, sort)
     const keys = searches.keys.all(match).map(({ key }) => Number(key))
     const where = [
       ...sessionConditions(query, binder),
-      ...afterPlace(place, sort, binder),
+      ...afterCursor(place, sort, binder),
       's.key IN (SELECT value FROM json_each(:keys))',
     ].join(' AND ')
     const rows = db
@@ -104,7 +104,7 @@ export function createFinder(db: Db, lookedAtOnce = LOOKED_AT_ONCE) {
     const last = rows[query.limit - 1]
     return {
       rows: rows.slice(0, query.limit).map(row => ({ row, events: null })),
-      next_cursor: rows.length > query.limit && last !== undefined ? placeAfter(last, sort) : null,
+      next_cursor: rows.length > query.limit && last !== undefined ? cursorAfter(last, sort) : null,
     }
   }
 

@@ -144,12 +144,12 @@ export const newSession = (id: string, more: Partial<NewSession> = {}): NewSessi
 export async function claimOne(
   store: LogStore,
   id: string,
-  workerId = 'worker_1',
+  runnerId = 'worker_1',
   ttl = 60_000,
 ): Promise<Claim> {
   await store.createSession(newSession(id))
   await store.commit({ session_id: id, events: [say('go')] })
-  const [claim] = await store.claim(workerId, 1, ttl)
+  const [claim] = await store.claim(runnerId, 1, ttl)
   if (claim?.session.id !== id) throw new Error(`claimed ${claim?.session.id ?? 'nothing'}, not ${id}`)
   return claim
 }

@@ -53,7 +53,7 @@ const put = (slot_at: number, more: Partial<ScheduleRun> = {}): RowChange => ({
 const refused = (committing: Promise<unknown>): Promise<string> =>
   committing.then(
     () => 'nothing',
-    (thrown: unknown) => (thrown instanceof CommitRefused ? thrown.refusal : String(thrown)),
+    (error: unknown) => (error instanceof CommitRefused ? error.refusal : String(error)),
   )
 
 export function defineSchedules({ open }: Bench): void {
@@ -187,7 +187,7 @@ export function defineSchedules({ open }: Bench): void {
     await act(store, link('run', 'run'), link('worker', 'worker'))
     expect(await refused(act(store, link('second', 'worker')))).toBe('too_many_open')
     expect((await store.coordination.children('root')).map(({ child_id }) => child_id)).toEqual(['worker'])
-    expect((await store.coordination.families(['root']))[0]).toMatchObject({ open_children: 1 })
+    expect((await store.coordination.sessionTrees(['root']))[0]).toMatchObject({ open_children: 1 })
     expect((await store.coordination.tree('root')).open.map(({ child_id }) => child_id)).toEqual(['worker'])
   })
 }

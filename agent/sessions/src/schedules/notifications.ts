@@ -1,5 +1,5 @@
 /** Inbox items about schedules. */
-import type { Draft, SessionRow, StoreSchedule } from '@cairn/log'
+import type { EventWithRows, SessionRow, StoreSchedule } from '@cairn/log'
 import { cutAt } from '@cairn/protocol'
 import type { Deps } from '../deps.ts'
 import { createActionItem, createTaskCompleteItem } from '../create-inbox-item.ts'
@@ -15,7 +15,7 @@ export function scheduleNotifications(
   parent: SessionRow,
   row: StoreSchedule,
   { notify, state }: Pick<Decision, 'notify' | 'state'>,
-): Draft[] {
+): EventWithRows[] {
   if (notify === null || parent.status === 'archived') return []
   const { spec } = scheduleOf(row)
   const name = spec.name ?? spec.prompt

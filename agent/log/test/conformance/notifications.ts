@@ -1,6 +1,12 @@
 /** Notices of the inbox: what is due is derived from open items, planned once, and moved by one lease alone. */
 import { expect, test } from 'vitest'
-import { type LogStore, type NewInboxItem, NOTICES, type NoticeWay, withRows } from '@cairn/log'
+import {
+  type LogStore,
+  type NewInboxItem,
+  NOTIFICATIONS,
+  type NotificationMethod,
+  withRows,
+} from '@cairn/log'
 import type { Bench } from './bench.ts'
 import { newSession, say } from './fixture.ts'
 
@@ -30,12 +36,12 @@ export function defineNotices({ open, sql }: Bench): void {
     return opened
   }
   const choose = (
-    { notices }: LogStore,
+    { notifications }: LogStore,
     user_id: string,
     { scope = 'own', kinds = KINDS, after_ms = 0 }: Chosen = {},
-  ) => notices.putChoice({ user_id, org_id: user_id === 'eve' ? 'org_2' : ORG, scope, kinds, after_ms })
-  const hook = ({ notices }: LogStore, user_id: string) =>
-    notices.setWebhook(user_id, { url: 'https://example.org/hook', secret: 'sealed' })
+  ) => notifications.putChoice({ user_id, org_id: user_id === 'eve' ? 'org_2' : ORG, scope, kinds, after_ms })
+  const hook = ({ notifications }: LogStore, user_id: string) =>
+    notifications.setWebhook(user_id, { url: 'https://example.org/hook', secret: 'sealed' })
   const raise = (store: LogStore, id: string, more: Partial<NewInboxItem> = {}) =>
     store.commit({
       session_id: 's',
@@ -61,16 +67,20 @@ export function defineNotices({ open, sql }: Bench): void {
       events: [],
       rows: [{ do: 'inbox.answer', id, decision: 'approve', status: 'responded' }],
     })
-  const freshOf = async ({ notices }: LogStore) =>
-    (await notices.fresh(10)).map(({ item_id, user_id, way }) => `${item_id} ${user_id} ${way}`)
-  const plan = ({ notices }: LogStore, about: string, id = about, way: NoticeWay = 'webhook') =>
-    notices.plan({ id, user_id: 'ann', way, about, next_at: 0 })
+  const freshOf = async ({ notifications }: LogStore) =>
+    (await notifications.fresh(10)).map(({ item_id, user_id, way }) => `${item_id} ${user_id} ${way}`)
+  const plan = (
+    { notifications }: LogStore,
+    about: string,
+    id = about,
+    way: NotificationMethod = 'webhook',
+  ) => notifications.plan({ id, user_id: 'ann', way, about, next_at: 0 })
   const lease = async ({ channels }: LogStore, holder = 'one') =>
-    (await channels.acquire(NOTICES, 'deliver', holder, MINUTE)) ?? 0
+    (await channels.acquire(NOTIFICATIONS, 'deliver', holder, MINUTE)) ?? 0
 
   test('nobody is told of anything until they ask for it, and then of what is raised from then on', async () => {
     const { store, clock } = await begin()
-    expect(await store.notices.settings('ann')).toBeNull()
+    expect(await store.notifications.settings('ann')).toBeNull()
     await raise(store, 'before')
     await choose(store, 'ann')
     expect(await freshOf(store), 'by no way').toEqual([])
@@ -81,7 +91,7 @@ export function defineNotices({ open, sql }: Bench): void {
     expect(await freshOf(store), 'of the kinds that were chosen').toEqual(['gate ann webhook'])
     await choose(store, 'ann', { kinds: '[]' })
     expect(await freshOf(store)).toEqual([])
-    expect(await store.notices.settings('ann'), 'the way stays').toMatchObject({
+    expect(await store.notifications.settings('ann'), 'the way stays').toMatchObject({
       kinds: '[]',
       webhook_url: 'https://example.org/hook',
       webhook_since: clock.now(),
@@ -113,7 +123,7 @@ export function defineNotices({ open, sql }: Bench): void {
     clock.advance(5)
     expect(await freshOf(store)).toEqual([])
     await raise(store, 'three')
-    expect(await store.notices.fresh(10)).toEqual([
+    expect(await store.notifications.fresh(10)).toEqual([
       { item_id: 'three', user_id: 'ann', way: 'webhook', due_at: at + 5 + MINUTE },
     ])
   })
@@ -126,83 +136,83 @@ export function defineNotices({ open, sql }: Bench): void {
     await plan(store, 'gate', 'first')
     await plan(store, 'gate', 'second')
     expect(await freshOf(store)).toEqual([])
-    expect((await store.notices.due(10)).map(({ id, state, attempts }) => [id, state, attempts])).toEqual([
-      ['first', 'due', 0],
-    ])
+    expect(
+      (await store.notifications.due(10)).map(({ id, state, attempts }) => [id, state, attempts]),
+    ).toEqual([['first', 'due', 0]])
   })
 
   test('only the holder of the lease begins and settles; what is settled is over', async () => {
     const { store, clock } = await begin()
-    const { notices } = store
+    const { notifications } = store
     await plan(store, 'gate')
     const old = await lease(store)
     expect(await lease(store, 'two'), 'one holder at a time').toBe(0)
     clock.advance(MINUTE + 1)
     const epoch = await lease(store, 'two')
-    const beginAs = (attempts: number, by = epoch) => notices.begin({ id: 'gate', attempts }, by)
+    const beginAs = (attempts: number, by = epoch) => notifications.begin({ id: 'gate', attempts }, by)
     expect(await beginAs(0, old)).toBe(false)
     expect(await beginAs(0)).toBe(true)
     expect(await beginAs(0), 'as it was before').toBe(false)
-    expect(await notices.settle('gate', { state: 'sent' }, old)).toBe(false)
-    expect(await notices.due(10), 'found so by a later holder').toMatchObject([
+    expect(await notifications.settle('gate', { state: 'sent' }, old)).toBe(false)
+    expect(await notifications.due(10), 'found so by a later holder').toMatchObject([
       { state: 'sending', attempts: 1 },
     ])
     const next_at = clock.now() + 10
-    expect(await notices.settle('gate', { state: 'due', next_at, error: 'no' }, epoch)).toBe(true)
-    expect(await notices.due(10)).toEqual([])
+    expect(await notifications.settle('gate', { state: 'due', next_at, error: 'no' }, epoch)).toBe(true)
+    expect(await notifications.due(10)).toEqual([])
     expect(await beginAs(1), 'read while it was tried: it has its time by now').toBe(false)
     clock.advance(10)
     expect(await beginAs(1)).toBe(true)
-    expect(await notices.settle('gate', { state: 'sent' }, epoch)).toBe(true)
+    expect(await notifications.settle('gate', { state: 'sent' }, epoch)).toBe(true)
     expect(await beginAs(2)).toBe(false)
-    expect(await notices.list('ann', 10)).toMatchObject([{ state: 'sent', attempts: 2, error: null }])
-    expect(await notices.sent('ann', 'webhook', 1000)).toEqual({ count: 1, oldest: clock.now() })
-    expect(await notices.sent('ann', 'mail', 1000)).toMatchObject({ count: 0 })
+    expect(await notifications.list('ann', 10)).toMatchObject([{ state: 'sent', attempts: 2, error: null }])
+    expect(await notifications.sent('ann', 'webhook', 1000)).toEqual({ count: 1, oldest: clock.now() })
+    expect(await notifications.sent('ann', 'mail', 1000)).toMatchObject({ count: 0 })
   })
 
   test('what was given up is due again for its person, from the first attempt under the same id', async () => {
     const { store, clock } = await begin()
-    const { notices } = store
+    const { notifications } = store
     await plan(store, 'gate')
-    expect(await notices.redo('gate', 'ann'), 'it waits anyway').toBe(false)
+    expect(await notifications.redo('gate', 'ann'), 'it waits anyway').toBe(false)
     const epoch = await lease(store)
-    await notices.begin({ id: 'gate', attempts: 0 }, epoch)
-    await notices.settle('gate', { state: 'dead', error: 'no' }, epoch)
+    await notifications.begin({ id: 'gate', attempts: 0 }, epoch)
+    await notifications.settle('gate', { state: 'dead', error: 'no' }, epoch)
     clock.advance(10)
-    expect(await notices.redo('gate', 'root'), 'of another').toBe(false)
-    expect(await notices.due(10)).toEqual([])
-    expect(await notices.redo('gate', 'ann')).toBe(true)
-    expect(await notices.due(10)).toMatchObject([
+    expect(await notifications.redo('gate', 'root'), 'of another').toBe(false)
+    expect(await notifications.due(10)).toEqual([])
+    expect(await notifications.redo('gate', 'ann')).toBe(true)
+    expect(await notifications.due(10)).toMatchObject([
       { id: 'gate', state: 'due', attempts: 0, error: null, next_at: clock.now() },
     ])
-    expect(await notices.begin({ id: 'gate', attempts: 0 }, epoch)).toBe(true)
+    expect(await notifications.begin({ id: 'gate', attempts: 0 }, epoch)).toBe(true)
   })
 
   test('an address tells nothing before it is confirmed, and its code bears so many tries for so long', async () => {
     const { store, clock } = await begin()
-    const { notices } = store
+    const { notifications } = store
     await choose(store, 'ann')
-    await notices.setMail('ann', { address: 'ann@example.org', code: 'sealed', ttl_ms: 1000 })
+    await notifications.setMail('ann', { address: 'ann@example.org', code: 'sealed', ttl_ms: 1000 })
     await raise(store, 'early')
     expect(await freshOf(store)).toEqual([])
-    expect(await notices.tryMailCode('bob', 2)).toBeNull()
-    expect([await notices.tryMailCode('ann', 2), await notices.tryMailCode('ann', 2)]).toEqual([
+    expect(await notifications.tryMailCode('bob', 2)).toBeNull()
+    expect([await notifications.tryMailCode('ann', 2), await notifications.tryMailCode('ann', 2)]).toEqual([
       'sealed',
       'sealed',
     ])
-    expect(await notices.tryMailCode('ann', 2), 'tried too often').toBeNull()
-    await notices.setMail('ann', { address: 'ann@example.org', code: 'another', ttl_ms: 1000 })
-    expect(await notices.confirmMail('ann', 'sealed')).toBe(false)
+    expect(await notifications.tryMailCode('ann', 2), 'tried too often').toBeNull()
+    await notifications.setMail('ann', { address: 'ann@example.org', code: 'another', ttl_ms: 1000 })
+    expect(await notifications.confirmMail('ann', 'sealed')).toBe(false)
     clock.advance(1000)
-    expect(await notices.tryMailCode('ann', 2), 'too late').toBeNull()
-    await notices.setMail('ann', { address: 'ann@example.org', code: 'third', ttl_ms: 1000 })
-    expect(await notices.tryMailCode('ann', 2)).toBe('third')
-    expect(await notices.confirmMail('ann', 'third')).toBe(true)
-    expect(await notices.tryMailCode('ann', 2), 'confirmed').toBeNull()
+    expect(await notifications.tryMailCode('ann', 2), 'too late').toBeNull()
+    await notifications.setMail('ann', { address: 'ann@example.org', code: 'third', ttl_ms: 1000 })
+    expect(await notifications.tryMailCode('ann', 2)).toBe('third')
+    expect(await notifications.confirmMail('ann', 'third')).toBe(true)
+    expect(await notifications.tryMailCode('ann', 2), 'confirmed').toBeNull()
     clock.advance(1)
     await raise(store, 'late')
     expect(await freshOf(store)).toEqual(['late ann mail'])
-    await notices.setMail('ann', null)
+    await notifications.setMail('ann', null)
     expect(await freshOf(store)).toEqual([])
   })
 
@@ -213,13 +223,13 @@ export function defineNotices({ open, sql }: Bench): void {
     await raise(store, 'gate')
     await plan(store, 'gate')
     const epoch = await lease(store)
-    await store.notices.begin({ id: 'gate', attempts: 0 }, epoch)
-    await store.notices.settle('gate', { state: 'sent' }, epoch)
+    await store.notifications.begin({ id: 'gate', attempts: 0 }, epoch)
+    await store.notifications.settle('gate', { state: 'sent' }, epoch)
     clock.advance(MINUTE)
-    await store.notices.prune(MINUTE)
+    await store.notifications.prune(MINUTE)
     expect(await freshOf(store)).toEqual([])
     await answer(store, 'gate')
-    await store.notices.prune(MINUTE)
-    expect(await store.notices.list('ann', 10)).toEqual([])
+    await store.notifications.prune(MINUTE)
+    expect(await store.notifications.list('ann', 10)).toEqual([])
   })
 }

@@ -1,14 +1,14 @@
 /**
  * Notifies other processes of changes. One NOTIFY covers everything committed while the last was being sent,
  * and runs outside the transactions, because NOTIFY serialises the commits of a whole server. A separate
- * connection listens, with a slow poll behind it (nudge-listener.ts). Notifications carry no data: readers
- * continue from their cursors.
+ * connection listens, with a slow poll behind it (notification-listener.ts). Notifications carry no data:
+ * readers continue from their cursors.
  */
 import { asError } from '@cairn/protocol'
 import type { PostgresAddress } from './address.ts'
 import type { Database, Report, Statement } from './connections.ts'
-import { type Listener, type ListenerOptions, startListening } from './nudge-listener.ts'
-import { joinWords, packWords, subjectOf, type Word } from './nudge-words.ts'
+import { type Listener, type ListenerOptions, startListening } from './notification-listener.ts'
+import { joinWords, packWords, subjectOf, type Word } from './notification-payload.ts'
 
 /** Not durable: there is nothing to keep, and waiting for the disk would delay commits. */
 const NOTIFY: Statement = {
@@ -16,17 +16,17 @@ const NOTIFY: Statement = {
   text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
 }
 
-export type Nudges = Listener & { tell(word: Word): void }
+export type Notifications = Listener & { tell(word: Word): void }
 
 /** `self` is the name of this process, which ignores its own notifications. */
-export async function startNudges(
+export async function startNotifications(
   address: PostgresAddress,
   db: Database,
   self: string,
   options: ListenerOptions,
-): Promise<Nudges> {
+): Promise<Notifications> {
   const channel = `cairn_${address.schema}`
-  const { tell, told } = createSpeaker(db, channel, self, options.report)
+  const { tell, told } = createPublisher(db, channel, self, options.report)
   const listener = await startListening(address, channel, self, options)
   return {
     tell,
@@ -37,7 +37,7 @@ export async function startNudges(
   }
 }
 
-function createSpeaker(db: Database, channel: string, self: string, report: Report) {
+function createPublisher(db: Database, channel: string, self: string, report: Report) {
   let pending = new Map<string, Word>()
   let sending: Promise<void> | null = null
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { createHoldBack } from './hold-back.ts'
+import { createStreamRedactor } from './stream-redactor.ts'
 import { createRedactor, REDACTED } from './redact.ts'
 
 const KNOWN = ['p"ss\\wörd with words', 'nothing-secret-looking']
@@ -62,12 +62,12 @@ const IN_CONTEXT: readonly (readonly [before: string, secret: string, after: str
   ['\u001b[32m', 'ghp_abcdefghijklmnopqrstuvwxyz0123456789', '\u001b[0m'],
 ]
 const redact = createRedactor(KNOWN)
-const holdBack = createHoldBack(KNOWN)
+const streamRedactor = createStreamRedactor(KNOWN)
 const redactText = (text: string): string => JSON.parse(redact(JSON.stringify(text))) as string
 
 /** Writes a text as it arrives in pieces: each piece redacted by itself, as events are. */
 function write(pieces: readonly string[]): { written: string[]; plain: string } {
-  const held = holdBack()
+  const held = streamRedactor()
   const put = [...pieces.map(piece => held.push(piece)), held.rest()].filter(text => text !== '')
   return { written: put.map(redactText), plain: put.join('') }
 }
@@ -151,8 +151,8 @@ test('ordinary text waits for nothing', () => {
     '日本語',
     'x'.repeat(5000),
   ])
-    expect(holdBack().push(text), text).toBe(text)
-  expect(holdBack().push('')).toBe('')
+    expect(streamRedactor().push(text), text).toBe(text)
+  expect(streamRedactor().push('')).toBe('')
 })
 
 /** Characters that regular expressions were handed, from where they were told to begin. */
@@ -190,7 +190,7 @@ test.each(NEVER_ENDING)('work grows with the text and not with what is held: %s'
   /** Of so many characters, behind as many as are ever held. */
   const scan = (length: number): number => {
     const pieces = cut(`see bearer sk-${piece.repeat((80_000 + length) / piece.length + 1)}`, [1000])
-    const held = holdBack()
+    const held = streamRedactor()
     for (const before of pieces.slice(0, 80)) held.push(before)
     return countScanned(() => {
       for (const more of pieces.slice(80, 80 + length / 1000)) held.push(more)
@@ -207,7 +207,7 @@ test('blanks in one piece cost in proportion to their number, for no rule looks 
   const cost = (count: number): number => {
     const text = `\`\`\`${' '.repeat(count)}`
     const before = process.cpuUsage()
-    const held = holdBack()
+    const held = streamRedactor()
     expect(held.push(text) + held.rest()).toBe(text)
     const { user, system } = process.cpuUsage(before)
     return (user + system) / 1000

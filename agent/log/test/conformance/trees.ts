@@ -85,7 +85,7 @@ export function defineFamilies({ open: openStore }: Bench): void {
   test('all below a session are listed newest first, from a root and from the middle, a page at a time', async () => {
     const { store } = await plantTree()
     const below = async (id: string, limit = 10, cursor?: string) => {
-      const page = await store.coordination.below(id, {
+      const page = await store.coordination.descendants(id, {
         limit,
         ...(cursor === undefined ? {} : { cursor }),
       })
@@ -105,10 +105,12 @@ export function defineFamilies({ open: openStore }: Bench): void {
       ['failed', []],
     ] as const)
       expect(
-        (await store.coordination.below('root', { status: [status], limit: 10 })).links.map(l => l.child_id),
+        (await store.coordination.descendants('root', { status: [status], limit: 10 })).links.map(
+          l => l.child_id,
+        ),
       ).toEqual(ids)
     for (const cursor of ['', 'x', '1.', "1.'", '.a'])
-      await expect(store.coordination.below('root', { limit: 1, cursor })).rejects.toMatchObject({
+      await expect(store.coordination.descendants('root', { limit: 1, cursor })).rejects.toMatchObject({
         code: 'invalid_cursor',
       })
   })
@@ -117,13 +119,13 @@ export function defineFamilies({ open: openStore }: Bench): void {
     const { store } = await plantTree()
     await settle(store, 'c', 0.1)
     await settle(store, 'a', 0.3)
-    expect(await store.coordination.families(['c', 'root', 'other', 'a'])).toEqual([
+    expect(await store.coordination.sessionTrees(['c', 'root', 'other', 'a'])).toEqual([
       { root_id: 'root', depth: 2, open_children: 0, children_cost_usd: 0 },
       { root_id: 'root', depth: 0, open_children: 1, children_cost_usd: 0.3 },
       { root_id: 'other', depth: 0, open_children: 0, children_cost_usd: 0 },
       { root_id: 'root', depth: 1, open_children: 0, children_cost_usd: 0.1 },
     ])
-    expect(await store.coordination.families([])).toEqual([])
+    expect(await store.coordination.sessionTrees([])).toEqual([])
   })
 
   test('an inbox item names the root of the session that raised it, wherever it is read', async () => {

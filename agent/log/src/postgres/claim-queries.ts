@@ -7,7 +7,7 @@ import {
   isLimited,
   isRun,
   least,
-  MOST_PRINCIPALS,
+  MAX_PRINCIPALS,
   type RunningTurn,
   type WaitingTurn,
 } from '../fair-claims.ts'
@@ -19,7 +19,7 @@ export type Ask = (statement: Statement, values: readonly Value[]) => Promise<Ro
 export const HAS_WORK = `s.status = 'active' AND s.wake_id > s.cursor`
 export const isFree = (now: string): string => `(s.worker_id IS NULL OR s.lease_until <= ${now})`
 
-const LOOK: Statement = {
+const POLL: Statement = {
   name: 'look_for_work',
   text:
     `WITH clock AS MATERIALIZED (SELECT ${at('$1')} AS now)\n` +
@@ -36,7 +36,7 @@ const RUNNING: Statement = {
   text: `SELECT ${TURN} FROM sessions s WHERE s.worker_id IS NOT NULL AND s.lease_until > ${at('$1')}`,
 }
 /** A loose index scan over the principals; for each its roots, and its children with capacity. */
-const LOOK_BY_PRINCIPAL: Statement = {
+const POLL_BY_PRINCIPAL: Statement = {
   name: 'look_by_principal',
   text:
     'WITH RECURSIVE principals AS (\n' +
@@ -58,10 +58,10 @@ const LOOK_BY_PRINCIPAL: Statement = {
 /** Extra rows, because concurrent claims may take some of those that were read. */
 const spareFor = (limit: number): number => limit + 16
 /** For the test of their plans. */
-export const CLAIM_LOOKS = { LOOK, RUNNING, LOOK_BY_PRINCIPAL }
+export const CLAIM_QUERIES = { LOOK: POLL, RUNNING, LOOK_BY_PRINCIPAL: POLL_BY_PRINCIPAL }
 
-export type Wanted = { workerId: string; limit: number; ttlMs: number; at: number | null; rules: ClaimRules }
-export type Look = {
+export type Wanted = { runnerId: string; limit: number; ttlMs: number; at: number | null; rules: ClaimRules }
+export type ClaimQuery = {
   toRollBack: string[]
   chosen: WaitingTurn[]
   /** More sessions were queued than were read. */
@@ -71,13 +71,13 @@ export type Look = {
 export const readRunning = async (ask: Ask, now: number | null): Promise<RunningTurn[]> =>
   (await ask(RUNNING, [now])).map(toTurn)
 
-export function createLook(db: Database): (wanted: Wanted) => Promise<Look> {
+export function createClaimQuery(db: Database): (wanted: Wanted) => Promise<ClaimQuery> {
   /** Where the last round over the principals ended. */
   let lastPrincipal = ''
 
-  async function look({ limit, at: now, rules }: Wanted): Promise<Look> {
+  async function look({ limit, at: now, rules }: Wanted): Promise<ClaimQuery> {
     const most = limit + spareFor(limit)
-    const rows = await db.query(LOOK, [now, limit, most], { repeatable: true })
+    const rows = await db.query(POLL, [now, limit, most], { repeatable: true })
     const of = (how: string): WaitingTurn[] => rows.filter(row => row['how'] === how).map(toTurn)
     const toRollBack = of('rolls_back').map(each => each.id)
     const orphaned = of('orphaned').filter(each => !toRollBack.includes(each.id))
@@ -104,14 +104,14 @@ export function createLook(db: Database): (wanted: Wanted) => Promise<Look> {
     const withRuns = [...runs].filter(([, count]) => count >= least(principal_runs)).map(([by]) => by)
     const ask = (after: string): Promise<Rows> =>
       db.query(
-        LOOK_BY_PRINCIPAL,
-        [after, places, MOST_PRINCIPALS, full.map(([root]) => root), children === 0 ? 0 : places, withRuns],
+        POLL_BY_PRINCIPAL,
+        [after, places, MAX_PRINCIPALS, full.map(([root]) => root), children === 0 ? 0 : places, withRuns],
         { repeatable: true },
       )
     const found = await ask(lastPrincipal)
     const rows = found.length > 0 || lastPrincipal === '' ? found : await ask('')
     // The round has ended or covers all principals: the next one starts over.
-    const last = rows.find(row => row['nth'] === MOST_PRINCIPALS)
+    const last = rows.find(row => row['nth'] === MAX_PRINCIPALS)
     lastPrincipal = last === undefined ? '' : String(last['principal'])
     return rows.filter(row => row['id'] !== null).map(toTurn)
   }

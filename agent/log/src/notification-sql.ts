@@ -1,4 +1,4 @@
-/** The statements of notices.ts, identical for both stores, one statement each. Callers supply the time. */
+/** The statements of notifications.ts, identical for both stores, one statement each. Callers supply the time. */
 
 /**
  * Open items that require a notification and have none planned: the person, the method, and when it is due.
@@ -20,7 +20,7 @@ const FENCED =
   'EXISTS (SELECT 1 FROM channel_leases l WHERE l.connection_id = $2 AND ' +
   "l.role = 'deliver' AND l.epoch = $3)"
 
-export const NOTICE_SQL = {
+export const NOTIFICATION_SQL = {
   noticeSettings: 'SELECT * FROM notice_settings WHERE user_id = $1',
   putNoticeChoice:
     'INSERT INTO notice_settings (user_id, org_id, scope, kinds, after_ms) VALUES ($1, $2, $3, $4, $5) ' +
@@ -66,10 +66,10 @@ export const NOTICE_SQL = {
     "(SELECT 1 FROM inbox_items i WHERE i.id = notices.about AND i.status = 'pending')",
 } as const
 
-export type NoticeStatement = keyof typeof NOTICE_SQL
+export type NotificationStatement = keyof typeof NOTIFICATION_SQL
 
 /** Read-only statements. */
-export const NOTICE_READS: readonly NoticeStatement[] = [
+export const NOTIFICATION_READS: readonly NotificationStatement[] = [
   'noticeSettings',
   'freshNotices',
   'dueInboxNotices',

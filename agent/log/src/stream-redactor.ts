@@ -6,8 +6,8 @@
  * token, a key block) are tracked as positions (redact/runs.ts), so that a text full of beginnings of secrets
  * costs no more than any other text of its length.
  */
-import { COMMAND_BEGUN, LONGEST_SHORT } from './redact/in-commands.ts'
-import { CONTEXT_BEGUN, CONTEXT_RUNS, LONGEST_BEGUN } from './redact/in-context.ts'
+import { COMMAND_BEGUN, MAX_SHORT_CHARS } from './redact/in-commands.ts'
+import { CONTEXT_BEGUN, CONTEXT_RUNS, MAX_BEGUN_CHARS } from './redact/in-context.ts'
 import { createKeyBlocks, KEY_BLOCK_BEGUN } from './redact/key-blocks.ts'
 import { TOKEN_BEGUN } from './redact/prefixed-tokens.ts'
 import { compileRun, type RunRule } from './redact/runs.ts'
@@ -22,19 +22,19 @@ const SHORT = [compile(COMMAND_BEGUN)]
  * An escape of a JSON text within the text is kept whole: without its backslash, the letter would be taken
  * for part of the secret after it.
  */
-const BACKSLASHES: RunRule = { head: String.raw`\\`, body: String.raw`\\`, longest: 1 }
+const BACKSLASHES: RunRule = { head: String.raw`\\`, body: String.raw`\\`, max: 1 }
 /** Control sequences are kept whole for the same reason. */
 const SEQUENCE: RunRule = {
   head: String.raw`(?:\x1b|u001[bB])[\[()*+]?`,
   // A series of them is one run.
   body: String.raw`[\x1b\\[0-9;:?<=>ub]`,
-  longest: 7,
+  max: 7,
 }
 const RUNS = [...CONTEXT_RUNS, BACKSLASHES, SEQUENCE].map(compileRun)
 
 /** Twice the maximum size of a key block. No text is held back longer. */
-const MOST_HELD = 65_536
-const MOST_ROUNDS = 16
+const MAX_HELD_CHARS = 65_536
+const MAX_ROUNDS = 16
 
 /** Start of the longest suffix of the text that is a proper prefix of `value`. */
 function beginningOf(value: string, text: string): number {
@@ -51,15 +51,15 @@ const firstOf = (shapes: readonly RegExp[], text: string, from: number): number 
   }, text.length)
 
 /** One streamed text. */
-export type HeldText = {
+export type StreamRedactor = {
   /** Adds a piece; returns what may be written now. */
-  push(piece: string): string
+  push(chunk: string): string
   /** Returns the rest at the end of the text. */
   rest(): string
 }
 
 /** `known` as for `createRedactor`. */
-export function createHoldBack(known: readonly string[] = []): () => HeldText {
+export function createStreamRedactor(known: readonly string[] = []): () => StreamRedactor {
   const values = [...new Set(known.flatMap(value => [value, encodeInJson(value)]))]
   return () => {
     const growing = [createKeyBlocks(), new TokenRuns(), ...RUNS.map(createRun => createRun())]
@@ -70,10 +70,10 @@ export function createHoldBack(known: readonly string[] = []): () => HeldText {
     /** The latest position at which a text that ends at `at` may be cut. */
     function begins(at: number, floor: number): number {
       const text = held.slice(0, at - base)
-      const from = Math.max(floor - base, text.length - LONGEST_BEGUN)
+      const from = Math.max(floor - base, text.length - MAX_BEGUN_CHARS)
       const begun = Math.min(
         firstOf(BEGUN, text, from),
-        firstOf(SHORT, text, Math.max(from, text.length - LONGEST_SHORT)),
+        firstOf(SHORT, text, Math.max(from, text.length - MAX_SHORT_CHARS)),
       )
       const end = text.slice(floor - base)
       const starts = values.map(value => beginningOf(value, end) + floor - base)
@@ -89,18 +89,18 @@ export function createHoldBack(known: readonly string[] = []): () => HeldText {
     }
 
     return {
-      push(piece) {
+      push(chunk) {
         const from = base + held.length
-        held += piece
+        held += chunk
         for (const one of growing) one.grow(held, base, from)
-        const whole = from + piece.length
-        const floor = Math.max(base, whole - MOST_HELD)
+        const whole = from + chunk.length
+        const floor = Math.max(base, whole - MAX_HELD_CHARS)
         // The beginning of one secret may be the end of another, so the cut is repeated. A text of nothing
         // but such beginnings is held back completely.
         let end = whole
         for (let round = 0, before = -1; before !== end; round++) {
           before = end
-          end = round < MOST_ROUNDS ? begins(end, floor) : floor
+          end = round < MAX_ROUNDS ? begins(end, floor) : floor
         }
         return take(end)
       },

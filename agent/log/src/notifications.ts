@@ -3,10 +3,10 @@
  * from the time that it was found due until long after it was sent. Times are epoch milliseconds.
  */
 import type { ChannelValue } from './ask-channel.ts'
-import type { NoticeStatement } from './notice-sql.ts'
+import type { NotificationStatement } from './notification-sql.ts'
 
-export type NoticeWay = 'webhook' | 'mail'
-export type NoticeSettings = {
+export type NotificationMethod = 'webhook' | 'mail'
+export type NotificationSettings = {
   user_id: string
   org_id: string
   /** Sessions covered: the person's own, or, while they are an administrator, all of the organisation. */
@@ -35,32 +35,32 @@ export type NoticeSettings = {
  * withdrawn  the item was answered, or the person has unsubscribed
  * dead       all attempts have failed
  */
-type NoticeState = 'due' | 'sending' | 'sent' | 'dead' | 'withdrawn'
-export type Notice = {
+type NotificationState = 'due' | 'sending' | 'sent' | 'dead' | 'withdrawn'
+export type InboxNotification = {
   /** The id that every attempt sends. */
   id: string
   user_id: string
-  way: NoticeWay
+  way: NotificationMethod
   /** An inbox item; or `test:…` or `code:…`, which a person requests. */
   about: string
-  state: NoticeState
+  state: NotificationState
   attempts: number
   next_at: number
   created_at: number
   updated_at: number
   error: string | null
 }
-export type FreshNotice = Pick<Notice, 'user_id' | 'way'> & { item_id: string; due_at: number }
+export type NewNotification = Pick<InboxNotification, 'user_id' | 'way'> & { item_id: string; due_at: number }
 
 /** Name of the single lease for all notifications. */
-export const NOTICES = 'inbox-notices'
-export type NoticeSettled = { state: NoticeState; next_at?: number; error?: string }
+export const NOTIFICATIONS = 'inbox-notices'
+export type NotificationResult = { state: NotificationState; next_at?: number; error?: string }
 
-export type NoticeStore = {
-  settings(userId: string): Promise<NoticeSettings | null>
+export type NotificationStore = {
+  settings(userId: string): Promise<NotificationSettings | null>
   /** Creates the settings if needed. */
   putChoice(
-    choice: Pick<NoticeSettings, 'user_id' | 'org_id' | 'scope' | 'kinds' | 'after_ms'>,
+    choice: Pick<NotificationSettings, 'user_id' | 'org_id' | 'scope' | 'kinds' | 'after_ms'>,
   ): Promise<void>
   /** Earlier items are not covered. Null turns the method off. */
   setWebhook(userId: string, webhook: { url: string; secret: string } | null): Promise<void>
@@ -72,37 +72,44 @@ export type NoticeStore = {
   confirmMail(userId: string, code: string): Promise<boolean>
 
   /** Open items without a planned notification, oldest first. */
-  fresh(limit: number): Promise<FreshNotice[]>
+  fresh(limit: number): Promise<NewNotification[]>
   /** Idempotent per person, method and item. */
-  plan(notice: Pick<Notice, 'id' | 'user_id' | 'way' | 'about' | 'next_at'>): Promise<void>
-  due(limit: number): Promise<Notice[]>
+  plan(notice: Pick<InboxNotification, 'id' | 'user_id' | 'way' | 'about' | 'next_at'>): Promise<void>
+  due(limit: number): Promise<InboxNotification[]>
   /** Before the call. False if it was tried since it was read, is due later, or the lease was lost. */
-  begin(notice: Pick<Notice, 'id' | 'attempts'>, epoch: number): Promise<boolean>
-  settle(id: string, settled: NoticeSettled, epoch: number): Promise<boolean>
+  begin(notice: Pick<InboxNotification, 'id' | 'attempts'>, epoch: number): Promise<boolean>
+  settle(id: string, settled: NotificationResult, epoch: number): Promise<boolean>
   /**
    * Makes a failed notification due again, starting with the first attempt. False if the person has no such
    * notification.
    */
   redo(id: string, userId: string): Promise<boolean>
   /** How many were sent within the time, and when the first of them. */
-  sent(userId: string, way: NoticeWay, withinMs: number): Promise<{ count: number; oldest: number | null }>
+  sent(
+    userId: string,
+    way: NotificationMethod,
+    withinMs: number,
+  ): Promise<{ count: number; oldest: number | null }>
   /** Newest first. */
-  list(userId: string, limit: number): Promise<Notice[]>
+  list(userId: string, limit: number): Promise<InboxNotification[]>
   /** Deletes those in a final state that are not about an open item. */
   prune(olderThanMs: number): Promise<void>
 }
 
-type Ask = (name: NoticeStatement, values: readonly ChannelValue[]) => Promise<Record<string, unknown>[]>
+type Ask = (
+  name: NotificationStatement,
+  values: readonly ChannelValue[],
+) => Promise<Record<string, unknown>[]>
 
 /** `ask` runs a statement by its name. */
-export function createNoticeStore(ask: Ask, now: () => number): NoticeStore {
-  const all = async <T>(name: NoticeStatement, ...values: ChannelValue[]): Promise<T[]> =>
+export function createNotificationStore(ask: Ask, now: () => number): NotificationStore {
+  const all = async <T>(name: NotificationStatement, ...values: ChannelValue[]): Promise<T[]> =>
     (await ask(name, values)).map(row => ({ ...row }) as T)
-  const one = async <T>(name: NoticeStatement, ...values: ChannelValue[]): Promise<T | null> =>
+  const one = async <T>(name: NotificationStatement, ...values: ChannelValue[]): Promise<T | null> =>
     (await all<T>(name, ...values))[0] ?? null
-  const act = async (name: NoticeStatement, ...values: ChannelValue[]): Promise<void> =>
+  const act = async (name: NotificationStatement, ...values: ChannelValue[]): Promise<void> =>
     void (await ask(name, values))
-  const did = async (name: NoticeStatement, ...values: ChannelValue[]): Promise<boolean> =>
+  const did = async (name: NotificationStatement, ...values: ChannelValue[]): Promise<boolean> =>
     (await ask(name, values)).length > 0
   return {
     settings: userId => one('noticeSettings', userId),
@@ -126,9 +133,9 @@ export function createNoticeStore(ask: Ask, now: () => number): NoticeStore {
     plan: ({ id, user_id, way, about, next_at }) =>
       act('planInboxNotice', id, user_id, way, about, next_at, now()),
     due: limit => all('dueInboxNotices', now(), limit),
-    begin: ({ id, attempts }, epoch) => did('beginNotice', id, NOTICES, epoch, now(), attempts),
+    begin: ({ id, attempts }, epoch) => did('beginNotice', id, NOTIFICATIONS, epoch, now(), attempts),
     settle: (id, { state, next_at, error }, epoch) =>
-      did('settleNotice', id, NOTICES, epoch, state, next_at ?? now(), error ?? null, now()),
+      did('settleNotice', id, NOTIFICATIONS, epoch, state, next_at ?? now(), error ?? null, now()),
     redo: (id, userId) => did('redoNotice', id, userId, now()),
     async sent(userId, way, withinMs) {
       const row = await one<{ count: number; oldest: number | null }>(

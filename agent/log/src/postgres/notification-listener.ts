@@ -7,12 +7,12 @@ import { asError } from '@cairn/protocol'
 import type { Client } from 'pg'
 import type { PostgresAddress } from './address.ts'
 import { bound, closeClient, openClient, type Report, type Rows, type Statement } from './connections.ts'
-import { readWords, type Word } from './nudge-words.ts'
+import { readWords, type Word } from './notification-payload.ts'
 import type { ChangedItem } from './row-changes.ts'
 
 const BACKOFF_MS = { first: 50, most: 2_000 }
 /** A transaction may commit some time after its change, so a poll by time looks back this far. */
-const LOOK_BACK_MS = 10_000
+const POLL_BACK_MS = 10_000
 
 type Heard = {
   grew(sessionId: string, from: number, to: number): void
@@ -54,7 +54,7 @@ export async function startListening(
 
   async function listen(): Promise<Client> {
     const opened = await openListening(address, channel, lose, payload => {
-      for (const word of readWords(self, payload)) tell(word, heard)
+      for (const word of readWords(self, payload)) notify(word, heard)
     })
     if (!stop.signal.aborted) return opened
     closeClient(opened)
@@ -132,7 +132,7 @@ async function openListening(
   }
 }
 
-function tell(word: Word, heard: Heard): void {
+function notify(word: Word, heard: Heard): void {
   if ('s' in word) heard.grew(...word.s)
   else if ('i' in word) heard.itemChanged(word.i[0], { id: word.i[1], at: word.i[2] })
   else if ('w' in word) heard.work()
@@ -152,7 +152,7 @@ function createPoll(watched: () => Watched, heard: Heard): (client: Client) => P
       for (const row of await ask(HEADS, [sessions]))
         heard.grew(String(row['id']), Number(row['last_id']), Number(row['last_id']))
     if (orgs.length > 0 && lookedAt !== null)
-      for (const row of await ask(ITEMS, [lookedAt - LOOK_BACK_MS, orgs]))
+      for (const row of await ask(ITEMS, [lookedAt - POLL_BACK_MS, orgs]))
         heard.itemChanged(String(row['org_id']), { id: String(row['id']), at: Number(row['changed_at']) })
     lookedAt = Number(clock?.['now'])
   }
