@@ -16,7 +16,7 @@ export type ChangedFile = {
 }
 
 /** Maximum files in the list; a workspace with more gets none. */
-const MOST = 200_000
+const MAX_FILES = 200_000
 
 /** Changed files by path. Symbolic links and special files are skipped, and so are the folders in `skip`. */
 export async function changedFiles(
@@ -43,16 +43,16 @@ export async function changedFiles(
   }
 
   async function lookAt(folder: Directory, name: string, path: string): Promise<void> {
-    if (seen.size >= MOST) throw new Error(`the workspace has more than ${MOST} files`)
+    if (seen.size >= MAX_FILES) throw new Error(`the workspace has more than ${MAX_FILES} files`)
     const was = Object.hasOwn(copied, path) ? (copied[path] ?? null) : null
     try {
       const now = await stateOf(folder, name, was)
       if (now === null) return
       seen.add(path)
       if (was?.sha256 !== now.sha256 || was.mode !== now.mode) changes.push({ path, was, now })
-    } catch (thrown) {
+    } catch (error) {
       // It was removed or replaced after it was listed.
-      if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes(errorCode(thrown) ?? '')) throw thrown
+      if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes(errorCode(error) ?? '')) throw error
     }
   }
 }

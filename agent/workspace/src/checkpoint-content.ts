@@ -30,8 +30,8 @@ export async function readCheckpoint(folder: string, hash: string): Promise<Chec
   try {
     const manifest = JSON.parse(text) as unknown
     if (isManifest(manifest)) return manifest
-  } catch (thrown) {
-    if (!(thrown instanceof SyntaxError)) throw thrown
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
   }
   throw new NoCheckpoint(`[checkpoint] ${hash} is no list of files`)
 }

@@ -25,8 +25,8 @@ async function copyInto(folder: Directory, target: Buffer): Promise<number> {
     const to = Buffer.concat([target, Buffer.from('/'), entry.name])
     try {
       leftOut += await copyEntry(folder, entry, to)
-    } catch (thrown) {
-      if (!isLeftOut(thrown)) throw thrown
+    } catch (error) {
+      if (!isLeftOut(error)) throw error
       leftOut += 1
     }
   }

@@ -71,8 +71,8 @@ class Copy {
       if (path === '' && this.#options.skip.includes(name)) continue
       try {
         await this.#entry(folder, { name, kind: entry.kind }, join(target, name), path + name)
-      } catch (thrown) {
-        if (!isLeftOut(thrown)) throw thrown
+      } catch (error) {
+        if (!isLeftOut(error)) throw error
       }
     }
     await chmod(target, (await folder.stats()).mode & 0o777)

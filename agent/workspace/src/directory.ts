@@ -129,11 +129,11 @@ export class Directory implements AsyncDisposable {
       const done = await act()
       await this.#confirm()
       return done
-    } catch (thrown) {
+    } catch (error) {
       // Error messages name the entry, not the descriptor path.
-      if (thrown instanceof Error)
-        thrown.message = thrown.message.replaceAll(`${self}/`, '').replaceAll(self, '.')
-      throw thrown
+      if (error instanceof Error)
+        error.message = error.message.replaceAll(`${self}/`, '').replaceAll(self, '.')
+      throw error
     } finally {
       this.#running -= 1
       if (this.#running === 0) {
@@ -193,8 +193,8 @@ export class Directory implements AsyncDisposable {
   async makeChild(name: string): Promise<Directory> {
     const isNew = await this.make(name).then(
       () => true,
-      (thrown: NodeJS.ErrnoException) => {
-        if (thrown.code !== 'EEXIST') throw thrown
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error
         return false
       },
     )

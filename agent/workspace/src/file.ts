@@ -37,13 +37,13 @@ export async function openFile({ folder, name, stats, shown }: Located): Promise
     throw new PathProblem(`'${shown}' is a folder; list_files shows what is in it`)
   // Checked before opening: opening a device can have side effects.
   if (!stats.isFile()) throw new PathProblem(`'${shown}' is not a regular file`)
-  const handle = await folder.openFile(name, constants.O_RDONLY).catch((thrown: unknown) => {
-    if (errorCode(thrown) === 'ENOENT')
-      throw new PathProblem(`no file '${shown}' in the workspace`, { cause: thrown })
-    if (errorCode(thrown) === 'EACCES') throw new PathProblem(`'${shown}' may not be read`, { cause: thrown })
-    if (CHANGED.includes(errorCode(thrown) ?? ''))
-      throw new PathProblem(`'${shown}' ${changed().message}`, { cause: thrown })
-    throw thrown
+  const handle = await folder.openFile(name, constants.O_RDONLY).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT')
+      throw new PathProblem(`no file '${shown}' in the workspace`, { cause: error })
+    if (errorCode(error) === 'EACCES') throw new PathProblem(`'${shown}' may not be read`, { cause: error })
+    if (CHANGED.includes(errorCode(error) ?? ''))
+      throw new PathProblem(`'${shown}' ${changed().message}`, { cause: error })
+    throw error
   })
   try {
     const now = await handle.stat()
@@ -53,9 +53,9 @@ export async function openFile({ folder, name, stats, shown }: Located): Promise
       read: most => readAtMost(handle, Math.min(most, now.size)),
       [Symbol.asyncDispose]: () => handle.close(),
     }
-  } catch (thrown) {
+  } catch (error) {
     await handle.close()
-    throw thrown
+    throw error
   }
 }
 
@@ -113,10 +113,10 @@ export async function replaceFile(
   try {
     await using made = await makeFolders(folder, missing)
     await putInPlace(made ?? folder, name, content, mode)
-  } catch (thrown) {
-    throw CHANGED.includes(errorCode(thrown) ?? '')
-      ? new PathProblem(`'${shown}' changed while it was being written`, { cause: thrown })
-      : thrown
+  } catch (error) {
+    throw CHANGED.includes(errorCode(error) ?? '')
+      ? new PathProblem(`'${shown}' changed while it was being written`, { cause: error })
+      : error
   }
   return { created: stats === null }
 }
@@ -139,18 +139,18 @@ async function putInPlace(
       await handle.close()
     }
     await folder.rename(temporary, name)
-  } catch (thrown) {
+  } catch (error) {
     await folder.unlink(temporary).catch((second: unknown) => {
       if (errorCode(second) !== 'ENOENT') throw second
     })
-    throw thrown
+    throw error
   }
 }
 
 /** Removes a regular file; leaves anything else unchanged. */
 export async function removeFile({ folder, name, stats }: Located): Promise<void> {
   if (name === null || stats?.isFile() !== true) return
-  await folder.unlink(name).catch((thrown: unknown) => {
-    if (errorCode(thrown) !== 'ENOENT') throw thrown
+  await folder.unlink(name).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error
   })
 }

@@ -18,7 +18,7 @@ import { addressing, descriptorPath, FILE_FLAGS, FOLDER_FLAGS } from './addressi
 import { changed, errorCode } from './path-problem.ts'
 
 /** An open folder, as returned by `Directory.place`; it stays open while the thread runs. */
-export type Place = { fd: number; path: string }
+export type OpenFolder = { fd: number; path: string }
 
 /** Maximum depth: each level holds a file descriptor. */
 const MAX_DEPTH = 64
@@ -27,7 +27,7 @@ const MAX_DEPTH = 64
  * The prefix that reaches the folder's names. If it is a path, checks that the path still leads to the
  * folder.
  */
-function prefixOf({ fd, path }: Place): string {
+function prefixOf({ fd, path }: OpenFolder): string {
   if (addressing === 'descriptor') return descriptorPath(fd)
   const [now, own] = [statSync(path), fstatSync(fd)]
   if (realpathSync(path) !== path || now.ino !== own.ino || now.dev !== own.dev) throw changed()
@@ -37,7 +37,7 @@ function prefixOf({ fd, path }: Place): string {
 /**
  * The bytes of a regular file; null for anything else and above `most` bytes. Throws if it cannot be opened.
  */
-export function readFileIn(place: Place, name: string, most: number): Buffer | null {
+export function readFileIn(place: OpenFolder, name: string, most: number): Buffer | null {
   const file = openSync(`${prefixOf(place)}/${name}`, constants.O_RDONLY | FILE_FLAGS)
   try {
     prefixOf(place)
@@ -57,14 +57,14 @@ export function readFileIn(place: Place, name: string, most: number): Buffer | n
   }
 }
 
-export type FoundFile = { /** Relative to the start. */ path: string; folder: Place; name: string }
+export type FoundFile = { /** Relative to the start. */ path: string; folder: OpenFolder; name: string }
 
 /**
  * Files of a folder before those of its subfolders, each sorted by name. Folders in `closed` are not entered;
  * `leaveOut` receives the folders that vanished, are not readable, or lie too deep.
  */
 export function* filesBelow(
-  folder: Place,
+  folder: OpenFolder,
   closed: ReadonlySet<string>,
   leaveOut: () => void,
   path = '',
@@ -88,23 +88,23 @@ export function* filesBelow(
 
 const GONE: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES']
 
-function openOr(folder: Place, name: string): Place | null {
+function openOr(folder: OpenFolder, name: string): OpenFolder | null {
   try {
     return {
       fd: openSync(`${prefixOf(folder)}/${name}`, FOLDER_FLAGS),
       path: join(folder.path, name),
     }
-  } catch (thrown) {
-    if (!GONE.includes(errorCode(thrown) ?? '')) throw thrown
+  } catch (error) {
+    if (!GONE.includes(errorCode(error) ?? '')) throw error
     return null
   }
 }
 
-function listOr(folder: Place, leaveOut: () => void): Dirent[] {
+function listOr(folder: OpenFolder, leaveOut: () => void): Dirent[] {
   try {
     return readdirSync(prefixOf(folder), { withFileTypes: true })
-  } catch (thrown) {
-    if (!GONE.includes(errorCode(thrown) ?? '')) throw thrown
+  } catch (error) {
+    if (!GONE.includes(errorCode(error) ?? '')) throw error
     leaveOut()
     return []
   }

@@ -16,9 +16,9 @@ export async function openFolder({ folder, name, stats }: Located): Promise<Dire
 export async function enterIfThere(folder: Directory, name: Name): Promise<Directory | null> {
   try {
     return await folder.child(name)
-  } catch (thrown) {
+  } catch (error) {
     // The entry may have vanished, become a symbolic link or become unreadable since it was listed.
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(errorCode(thrown) ?? '')) return null
-    throw thrown
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(errorCode(error) ?? '')) return null
+    throw error
   }
 }

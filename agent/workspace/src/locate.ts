@@ -129,9 +129,9 @@ class Walk {
       this.#folder = inner
       this.#names.push(name)
       return true
-    } catch (thrown) {
-      if (['ENOTDIR', 'ELOOP', 'ENOENT'].includes(errorCode(thrown) ?? '')) return false
-      throw thrown
+    } catch (error) {
+      if (['ENOTDIR', 'ELOOP', 'ENOENT'].includes(errorCode(error) ?? '')) return false
+      throw error
     }
   }
 
@@ -210,9 +210,9 @@ async function walk(workspace: string, given: string, intent: PathIntent): Promi
     walking = new Walk(workspace, intent, names, root)
     const found = await walking.run()
     return { ...found, [Symbol.asyncDispose]: () => found.folder.close() }
-  } catch (thrown) {
+  } catch (error) {
     await (walking?.folder ?? root).close()
-    throw thrown
+    throw error
   }
 }
 
@@ -230,10 +230,10 @@ const OF_THE_PATH: Readonly<Record<string, string>> = {
 export async function locate(workspace: string, given: string, intent: PathIntent): Promise<Located> {
   try {
     return await walk(workspace, given, intent)
-  } catch (thrown) {
-    const why = thrown instanceof PathProblem ? thrown.message : OF_THE_PATH[errorCode(thrown) ?? '']
-    if (why === undefined) throw thrown
-    throw new PathProblem(`path '${given.slice(0, 200)}' ${why}`, { cause: asError(thrown) })
+  } catch (error) {
+    const why = error instanceof PathProblem ? error.message : OF_THE_PATH[errorCode(error) ?? '']
+    if (why === undefined) throw error
+    throw new PathProblem(`path '${given.slice(0, 200)}' ${why}`, { cause: asError(error) })
   }
 }
 
@@ -246,8 +246,8 @@ export async function pathProblem(
   try {
     await using _ = await locate(workspace, given, intent)
     return null
-  } catch (thrown) {
-    if (thrown instanceof PathProblem) return thrown.message
-    throw thrown
+  } catch (error) {
+    if (error instanceof PathProblem) return error.message
+    throw error
   }
 }

@@ -5,8 +5,8 @@
  * because they do not mean that it is missing.
  */
 export const unlessMissing = <T>(found: Promise<T>): Promise<T | null> =>
-  found.catch((thrown: unknown) => {
-    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+  found.catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    throw thrown
+    throw error
   })

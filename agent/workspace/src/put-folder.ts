@@ -32,8 +32,8 @@ export async function putFolder(
 async function makeSure(folder: Directory, name: string): Promise<Directory> {
   try {
     return await folder.makeChild(name)
-  } catch (thrown) {
-    if (errorCode(thrown) !== 'ENOTDIR' && errorCode(thrown) !== 'ELOOP') throw thrown
+  } catch (error) {
+    if (errorCode(error) !== 'ENOTDIR' && errorCode(error) !== 'ELOOP') throw error
     return makeAnew(folder, name)
   }
 }

@@ -63,8 +63,8 @@ const drop = async (folder: Directory, name: Name): Promise<void> =>
 async function asOwner<T>(folder: Directory, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
-  } catch (thrown) {
-    if (errorCode(thrown) !== 'EACCES') throw thrown
+  } catch (error) {
+    if (errorCode(error) !== 'EACCES') throw error
     await folder.unlock()
     return act()
   }

@@ -49,8 +49,8 @@ async function readBounded(folder: Directory, name: string, most: number): Promi
     const buffer = Buffer.alloc(stats.size)
     const { bytesRead } = await file.read(buffer, 0, stats.size, 0)
     return buffer.subarray(0, bytesRead)
-  } catch (thrown) {
-    if (GONE.includes(errorCode(thrown) ?? '')) return null
-    throw thrown
+  } catch (error) {
+    if (GONE.includes(errorCode(error) ?? '')) return null
+    throw error
   }
 }

@@ -105,9 +105,9 @@ export async function keepTrying(
     Object.entries(acts).map(async ([name, act]) => {
       for (let nth = 0; performance.now() < end || tried < tries; nth += 1) {
         tried += 1
-        const answer = await act(nth).catch((thrown: unknown) => {
+        const answer = await act(nth).catch((error: unknown) => {
           refused += 1
-          return thrown instanceof Error ? thrown.message : String(thrown)
+          return error instanceof Error ? error.message : String(error)
         })
         if (trap.leaks(answer ?? '')) leaks.push(`${name} #${nth}: ${JSON.stringify(answer).slice(0, 300)}`)
       }
