@@ -7,7 +7,7 @@ import type { z } from 'zod'
 import type { Identity } from './auth/authenticate.ts'
 import type { Services } from './deps.ts'
 import type { Exchange } from './http/exchange.ts'
-import type { Held } from './http/idempotency.ts'
+import type { HeldKey } from './http/idempotency.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
 type PrincipalFor<N extends RouteName> = RouteOf<N>['access'] extends 'public'
@@ -31,7 +31,7 @@ export type Call<N extends RouteName> = {
   body: Body<N>
   exchange: Exchange
   /** Set if the request came with an Idempotency-Key. */
-  held: Held | null
+  held: HeldKey | null
 }
 
 const JSON_TEXT = Symbol('JSON text')

@@ -68,12 +68,12 @@ export function serveLiveViews(server: Server, deps: Deps, limits: Limits): Live
         views.delete(view)
       })
       keepAlive(opened, limits.pingMs)
-      attach(view, deps).catch((thrown: unknown) => {
-        if (!(thrown instanceof AppError)) {
-          const why = asError(thrown).message
+      attach(view, deps).catch((error: unknown) => {
+        if (!(error instanceof AppError)) {
+          const why = asError(error).message
           deps.log.warn('a live view did not open', { session_id: view.session_id, why })
         }
-        opened.close(CLOSE.gone, thrown instanceof AppError ? thrown.code : 'internal')
+        opened.close(CLOSE.gone, error instanceof AppError ? error.code : 'internal')
       })
     })
   }
@@ -108,10 +108,10 @@ function releaseControl({ session_id, person: { id } }: LiveView, { browsers, lo
   // Without administrator rights, which would end the control of another person.
   browsers?.()
     ?.release(session_id, { id, admin: false })
-    .catch((thrown: unknown) => {
+    .catch((error: unknown) => {
       const isExpected =
-        thrown instanceof AppError && (thrown.code === 'no_control' || thrown.code === 'no_browser')
-      if (!isExpected) log.warn('could not release a browser', { session_id, error: asError(thrown).message })
+        error instanceof AppError && (error.code === 'no_control' || error.code === 'no_browser')
+      if (!isExpected) log.warn('could not release a browser', { session_id, error: asError(error).message })
     })
 }
 

@@ -4,7 +4,7 @@ import type { Principal } from '@cairn/protocol'
 import type { Identity } from './auth/authenticate.ts'
 
 const TICKET_MS = 30_000
-const MOST = 10_000
+const MAX_TICKETS = 10_000
 
 /** The user of a live view, and the login whose end closes it. */
 export type LiveViewer = {
@@ -24,7 +24,7 @@ export function createLiveTickets(now: () => number): LiveTickets {
   return {
     issue(session_id, viewer) {
       for (const [hash, { expires_at }] of open) if (expires_at <= now()) open.delete(hash)
-      if (open.size >= MOST) open.clear()
+      if (open.size >= MAX_TICKETS) open.clear()
       const ticket = randomBytes(32).toString('base64url')
       const expires_at = now() + TICKET_MS
       open.set(hashOf(ticket), { session_id, viewer, expires_at })

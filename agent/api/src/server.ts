@@ -63,9 +63,9 @@ function createHandler({ probesOnly, newId, log, untakenMs, metrics, dispatch, s
         await dispatch(exchange)
       } else await site(exchange)
       metrics.request(exchange.route, exchange.res.statusCode, performance.now() - exchange.startedAt)
-    } catch (thrown) {
+    } catch (error) {
       discardBody(exchange)
-      const { status } = answerProblem(exchange, thrown, log)
+      const { status } = answerProblem(exchange, error, log)
       metrics.request(exchange.route, status, performance.now() - exchange.startedAt)
     }
   }

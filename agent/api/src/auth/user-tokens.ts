@@ -47,8 +47,8 @@ export async function verifyUserToken(key: SigningKey, token: string, now: numbe
       loginId: typeof payload['sid'] === 'string' ? payload['sid'] : null,
       expiresAt: (payload.exp as number) * 1000,
     }
-  } catch (cause) {
-    throw refusedToken(cause)
+  } catch (error) {
+    throw refusedToken(error)
   }
 }
 

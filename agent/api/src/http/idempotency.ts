@@ -10,7 +10,7 @@ import { type Exchange, sendJson } from './exchange.ts'
 
 const KEY = /^[\x21-\x7e]{1,200}$/
 
-export type Held = {
+export type HeldKey = {
   /** Identifies the key without revealing it; stored with the events that the request writes. */
   requestKey: string
   /** An earlier request with this key died before it answered; its writes may have been committed. */
@@ -29,7 +29,7 @@ export async function beginIdempotent(
   { status, shownOnce = [] }: Pick<Route, 'status' | 'shownOnce'>,
   principalId: string,
   body: Buffer,
-): Promise<Held | null> {
+): Promise<HeldKey | null> {
   const key = exchange.req.headers['idempotency-key']
   if (typeof key !== 'string' || !KEY.test(key))
     throw new AppError('bad_request', 'Idempotency-Key must be 1 to 200 visible ASCII characters.')

@@ -84,14 +84,14 @@ function parseJson(bytes: Buffer): unknown {
     throw new AppError('bad_request', `The body nests deeper than ${MAX_DEPTH} levels.`)
   try {
     return JSON.parse(text) as unknown
-  } catch (cause) {
+  } catch (error) {
     const found = findJsonError(text)
     throw new AppError(
       'bad_request',
       found === null
         ? 'The body is not valid JSON.'
         : `The body is not valid JSON: at position ${found.position}, expected ${found.expected}.`,
-      { cause },
+      { cause: error },
     )
   }
 }

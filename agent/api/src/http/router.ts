@@ -72,11 +72,11 @@ function decodeSegment(text: string): string {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
-  } catch (cause) {
+  } catch (error) {
     throw new AppError(
       'bad_request',
       `The path holds ${JSON.stringify(text)}, which is not valid percent-encoding.`,
-      { cause },
+      { cause: error },
     )
   }
 }

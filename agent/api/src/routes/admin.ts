@@ -81,10 +81,10 @@ export const createUser: Handler<'createUser'> = async ({ services, principal, b
       admin: body.admin,
       password_hash: null,
     })
-    .catch(async (thrown: unknown) => {
+    .catch(async (error: unknown) => {
       // The store accepts one of two simultaneous requests; the other gets the same error as a later one.
       await refuseTaken()
-      throw thrown
+      throw error
     })
   return { ...shownUser(user), login_token: await makeLoginLink(services.store, user.id, services.now()) }
 }

@@ -35,9 +35,9 @@ export const forkSession: Handler<'forkSession'> = async ({ services, principal,
     // No turn has run yet: the first one starts with a message to the session.
     await rename(join(workspacesDir, copy), sessionFolder(workspacesDir, made.id))
     return await shownSession(services, made)
-  } catch (thrown) {
+  } catch (error) {
     await removeTree(workspacesDir, copy)
-    throw thrown
+    throw error
   }
 }
 
@@ -51,9 +51,9 @@ async function copyFiles({ workspacesDir }: Services, sourceId: string, copy: st
       signal: AbortSignal.timeout(COPY_MS),
       onFile: () => Promise.resolve(),
     })
-  } catch (thrown) {
+  } catch (error) {
     await removeTree(workspacesDir, copy)
-    throw refusalOf(thrown) ?? thrown
+    throw refusalOf(error) ?? error
   }
 }
 

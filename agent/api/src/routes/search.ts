@@ -7,14 +7,14 @@ import { filtersOf } from './session-filters.ts'
 import { shownSessions } from './session-view.ts'
 
 /** Maximum page size: each session of a page is read to locate the match. */
-const MOST = 50
+const MAX_RESULTS = 50
 
 export const search: Handler<'search'> = async ({ services, principal, query }) => {
   const { found, next_cursor } = await services.store.search.find({
     ...visibleTo(principal),
     ...filtersOf(query),
     words: query.q,
-    limit: Math.min(MOST, pageLimit(query.limit ?? 20)),
+    limit: Math.min(MAX_RESULTS, pageLimit(query.limit ?? 20)),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
   })
   const sessions = await shownSessions(

@@ -2,7 +2,7 @@
 import type { Handler } from '../handler.ts'
 
 const DAY_MS = 86_400_000
-const MOST_DAYS = 366
+const MAX_DAYS = 366
 
 export const usage: Handler<'usage'> = async ({ services, principal, query }) => {
   const now = services.now()
@@ -11,7 +11,7 @@ export const usage: Handler<'usage'> = async ({ services, principal, query }) =>
   const rows = await services.store.search.usage({
     org_id: principal.org_id,
     by,
-    since: today - Math.min(days, MOST_DAYS) * DAY_MS,
+    since: today - Math.min(days, MAX_DAYS) * DAY_MS,
     until: today + DAY_MS,
   })
   return { rows: rows.map(row => ({ ...row, day: new Date(row.day).toISOString().slice(0, 10) })) }

@@ -52,9 +52,9 @@ async function freePlace(root: string, name: string) {
       const place = await locate(root, path, 'write')
       if (place.stats === null) return { path, place }
       await place[Symbol.asyncDispose]()
-    } catch (thrown) {
-      if (!(thrown instanceof PathProblem)) throw thrown
-      throw new AppError('wrong_target', `The file cannot be called so: ${thrown.message}`)
+    } catch (error) {
+      if (!(error instanceof PathProblem)) throw error
+      throw new AppError('wrong_target', `The file cannot be called so: ${error.message}`)
     }
   }
   throw new AppError('wrong_target', `There are too many files called ${JSON.stringify(name)}.`)
@@ -79,10 +79,10 @@ export const workspaceCheckpoint: Handler<'workspaceCheckpoint'> = async ({
       }),
     )
     return { files }
-  } catch (thrown) {
+  } catch (error) {
     // An invalid manifest is reported like a missing checkpoint.
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT' || thrown instanceof NoCheckpoint) throw absent()
-    throw thrown
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof NoCheckpoint) throw absent()
+    throw error
   }
 }
 

@@ -86,9 +86,9 @@ export const workspaceFile: Handler<'workspaceFile'> = async ({ services, princi
     if (found === null) throw absent()
     await using file = await openFile(found)
     return await read(file, found.shown)
-  } catch (thrown) {
-    if (thrown instanceof PathProblem) throw absent()
-    throw thrown
+  } catch (error) {
+    if (error instanceof PathProblem) throw absent()
+    throw error
   }
 }
 

@@ -33,12 +33,12 @@ export function createReadiness(
     try {
       await store.listSessions({ org_id: '', limit: 1 })
       await takesWrites()
-    } catch (cause) {
+    } catch (error) {
       throw new AppError(
         'storage',
-        `The store does not answer or takes no writes: ${asError(cause).message}`,
+        `The store does not answer or takes no writes: ${asError(error).message}`,
         {
-          cause,
+          cause: error,
         },
       )
     }

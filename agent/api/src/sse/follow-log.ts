@@ -36,12 +36,12 @@ export function followLog(
     isReading = true
     try {
       while (isNudged && isFollowed(readers)) await readPage()
-    } catch (thrown) {
+    } catch (error) {
       // Closes the readers' connections, so that they reconnect with their cursors instead of waiting for a
       // log that is no longer read.
       log.error('reading the log for its streams failed', {
         session_id: sessionId,
-        error: asError(thrown).message,
+        error: asError(error).message,
       })
       for (const { state, connection } of readers) if (state !== 'history') connection.destroy()
     } finally {

@@ -32,9 +32,9 @@ export function createSessionChanges({ store, log, shown: show }: Deps): Session
       const shown = await show(rows)
       const changes = rows.map((row, at) => ({ row, shown: shown[at] as Session }))
       for (const watcher of watchers.values()) watcher(changes)
-    } catch (thrown) {
+    } catch (error) {
       // Subscribers re-read the whole list periodically, so a lost change is not permanent.
-      log.error('reading changed sessions failed', { error: asError(thrown).message })
+      log.error('reading changed sessions failed', { error: asError(error).message })
     }
   }
 

@@ -33,10 +33,10 @@ export function createSessionHub(sessionId: string, deps: FollowDeps & { onEmpty
       moveReader(reader, 'live')
       reader.lag = 0
       follower.include(reader)
-    } catch (thrown) {
+    } catch (error) {
       log.error('reading the log for a stream failed', {
         session_id: sessionId,
-        error: asError(thrown).message,
+        error: asError(error).message,
       })
       reader.connection.destroy()
     }

@@ -265,8 +265,8 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
 
 test.each(Object.entries(ATTEMPTS))('%s', async (name, attempt) => {
   let outcome: unknown = null
-  await attempt().catch((thrown: unknown) => {
-    outcome = thrown
+  await attempt().catch((error: unknown) => {
+    outcome = error
   })
   tally(`new: ${name}`, 1, outcome === null ? 0 : 1)
   if (outcome !== null) throw outcome
