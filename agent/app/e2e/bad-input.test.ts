@@ -3,14 +3,14 @@ import { writeFileSync } from 'node:fs'
 import { freePort } from '@cairn/log/test/free-port'
 import { expect, test } from 'vitest'
 import { localToken } from '../src/local/local-admin.ts'
-import { type Place, cairn, makePlace, refusedStart, startServer, startService } from './server.ts'
+import { type ServerDirs, cairn, makePlace, refusedStart, startServer, startService } from './server.ts'
 import { isType, newSession, readLog, runTurn, say, waitFor } from './session.ts'
 
 const SCENARIO = { rules: [{ answer: { text: 'Fine.' } }] }
 
 type Problem = { status: number; code: string; detail: string; errors?: { path: string }[] }
 async function post(
-  place: Place,
+  place: ServerDirs,
   url: string,
   body: string,
   headers: Record<string, string> = {},

@@ -13,7 +13,7 @@ import { ApiError, type CairnClient, ConnectionError, createClient } from '@cair
 import { openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { asError, decodeEvent, type SessionEvent } from '@cairn/protocol'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import { stringify } from 'yaml'
 import { localToken } from '../src/local/local-admin.ts'
 import { startFleet } from './chaos-fleet.ts'
@@ -116,7 +116,7 @@ async function examine(): Promise<void> {
   try {
     for (const root of trees) {
       const logs = new Map(await logsOf(root))
-      problems.push(...checkFamily(logs, { settled: true }))
+      problems.push(...checkTree(logs, { settled: true }))
       for (const [id, log] of logs) {
         problems.push(...checkHistory(log, { settled: true }).map(what => `${id}: ${what}`))
         note(log)

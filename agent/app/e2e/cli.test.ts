@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import {
-  type Place,
+  type ServerDirs,
   type RunningService,
   cairn,
   cairnProcess,
@@ -78,7 +78,7 @@ const SCENARIO = {
 }
 const CONFIG = { agents: { assistant: { governance: { require_approval: ['terminal'] } } } }
 
-async function served(): Promise<{ place: Place; server: RunningService }> {
+async function served(): Promise<{ place: ServerDirs; server: RunningService }> {
   const place = makePlace({ scenario: SCENARIO, config: CONFIG })
   return { place, server: await startService(place) }
 }

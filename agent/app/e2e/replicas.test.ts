@@ -7,7 +7,7 @@ import { makePostgresPlace, makePrivatePostgres } from '@cairn/log/test/postgres
 import type { SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
 import { expect, onTestFinished, test } from 'vitest'
-import { cairn, makePlace, type Place, startServer } from './server.ts'
+import { cairn, makePlace, type ServerDirs, startServer } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, runTurn, say, waitFor } from './session.ts'
 
 const SCENARIO = {
@@ -35,7 +35,7 @@ const SCENARIO = {
 }
 
 /** Places of processes that share a database and a directory of files. */
-async function shared(): Promise<Place> {
+async function shared(): Promise<ServerDirs> {
   const database = await makePostgresPlace()
   onTestFinished(database.remove)
   const place = makePlace({ scenario: SCENARIO, config: { limits: { lease_s: 3 } } })

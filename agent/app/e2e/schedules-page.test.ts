@@ -34,7 +34,7 @@ test('a schedule is previewed, made, run, paused and ended on its page, and what
   const refused = async (wish: object): Promise<string> => {
     const failure = await client.call('createSchedule', { body: { session_id: id, prompt, ...wish } }).then(
       () => null,
-      (thrown: unknown) => thrown,
+      (error: unknown) => error,
     )
     expect(failure).toBeInstanceOf(ApiError)
     const { code, status, problem } = failure as ApiError

@@ -19,12 +19,12 @@ import { COMPILE_CACHE, type Finished, runShared, startShared } from './shared.t
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 
 /** A place for one test: its data directory and its configuration. */
-export type Place = { dir: string; dataDir: string; workspaces: string; env: Record<string, string> }
+export type ServerDirs = { dir: string; dataDir: string; workspaces: string; env: Record<string, string> }
 
 /**
  * `scenario` is what the scripted model follows; `config` the rest of cairn.yaml. Without both the demo runs.
  */
-export function makePlace(options: { scenario?: object; config?: object } = {}): Place {
+export function makePlace(options: { scenario?: object; config?: object } = {}): ServerDirs {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-e2e-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }))
   const { scenario, config } = options
@@ -62,13 +62,13 @@ export type Server = RunningService & {
   exited: () => boolean
 }
 
-const envOf = (place: Place): Record<string, string> => ({
+const envOf = (place: ServerDirs): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
   HOME: place.dir,
   ...place.env,
 })
 
-const clientOf = (place: Place, url: string): CairnClient =>
+const clientOf = (place: ServerDirs, url: string): CairnClient =>
   createClient({
     baseUrl: url,
     token: () => localToken(place.dataDir),
@@ -77,7 +77,7 @@ const clientOf = (place: Place, url: string): CairnClient =>
 
 /** One process of the command line; `kill` ends it at once and waits until it is gone. */
 export function start(
-  place: Place,
+  place: ServerDirs,
   args: readonly string[],
   stdio: StdioOptions = ['pipe', 'pipe', 'pipe'],
 ): { child: ChildProcess; stderr: () => string; kill: () => Promise<void> } {
@@ -99,7 +99,7 @@ export function start(
 }
 
 /** `args` of `cairn serve`. */
-export async function startServer(place: Place, args: readonly string[] = []): Promise<Server> {
+export async function startServer(place: ServerDirs, args: readonly string[] = []): Promise<Server> {
   const { child, stderr } = start(place, ['serve', '--json', ...args])
   const exit = once(child, 'exit')
   const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
@@ -131,7 +131,7 @@ export async function startServer(place: Place, args: readonly string[] = []): P
 }
 
 /** Starts the service in the shared process. Turns that it still runs after the test are ended at once. */
-export async function startService(place: Place): Promise<RunningService> {
+export async function startService(place: ServerDirs): Promise<RunningService> {
   const service = await startShared(envOf(place))
   onTestFinished(async () => void (await service.stop()))
   return { ...service, client: clientOf(place, service.url) }
@@ -142,7 +142,7 @@ export async function startService(place: Place): Promise<RunningService> {
  * It runs in the shared process, but for `cairn serve`, which waits for signals.
  */
 export function cairn(
-  place: Place,
+  place: ServerDirs,
   args: readonly string[],
   options: { env?: Record<string, string>; stdin?: string; until?: (stdout: string) => boolean } = {},
 ): Promise<Finished> {
@@ -152,12 +152,12 @@ export function cairn(
 }
 
 /** `cairn serve` with a configuration that it refuses before it waits for signals or opens anything. */
-export const refusedStart = (place: Place, env: Record<string, string> = {}): Promise<Finished> =>
+export const refusedStart = (place: ServerDirs, env: Record<string, string> = {}): Promise<Finished> =>
   runShared(['serve'], { env: { ...envOf(place), ...env }, stdin: '', until: undefined })
 
 /** The same in a process of its own. */
 export async function cairnProcess(
-  place: Place,
+  place: ServerDirs,
   args: readonly string[],
   options: Parameters<typeof cairn>[2] = {},
 ): Promise<Finished> {

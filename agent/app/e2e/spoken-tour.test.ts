@@ -27,10 +27,10 @@ test('at every stop of the tour all has a name and a place, and what happens is 
     await expect
       .poll(async () => isThere((tree = await readTree(session))), { timeout: PATIENCE_MS })
       .toBe('all')
-      .catch((thrown: unknown) => {
+      .catch((error: unknown) => {
         const read = tree.filter(each => each.role !== 'InlineTextBox' && each.role !== 'StaticText')
         const lines = read.map(({ role, name: words }) => `${role} "${words.slice(0, 60)}"`)
-        throw new Error(`${name}: ${String(thrown)}\n${lines.join('\n')}`)
+        throw new Error(`${name}: ${String(error)}\n${lines.join('\n')}`)
       })
     faults.push(...faultsOf(tree).map(fault => `${name}: ${fault}`))
     if (live !== undefined) expect(liveParts(tree), name).toEqual(expect.arrayContaining(live))

@@ -5,7 +5,7 @@
 import type { InboxKind, SessionState } from '@cairn/protocol'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type Place, type RunningService, cairn, makePlace } from './server.ts'
+import { type ServerDirs, type RunningService, cairn, makePlace } from './server.ts'
 import { PATIENCE_MS } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
@@ -20,7 +20,7 @@ const question = call('ask_user_question', {
   questions: [{ prompt: 'Which colour?', choices: [{ label: 'red' }, { label: 'blue' }] }],
 })
 
-export const placeOfStates = (): Place =>
+export const placeOfStates = (): ServerDirs =>
   makePlace({
     scenario: {
       rules: [
@@ -78,7 +78,7 @@ const WAITS: Partial<Record<SessionState, InboxKind>> = {
 }
 const RESTS: readonly SessionState[] = ['idle', 'done']
 
-export type World = { place: Place; server: RunningService; page: Page }
+export type World = { place: ServerDirs; server: RunningService; page: Page }
 
 /** Everything that tells the state tells this one. */
 export async function expectState(

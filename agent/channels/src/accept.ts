@@ -9,19 +9,19 @@ import { createHash } from 'node:crypto'
 import type { Inbound } from './adapter.ts'
 import { backoffMs } from './backoff.ts'
 import { answerCommand, commandOf, linkAccount } from './commands.ts'
-import { admit, beginGeneration, ensureSession, findStanding, goesOn, ownerOf } from './conversation.ts'
+import { admit, beginGeneration, ensureSession, findActive, mayContinue, ownerOf } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { NOTICES, planNotice, refusedText } from './notices.ts'
 import { takeFiles } from './file-in.ts'
-import { answerPress } from './press.ts'
+import { answerButton } from './button-action.ts'
 import { threadContext } from './thread-context.ts'
-import { findSpeaker, hasAccess, isFlooding, isIgnored, mayTell, type Speaker } from './speaker.ts'
+import { findSender, hasAccess, isFlooding, isIgnored, mayNotify, type Sender } from './sender.ts'
 
 /** The session whose log may have grown; null if there is none. */
 export type Accepted = string | null
 
 /** The store counts the attempts, so an outage of the store uses none of them. */
-const MOST_ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 
 export async function acceptRow(
   deps: ChannelDeps,
@@ -30,17 +30,17 @@ export async function acceptRow(
 ): Promise<Accepted> {
   try {
     return await decide(deps, connection, row, JSON.parse(row.body) as Inbound)
-  } catch (thrown) {
+  } catch (error) {
     // The answer to an earlier attempt was lost, or another process accepted it.
-    if (refusalOf(thrown) === 'already_accepted') return null
-    if (thrown instanceof AppError && !thrown.retryable) {
-      deps.report('warn', 'a message of a channel was refused', { code: thrown.code, seq: row.seq })
-      await planNotice(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(thrown.code))
-      await deps.store.channels.dropInbound(row.seq, thrown.code)
+    if (refusalOf(error) === 'already_accepted') return null
+    if (error instanceof AppError && !error.retryable) {
+      deps.report('warn', 'a message of a channel was refused', { code: error.code, seq: row.seq })
+      await planNotice(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(error.code))
+      await deps.store.channels.dropInbound(row.seq, error.code)
       return null
     }
-    const { message: reason } = asError(thrown)
-    if (row.attempts + 1 >= MOST_ATTEMPTS) {
+    const { message: reason } = asError(error)
+    if (row.attempts + 1 >= MAX_ATTEMPTS) {
       await giveUp(deps, connection, row, reason)
       return null
     }
@@ -62,7 +62,7 @@ async function giveUp(
   await channels.setConnection(
     id,
     'degraded',
-    `a message was given up after ${MOST_ATTEMPTS} attempts: ${reason}`,
+    `a message was given up after ${MAX_ATTEMPTS} attempts: ${reason}`,
   )
   await planNotice(channels, row, JSON.parse(row.body) as Inbound, refusedText('internal'))
 }
@@ -98,35 +98,34 @@ async function decide(
   }
   const inbound = await admit(deps, connection, given)
   if (inbound.only_if_standing === true)
-    if ((await findStanding(deps, connection, inbound.conversation_key)) === null)
-      return drop('not_mentioned')
+    if ((await findActive(deps, connection, inbound.conversation_key)) === null) return drop('not_mentioned')
   const { text, files = [], press, edits } = inbound
   if (text.trim() === '' && files.length === 0 && press === undefined) return drop('empty')
 
-  const speaker = await findSpeaker(deps.store, connection, inbound)
-  if (isIgnored(speaker.sender, deps.now())) return drop('ignored')
-  const asked = { row, inbound, speaker }
+  const sender = await findSender(deps.store, connection, inbound)
+  if (isIgnored(sender.sender, deps.now())) return drop('ignored')
+  const asked = { row, inbound, sender }
   const command = commandOf(inbound.text)
-  if (command?.name === 'link' && command.rest !== '' && !speaker.isProven) {
-    if (await mayTell(channels, speaker)) await planNotice(channels, row, inbound, NOTICES.unproven)
+  if (command?.name === 'link' && command.rest !== '' && !sender.isProven) {
+    if (await mayNotify(channels, sender)) await planNotice(channels, row, inbound, NOTICES.unproven)
     return drop('unproven')
   }
   if (command?.name === 'link' && command.rest !== '') {
     await linkAccount(deps, connection, asked, command.rest)
     return null
   }
-  const refusal = !hasAccess(connection, speaker)
+  const refusal = !hasAccess(connection, sender)
     ? 'access'
-    : (await isFlooding(channels, speaker, row))
+    : (await isFlooding(channels, sender, row))
       ? 'flood'
       : null
   if (refusal !== null) {
-    if (await mayTell(channels, speaker)) await planNotice(channels, row, inbound, NOTICES[refusal])
+    if (await mayNotify(channels, sender)) await planNotice(channels, row, inbound, NOTICES[refusal])
     return drop(refusal)
   }
   if (inbound.press !== undefined) {
-    const answered = await answerPress(deps, connection, asked, inbound.press)
-    if (answered !== null) tellPressed(deps, connection, inbound)
+    const answered = await answerButton(deps, connection, asked, inbound.press)
+    if (answered !== null) notifyPressed(deps, connection, inbound)
     return answered
   }
   if (command !== null && (await answerCommand(deps, connection, asked, command.name))) return null
@@ -141,7 +140,7 @@ const isOf = (row: InboundRow | null, key: string): boolean =>
   row !== null && (row.event_key === key || (JSON.parse(row.body) as Inbound).edits === key)
 
 const PRESSED_MS = 10_000
-function tellPressed({ report }: ChannelDeps, { name, adapter }: Connection, inbound: Inbound): void {
+function notifyPressed({ report }: ChannelDeps, { name, adapter }: Connection, inbound: Inbound): void {
   adapter
     .pressed?.(inbound, AbortSignal.timeout(PRESSED_MS))
     .catch((error: unknown) =>
@@ -152,20 +151,20 @@ function tellPressed({ report }: ChannelDeps, { name, adapter }: Connection, inb
 async function say(
   deps: ChannelDeps,
   connection: Connection,
-  { row, inbound, speaker }: { row: InboundRow; inbound: Inbound; speaker: Speaker },
+  { row, inbound, sender }: { row: InboundRow; inbound: Inbound; sender: Sender },
   edit_of: number | null,
 ): Promise<Accepted> {
-  const owner = ownerOf(connection, inbound, speaker)
-  const standing = await findStanding(deps, connection, inbound.conversation_key)
+  const owner = ownerOf(connection, inbound, sender)
+  const standing = await findActive(deps, connection, inbound.conversation_key)
   const conversation =
-    standing !== null && goesOn(standing, owner)
+    standing !== null && mayContinue(standing, owner)
       ? standing.conversation
       : await beginGeneration(deps, connection, row, inbound)
   const session = await ensureSession(deps, connection, conversation, owner)
   if (connection.adapter.join !== undefined && conversation === standing?.conversation)
     await deps.store.channels.retarget(conversation.session_id, JSON.stringify(inbound.target))
   const isStop = ['stop', 'cancel'].includes(commandOf(inbound.text)?.name ?? '')
-  const isLast = row.attempts + 1 >= MOST_ATTEMPTS
+  const isLast = row.attempts + 1 >= MAX_ATTEMPTS
   const files = await takeFiles(deps, connection, row, session, inbound.files ?? [], isLast)
   const before = await threadContext(deps, connection, { inbound, conversation, session, isLast })
   const metadata = {
@@ -178,7 +177,7 @@ async function say(
     content: isStop ? '/stop' : said.filter(line => line !== '').join('\n'),
     ...(files.attachments.length === 0 ? {} : { attachments: files.attachments }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
-    principal: speaker.principal,
+    principal: sender.principal,
     source: inbound.source,
     request_key: requestKey(row),
     numbered: true,
@@ -187,8 +186,8 @@ async function say(
   }
   try {
     await addMessage(deps, message)
-  } catch (thrown) {
-    if (!(thrown instanceof AppError) || thrown.code !== 'question_open') throw thrown
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'question_open') throw error
     // Text that does not answer the question becomes a message of its own and closes the question.
     await addMessage(deps, { ...message, on_question: 'pass_over' })
   }

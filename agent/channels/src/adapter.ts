@@ -43,7 +43,7 @@ type Choice = { value: string; label: string }
 /** A file that is sent complete. */
 export type PartFile = { name: string; mime_type: string; bytes: Uint8Array }
 /** The content of one call. */
-export type Part = {
+export type OutgoingPart = {
   type: 'disclosure' | 'answer' | 'progress' | 'question' | 'approval' | 'file' | 'notice' | 'state'
   conversation_key: string
   target: Record<string, unknown>
@@ -206,13 +206,13 @@ export type Adapter = {
    * until the signal; throws ConsumeFailed.
    */
   consume?(consuming: Consuming): Promise<void>
-  send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }>
+  send(part: OutgoingPart, key: string, signal: AbortSignal): Promise<{ message_id: string | null }>
   /** Resolves the target of a test message: a conversation, user or address. */
-  address?(to: string): Pick<Part, 'conversation_key' | 'target'>
+  address?(to: string): Pick<OutgoingPart, 'conversation_key' | 'target'>
   /** Replaces the content of one of our messages; idempotent. */
-  edit?(messageId: string, part: Part, signal: AbortSignal): Promise<void>
+  edit?(messageId: string, part: OutgoingPart, signal: AbortSignal): Promise<void>
   /** Finds the message that was sent with this key; null if there is none. */
-  find?(part: Part, key: string, signal: AbortSignal): Promise<string | null>
+  find?(part: OutgoingPart, key: string, signal: AbortSignal): Promise<string | null>
   /** Earlier messages of the event's thread, one per line; otherwise null. Throws SendFailed. */
   threadBefore?(inbound: Inbound, signal: AbortSignal): Promise<string | null>
   /** Best effort: shows the typing indicator for `limits.typingMs`. */

@@ -6,15 +6,15 @@ import type { ChannelPrompt, InboundRow } from '@cairn/log'
 import { AppError, type EventData, type InboxItem } from '@cairn/protocol'
 import { answerQuestion, respondInbox } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
-import { findStanding, goesOn, ownerOf } from './conversation.ts'
+import { findActive, mayContinue, ownerOf } from './conversation.ts'
 import { verdictOf } from './decided-card.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { NOTICES, planNotice } from './notices.ts'
-import type { Speaker } from './speaker.ts'
+import type { Sender } from './sender.ts'
 
-type Asked = { row: InboundRow; inbound: Inbound; speaker: Speaker }
+type Asked = { row: InboundRow; inbound: Inbound; sender: Sender }
 
-export async function answerPress(
+export async function answerButton(
   deps: ChannelDeps,
   connection: Connection,
   asked: Asked,
@@ -29,7 +29,7 @@ export async function answerPress(
   }
   const [id = '', choice = ''] = press.split(':')
   const prompt = await channels.getPrompt(id)
-  const standing = await findStanding(deps, connection, inbound.conversation_key)
+  const standing = await findActive(deps, connection, inbound.conversation_key)
   const label = prompt === null ? undefined : (JSON.parse(prompt.choices) as string[])[Number(choice)]
   // A prompt of another conversation or connection does not count.
   if (prompt === null || label === undefined || standing?.conversation.session_id !== prompt.session_id)
@@ -38,15 +38,15 @@ export async function answerPress(
   const item = prompt.item_id === null ? null : await deps.store.getInboxItem(prompt.item_id)
   if (item === null) return tell(NOTICES.promptGone, 'no_item')
   // An answer needs the session's owner, like text; an approval needs the sender's permission.
-  if (prompt.kind === 'question' && !goesOn(standing, ownerOf(connection, inbound, asked.speaker)))
+  if (prompt.kind === 'question' && !mayContinue(standing, ownerOf(connection, inbound, asked.sender)))
     return tell(NOTICES.mayNotDecide, 'may_not_decide')
   try {
     const done = await (prompt.kind === 'question'
       ? answer(deps, asked, prompt, item, label)
       : decide(deps, asked, prompt, item, label))
     if (!done) return tell(NOTICES.mayNotDecide, 'may_not_decide')
-  } catch (thrown) {
-    if (!(thrown instanceof AppError) || thrown.code !== 'already_answered') throw thrown
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'already_answered') throw error
     if ((await channels.getInbound(row.seq))?.state === 'accepted') return prompt.session_id
     return tell(await decided(), 'already_answered')
   }
@@ -63,7 +63,7 @@ export async function answerPress(
 
 async function answer(
   deps: ChannelDeps,
-  { row, speaker }: Asked,
+  { row, sender }: Asked,
   { session_id, about }: ChannelPrompt,
   item: InboxItem,
   label: string,
@@ -73,7 +73,7 @@ async function answer(
     session_id,
     tool_call_id: about,
     responses: questions.slice(0, 1).map(({ prompt }) => ({ question: prompt, answer: label })),
-    principal: speaker.principal,
+    principal: sender.principal,
     rows: [{ do: 'channel.accept', seq: row.seq }],
   })
   return true
@@ -82,12 +82,12 @@ async function answer(
 /** Requires a linked user who owns the session or is an administrator; returns false otherwise. */
 async function decide(
   deps: ChannelDeps,
-  { row, speaker }: Asked,
+  { row, sender }: Asked,
   { shown_hash }: ChannelPrompt,
   item: InboxItem,
   label: string,
 ): Promise<boolean> {
-  const { principal, isLinked } = speaker
+  const { principal, isLinked } = sender
   if (!isLinked) return false
   try {
     await respondInbox(
@@ -101,8 +101,8 @@ async function decide(
       [{ do: 'channel.accept', seq: row.seq }],
     )
     return true
-  } catch (thrown) {
-    if (thrown instanceof AppError && thrown.code === 'not_found') return false
-    throw thrown
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return false
+    throw error
   }
 }

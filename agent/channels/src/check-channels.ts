@@ -27,8 +27,8 @@ export const checkChannels = (
         const adapter = await createAdapter(settings, { id: name, env, now, fetch })
         await adapter.check?.(AbortSignal.timeout(CHECK_MS))
         return { name, problem: null, isTried: adapter.check !== undefined }
-      } catch (thrown) {
-        return { name, problem: asError(thrown).message, isTried: true }
+      } catch (error) {
+        return { name, problem: asError(error).message, isTried: true }
       }
     }),
   )

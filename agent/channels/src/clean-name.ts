@@ -1,6 +1,6 @@
 /** Turns an untrusted file name into one that names a file in one folder and nothing else. */
 
-const MOST = 100
+const MAX_CHARS = 100
 /** Characters that are read: the patterns below take quadratic time. */
 const READ_MAX = 1_000
 /**
@@ -17,5 +17,5 @@ export function cleanName(name: string): string {
   if (plain === '') return 'file'
   const extension = /\.[A-Za-z0-9]{1,10}$/.exec(plain)?.[0] ?? ''
   const stem = plain.slice(0, plain.length - extension.length)
-  return [...stem].slice(0, MOST - extension.length).join('') + extension
+  return [...stem].slice(0, MAX_CHARS - extension.length).join('') + extension
 }

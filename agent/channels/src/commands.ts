@@ -2,11 +2,11 @@
 import type { InboundRow, SessionRow } from '@cairn/log'
 import { redeemLinkCode } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
-import { beginGeneration, findStanding } from './conversation.ts'
+import { beginGeneration, findActive } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { disclosureOf } from './disclose.ts'
 import { NOTICES, planNotice } from './notices.ts'
-import { countWrongCode, type Speaker } from './speaker.ts'
+import { countWrongCode, type Sender } from './sender.ts'
 
 /** Matches whole words in any casing; any other text is for the agent. */
 export function commandOf(text: string): { name: string; rest: string } | null {
@@ -15,13 +15,13 @@ export function commandOf(text: string): { name: string; rest: string } | null {
   return name === undefined ? null : { name, rest: found?.[2] ?? '' }
 }
 
-type Asked = { row: InboundRow; inbound: Inbound; speaker: Speaker }
+type Asked = { row: InboundRow; inbound: Inbound; sender: Sender }
 
 /** Runs before the access check, because it is how an unknown sender gets access. */
 export async function linkAccount(
   deps: ChannelDeps,
   connection: Connection,
-  { row, inbound, speaker }: Asked,
+  { row, inbound, sender }: Asked,
   code: string,
 ): Promise<void> {
   const { channels, accounts } = deps.store
@@ -38,7 +38,7 @@ export async function linkAccount(
     return channels.dropInbound(row.seq, 'link_in_group')
   }
   if (user_id === null) {
-    await countWrongCode(channels, speaker.sender)
+    await countWrongCode(channels, sender.sender)
     await tell(NOTICES.wrongCode)
     return channels.dropInbound(row.seq, 'wrong_code')
   }
@@ -76,7 +76,7 @@ async function replyTo(
   inbound: Inbound,
   name: string,
 ): Promise<string | null> {
-  const standing = await findStanding(deps, connection, inbound.conversation_key)
+  const standing = await findActive(deps, connection, inbound.conversation_key)
   const session = standing?.session ?? null
   switch (name) {
     case 'new':

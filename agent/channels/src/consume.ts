@@ -10,9 +10,9 @@ import { receive } from './receive.ts'
 import { wait } from './wait.ts'
 
 /** Maximum delay between attempts if the platform is down, or another consumer is connected. */
-const MOST_MS = 60_000
+const MAX_MS = 60_000
 /** Consecutive rejections of the credentials after which no more attempts are made. */
-const MOST_REFUSED = 3
+const MAX_REFUSED = 3
 /** The maximum delay of a timer. */
 const FOREVER_MS = 2 ** 31 - 1
 
@@ -95,22 +95,22 @@ async function consumeOn(
       })
       // A `consume` that only registers has returned; wait until the lease ends.
       return await wait(FOREVER_MS, signal)
-    } catch (thrown) {
+    } catch (error) {
       if (signal.aborted) return
       failures += 1
-      const failure = thrown instanceof ConsumeFailed ? thrown.failure : 'lost'
+      const failure = error instanceof ConsumeFailed ? error.failure : 'lost'
       if (failure === 'unauthorized') refused += 1
-      const { message } = asError(thrown)
+      const { message } = asError(error)
       deps.report('warn', 'a channel does not receive', { connection: connection.name, error: message })
       const state =
-        failure === 'conflict' ? 'conflict' : refused >= MOST_REFUSED ? 'broken' : ('connecting' as const)
+        failure === 'conflict' ? 'conflict' : refused >= MAX_REFUSED ? 'broken' : ('connecting' as const)
       connection.health.state = state
       await channels.setConnection(id, state, message)
       if (state === 'broken') {
         await channels.refuseConnection(id, connection.fingerprint)
         return await wait(FOREVER_MS, signal)
       }
-      await wait(Math.min(MOST_MS, backoffMs(failures, deps.random())), signal)
+      await wait(Math.min(MAX_MS, backoffMs(failures, deps.random())), signal)
     }
   }
 }

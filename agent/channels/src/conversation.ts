@@ -4,15 +4,15 @@ import type { Principal } from '@cairn/protocol'
 import { createSession, derivedId } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
-import { accountOf, type Speaker } from './speaker.ts'
+import { accountOf, type Sender } from './sender.ts'
 
-export type Standing = { conversation: ChannelConversation; session: SessionRow | null }
+export type ActiveConversation = { conversation: ChannelConversation; session: SessionRow | null }
 
-export async function findStanding(
+export async function findActive(
   { store }: ChannelDeps,
   { id }: Connection,
   key: string,
-): Promise<Standing | null> {
+): Promise<ActiveConversation | null> {
   const conversation = await store.channels.conversation(id, key)
   if (conversation === null) return null
   return { conversation, session: await store.getSession(conversation.session_id) }
@@ -22,7 +22,7 @@ export async function findStanding(
 export async function admit(deps: ChannelDeps, connection: Connection, inbound: Inbound): Promise<Inbound> {
   const { join } = connection.adapter
   if (join === undefined) return inbound
-  const standing = await findStanding(deps, connection, inbound.conversation_key)
+  const standing = await findActive(deps, connection, inbound.conversation_key)
   if (standing === null) return inbound
   const joined = join(JSON.parse(standing.conversation.target) as Inbound['target'], inbound)
   if (joined !== null) return joined
@@ -36,14 +36,14 @@ export async function admit(deps: ChannelDeps, connection: Connection, inbound: 
 }
 
 /** The sender owns a direct chat; the connection owns every other conversation. */
-export const ownerOf = (connection: Connection, { source }: Inbound, speaker: Speaker): Principal =>
-  source.chat_type === 'dm' ? speaker.principal : accountOf(connection)
+export const ownerOf = (connection: Connection, { source }: Inbound, sender: Sender): Principal =>
+  source.chat_type === 'dm' ? sender.principal : accountOf(connection)
 
 /**
  * True if new messages belong to that session: it is not archived, and the owner of a direct chat has not
  * changed by linking or unlinking an account.
  */
-export const goesOn = ({ session }: Standing, owner: Principal): boolean =>
+export const mayContinue = ({ session }: ActiveConversation, owner: Principal): boolean =>
   session === null || (session.status !== 'archived' && session.created_by === owner.id)
 
 /** Starts a generation for this inbound row; a retry of the row finds it again. */

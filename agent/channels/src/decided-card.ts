@@ -5,9 +5,9 @@
 import type { ChannelDelivery, LogStore } from '@cairn/log'
 import { decodeEvent, type EventId, type EventOf, type SessionEvent, visibleText } from '@cairn/protocol'
 import { nameDecider } from '@cairn/sessions'
-import type { Part } from './adapter.ts'
-import { cutText } from './cut.ts'
-import { piecesOf } from './pieces.ts'
+import type { OutgoingPart } from './adapter.ts'
+import { splitMessage } from './split-message.ts'
+import { messageChunks } from './message-chunks.ts'
 import { type Delivering, sendPart } from './send-part.ts'
 
 type Decision = EventOf<'user.message'> & { data: { inbox_item_id: string } }
@@ -30,12 +30,12 @@ export async function verdictOf(store: LogStore, orgId: string, itemId: string):
   return name === undefined ? `${did}.` : `${did} by ${visibleText(name)}.`
 }
 
-type Place = { session_id: string; key: string; target: string }
+type CardRef = { session_id: string; key: string; target: string }
 
 /** Null if the card is updated or there is none; otherwise the delay before the next attempt. */
 export async function settleCard(
   delivering: Delivering,
-  { session_id, key: conversation_key, target }: Place,
+  { session_id, key: conversation_key, target }: CardRef,
   { id: event_id, data: { inbox_item_id } }: { id: EventId; data: { inbox_item_id: string } },
 ): Promise<number | null> {
   const { deps, connection } = delivering
@@ -45,13 +45,13 @@ export async function settleCard(
   const place = card?.delivery.platform_message_id ?? null
   if (card === null || verdict === null || place === null) return null
   const most = connection.adapter.limits.text - verdict.length - 2
-  const shown: Part = {
+  const shown: OutgoingPart = {
     type: 'approval',
     conversation_key,
-    target: JSON.parse(target) as Part['target'],
+    target: JSON.parse(target) as OutgoingPart['target'],
     event_id,
     part: 0,
-    text: `${cutText(card.text, most)[0] ?? ''}\n\n${verdict}`,
+    text: `${splitMessage(card.text, most)[0] ?? ''}\n\n${verdict}`,
     only_edits: true,
   }
   const sent = await sendPart(delivering, { session_id, event_id, part: 0 }, shown, place)
@@ -70,6 +70,6 @@ async function cardOf(
   const delivery = await store.channels.delivery({ session_id, event_id, part })
   const [gate] = await store.read(session_id, event_id - 1, 1)
   if (delivery === null || gate?.id !== event_id) return null
-  const shown = (await piecesOf(delivering, decodeEvent(gate.json)))[part]
+  const shown = (await messageChunks(delivering, decodeEvent(gate.json)))[part]
   return shown === undefined ? null : { delivery, text: shown.text }
 }

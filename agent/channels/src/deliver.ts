@@ -6,13 +6,13 @@
 import type { ChannelDelivery, DueConversation } from '@cairn/log'
 import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
 import type { TestMessage } from '@cairn/sessions'
-import type { Part } from './adapter.ts'
+import type { OutgoingPart } from './adapter.ts'
 import { isDecision, settleCard } from './decided-card.ts'
 import { disclose, inside, undisclosed } from './disclose.ts'
 import { fileOf } from './file-out.ts'
 import { ask } from './prompt.ts'
 import type { Notice } from './notices.ts'
-import { piecesOf } from './pieces.ts'
+import { messageChunks } from './message-chunks.ts'
 import type { Progress } from './progress.ts'
 import { deliveredTypes } from './render.ts'
 import { type Delivering, sendPart, type Sent } from './send-part.ts'
@@ -77,7 +77,7 @@ export async function redeliver(delivering: Delivering, redo: ChannelDelivery): 
   await deps.store.channels.endRedo(redo, fence)
 }
 
-type Place = Pick<
+type DeliveryRef = Pick<
   DueConversation,
   'session_id' | 'key' | 'target' | 'language' | 'disclosed_at' | 'progress_message_id'
 >
@@ -85,7 +85,7 @@ type Place = Pick<
 /** Null if the event is sent or has failed for good; otherwise the delay before the next attempt. */
 async function deliverEvent(
   delivering: Delivering,
-  conversation: Place,
+  conversation: DeliveryRef,
   event: SessionEvent,
   /** Progress of the running turn; null if the event does not belong to it. */
   progress: Progress | null,
@@ -93,14 +93,14 @@ async function deliverEvent(
   if (isDecision(event)) return settleCard(delivering, conversation, event)
   const { deps } = delivering
   const { session_id } = conversation
-  for (const [part, { piece, text }] of (await piecesOf(delivering, event)).entries()) {
+  for (const [part, { piece, text }] of (await messageChunks(delivering, event)).entries()) {
     const id = { session_id, event_id: event.id, part }
     const prompt = await ask(deps.store.channels, id, piece)
     const file = await fileOf(delivering, session_id, piece)
-    const shown: Part = {
+    const shown: OutgoingPart = {
       type: piece.type,
       conversation_key: conversation.key,
-      target: JSON.parse(conversation.target) as Part['target'],
+      target: JSON.parse(conversation.target) as OutgoingPart['target'],
       event_id: event.id,
       part,
       text,
@@ -129,7 +129,7 @@ async function deliverEvent(
 /** No later answer replaces the progress message. */
 async function endProgress(
   delivering: Delivering,
-  conversation: Place,
+  conversation: DeliveryRef,
   progress: Progress | null,
 ): Promise<void> {
   if (conversation.progress_message_id === null) return

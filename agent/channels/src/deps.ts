@@ -2,7 +2,7 @@
 import type { ChannelConnection, ConnectionState, LogStore } from '@cairn/log'
 import type { ChannelConfig, DisclosureConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
-import type { Pace } from './pace.ts'
+import type { RateLimiter } from './rate-limiter.ts'
 import type { Env } from './platforms.ts'
 
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
@@ -40,7 +40,7 @@ export type Connection = Pick<
   /** The model that answers, as named in the disclosure. */
   model: string
   adapter: Adapter
-  pace: Pace
+  limiter: RateLimiter
   /** Nothing is sent before this time: the platform has reported a rate limit. */
   pause: { until: number }
   /** The state last read from the store. */

@@ -2,7 +2,7 @@
 import { CommitRefused, type DueConversation } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { deliveryKey, disclosureText, presentDisclosure } from '@cairn/sessions'
-import type { Part } from './adapter.ts'
+import type { OutgoingPart } from './adapter.ts'
 import type { Connection } from './deps.ts'
 import type { Notice } from './notices.ts'
 import { type Delivering, LeaseLost, sendPart } from './send-part.ts'
@@ -24,10 +24,10 @@ export async function disclose(
   const { deps, connection } = delivering
   const shown = disclosureOf(connection, language)
   if (connection.adapter.disclosesInside === true || shown === null || disclosed_at !== null) return null
-  const part: Part = {
+  const part: OutgoingPart = {
     type: 'disclosure',
     conversation_key: key,
-    target: JSON.parse(target) as Part['target'],
+    target: JSON.parse(target) as OutgoingPart['target'],
     event_id: 0,
     part: 0,
     text: shown.text,
@@ -89,10 +89,10 @@ async function record(
       text,
       platform_message_id,
     })
-  } catch (thrown) {
+  } catch (error) {
     // The previous holder of the lease recorded it.
-    const refused = thrown instanceof AppError ? thrown.cause : thrown
-    if (!(refused instanceof CommitRefused) || refused.refusal !== 'already_accepted') throw thrown
+    const refused = error instanceof AppError ? error.cause : error
+    if (!(refused instanceof CommitRefused) || refused.refusal !== 'already_accepted') throw error
   }
 }
 

@@ -8,7 +8,7 @@ import { cleanName } from './clean-name.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 
 /** Files per message. */
-const MOST_FILES = 10
+const MAX_FILES = 10
 const FETCH_MS = 60_000
 
 export type FilesIn = {
@@ -31,7 +31,7 @@ export async function takeFiles(
 ): Promise<FilesIn> {
   const taken: FilesIn = { attachments: [], notes: [] }
   const most = adapter.limits.fileBytesIn
-  for (const [at, file] of files.slice(0, MOST_FILES).entries()) {
+  for (const [at, file] of files.slice(0, MAX_FILES).entries()) {
     const filename = cleanName(file.name)
     const leave = (why: string): void => void taken.notes.push(`[attachment ${why}: ${filename}]`)
     if (adapter.fetchFile === undefined || (file.size ?? 0) > most) leave('is too large')
@@ -52,9 +52,7 @@ export async function takeFiles(
       }
   }
   // One line for all of them: an email may have a thousand.
-  if (files.length > MOST_FILES)
-    taken.notes.push(
-      `[${files.length - MOST_FILES} attachments beyond the first ${MOST_FILES} were left out]`,
-    )
+  if (files.length > MAX_FILES)
+    taken.notes.push(`[${files.length - MAX_FILES} attachments beyond the first ${MAX_FILES} were left out]`)
   return taken
 }

@@ -58,10 +58,10 @@ async function imageOf(workspace: string, path: string, most: number): Promise<B
     await using located = await locate(workspace, path, 'read')
     await using file = await openFile(located)
     return file.stats.size > most ? null : { mime_type, bytes: await file.read(most), extension }
-  } catch (thrown) {
+  } catch (error) {
     // The agent has deleted the file; its name is still sent.
-    if (thrown instanceof PathProblem) return null
-    throw thrown
+    if (error instanceof PathProblem) return null
+    throw error
   }
 }
 

@@ -21,10 +21,10 @@ export type Holding = {
   idle: () => Promise<void>
 }
 
-export type Held = { nudge: () => void; ended: Promise<void> }
+export type HeldLease = { nudge: () => void; ended: Promise<void> }
 
 /** `pass` handles everything that is due; `epoch` is that of the lease. */
-export function holdLease(holding: Holding, pass: (epoch: number) => Promise<void>): Held {
+export function holdLease(holding: Holding, pass: (epoch: number) => Promise<void>): HeldLease {
   let wake: () => void = () => undefined
   let isNudged = false
   const nudge = (): void => {

@@ -1,12 +1,12 @@
 /** A keyed queue: tasks with different keys run concurrently, those with one key one at a time. */
-export type SideBySide = {
+export type KeyedTasks = {
   size(): number
   /** False if a task with that key is running. */
   begin(key: string, task: () => Promise<void>): boolean
   idle(): Promise<void>
 }
 
-export function createSideBySide(onError: (error: unknown) => void): SideBySide {
+export function createKeyedTasks(onError: (error: unknown) => void): KeyedTasks {
   const running = new Map<string, Promise<void>>()
   return {
     size: () => running.size,

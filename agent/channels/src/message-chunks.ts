@@ -1,20 +1,20 @@
 /** The messages of an event, cut to the limits of its platform. */
 import type { SessionEvent } from '@cairn/protocol'
-import { cutText } from './cut.ts'
+import { splitMessage } from './split-message.ts'
 import { type Piece, type Reader, render } from './render.ts'
 import type { Delivering } from './send-part.ts'
 
-export type Cut = { piece: Piece; text: string }
+export type MessageChunk = { piece: Piece; text: string }
 
-export async function piecesOf(delivering: Delivering, event: SessionEvent): Promise<Cut[]> {
+export async function messageChunks(delivering: Delivering, event: SessionEvent): Promise<MessageChunk[]> {
   const reader = await readerOf(delivering, event.session_id)
   const { text } = delivering.connection.adapter.limits
-  return render(event, reader).flatMap(piece => cutPiece(piece, text))
+  return render(event, reader).flatMap(piece => splitPiece(piece, text))
 }
 
 /** The last part has the buttons, and the file. */
-const cutPiece = (piece: Piece, limit: number): Cut[] =>
-  cutText(piece.text, limit).map((text, at, all) => ({
+const splitPiece = (piece: Piece, limit: number): MessageChunk[] =>
+  splitMessage(piece.text, limit).map((text, at, all) => ({
     piece: at === all.length - 1 ? piece : { type: piece.type, text: piece.text },
     text,
   }))

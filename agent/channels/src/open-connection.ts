@@ -4,7 +4,7 @@ import { asError, type ChannelConfig, type Config } from '@cairn/protocol'
 import { DEFAULT_AGENT, openConnectionSettings, type Sealing } from '@cairn/sessions'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { createPace } from './pace.ts'
+import { createRateLimiter } from './rate-limiter.ts'
 import type { Send } from './send-request.ts'
 import { createAdapter, type Env, sharedSecretOf } from './platforms.ts'
 
@@ -43,8 +43,8 @@ export async function openConnection(
     if (twin !== undefined)
       throw new Error(`its secret is also that of the channel ${twin}: each needs its own`)
     opened = { connection: await ready(opening, row, settings, env, fingerprint), shared }
-  } catch (thrown) {
-    const { message } = asError(thrown)
+  } catch (error) {
+    const { message } = asError(error)
     report('error', `the channel ${name} does not work: ${message}`)
     if (await isNobodys(opening, id)) await channels.setConnection(id, 'broken', message)
     return null
@@ -112,7 +112,7 @@ async function ready(
       ...settings.disclosure,
       level: settings.disclosure?.level ?? config.disclosure.level,
     },
-    pace: createPace(adapter.limits),
+    limiter: createRateLimiter(adapter.limits),
     pause: { until: 0 },
     health: { state: 'live' },
   }

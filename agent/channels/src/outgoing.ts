@@ -7,7 +7,7 @@ import { deliverConversation, deliverNotice, redeliver } from './deliver.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { createProgress } from './progress.ts'
 import type { Delivering } from './send-part.ts'
-import { createSideBySide } from './side-by-side.ts'
+import { createKeyedTasks } from './keyed-tasks.ts'
 import { createTyping } from './typing.ts'
 
 const AT_ONCE = 32
@@ -28,7 +28,7 @@ export function createOutgoing(
   nudge: (afterMs?: number) => void,
 ): Outgoing {
   const { channels } = deps.store
-  const tasks = createSideBySide(onError)
+  const tasks = createKeyedTasks(onError)
   const progress = createProgress()
   const typing = createTyping()
   /** Position up to which the log of a running turn was delivered; skipped until the log grows. */

@@ -8,7 +8,7 @@ import { openConnectionSettings } from '@cairn/sessions'
 import type { Opening } from './open-connection.ts'
 import { secretsOf } from './platforms.ts'
 
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
 export type PageSecrets = Pick<Opening, 'sealing' | 'learnSecrets' | 'report'>
 
@@ -49,7 +49,7 @@ export async function followPageSecrets(
           report('error', 'the channels could not be looked at', { error: String(error) }),
         )
         .then(() => (isStopped ? undefined : later()))
-    }, LOOK_MS)
+    }, POLL_MS)
     timer.unref()
   }
   await looking

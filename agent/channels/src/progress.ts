@@ -5,7 +5,7 @@
 import type { DueConversation } from '@cairn/log'
 import { asError, decodeEvent, type EventId } from '@cairn/protocol'
 import { deliveryKey } from '@cairn/sessions'
-import { type Part, SendFailed } from './adapter.ts'
+import { type OutgoingPart, SendFailed } from './adapter.ts'
 import type { Delivering } from './send-part.ts'
 import {
   decideProgress,
@@ -45,17 +45,17 @@ export function createProgress(): Progress {
       const { adapter } = connection
       const shown = following.get(session_id)?.shown ?? null
       if (adapter.hasStopButton !== true || shown === null || progress_message_id === null) return
-      const part: Part = {
+      const part: OutgoingPart = {
         type: 'progress',
         conversation_key: key,
-        target: JSON.parse(target) as Part['target'],
+        target: JSON.parse(target) as OutgoingPart['target'],
         part: 0,
         text: shown.text,
       }
-      await adapter.edit?.(progress_message_id, part, signal).catch((thrown: unknown) =>
+      await adapter.edit?.(progress_message_id, part, signal).catch((error: unknown) =>
         deps.report('warn', 'a button of a progress message stays', {
           connection: connection.name,
-          error: asError(thrown).message,
+          error: asError(error).message,
         }),
       )
     },
@@ -64,7 +64,7 @@ export function createProgress(): Progress {
       const { session_id } = conversation
       const { text: most, editEveryMs } = connection.adapter.limits
       if (editEveryMs === undefined || connection.settings.streaming === 'off') return null
-      const target = JSON.parse(conversation.target) as Part['target']
+      const target = JSON.parse(conversation.target) as OutgoingPart['target']
       const followed = await follow(delivering, session_id, delivered)
       if (followed.isOver) return null
       const every = { everyMs: editEveryMs(target), most }
@@ -72,7 +72,7 @@ export function createProgress(): Progress {
       if (step.do !== 'show') return step.do === 'wait' ? step.ms : null
       // Parts of the log take precedence.
       if (connection.pause.until > deps.now()) return connection.pause.until - deps.now()
-      const paced = connection.pace.reserve(conversation.key, target, deps.now())
+      const paced = connection.limiter.reserve(conversation.key, target, deps.now())
       followed.shown = { text: step.text, at: deps.now() + paced }
       try {
         await put(delivering, conversation, { text: step.text, target, after: delivered, ms: paced })
@@ -104,7 +104,7 @@ export function createProgress(): Progress {
   }
 }
 
-type Showing = { text: string; target: Part['target']; after: EventId; ms: number }
+type Showing = { text: string; target: OutgoingPart['target']; after: EventId; ms: number }
 
 async function put(
   { deps, connection: { adapter }, fence, signal }: Delivering,
@@ -112,7 +112,7 @@ async function put(
   { text, target, after, ms }: Showing,
 ): Promise<void> {
   const { session_id, key: conversation_key, progress_message_id } = conversation
-  const part: Part = {
+  const part: OutgoingPart = {
     type: 'progress',
     conversation_key,
     target,

@@ -1,14 +1,14 @@
 /** Stores the prompt that the buttons of a message refer to, before they are shown. */
 import type { ChannelStore, DeliveryId } from '@cairn/log'
 import { promptId } from '@cairn/sessions'
-import type { Part } from './adapter.ts'
+import type { OutgoingPart } from './adapter.ts'
 import type { Piece } from './render.ts'
 
 export async function ask(
   channels: ChannelStore,
   { session_id, event_id, part }: DeliveryId,
   { ask }: Piece,
-): Promise<NonNullable<Part['prompt']> | null> {
+): Promise<NonNullable<OutgoingPart['prompt']> | null> {
   if (ask === undefined || ask.choices.length === 0) return null
   const id = promptId(session_id, event_id)
   await channels.putPrompt({

@@ -1,15 +1,18 @@
 /** A rate limiter for calls. It keeps state, but takes the clock as an argument. */
 import type { Limits } from './adapter.ts'
 
-export type Pace = {
+export type RateLimiter = {
   /** Reserves the next call of this conversation and the connection; returns the delay until then. */
   reserve(conversation: string, target: Record<string, unknown>, now: number): number
 }
 
 /** Maximum remembered conversations; the oldest are past their limits. */
-const REMEMBERED = 10_000
+const MAX_CONVERSATIONS = 10_000
 
-export function createPace({ everyMs, perSecond }: Pick<Limits, 'everyMs' | 'perSecond'>): Pace {
+export function createRateLimiter({
+  everyMs,
+  perSecond,
+}: Pick<Limits, 'everyMs' | 'perSecond'>): RateLimiter {
   const spokenAt = new Map<string, number>()
   let nextOfAll = 0
   return {
@@ -21,7 +24,7 @@ export function createPace({ everyMs, perSecond }: Pick<Limits, 'everyMs' | 'per
         spokenAt.delete(conversation)
         spokenAt.set(conversation, at)
         for (const [oldest] of spokenAt) {
-          if (spokenAt.size <= REMEMBERED) break
+          if (spokenAt.size <= MAX_CONVERSATIONS) break
           spokenAt.delete(oldest)
         }
       }

@@ -3,9 +3,9 @@
  * here, or without `channel` in the contract, never reaches a platform.
  */
 import { type EventOf, type EventType, type SessionEvent, typesWith } from '@cairn/protocol'
-import type { Part } from './adapter.ts'
+import type { OutgoingPart } from './adapter.ts'
 
-export type Piece = Pick<Part, 'type' | 'text'> & {
+export type Piece = Pick<OutgoingPart, 'type' | 'text'> & {
   ask?: { kind: 'question' | 'gate'; about: string; choices: string[]; shown_hash?: string }
   /** Sent as a file if it fits. */
   artifact_id?: string

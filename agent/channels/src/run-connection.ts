@@ -5,7 +5,7 @@ import type { ChannelDeps, Connection } from './deps.ts'
 import { HELD_MS, holdLease } from './hold-lease.ts'
 import { createOutgoing } from './outgoing.ts'
 import { LeaseLost } from './send-part.ts'
-import { createSideBySide } from './side-by-side.ts'
+import { createKeyedTasks } from './keyed-tasks.ts'
 
 const AT_ONCE = 32
 /** Maximum sessions whose logs are watched; the poll covers the others. */
@@ -30,7 +30,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
     report('error', 'a channel could not go on', { connection: connection.name, error: String(error) })
   }
   const shared = { connectionId: connection.id, holder, channels, signal, onError, pollMs: POLL_MS }
-  const accepting = createSideBySide(onError)
+  const accepting = createKeyedTasks(onError)
   const watches = createWatches(session => store.watch(session, () => deliver.nudge()))
 
   const consumer = createConsumer(deps, connection, () => accept.nudge())

@@ -4,7 +4,7 @@
  */
 import type { ChannelDelivery, ChannelFence, ConnectionState, DeliveryId, DeliverySettled } from '@cairn/log'
 import { deliveryKey } from '@cairn/sessions'
-import { type Adapter, type Failure, type Part, SendFailed } from './adapter.ts'
+import { type Adapter, type Failure, type OutgoingPart, SendFailed } from './adapter.ts'
 import { backoffMs } from './backoff.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 
@@ -33,7 +33,7 @@ type Settle = (settled: DeliverySettled) => Promise<void>
 export async function sendPart(
   delivering: Delivering,
   id: DeliveryId,
-  part: Part,
+  part: OutgoingPart,
   replaces: string | null = null,
 ): Promise<Sent> {
   const { deps, connection, fence, signal } = delivering
@@ -43,7 +43,7 @@ export async function sendPart(
   if (before?.state === 'dead' || before?.state === 'dropped') return { done: 'dead' }
   const until = Math.max(before?.next_at ?? 0, connection.pause.until)
   if (until > now()) return { later_ms: until - now() }
-  await deps.wait(connection.pace.reserve(part.conversation_key, part.target, now()), signal)
+  await deps.wait(connection.limiter.reserve(part.conversation_key, part.target, now()), signal)
   if (signal.aborted) throw new LeaseLost()
 
   const settle: Settle = async settled => {
@@ -62,9 +62,9 @@ export async function sendPart(
     await settle({ state: 'sent', platform_message_id: message_id })
     await recover(deps, connection)
     return { done: 'sent', message_id }
-  } catch (thrown) {
-    if (!(thrown instanceof SendFailed)) throw thrown
-    return settleFailure(deps, connection, settle, thrown, before)
+  } catch (error) {
+    if (!(error instanceof SendFailed)) throw error
+    return settleFailure(deps, connection, settle, error, before)
   }
 }
 
@@ -99,7 +99,7 @@ type Calling = { place: string | null; wasTried: boolean; signal: AbortSignal }
 
 async function call(
   adapter: Adapter,
-  part: Part,
+  part: OutgoingPart,
   key: string,
   { place, wasTried, signal }: Calling,
 ): Promise<string | null> {
@@ -113,9 +113,8 @@ async function call(
       if (isThere || part.only_edits === true) return place
     }
     return (await adapter.send(part, key, signal)).message_id
-  } catch (thrown) {
-    if (!(thrown instanceof SendFailed) || thrown.failure !== 'bad_format' || part.plain === true)
-      throw thrown
+  } catch (error) {
+    if (!(error instanceof SendFailed) || error.failure !== 'bad_format' || part.plain === true) throw error
     return call(adapter, { ...part, plain: true }, key, { place, wasTried: false, signal })
   }
 }

@@ -4,7 +4,7 @@ import type { Principal } from '@cairn/protocol'
 import type { Inbound } from './adapter.ts'
 import type { Connection } from './deps.ts'
 
-export type Speaker = {
+export type Sender = {
   /** The linked user, otherwise the connection's service account. */
   principal: Principal
   isLinked: boolean
@@ -21,11 +21,11 @@ const PER_DAY = 200
 const WRONG_CODES = 5
 const WRONG_CODES_MS = 60 * MINUTE_MS
 
-export async function findSpeaker(
+export async function findSender(
   { accounts, channels }: Pick<LogStore, 'accounts' | 'channels'>,
   connection: Connection,
   { source, workspace, unproven }: Inbound,
-): Promise<Speaker> {
+): Promise<Sender> {
   const { org_id, platform, adapter } = connection
   const sender = await channels.seeSender(connection.id, source.user_id, source.user_name)
   const isProven = unproven !== true
@@ -60,7 +60,7 @@ export const countWrongCode = (
   { connection_id, platform_user_id }: ChannelSender,
 ): Promise<number> => channels.countWrongCode(connection_id, platform_user_id, WRONG_CODES_MS)
 
-export function hasAccess({ settings }: Connection, { isLinked, isProven, sender }: Speaker): boolean {
+export function hasAccess({ settings }: Connection, { isLinked, isProven, sender }: Sender): boolean {
   if (isLinked || settings.access === 'open') return true
   if (!isProven) return false
   const listed = sender.verdict === 'allowed' || settings.allow.includes(sender.platform_user_id)
@@ -70,7 +70,7 @@ export function hasAccess({ settings }: Connection, { isLinked, isProven, sender
 /** True if an unlinked sender had exceeded the limits above when this row arrived. */
 export async function isFlooding(
   channels: LogStore['channels'],
-  { isLinked }: Speaker,
+  { isLinked }: Sender,
   row: InboundRow,
 ): Promise<boolean> {
   if (isLinked) return false
@@ -81,5 +81,5 @@ export async function isFlooding(
 }
 
 /** An unknown sender gets at most one automatic reply a day. */
-export const mayTell = (channels: LogStore['channels'], { sender }: Speaker): Promise<boolean> =>
+export const mayNotify = (channels: LogStore['channels'], { sender }: Sender): Promise<boolean> =>
   channels.tellSender(sender.connection_id, sender.platform_user_id, DAY_MS)

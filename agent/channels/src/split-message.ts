@@ -8,7 +8,7 @@ const FENCE_ROOM = 40
  * The parts concatenate to the text, except that a code block which is split is closed and reopened in its
  * language.
  */
-export function cutText(text: string, limit: number): string[] {
+export function splitMessage(text: string, limit: number): string[] {
   if (text.length <= limit) return text === '' ? [] : [text]
   const parts: string[] = []
   let rest = text

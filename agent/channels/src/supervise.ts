@@ -8,7 +8,7 @@ import { type Opened, openConnection, type Opening } from './open-connection.ts'
 import { createPageSecrets } from './page-secrets.ts'
 import { runConnection, type Running } from './run-connection.ts'
 
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
 type Live = { connection: Connection; running: Running }
 export type Supervisor = {
@@ -64,7 +64,7 @@ export async function supervise(opening: Opening, org_id: string): Promise<Super
     return looking
   }
   const lookOn = (): void => {
-    timer = setTimeout(() => void look().then(() => (isStopped ? undefined : lookOn())), LOOK_MS)
+    timer = setTimeout(() => void look().then(() => (isStopped ? undefined : lookOn())), POLL_MS)
     timer.unref()
   }
   await look()

@@ -28,12 +28,12 @@ export async function threadContext(
   if (conversation.generation > 0 || (await store.lastEvents([session.id])).has(session.id)) return null
   try {
     return (await adapter.threadBefore?.(inbound, AbortSignal.timeout(ASK_MS))) ?? null
-  } catch (thrown) {
-    const isForGood = thrown instanceof SendFailed && FOR_GOOD.includes(thrown.failure)
-    if (!isLast && !isForGood) throw thrown
+  } catch (error) {
+    const isForGood = error instanceof SendFailed && FOR_GOOD.includes(error.failure)
+    if (!isLast && !isForGood) throw error
     report('warn', 'what was said before in a thread could not be read', {
       connection: name,
-      error: asError(thrown).message,
+      error: asError(error).message,
     })
     return null
   }

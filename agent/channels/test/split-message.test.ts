@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cutText } from '../src/cut.ts'
+import { splitMessage } from '../src/split-message.ts'
 
 const words = fc.array(fc.constantFrom('word', 'a', '. ', '\n', '\n\n', '😀', ' ', 'x'.repeat(90)), {
   maxLength: 120,
@@ -10,7 +10,7 @@ test('the parts of a text joined are the text, and each is within its limit', ()
   fc.assert(
     fc.property(words, fc.integer({ min: 80, max: 300 }), (list, limit) => {
       const text = list.join('')
-      const parts = cutText(text, limit)
+      const parts = splitMessage(text, limit)
       expect(parts.join('')).toBe(text)
       for (const part of parts) {
         expect(part.length).toBeLessThanOrEqual(limit)
@@ -22,7 +22,7 @@ test('the parts of a text joined are the text, and each is within its limit', ()
 
 test('a code block that is cut is closed, and opened again in its language', () => {
   const code = Array.from({ length: 40 }, (_, at) => `line ${at}`).join('\n')
-  const parts = cutText(`Look:\n\`\`\`ts\n${code}\n\`\`\`\nDone.`, 160)
+  const parts = splitMessage(`Look:\n\`\`\`ts\n${code}\n\`\`\`\nDone.`, 160)
   expect(parts.length).toBeGreaterThan(2)
   for (const part of parts) {
     expect(part.match(/^```/gm)?.length ?? 0).toSatisfy((count: number) => count % 2 === 0)

@@ -32,10 +32,10 @@ export * from './route-table.ts'
 export { waitsFor } from './waits-for.ts'
 export {
   type NextTime,
-  type ScheduleChangeWish,
+  type ScheduleChangeInput,
   type ScheduleRunView,
   type ScheduleView,
-  type ScheduleWish,
+  type ScheduleInput,
 } from './schedules.ts'
 export { limitBody, limitResponse } from './limit-body.ts'
 export { CODE_PERMISSIONS, TOOL_NAMES } from './tool-names.ts'

@@ -32,8 +32,8 @@ const wish = {
   on_result: z.enum(['note', 'wake']).optional().describe('note: the session reads it in its next turn'),
 }
 const NewSchedule = z.strictObject({ session_id: z.string(), ...wish })
-export type ScheduleWish = Omit<z.infer<typeof NewSchedule>, 'session_id'>
-export type ScheduleChangeWish = { [K in keyof ScheduleWish]?: ScheduleWish[K] | undefined }
+export type ScheduleInput = Omit<z.infer<typeof NewSchedule>, 'session_id'>
+export type ScheduleChangeInput = { [K in keyof ScheduleInput]?: ScheduleInput[K] | undefined }
 
 const ScheduleView = z
   .object({

@@ -12,7 +12,7 @@ import {
   retrySession,
   stopSession,
 } from '@cairn/sessions'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { alice, type Desk, foreign, setUp } from './desk.ts'
 
@@ -87,7 +87,7 @@ test.each([
   await setFamily(desk)
   await act(desk)
   const logs = await logsOf(desk)
-  expect(checkFamily(logs, { settled: true })).toEqual([])
+  expect(checkTree(logs, { settled: true })).toEqual([])
   expect(outcomesIn(logs.get(desk.session.id))).toEqual([{ id: LEAD, tokens: 15 }])
   expect(outcomesIn(logs.get(LEAD))).toEqual([{ id: LEAF, tokens: 5 }])
 })
@@ -108,7 +108,7 @@ test('an answer that lands while a stop is composed is counted in the outcome', 
   }
   await stopSession({ ...desk.deps, store }, desk.session.id)
   const logs = await logsOf(desk)
-  expect(checkFamily(logs, { settled: true })).toEqual([])
+  expect(checkTree(logs, { settled: true })).toEqual([])
   expect(outcomesIn(logs.get(LEAD))).toEqual([{ id: LEAF, tokens: 12 }])
 })
 
@@ -131,7 +131,7 @@ test('a stop comes to its end although a worker below writes all the time', asyn
   }
   await stopSession({ ...desk.deps, store }, desk.session.id)
   expect(written).toBeGreaterThan(0)
-  expect(checkFamily(await logsOf(desk), { settled: true })).toEqual([])
+  expect(checkTree(await logsOf(desk), { settled: true })).toEqual([])
 })
 
 test('a retry of a paused session takes up all that its pause had paused, and is refused below one that is paused', async () => {
@@ -148,7 +148,7 @@ test('a retry of a paused session takes up all that its pause had paused, and is
     'active',
   ])
   expect((await desk.store.coordination.link(LEAF))?.paused_by_parent).toBe(false)
-  expect(checkFamily(await logsOf(desk))).toEqual([])
+  expect(checkTree(await logsOf(desk))).toEqual([])
 })
 
 test('a worker that was paused by itself stays paused with its own workers when the session above goes on', async () => {
@@ -165,7 +165,7 @@ test('a worker that was paused by itself stays paused with its own workers when 
   expect(await statuses()).toEqual(['active', 'paused', 'paused'])
   await resumeSession(desk.deps, LEAD)
   expect(await statuses()).toEqual(['active', 'active', 'active'])
-  expect(checkFamily(await logsOf(desk))).toEqual([])
+  expect(checkTree(await logsOf(desk))).toEqual([])
 })
 
 test.each([
@@ -196,7 +196,7 @@ test.each([
   desk.clock.now += 1000
   await resumeSession(desk.deps, desk.session.id)
   expect(await statuses()).toEqual(['active', 'active', 'active'])
-  expect(checkFamily(await logsOf(desk))).toEqual([])
+  expect(checkTree(await logsOf(desk))).toEqual([])
   for (const log of (await logsOf(desk)).values())
     expect(checkHistory(log).filter(found => found.includes('session.pause'))).toEqual([])
 })
@@ -229,5 +229,5 @@ test('a stop of a paused session ends its workers and leaves it paused', async (
   expect((await desk.store.claim('worker', 10, 60_000)).map(({ session }) => session.id)).toEqual([
     desk.session.id,
   ])
-  expect(checkFamily(await logsOf(desk))).toEqual([])
+  expect(checkTree(await logsOf(desk))).toEqual([])
 })

@@ -13,13 +13,13 @@ export type Child = {
   readonly task_id?: string
   readonly kind: WorkerKind
 }
-export type Outcome =
+export type ChildOutcome =
   | ({ readonly status: 'complete' } & Pick<EventOf<'worker.complete'>['data'], 'result' | 'truncated'>)
   | ({ readonly status: 'failed' } & Pick<
       EventOf<'worker.failed'>['data'],
       'error' | 'cause' | 'partial_result'
     >)
-export type Settled = Outcome & {
+export type Settled = ChildOutcome & {
   readonly worker_id: string
   readonly files_written: readonly string[]
   /** RFC 3339. */
@@ -210,7 +210,7 @@ function todoAfter(todo: readonly string[], { data }: EventOf<'worker.failed'>):
   return cancelled_tasks.length === 0 ? todo : todo.filter(id => !cancelled_tasks.includes(id))
 }
 
-function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>): Outcome {
+function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>): ChildOutcome {
   if (event.type === 'worker.complete') {
     const { result, truncated } = event.data
     return { status: 'complete', result, ...(truncated === undefined ? {} : { truncated }) }

@@ -46,9 +46,9 @@ export type CodeRun = {
 export const noRuns: readonly CodeRun[] = []
 
 /** Maximum lines of an agent that are kept for the page; the log has all of them. */
-const MOST_LINES = 200
-const LONGEST_LINE = 8000
-const MOST_RUNS = 20
+const MAX_LINES = 200
+const MAX_LINE = 8000
+const MAX_RUNS = 20
 
 export const isLive = (run: CodeRun): boolean => run.result === null
 export const liveRun = (runs: readonly CodeRun[]): CodeRun | null => runs.find(isLive) ?? null
@@ -62,7 +62,7 @@ export const waitsForDecision = (run: CodeRun): boolean =>
 export function foldCodeRuns(runs: readonly CodeRun[], event: SessionEvent): readonly CodeRun[] {
   switch (event.type) {
     case 'code.run_started':
-      return [...runs.slice(1 - MOST_RUNS), begun(event)]
+      return [...runs.slice(1 - MAX_RUNS), begun(event)]
     case 'code.run_progress':
       return change(runs, event.data.run_id, run => progressed(run, event.data))
     case 'inbox.governance_gate': {
@@ -118,12 +118,12 @@ function progressed(run: CodeRun, data: EventOf<'code.run_progress'>['data']): C
   const next = { ...run, next_seq: seq + 1, gates: run.gates.filter(gate => gate.decision === null) }
   if (kind === 'plan') return { ...next, plan: chunk }
   const last = run.lines.at(-1)
-  const isContinued = kind === 'text' && last?.kind === 'text' && last.text.length < LONGEST_LINE
+  const isContinued = kind === 'text' && last?.kind === 'text' && last.text.length < MAX_LINE
   return {
     ...next,
     lines: isContinued
       ? [...run.lines.slice(0, -1), { kind, text: last.text + chunk }]
-      : [...run.lines.slice(1 - MOST_LINES), { kind, text: chunk }],
+      : [...run.lines.slice(1 - MAX_LINES), { kind, text: chunk }],
   }
 }
 

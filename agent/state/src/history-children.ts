@@ -1,6 +1,6 @@
 /**
  * Children of a session (contract 14.4): each outcome belongs to a spawn, and each spawn has at most one.
- * Rules over one log; the rules across the logs of a tree are in `family.ts`. Part of `checkHistory`.
+ * Rules over one log; the rules across the logs of a tree are in `tree.ts`. Part of `checkHistory`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'

@@ -1,7 +1,7 @@
 /** Each rule about the order of a mission's events, broken once; and those of results of scheduled runs. */
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { log, type Written } from '../test/family-log.ts'
+import { log, type Written } from '../test/tree-log.ts'
 import { missionRules } from './history-missions.ts'
 import { scheduleRules } from './history-schedules.ts'
 

@@ -5,11 +5,11 @@
  */
 import type { SessionEvent } from '@cairn/protocol'
 
-type Told = { runs: number; slots: Set<string> }
+type ReportedRun = { runs: number; slots: Set<string> }
 
 /** Feed it the events of a log in order; it returns the violations of each. */
 export function scheduleRules(): (event: SessionEvent) => string[] {
-  const schedules = new Map<string, Told>()
+  const schedules = new Map<string, ReportedRun>()
   const runs = new Set<string>()
   return event => {
     if (event.type !== 'loop.result') return []

@@ -13,7 +13,7 @@ export type StatusRules = {
   atEnd(waits: boolean): Iterable<string>
 }
 
-type Standing = {
+type StatusState = {
   status: 'active' | 'paused' | 'completed' | 'failed'
   awake: boolean
   /**
@@ -26,7 +26,7 @@ type Standing = {
 }
 
 export function statusRules(): StatusRules {
-  const standing: Standing = {
+  const standing: StatusState = {
     status: 'active',
     awake: false,
     due: false,
@@ -53,7 +53,7 @@ export function statusRules(): StatusRules {
   }
 }
 
-function* move(standing: Standing, event: SessionEvent, hasWorkers: boolean): Generator<string> {
+function* move(standing: StatusState, event: SessionEvent, hasWorkers: boolean): Generator<string> {
   const { status } = standing
   switch (event.type) {
     case 'harness.wake':

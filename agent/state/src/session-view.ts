@@ -49,7 +49,7 @@ export const emptySessionView: SessionView = {
 export function foldSessionView(view: SessionView, events: readonly SessionEvent[]): SessionView {
   const fresh = events.filter(event => event.id > view.last_id)
   if (fresh.length === 0) return view
-  const draft: Draft = { ...view, items: [...view.items] }
+  const draft: MutableView = { ...view, items: [...view.items] }
   for (const event of fresh) {
     if (event.id <= draft.last_id) continue
     fold(draft, event)
@@ -70,10 +70,10 @@ function changesState(type: EventType): boolean {
   return wakes === true || asks !== undefined || status !== undefined || saga !== undefined
 }
 
-type Draft = { -readonly [K in keyof SessionView]: SessionView[K] } & { items: ChatItem[] }
+type MutableView = { -readonly [K in keyof SessionView]: SessionView[K] } & { items: ChatItem[] }
 
 /** Everything but the chat: the plan, the title, the counters. */
-function fold(view: Draft, event: SessionEvent): void {
+function fold(view: MutableView, event: SessionEvent): void {
   foldItem(view.items, event)
   switch (event.type) {
     case 'user.message':
@@ -100,7 +100,7 @@ function fold(view: Draft, event: SessionEvent): void {
   }
 }
 
-function count(view: Draft, event: SessionEvent): void {
+function count(view: MutableView, event: SessionEvent): void {
   Object.assign(view, addUsage(view, usageOf(event)))
   const unpriced = (event.data as { cost_unpriced_model?: string }).cost_unpriced_model
   if (unpriced !== undefined && !view.unpriced_models.includes(unpriced))

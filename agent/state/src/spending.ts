@@ -80,7 +80,7 @@ export function partUsed(budget: SessionBudget, spending: Spending, now: number)
 }
 
 /** With fewer tokens a child cannot do useful work. */
-export const LEAST_TOKENS = 2000
+export const MIN_TOKENS = 2000
 
 /**
  * The budget of one more child: what was requested, but at most its share of what is left. Null: too little
@@ -97,7 +97,7 @@ export function shareOf(left: Left, asked: SessionBudget, places: number): Sessi
   const cost_usd = least(asked.max_cost_usd, share(left.cost_usd))
   const minutes = least(asked.max_minutes, left.minutes)
   const isEnough =
-    (tokens === undefined || tokens >= LEAST_TOKENS) &&
+    (tokens === undefined || tokens >= MIN_TOKENS) &&
     (cost_usd === undefined || cost_usd > 0) &&
     (minutes === undefined || minutes > 0)
   return isEnough

@@ -1,6 +1,6 @@
 /**
  * Rules of the board over a log (contract 14.16): cursors rise, each update continues the one before, and no
- * note appears in two deltas. Part of `checkFamily`.
+ * note appears in two deltas. Part of `checkTree`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 

@@ -1,6 +1,6 @@
 /**
  * Budget rules over the logs of a tree (contract 14.4): no model call starts once a budget is used up, and
- * reservations for children never exceed what is left. Part of `checkFamily`.
+ * reservations for children never exceed what is left. Part of `checkTree`.
  */
 import { factsOf, type SessionBudget, type SessionEvent } from '@cairn/protocol'
 

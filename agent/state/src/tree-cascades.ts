@@ -1,12 +1,12 @@
 /**
  * An operation on a session applies to its whole subtree in the same commit (contract 6.9): descendants of a
  * stopped session have ended, and descendants of a paused one start nothing until it resumes. Checking each
- * session against its own children covers the tree. Part of `checkFamily`.
+ * session against its own children covers the tree. Part of `checkTree`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 
 type Log = readonly SessionEvent[]
-type Standing = 'active' | 'paused' | 'over'
+type SessionPhase = 'active' | 'paused' | 'over'
 
 /** `isChild`: the first end of a child ends its whole subtree; a root may end while its descendants work. */
 export function checkCascades(
@@ -92,8 +92,8 @@ const spawnedIn = (log: Log): string[] =>
   log.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
 
 /** The status after the last event of that moment. */
-function standingAt(log: Log, at: string): Standing {
-  let standing: Standing = 'active'
+function standingAt(log: Log, at: string): SessionPhase {
+  let standing: SessionPhase = 'active'
   for (const { type, created_at } of log) {
     if (created_at > at) break
     if (type === 'session.pause') standing = 'paused'

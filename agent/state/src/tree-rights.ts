@@ -1,13 +1,13 @@
 /**
  * A child has at most the rights of every session above it (contract 10): it ran no tool that one of their
  * agents forbids, none without an approval that one of them requires, and read no page that one of them may
- * not reach. Part of `checkFamily` when the configuration is given.
+ * not reach. Part of `checkTree` when the configuration is given.
  */
 import type { AgentConfig, SessionEvent } from '@cairn/protocol'
 import { BLOCK_TOOL } from './tasks.ts'
 
 /** The root's agent, and the configured agents. */
-export type FamilyRights = {
+export type TreeRights = {
   agent: string
   agents: Readonly<Record<string, Pick<AgentConfig, 'tools' | 'governance' | 'workers'>>>
 }
@@ -22,7 +22,7 @@ export function checkRights(
   id: string,
   log: readonly SessionEvent[],
   chain: Chain,
-  { agents }: Pick<FamilyRights, 'agents'>,
+  { agents }: Pick<TreeRights, 'agents'>,
 ): string[] {
   const found: string[] = []
   const urls = new Map<string, unknown>()

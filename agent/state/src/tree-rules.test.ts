@@ -1,8 +1,8 @@
 /** Each rule about several logs of a family, broken once: cascades, usage, rights, and who could move what waits. */
 import { AgentConfig } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { log, type Written } from '../test/family-log.ts'
-import { checkFamily, type FamilyOptions } from './family.ts'
+import { log, type Written } from '../test/tree-log.ts'
+import { checkTree, type TreeOptions } from './tree.ts'
 
 const at = (time: string, [type, data]: Written): Written => [type, { ...data, at: `T${time}` }]
 const spawn = (worker_id: string, more: Record<string, unknown> = {}): Written => [
@@ -31,8 +31,8 @@ const used = (input_tokens: number): Written => [
 ]
 
 type Family = Record<string, Written[]>
-const judge = (family: Family, options: FamilyOptions = {}): string =>
-  checkFamily(new Map(Object.entries(family).map(([id, events]) => [id, log(...events)])), options).join('\n')
+const judge = (family: Family, options: TreeOptions = {}): string =>
+  checkTree(new Map(Object.entries(family).map(([id, events]) => [id, log(...events)])), options).join('\n')
 
 const below = [at('1', spawn('child'))]
 const stoppedAt5 = [at('5', outcome('child')), at('5', stop('user'))]

@@ -1,7 +1,7 @@
 /** Each rule about a scheduled run and the session above it, broken once. */
 import { expect, test } from 'vitest'
-import { log, type Written } from '../test/family-log.ts'
-import { checkFamily } from './family.ts'
+import { log, type Written } from '../test/tree-log.ts'
+import { checkTree } from './tree.ts'
 
 const begins: Written = ['user.message', { synthetic: 'loop_run' }]
 const result = (outcome: string, more: object = {}): Written => [
@@ -11,7 +11,7 @@ const result = (outcome: string, more: object = {}): Written => [
 const end = (reason = 'completed'): Written => ['session.complete', { reason }]
 const fail: Written = ['session.fail', {}]
 const judge = (root: Written[], run: Written[]): string =>
-  checkFamily(new Map(Object.entries({ root: log(...root), run: log(begins, ...run) })), {
+  checkTree(new Map(Object.entries({ root: log(...root), run: log(begins, ...run) })), {
     settled: true,
   }).join('\n')
 const gate: Written = ['inbox.governance_gate', { tool_call_id: 'c', tool_name: 'note' }]

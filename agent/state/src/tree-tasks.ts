@@ -1,6 +1,6 @@
 /**
  * Rules of a session's tasks (contract 14.15): one attempt at a time, dependencies first, exactly one end
- * each, and an end for every task that can end. Part of `checkFamily`. It reads the events and the calls that
+ * each, and an end for every task that can end. Part of `checkTree`. It reads the events and the calls that
  * created the tasks and shares no code with the writers.
  */
 import type { SessionEvent } from '@cairn/protocol'

@@ -1,6 +1,6 @@
 /**
  * The usage in a child's outcome equals the usage in the log of its whole subtree up to its end (contract
- * 14.4). Part of `checkFamily`.
+ * 14.4). Part of `checkTree`.
  */
 import { factsOf, type SessionEvent } from '@cairn/protocol'
 

@@ -1,7 +1,7 @@
 /**
  * In a tree without a running session, everything that waits can be moved by someone: a child that has not
  * ended is paused, waits for a person, or waits for its own children; a call that waits for children has an
- * open one; and a person was asked about each blocked task. Part of `checkFamily`.
+ * open one; and a person was asked about each blocked task. Part of `checkTree`.
  */
 import { isBesideTurns, type SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'
@@ -9,7 +9,7 @@ import { BLOCK_TOOL, TASK_BLOCKED } from './tasks.ts'
 
 type Log = readonly SessionEvent[]
 type Child = { task_id: string | undefined; call: string | undefined }
-type Standing = {
+type WaitState = {
   status: 'active' | 'paused' | 'completed' | 'failed'
   /** The mission that it coordinates is paused, and its workers with it. */
   missionPaused: boolean
@@ -25,10 +25,10 @@ type Standing = {
 
 /** `parentLog`: the parent's log, if it has no outcome of this session yet. */
 export function checkWaits(id: string, log: Log, parentLog: Log | undefined): string[] {
-  const own = foldStanding(log)
+  const own = foldWaitState(log)
   const found = own.status === 'active' ? checkCalls(id, own) : []
   if (parentLog === undefined || own.status === 'completed' || own.status === 'failed') return found
-  const above = foldStanding(parentLog)
+  const above = foldWaitState(parentLog)
   if (own.status === 'paused') {
     if (own.reason === 'parent_paused' && above.status !== 'paused' && !above.missionPaused)
       found.push(`${id}: it was paused with the session above, which goes on without it`)
@@ -42,7 +42,7 @@ export function checkWaits(id: string, log: Log, parentLog: Log | undefined): st
 }
 
 /** Each call that waits for children has one that is at work. */
-const checkCalls = (id: string, { calls, open }: Standing): string[] =>
+const checkCalls = (id: string, { calls, open }: WaitState): string[] =>
   [...calls].flatMap(([call, { name, ids }]) => {
     const isNamed = ([child, { task_id }]: [string, Child]): boolean =>
       ids.length === 0 || ids.includes(child) || ids.includes(task_id)
@@ -60,7 +60,7 @@ const DELEGATE_TOOL = 'delegate_task'
 /**
  * The parent knows of the block and a person was asked; a paused or failed parent does both when it resumes.
  */
-function checkBlock(id: string, call: string, parentLog: Log, above: Standing): string[] {
+function checkBlock(id: string, call: string, parentLog: Log, above: WaitState): string[] {
   const told = parentLog.find(event => event.type === 'task.blocked' && event.data.block_call_id === call)
   if (told?.type !== 'task.blocked')
     return [`${id}: ${BLOCK_TOOL} ${call} waits for an answer, and the session above was not told`]
@@ -76,8 +76,8 @@ function checkBlock(id: string, call: string, parentLog: Log, above: Standing): 
     : [`${id}: its task ${told.data.task_id} is blocked, and no person was asked`]
 }
 
-function foldStanding(log: Log): Standing {
-  const own: Standing = {
+function foldWaitState(log: Log): WaitState {
+  const own: WaitState = {
     status: 'active',
     missionPaused: false,
     reason: undefined,
@@ -85,13 +85,13 @@ function foldStanding(log: Log): Standing {
     asked: new Set(),
     open: new Map(),
   }
-  for (const event of log) look(own, event)
+  for (const event of log) foldEvent(own, event)
   return own
 }
 
 const ACTION = 'an action'
 
-function look(own: Standing, event: SessionEvent): void {
+function foldEvent(own: WaitState, event: SessionEvent): void {
   switch (event.type) {
     case 'tool.call': {
       const { tool_call_id, name, arguments: given } = event.data
@@ -128,7 +128,7 @@ function look(own: Standing, event: SessionEvent): void {
   }
 }
 
-function move(own: Standing, event: SessionEvent): void {
+function move(own: WaitState, event: SessionEvent): void {
   switch (event.type) {
     case 'session.pause':
       own.status = 'paused'

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { log, type Written } from '../test/family-log.ts'
-import { checkFamily } from './family.ts'
-import { checkBoard } from './family-board.ts'
-import { checkTasks } from './family-tasks.ts'
+import { log, type Written } from '../test/tree-log.ts'
+import { checkTree } from './tree.ts'
+import { checkBoard } from './tree-board.ts'
+import { checkTasks } from './tree-tasks.ts'
 
 const spawned: Written = ['worker.spawned', { worker_id: 'child', depth: 1 }]
 const done: Written = ['worker.complete', { worker_id: 'child' }]
 const end: Written = ['session.complete', { reason: 'completed' }]
 const family = (root: Written[], child: Written[]) =>
-  checkFamily(
+  checkTree(
     new Map([
       ['root', log(...root)],
       ['child', log(...child)],

@@ -4,14 +4,14 @@
  * by itself.
  */
 import type { SessionBudget, SessionEvent } from '@cairn/protocol'
-import { checkBoard } from './family-board.ts'
-import { checkBudget } from './family-budgets.ts'
-import { checkCascades } from './family-cascades.ts'
-import { type Chain, checkRights, type FamilyRights } from './family-rights.ts'
-import { checkResults, checkRun, isOpenRun, isRunLog } from './family-runs.ts'
-import { checkTasks } from './family-tasks.ts'
-import { checkUsage } from './family-usage.ts'
-import { checkWaits } from './family-waits.ts'
+import { checkBoard } from './tree-board.ts'
+import { checkBudget } from './tree-budgets.ts'
+import { checkCascades } from './tree-cascades.ts'
+import { type Chain, checkRights, type TreeRights } from './tree-rights.ts'
+import { checkResults, checkRun, isOpenRun, isRunLog } from './tree-runs.ts'
+import { checkTasks } from './tree-tasks.ts'
+import { checkUsage } from './tree-usage.ts'
+import { checkWaits } from './tree-waits.ts'
 
 type Logs = ReadonlyMap<string, readonly SessionEvent[]>
 type Spawn = {
@@ -22,15 +22,15 @@ type Spawn = {
   call: string | undefined
   budget: SessionBudget | undefined
 }
-export type FamilyOptions = {
+export type TreeOptions = {
   /** No session of the tree is being run any more. */
   settled?: boolean
   /** The rights of the agents; without them rights are not checked. */
-  rights?: FamilyRights
+  rights?: TreeRights
 }
 
 /** Violations, each a sentence that names the session. `logs` has the root first, then its descendants. */
-export function checkFamily(logs: Logs, { settled = false, rights }: FamilyOptions = {}): string[] {
+export function checkTree(logs: Logs, { settled = false, rights }: TreeOptions = {}): string[] {
   const found: string[] = []
   const spawns = new Map<string, Spawn>()
   const outcomes = new Map<string, { parent: string; event: SessionEvent }[]>()
@@ -80,7 +80,7 @@ export function checkFamily(logs: Logs, { settled = false, rights }: FamilyOptio
 }
 
 /** A session and its ancestors. */
-function chainOf(id: string, spawns: ReadonlyMap<string, Spawn>, logs: Logs, rights: FamilyRights): Chain {
+function chainOf(id: string, spawns: ReadonlyMap<string, Spawn>, logs: Logs, rights: TreeRights): Chain {
   const spawn = spawns.get(id)
   // The agent of a scheduled run comes from its schedule.
   if (spawn === undefined) return isRunLog(logs.get(id) ?? []) ? [] : [{ agent: rights.agent }]

@@ -141,7 +141,7 @@ function answered(
 
 /** More than the loop detector compares and than one answer calls. */
 const WHOLE_CALLS = 32
-const LONGEST_ARGUMENT = 4096
+const MAX_ARGUMENT_CHARS = 4096
 
 /**
  * A turn may outlast many compactions, and its calls with it. Of old calls only what a recap shows is kept
@@ -154,7 +154,7 @@ function withoutOldTexts(calls: TurnState['calls']): TurnState['calls'] {
 
 const withoutTexts = (call: Call): Call => ({
   ...call,
-  arguments: call.arguments.length <= LONGEST_ARGUMENT ? call.arguments : shortened(call.arguments),
+  arguments: call.arguments.length <= MAX_ARGUMENT_CHARS ? call.arguments : shortened(call.arguments),
   content: toolError(call.content) === null ? '' : '{"error":""}',
 })
 
@@ -162,7 +162,7 @@ const shortened = (text: string): string =>
   JSON.stringify(
     Object.fromEntries(
       Object.entries(JSON.parse(text) as Record<string, unknown>).flatMap(([key, value]) =>
-        typeof value === 'string' ? [[key, value.slice(0, LONGEST_ARGUMENT)]] : [],
+        typeof value === 'string' ? [[key, value.slice(0, MAX_ARGUMENT_CHARS)]] : [],
       ),
     ),
   )

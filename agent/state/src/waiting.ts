@@ -9,7 +9,7 @@ export type Waiting = { readonly key: string; readonly line: string }
 
 export const nothingWaiting: readonly Waiting[] = []
 /** Maximum number of undecided items; the newest are kept. */
-const MOST = 100
+const MAX_WAITING = 100
 
 const ACTION = 'action:'
 /** A call that waits for a person's approval. */
@@ -52,6 +52,6 @@ export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): r
 }
 
 const opened = (waiting: readonly Waiting[], key: string, line: string): readonly Waiting[] => [
-  ...waiting.slice(1 - MOST),
+  ...waiting.slice(1 - MAX_WAITING),
   { key, line },
 ]

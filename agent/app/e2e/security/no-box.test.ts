@@ -10,14 +10,14 @@ import { tally } from '@cairn/protocol/test/attacks'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from '../browser.ts'
 import { onlyPrograms } from '../programs.ts'
-import { cairn, makePlace, type Place, type RunningService, startService } from '../server.ts'
+import { cairn, makePlace, type ServerDirs, type RunningService, startService } from '../server.ts'
 import { isType, newSession, runTurn } from '../session.ts'
 
 const pathOf = (name: string): string =>
   execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
 
 /** A bwrap that is there and refuses, as one does where namespaces are switched off. */
-function refusingBwrap(place: Place): Place {
+function refusingBwrap(place: ServerDirs): ServerDirs {
   const changed = onlyPrograms(place)
   const said = 'bwrap: No permissions to create new namespace'
   writeFileSync(join(place.dir, 'programs/bwrap'), `#!/bin/sh\necho '${said}' >&2\nexit 1\n`, { mode: 0o755 })
@@ -47,7 +47,7 @@ const AGENTS = {
   experts: { hand: { description: 'd', system: 'You are a hand', tools: ['terminal'] } },
 }
 
-const ranIn = (place: Place, id: string): boolean => existsSync(join(place.workspaces, id, 'ran'))
+const ranIn = (place: ServerDirs, id: string): boolean => existsSync(join(place.workspaces, id, 'ran'))
 const resultsOf = async (server: RunningService, id: string, text: string): Promise<string[]> =>
   (await runTurn(server.client, id, text)).filter(isType('tool.result')).map(({ data }) => data.content)
 const sandboxOf = async (client: CairnClient) => (await client.call('about')).sandbox

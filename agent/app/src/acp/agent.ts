@@ -17,7 +17,7 @@ import { messageOf } from './prompt-text.ts'
 import { createUpdates } from './updates.ts'
 
 /** The service behind the agent, as this process reaches it. */
-export type Place = {
+export type AgentEnvironment = {
   service: CairnClient
   /** Creates a session that works in that folder; `notice`: what the user should know about it. */
   create(cwd: string): Promise<{ id: string; notice: string | null }>
@@ -30,7 +30,7 @@ type Open = Followed & { running: AbortController | null }
 export type AgentOptions = {
   version: string
   /** Called for the first session, so that `initialize` does not wait for the service. */
-  place: () => Promise<Place>
+  place: () => Promise<AgentEnvironment>
 }
 
 export function acpAgent(options: AgentOptions): AgentApp {
@@ -143,10 +143,8 @@ function takePrompts(app: AgentApp, desk: Desk): AgentApp {
       const deps = { service, client, hasForms: desk.hasForms, signal: running.signal }
       try {
         return { stopReason: await runPrompt(deps, session, message) }
-      } catch (thrown) {
-        throw thrown instanceof ApiError
-          ? RequestError.invalidRequest(thrown.problem, thrown.message)
-          : thrown
+      } catch (error) {
+        throw error instanceof ApiError ? RequestError.invalidRequest(error.problem, error.message) : error
       } finally {
         signal.removeEventListener('abort', cancel)
         session.running = null
@@ -174,10 +172,10 @@ function refuseServers(servers: readonly unknown[]): void {
 async function look(service: CairnClient, id: string) {
   try {
     return await service.call('getSession', { params: { id } })
-  } catch (thrown) {
-    if (thrown instanceof ApiError && thrown.status === 404)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404)
       throw RequestError.resourceNotFound(`there is no session ${id}`)
-    throw thrown
+    throw error
   }
 }
 

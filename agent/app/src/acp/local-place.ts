@@ -14,14 +14,14 @@ import { localToken } from '../local/local-admin.ts'
 import { defaultWorkspacesDir } from '../local/workspaces-dir.ts'
 import { type Service, startService } from '../main.ts'
 import { createLogger, readLevel } from '../serve/logging.ts'
-import type { Place } from './agent.ts'
+import type { AgentEnvironment } from './agent.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Maximum parallel processes. Editors start one per window, and each needs its own data directory. */
-const MOST_PROCESSES = 8
+const MAX_PROCESSES = 8
 
-export type LocalPlace = Place & { stop: () => Promise<void> }
+export type LocalPlace = AgentEnvironment & { stop: () => Promise<void> }
 
 export type LocalOptions = {
   env: Environment
@@ -87,8 +87,8 @@ async function startOnFree(
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     try {
       return { service: await startService(options(dataDir)), dataDir }
-    } catch (thrown) {
-      if (!(thrown instanceof DirectoryInUse) || number === MOST_PROCESSES) throw thrown
+    } catch (error) {
+      if (!(error instanceof DirectoryInUse) || number === MAX_PROCESSES) throw error
     }
   }
 }

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { ndJsonStream } from '@agentclientprotocol/sdk'
-import { acpAgent, type Place } from './agent.ts'
+import { acpAgent, type AgentEnvironment } from './agent.ts'
 
 /** Maximum frame of a client; prompts may carry images. */
 const MAX_FRAME = 64 * 2 ** 20
@@ -17,7 +17,11 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 type Options = { url: string | undefined; token: string | undefined; box: boolean }
 
-const open = async ({ url, token, box }: Options): Promise<Place & { stop?: () => Promise<void> }> => {
+const open = async ({
+  url,
+  token,
+  box,
+}: Options): Promise<AgentEnvironment & { stop?: () => Promise<void> }> => {
   if (box) return (await import('./box-place.ts')).openBoxPlace(process.env)
   if (url === undefined) return (await import('./local-place.ts')).openLocalPlace({ env: process.env })
   if (token === undefined) throw new Error('--url needs the token of an account: --token, or CAIRN_TOKEN')

@@ -122,10 +122,10 @@ function createAsks(
         if ((await run(AbortSignal.any([signal, control.signal]))) === 'answered') return
         // The client cancels. A resting session writes no further event, so the prompt ends here.
         if (open.delete(callId) && !(await stop(service, session))) end(null)
-      } catch (thrown) {
+      } catch (error) {
         // The answer is no longer needed, or another person gave it.
-        const isSettled = thrown instanceof ApiError && thrown.code === 'already_answered'
-        if (!isSettled && !signal.aborted && !control.signal.aborted) end(asError(thrown))
+        const isSettled = error instanceof ApiError && error.code === 'already_answered'
+        if (!isSettled && !signal.aborted && !control.signal.aborted) end(asError(error))
       }
     })()
   }
@@ -174,8 +174,8 @@ export async function stop(service: CairnClient, id: string): Promise<boolean> {
   try {
     await service.call('stopSession', { params: { id } })
     return true
-  } catch (thrown) {
-    if (!(thrown instanceof ApiError) || thrown.status !== 409) throw thrown
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 409) throw error
     return false
   }
 }

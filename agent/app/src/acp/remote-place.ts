@@ -1,8 +1,8 @@
 /** A remote service: workspaces are on its machine, which the user is informed of once per session. */
 import { createClient } from '@cairn/client'
-import type { Place } from './agent.ts'
+import type { AgentEnvironment } from './agent.ts'
 
-export function openRemotePlace(baseUrl: string, token: string): Place {
+export function openRemotePlace(baseUrl: string, token: string): AgentEnvironment {
   const service = createClient({ baseUrl, token })
   return {
     service,

@@ -3,7 +3,7 @@ import { runAcp } from './main.ts'
 
 try {
   await runAcp(process.argv.slice(3))
-} catch (thrown) {
-  process.stderr.write(`cairn acp: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`)
+} catch (error) {
+  process.stderr.write(`cairn acp: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
 }

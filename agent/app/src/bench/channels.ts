@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { type Part, startPart } from './part.ts'
+import { type BenchProcess, startPart } from './part.ts'
 import type { ServiceReport, ServiceUsage } from './service-protocol.ts'
 import type { Reading } from './table.ts'
 
@@ -68,7 +68,8 @@ export async function benchChannels(directory: string): Promise<Reading[]> {
   }
 }
 
-const use = async (service: Part): Promise<ServiceUsage> => (await service.ask('usage')) as ServiceUsage
+const use = async (service: BenchProcess): Promise<ServiceUsage> =>
+  (await service.ask('usage')) as ServiceUsage
 const round = (value: number): number => Number(value.toPrecision(3))
 
 async function pathOf(url: string, token: string): Promise<string> {

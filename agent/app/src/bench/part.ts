@@ -9,18 +9,18 @@ import { fileURLToPath } from 'node:url'
 /** Timeout for an answer of the process. */
 const TOO_LONG_MS = 180_000
 
-export type Part = {
+export type BenchProcess = {
   /** The next message of the process. */
   hear(): Promise<unknown>
   ask(message: string | object): Promise<unknown>
   stop(): Promise<void>
 }
 
-export function startPart(name: string): Part {
+export function startPart(name: string): BenchProcess {
   const child: ChildProcess = fork(fileURLToPath(new URL(`${name}.ts`, import.meta.url)))
   const gone = new AbortController()
   child.once('exit', () => gone.abort(new Error(`[bench] the process of the ${name} ended before its time`)))
-  const part: Part = {
+  const part: BenchProcess = {
     async hear() {
       const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(TOO_LONG_MS)])
       const [message] = (await once(child, 'message', { signal })) as [unknown]

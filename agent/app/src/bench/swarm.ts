@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Part, startPart } from './part.ts'
+import { type BenchProcess, startPart } from './part.ts'
 import { MODEL, TITLE_MODEL } from './swarm/protocol.ts'
 import type { LoadJob, LoadReport, ModelReport } from './swarm/protocol.ts'
 import type { RelayStart, ServiceReport, ServiceStart, ServiceUsage } from './service-protocol.ts'
@@ -49,7 +49,13 @@ type Target = Extract<ServiceReport, { url: string }>
 export async function benchSwarm(directory: string, levels: readonly number[]): Promise<SwarmRow[]> {
   const dir = await mkdtemp(join(directory, 'cairn-bench-'))
   const names = ['swarm/model', 'swarm/load', 'service', 'swarm/relay', 'swarm/relay']
-  const [model, load, service, relay, durable] = names.map(startPart) as [Part, Part, Part, Part, Part]
+  const [model, load, service, relay, durable] = names.map(startPart) as [
+    BenchProcess,
+    BenchProcess,
+    BenchProcess,
+    BenchProcess,
+    BenchProcess,
+  ]
   try {
     const { port } = (await model.hear()) as Extract<ModelReport, { port: number }>
     const base_url = `http://127.0.0.1:${port}/v1`
@@ -62,7 +68,7 @@ export async function benchSwarm(directory: string, levels: readonly number[]): 
     } as Record<SwarmRow['server'], Target>
 
     /** Each turn makes `calls` model calls. */
-    async function measure(server: SwarmRow['server'], part: Part, turns: number, calls: number) {
+    async function measure(server: SwarmRow['server'], part: BenchProcess, turns: number, calls: number) {
       const use = async (): Promise<ServiceUsage> => (await part.ask('usage')) as ServiceUsage
       const [before, asked, from] = [await use(), await answered(), machineTimes()]
       const report = (await load.ask({ ...targets[server], turns } satisfies LoadJob)) as LoadReport

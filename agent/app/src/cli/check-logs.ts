@@ -1,7 +1,7 @@
 /** Checks every log of a store against the log rules, and each tree against the tree rules. */
 import type { LogStore } from '@cairn/log'
 import { decodeEvent, SESSION_STATUSES, type SessionEvent } from '@cairn/protocol'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 
 const PAGE = 1000
 
@@ -26,7 +26,7 @@ export async function checkLogs(store: LogStore, orgId: string): Promise<LogsChe
       checked.problems.push(
         ...checkHistory(log, { settled: RESTS.has(status) }).map(problem => `session ${id}: ${problem}`),
       )
-      if (parent_id === null) checked.problems.push(...(await checkTree(store, id, log)))
+      if (parent_id === null) checked.problems.push(...(await checkTreeLogs(store, id, log)))
     }
     cursor = page.next_cursor
   }
@@ -34,12 +34,12 @@ export async function checkLogs(store: LogStore, orgId: string): Promise<LogsChe
 }
 
 /** Descendants' logs are read a second time, so that only one tree is in memory at a time. */
-async function checkTree(store: LogStore, root: string, log: SessionEvent[]): Promise<string[]> {
+async function checkTreeLogs(store: LogStore, root: string, log: SessionEvent[]): Promise<string[]> {
   const logs = new Map([[root, log]])
   for (const id of logs.keys())
     for (const { child_id } of await store.coordination.children(id))
       logs.set(child_id, await readLog(store, child_id))
-  return logs.size === 1 ? [] : checkFamily(logs).map(problem => `session ${problem}`)
+  return logs.size === 1 ? [] : checkTree(logs).map(problem => `session ${problem}`)
 }
 
 async function readLog(store: LogStore, id: string): Promise<SessionEvent[]> {

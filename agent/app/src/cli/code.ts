@@ -40,9 +40,9 @@ export const code = defineCommand({
         timeout: INSTALL_MS,
         signal: io.signal,
       })
-    } catch (thrown) {
+    } catch (error) {
       await rm(folder, { recursive: true, force: true })
-      throw new Error(`npm could not install ${spec}: ${asError(thrown).message}`, { cause: thrown })
+      throw new Error(`npm could not install ${spec}: ${asError(error).message}`, { cause: error })
     }
     io.out(values.json ? `${JSON.stringify({ agent: name, package: spec, folder })}\n` : `${name}: ${spec}\n`)
     return EXIT.ok.code

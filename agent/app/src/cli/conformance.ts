@@ -51,9 +51,9 @@ export const conformance = defineCommand({
       const startedAt = performance.now()
       const judged = await run(probe).then(
         (detail): Pick<Verdict, 'verdict' | 'detail'> => ({ verdict: 'ok', detail }),
-        (thrown: unknown): Pick<Verdict, 'verdict' | 'detail'> => ({
-          verdict: thrown instanceof NotChecked ? 'skipped' : 'fail',
-          detail: asError(thrown).message,
+        (error: unknown): Pick<Verdict, 'verdict' | 'detail'> => ({
+          verdict: error instanceof NotChecked ? 'skipped' : 'fail',
+          detail: asError(error).message,
         }),
       )
       io.signal.throwIfAborted()

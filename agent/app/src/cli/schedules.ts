@@ -1,5 +1,5 @@
 /** cairn schedules: lists, creates, pauses, runs and ends schedules. */
-import type { ScheduleRunView, ScheduleView, ScheduleWish } from '@cairn/protocol'
+import type { ScheduleRunView, ScheduleView, ScheduleInput } from '@cairn/protocol'
 import { EXIT, UsageError } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
@@ -85,7 +85,7 @@ type Values = {
   'max-runs'?: string | undefined
 }
 
-function timesOf({ cron, zone, every, at, 'max-runs': most }: Values): Partial<ScheduleWish> {
+function timesOf({ cron, zone, every, at, 'max-runs': most }: Values): Partial<ScheduleInput> {
   return {
     ...(cron === undefined ? {} : { cron }),
     ...(zone === undefined ? {} : { timezone: zone }),

@@ -66,9 +66,9 @@ const missionTool = (store: LogStore): Tool => ({
         (await store.coordination.missionOf(session_id)) ??
         (await defineMission(deps, session_id, Parameters.parse(args)))
       return { content: { mission_id: begun.mission_id, status: begun.status } }
-    } catch (thrown) {
-      if (!(thrown instanceof AppError)) throw thrown
-      return { content: { error: thrown.message } }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { content: { error: error.message } }
     }
   },
 })

@@ -74,8 +74,8 @@ const isBelow = (folder: string, path: string): boolean =>
 function realSoFar(path: string): string {
   try {
     return realpathSync(path)
-  } catch (thrown) {
-    if ((asError(thrown) as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw thrown
+  } catch (error) {
+    if ((asError(error) as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error
     return join(realSoFar(dirname(path)), basename(path))
   }
 }
@@ -97,9 +97,9 @@ export function prepareWorkspaces(dataDir: string, workspacesDir: string, report
   if (problem !== null) throw new ConfigError(VARIABLE, [problem])
   try {
     mkdirSync(workspacesDir, { recursive: true, mode: 0o700 })
-  } catch (thrown) {
+  } catch (error) {
     throw new ConfigError(VARIABLE, [
-      `${workspacesDir} cannot be made (${asError(thrown).message}): name a directory that this user ` +
+      `${workspacesDir} cannot be made (${asError(error).message}): name a directory that this user ` +
         'may write to',
     ])
   }
@@ -124,9 +124,9 @@ function moveOld(old: string, workspacesDir: string, report: Report): void {
 function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder)
-  } catch (thrown) {
+  } catch (error) {
     // Another process that starts on this directory may be moving them too.
-    if (!['ENOENT', 'ENOTEMPTY'].includes((asError(thrown) as NodeJS.ErrnoException).code ?? '')) throw thrown
+    if (!['ENOENT', 'ENOTEMPTY'].includes((asError(error) as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }
 
@@ -134,8 +134,8 @@ function moveOne(from: string, to: string): boolean {
   try {
     renameSync(from, to)
     return true
-  } catch (thrown) {
-    const { code, message } = asError(thrown) as NodeJS.ErrnoException
+  } catch (error) {
+    const { code, message } = asError(error) as NodeJS.ErrnoException
     if (code === 'ENOENT') return false
     if (code === 'EXDEV')
       throw new ConfigError(VARIABLE, [

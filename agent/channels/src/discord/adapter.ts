@@ -11,11 +11,11 @@ import {
   type RESTPostAPIChannelMessageJSONBody,
   Routes,
 } from 'discord-api-types/v10'
-import type { Adapter, Inbound, Part } from '../adapter.ts'
+import type { Adapter, Inbound, OutgoingPart } from '../adapter.ts'
 import { readAtMost } from '../read-at-most.ts'
 import { sendFailed } from './failures.ts'
 import { listen } from './gateway.ts'
-import { BUTTONS_A_ROW, LABEL, LIMITS, MOST_BUTTONS, THREAD_NAME } from './limits.ts'
+import { BUTTONS_A_ROW, LABEL, LIMITS, MAX_BUTTONS, THREAD_NAME } from './limits.ts'
 
 const CALL_MS = 20_000
 /** Error code: the message already has a thread, which we opened earlier. */
@@ -41,7 +41,7 @@ export function createDiscordAdapter({ token, groups, reply_in, apiUrl }: Discor
   const opened = new Set<string>()
 
   /** The channel for a part; its thread exists when this returns. */
-  async function channelFor({ target, text }: Part, signal: AbortSignal): Promise<string> {
+  async function channelFor({ target, text }: OutgoingPart, signal: AbortSignal): Promise<string> {
     const { channel_id, opens } = placeOf(target)
     if (opens === undefined) return channel_id
     if (!opened.has(opens)) {
@@ -54,7 +54,11 @@ export function createDiscordAdapter({ token, groups, reply_in, apiUrl }: Discor
     return opens
   }
 
-  async function send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
+  async function send(
+    part: OutgoingPart,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<{ message_id: string | null }> {
     const { reply } = part
     if (reply !== undefined) {
       const route = Routes.webhook(String(reply['application_id']), String(reply['token']))
@@ -129,15 +133,15 @@ const threadName = (text: string): string => {
   const line = text.split('\n').find(each => each.trim() !== '') ?? 'Conversation'
   return [...line.trim()].slice(0, THREAD_NAME).join('')
 }
-const rawFile = ({ name, bytes, mime_type }: NonNullable<Part['file']>): RawFile => ({
+const rawFile = ({ name, bytes, mime_type }: NonNullable<OutgoingPart['file']>): RawFile => ({
   name,
   data: Buffer.from(bytes),
   contentType: mime_type,
 })
 
 /** Text of a model must not ping people. */
-function bodyOf({ text, prompt }: Part): RESTPostAPIChannelMessageJSONBody {
-  const choices = (prompt?.choices ?? []).slice(0, MOST_BUTTONS)
+function bodyOf({ text, prompt }: OutgoingPart): RESTPostAPIChannelMessageJSONBody {
+  const choices = (prompt?.choices ?? []).slice(0, MAX_BUTTONS)
   const rows = Array.from({ length: Math.ceil(choices.length / BUTTONS_A_ROW) }, (_, at) =>
     choices.slice(at * BUTTONS_A_ROW, (at + 1) * BUTTONS_A_ROW),
   )

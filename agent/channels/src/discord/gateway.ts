@@ -103,8 +103,8 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
     await rest.put(Routes.applicationCommands(id), { body: COMMANDS, signal })
     await Promise.race([manager.connect(), ended.promise])
     await ended.promise
-  } catch (thrown) {
-    if (!signal.aborted) throw consumeFailed(thrown)
+  } catch (error) {
+    if (!signal.aborted) throw consumeFailed(error)
   } finally {
     signal.removeEventListener('abort', stop)
     // With this close code Discord keeps the session, so that it can be resumed.

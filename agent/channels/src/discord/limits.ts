@@ -10,7 +10,7 @@ export const LIMITS: Limits = {
   typingMs: 10_000,
 }
 export const BUTTONS_A_ROW = 5
-export const MOST_BUTTONS = 25
+export const MAX_BUTTONS = 25
 /** Characters of a button label, and of a thread name. */
 export const LABEL = 80
 export const THREAD_NAME = 90

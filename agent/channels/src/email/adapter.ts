@@ -1,6 +1,13 @@
 /** Email: a mailbox or a webhook in, SMTP out. docs/channels/email.md has the setup. */
 import type { ImapServer } from '@cairn/protocol'
-import { type Adapter, type Call, type FileRef, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import {
+  type Adapter,
+  type Call,
+  type FileRef,
+  type Inbound,
+  type OutgoingPart,
+  SendFailed,
+} from '../adapter.ts'
 import { createSignatures } from '../standard-webhooks.ts'
 import { composeMail } from './compose.ts'
 import { sendFailed } from './failures.ts'
@@ -82,14 +89,18 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     send,
     async check(signal) {
       if (mailbox !== null) await checkMailbox(mailbox, signal)
-      await transport.verify().catch((thrown: unknown) => {
-        throw new Error(`smtp ${options.smtp.host}: ${sendFailed(thrown).message}`, { cause: thrown })
+      await transport.verify().catch((error: unknown) => {
+        throw new Error(`smtp ${options.smtp.host}: ${sendFailed(error).message}`, { cause: error })
       })
     },
     fetchFile: createFetcher(mailbox),
   }
 
-  async function send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
+  async function send(
+    part: OutgoingPart,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<{ message_id: string | null }> {
     const { to } = part.target as MailTarget
     if (!isAddress(to.address))
       throw new SendFailed('permanent', 'a mail goes to one address, like ann@example.org')
@@ -107,8 +118,8 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
         signal,
       })
       return { message_id: messageId }
-    } catch (thrown) {
-      throw sendFailed(thrown)
+    } catch (error) {
+      throw sendFailed(error)
     }
   }
 }

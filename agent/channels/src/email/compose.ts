@@ -1,6 +1,6 @@
 /** Builds an email from a part: a reply to the email it is about, marked as automatic (RFC 3834). */
 import type { SendMailOptions } from 'nodemailer'
-import type { Part } from '../adapter.ts'
+import type { OutgoingPart } from '../adapter.ts'
 import { paragraph } from './html.ts'
 import { renderHtml } from './mail-process.ts'
 import type { MailTarget } from './parse.ts'
@@ -14,12 +14,12 @@ export type Sender = {
   replyTo(target: MailTarget): string | null
 }
 
-const MARKDOWN: readonly Part['type'][] = ['answer', 'question', 'approval']
+const MARKDOWN: readonly OutgoingPart['type'][] = ['answer', 'question', 'approval']
 /** Maximum entries of References: the first email and the newest ones. */
 const REFERENCES = 20
 
 export async function composeMail(
-  part: Part,
+  part: OutgoingPart,
   key: string,
   sender: Sender,
   signal: AbortSignal,
@@ -67,7 +67,7 @@ export async function composeMail(
   }
 }
 
-const textOf = ({ text, prompt, type }: Part): string =>
+const textOf = ({ text, prompt, type }: OutgoingPart): string =>
   type === 'question' && prompt !== undefined
     ? `${text}\n\nAnswer this mail with the number or the words of a choice.`
     : text

@@ -23,4 +23,4 @@ export const NESTING_MAX = 50
 /** Characters of a subject that are kept in replies. */
 export const SUBJECT = 200
 /** Maximum other recipients with which a reply still includes them. */
-export const MOST_OTHERS = 20
+export const MAX_OTHERS = 20

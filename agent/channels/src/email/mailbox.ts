@@ -9,7 +9,7 @@ import { wait } from '../wait.ts'
 import { consumeFailed } from './failures.ts'
 import { MAIL_BYTES, UNREADABLE } from './limits.ts'
 
-const LOOK_MS = 4 * 60_000
+const POLL_MS = 4 * 60_000
 const CONNECT_MS = 15_000
 /**
  * If the server has renumbered its emails, they are read again from this far back and recognised by their
@@ -50,7 +50,7 @@ function connectionTo({ host, port, security, user, password }: MailboxOptions):
     disableAutoIdle: true,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
-    maxIdleTime: LOOK_MS,
+    maxIdleTime: POLL_MS,
   })
   // Every pending call fails with the same reason.
   client.on('error', () => undefined)
@@ -95,13 +95,13 @@ export async function readMailbox(
       )
       isFirst = false
       for (const uid of (found || []).toSorted((a, b) => a - b)) if (uid > last) await take(uid)
-      await Promise.race([client.idle(), wait(LOOK_MS, AbortSignal.any([signal, news.signal]))])
+      await Promise.race([client.idle(), wait(POLL_MS, AbortSignal.any([signal, news.signal]))])
       news.end()
       if (!client.usable && !signal.aborted) throw new Error('the connection ended')
     }
   })
-  await reading.catch((thrown: unknown) => {
-    if (!signal.aborted) throw consumeFailed(thrown)
+  await reading.catch((error: unknown) => {
+    if (!signal.aborted) throw consumeFailed(error)
   })
 }
 
@@ -157,8 +157,8 @@ export const fetchAgain = (
 export async function checkMailbox(options: MailboxOptions, signal: AbortSignal): Promise<void> {
   try {
     await within(options, signal, client => client.mailboxOpen(options.mailbox, { readOnly: true }))
-  } catch (thrown) {
-    throw new Error(`imap ${options.host}: ${consumeFailed(thrown).message}`, { cause: thrown })
+  } catch (error) {
+    throw new Error(`imap ${options.host}: ${consumeFailed(error).message}`, { cause: error })
   }
 }
 

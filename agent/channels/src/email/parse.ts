@@ -12,7 +12,7 @@ import { othersOf, type Person, recipientsOf, senderOf } from './people.ts'
 import { verdictOf } from './proof.ts'
 import { createTokens } from './reply-token.ts'
 import { textOf } from './text.ts'
-import { idsOf, keyOf, type Place, placeOf } from './thread.ts'
+import { idsOf, threadKey, type ThreadRef, threadRef } from './thread.ts'
 
 /** The target of answers, stored in the row of the conversation. */
 export type MailTarget = {
@@ -31,7 +31,7 @@ export type MailTarget = {
 
 /** Target of a new outbound email. A reply to it starts its own conversation. */
 export const targetFor = (address: string, subject: string): MailTarget => ({
-  conversation: keyOf(`to:${address}`),
+  conversation: threadKey(`to:${address}`),
   to: { name: '', address },
   others: [],
   subject,
@@ -100,7 +100,7 @@ export async function inboundOf(received: Received, self: Self): Promise<Inbound
   const verdict = verdictOf(headersOf('authentication-results'), self.authservId, from)
   const isProven = token?.proves === true || verdict === 'pass'
   const references = [...idsOf(email.references), ...idsOf(email.inReplyTo)]
-  const place = placeOf(id, references, token?.conversation ?? null, self.address)
+  const place = threadRef(id, references, token?.conversation ?? null, self.address)
   const isOurs = (address: string): boolean => address === self.address || tokens?.isOurs(address) === true
   const user_id = isProven ? from : `unverified:${from}`
   // Unverified senders cannot add recipients.
@@ -139,7 +139,7 @@ export async function inboundOf(received: Received, self: Self): Promise<Inbound
   }
 }
 
-const placed = ({ conversation, own }: Place, target: MailTarget) => ({
+const placed = ({ conversation, own }: ThreadRef, target: MailTarget) => ({
   conversation_key: conversation,
   own_key: own,
   target,

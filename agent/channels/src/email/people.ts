@@ -1,6 +1,6 @@
 /** The author of an email, and the recipients of its answer. */
 import { type Address, addressParser, type Email, type Mailbox } from 'postal-mime'
-import { MOST_OTHERS } from './limits.ts'
+import { MAX_OTHERS } from './limits.ts'
 
 export type Person = { name: string; address: string }
 
@@ -36,5 +36,5 @@ export function othersOf({ to, cc }: Email, sender: string, isOurs: (address: st
   for (const person of [...flat(to), ...flat(cc)])
     if (person.address !== sender && !isOurs(person.address) && !others.has(person.address))
       others.set(person.address, person)
-  return others.size > MOST_OTHERS ? [] : [...others.values()]
+  return others.size > MAX_OTHERS ? [] : [...others.values()]
 }

@@ -14,13 +14,15 @@ const QUOTES_IN = 2_000
  */
 const HTML = 100_000
 /** Longer text should have been an attachment. */
-const MOST = 100_000
+const MAX_CHARS = 100_000
 
 /** `isReply`: a reply to our email, so its quote is in the log already and its subject is ours. */
 export function textOf(email: Email, isReply: boolean): string {
   const body = bodyOf(email).trim()
   const whole = isReply ? withoutQuotes(body) : withSubject(body, email.subject?.trim() ?? '')
-  return whole.length <= MOST ? whole : `${whole.slice(0, MOST).toWellFormed()}\n[the rest was left out]`
+  return whole.length <= MAX_CHARS
+    ? whole
+    : `${whole.slice(0, MAX_CHARS).toWellFormed()}\n[the rest was left out]`
 }
 
 const bodyOf = ({ text, html }: Email): string =>

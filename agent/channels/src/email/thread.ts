@@ -11,7 +11,7 @@ const OURS = /<([a-z2-7]{25})\.([a-z2-7]{20})@([^<>@\s]+)>/g
 
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
-export const keyOf = (messageId: string): string =>
+export const threadKey = (messageId: string): string =>
   base32(createHash('sha256').update(messageId).digest(), KEY)
 
 /** The same at every attempt: email programs show a duplicate with the same id once. */
@@ -29,7 +29,7 @@ export const findOurs = (text: string, address: string): OurId[] =>
 export const idsOf = (header: string | undefined): string[] =>
   (header ?? '').match(/<[^<>\s]{1,500}>/g)?.slice(-50) ?? []
 
-export type Place = {
+export type ThreadRef = {
   conversation: string
   /** The key if the sender may not write in that conversation. */
   own: string
@@ -38,17 +38,17 @@ export type Place = {
 }
 
 /** `ids` are those of References, then those of In-Reply-To. */
-export function placeOf(
+export function threadRef(
   messageId: string,
   ids: readonly string[],
   token: string | null,
   address: string,
-): Place {
-  const own = keyOf(messageId)
+): ThreadRef {
+  const own = threadKey(messageId)
   const ours = findOurs(ids.join(' '), address).at(-1)
   const [root] = ids
   return {
-    conversation: token ?? ours?.conversation ?? (root === undefined ? own : keyOf(root)),
+    conversation: token ?? ours?.conversation ?? (root === undefined ? own : threadKey(root)),
     own,
     isReply: token !== null || ours !== undefined,
   }

@@ -36,15 +36,15 @@ export type NoticeDeps = {
 }
 
 /** Both are documented in `docs/notices.md`. */
-export const MOST_ATTEMPTS = 8
-const MOST_AN_HOUR = 30
+export const MAX_ATTEMPTS = 8
+const MAX_PER_HOUR = 30
 const HOUR_MS = 60 * 60_000
 const FIRST_MS = 10_000
-const LONGEST_MS = 2 * HOUR_MS
+const MAX_BACKOFF_MS = 2 * HOUR_MS
 
 /** Delay before the next attempt: 10 s, 30 s, 90 s, … up to two hours, ± 25 %. */
 export const noticeBackoffMs = (attempts: number, random: number): number =>
-  Math.round(Math.min(LONGEST_MS, FIRST_MS * 3 ** (attempts - 1)) * (0.75 + random / 2))
+  Math.round(Math.min(MAX_BACKOFF_MS, FIRST_MS * 3 ** (attempts - 1)) * (0.75 + random / 2))
 
 /** A resolved notification, or why it is not sent. */
 type Ready = { send: () => Promise<void> } | { withdrawn: string } | { dead: string }
@@ -58,31 +58,31 @@ export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, ep
   if ('withdrawn' in ready) return void (await settle({ state: 'withdrawn', error: ready.withdrawn }))
   if ('dead' in ready) return void (await settle({ state: 'dead', error: ready.dead }))
   // Reached without a recorded failure if the process died during every attempt.
-  if (notice.attempts >= MOST_ATTEMPTS)
+  if (notice.attempts >= MAX_ATTEMPTS)
     return void (await settle({
       state: 'dead',
       error: notice.error ?? 'it is not known whether it was taken',
     }))
   const { count, oldest } = await notifications.sent(notice.user_id, notice.way, HOUR_MS)
-  if (count >= MOST_AN_HOUR)
+  if (count >= MAX_PER_HOUR)
     return void (await settle({
       state: 'due',
       next_at: (oldest ?? now()) + HOUR_MS,
-      error: `${MOST_AN_HOUR} went out within the hour`,
+      error: `${MAX_PER_HOUR} went out within the hour`,
     }))
   if (!(await notifications.begin(notice, epoch))) return
   try {
     await ready.send()
-  } catch (thrown) {
+  } catch (error) {
     // Any error counts as an attempt, and the next one is delayed.
     const { failure, message, afterMs } =
-      thrown instanceof SendFailed ? thrown : new SendFailed('unknown', 'the attempt failed in this service')
+      error instanceof SendFailed ? error : new SendFailed('unknown', 'the attempt failed in this service')
     const attempts = notice.attempts + 1
-    const isOver = attempts >= MOST_ATTEMPTS || failure === 'permanent' || failure === 'gone'
+    const isOver = attempts >= MAX_ATTEMPTS || failure === 'permanent' || failure === 'gone'
     report('warn', 'a notice was not delivered', {
       notice: notice.id,
       way: notice.way,
-      error: thrown instanceof SendFailed ? message : String(thrown),
+      error: error instanceof SendFailed ? message : String(error),
     })
     await settle({
       state: isOver ? 'dead' : 'due',

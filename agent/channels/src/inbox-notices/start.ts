@@ -4,10 +4,10 @@
  * several processes, the holder of the lease sends.
  */
 import { type LogStore, NOTIFICATIONS } from '@cairn/log'
-import { createSideBySide } from '../side-by-side.ts'
+import { createKeyedTasks } from '../keyed-tasks.ts'
 import { type NoticeDeps, sendNotice } from './send-notice.ts'
 
-const LOOK_MS = 2_000
+const POLL_MS = 2_000
 const TTL_MS = 60_000
 const AT_ONCE = 100
 const KEEP_MS = 30 * 24 * 60 * 60_000
@@ -24,12 +24,12 @@ export type InboxNoticesOptions = NoticeDeps & {
 }
 
 export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promise<void> } {
-  const { store, holder, newId, report, lookMs = LOOK_MS } = options
+  const { store, holder, newId, report, lookMs = POLL_MS } = options
   const { notifications, channels } = store
   const onError = (error: unknown): void =>
     report('error', 'notices could not be sent', { error: String(error) })
   /** One at a time per person and method. */
-  const sending = createSideBySide(onError)
+  const sending = createKeyedTasks(onError)
   const acquire = (): Promise<number | null> => channels.acquire(NOTIFICATIONS, 'deliver', holder, TTL_MS)
   let pruneAt = 0
   let isStopped = false

@@ -18,8 +18,8 @@ export type NoticeData = {
   url: string | null
 }
 
-const MOST = 300
-const shown = (text: string): string => clip(visibleText(text), MOST)
+const MAX_CHARS = 300
+const shown = (text: string): string => clip(visibleText(text), MAX_CHARS)
 
 export const dataOf = (item: InboxItem, publicUrl: string | null): NoticeData => ({
   item_id: item.id,

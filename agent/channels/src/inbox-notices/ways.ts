@@ -33,7 +33,7 @@ export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number
       },
       body: text,
       signal: AbortSignal.timeout(ATTEMPT_MS),
-    }).catch((thrown: unknown) => Promise.reject(refusedOrLost(thrown)))
+    }).catch((error: unknown) => Promise.reject(refusedOrLost(error)))
     // The body of the response is ignored, and so is its end.
     void answer.body?.cancel().catch(() => undefined)
     if (answer.status >= 200 && answer.status < 300) return
@@ -80,6 +80,6 @@ function mailFrom({ smtp, from, name }: Mailing): NonNullable<Ways['mail']> {
         disableUrlAccess: true,
         signal: AbortSignal.timeout(ATTEMPT_MS),
       })
-      .catch((thrown: unknown) => Promise.reject(sendFailed(thrown)))
+      .catch((error: unknown) => Promise.reject(sendFailed(error)))
   }
 }

@@ -1,6 +1,6 @@
 /** Renders a part for Slack. Pure. */
 import type { KnownBlock } from '@slack/web-api'
-import type { Part } from '../adapter.ts'
+import type { OutgoingPart } from '../adapter.ts'
 import { BUTTONS_A_BLOCK, LABEL } from './limits.ts'
 import { ACTION, STOP } from './parse.ts'
 
@@ -13,11 +13,11 @@ const CALLS = /<(?=!(?:here|channel|everyone|subteam)\b|@[UW][A-Z0-9]+)/g
 export const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-export const fallbackText = ({ text, plain }: Part): string =>
+export const fallbackText = ({ text, plain }: OutgoingPart): string =>
   escapeText(plain === true ? text : text.slice(0, NOTIFIED))
 
 /** No blocks for plain text, which is used when Slack has rejected the blocks. */
-export function blocksOf({ text, prompt, plain, can_stop }: Part): KnownBlock[] | undefined {
+export function blocksOf({ text, prompt, plain, can_stop }: OutgoingPart): KnownBlock[] | undefined {
   const choices = prompt?.choices ?? []
   if (plain === true) return undefined
   const blocks: KnownBlock[] = [{ type: 'markdown', text: text.replace(CALLS, '<\u200b') }]

@@ -1,6 +1,6 @@
 /** Files in both directions. https://docs.slack.dev/messaging/working-with-files */
 import type { WebClient } from '@slack/web-api'
-import { type FileRef, type Part, type PartFile, SendFailed } from '../adapter.ts'
+import { type FileRef, type OutgoingPart, type PartFile, SendFailed } from '../adapter.ts'
 import { lostCall } from '../lost-call.ts'
 import { escapeText } from './blocks.ts'
 import { readAtMost } from '../read-at-most.ts'
@@ -41,7 +41,7 @@ export async function fetchFile(
 /** Takes three calls; the result of the last one contains no message id. */
 export async function uploadFile(
   client: WebClient,
-  { text }: Part,
+  { text }: OutgoingPart,
   file: PartFile,
   { channel, thread_ts }: Target,
   signal: AbortSignal,
@@ -53,7 +53,7 @@ export async function uploadFile(
     method: 'POST',
     body: bytes as Uint8Array<ArrayBuffer>,
     signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]),
-  }).catch((thrown: unknown) => Promise.reject(lostCall('Slack', thrown)))
+  }).catch((error: unknown) => Promise.reject(lostCall('Slack', error)))
   // The file is not visible before the last call, so a failure is transient.
   if (!taken.ok) throw new SendFailed('transient', `Slack answered ${taken.status} to a file`)
   await call(client, 'files.completeUploadExternal', {
@@ -67,7 +67,7 @@ export async function uploadFile(
 async function call(client: WebClient, method: string, body: Record<string, unknown>): Promise<object> {
   try {
     return await client.apiCall(method, body)
-  } catch (thrown) {
-    throw failureOf(thrown)
+  } catch (error) {
+    throw failureOf(error)
   }
 }

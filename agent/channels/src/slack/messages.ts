@@ -1,19 +1,19 @@
 /** Posts, edits and finds messages. Throws SendFailed. */
 import { createHash } from 'node:crypto'
 import type { WebClient } from '@slack/web-api'
-import type { Part } from '../adapter.ts'
+import type { OutgoingPart } from '../adapter.ts'
 import { blocksOf, fallbackText } from './blocks.ts'
 import { failureOf } from './failures.ts'
 import { uploadFile } from './files.ts'
 
 const EVENT_TYPE = 'cairn_part'
 const PAGE = 200
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 /** One hour more than the time for which a part is retried. */
 const LOOK_BACK_MS = 25 * 60 * 60_000
 
 export type Target = { channel: string; thread_ts?: string }
-const targetOf = (part: Part): Target => part.target as Target
+const targetOf = (part: OutgoingPart): Target => part.target as Target
 
 type Method =
   | 'chat.postMessage'
@@ -25,14 +25,14 @@ type Method =
 export async function ask(client: WebClient, method: Method, body: Record<string, unknown>): Promise<object> {
   try {
     return await client.apiCall(method, body)
-  } catch (thrown) {
-    throw failureOf(thrown)
+  } catch (error) {
+    throw failureOf(error)
   }
 }
 
 export async function post(
   client: WebClient,
-  part: Part,
+  part: OutgoingPart,
   key: string,
   signal: AbortSignal,
 ): Promise<{ message_id: string | null }> {
@@ -65,7 +65,7 @@ export async function post(
   return { message_id: 'ts' in posted ? String(posted.ts) : null }
 }
 
-export async function update(client: WebClient, ts: string, part: Part): Promise<void> {
+export async function update(client: WebClient, ts: string, part: OutgoingPart): Promise<void> {
   // Blocks that are omitted in an update remain.
   const blocks = blocksOf(part) ?? []
   await ask(client, 'chat.update', { channel: targetOf(part).channel, ts, text: fallbackText(part), blocks })
@@ -74,13 +74,13 @@ export async function update(client: WebClient, ts: string, part: Part): Promise
 /** The message with this key in its metadata. `now` in epoch milliseconds. */
 export async function findKey(
   client: WebClient,
-  part: Part,
+  part: OutgoingPart,
   key: string,
   now: number,
 ): Promise<string | null> {
   const { channel, thread_ts } = targetOf(part)
   let cursor = ''
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const asked = {
       channel,
       oldest: String((now - LOOK_BACK_MS) / 1000),

@@ -141,7 +141,7 @@ function whyIgnored(
   return { ignore: 'not_mentioned' }
 }
 
-type Place = {
+type ThreadRef = {
   key: string
   target: Record<string, unknown>
   thread: string | null
@@ -153,7 +153,7 @@ function placeOf(
   threadTs: string,
   type: MessageEvent['channel_type'],
   { reply_in }: ParseOptions,
-): Place {
+): ThreadRef {
   // Actions do not contain the channel type; ids of direct messages start with D.
   if (type === 'im' || type === 'app_home' || channel.startsWith('D'))
     return { key: channel, target: { channel }, thread: null, chat_type: 'dm' }

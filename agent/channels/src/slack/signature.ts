@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 
 /** Slack's recommendation; replays within this time are detected by their event key. */
-const MOST_SKEW_S = 300
+const MAX_SKEW_S = 300
 
 /** Throws AppError bad_signature. `now` in epoch milliseconds. */
 export function verifySignature(secret: string, raw: Uint8Array, headers: Headers, now: number): void {
@@ -11,8 +11,8 @@ export function verifySignature(secret: string, raw: Uint8Array, headers: Header
   const given = headers.get('x-slack-signature') ?? ''
   if (!/^\d{1,12}$/.test(timestamp) || given === '')
     throw refused('it has no x-slack-request-timestamp and x-slack-signature')
-  if (Math.abs(now / 1000 - Number(timestamp)) > MOST_SKEW_S)
-    throw refused(`its timestamp is more than ${MOST_SKEW_S} s off`)
+  if (Math.abs(now / 1000 - Number(timestamp)) > MAX_SKEW_S)
+    throw refused(`its timestamp is more than ${MAX_SKEW_S} s off`)
   const wanted = `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:`).update(raw).digest('hex')}`
   const [a, b] = [Buffer.from(given), Buffer.from(wanted)]
   if (a.length !== b.length || !timingSafeEqual(a, b)) throw refused('its signature is not of this app')

@@ -54,8 +54,8 @@ export async function consumeSocket(
       await client.start()
       await live()
       await ended.promise
-    } catch (thrown) {
-      throw asConsumeFailure(thrown)
+    } catch (error) {
+      throw asConsumeFailure(error)
     } finally {
       signal.removeEventListener('abort', stop)
       await client.disconnect()

@@ -4,9 +4,9 @@ import { ask, type Target } from './messages.ts'
 import { plainText } from './text.ts'
 
 const REPLIES = 20
-const MOST_BYTES = 8 * 1024
+const MAX_BYTES = 8 * 1024
 const PAGE = 200
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 type Said = { ts: string; user?: string; username?: string; bot_id?: string; text?: string }
 type Page = { messages?: Said[]; response_metadata?: { next_cursor?: string } }
@@ -21,7 +21,7 @@ export async function threadBefore(
   const said: Said[] = []
   let cursor = ''
   // Slack returns the oldest messages first.
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const asked = { channel, ts: thread_ts, latest: ts, limit: PAGE, ...(cursor === '' ? {} : { cursor }) }
     const answer = (await ask(client, 'conversations.replies', asked)) as Page
     said.push(...(answer.messages ?? []).filter(message => message.ts < ts))
@@ -41,9 +41,9 @@ export function quoteThread(said: readonly Said[]): string | null {
   if (root === undefined) return null
   const replies = others.slice(-REPLIES)
   const quoted = (): string => [root, ...replies].join('\n')
-  while (replies.length > 0 && Buffer.byteLength(quoted()) > MOST_BYTES) replies.shift()
+  while (replies.length > 0 && Buffer.byteLength(quoted()) > MAX_BYTES) replies.shift()
   const bytes = Buffer.from(quoted())
-  return bytes.length <= MOST_BYTES
+  return bytes.length <= MAX_BYTES
     ? quoted()
-    : new TextDecoder().decode(bytes.subarray(0, MOST_BYTES)).replace(/\ufffd$/, '')
+    : new TextDecoder().decode(bytes.subarray(0, MAX_BYTES)).replace(/\ufffd$/, '')
 }

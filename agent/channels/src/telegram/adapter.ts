@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 import { Api, InputFile } from 'grammy'
 import type { InlineKeyboardMarkup, Update } from 'grammy/types'
-import type { Adapter, Consuming, Inbound, Part } from '../adapter.ts'
+import type { Adapter, Consuming, Inbound, OutgoingPart } from '../adapter.ts'
 import { readAtMost } from '../read-at-most.ts'
 import { consumeFailed, isSame, sendFailed } from './failure.ts'
 import { ALERT, CAPTION, LIMITS } from './limits.ts'
@@ -63,13 +63,13 @@ export function createTelegramAdapter({ token, groups, apiRoot, webhook }: Teleg
             parse: ({ raw }) => parse([readUpdate(raw)]),
           },
     consume: consuming =>
-      listen(api, me, parse, webhook, consuming).catch((thrown: unknown) =>
-        consuming.signal.aborted ? undefined : Promise.reject(consumeFailed(thrown)),
+      listen(api, me, parse, webhook, consuming).catch((error: unknown) =>
+        consuming.signal.aborted ? undefined : Promise.reject(consumeFailed(error)),
       ),
     send: (part, _key, signal) => send(api, part, within(signal)).catch(reject),
     edit: (messageId, part, signal) =>
-      edit(api, Number(messageId), part, within(signal)).catch(thrown =>
-        isSame(thrown) ? undefined : reject(thrown),
+      edit(api, Number(messageId), part, within(signal)).catch(error =>
+        isSame(error) ? undefined : reject(error),
       ),
     address: to => ({ conversation_key: to, target: { chat_id: to } }),
     async typing(target, signal) {
@@ -99,8 +99,8 @@ function readUpdate(raw: Uint8Array): Update {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
-  } catch (cause) {
-    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause })
+  } catch (error) {
+    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause: error })
   }
   if (typeof value !== 'object' || value === null || !('update_id' in value))
     throw new AppError('bad_request', 'The body is not an update of Telegram: it has no update_id.')
@@ -146,7 +146,7 @@ const placeOf = (target: Record<string, unknown>): { chat_id: number; message_th
   chat_id: Number(target['chat_id']),
   ...(target['thread_id'] === undefined ? {} : { message_thread_id: Number(target['thread_id']) }),
 })
-const buttonsOf = ({ prompt }: Part): { reply_markup?: InlineKeyboardMarkup } =>
+const buttonsOf = ({ prompt }: OutgoingPart): { reply_markup?: InlineKeyboardMarkup } =>
   prompt === undefined
     ? {}
     : {
@@ -155,10 +155,10 @@ const buttonsOf = ({ prompt }: Part): { reply_markup?: InlineKeyboardMarkup } =>
         },
       }
 /** The model writes Markdown; the channel's own messages are plain text. */
-const isPlain = ({ plain, type }: Part): boolean =>
+const isPlain = ({ plain, type }: OutgoingPart): boolean =>
   plain === true || type === 'notice' || type === 'state' || type === 'disclosure'
 
-async function send(api: Api, part: Part, signal: Signal): Promise<{ message_id: string | null }> {
+async function send(api: Api, part: OutgoingPart, signal: Signal): Promise<{ message_id: string | null }> {
   const callback = part.reply?.['callback_id']
   if (callback !== undefined && (await alert(api, String(callback), part.text, signal)))
     return { message_id: null }
@@ -183,13 +183,13 @@ async function alert(api: Api, id: string, text: string, signal: Signal): Promis
   try {
     await api.answerCallbackQuery(id, { text: text.slice(0, ALERT), show_alert: true }, signal)
     return true
-  } catch (thrown) {
-    if (sendFailed(thrown).failure !== 'permanent') throw thrown
+  } catch (error) {
+    if (sendFailed(error).failure !== 'permanent') throw error
     return false
   }
 }
 
-async function edit(api: Api, message_id: number, part: Part, signal: Signal): Promise<void> {
+async function edit(api: Api, message_id: number, part: OutgoingPart, signal: Signal): Promise<void> {
   const { chat_id } = placeOf(part.target)
   const shown = isPlain(part) ? { text: part.text } : { rich_message: { markdown: part.text } }
   await api.raw.editMessageText({ chat_id, message_id, ...shown, ...buttonsOf(part) }, signal)

@@ -1,7 +1,7 @@
 /** The generic webhook, signed in both directions according to Standard Webhooks. */
 import { createHash } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
-import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { type Adapter, type Call, type Inbound, type OutgoingPart, SendFailed } from '../adapter.ts'
 import { failureOfStatus } from '../answered-status.ts'
 import { lostCall } from '../lost-call.ts'
 import { retryAfterMs } from '../retry-after.ts'
@@ -41,7 +41,11 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl, fetch 
     address: to => ({ conversation_key: to, target: { conversation_id: to } }),
   }
 
-  async function post(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
+  async function post(
+    part: OutgoingPart,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<{ message_id: string | null }> {
     const body = JSON.stringify(shown(part))
     const response = await fetch(callbackUrl, {
       method: 'POST',
@@ -52,7 +56,7 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl, fetch 
       },
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]),
-    }).catch((thrown: unknown) => Promise.reject(lostCall('the callback', thrown)))
+    }).catch((error: unknown) => Promise.reject(lostCall('the callback', error)))
     await response.body?.cancel()
     judge(response)
     return { message_id: null }
@@ -66,8 +70,8 @@ function parseMessage({ raw, headers }: Call): Inbound {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
-  } catch (cause) {
-    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause })
+  } catch (error) {
+    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause: error })
   }
   const parsed = WebhookMessage.safeParse(value)
   if (!parsed.success) {
@@ -100,7 +104,7 @@ function parseMessage({ raw, headers }: Call): Inbound {
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8)
 
-const shown = ({ type, conversation_key, part, text, event_id, prompt }: Part): WebhookPart => ({
+const shown = ({ type, conversation_key, part, text, event_id, prompt }: OutgoingPart): WebhookPart => ({
   type,
   conversation_id: conversation_key,
   part,

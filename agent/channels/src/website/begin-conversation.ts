@@ -3,7 +3,7 @@ import { type ChannelVisitor, CommitRefused } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { createSession, derivedId, disclosureText, presentDisclosure } from '@cairn/sessions'
 import type { ChannelDeps, Connection } from '../deps.ts'
-import { accountOf } from '../speaker.ts'
+import { accountOf } from '../sender.ts'
 import { hashToken, type Known, newToken, tokenOf, VISITOR_TTL_MS } from './visitor.ts'
 
 export async function visitorFor(
@@ -75,9 +75,9 @@ async function present(deps: ChannelDeps, sessionId: string, { level, language, 
   const shown = { level, channel: 'website', language, text, platform_message_id: null }
   try {
     await presentDisclosure(deps, sessionId, shown)
-  } catch (thrown) {
+  } catch (error) {
     // Another tab was first.
-    const refused = thrown instanceof AppError ? thrown.cause : thrown
-    if (!(refused instanceof CommitRefused) || refused.refusal !== 'already_accepted') throw thrown
+    const refused = error instanceof AppError ? error.cause : error
+    if (!(refused instanceof CommitRefused) || refused.refusal !== 'already_accepted') throw error
   }
 }

@@ -2,7 +2,7 @@
 import type { ChannelVisitor, InboundRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import type { ChannelDeps, Connection } from '../deps.ts'
-import { accountOf, isFlooding, isIgnored } from '../speaker.ts'
+import { accountOf, isFlooding, isIgnored } from '../sender.ts'
 import { visitorKey } from './visitor.ts'
 
 /** Also finds the row of an earlier request with this key that died. */

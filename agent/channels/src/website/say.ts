@@ -7,7 +7,7 @@ import { type ChannelVisitor, CommitRefused } from '@cairn/log'
 import { AppError, type Attachment, type ChannelSource } from '@cairn/protocol'
 import { addMessage, findRequest } from '@cairn/sessions'
 import type { ChannelDeps, Connection } from '../deps.ts'
-import { accountOf } from '../speaker.ts'
+import { accountOf } from '../sender.ts'
 import { checkLimits, rowFor } from './count-row.ts'
 import { shortId, visitorKey } from './visitor.ts'
 
@@ -48,9 +48,9 @@ export async function sayAs(
   }
   try {
     return taken(await addMessage(deps, message))
-  } catch (thrown) {
-    if (refusalOf(thrown) === 'already_accepted') return landed()
-    if (!(thrown instanceof AppError) || thrown.code !== 'question_open') throw thrown
+  } catch (error) {
+    if (refusalOf(error) === 'already_accepted') return landed()
+    if (!(error instanceof AppError) || error.code !== 'question_open') throw error
     // Text that does not answer the question becomes a message of its own and closes the question.
     return taken(await addMessage(deps, { ...message, on_question: 'pass_over' }))
   }

@@ -70,8 +70,8 @@ function as(method: string, call: SiteCall): SiteCall {
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
-  } catch (cause) {
-    throw new AppError('bad_request', 'The path is not encoded as URLs are.', { cause })
+  } catch (error) {
+    throw new AppError('bad_request', 'The path is not encoded as URLs are.', { cause: error })
   }
 }
 

@@ -14,7 +14,7 @@ const INBOX = 'inbox'
 const KEY = 6
 const UPLOAD = /^[0-9a-f]{12}-[^/\\\p{Cc}]{1,100}$/u
 /** Per conversation; budgets per address limit many conversations. */
-const MOST_KEPT = 50
+const MAX_KEPT = 50
 
 export type Upload = { upload_id: string; filename: string; size: number }
 type Deps = Pick<ChannelDeps, 'workspacesDir'>
@@ -31,8 +31,8 @@ export async function putUpload(
   if (bytes.length === 0)
     throw new AppError('invalid_body', 'The file is empty: its bytes are the body of the request.')
   const workspace = await folderOf(deps, session)
-  if ((await countKept(workspace)) >= MOST_KEPT)
-    throw new AppError('limit_reached', `A conversation takes ${MOST_KEPT} files; begin a new one.`)
+  if ((await countKept(workspace)) >= MAX_KEPT)
+    throw new AppError('limit_reached', `A conversation takes ${MAX_KEPT} files; begin a new one.`)
   const filename = cleanName(name)
   const upload_id = `${randomBytes(KEY).toString('hex')}-${filename}`
   await using located = await locate(workspace, `${INBOX}/${upload_id}`, 'write')
@@ -67,9 +67,9 @@ async function attachmentOf(workspace: string, upload: string): Promise<Attachme
     await using located = await locate(workspace, path, 'read')
     if (located.stats?.isFile() !== true) throw absent()
     return { path, filename: upload.slice(2 * KEY + 1), size: located.stats.size }
-  } catch (thrown) {
+  } catch (error) {
     // The agent may have put anything there meanwhile.
-    if (thrown instanceof PathProblem) throw absent()
-    throw thrown
+    if (error instanceof PathProblem) throw absent()
+    throw error
   }
 }

@@ -2,7 +2,7 @@
 import type { SessionRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { answerQuestion, archiveSession, confirmDisclosure, stopSession } from '@cairn/sessions'
-import { accountOf } from '../speaker.ts'
+import { accountOf } from '../sender.ts'
 import { conversationOf, disclosureOf, visitorFor } from './begin-conversation.ts'
 import { BeginBody, bodyOf, MessageBody, RespondBody } from './bodies.ts'
 import { checkConfirmed, type Site, type SiteCall, type SiteDeps, siteOfKey, writerOf } from './owner.ts'
@@ -94,9 +94,9 @@ export async function stop(deps: SiteDeps, call: SiteCall, id: string): Promise<
   await writerOf(deps, call, id)
   try {
     await stopSession(deps, id, 'channel_stop')
-  } catch (thrown) {
+  } catch (error) {
     // Nothing was running, so it counts as stopped.
-    if (!(thrown instanceof AppError) || thrown.code !== 'wrong_state') throw thrown
+    if (!(error instanceof AppError) || error.code !== 'wrong_state') throw error
   }
   return done()
 }

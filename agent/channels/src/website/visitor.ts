@@ -9,7 +9,7 @@ import { errors, jwtVerify } from 'jose'
 
 export const VISITOR_TTL_MS = 30 * 24 * 60 * 60_000
 /** Maximum lifetime of an identity: the page signs a new one at each visit. */
-const MOST_IDENTITY_S = 300
+const MAX_IDENTITY_S = 300
 const CSRF_HEADER = 'x-cairn-csrf'
 const SCHEME = 'Visitor '
 
@@ -76,16 +76,16 @@ export async function verifyIdentity(jwt: string, secret: string | null, now: nu
       currentDate: new Date(now),
     })
     const { sub, exp = 0, name } = payload as { sub?: unknown; exp?: number; name?: unknown }
-    if (exp - now / 1000 > MOST_IDENTITY_S)
+    if (exp - now / 1000 > MAX_IDENTITY_S)
       throw new AppError(
         'unauthenticated',
-        `The identity is valid for over ${MOST_IDENTITY_S} s: sign a fresh one.`,
+        `The identity is valid for over ${MAX_IDENTITY_S} s: sign a fresh one.`,
       )
     if (typeof sub !== 'string' || sub === '' || sub.length > 200)
       throw new AppError('unauthenticated', 'sub must be a string of 1 to 200 characters.')
     return { subject: sub, name: typeof name === 'string' ? name.slice(0, 200) : null }
-  } catch (thrown) {
-    if (!(thrown instanceof errors.JOSEError)) throw thrown
-    throw new AppError('unauthenticated', `The identity was not taken: ${thrown.code}.`, { cause: thrown })
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error
+    throw new AppError('unauthenticated', `The identity was not taken: ${error.code}.`, { cause: error })
   }
 }

@@ -1,7 +1,7 @@
 /** WhatsApp's Cloud API: a webhook in, the Graph API out. docs/channels/whatsapp.md has the setup. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
-import { type Adapter, type Call, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { type Adapter, type Call, type Inbound, type OutgoingPart, SendFailed } from '../adapter.ts'
 import { createGraph } from './graph.ts'
 import { messageBody } from './message-body.ts'
 import { parsePayload, targetOf } from './parse.ts'
@@ -64,24 +64,28 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
     return null
   }
 
-  async function send(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
+  async function send(
+    part: OutgoingPart,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<{ message_id: string | null }> {
     awaited.delete(key)
     try {
       return await post({ ...part.target, ...messageBody(part), biz_opaque_callback_data: key }, signal)
-    } catch (thrown) {
-      if (thrown instanceof SendFailed && thrown.failure === 'no_window' && template !== null) {
+    } catch (error) {
+      if (error instanceof SendFailed && error.failure === 'no_window' && template !== null) {
         const { name, language } = template
         await post(
           { ...part.target, type: 'template', template: { name, language: { code: language } } },
           signal,
         )
       }
-      throw thrown
+      throw error
     }
   }
 
   /** A status with its key updates the row itself; if none has arrived in time, the message was not sent. */
-  async function find(_part: Part, key: string): Promise<null> {
+  async function find(_part: OutgoingPart, key: string): Promise<null> {
     const since = awaited.get(key) ?? now()
     awaited.set(key, since)
     const left = since + STATUS_MS - now()

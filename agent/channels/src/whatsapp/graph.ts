@@ -23,7 +23,7 @@ export function createGraph({ phoneNumberId, token, apiUrl, now }: GraphOptions)
       redirect: 'error',
       headers: { ...init.headers, authorization: `Bearer ${token}` },
       signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]),
-    }).catch((thrown: unknown) => Promise.reject(lostCall('WhatsApp', thrown)))
+    }).catch((error: unknown) => Promise.reject(lostCall('WhatsApp', error)))
     if (response.ok) return response
     const { error } = (await limitResponse(response, MAX_ANSWER_BYTES)
       .json()

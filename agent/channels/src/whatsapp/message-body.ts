@@ -2,7 +2,7 @@
  * Builds the request for a part. Pure.
  * https://developers.facebook.com/docs/whatsapp/cloud-api/reference/messages
  */
-import type { Part } from '../adapter.ts'
+import type { OutgoingPart } from '../adapter.ts'
 
 /**
  * Three buttons, or ten rows of a list; further choices are answered by number or text, which the message
@@ -17,7 +17,7 @@ const BODY = 1024
 
 type Body = Record<string, unknown>
 
-export function messageBody({ text, prompt }: Part): Body {
+export function messageBody({ text, prompt }: OutgoingPart): Body {
   const choices = prompt?.choices ?? []
   if (choices.length === 0 || choices.length > ROWS || text.length > BODY)
     return { type: 'text', text: { body: text, preview_url: false } }

@@ -7,7 +7,7 @@ import {
   testNotification,
 } from '@cairn/sessions'
 import { expect, test } from 'vitest'
-import { MOST_ATTEMPTS, noticeBackoffMs } from '../../src/inbox-notices/send-notice.ts'
+import { MAX_ATTEMPTS, noticeBackoffMs } from '../../src/inbox-notices/send-notice.ts'
 import { makeStage } from './stage.ts'
 
 type Stage = Awaited<ReturnType<typeof makeStage>>
@@ -59,18 +59,18 @@ test('what is not taken is sent again under the same id, and given up after eigh
   stage.hook.replyAlways(503)
   stage.start()
   await stage.raise()
-  for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts++) {
+  for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
     await expect
       .poll(stage.recent)
-      .toMatchObject([{ state: attempts < MOST_ATTEMPTS ? 'due' : 'dead', attempts }])
+      .toMatchObject([{ state: attempts < MAX_ATTEMPTS ? 'due' : 'dead', attempts }])
     stage.advance(WAIT_MS)
   }
   expect(await stage.recent()).toEqual([{ state: 'dead', attempts: 8, error: 'the webhook answered 503' }])
   // A later notice is not held up, and nothing more comes of the dead one.
   stage.hook.replyAlways(200)
   await stage.raise('Another')
-  await expect.poll(() => calls(stage)).toBe(MOST_ATTEMPTS + 1)
-  expect(new Set(stage.hook.calls.slice(0, MOST_ATTEMPTS).map(({ id }) => id)).size).toBe(1)
+  await expect.poll(() => calls(stage)).toBe(MAX_ATTEMPTS + 1)
+  expect(new Set(stage.hook.calls.slice(0, MAX_ATTEMPTS).map(({ id }) => id)).size).toBe(1)
 })
 
 test('the waits between attempts grow threefold to two hours; a webhook that is gone is not called again', async () => {

@@ -65,8 +65,8 @@ async function liveThrough(kind: Kind, open: OpenStage, death: Death | null): Pr
       wasReached: mortal.isReached(),
       copies: Math.max(0, shown.length - SAID.length - 1),
     }
-  } catch (cause) {
-    throw new Error(`the processes said:\n${said.slice(-20).join('\n')}`, { cause })
+  } catch (error) {
+    throw new Error(`the processes said:\n${said.slice(-20).join('\n')}`, { cause: error })
   } finally {
     await putAway(away)
   }
@@ -96,8 +96,8 @@ test.each(ways)(
     // They mostly wait.
     const live = async (): Promise<void> => {
       for (const { kind, death } of lives) {
-        const life = await liveThrough(kind, open, death).catch((cause: unknown) => {
-          throw new Error(`on ${kind}, ${death.when} ${death.call} ${death.nth}`, { cause })
+        const life = await liveThrough(kind, open, death).catch((error: unknown) => {
+          throw new Error(`on ${kind}, ${death.when} ${death.call} ${death.nth}`, { cause: error })
         })
         counts.tried += 1
         counts.copies += life.copies

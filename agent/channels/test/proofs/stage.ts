@@ -126,5 +126,5 @@ export async function meet({ start, store }: Bench, { asks }: Stage): Promise<vo
 export const outcome = (answering: Promise<Response>): Promise<number | string> =>
   answering.then(
     ({ status }) => status,
-    (thrown: unknown) => (thrown instanceof AppError ? thrown.code : String(thrown)),
+    (error: unknown) => (error instanceof AppError ? error.code : String(error)),
   )

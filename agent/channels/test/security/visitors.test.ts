@@ -31,7 +31,7 @@ const refused = async (
 ): Promise<{ code: string; message: string; retryAfterS: number }> => {
   const error = await work.then(
     () => null,
-    (thrown: { code: string; message: string; extra: Record<symbol, Record<string, string>> }) => thrown,
+    (error: { code: string; message: string; extra: Record<symbol, Record<string, string>> }) => error,
   )
   if (error === null) throw new Error('it was taken')
   return {

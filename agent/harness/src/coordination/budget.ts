@@ -1,7 +1,7 @@
 /** Budgets for the workers of one call: their shares of what is left to the session that creates them. */
 import { AgentConfig, type SessionBudget } from '@cairn/protocol'
 import { budgetOf } from '@cairn/sessions'
-import { LEAST_TOKENS, type Left, leftOf, shareOf, type Spending } from '@cairn/state'
+import { MIN_TOKENS, type Left, leftOf, shareOf, type Spending } from '@cairn/state'
 import type { SpawnContext } from './spawn-context.ts'
 import type { SpawnInput } from './spawn.ts'
 
@@ -68,7 +68,7 @@ export const noBudget = (place: SpawnContext): string => {
   ].join(', ')
   return (
     `the budget of this session has too little left for more workers (${left}; the share of a worker ` +
-    `must be ${LEAST_TOKENS} tokens at least): do the rest yourself`
+    `must be ${MIN_TOKENS} tokens at least): do the rest yourself`
   )
 }
 

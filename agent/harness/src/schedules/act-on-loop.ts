@@ -1,6 +1,6 @@
 /** The effect of `/loop`: rows of schedules for the commit of its reply. */
 import { CommitRefused, type RowChange } from '@cairn/log'
-import { AppError, cutAt, type ScheduleWish } from '@cairn/protocol'
+import { AppError, cutAt, type ScheduleInput } from '@cairn/protocol'
 import { cancelRows, composeNew, derivedId, viewSchedule } from '@cairn/sessions'
 import { LOOP_USAGE, type LoopCommand } from '@cairn/state'
 import type { TurnContext } from '../turn/context.ts'
@@ -46,7 +46,7 @@ export async function actOnLoop(
       case 'create': {
         const { command: _, action: __, ...wish } = command
         const id = derivedId(session.id, eventId, 'loop')
-        const made = composeNew(wish as ScheduleWish, {
+        const made = composeNew(wish as ScheduleInput, {
           id,
           session,
           config,

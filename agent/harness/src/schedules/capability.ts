@@ -4,7 +4,7 @@
  * schedules.
  */
 import type { CommitRefused } from '@cairn/log'
-import { AppError, type ScheduleWish } from '@cairn/protocol'
+import { AppError, type ScheduleInput } from '@cairn/protocol'
 import { cancelRows, composeNew, derivedId, viewSchedule } from '@cairn/sessions'
 import { z } from 'zod'
 import type { AgentSetup } from '../agent.ts'
@@ -81,7 +81,7 @@ const createTool = (runner: Runner, { session }: Claimed): Tool =>
     run({ wake, ...args }, { tool_call_id }) {
       const id = derivedId(session.id, tool_call_id, 'schedule')
       const { config, clock } = runner
-      const input = { ...args, ...(wake === true ? { on_result: 'wake' } : {}) } as ScheduleWish
+      const input = { ...args, ...(wake === true ? { on_result: 'wake' } : {}) } as ScheduleInput
       try {
         const now = clock.now()
         const { row, first } = composeNew(input, { id, session, config, now, expires: true })

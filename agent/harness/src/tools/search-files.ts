@@ -1,13 +1,13 @@
 /** search_files: lines of workspace files that match a regular expression. */
 import { runInThread } from '@cairn/log/run-in-thread'
 import { locate, openFolder } from '@cairn/workspace'
-import type { Place } from '@cairn/workspace/files-below'
+import type { OpenFolder } from '@cairn/workspace/files-below'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
 
 export type SearchJob = {
   /** Stays open while the search runs. */
-  top: Place
+  top: OpenFolder
   /** Search only this file of `top`. */
   file: string | undefined
   pattern: string

@@ -1,6 +1,6 @@
 /** Budgets: the share of a worker, the last call of a session, and the end of its time. */
 import type { ConfigInput, SessionEvent } from '@cairn/protocol'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { call, say, setStage, type Stage } from '../turn/stage.ts'
 import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from './tree-stage.ts'
@@ -14,7 +14,7 @@ const priced: ConfigInput['models'] = { catalog: { 'demo/model': { input: 1, out
 async function soundLogs(stage: Stage): Promise<SessionEvent[][]> {
   const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
-  expect(checkFamily(logs)).toEqual([])
+  expect(checkTree(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])
   expect(await stage.store.coordination.claimTimers('nobody', 10, 1000)).toEqual([])
   return [...logs.values()]

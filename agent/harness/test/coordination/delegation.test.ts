@@ -1,5 +1,5 @@
 /** Delegations: the results are the result of the call, they have a time, and a message of the user ends the waiting. */
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import { stopSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
@@ -12,7 +12,7 @@ const ended = (events: readonly { type: string }[]): boolean => events.at(-1)?.t
 async function resultOf(stage: Stage): Promise<Record<string, unknown>> {
   const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
-  expect(checkFamily(logs)).toEqual([])
+  expect(checkTree(logs)).toEqual([])
   const results = (logs.get(stage.session_id) ?? []).flatMap(event =>
     event.type === 'tool.result' && event.data.name === 'delegate_task' ? [event.data.content] : [],
   )

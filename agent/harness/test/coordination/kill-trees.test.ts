@@ -8,7 +8,7 @@ import { type LogStore, openPostgresStore } from '@cairn/log'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import type { SessionEvent } from '@cairn/protocol'
 import { oneIn } from '@cairn/protocol/test/sample'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import { describe, expect, test } from 'vitest'
 import { essence, sorted } from '../golden/essence.ts'
 import { setStage, type Stage } from '../turn/stage.ts'
@@ -67,7 +67,7 @@ for (const [name, scene] of Object.entries(SCENES)) {
     const { seen, problems } = death === null ? undisturbed : await play(scene, death, open)
     expect(problems).toEqual([])
     for (const log of seen.logs.values()) expect(checkHistory(log, { settled: true })).toEqual([])
-    expect(checkFamily(seen.logs, { settled: true })).toEqual([])
+    expect(checkTree(seen.logs, { settled: true })).toEqual([])
     expect(endings(seen.logs)).toBe(golden)
     const notes = seen.ran.filter(value => value.startsWith('note:'))
     expect(notes.length).toBeLessThanOrEqual(1)

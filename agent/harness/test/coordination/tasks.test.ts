@@ -10,7 +10,7 @@ import {
   unblockTask,
   viewTask,
 } from '@cairn/sessions'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { alice, call, readLog, say, type Stage, typesOf } from '../turn/stage.ts'
 import {
@@ -33,7 +33,7 @@ const statuses = async (stage: Stage): Promise<Record<string, string>> =>
 async function expectSound(stage: Stage): Promise<Map<string, SessionEvent[]>> {
   const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
-  expect(checkFamily(logs)).toEqual([])
+  expect(checkTree(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])
   return logs
 }

@@ -1,5 +1,5 @@
 /** Workers: made, waited for, told apart, and each with one outcome. */
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import type { SessionEvent } from '@cairn/protocol'
 import { archiveSession, pauseSession, respondInbox, resumeSession, stopSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from './tree-stage.t
 async function expectSound(stage: Stage): Promise<Map<string, SessionEvent[]>> {
   const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
-  expect(checkFamily(logs)).toEqual([])
+  expect(checkTree(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])
   return logs
 }
@@ -190,7 +190,7 @@ test('a session is archived with all below it, and its open worker has its outco
   await archiveSession(stage.deps, await stage.session())
   await harness.idle()
   const logs = await treeLogs(stage.store, stage.session_id)
-  expect(checkFamily(logs)).toEqual([])
+  expect(checkTree(logs)).toEqual([])
   for (const id of logs.keys()) expect((await stage.store.getSession(id))?.status).toBe('archived')
 })
 

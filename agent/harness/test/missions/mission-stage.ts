@@ -2,7 +2,7 @@
 import type { Mission } from '@cairn/log'
 import type { SessionEvent } from '@cairn/protocol'
 import { defineMission, type MissionInput } from '@cairn/sessions'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import { expect } from 'vitest'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
 import { treeLogs, finishWork, goal, OUTCOME, spawn, wait } from '../coordination/tree-stage.ts'
@@ -66,7 +66,7 @@ export async function untilMission(stage: Stage, status: Mission['status']): Pro
 export async function expectSound(stage: Stage): Promise<Map<string, SessionEvent[]>> {
   const logs = await treeLogs(stage.store, stage.session_id)
   for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
-  expect(checkFamily(logs)).toEqual([])
+  expect(checkTree(logs)).toEqual([])
   expect(await stage.store.check()).toEqual([])
   return logs
 }

@@ -5,7 +5,7 @@
 import { type LogStore, openPostgresStore } from '@cairn/log'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
 import { oneIn } from '@cairn/protocol/test/sample'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import { fireTimer, runSchedule } from '@cairn/sessions'
 import { describe, expect, test } from 'vitest'
 import { dyingStore } from '../turn/dying-store.ts'
@@ -105,7 +105,7 @@ describe('the worker of a run dies', async () => {
     // One that had begun a call that must not be made twice fails it, and the model goes on.
     expect(seen.runs).toEqual(['success success'])
     for (const log of seen.logs.values()) expect(checkHistory(log, { settled: true })).toEqual([])
-    expect(checkFamily(seen.logs)).toEqual([])
+    expect(checkTree(seen.logs)).toEqual([])
     expect(seen.stage.ran.length).toBeLessThanOrEqual(1)
   }
   test.each(oneIn(4, deaths))('just $when commit $nth, and it is told once', death => judge(death))

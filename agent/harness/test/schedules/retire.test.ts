@@ -1,7 +1,7 @@
 /** Sessions of runs that ended long ago are archived, and those of an archived session before it. */
 import type { LogStore } from '@cairn/log'
 import { addMessage, archiveSession, runSchedule, stopSession } from '@cairn/sessions'
-import { checkFamily } from '@cairn/state'
+import { checkTree } from '@cairn/state'
 import { describe, expect, test } from 'vitest'
 import { alice, readLog, say, setStage, typesOf } from '../turn/stage.ts'
 import {
@@ -119,7 +119,7 @@ describe.each(STORES)('on %s', (_, open) => {
     const logs = await Promise.all(
       [stage.session_id, ...all.slice(0, -1)].map(async each => readLog(store, each)),
     )
-    expect(checkFamily(new Map(logs.map(log => [log[0]?.session_id ?? '', log])))).toEqual([])
+    expect(checkTree(new Map(logs.map(log => [log[0]?.session_id ?? '', log])))).toEqual([])
     expect(await store.check()).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 /** Runs of schedules, on both stores: begun in one commit, each with one loop.result on the session above. */
 import type { LogStore } from '@cairn/log'
-import { checkFamily, checkHistory } from '@cairn/state'
+import { checkTree, checkHistory } from '@cairn/state'
 import {
   archiveSession,
   cancelSchedule,
@@ -104,7 +104,7 @@ describe.each(STORES)('on %s', (_, open) => {
       [run, await readLog(store, run)],
     ])
     for (const each of logs.values()) expect(checkHistory(each, { settled: true })).toEqual([])
-    expect(checkFamily(logs)).toEqual([])
+    expect(checkTree(logs)).toEqual([])
     expect(await store.check()).toEqual([])
   })
 

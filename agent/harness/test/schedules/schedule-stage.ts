@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type LogStore, openPostgresStore, type ScheduleRun, type Timer } from '@cairn/log'
 import { openStoreInProcess } from '@cairn/log/test/store-in-process'
 import { borrowPostgresPlace } from '@cairn/log/test/postgres-place'
-import { Config, type EventOf, type ScheduleWish } from '@cairn/protocol'
+import { Config, type EventOf, type ScheduleInput } from '@cairn/protocol'
 import { createSchedule, type Deps, fireTimer } from '@cairn/sessions'
 import { alice, newId, readLog, type Stage } from '../turn/stage.ts'
 
@@ -70,7 +70,7 @@ export async function fireDue(deps: Deps, by = 'firer'): Promise<number> {
   }
 }
 
-export const addSchedule = (deps: Deps, sessionId: string, input: Partial<ScheduleWish> = {}) =>
+export const addSchedule = (deps: Deps, sessionId: string, input: Partial<ScheduleInput> = {}) =>
   createSchedule(deps, CONFIG, alice, sessionId, {
     prompt: 'look at the weather',
     ...(input.cron === undefined && input.at === undefined ? { every_s: 60 } : {}),

@@ -1,6 +1,6 @@
 /** Schedules in the simulation: what people do about them, and what must be so of them in the end. */
 import type { LogStore, StoreSchedule } from '@cairn/log'
-import type { Config, ScheduleWish, SessionEvent } from '@cairn/protocol'
+import type { Config, ScheduleInput, SessionEvent } from '@cairn/protocol'
 import {
   cancelSchedule,
   changeSchedule,
@@ -50,9 +50,9 @@ export function scheduleActs(world: World, deps: Deps, config: Config, id: strin
   ]
 }
 
-function wishOf(world: World, now: number): ScheduleWish {
+function wishOf(world: World, now: number): ScheduleInput {
   const at = new Date(now + MINUTE_MS + world.between(1, 30_000)).toISOString()
-  const when = world.pick<Partial<ScheduleWish>>([
+  const when = world.pick<Partial<ScheduleInput>>([
     [3, { every_s: 60, jitter_s: world.between(0, 20) }],
     [1, { cron: '* * * * *' }],
     [1, { at }],

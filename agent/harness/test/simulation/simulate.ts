@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Config, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
-import { checkFamily, checkHistory, writeSnapshot } from '@cairn/state'
+import { checkTree, checkHistory, writeSnapshot } from '@cairn/state'
 import { sessionFolder } from '@cairn/workspace'
 import { startHarness } from '../../src/harness.ts'
 import { foldRecords, type Position, startPosition } from '../../src/turn/position.ts'
@@ -331,7 +331,7 @@ async function play(
   problems.push(...truth.check())
   const families = sessions.map(root => familyOf(truth, root, events))
   const rights = { agent: 'assistant', agents: config.agents }
-  for (const family of families) problems.push(...checkFamily(family, { settled: true, rights }))
+  for (const family of families) problems.push(...checkTree(family, { settled: true, rights }))
   for (const [id, log] of events)
     problems.push(...checkTaskRows(truth, id, log), ...checkMissionRows(truth, id, log))
   problems.push(...checkScheduleRows(truth, events))

@@ -3,7 +3,7 @@
  * session.
  */
 import { CommitRefused, type RowChange, type SessionRow, type StoreSchedule } from '@cairn/log'
-import { AppError, type Config, type ScheduleChangeWish } from '@cairn/protocol'
+import { AppError, type Config, type ScheduleChangeInput } from '@cairn/protocol'
 import { isTreeMoved } from '../commit-tree.ts'
 import type { Deps } from '../deps.ts'
 import { refusedAs } from '../refusals.ts'
@@ -128,7 +128,7 @@ export const changeSchedule = (
   deps: Deps,
   config: Config,
   id: string,
-  input: ScheduleChangeWish,
+  input: ScheduleChangeInput,
 ): Promise<StoreSchedule> =>
   change(deps, id, (row, session) => {
     if (row.status !== 'active' && row.status !== 'paused') throw wrong(row, 'change')

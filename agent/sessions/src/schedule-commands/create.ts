@@ -1,6 +1,6 @@
 /** Creates a schedule: the rows for a commit of its session that may do more, and that commit itself. */
 import { CommitRefused, type RowChange, type SessionRow, type StoreSchedule } from '@cairn/log'
-import { AppError, type Config, type Principal, type ScheduleWish } from '@cairn/protocol'
+import { AppError, type Config, type Principal, type ScheduleInput } from '@cairn/protocol'
 import { findSession } from '../access.ts'
 import type { Deps } from '../deps.ts'
 import { refusedAs } from '../refusals.ts'
@@ -12,7 +12,7 @@ import { readSchedule } from './find.ts'
 
 /** Rows that create the schedule, for a commit of its session. */
 export function composeNew(
-  input: ScheduleWish,
+  input: ScheduleInput,
   { id, session, config, now, expires }: NewContext,
 ): { row: RowChange; shown: ReturnType<typeof shownTiming>; first: number } {
   if (!config.schedules.enabled)
@@ -62,7 +62,7 @@ export async function createSchedule(
   config: Config,
   principal: Principal,
   sessionId: string,
-  input: ScheduleWish,
+  input: ScheduleInput,
 ): Promise<StoreSchedule> {
   const session = await findSession(deps.store, principal, sessionId)
   const id = deps.newId()

@@ -3,8 +3,8 @@ import {
   AgentConfig,
   AppError,
   type Config,
-  type ScheduleChangeWish,
-  type ScheduleWish,
+  type ScheduleChangeInput,
+  type ScheduleInput,
 } from '@cairn/protocol'
 import type { SessionRow } from '@cairn/log'
 import { parseCron } from './cron.ts'
@@ -20,7 +20,7 @@ const RFC3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d
 const invalid = (path: string, message: string): AppError =>
   new AppError('invalid_schedule', `${path}: ${message}.`, { extra: { errors: [{ path, message }] } })
 
-type TimingInput = Pick<ScheduleWish, 'cron' | 'every_s' | 'at' | 'timezone'>
+type TimingInput = Pick<ScheduleInput, 'cron' | 'every_s' | 'at' | 'timezone'>
 
 /** `anchor`: the start of intervals. */
 export function timingOf(input: TimingInput, timezone: string, anchor: number): Timing {
@@ -80,7 +80,7 @@ export type SpecContext = {
 
 /** `kept`: times that were validated when they were requested; that of a single run may have passed. */
 export function specOf(
-  input: ScheduleWish,
+  input: ScheduleInput,
   { session, config, now, expires }: SpecContext,
   kept?: Timing,
 ): ScheduleSpec {
@@ -142,13 +142,13 @@ function runOf({ agent, config: own }: SessionRow, config: Config): ScheduleSpec
 /** Applies changes to a schedule and validates the result as a whole. */
 export function changedSpec(
   spec: ScheduleSpec,
-  given: ScheduleChangeWish,
+  given: ScheduleChangeInput,
   context: SpecContext,
 ): ScheduleSpec {
   const { timing } = spec
   const change = Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
-  ) as Partial<ScheduleWish>
+  ) as Partial<ScheduleInput>
   const isTimed = change.cron !== undefined || change.every_s !== undefined || change.at !== undefined
   // The grid of an interval is kept, unless another one is requested.
   const kept = isTimed || timing.kind === 'cron' ? undefined : timing

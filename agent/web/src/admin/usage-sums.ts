@@ -20,7 +20,7 @@ export function totals(rows: readonly Row[]): Omit<Row, 'day'>[] {
 const tokens = ({ input_tokens, output_tokens }: Omit<Row, 'day'>): number => input_tokens + output_tokens
 
 /** More colours nobody tells apart; the rest is one. */
-const MOST = 6
+const MAX_SERIES = 6
 
 const DAY_MS = 86_400_000
 
@@ -39,7 +39,7 @@ export function usageChart(
 ): Chart {
   const labels = [...new Set([...days, ...rows.map(({ day }) => day)])].toSorted()
   const names = totals(rows).map(({ name }) => name)
-  const shown = names.slice(0, names.length > MOST ? MOST - 1 : MOST)
+  const shown = names.slice(0, names.length > MAX_SERIES ? MAX_SERIES - 1 : MAX_SERIES)
   const valueOf = (row: Row): number => (what === 'cost' ? row.cost_usd : tokens(row))
   const daily = (fits: (name: string) => boolean): number[] =>
     labels.map(day =>

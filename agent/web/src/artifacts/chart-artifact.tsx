@@ -38,7 +38,7 @@ Chart.register(
 
 type ChartSpec = Extract<ArtifactBody, { kind: 'chart' }>['chart']
 /** So many things have a name each below a chart. */
-const MOST_NAMES = 20
+const MAX_NAMES = 20
 const HUES = [165, 252, 45, 300, 210, 340, 130, 22, 277, 62]
 
 export function ChartArtifact({ name, chart }: { name: string; chart: ChartSpec }) {
@@ -88,7 +88,7 @@ function draw(canvas: HTMLCanvasElement, chart: ChartSpec, isDark: boolean, isSt
   const isRound = chart.type === 'pie' || chart.type === 'doughnut'
   const scale = { ticks: { color: ink }, grid: { color: line }, border: { color: line } }
   // So many labels are steps of one thing, days say: some are left out, and none is turned.
-  const steps = chart.labels.length > MOST_NAMES ? { maxRotation: 0, autoSkipPadding: 16 } : {}
+  const steps = chart.labels.length > MAX_NAMES ? { maxRotation: 0, autoSkipPadding: 16 } : {}
   return new Chart(canvas, {
     type: chart.type,
     data: {

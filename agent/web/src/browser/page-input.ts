@@ -9,12 +9,12 @@ export const modsOf = ({ altKey, ctrlKey, metaKey, shiftKey }: Modified): number
 
 const BUTTONS = ['left', 'middle', 'right'] as const
 
-export type Place = { left: number; top: number; width: number; height: number }
+export type PageRect = { left: number; top: number; width: number; height: number }
 
 /** A point over the picture as a point of the page; null: beside it. */
 export function pointOf(
   { clientX, clientY }: { clientX: number; clientY: number },
-  picture: Place,
+  picture: PageRect,
   page: { width: number; height: number },
 ): { x: number; y: number } | null {
   const x = ((clientX - picture.left) / picture.width) * page.width

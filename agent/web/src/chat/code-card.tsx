@@ -31,7 +31,7 @@ const COLOURS: Readonly<Record<State, string>> = {
 
 /** The whole answer stands among the messages, or in the result of the call. */
 const ANSWER_CHARS = 600
-const MOST_ROWS = 8
+const MAX_ROWS = 8
 
 function stateOf(run: CodeRun): State {
   if (isLive(run)) return waitsForDecision(run) ? 'waiting' : 'working'
@@ -96,7 +96,7 @@ const Body = ({ run }: { run: CodeRun }) => (
           className="code-lines"
           aria-labelledby={`lines-${run.run_id}`}
           readOnly
-          rows={Math.min(MOST_ROWS, run.lines.length + 1)}
+          rows={Math.min(MAX_ROWS, run.lines.length + 1)}
           value={run.lines.map(({ text }) => visibleText(text)).join('\n')}
         />
       </>

@@ -24,9 +24,9 @@ const WORDS = {
   failed: 'failed',
   cancelled: 'cancelled',
 } as const
-type Standing = keyof typeof WORDS
+type TaskStatus = keyof typeof WORDS
 /** The dots are those of tool calls. */
-const DOTS: Record<Standing, string> = {
+const DOTS: Record<TaskStatus, string> = {
   todo: 'asked',
   ready: 'asked',
   running: 'running',
@@ -37,7 +37,7 @@ const DOTS: Record<Standing, string> = {
 }
 
 /** As the log says, or the store where it knows better: of an answer that a person gave, and of the queue. */
-function useStanding(sessionId: string, item: Task): Standing {
+function useStanding(sessionId: string, item: Task): TaskStatus {
   const isOpen = item.status === 'blocked' || item.status === 'running'
   const { data } = useQuery({ ...tasksQuery(sessionId), enabled: isOpen })
   const known = isOpen ? data?.find(task => task.task_id === item.task_id)?.status : undefined

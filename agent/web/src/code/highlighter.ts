@@ -3,7 +3,7 @@ import { common, createLowlight } from 'lowlight'
 
 const lowlight = createLowlight(common)
 /** Colouring longer code would hold up the page. */
-const MOST_CHARS = 60_000
+const MAX_CHARS = 60_000
 
 /** Code as coloured pieces: text, or text that has a class. */
 export type Piece = string | { className: string; pieces: readonly Piece[] }
@@ -16,7 +16,7 @@ type Node = {
 
 /** The pieces of `code`; null where its language is not known, or it is too long. */
 export function highlight(code: string, language: string): readonly Piece[] | null {
-  if (code.length > MOST_CHARS || !lowlight.registered(language)) return null
+  if (code.length > MAX_CHARS || !lowlight.registered(language)) return null
   return lowlight.highlight(language, code).children.map(piece)
 }
 

@@ -7,13 +7,13 @@ export type LineDiff = { hunks: readonly Hunk[]; added: number; removed: number 
 
 const AROUND = 3
 /** What differs in more lines is not compared to the end: it would hold up the page. */
-const MOST_EDITS = 4000
+const MAX_EDITS = 4000
 
 /** The differences from `before` to `after` with so many lines around each; null where there are too many to compare. */
 export function diffLines(before: string, after: string, around = AROUND): LineDiff | null {
   const patch = structuredPatch('', '', before, after, '', '', {
     context: around,
-    maxEditLength: MOST_EDITS,
+    maxEditLength: MAX_EDITS,
   })
   if (patch === undefined) return null
   const hunks = patch.hunks.map(({ oldStart, newStart, lines }) => {

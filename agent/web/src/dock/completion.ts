@@ -4,7 +4,7 @@ export type Wanted = { kind: 'command' | 'file'; query: string; from: number; to
 export type Candidate = { insert: string; label: string; help: string }
 
 /** So many are offered at once. */
-const MOST = 8
+const MAX_ITEMS = 8
 
 export function wantedAt(text: string, caret: number): Wanted | null {
   const command = /^\/([\w-]*)$/.exec(text.slice(0, caret))
@@ -28,7 +28,7 @@ export function fitting(candidates: readonly Candidate[], query: string): Candid
     .map(candidate => ({ candidate, rank: rank(candidate) }))
     .filter(({ rank }) => rank < 2)
     .toSorted((a, b) => a.rank - b.rank)
-    .slice(0, MOST)
+    .slice(0, MAX_ITEMS)
     .map(({ candidate }) => candidate)
 }
 

@@ -5,9 +5,9 @@ export type Picture = NonNullable<BodyOf<'sendMessage'>['images']>[number]
 
 const TAKEN = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
 /** Models scale down what is wider or higher. */
-const MOST_PIXELS = 1568
+const MAX_PIXELS = 1568
 /** Of the picture's bytes; five of them as base64 fit into the body of a message. */
-const MOST_BYTES = 140_000
+const MAX_BYTES = 140_000
 const QUALITIES = [0.88, 0.75, 0.6, 0.45]
 
 export const isPicture = ({ type }: { type: string }): boolean => TAKEN.some(taken => taken === type)
@@ -15,12 +15,12 @@ export const isPicture = ({ type }: { type: string }): boolean => TAKEN.some(tak
 export async function readPicture(file: File): Promise<Picture> {
   const type = TAKEN.find(taken => taken === file.type)
   if (type === undefined) throw new Error(`${file.name} is no picture that can be sent`)
-  if (file.size <= MOST_BYTES) return { data: await base64Of(file), mime_type: type }
+  if (file.size <= MAX_BYTES) return { data: await base64Of(file), mime_type: type }
   const bitmap = await createImageBitmap(file)
-  for (let scale = Math.min(1, MOST_PIXELS / Math.max(bitmap.width, bitmap.height)); ; scale *= 0.7) {
+  for (let scale = Math.min(1, MAX_PIXELS / Math.max(bitmap.width, bitmap.height)); ; scale *= 0.7) {
     for (const quality of QUALITIES) {
       const blob = await drawn(bitmap, scale, quality)
-      if (blob.size <= MOST_BYTES) return { data: await base64Of(blob), mime_type: 'image/jpeg' }
+      if (blob.size <= MAX_BYTES) return { data: await base64Of(blob), mime_type: 'image/jpeg' }
     }
   }
 }

@@ -12,9 +12,9 @@ export type Attached = { id: number; name: string; state: 'reading' | 'ready' } 
 export type Carried = Pick<BodyOf<'sendMessage'>, 'attachments' | 'images'>
 
 /** A message takes no more (`SendMessage` of the contract). */
-const MOST = { picture: 5, file: 10 }
+const MAX_FILES = { picture: 5, file: 10 }
 /** Of a file's bytes: as base64 they fit into the body of a request. */
-const MOST_FILE_BYTES = 700_000
+const MAX_FILE_BYTES = 700_000
 
 let lastId = 0
 
@@ -37,7 +37,7 @@ export function useAttachments(sessionId: string) {
       const kind = isPicture(file) ? 'picture' : 'file'
       const id = ++lastId
       setAttached(all => {
-        if (all.filter(one => one.kind === kind).length >= MOST[kind]) return all
+        if (all.filter(one => one.kind === kind).length >= MAX_FILES[kind]) return all
         return [...all, { id, name: file.name, kind, state: 'reading', value: null }]
       })
       void read(id, file)
@@ -63,8 +63,8 @@ function carry(attached: readonly Attached[]): Carried {
 }
 
 async function putFile(sessionId: string, file: File): Promise<FileRef> {
-  if (file.size > MOST_FILE_BYTES)
-    throw new Error(`it has ${file.size} bytes; up to ${MOST_FILE_BYTES} are taken here`)
+  if (file.size > MAX_FILE_BYTES)
+    throw new Error(`it has ${file.size} bytes; up to ${MAX_FILE_BYTES} are taken here`)
   return client.call('putWorkspaceFile', {
     params: { id: sessionId },
     body: {

@@ -4,7 +4,7 @@ import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 're
 const drafts = new Map<string, string>()
 const MAX_HEIGHT = 240
 
-export type Draft = {
+export type MessageDraft = {
   text: string
   caret: number
   change: (text: string, caret: number) => void
@@ -13,7 +13,7 @@ export type Draft = {
   choose: (number: number) => void
 }
 
-export function useDraft(sessionId: string): [Draft, RefObject<HTMLTextAreaElement | null>] {
+export function useDraft(sessionId: string): [MessageDraft, RefObject<HTMLTextAreaElement | null>] {
   const [{ text, caret }, set] = useState(() => {
     const text = drafts.get(sessionId) ?? ''
     return { text, caret: text.length }
@@ -32,7 +32,7 @@ export function useDraft(sessionId: string): [Draft, RefObject<HTMLTextAreaEleme
     if (field.current?.value !== next) wantedCaret.current = to
     set({ text: next, caret: to })
   }
-  const draft: Draft = {
+  const draft: MessageDraft = {
     text,
     caret,
     change,

@@ -20,8 +20,8 @@ import type { TurnSums } from './turn-sums.ts'
 
 export const rowId = (rowKey: number) => `row-${rowKey}`
 
-type Place = { rowKey: number; rowIndex: number; top: number; isActive: boolean }
-const place = ({ rowKey, rowIndex, isActive }: Place) =>
+type RowPosition = { rowKey: number; rowIndex: number; top: number; isActive: boolean }
+const place = ({ rowKey, rowIndex, isActive }: RowPosition) =>
   ({
     id: rowId(rowKey),
     role: 'row',
@@ -52,7 +52,7 @@ export const EventRow = memo(function EventRow({
   folded,
   isWaiting,
   ...rest
-}: Place & {
+}: RowPosition & {
   event: SessionEvent
   afterMs: number | null
   /** Chunks of its answer. */
@@ -96,7 +96,7 @@ export const GapRow = memo(function GapRow({
   from,
   through,
   ...rest
-}: Place & { from: number; through: number }) {
+}: RowPosition & { from: number; through: number }) {
   const ids = from === through ? `id ${from}` : `ids ${formatCount(from)}–${formatCount(through)}`
   return (
     <div className="gap-row" {...place(rest)} style={at(rest.top)} data-testid="gap-row">
@@ -112,7 +112,7 @@ export const TurnRow = memo(function TurnRow({
   turn,
   open,
   ...rest
-}: Place & { turn: TurnSums; lastId: number; /** What a turn without an end does. */ open: string }) {
+}: RowPosition & { turn: TurnSums; lastId: number; /** What a turn without an end does. */ open: string }) {
   return (
     <div
       className="turn-row"

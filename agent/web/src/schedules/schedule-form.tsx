@@ -1,6 +1,6 @@
 /** A new schedule: whom it tells, what it runs, when, and its limits. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ScheduleWish } from '@cairn/protocol'
+import type { ScheduleInput } from '@cairn/protocol'
 import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { client, describeError } from '../api.ts'
@@ -19,7 +19,7 @@ function useCreate(onDone: () => void) {
   // Repeating one that may have arrived must not make it twice: one key for one schedule.
   const attempt = useRef({ text: '', key: '' })
   return useMutation({
-    mutationFn: (body: ScheduleWish & { session_id: string }) => {
+    mutationFn: (body: ScheduleInput & { session_id: string }) => {
       const text = JSON.stringify(body)
       if (attempt.current.text !== text) attempt.current = { text, key: crypto.randomUUID() }
       return client.call('createSchedule', { body, idempotencyKey: attempt.current.key })

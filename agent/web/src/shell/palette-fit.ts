@@ -9,7 +9,7 @@ export type Entry = {
 }
 
 /** So many are shown at once. */
-const MOST = 12
+const MAX_ITEMS = 12
 
 /** Each word must stand in the label or the detail; a label that begins with them comes first. */
 export function fittingEntries(entries: readonly Entry[], typed: string): Entry[] {
@@ -24,6 +24,6 @@ export function fittingEntries(entries: readonly Entry[], typed: string): Entry[
     .map(entry => ({ entry, rank: rank(entry) }))
     .filter(({ rank }) => rank < 3)
     .toSorted((a, b) => a.rank - b.rank)
-    .slice(0, MOST)
+    .slice(0, MAX_ITEMS)
     .map(({ entry }) => entry)
 }

@@ -15,7 +15,7 @@ type Props = {
 }
 
 /** What the API takes. */
-const LONGEST = 20_000
+const MAX_CHARS = 20_000
 
 export function AnswerTask({ sessionId, taskId, itemId }: Props) {
   const [text, setText] = useState('')
@@ -66,7 +66,7 @@ export function AnswerTask({ sessionId, taskId, itemId }: Props) {
         id={label}
         className="input"
         rows={2}
-        maxLength={LONGEST}
+        maxLength={MAX_CHARS}
         value={text}
         onChange={event => setText(event.target.value)}
         onKeyDown={keyDown}

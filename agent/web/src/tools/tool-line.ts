@@ -2,7 +2,7 @@
 import { formatCount, formatEvery, oneLine, plural } from '../format.ts'
 import { type Arguments, listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
 
-const LONGEST = 140
+const MAX_CHARS = 140
 
 /** `verb` for people in place of the tool's name, `object` in the face of code. */
 export type ToolLine = { verb: string; object: string; note?: string }
@@ -91,7 +91,7 @@ const LINES: Readonly<Record<string, Say>> = {
 export function toolLine(call: ToolCall): ToolLine {
   const line = call.args === null ? undefined : LINES[call.name]?.(call)
   const { verb, object, note } = line ?? { verb: call.name, object: excerpt(call.rawArgs), note: undefined }
-  return { verb, object: oneLine(object, LONGEST), ...(note !== undefined && { note }) }
+  return { verb, object: oneLine(object, MAX_CHARS), ...(note !== undefined && { note }) }
 }
 
 /** The first few arguments. */
