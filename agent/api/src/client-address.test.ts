@@ -27,7 +27,7 @@ test('a trusted proxy is believed, and what was written before it only as far as
 })
 
 test.each(['localhost', '10.0.0.0/x', '', '300.1.1.1'])('the entry %j is refused by name', entry => {
-  expect(() => createClientAddress([entry])).toThrow(`"${entry}" is no address`)
+  expect(() => createClientAddress([entry])).toThrow(`"${entry}" is not an address`)
 })
 
 test('a proxy that was forgotten is told once', () => {

@@ -40,8 +40,8 @@ export function createClientAddress(
     const [address = '', bits] = entry.split('/')
     if (isIP(address) === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
       throw new Error(
-        `[auth] auth.trusted_proxies: "${entry}" is no address and no network; expected 10.0.0.1 or ` +
-          '10.0.0.0/8',
+        `[auth] auth.trusted_proxies: "${entry}" is not an address or a network: expected for ` +
+          'example 10.0.0.1 or 10.0.0.0/8',
       )
     if (bits === undefined) proxies.addAddress(address, family(address))
     else proxies.addSubnet(address, Number(bits), family(address))

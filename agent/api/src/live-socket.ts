@@ -55,7 +55,7 @@ export function serveLiveViews(server: Server, deps: Deps, limits: Limits): Live
       // ws emits each frame that violates RFC 6455 as an error of the WebSocket; without a listener that
       // would end the process. ws itself then sends the close code and ends the connection.
       opened.on('error', error =>
-        deps.log.info('closed a live view', { session_id: view.session_id, error: error.message }),
+        deps.log.info('live view closed', { session_id: view.session_id, error: error.message }),
       )
       views.add(view)
       const unwatch = deps.standing.add(viewer.identity, () => {
@@ -68,10 +68,10 @@ export function serveLiveViews(server: Server, deps: Deps, limits: Limits): Live
         views.delete(view)
       })
       keepAlive(opened, limits.pingMs)
-      attach(view, deps).catch((error: unknown) => {
-        if (!(error instanceof AppError)) {
-          const why = asError(error).message
-          deps.log.warn('a live view did not open', { session_id: view.session_id, why })
+      attach(view, deps).catch((thrown: unknown) => {
+        if (!(thrown instanceof AppError)) {
+          const why = asError(thrown).message
+          deps.log.warn('live view failed to open', { session_id: view.session_id, why })
         }
         opened.close(CLOSE.gone, error instanceof AppError ? error.code : 'internal')
       })
@@ -86,7 +86,7 @@ export function serveLiveViews(server: Server, deps: Deps, limits: Limits): Live
     const viewer = deps.liveTickets.use(asked.session_id, asked.ticket)
     if (viewer === null) return refuse(socket, '401 Unauthorized')
     open({ request, socket, head, asked, viewer }).catch((error: unknown) => {
-      deps.log.warn('a live view did not open', { session_id: asked.session_id, why: asError(error).message })
+      deps.log.warn('live view failed to open', { session_id: asked.session_id, why: asError(error).message })
       refuse(socket, '503 Service Unavailable')
     })
   })
@@ -110,8 +110,8 @@ function releaseControl({ session_id, person: { id } }: LiveView, { browsers, lo
     ?.release(session_id, { id, admin: false })
     .catch((error: unknown) => {
       const isExpected =
-        error instanceof AppError && (error.code === 'no_control' || error.code === 'no_browser')
-      if (!isExpected) log.warn('could not release a browser', { session_id, error: asError(error).message })
+        thrown instanceof AppError && (thrown.code === 'no_control' || thrown.code === 'no_browser')
+      if (!isExpected) log.warn('browser release failed', { session_id, error: asError(thrown).message })
     })
 }
 

@@ -59,7 +59,7 @@ function tidy<T>(value: T): T {
 /** Component name of an event type. */
 export const recordName = (type: EventType): string => `event.${type}`
 
-const UNWRITTEN = ' Nothing in this version produces it.'
+const UNWRITTEN = ' This version never emits it.'
 
 function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, JsonSchema> {
   const records: Record<string, JsonSchema> = {}
@@ -71,7 +71,7 @@ function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, Jso
       description: `${when} (${familyOf(type)})${isWritten(type) ? '' : UNWRITTEN}`,
       required: ['id', 'session_id', 'type', 'created_at', 'data'],
       properties: {
-        id: { type: 'integer', exclusiveMinimum: 0, description: 'the cursor' },
+        id: { type: 'integer', exclusiveMinimum: 0, description: 'cursor' },
         session_id: { type: 'string' },
         type: { const: type },
         created_at: { type: 'string', format: 'date-time' },
@@ -91,9 +91,9 @@ function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, Jso
 
 const ACCESS: Record<Route['access'], string> = {
   public: 'No credential is needed.',
-  any: 'A user token; below /v1/api a service-account token too.',
+  any: 'A user token, or below /v1/api a service account token.',
   user: 'A user token.',
-  admin: "An administrator's user token.",
+  admin: 'A user token of an administrator.',
 }
 const SECURITY: Record<Route['access'], (viaApi: boolean) => Record<string, string[]>[]> = {
   public: () => [],
@@ -124,7 +124,7 @@ function operation(name: RouteName, viaApi: boolean, of: (schema: z.ZodType) => 
       name: 'Last-Event-ID',
       in: 'header',
       required: false,
-      description: 'the cursor when `after` is absent',
+      description: 'the cursor if `after` is absent',
       schema: { type: 'string' },
     })
   if (route.creates)
@@ -132,7 +132,7 @@ function operation(name: RouteName, viaApi: boolean, of: (schema: z.ZodType) => 
       name: 'Idempotency-Key',
       in: 'header',
       required: false,
-      description: 'makes it safe to send again for 24 hours',
+      description: 'makes retries safe for 24 hours',
       schema: { type: 'string', maxLength: 200 },
     })
   const success: Response = { description: route.summary }
@@ -216,8 +216,8 @@ export function openapiDocument(): OpenApi {
       version: '1',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
-        'Agent sessions as logs of typed events: write messages, follow the log from a cursor, decide ' +
-        'what needs a human.',
+        'Agent sessions as logs of typed events: send messages, follow the log from a cursor, ' +
+        'and approve or reject what needs a human decision.',
     },
     servers: [{ url: '/', description: 'this server' }],
     tags: [...new Set(Object.values(ROUTES).map(tagOf))].map(name => ({ name })),
@@ -230,13 +230,13 @@ export function openapiDocument(): OpenApi {
         serviceAccount: {
           type: 'http',
           scheme: 'bearer',
-          description: 'service-account token (cairn_sk_…), below /v1/api/ only',
+          description: 'service account token (cairn_sk_…), below /v1/api/ only',
         },
         cookie: {
           type: 'apiKey',
           in: 'cookie',
           name: 'cairn_session',
-          description: 'of the web UI; writes need x-cairn-csrf: 1',
+          description: 'cookie of the web UI; write requests need the header x-cairn-csrf: 1',
         },
       },
     },

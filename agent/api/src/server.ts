@@ -74,16 +74,16 @@ function createHandler({ probesOnly, newId, log, untakenMs, metrics, dispatch, s
       begin(res)
       const exchange = openExchange(req, res, newId, { expectsContinue, untakenMs })
       answer(exchange).catch((error: unknown) => {
-        log.error('answering failed', { request_id: exchange.id, error: String(error) })
+        log.error('request handling failed', { request_id: exchange.id, error: String(error) })
         res.destroy()
       })
     }
 }
 
 const tellUnknownProxy = (address: string): string =>
-  `requests from ${address} carry X-Forwarded-For, and auth.trusted_proxies does not name it: if it is ` +
-  'a proxy ' +
-  'of yours, name it there, for until then everybody behind it is one address'
+  `requests from ${address} have an X-Forwarded-For header, but auth.trusted_proxies does not ` +
+  'list that address. If it is your proxy, add it: until then all clients behind it share one ' +
+  'address'
 
 const createListener = (tuning: Tuning): Server =>
   createServer({
@@ -180,7 +180,7 @@ const listen = (server: Server, port: number, host: string, log: Logger): Promis
     server.listen(port, host, 1024, () => {
       server.off('error', reject)
       // Without a listener, an error of a connection that could not be accepted would end the process.
-      server.on('error', error => log.warn('could not accept a connection', { error: error.message }))
+      server.on('error', error => log.warn('failed to accept a connection', { error: error.message }))
       resolve(server.address() as AddressInfo)
     })
   })

@@ -22,7 +22,7 @@ export function createSessionGuard(store: LogStore): SessionGuard {
   const owners = new Map<string, Owned>()
 
   async function find(principal: Principal, sessionId: string): Promise<SessionRow> {
-    if (sessionId.length > MAX_ID) throw new AppError('not_found', 'There is no such session.')
+    if (sessionId.length > MAX_ID) throw new AppError('not_found', 'Session not found.')
     const session = await findSession(store, principal, sessionId)
     if (owners.size >= CAPACITY) owners.clear()
     owners.set(sessionId, { org_id: session.org_id, created_by: session.created_by })
@@ -33,7 +33,7 @@ export function createSessionGuard(store: LogStore): SessionGuard {
     check(principal, sessionId) {
       const owned = owners.get(sessionId)
       if (owned === undefined) return find(principal, sessionId).then(() => undefined)
-      if (!mayAccess(principal, owned)) throw new AppError('not_found', `There is no session ${sessionId}.`)
+      if (!mayAccess(principal, owned)) throw new AppError('not_found', `Session ${sessionId} not found.`)
       return undefined
     },
     load: find,

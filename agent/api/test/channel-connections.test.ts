@@ -92,7 +92,7 @@ test('what cannot work is refused with what would be right, and cairn.yaml is ch
   expect(await refused({ secrets: {} })).toEqual(['invalid_body', expect.stringContaining('secret: ')])
   expect(await refused({ settings: { ...wish('').settings, secret_env: 'HOME' }, secrets: {} })).toEqual([
     'invalid_body',
-    expect.stringContaining('cairn.yaml only'),
+    expect.stringContaining('only in cairn.yaml'),
   ])
   const inside = { ...wish('').settings, callback_url: 'https://inside.example.org/' }
   expect(await refused({ settings: inside })).toEqual(['invalid_body', 'callback_url: leads inside'])

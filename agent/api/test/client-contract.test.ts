@@ -215,5 +215,5 @@ test('the reply to a command cannot be rated', async () => {
   await service.store.commit({ session_id: id, events: [turn('llm.response', reply)] })
   const refused = await post(`/v1/sessions/${id}/events/1/feedback`, { rating: 'up' })
   expect([refused.status, refused.json.code]).toEqual([422, 'wrong_target'])
-  expect(refused.json.detail).toContain('reply of the server to a command')
+  expect(refused.json.detail).toContain('server reply to a command')
 })

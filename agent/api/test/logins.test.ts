@@ -67,18 +67,18 @@ test('a wrong secret with the id of a login is refused and ends nothing; one tha
 })
 
 test.each([
-  ['', 'it is empty'],
-  ['{"kty":"OKP","crv":"Ed25519","d":"', 'it is not JSON'],
-  ['{"kty":"RSA","n":"AQAB"}', 'it is no private key'],
-  ['{"kty":"OKP","crv":"Ed25519","d":"AAAA","x":"AAAA"}', 'its key cannot be used'],
+  ['', 'the file is empty'],
+  ['{"kty":"OKP","crv":"Ed25519","d":"', 'the file is not JSON'],
+  ['{"kty":"RSA","n":"AQAB"}', 'the file is not a private key'],
+  ['{"kty":"OKP","crv":"Ed25519","d":"AAAA","x":"AAAA"}', 'the key cannot be used'],
 ])('a key file that holds %j is named, with what is wrong and what to do', async (text, problem) => {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-key-'))
   onTestFinished(() => rm(dir, { recursive: true }))
   const file = join(dir, 'auth-key.json')
   await writeFile(file, text)
   const failed = mintUserToken({ dataDir: dir, userId: 'u', now: 0 })
-  await expect(failed).rejects.toThrow(`${file} holds no signing key: ${problem}`)
-  await expect(failed).rejects.toThrow(/Put it back from a copy; or move it away/)
+  await expect(failed).rejects.toThrow(`${file} contains no valid signing key: ${problem}`)
+  await expect(failed).rejects.toThrow(/Restore it from a backup. Or move it away/)
   // Nothing of it is lost: it may be all that is left of a key.
   expect(await readFile(file, 'utf8')).toBe(text)
 })

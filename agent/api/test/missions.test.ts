@@ -85,7 +85,7 @@ test('what cannot be is a problem document that says what would be right, and ch
   expect(await refused({ ...asked, session_id, agent: 'assistant' })).toEqual([
     422,
     'invalid_body',
-    expect.stringContaining('give session_id or agent'),
+    expect.stringContaining('send either session_id or agent'),
   ])
   expect(await refused({ ...asked, agent: 'nobody' })).toEqual([
     422,
@@ -104,7 +104,7 @@ test('what cannot be is a problem document that says what would be right, and ch
   expect(await refused({ ...asked, session_id })).toEqual([
     409,
     'wrong_state',
-    expect.stringContaining('Cancel that one first'),
+    expect.stringContaining('Cancel it first'),
   ])
   const goal = await post(service, `/v1/sessions/${session_id}/events`, {
     events: [{ type: 'user.define_outcome', description: 'd', rubric }],
@@ -117,7 +117,7 @@ test('what cannot be is a problem document that says what would be right, and ch
   expect(await act('resume')).toEqual([
     409,
     'wrong_state',
-    'Cannot resume a mission that is active: only one that is paused or blocked.',
+    'Cannot resume a mission that is active: it must be paused or blocked.',
     'active',
   ])
   await act('cancel', { reason: 'no longer' })

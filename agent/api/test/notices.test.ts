@@ -140,7 +140,7 @@ test('an address is confirmed by the code that went there: five tries, one hour'
   const code = await codeNow()
   const wrong = code === '11111111' ? '22222222' : '11111111'
   for (let n = 0; n < 5; n++) expect((await ann('POST', '/mail/confirm', { code: wrong })).status).toBe(409)
-  expect((await ann('POST', '/mail/confirm', { code })).status, 'five tries are over').toBe(409)
+  expect((await ann('POST', '/mail/confirm', { code })).status, 'five failed attempts').toBe(409)
   await ask()
   const confirmed = await ann('POST', '/mail/confirm', { code: await codeNow() })
   expect(confirmed.json.mail).toEqual({ address: 'ann@example.org', confirmed: true })

@@ -122,7 +122,10 @@ test('a body that is not UTF-8 or nests without end is refused', async () => {
   await using service = await startService()
   expect((await post(service, new Uint8Array([0x22, 0xff, 0x22]))).json.detail).toContain('UTF-8')
   const deep = await post(service, `{"config":${'['.repeat(400_000)}${']'.repeat(400_000)}}`)
-  expect([deep.status, deep.json.detail]).toEqual([400, 'The body nests deeper than 64 levels.'])
+  expect([deep.status, deep.json.detail]).toEqual([
+    400,
+    'Invalid request body: nested deeper than 64 levels.',
+  ])
   const brackets = await post(service, JSON.stringify({ title: '[{'.repeat(100) }))
   expect(brackets.status).toBe(201)
 })
@@ -172,7 +175,7 @@ test('a store that does not take a write is 503, and safe to repeat', async () =
   expect([status, json.code, json.detail]).toEqual([
     503,
     'storage',
-    'The write is not stored; it is safe to send it again.',
+    'The write was not stored: it is safe to retry.',
   ])
 })
 

@@ -37,7 +37,7 @@ test('research is a mission of that kind, and shows its settings, branches and s
   expect(types.slice(0, 3)).toEqual(['mission.defined', 'research.defined', 'user.message'])
   const plain = await post(service, asked)
   const none = await service.call(`/v1/missions/${plain.json.mission_id}/research`)
-  expect([none.status, none.json.detail]).toEqual([404, expect.stringContaining('is no research')])
+  expect([none.status, none.json.detail]).toEqual([404, expect.stringContaining('is not a research mission')])
 })
 
 test('what research cannot be is a problem document that says what would be right', async () => {

@@ -173,7 +173,7 @@ test('about names the agents, the demo, what a person is told and what commands 
     sandbox: {
       terminal: 'on_workers',
       network: null,
-      summary: expect.stringContaining('run on the workers') as string,
+      summary: expect.stringContaining('run in the runners') as string,
     },
     skills: [],
   })

@@ -53,7 +53,10 @@ export function createAuthenticator(deps: AuthDeps): Authenticator {
       }
       const cookie = readCookie(req)
       if (cookie === null || cookie === '')
-        throw new AppError('unauthenticated', 'Send a token: Authorization: Bearer ….')
+        throw new AppError(
+          'unauthenticated',
+          'Missing credentials: send the header Authorization: Bearer <token>.',
+        )
       checkCsrf(req)
       const known = remembered.get(`cookie ${cookie}`)
       if (known !== undefined && remembered.isGood(known)) return known.identity
@@ -79,7 +82,7 @@ async function identifyUser(
     if (user === null || user.disabled_at !== null)
       throw new AppError(
         'unauthenticated',
-        'Nobody here has the e-mail of this token; an administrator must add the user first.',
+        'No user has the email address of this token: an administrator must add the user first.',
       )
     const identity: Identity = {
       principal: principalOf(user),
@@ -92,7 +95,7 @@ async function identifyUser(
   const claims = known ?? (await verifyUserToken(key, token, at))
   const { loginId, expiresAt } = claims
   if (loginId !== null && !(await loginIsLive(store, loginId, at)))
-    throw new AppError('unauthenticated', 'The login of this token has ended.')
+    throw new AppError('unauthenticated', 'This login has ended: log in again.')
   const principal = principalOf(await userOf(store, claims.userId))
   return { identity: { principal, by: 'token', loginId, renewedCookie: null }, expiresAt, claims }
 }
@@ -100,9 +103,9 @@ async function identifyUser(
 async function identifyService({ store, now }: AuthDeps, token: string): Promise<Identified> {
   const account = await store.accounts.findServiceAccount(sha256(token))
   if (account === null || account.revoked_at !== null)
-    throw new AppError('unauthenticated', 'The service-account token is not valid.')
+    throw new AppError('unauthenticated', 'Invalid service account token.')
   if (account.expires_at !== null && account.expires_at <= now())
-    throw new AppError('token_expired', 'The service-account token has expired.')
+    throw new AppError('token_expired', 'This service account token has expired.')
   const { id, org_id, scope, name, expires_at } = account
   const principal: Principal = { kind: 'service_account', id, org_id, scope, name }
   return {
@@ -129,7 +132,7 @@ async function identifyCookie(
 async function userOf(store: LogStore, userId: string): Promise<UserRow> {
   const user = await store.accounts.getUser(userId)
   if (user === null || user.disabled_at !== null)
-    throw new AppError('unauthenticated', 'The user of this token is gone or disabled.')
+    throw new AppError('unauthenticated', 'The user of this token was deleted or disabled.')
   return user
 }
 
@@ -151,7 +154,7 @@ async function isStanding({ store, now }: AuthDeps, { principal, loginId }: Iden
 
 function bearerOf(header: string): string {
   if (header.length > 8192 || header.slice(0, 7).toLowerCase() !== 'bearer ')
-    throw new AppError('unauthenticated', 'The Authorization header must read: Bearer <token>.')
+    throw new AppError('unauthenticated', 'Invalid Authorization header: must be Bearer <token>.')
   return header.slice(7).trim()
 }
 

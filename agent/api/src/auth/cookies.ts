@@ -35,10 +35,13 @@ export function cookieLine(req: IncomingMessage, value: string | null): string {
 export function checkCsrf(req: IncomingMessage): void {
   if (req.method === 'GET' || req.method === 'HEAD') return
   if (req.headers[CSRF_HEADER] !== '1')
-    throw new AppError('csrf', `A request with a cookie that writes needs the header ${CSRF_HEADER}: 1.`)
+    throw new AppError(
+      'csrf',
+      `Missing header ${CSRF_HEADER}: 1: a write request that uses the session cookie needs it.`,
+    )
   const { origin, host } = req.headers
   if (origin !== undefined && hostOf(origin) !== host)
-    throw new AppError('csrf', 'The Origin of the request is another site.')
+    throw new AppError('csrf', 'The Origin header of the request names another site.')
 }
 
 const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host : null)

@@ -21,8 +21,8 @@ export function createExternalIssuer({ issuer, audience, jwks_url }: Config['aut
   if (issuer === undefined) return null
   if (audience === undefined)
     throw new Error(
-      '[auth] auth.issuer needs auth.audience: without it a token meant for another service would be ' +
-        'accepted',
+      '[auth] auth.issuer needs auth.audience: without it the server would accept tokens issued ' +
+        'for other services',
     )
   let keys: Promise<JWTVerifyGetKey> | null = null
   const findKeys = (): Promise<JWTVerifyGetKey> => {
@@ -50,7 +50,7 @@ export function createExternalIssuer({ issuer, audience, jwks_url }: Config['aut
           requiredClaims: ['exp', 'email'],
         })
         if (typeof payload['email'] !== 'string' || payload['email_verified'] === false)
-          throw new AppError('unauthenticated', 'The token carries no verified e-mail.')
+          throw new AppError('unauthenticated', 'The token has no verified email address.')
         return { email: payload['email'], expiresAt: (payload.exp as number) * 1000 }
       } catch (error) {
         throw refusedToken(error)
@@ -72,6 +72,6 @@ async function discover(issuer: string, jwksUrl: string | undefined): Promise<JW
   const response = await fetchLimited(url, { signal: AbortSignal.timeout(5_000) })
   const found = response.ok ? ((await response.json()) as { jwks_uri?: unknown }) : {}
   if (typeof found.jwks_uri !== 'string')
-    throw new Error(`[auth] ${url} answered ${response.status} without a jwks_uri; set auth.jwks_url`)
+    throw new Error(`[auth] ${url} returned status ${response.status} without a jwks_uri: set auth.jwks_url`)
   return keysAt(found.jwks_uri)
 }

@@ -59,8 +59,7 @@ class Line {
   }
 }
 
-const refusal = () =>
-  tooManyRequests('Too many log in at this moment; try again in a few seconds.', COME_BACK_S)
+const refusal = () => tooManyRequests('Too many logins in progress: retry in a few seconds.', COME_BACK_S)
 
 export function createHashQueue({ atOnce, perAddress, inAll }: QueueLimits = LIMITS): HashQueue {
   const known = new Line()

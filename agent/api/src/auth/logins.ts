@@ -60,8 +60,7 @@ export async function issueTokens(
 function split(token: string): { loginId: string; secret: string; hash: string } {
   const refresh = token.startsWith(REFRESH_PREFIX) ? token.slice(REFRESH_PREFIX.length) : token
   const dot = refresh.lastIndexOf('.')
-  if (dot <= 0 || refresh.length > 200)
-    throw new AppError('unauthenticated', 'The refresh token is not valid.')
+  if (dot <= 0 || refresh.length > 200) throw new AppError('unauthenticated', 'Invalid refresh token.')
   const secret = refresh.slice(dot + 1)
   return { loginId: refresh.slice(0, dot), secret, hash: sha256(secret) }
 }
@@ -74,18 +73,18 @@ export async function refreshLogin(deps: LoginDeps, refresh: string): Promise<To
   const { store, key, now } = deps
   const { loginId, secret: given, hash } = split(refresh)
   const login = await store.accounts.getLogin(loginId)
-  if (!isLive(login, now())) throw new AppError('unauthenticated', 'The login has ended; log in again.')
+  if (!isLive(login, now())) throw new AppError('unauthenticated', 'This login has ended: log in again.')
   const user = await store.accounts.getUser(login.user_id)
   if (user === null || user.disabled_at !== null)
-    throw new AppError('unauthenticated', 'The login has ended; log in again.')
+    throw new AppError('unauthenticated', 'This login has ended: log in again.')
   const secret = markedSecret(key.refreshKey, loginId)
   if (!(await store.accounts.rotateLogin(loginId, hash, sha256(secret), now() + LOGIN_TTL_MS))) {
     if (!isMarked(key.refreshKey, loginId, given))
-      throw new AppError('unauthenticated', 'The refresh token is not valid.')
+      throw new AppError('unauthenticated', 'Invalid refresh token.')
     await store.accounts.revokeLogin(loginId, now())
     throw new AppError(
       'unauthenticated',
-      'The refresh token was used before; this login has been ended. Log in again.',
+      'This refresh token was used before, so the login was ended. Log in again.',
     )
   }
   return issueTokens(deps, user.id, loginId, refreshToken(loginId, secret))
@@ -99,7 +98,7 @@ export async function findCookieLogin(
   const { loginId, hash } = split(cookie)
   const login = await store.accounts.getLogin(loginId)
   if (!isLive(login, now()) || !sameHash(login.refresh_sha256, hash))
-    throw new AppError('unauthenticated', 'The login has ended; log in again.')
+    throw new AppError('unauthenticated', 'This login has ended: log in again.')
   if (login.expires_at - now() > EXTEND_BELOW_MS) return { login, extended: false }
   return { login, extended: await store.accounts.rotateLogin(loginId, hash, hash, now() + LOGIN_TTL_MS) }
 }

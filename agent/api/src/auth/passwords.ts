@@ -24,7 +24,7 @@ export async function hashPassword(password: string): Promise<string> {
 export async function checkPassword(password: string, stored: string | null): Promise<boolean> {
   const [scheme, N, r, p, salt, hash] = (stored ?? DUMMY).split('$')
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined)
-    throw new Error('[password] the stored hash has an unknown form')
+    throw new Error('[password] unknown format of the stored hash')
   const expected = Buffer.from(hash, 'base64url')
   const got = await derive(password, Buffer.from(salt, 'base64url'), {
     N: Number(N),

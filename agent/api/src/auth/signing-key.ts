@@ -20,8 +20,9 @@ export class DamagedKeyFile extends Error {
   override readonly name = 'DamagedKeyFile'
   constructor(file: string, what: string, cause?: unknown) {
     super(
-      `${file} holds no signing key: ${what}. Put it back from a copy; or move it away, and the next ` +
-        'start makes a new key: then everybody logs in again, and service accounts keep their tokens.',
+      `${file} contains no valid signing key: ${what}. Restore it from a backup. ` +
+        'Or move it away: the next start then creates a new key, all users must log in again, and ' +
+        'service accounts keep their tokens.',
       { cause },
     )
   }
@@ -55,8 +56,8 @@ async function importKey(file: string, jwk: PrivateKey): Promise<SigningKey> {
       publicKey: (await importJWK(open, SIGNING_ALGORITHM)) as CryptoKey,
       refreshKey: Buffer.from(hkdfSync('sha256', Buffer.from(d, 'base64url'), '', 'cairn refresh', 32)),
     }
-  } catch (error) {
-    throw new DamagedKeyFile(file, 'its key cannot be used', error)
+  } catch (cause) {
+    throw new DamagedKeyFile(file, 'the key cannot be used', cause)
   }
 }
 
@@ -100,14 +101,14 @@ async function readKey(file: string): Promise<PrivateKey | null> {
 }
 
 function parseKey(file: string, text: string): PrivateKey {
-  if (text.trim() === '') throw new DamagedKeyFile(file, 'it is empty')
+  if (text.trim() === '') throw new DamagedKeyFile(file, 'the file is empty')
   let jwk: unknown
   try {
     jwk = JSON.parse(text)
-  } catch (error) {
-    throw new DamagedKeyFile(file, 'it is not JSON', error)
+  } catch (cause) {
+    throw new DamagedKeyFile(file, 'the file is not JSON', cause)
   }
-  if (!isPrivateKey(jwk)) throw new DamagedKeyFile(file, 'it is no private key as JWK')
+  if (!isPrivateKey(jwk)) throw new DamagedKeyFile(file, 'the file is not a private key in JWK format')
   return jwk
 }
 
@@ -136,6 +137,6 @@ async function makeKey(dataDir: string, file: string): Promise<PrivateKey> {
     await rm(own)
   }
   const jwk = await readKey(file)
-  if (jwk === null) throw new Error(`[signing key] ${file} vanished right after it was made`)
+  if (jwk === null) throw new Error(`[signing key] ${file} disappeared right after it was created`)
   return jwk
 }

@@ -57,10 +57,10 @@ export function refusedToken(cause: unknown): unknown {
   if (cause instanceof errors.JWTExpired)
     return new AppError(
       'token_expired',
-      'The access token has expired; get a new one with the refresh token.',
+      'The access token has expired: get a new one with the refresh token.',
       { cause },
     )
   if (cause instanceof errors.JOSEError)
-    return new AppError('unauthenticated', 'The access token is not valid.', { cause })
+    return new AppError('unauthenticated', 'Invalid access token.', { cause })
   return cause
 }

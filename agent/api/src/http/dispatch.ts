@@ -25,11 +25,11 @@ export function createDispatch(
 ): (exchange: Exchange) => Promise<void> {
   return async exchange => {
     const found = findRoute(exchange.method, exchange.path)
-    if (found === null) throw new AppError('not_found', `There is no ${exchange.path.slice(0, 200)}.`)
+    if (found === null) throw new AppError('not_found', `Unknown route ${exchange.path.slice(0, 200)}.`)
     if ('allow' in found)
       throw errorWithHeaders(
         'method_not_allowed',
-        `${exchange.method} is not possible here; ${found.allow.join(', ')} is.`,
+        `Method ${exchange.method} not allowed. Allowed: ${found.allow.join(', ')}.`,
         { allow: found.allow.join(', ') },
       )
     const { match } = found
@@ -90,14 +90,15 @@ function mayUse({ name, route, viaApi }: Match, principal: Principal): void {
     if (name === 'pollEvents')
       throw new AppError(
         'user_token_required',
-        'The poll route takes user tokens only; a service account reads the stream under /v1/api/.',
+        'The poll route accepts user tokens only: with a service account, use the stream under ' +
+          '/v1/api/.',
       )
     if (!viaApi)
-      throw new AppError('service_account_route', 'A service-account token is accepted under /v1/api/ only.')
+      throw new AppError('service_account_route', 'Service account tokens are accepted under /v1/api/ only.')
     if (route.access !== 'any')
-      throw new AppError('user_token_required', 'This route takes user tokens only.')
+      throw new AppError('user_token_required', 'This route accepts user tokens only.')
   } else if (route.access === 'admin' && !principal.admin)
-    throw new AppError('forbidden', 'Only an administrator may do that.')
+    throw new AppError('forbidden', 'Only an administrator can do this.')
 }
 
 const takesCursor = ({ query }: Route): boolean =>
@@ -133,7 +134,7 @@ function checkQuery({ name, route }: Match, { search }: Exchange): unknown {
   const isCursor = errors.some(({ path }) => path === 'after')
   throw new AppError(
     isCursor ? 'invalid_cursor' : 'bad_request',
-    `The query does not fit: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`,
+    `Invalid query: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`,
     { extra: { errors } },
   )
 }

@@ -32,7 +32,7 @@ export async function beginIdempotent(
 ): Promise<HeldKey | null> {
   const key = exchange.req.headers['idempotency-key']
   if (typeof key !== 'string' || !KEY.test(key))
-    throw new AppError('bad_request', 'Idempotency-Key must be 1 to 200 visible ASCII characters.')
+    throw new AppError('bad_request', 'Invalid Idempotency-Key: must be 1 to 200 visible ASCII characters.')
   // The hash includes the path: one key for two routes is a mistake, not a replay.
   const bodyHash = sha256(Buffer.concat([Buffer.from(`${exchange.method} ${exchange.path}\n`), body]))
   const before = await accounts.beginIdempotent(key, principalId, bodyHash)
@@ -47,18 +47,19 @@ export async function beginIdempotent(
   if (before.body_sha256 !== bodyHash)
     throw new AppError(
       'idempotency_mismatch',
-      'This Idempotency-Key was used with another request; use a new key.',
+      'This Idempotency-Key was used with a different request: use a new key.',
     )
   if (before.status === null)
     throw new AppError(
       'idempotency_in_progress',
-      'The first request with this Idempotency-Key is still running; try again in a moment.',
+      'The first request with this Idempotency-Key is still running: retry in a moment.',
     )
   if (shownOnce.length > 0)
     throw new AppError(
       'shown_once',
-      'The first request with this Idempotency-Key was answered, and only that answer had ' +
-        `${shownOnce.join(', ')}. If it was lost, revoke what was made and ask again with a new key.`,
+      'The first request with this Idempotency-Key was answered, and only that response ' +
+        `contained ${shownOnce.join(', ')}. If it was lost, revoke what it created and repeat the ` +
+        'request with a new key.',
       { extra: { created: JSON.parse(before.body ?? '{}') as unknown } },
     )
   sendJson(exchange, before.status, before.body ?? '', { 'idempotency-replayed': 'true' })

@@ -17,11 +17,11 @@ export function checkFraming({ rawHeaders, httpVersion, url = '' }: Framed): voi
     const name = rawHeaders[at] as string
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++
   }
-  if (hosts > 1) throw refused(`A request has one Host header; this one has ${hosts}.`)
+  if (hosts > 1) throw refused(`Invalid request: expected one Host header, got ${hosts}.`)
   if (!url.startsWith('/') && url !== '*')
-    throw refused('The address of a request begins with a slash; its host belongs into the Host header.')
+    throw refused('Invalid request target: must begin with a slash; put the host in the Host header.')
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    throw refused(`This server speaks HTTP/1.1, not HTTP/${httpVersion}.`)
+    throw refused(`HTTP/${httpVersion} is not supported: use HTTP/1.1.`)
 }
 type Framed = Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'url'>
 

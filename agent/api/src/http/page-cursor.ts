@@ -16,9 +16,9 @@ export function openCursor(route: RouteName, sealed: string): string {
   if (at < 1 || sealed.slice(at + 1) !== checksum(route, cursor))
     throw new AppError(
       'invalid_cursor',
-      `Invalid cursor ${JSON.stringify(sealed.slice(0, 200))}: use the next_cursor of this listing, or ` +
-        'omit it for the first page.',
-      { extra: { errors: [{ path: 'cursor', message: 'must be the next_cursor of this listing' }] } },
+      `Invalid cursor ${JSON.stringify(sealed.slice(0, 200))}: use the next_cursor of this list, ` +
+        'or omit it for the first page.',
+      { extra: { errors: [{ path: 'cursor', message: 'must be the next_cursor of this list' }] } },
     )
   return cursor
 }

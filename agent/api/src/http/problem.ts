@@ -41,7 +41,7 @@ export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger):
       stack: error.stack,
     })
   } else if (status > 500) {
-    log.warn('request refused', {
+    log.warn('request rejected', {
       request_id: exchange.id,
       route: exchange.route,
       code,
@@ -85,7 +85,7 @@ export const problemDocument = (refusal: AppError, requestId: string) => describ
 const detailOfOurs = (code: ErrorCode): string =>
   (
     ({
-      storage: 'The write is not stored; it is safe to send it again.',
-      draining: 'The server is shutting down; try again in a moment.',
+      storage: 'The write was not stored: it is safe to retry.',
+      draining: 'The server is shutting down: retry in a moment.',
     }) as Partial<Record<ErrorCode, string>>
-  )[code] ?? 'An unexpected error; the log of the server has it under this request_id.'
+  )[code] ?? 'Internal error: see the server log for this request_id.'

@@ -24,7 +24,10 @@ export function createRateLimit(perMinute: number, monotonic: () => number): Rat
     bucket.tokens = refilled(bucket, at)
     bucket.at = at
     if (bucket.tokens < 1)
-      throw tooManyRequests(`More than ${perMinute} requests a minute.`, (1 - bucket.tokens) / perMs / 1000)
+      throw tooManyRequests(
+        `Rate limit exceeded: at most ${perMinute} requests per minute.`,
+        (1 - bucket.tokens) / perMs / 1000,
+      )
     bucket.tokens--
   }
 }

@@ -16,7 +16,10 @@ const MAX_BODY = 1024 * 1024
 const MAX_DISCARD = 10 * 1024 * 1024
 
 const tooLarge = (most: number): AppError =>
-  new AppError('body_too_large', `The body may hold at most ${most} bytes (${most / 1024 / 1024} MiB).`)
+  new AppError(
+    'body_too_large',
+    `Request body too large: must be at most ${most} bytes (${most / 1024 / 1024} MiB).`,
+  )
 
 /** Rejects by the announced length before a byte is read, also on routes without a body. */
 export function checkLength({ req }: Exchange, most = MAX_BODY): void {
@@ -42,7 +45,9 @@ export function readBody(exchange: Exchange, most = MAX_BODY): Promise<Buffer> {
     })
     req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const cut = (cause?: Error): void =>
-      reject(new AppError('bad_request', 'The connection closed before the body was complete.', { cause }))
+      reject(
+        new AppError('bad_request', 'The connection closed before the request body was complete.', { cause }),
+      )
     req.on('error', cut)
     req.on('close', () => {
       if (!req.complete) cut()
@@ -71,17 +76,18 @@ function checkContentType({ req }: Exchange): void {
   if (type === undefined || !/^\s*application\/json\s*(?:;|$)/i.test(type)) {
     throw new AppError(
       'unsupported_media_type',
-      'The body must be application/json, not ' +
-        `${type === undefined ? 'without a content type' : JSON.stringify(type.slice(0, 80))}.`,
+      'Invalid content type ' +
+        `${type === undefined ? '(none)' : JSON.stringify(type.slice(0, 80))}: must be ` +
+        'application/json.',
     )
   }
 }
 
 function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new AppError('bad_request', 'The body is not valid UTF-8.')
+  if (!isUtf8(bytes)) throw new AppError('bad_request', 'Invalid request body: not valid UTF-8.')
   const text = bytes.toString('utf8')
   if (nestingDepth(text) > MAX_DEPTH)
-    throw new AppError('bad_request', `The body nests deeper than ${MAX_DEPTH} levels.`)
+    throw new AppError('bad_request', `Invalid request body: nested deeper than ${MAX_DEPTH} levels.`)
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
@@ -89,9 +95,10 @@ function parseJson(bytes: Buffer): unknown {
     throw new AppError(
       'bad_request',
       found === null
-        ? 'The body is not valid JSON.'
-        : `The body is not valid JSON: at position ${found.position}, expected ${found.expected}.`,
-      { cause: error },
+        ? 'Invalid request body: not valid JSON.'
+        : `Invalid request body: not valid JSON: expected ${found.expected} at position ` +
+            `${found.position}.`,
+      { cause },
     )
   }
 }
@@ -120,7 +127,7 @@ function checkBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const first = errors[0]
   throw new AppError(
     'invalid_body',
-    first === undefined ? 'The body does not fit.' : `${first.path || 'body'}: ${first.message}`,
+    first === undefined ? 'Invalid request body.' : `${first.path || 'body'}: ${first.message}`,
     { extra: { errors } },
   )
 }

@@ -75,8 +75,8 @@ function decodeSegment(text: string): string {
   } catch (error) {
     throw new AppError(
       'bad_request',
-      `The path holds ${JSON.stringify(text)}, which is not valid percent-encoding.`,
-      { cause: error },
+      `Invalid path: ${JSON.stringify(text)} is not valid percent-encoding.`,
+      { cause },
     )
   }
 }

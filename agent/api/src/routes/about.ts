@@ -6,7 +6,7 @@ import { agentNames } from './sessions.ts'
 const ON_WORKERS = {
   terminal: 'on_workers',
   network: null,
-  summary: 'Commands run on the workers of this database; each says in its log what they run in.',
+  summary: 'Commands run in the runners of this database; the log of each runner names its sandbox.',
 } as const
 
 export const about: Handler<'about'> = async ({ services }) => {

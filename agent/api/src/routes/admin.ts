@@ -21,7 +21,7 @@ async function refuseNameInUse(store: LogStore, orgId: string, name: string, now
   const isLive = ({ revoked_at, expires_at }: ServiceAccountRow): boolean =>
     revoked_at === null && (expires_at === null || expires_at > now)
   if (!accounts.some(account => account.name === name && isLive(account))) return
-  const message = `a service account ${JSON.stringify(name)} is in use: revoke it, or choose another name`
+  const message = `a service account named ${JSON.stringify(name)} exists already: revoke it, or choose another name`
   throw new AppError('wrong_state', `name: ${message}`, { extra: { errors: [{ path: 'name', message }] } })
 }
 
@@ -57,7 +57,7 @@ export const revokeServiceAccount: Handler<'revokeServiceAccount'> = async ({
   if (
     !(await services.store.accounts.revokeServiceAccount(principal.org_id, params.account_id, services.now()))
   )
-    throw new AppError('not_found', 'There is no such service account.')
+    throw new AppError('not_found', 'Service account not found.')
   services.authenticator.forget()
   await services.standing.check()
   return undefined
@@ -67,8 +67,8 @@ export const createUser: Handler<'createUser'> = async ({ services, principal, b
   const { accounts } = services.store
   const refuseTaken = async (): Promise<void> => {
     if ((await accounts.findUserByEmail(body.email)) !== null)
-      throw new AppError('wrong_state', 'email: a user has it already', {
-        extra: { errors: [{ path: 'email', message: 'a user has it already' }] },
+      throw new AppError('wrong_state', 'email: a user with this address exists already', {
+        extra: { errors: [{ path: 'email', message: 'a user with this address exists already' }] },
       })
   }
   await refuseTaken()
@@ -95,8 +95,7 @@ export const listUsers: Handler<'listUsers'> = async ({ services, principal }) =
 
 export const createLoginLink: Handler<'createLoginLink'> = async ({ services, principal, params }) => {
   const user = await services.store.accounts.getUser(params.user_id)
-  if (user === null || user.org_id !== principal.org_id)
-    throw new AppError('not_found', 'There is no such user.')
+  if (user === null || user.org_id !== principal.org_id) throw new AppError('not_found', 'User not found.')
   if (user.disabled_at !== null)
     throw new AppError('wrong_target', 'This user is disabled and cannot log in.')
   return { login_token: await makeLoginLink(services.store, user.id, services.now()) }
@@ -104,10 +103,9 @@ export const createLoginLink: Handler<'createLoginLink'> = async ({ services, pr
 
 export const disableUser: Handler<'disableUser'> = async ({ services, principal, params }) => {
   const user = await services.store.accounts.getUser(params.user_id)
-  if (user === null || user.org_id !== principal.org_id)
-    throw new AppError('not_found', 'There is no such user.')
+  if (user === null || user.org_id !== principal.org_id) throw new AppError('not_found', 'User not found.')
   if (user.id === principal.id)
-    throw new AppError('wrong_target', 'You cannot disable yourself; another administrator can.')
+    throw new AppError('wrong_target', 'You cannot disable yourself: ask another administrator.')
   await services.store.accounts.disableUser(user.id, services.now())
   services.authenticator.forget()
   await services.standing.check()

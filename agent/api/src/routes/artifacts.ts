@@ -11,9 +11,6 @@ export const getArtifact: Handler<'getArtifact'> = async ({ services, principal,
   await services.guard.check(principal, params.id)
   const found = await services.store.getArtifact(params.id, params.artifact_id)
   if (found === null)
-    throw new AppError(
-      'not_found',
-      `There is no artifact ${params.artifact_id.slice(0, 128)} in this session.`,
-    )
+    throw new AppError('not_found', `Artifact ${params.artifact_id.slice(0, 128)} not found in this session.`)
   return found
 }

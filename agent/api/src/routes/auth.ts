@@ -19,8 +19,8 @@ export const login: Handler<'login'> = async ({ services, body, exchange }) => {
     throw new AppError(
       'unauthenticated',
       isLink
-        ? 'The login link was used before or has expired; ask for a new one.'
-        : 'The e-mail or the password is wrong.',
+        ? 'This login link was used before or has expired: request a new one.'
+        : 'Wrong email or password.',
     )
   const { loginId, refresh } = await startLogin(services, user.id)
   if (body.cookie === true) {
@@ -44,7 +44,7 @@ async function byPassword(
   { ip, isGone }: Client,
 ): Promise<UserRow | null> {
   const waitMs = throttle.waitMs(email, ip)
-  if (waitMs > 0) throw tooManyRequests('Too many failed logins; wait before the next one.', waitMs / 1000)
+  if (waitMs > 0) throw tooManyRequests('Too many failed logins: wait before you try again.', waitMs / 1000)
   const ticket = { address: networkOf(ip), isKnown: throttle.isKnown(email, ip), isGone }
   throttle.failed(email, ip)
   const user =
@@ -75,7 +75,10 @@ export const refresh: Handler<'refresh'> = async ({ services, body, exchange }) 
   if (body.refresh_token !== undefined) return refreshLogin(services, body.refresh_token)
   const cookie = readCookie(exchange.req)
   if (cookie === null)
-    throw new AppError('unauthenticated', `Send refresh_token in the body, or the cookie ${COOKIE}.`)
+    throw new AppError(
+      'unauthenticated',
+      `Missing refresh token: send refresh_token in the body, or the cookie ${COOKIE}.`,
+    )
   await services.authenticator.identify(exchange.req)
   exchange.cookies.push(cookieLine(exchange.req, cookie))
   return {}
@@ -101,12 +104,12 @@ async function proveUser(services: Services, user: UserRow, proof: Proof, exchan
   const { current_password, link_token } = proof
   if (link_token !== undefined) {
     if ((await byLink(services, link_token))?.id === user.id) return
-    throw invalid('link_token', 'was used before, has expired, or is the login link of another user')
+    throw invalid('link_token', 'was used before, has expired, or belongs to another user')
   }
   if (current_password === undefined)
     throw invalid(
       'current_password',
-      'is required: you have a password. If you forgot it, send a new link_token',
+      'is required, because you have a password. If you forgot it, send a new link_token',
     )
   const credentials = { email: user.email, password: current_password }
   if ((await byPassword(services, credentials, clientOf(services, exchange))) === null)

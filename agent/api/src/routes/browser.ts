@@ -11,7 +11,7 @@ function liveOf({ browsers }: Services): LiveBrowsers {
   if (live === null)
     throw new AppError(
       'browser_unavailable',
-      'This process has no worker with browsers; ask the one that has.',
+      'This process has no runner with browsers: connect to one that does.',
     )
   return live
 }
@@ -39,7 +39,7 @@ async function mayDrive(
   if (session.created_by !== principal.id && !principal.admin)
     throw new AppError(
       'forbidden',
-      'Only the owner of the session or an administrator may drive its browser.',
+      'Only the owner of the session or an administrator can control its browser.',
     )
 }
 
@@ -48,7 +48,7 @@ export const controlBrowser: Handler<'controlBrowser'> = async ({ services, prin
   const live = liveOf(services)
   const { action, inbox_item_id = null } = body
   if (action === 'force' && !principal.admin)
-    throw new AppError('forbidden', 'Only an administrator may take the browser from another person.')
+    throw new AppError('forbidden', 'Only an administrator can take the browser from another user.')
   const { outcome, control_until } =
     action === 'release'
       ? await live.release(params.id, principal)
@@ -66,7 +66,7 @@ export const browserScreenshot: Handler<'browserScreenshot'> = async ({ services
   await services.guard.check(principal, params.id)
   const picture = await liveOf(services).picture(params.id, principal.id)
   if (picture === null)
-    throw new AppError('not_found', 'Another person drives the browser: no picture is taken meanwhile.')
+    throw new AppError('not_found', 'No screenshot: another user is controlling the browser.')
   return { image: `data:image/jpeg;base64,${picture.toString('base64')}` }
 }
 

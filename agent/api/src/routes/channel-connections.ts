@@ -56,7 +56,7 @@ const detailed = async (
 
 function depsOf({ store, newId, config, connections }: Services): ConnectionDeps {
   if (connections === undefined)
-    throw new AppError('wrong_state', 'This server runs no channels: ask one that does.')
+    throw new AppError('wrong_state', 'This server has no channels: use a server that does.')
   const agents = [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])]
   return { store, newId, agents, ...connections }
 }

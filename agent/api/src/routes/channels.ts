@@ -26,7 +26,7 @@ export const listChannelLinks: Handler<'listChannelLinks'> = async ({ services, 
 
 export const deleteChannelLink: Handler<'deleteChannelLink'> = async ({ services, principal, params }) => {
   if (!(await services.store.channels.deleteIdentity(principal.id, params.link_id)))
-    throw new AppError('not_found', 'There is no such link.')
+    throw new AppError('not_found', 'Channel link not found.')
   return undefined
 }
 
@@ -53,11 +53,11 @@ export const listDeliveries: Handler<'listDeliveries'> = async ({ services, prin
 export const getDelivery: Handler<'getDelivery'> = async ({ services, principal, params }) => {
   const { id } = await findConnection(services, principal, params.channel_id)
   const delivery = await services.store.channels.deliveryOfKey(id, params.delivery_id)
-  if (delivery === null) throw new AppError('not_found', 'There is no such delivery.')
+  if (delivery === null) throw new AppError('not_found', 'Delivery not found.')
   return shownDelivery(delivery)
 }
 
-const noDeadLetter = (): AppError => new AppError('not_found', 'There is no such dead letter.')
+const noDeadLetter = (): AppError => new AppError('not_found', 'Failed delivery not found.')
 
 export const retryDelivery: Handler<'retryDelivery'> = async ({ services, principal, params }) => {
   const { id } = await findConnection(services, principal, params.channel_id)
@@ -90,6 +90,6 @@ export const listSenders: Handler<'listSenders'> = async ({ services, principal,
 export const judgeSender: Handler<'judgeSender'> = async ({ services, principal, params, body }) => {
   const { id } = await findConnection(services, principal, params.channel_id)
   if (!(await services.store.channels.judgeSender(id, params.sender, body.verdict)))
-    throw new AppError('not_found', 'Nobody of that id has written here.')
+    throw new AppError('not_found', 'Sender not found.')
   return undefined
 }

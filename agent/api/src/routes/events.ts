@@ -13,8 +13,8 @@ export async function checkCursor({ store }: Services, sessionId: string, cursor
   if (lost === null) return
   throw new AppError(
     'cursor_lost',
-    `Event ${cursor} of this session is lost: the server's disk was damaged, and nothing is left of ` +
-      `what followed event ${lost.after_id}. Forget what you have after it, and read on with ` +
+    `Event ${cursor} of this session is lost because the server's disk was damaged: the log ` +
+      `after event ${lost.after_id} is gone. Discard later events, and continue with ` +
       `after=${lost.after_id}.`,
     { extra: { last_id: lost.after_id } },
   )
@@ -37,7 +37,7 @@ export const streamEvents: Handler<'streamEvents'> = async ({
   const header = exchange.req.headers['last-event-id']
   const given = typeof header === 'string' && header !== '' ? header : '0'
   if (query.after === undefined && !CURSOR.test(given))
-    throw new AppError('invalid_cursor', 'The Last-Event-ID header must be a non-negative integer.')
+    throw new AppError('invalid_cursor', 'Invalid Last-Event-ID header: must be a non-negative integer.')
   await services.guard.check(principal, params.id)
   const cursor = query.after ?? Number(given)
   await checkCursor(services, params.id, cursor)

@@ -10,6 +10,6 @@ export async function findConnection(
 ): Promise<ChannelConnection> {
   const connection = await store.channels.getConnection(id)
   if (connection === null || connection.org_id !== org_id)
-    throw new AppError('not_found', 'There is no such channel.')
+    throw new AppError('not_found', 'Channel not found.')
   return connection
 }

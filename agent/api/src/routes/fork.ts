@@ -60,7 +60,7 @@ async function copyFiles({ workspacesDir }: Services, sourceId: string, copy: st
 /** Null if the session and its commands did not cause the error. */
 function refusalOf(thrown: unknown): AppError | null {
   const refuse = (code: 'limit_reached' | 'wrong_state', why: string): AppError =>
-    new AppError(code, `The session cannot be forked: ${why}.`, { cause: thrown })
+    new AppError(code, `Cannot fork the session: ${why}.`, { cause: thrown })
   if (thrown instanceof TooLarge) return refuse('limit_reached', thrown.message)
   if (thrown instanceof PathProblem) return refuse('wrong_state', thrown.message)
   return asError(thrown).name === 'TimeoutError'

@@ -18,7 +18,7 @@ export const listInbox: Handler<'listInbox'> = async ({ services, principal, que
   if (query.descendants === 'true' && query.session_id === undefined)
     throw new AppError(
       'bad_request',
-      'descendants=true asks for what a session and its workers have raised: name it with session_id.',
+      'Missing session_id: descendants=true lists the items of a session and its workers.',
     )
   const page = await services.store.listInbox({
     ...visibleTo(principal),
@@ -48,7 +48,8 @@ export const respondInbox: Handler<'respondInbox'> = async ({ services, principa
   if ('decision' in body && principal.kind === 'service_account' && !machinesToo)
     throw new AppError(
       'people_decide',
-      'governance.service_accounts_decide is false: a user decides on this item; a service account cannot.',
+      'A service account cannot decide this item, because governance.service_accounts_decide is ' +
+        'false: a user must decide it.',
     )
   return nameDecider(services, principal.org_id, await respond(services, params.item_id, body, principal))
 }

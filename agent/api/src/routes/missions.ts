@@ -40,7 +40,10 @@ const TITLE_CHARS = 80
 export const createMission: Handler<'createMission'> = async ({ services, principal, body }) => {
   const { session_id, agent, description, rubric } = body
   if (session_id !== undefined && agent !== undefined)
-    throw new AppError('invalid_body', 'agent: a session that exists has its agent; give session_id or agent')
+    throw new AppError(
+      'invalid_body',
+      'agent: an existing session already has an agent: send either session_id or agent',
+    )
   const session = session_id === undefined ? null : await services.guard.load(principal, session_id)
   const name = session?.agent ?? agent ?? DEFAULT_AGENT
   const defaults = (services.config.agents[name] ?? AgentConfig.parse({})).missions
@@ -77,7 +80,7 @@ function refuseUnpriced({ config }: Services, agent: string, own: unknown, budge
   const models = [model, missionEvaluator(settings, model)]
   const unpriced = unpricedModel(budget, config.models.catalog, models)
   if (unpriced === null) return
-  const message = `model ${unpriced} has no price in models.catalog: a budget in USD cannot be kept`
+  const message = `model ${unpriced} has no price in models.catalog, so a budget in USD cannot be enforced`
   throw new AppError('invalid_body', `budget.max_cost_usd: ${message}`, {
     extra: { errors: [{ path: 'budget.max_cost_usd', message }] },
   })

@@ -21,7 +21,7 @@ const offersOf = ({ config: { notices } }: Services): NotificationDeps['offers']
 function depsOf(services: Services): NotificationDeps {
   const { store, newId, notices } = services
   if (notices === undefined)
-    throw new AppError('wrong_state', 'This server sends no notices: ask one that does.')
+    throw new AppError('wrong_state', 'This server does not send notifications: use a server that does.')
   return { store, newId, offers: offersOf(services), ...notices }
 }
 

@@ -18,7 +18,10 @@ export const streamShared: Handler<'streamShared'> = async ({
   const { sessions = [] } = query
   const withChanges = query.changes === 'true'
   if (sessions.length === 0 && !withChanges)
-    throw new AppError('bad_request', 'Name what to stream: sessions=session_id:after, or changes=true.')
+    throw new AppError(
+      'bad_request',
+      'Missing sessions or changes: send sessions=session_id:after, or changes=true.',
+    )
   const allowed: SessionCursor[] = []
   /** A session that cannot be streamed does not end the others. */
   const refused: string[] = []

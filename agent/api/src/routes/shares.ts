@@ -30,7 +30,7 @@ export const createShare: Handler<'createShare'> = async ({ services, principal,
   const { store, config, now, newId } = services
   const session = await services.guard.load(principal, params.id)
   if (config.auth.share_days === 0)
-    throw new AppError('forbidden', 'This server makes no links of sessions: auth.share_days is 0.')
+    throw new AppError('forbidden', 'Sharing is off on this server: auth.share_days is 0.')
   const token = PREFIX + newSecret()
   const made = await store.accounts.addShare({
     id: newId(),
@@ -51,7 +51,7 @@ export const revokeShare: Handler<'revokeShare'> = async ({ services, principal,
   await services.guard.check(principal, params.id)
   const { store, now } = services
   if (!(await store.accounts.revokeShare(params.id, params.share_id, now())))
-    throw new AppError('not_found', 'There is no such link of this session.')
+    throw new AppError('not_found', 'Share link not found in this session.')
   return undefined
 }
 
@@ -60,7 +60,7 @@ export const revokeShare: Handler<'revokeShare'> = async ({ services, principal,
  * nothing.
  */
 async function findShared({ store, config, now }: Services, token: string): Promise<SessionRow> {
-  const gone = new AppError('not_found', 'This link shows nothing: it has ended, or it is not whole.')
+  const gone = new AppError('not_found', 'This share link is incomplete or has expired.')
   if (config.auth.share_days === 0 || !token.startsWith(PREFIX)) throw gone
   const link = await store.accounts.findShare(sha256(token))
   if (link === null || link.revoked_at !== null || link.expires_at <= now()) throw gone

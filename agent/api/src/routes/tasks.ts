@@ -21,6 +21,6 @@ export const unblockTask: Handler<'unblockTask'> = async ({ services, principal,
 
 export const cancelTask: Handler<'cancelTask'> = async ({ services, principal, params, body }) => {
   const task = await findTask(services.store, principal, params.task_id)
-  await cancel(services, task, body.reason ?? 'no reason was given', principal)
+  await cancel(services, task, body.reason ?? 'no reason given', principal)
   return viewTask(services.store, await findTask(services.store, principal, params.task_id))
 }

@@ -23,7 +23,7 @@ export const health: Handler<'health'> = async ({ services }) => ({
     () => true,
     () => false,
   ),
-  sandbox: services.sandbox?.summary ?? 'Commands run on workers elsewhere.',
+  sandbox: services.sandbox?.summary ?? 'Commands run in runners on other machines.',
   open_streams: services.streams.count(),
   sessions_to_index: await services.store.search.behind(),
 })

@@ -29,7 +29,7 @@ export const putWorkspaceFile: Handler<'putWorkspaceFile'> = async ({
   await services.guard.check(principal, params.id)
   const session = await services.store.getSession(params.id)
   if (session === null || session.status === 'archived')
-    throw new AppError('wrong_state', 'Files can be put into the workspace of a session that goes on.')
+    throw new AppError('wrong_state', 'Cannot upload files to a session that has ended.')
   const root = await makeSessionFolder(services.workspacesDir, workspaceOf(session))
   const { path, place } = await freePlace(root, plainName(body.filename))
   await using at = place
@@ -52,12 +52,12 @@ async function freePlace(root: string, name: string) {
       const place = await locate(root, path, 'write')
       if (place.stats === null) return { path, place }
       await place[Symbol.asyncDispose]()
-    } catch (error) {
-      if (!(error instanceof PathProblem)) throw error
-      throw new AppError('wrong_target', `The file cannot be called so: ${error.message}`)
+    } catch (thrown) {
+      if (!(thrown instanceof PathProblem)) throw thrown
+      throw new AppError('wrong_target', `Invalid file name: ${thrown.message}`)
     }
   }
-  throw new AppError('wrong_target', `There are too many files called ${JSON.stringify(name)}.`)
+  throw new AppError('wrong_target', `Too many files named ${JSON.stringify(name)}.`)
 }
 
 export const workspaceCheckpoint: Handler<'workspaceCheckpoint'> = async ({
@@ -67,7 +67,7 @@ export const workspaceCheckpoint: Handler<'workspaceCheckpoint'> = async ({
 }) => {
   await services.guard.check(principal, params.id)
   const folder = sessionFolder(join(services.dataDir, 'checkpoints'), params.id)
-  const absent = () => new AppError('not_found', 'This session has no such checkpoint.')
+  const absent = () => new AppError('not_found', 'Checkpoint not found in this session.')
   if (!/^[0-9a-f]{64}$/.test(params.hash)) throw absent()
   try {
     const manifest = await readCheckpoint(folder, params.hash)

@@ -77,10 +77,7 @@ async function describe(folder: Directory, { name, kind }: Entry, prefix: string
 export const workspaceFile: Handler<'workspaceFile'> = async ({ services, principal, params, query }) => {
   await services.guard.check(principal, params.id)
   const absent = () =>
-    new AppError(
-      'not_found',
-      `There is no file ${JSON.stringify(query.path.slice(0, 200))} in the workspace.`,
-    )
+    new AppError('not_found', `File ${JSON.stringify(query.path.slice(0, 200))} not found in the workspace.`)
   try {
     await using found = await unlessMissing(locate(await rootOf(services, params.id), query.path, 'read'))
     if (found === null) throw absent()
@@ -95,7 +92,7 @@ export const workspaceFile: Handler<'workspaceFile'> = async ({ services, princi
 async function read({ stats: { size }, read }: OpenFile, path: string) {
   const isImage = IMAGES.has(extname(path).toLowerCase())
   if (isImage && size > MAX_IMAGE)
-    throw new AppError('wrong_target', `The image has ${size} bytes; up to ${MAX_IMAGE} are shown.`)
+    throw new AppError('wrong_target', `Image too large: ${size} bytes, at most ${MAX_IMAGE} can be shown.`)
   const most = isImage ? MAX_IMAGE : MAX_TEXT
   const bytes = await read(most)
   const shown = { path, size, truncated: size > most }

@@ -51,9 +51,9 @@ function operationSection({ method, path, operation, hasAlias }: Listed): string
     `<p>${prose(summary)}.</p><p class="soft">${escapeHtml(description)}${alias}</p>`,
     (parameters ? `<h4>Parameters</h4>${parameterRows(parameters)}` : '') +
       (body ? `<h4>Body</h4>${fields(body)}` : ''),
-    `<h4>Answer ${status}, ${content ? escapeHtml(content[0]) : 'empty'}</h4>` +
-      (content ? fields(content[1].schema) : ''),
-    `<p class="soft">May be refused with ` +
+    `<h4>Response ${status}, ${content ? escapeHtml(content[0]) : 'empty'}</h4>` +
+      `${content ? fields(content[1].schema) : ''}`,
+    '<p class="soft">Errors: ' +
       `${joined(refusals, code => `<a href="#status-${code}">${code}</a>`, ', ')}.</p></section>`,
   ].join('\n')
 }
@@ -63,7 +63,7 @@ const familySection = (schemas: Record<string, JsonSchema>) => (family: (typeof 
   const heading = `<h3 id="family-${family}">${family}</h3>`
   if (family === 'reserved')
     return (
-      `${heading}<p>Declared so that clients may parse them; nothing produces them: ` +
+      `${heading}<p>Declared for clients, but never emitted by this version: ` +
       `${joined(types, type => `<code>${type}</code>`, ', ')}.</p>`
     )
   const sections = joined(types, type => {
@@ -98,7 +98,7 @@ function errorTable(): string {
   )
   return (
     '<table tabindex="0"><thead>' +
-    '<tr><th>Status</th><th>Code</th><th>Meaning</th><th>Trying again can help</th></tr>' +
+    '<tr><th>Status</th><th>Code</th><th>Meaning</th><th>Retryable</th></tr>' +
     `</thead><tbody>${rows}</tbody></table>`
   )
 }
@@ -125,9 +125,9 @@ function schemaSection([name, schema]: [string, JsonSchema]): string {
 }
 
 const INTRODUCTION =
-  '<p>A session is a log of typed events. Write a message, follow the log from a cursor, decide what needs ' +
-  'a human. Send <code>Authorization: Bearer …</code>: a user token anywhere, a service-account token ' +
-  'below <code>/v1/api/</code>.</p>\n' +
+  '<p>A session is a log of typed events. Send messages, follow the log from a cursor, and ' +
+  'approve or reject what needs a human decision. Send <code>Authorization: Bearer …</code>: a ' +
+  'user token for every route, a service account token below <code>/v1/api/</code>.</p>\n' +
   '<p>Follow a log: <code>curl -N -H "Authorization: Bearer $TOKEN" ' +
   '"$URL/v1/sessions/$ID/events?after=0"</code></p>'
 const OF_EVENTS =

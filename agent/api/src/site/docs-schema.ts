@@ -23,8 +23,8 @@ function phrase(schema: JsonSchema): string {
       .join(', ')}}`
   if (schema.type === 'object') return 'object'
   const bounds = [
-    schema.minLength && `from ${schema.minLength} characters`,
-    schema.maxLength && `to ${schema.maxLength} characters`,
+    schema.minLength && `at least ${schema.minLength} characters`,
+    schema.maxLength && `at most ${schema.maxLength} characters`,
     schema.minimum !== undefined && `≥ ${schema.minimum}`,
     schema.maximum !== undefined && `≤ ${schema.maximum}`,
     schema.format,
@@ -51,7 +51,7 @@ export function fields(schema: JsonSchema): string {
     const optional = schema.required?.includes(key) ? '' : ' <span class="soft">optional</span>'
     return `<tr>${cells(code(key) + optional, phrase(value), prose(value.description ?? ''))}</tr>`
   })
-  return rows.length === 0 ? '<p class="soft">No keys are documented.</p>' : table(rows)
+  return rows.length === 0 ? '<p class="soft">No documented keys.</p>' : table(rows)
 }
 
 export const parameterRows = (parameters: readonly Parameter[]): string =>

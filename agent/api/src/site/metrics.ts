@@ -23,13 +23,13 @@ export function createMetrics(
   const registers = [registry]
   const requests = new Counter({
     name: 'cairn_http_requests_total',
-    help: 'Answered requests by route and status.',
+    help: 'Completed requests by route and status.',
     labelNames: ['route', 'status'],
     registers,
   })
   const latency = new Histogram({
     name: 'cairn_http_request_seconds',
-    help: 'Time to the answer; of a stream, to its headers.',
+    help: 'Time to the response; for streams, to the response headers.',
     labelNames: ['route'],
     buckets: BUCKETS,
     registers,
@@ -65,11 +65,11 @@ export function createMetrics(
 }
 
 const STATS: Readonly<Record<keyof HarnessStats, readonly [name: string, help: string]>> = {
-  active_turns: ['cairn_active_turns', 'Turns that are running in this process.'],
-  code_runs: ['cairn_active_code_runs', 'Runs of coding agents that have a process here.'],
-  browsers: ['cairn_browsers', 'Browsers that this process has.'],
-  proxy_connections: ['cairn_proxy_connections', 'Connections that boxes made since the start.'],
-  proxy_refusals: ['cairn_proxy_refusals', 'Connections of boxes that the policy refused since the start.'],
+  active_turns: ['cairn_active_turns', 'Turns running in this process.'],
+  code_runs: ['cairn_active_code_runs', 'Coding agent processes in this process.'],
+  browsers: ['cairn_browsers', 'Browsers of this process.'],
+  proxy_connections: ['cairn_proxy_connections', 'Connections opened from sandboxes since the start.'],
+  proxy_refusals: ['cairn_proxy_refusals', 'Connections from sandboxes rejected by policy since the start.'],
 }
 
 /** Values are read when Prometheus scrapes them. */
@@ -99,18 +99,18 @@ export function meterStore(store: LogStore, registry: Registry): LogStore {
   })
   const refused = new Counter({
     name: 'cairn_commits_failed_total',
-    help: 'Commits that a guard refused or the store failed.',
+    help: 'Commits rejected by a guard or failed in the store.',
     registers,
   })
   const runs = new Counter({
     name: 'cairn_code_runs_total',
-    help: 'Runs of coding agents that ended, by outcome.',
+    help: 'Coding agent runs ended, by outcome.',
     labelNames: ['outcome'],
     registers,
   })
   const control = new Counter({
     name: 'cairn_browser_control_seconds_total',
-    help: 'So long people drove browsers.',
+    help: 'Time that users controlled browsers.',
     registers,
   })
   const count = (draft: Commit['events'][number]): void => {

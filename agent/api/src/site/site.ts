@@ -43,12 +43,12 @@ export function createSite(services: Services): (exchange: Exchange) => Promise<
     if (/^\/v1(?:\/|$)/i.test(exchange.path))
       throw new AppError(
         'not_found',
-        `There is no ${exchange.path.slice(0, 200)}: routes are below /v1/, in lower case; see /docs.`,
+        `Unknown route ${exchange.path.slice(0, 200)}: routes are below /v1/, in lower case; see /docs.`,
       )
     const page = Object.hasOwn(pages, exchange.path) ? pages[exchange.path] : undefined
     exchange.route = page === undefined ? 'ui' : exchange.path.slice(1)
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
-      throw errorWithHeaders('method_not_allowed', `${exchange.method} is not possible here; GET is.`, {
+      throw errorWithHeaders('method_not_allowed', `Method ${exchange.method} not allowed. Allowed: GET.`, {
         allow: 'GET, HEAD',
       })
     await (page ?? webUi)(exchange)

@@ -83,7 +83,7 @@ export function createWebUi(webRoot: string | undefined): (exchange: Exchange) =
         ...(Object.hasOwn(FRAME_POLICIES, path) && { 'content-security-policy': FRAME_POLICIES[path] }),
       })
     }
-    if (extname(path) !== '') throw new AppError('not_found', `There is no ${path.slice(0, 200)}.`)
+    if (extname(path) !== '') throw new AppError('not_found', `Unknown path ${path.slice(0, 200)}.`)
     const index = await read('/index.html')
     if (index === null)
       return send(exchange, 503, 'text/html; charset=utf-8', NOT_BUILT, {
@@ -104,5 +104,5 @@ function decodePath(path: string): string {
   } catch (error) {
     if (!(error instanceof URIError)) throw error
   }
-  throw new AppError('bad_request', 'The path is not valid percent-encoding.')
+  throw new AppError('bad_request', 'Invalid path: not valid percent-encoding.')
 }

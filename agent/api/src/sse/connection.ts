@@ -124,7 +124,7 @@ export function takeConnection(exchange: Exchange): Connection {
   if (socket === null)
     throw errorWithHeaders(
       'bad_request',
-      'A stream cannot be pipelined behind a request that is not answered yet: open another connection.',
+      'A stream cannot be pipelined behind an unanswered request: open another connection.',
       { connection: 'close' },
     )
   const isChunked = req.httpVersion === '1.1'

@@ -39,7 +39,7 @@ export function followLog(
     } catch (error) {
       // Closes the readers' connections, so that they reconnect with their cursors instead of waiting for a
       // log that is no longer read.
-      log.error('reading the log for its streams failed', {
+      log.error('reading the log for streams failed', {
         session_id: sessionId,
         error: asError(error).message,
       })

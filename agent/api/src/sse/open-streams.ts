@@ -31,8 +31,8 @@ export function createOpenStreams(perPrincipal: number): OpenStreams {
       if (count >= perPrincipal)
         throw errorWithHeaders(
           'too_many_streams',
-          `You have ${count} streams open, and may have ${perPrincipal} (limits.streams_per_principal): ` +
-            'close one first.',
+          `Too many open streams: ${count} of at most ${perPrincipal} ` +
+            '(limits.streams_per_principal). Close one first.',
           { 'retry-after': String(COME_BACK_S) },
         )
       const connection = takeConnection(exchange)

@@ -42,7 +42,7 @@ export function createUpkeep(
     }
     if (quiet.length > 0)
       cutStalled(quiet).catch((error: unknown) =>
-        log.warn('could not look after readers that take nothing', { error: String(error) }),
+        log.warn('stream health check failed', { error: String(error) }),
       )
   }
 }

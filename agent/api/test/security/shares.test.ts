@@ -80,7 +80,7 @@ test('a link ends: by its owner, with its time, with the session, with the accou
     expect([status, json.code, json.detail]).toEqual([
       404,
       'not_found',
-      'This link shows nothing: it has ended, or it is not whole.',
+      'This share link is incomplete or has expired.',
     ])
   }
   await gone('')
