@@ -26,8 +26,7 @@ export function visibleTo(principal: Principal): { org_id: string; created_by?: 
 /** The session; throws not_found if it does not exist or the principal may not see it. */
 export async function findSession(store: LogStore, principal: Principal, id: string): Promise<SessionRow> {
   const session = await store.getSession(id)
-  if (!session || !mayAccess(principal, session))
-    throw new AppError('not_found', `There is no session ${id}.`)
+  if (!session || !mayAccess(principal, session)) throw new AppError('not_found', `Session ${id} not found.`)
   return session
 }
 
@@ -40,7 +39,7 @@ export async function findInboxItem(
   id: string,
 ): Promise<StoredInboxItem> {
   const item = await store.getInboxItem(id)
-  if (!item || !mayAccess(principal, item)) throw new AppError('not_found', `There is no inbox item ${id}.`)
+  if (!item || !mayAccess(principal, item)) throw new AppError('not_found', `Inbox item ${id} not found.`)
   return item
 }
 

@@ -27,7 +27,7 @@ export async function answerQuestion(
   { session_id, tool_call_id, responses, principal, request_key, rows = [] }: AnswerQuestion,
 ): Promise<Committed> {
   const asked = await findQuestion(store, principal.org_id, session_id, tool_call_id)
-  if (!asked) throw new AppError('not_found', `There is no question ${tool_call_id} in this session.`)
+  if (!asked) throw new AppError('not_found', `Question ${tool_call_id} not found in this session.`)
   const answer: RowChange = {
     do: 'inbox.answer_call',
     tool_call_id,
@@ -92,7 +92,7 @@ function matchAnswers(
       throw invalid(
         index,
         'question',
-        `was not asked; the questions are: ${questions.map(q => JSON.stringify(q.prompt)).join(', ')}`,
+        `is not one of the questions: ${questions.map(q => JSON.stringify(q.prompt)).join(', ')}`,
       )
     if (seen.has(question)) throw invalid(index, 'question', 'is answered twice')
     seen.add(question)

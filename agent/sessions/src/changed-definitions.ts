@@ -34,9 +34,10 @@ export async function expireChangedGates(
           events: [
             syntheticMessage(
               'governance_decision',
-              `[Decision] Nobody decided on the call of ${tool_name} (${tool_call_id}) before its server ` +
-                'changed the definition of the tool, so the approval request has expired. Do not repeat ' +
-                'the call by yourself: tell the user what you meant to do, and go on without it.',
+              `[Decision] The approval request for the call of ${tool_name} (${tool_call_id}) ` +
+                'has expired, because the MCP server changed the definition of the tool before a ' +
+                'user decided. Do not repeat the call on your own: tell the user what you wanted ' +
+                'to do, and continue without it.',
               { inbox_item_id: id, tool_call_id, metadata: { decision: 'expired', reason: DECISION } },
             ),
           ],

@@ -40,8 +40,8 @@ export async function createConnection(
   const id = derivedId('channel', org_id, name)
   const service_account_id = await ensureChannelAccount(deps, { org_id, name, created_by })
   const row = { id, org_id, name, platform: config.platform, service_account_id }
-  if (!(await deps.store.channels.createConnection({ ...row, ...kept(deps, id, input) })))
-    throw new AppError('wrong_state', `name: there is a channel ${JSON.stringify(name)} already`)
+  if (!(await deps.store.channels.createConnection({ ...row, ...kept(deps, id, wish) })))
+    throw new AppError('wrong_state', `name: a channel named ${JSON.stringify(name)} exists already`)
   return id
 }
 
@@ -53,11 +53,11 @@ export async function changeConnection(
 ): Promise<void> {
   refuseConfigured(connection)
   const { id, revision, platform } = connection
-  const input = { settings, secrets: { ...openSecrets(deps.sealing, connection), ...secrets } }
-  if (check(deps, input).platform !== platform)
-    throw invalid('platform', 'cannot be changed: make another channel')
-  if (!(await deps.store.channels.changeConnection(id, revision, kept(deps, id, input))))
-    throw new AppError('wrong_state', 'The channel has changed meanwhile: load it anew.')
+  const wish = { settings, secrets: { ...openSecrets(deps.sealing, connection), ...secrets } }
+  if (check(deps, wish).platform !== platform)
+    throw invalid('platform', 'cannot be changed: create another channel')
+  if (!(await deps.store.channels.changeConnection(id, revision, kept(deps, id, wish))))
+    throw new AppError('wrong_state', 'The channel was changed in the meantime: reload it.')
 }
 
 /** `isRemoved`: cairn.yaml no longer lists the connection. */
@@ -84,7 +84,7 @@ export function openConnectionSettings(
   const { settings, secrets } = storedIn(connection)
   const opened = openSecrets(sealing, connection)
   if (opened === null)
-    throw new Error('its secrets were sealed with another key (CAIRN_SECRETS_KEY): enter them again')
+    throw new Error('the secrets were encrypted with a different key (CAIRN_SECRETS_KEY): enter them again')
   const env = Object.entries(opened).map(([key, value]) => [secretName(key), value] as const)
   return { settings: ChannelConfig.parse(composeChannel(settings, secrets)), env: Object.fromEntries(env) }
 }
@@ -108,7 +108,7 @@ function check(
 ): ChannelConfig {
   const composed = composeChannel(settings, Object.keys(secrets))
   if (composed === null)
-    throw invalid('settings', 'hold a key that is for cairn.yaml only, or the name of a variable')
+    throw invalid('settings', 'contain a key that is allowed only in cairn.yaml, or the name of a variable')
   const parsed = ChannelConfig.safeParse(composed)
   if (!parsed.success)
     throw invalidBody(
@@ -119,7 +119,7 @@ function check(
     )
   const { agent } = parsed.data
   if (agent !== undefined && !agents.includes(agent))
-    throw new AppError('unknown_agent', `agent: there are ${agents.join(', ')}`)
+    throw new AppError('unknown_agent', `agent: must be one of ${agents.join(', ')}`)
   const callback = parsed.data.platform === 'webhook' ? parsed.data.callback_url : null
   const problem = callback === null ? null : urlProblem(callback, agent)
   if (problem !== null) throw invalid('callback_url', problem)
@@ -134,5 +134,5 @@ const invalidBody = (errors: { path: string; message: string }[]): AppError =>
 
 function refuseConfigured({ origin, name }: ChannelConnection): void {
   if (origin === 'config')
-    throw new AppError('wrong_state', `The channel ${name} is of cairn.yaml: change it there.`)
+    throw new AppError('wrong_state', `The channel ${name} is defined in cairn.yaml: change it there.`)
 }

@@ -84,7 +84,7 @@ export async function readTree(
   sessionId: string,
 ): Promise<{ tree: TreeSnapshot; expect: RowChange }> {
   const session = await store.getSession(sessionId)
-  if (session === null) throw new AppError('not_found', `There is no session ${sessionId}.`)
+  if (session === null) throw new AppError('not_found', `Session ${sessionId} not found.`)
   const link = session.parent_id === null ? null : await store.coordination.link(sessionId)
   const root_id = link?.root_id ?? sessionId
   const { version, open } = await store.coordination.tree(root_id)

@@ -100,15 +100,15 @@ export const createTaskBlockedItem = (
     ids,
     'inbox.action_required',
     {
-      title: `A task waits for an answer: ${clip(reason, TITLE_MAX)}`,
+      title: `Task needs an answer: ${clip(reason, TITLE_MAX)}`,
       instructions: reason,
-      context: 'Your note is the answer that the worker goes on with.',
+      context: 'Your note is the answer for the worker.',
       action_type: TASK_BLOCKED,
       target: task_id,
       reason,
       tool_call_id: block_call_id,
     },
-    { title: `A task waits for an answer: ${reason}`, body: reason, tool_call_id: block_call_id },
+    { title: `Task needs an answer: ${reason}`, body: reason, tool_call_id: block_call_id },
   )
 
 /** A goal that cannot proceed without a person; the obstacle is quoted from its verdict. */
@@ -121,7 +121,9 @@ export function createGoalBlockedItem(ids: Ids, { outcome_id, description, verdi
     {
       title: clip(title, TITLE_MAX),
       instructions: reason,
-      context: 'Done, with a note if you like, has the agent go on; the goal is over until it is set again.',
+      context:
+        'Mark this as done, with an optional note, to let the agent continue. ' +
+        'The goal stays closed until you set it again.',
       action_type: GOAL_BLOCKED,
       target: outcome_id,
       reason: description,
@@ -144,10 +146,10 @@ export const createSkillProposalItem = (ids: Ids, proposal: SkillProposal): Crea
     {
       title: `Proposed skill: ${proposal.name}`,
       instructions: proposal.description,
-      context: 'Accepted, it is offered to your agents and runs as a slash command.',
+      context: 'If you accept it, your agents can use it, and you can run it as a slash command.',
       action_type: SKILL_PROPOSAL,
       target: proposal.name,
-      reason: 'A look back over the session found a procedure worth keeping.',
+      reason: 'A review of the session found a reusable procedure.',
       proposal,
     },
     { title: `Proposed skill: ${proposal.name}`, body: proposal.description },
@@ -156,11 +158,8 @@ export const createSkillProposalItem = (ids: Ids, proposal: SkillProposal): Crea
 type ReviewEnd = EventData<'inbox.task_complete'> & { review_wake_id: number }
 
 /** The end of a background review with findings, which become an inbox item. */
-export const createReviewEndItem = (ids: Ids, data: ReviewEnd): CreatedItem =>
-  createInboxItem(ids, 'inbox.task_complete', data, {
-    title: 'Looked back over the session',
-    body: data.summary,
-  })
+export const raiseReviewEnd = (ids: Ids, data: ReviewEnd): Raised =>
+  raise(ids, 'inbox.task_complete', data, { title: 'Session review finished', body: data.summary })
 
 /** The end of a review without findings, which is only logged. */
 export const recordReviewEnd = (data: ReviewEnd): EventDraft => write('inbox.task_complete', data)

@@ -9,9 +9,9 @@ export const SessionConfig = z.strictObject({
   system: z.string().min(1).optional(),
   model: z
     .string()
-    .regex(/^[^/\s]+\/\S+$/, 'must read <provider>/<model>')
+    .regex(/^[^/\s]+\/\S+$/, 'must have the form <provider>/<model>')
     .optional(),
-  max_iterations: z.int().min(1).optional().describe('lowers the budget of the agent, never raises it'),
+  max_iterations: z.int().min(1).optional().describe('can lower the budget of the agent, but not raise it'),
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().positive().optional(),
   budget: SessionBudget.optional(),
@@ -76,8 +76,7 @@ export async function createSession(
   if (!agents.includes(agent))
     throw new AppError(
       'unknown_agent',
-      `No agent is named ${JSON.stringify(agent)}; there ${agents.length === 1 ? 'is' : 'are'} ` +
-        `${agents.join(', ') || 'none'}.`,
+      `Unknown agent ${JSON.stringify(agent)}. Available: ${agents.join(', ') || 'none'}.`,
     )
   const parsed = SessionConfig.safeParse(config)
   if (!parsed.success) {

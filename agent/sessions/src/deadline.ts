@@ -15,8 +15,8 @@ export async function composeDeadline(
     return composeMissionDeadline(deps, session_id, data['mission_id'], fire)
   const of = String(data['of'])
   if (of === session_id) return stopRoot(deps, of, fire)
-  const error = 'The worker was stopped: the time of its budget was up.'
-  const end = await composeChildEnd(deps, of, { as: 'failed', cause: 'deadline', error }, 'deadline')
+  const error = 'The worker was stopped: it reached the time limit of its budget.'
+  const end = await endOf(deps, of, { as: 'failed', cause: 'deadline', error }, 'deadline')
   if (end === null) return { events: [], rows: [fire] }
   return {
     events: end.parent_events,

@@ -42,11 +42,11 @@ export function missionObstacle(
   { parent_id }: Pick<SessionRow, 'parent_id'>,
   { goal, mission, research }: Pick<CapabilityStates, 'goal' | 'mission' | 'research'>,
 ): string | null {
-  if (parent_id !== null) return 'A worker has no mission of its own: give one to a session without a parent.'
+  if (parent_id !== null) return 'A worker cannot have a mission: set it on a session without a parent.'
   if (mission !== null && !isMissionOver(mission.status))
     return (
-      `The session has a mission that is ${mission.status}: ${JSON.stringify(mission.description)}. Cancel ` +
-      'that one first, or begin another session.'
+      `The session already has a mission that is ${mission.status}: ` +
+      `${JSON.stringify(mission.description)}. Cancel it first, or start another session.`
     )
   if (goal?.status === 'active' || goal?.status === 'paused')
     return (
@@ -55,7 +55,10 @@ export function missionObstacle(
     )
   const left = research?.branches.find(({ harvested }) => !harvested)
   if (left !== undefined)
-    return `Branch ${left.key} of the research before it is not harvested yet. Wait for it, or stop it first.`
+    return (
+      `The results of branch ${left.key} of the previous research are not collected yet. ` +
+      'Wait for it, or stop it first.'
+    )
   return null
 }
 
@@ -132,7 +135,7 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
   const mission_id = deps.newId()
   for (;;) {
     const session = await deps.store.getSession(sessionId)
-    if (session === null) throw new AppError('not_found', `There is no session ${sessionId}.`)
+    if (session === null) throw new AppError('not_found', `Session ${sessionId} not found.`)
     const { states, seen } = await readFolded(deps.store, sessionId)
     const obstacle = missionObstacle(session, states)
     if (obstacle !== null) throw new AppError('wrong_state', obstacle)
@@ -150,14 +153,14 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
     } catch (error) {
       if (!(error instanceof CommitRefused)) throw error
       // Something was added in between, perhaps a goal or a mission: retry.
-      if (error.refusal !== 'new_work' && error.refusal !== 'mission_moved')
-        throw refusedAs('give a mission to', sessionId, error)
+      if (thrown.refusal !== 'new_work' && thrown.refusal !== 'mission_moved')
+        throw refusedAs('set a mission on', sessionId, thrown)
     }
   }
 }
 
 export async function foundMission({ store }: Pick<Deps, 'store'>, missionId: string): Promise<Mission> {
   const mission = await store.coordination.mission(missionId)
-  if (mission === null) throw new AppError('not_found', `There is no mission ${missionId}.`)
+  if (mission === null) throw new AppError('not_found', `Mission ${missionId} not found.`)
   return mission
 }

@@ -46,7 +46,7 @@ export async function composeTimeout(
     return { events: [], rows: [fire, delegationTimer(session_id, toolCallId, RECHECK_MS)] }
   const ends = []
   for (const { child_id } of open) {
-    const error = 'The worker was stopped: the time of the delegation was up.'
+    const error = 'The worker was stopped: it reached the time limit of the delegation.'
     const ending = { as: 'failed', cause: 'timeout', error } as const
     const end = await composeChildEnd(deps, child_id, ending, 'timeout', { follow: false })
     if (end !== null) ends.push(end)

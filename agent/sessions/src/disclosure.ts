@@ -105,7 +105,7 @@ export async function requireConfirmed(
   if ((await store.read(sessionId, 0, 1, ['disclosure.confirmed'])).length > 0) return
   throw new AppError(
     'disclosure_required',
-    'Accept the disclosure of this session first: POST /v1/sessions/{id}/confirm-disclosure, or the banner ' +
-      'of the web UI.',
+    'Confirm the AI disclosure of this session first: POST /v1/sessions/{id}/confirm-disclosure, ' +
+      'or use the banner in the web UI.',
   )
 }

@@ -16,8 +16,8 @@ const TRIES = 10
 export const endsChild = (events: readonly EventDraft[]): boolean => endingOf(events) !== null
 
 const REASONS = {
-  budget_exhausted: { cause: 'budget', error: 'The worker used up its iterations or its budget.' },
-  tool_loop: { cause: 'tool_loop', error: 'The worker repeated the same call over and over.' },
+  budget_exhausted: { cause: 'budget', error: 'The worker reached its iteration limit or its budget.' },
+  tool_loop: { cause: 'tool_loop', error: 'The worker kept repeating the same call.' },
   stopped: { cause: 'cancelled', error: 'The worker was stopped.' },
 } as const
 
@@ -43,7 +43,7 @@ export async function commitEnd(
   written: readonly string[] | null = null,
 ): Promise<Committed> {
   const ending = endingOf(commit.events)
-  if (ending === null) throw new Error('[commitEnd] the commit has no end of a session')
+  if (ending === null) throw new Error('[commitEnd] the commit has no session end event')
   for (let tries = 1; ; tries++) {
     const { tree, expect } = await readTree(deps, session.id)
     const { events, parts, rows, used } = await stopDescendants(deps, tree, 'ended')

@@ -38,7 +38,7 @@ export async function giveFeedback(
 ): Promise<{ event_id: EventId; event_type: RatingType; source: 'user' | 'judge' }> {
   const [stored] = await store.read(given.session_id, given.event_id - 1, 1)
   if (!stored || stored.id !== given.event_id)
-    throw new AppError('not_found', `There is no event ${given.event_id} in this session.`)
+    throw new AppError('not_found', `Event ${given.event_id} not found in this session.`)
   const draft = rate(decodeEvent(stored.json), given)
   const { events } = await commitFor(store, 'rate an event of', {
     session_id: given.session_id,
@@ -72,7 +72,7 @@ function rate(
     if (target.data.finish_reason === 'command')
       throw new AppError(
         'wrong_target',
-        `Event ${target.id} is the reply of the server to a command; only answers of a model can be rated.`,
+        `Event ${target.id} is a server reply to a command: only answers of a model can be rated.`,
       )
     return write('user.feedback', rated)
   }
@@ -83,7 +83,7 @@ function rate(
     })
   throw new AppError(
     'wrong_target',
-    `Event ${target.id} is ${target.type}; only llm.response and expert.result can be rated.`,
+    `Event ${target.id} is ${target.type}: only llm.response and expert.result can be rated.`,
   )
 }
 

@@ -66,7 +66,7 @@ export async function followUp(
     coordination.children(parent_id, { open: true }),
     coordination.spawnedSince(root_id, now() - DAY_MS - SLACK_MS),
   ])
-  if (parent === null) throw new Error(`[followUp] there is no session ${parent_id}`)
+  if (parent === null) throw new Error(`[followUp] session ${parent_id} not found`)
   const isHeld = parent.status === 'paused' || mission?.status === 'paused'
   const places = { open: open.filter(({ child_id }) => !ended.includes(child_id)).length, spawned }
   const { moves, will_retry, failed, cancelled } = moveTasks(tasks, end, places, planOfTask)

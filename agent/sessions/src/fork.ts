@@ -51,9 +51,9 @@ async function conversationUpTo(
 export async function forkSession(deps: Deps, fork: ForkSession): Promise<SessionRow> {
   const { source, event_id, agents, principal } = fork
   if (source.parent_id !== null)
-    throw new AppError('wrong_state', 'A worker is not forked: its rights are those of the session above it.')
+    throw new AppError('wrong_state', 'A worker cannot be forked: it has the rights of its parent session.')
   if (event_id > source.last_event_id)
-    throw new AppError('wrong_target', `There is no event ${event_id} in this session yet.`)
+    throw new AppError('wrong_target', `Event ${event_id} not found in this session.`)
   const history = await conversationUpTo(deps.store, source.id, event_id)
   const made = await createSession(deps, agents, {
     agent: source.agent,
@@ -64,7 +64,7 @@ export async function forkSession(deps: Deps, fork: ForkSession): Promise<Sessio
   })
   if (history.length === 0) return made
   const forked_from = { session_id: source.id, event_id }
-  const text = `This session begins with what was said in session ${source.id} up to event ${event_id}.`
+  const text = `This session continues from session ${source.id}, up to event ${event_id}.`
   const { session } = await commitFor(deps.store, 'fork', {
     session_id: made.id,
     events: [syntheticMessage(FORK, text, { forked_from, history })],

@@ -22,7 +22,7 @@ import { refusedAs } from './refusals.ts'
 const write = writer('goals')
 /** The maximum and default of max_iterations (contract 10.8). */
 export const MAX_GOAL_ITERATIONS = 20
-export const DEFAULT_RUBRIC = 'The goal as it is stated is reached in full, and the work shown proves it.'
+export const DEFAULT_RUBRIC = 'The goal is fully reached as stated, and the work shown proves it.'
 
 type Message = EventData<'user.message'>
 export type GoalInput = {
@@ -58,15 +58,15 @@ export async function defineOutcomes(
     if (parent_id !== null)
       throw new AppError(
         'wrong_state',
-        'A worker has no goal of its own: give one to a session without a parent.',
+        'A worker cannot have a goal: set it on a session without a parent.',
         { extra: { parent_id } },
       )
     if (isMissionUnderWay(mission)) throw new AppError('wrong_state', hasMission(mission))
     if (isUnderWay(goal))
       throw new AppError(
         'wrong_state',
-        `The session has a goal that is ${goal.status}: ${JSON.stringify(goal.description)}. Remove it ` +
-          'with /goal clear first.',
+        `The session already has a goal that is ${goal.status}: ` +
+          `${JSON.stringify(goal.description)}. Remove it with /goal clear first.`,
       )
     try {
       return await commitGoals(deps, sessionId, goals, seen)
@@ -111,8 +111,8 @@ async function commitGoals(
 
 /** Error message for a session with a mission, which cannot have a goal. */
 const hasMission = ({ status, description }: Mission): string =>
-  `The session has a mission that is ${status}: ${JSON.stringify(description)}. A goal can be set when it ` +
-  'is over, or in another session.'
+  `The session has a mission that is ${status}: ${JSON.stringify(description)}. ` +
+  'Set a goal after it has ended, or in another session.'
 
 const describe = (
   description: string,
@@ -141,9 +141,9 @@ export function actOnGoal(
     case 'define': {
       if (isMissionUnderWay(mission)) return replyOnly(hasMission(mission))
       if (isUnderWay(goal))
-        return replyOnly(
-          `There is a goal already, ${goal.status}: ${goal.description}\nRemove it with /goal clear, ` +
-            'then set the new one.',
+        return says(
+          `A goal exists already, ${goal.status}: ${goal.description}\nRemove it with /goal ` +
+            'clear, then set the new one.',
         )
       const defined = describe(
         command.description,
@@ -159,27 +159,25 @@ export function actOnGoal(
       }
     }
     case 'status':
-      return replyOnly(goal === null ? 'There is no goal. Set one with /goal <text>.' : report(goal))
+      return says(goal === null ? 'No goal is set. Set one with /goal <text>.' : report(goal))
     case 'pause':
       if (goal?.status !== 'active')
         return replyOnly(
           goal?.status === 'paused'
-            ? 'The goal is paused already. /goal resume goes on with it.'
+            ? 'The goal is already paused. Use /goal resume to continue.'
             : 'No goal is active.',
         )
       return {
         before: [write('outcome.paused', { outcome_id: goal.outcome_id, reason: 'user-paused' })],
-        reply: 'The goal is paused. /goal resume goes on with it.',
+        reply: 'Goal paused. Use /goal resume to continue.',
         after: [],
       }
     case 'resume': {
       if (goal?.status !== 'paused')
-        return replyOnly(
-          goal?.status === 'active' ? 'The goal is active already.' : 'There is no paused goal.',
-        )
+        return says(goal?.status === 'active' ? 'The goal is already active.' : 'No goal is paused.')
       return {
         before: [],
-        reply: 'The goal goes on.',
+        reply: 'Goal resumed.',
         after: [syntheticMessage('outcome_resumed', resumption(goal), { outcome_id: goal.outcome_id })],
       }
     }
@@ -187,7 +185,7 @@ export function actOnGoal(
       return isUnderWay(goal)
         ? {
             before: [write('outcome.cleared', { outcome_id: goal.outcome_id })],
-            reply: 'The goal is removed.',
+            reply: 'Goal removed.',
             after: [],
           }
         : {
@@ -206,19 +204,19 @@ export const continuation = (goal: Goal): EventDraft<'user.message'> =>
       `The goal is not reached yet (evaluation ${goal.iteration} of at most ${goal.max_iterations}): ` +
         `${goal.description}`,
       ...lastFeedback(goal),
-      'Go on with it.',
+      'Continue.',
     ].join('\n\n'),
     { outcome_id: goal.outcome_id },
   )
 
 const resumption = (goal: Goal): string =>
-  [`Go on with the goal: ${goal.description}`, ...lastFeedback(goal)].join('\n\n')
+  [`Continue working toward the goal: ${goal.description}`, ...lastFeedback(goal)].join('\n\n')
 
 function lastFeedback({ verdicts, rubric }: Goal): string[] {
   const feedback = verdicts.at(-1)?.feedback ?? ''
   return feedback === ''
     ? [`It is graded by this rubric:\n${rubric}`]
-    : [`What the evaluator says is missing:\n${feedback}`]
+    : [`The evaluator's feedback on what is missing:\n${feedback}`]
 }
 
 function report({ status, description, rubric, iteration, max_iterations, verdicts, spent }: Goal): string {

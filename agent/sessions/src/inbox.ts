@@ -63,7 +63,7 @@ export async function respondInbox(
   const task_id = blockedTaskOf(item)
   if (task_id !== null && 'completed' in answer) {
     const task = await findTask(deps.store, principal, task_id)
-    await unblockTask(deps, task, answer.note ?? 'A person says that this is settled.', principal, [
+    await unblockTask(deps, task, answer.note ?? 'The user marked this as resolved.', principal, [
       ...rows,
       row,
     ])
@@ -96,14 +96,14 @@ function refuseUnseen(
   if (shown_hash !== undefined && shown_hash !== gate.shown_hash)
     throw new AppError(
       'not_what_was_shown',
-      'shown_hash is not that of the arguments which this item covers: read the item again and show ' +
+      'Wrong shown_hash: it must match the arguments of this item. Read the item again and show ' +
         'its arguments.',
     )
   if (decision === 'approve' && gate.arguments === undefined && gate.arguments_excerpt.length >= EXCERPT_MAX)
     throw new AppError(
       'wrong_state',
-      'This item was raised by an older release and shows a part of its arguments only: reject it, and ' +
-        'the agent asks anew.',
+      'This item was created by an older release and shows only part of its arguments: reject ' +
+        'it, and the agent will ask again.',
     )
 }
 
@@ -143,20 +143,20 @@ function decideGate(
       decision,
       message: syntheticMessage(
         'governance_decision',
-        `[Decision] ${who} rejected the call of ${tool} (${tool_call_id}). Do not repeat it; go on ` +
-          'without it or say what is missing.' +
-          (reason === undefined ? '' : ` The reason given: ${reason}`),
+        `[Decision] ${who} rejected the call of ${tool} (${tool_call_id}). ` +
+          'Do not repeat it; continue without it or say what is ' +
+          `missing.${reason === undefined ? '' : ` Reason: ${reason}`}`,
         about,
       ),
     }
   }
   const arguments_hash = item.private['arguments_hash']
   if (arguments_hash === undefined)
-    throw new Error(`[respondInbox] gate ${item.id} was raised without the hash of its arguments`)
+    throw new Error(`[respondInbox] gate ${item.id} was created without the hash of its arguments`)
   const message = syntheticMessage(
     'governance_decision',
     `[Decision] ${who} approved the call of ${tool} (${tool_call_id}). Make that call again with ` +
-      'exactly the same arguments: the approval covers it once, within the hour.',
+      'exactly the same arguments: the approval is valid for one call within the next hour.',
     about,
   )
   const grant = {
@@ -175,7 +175,7 @@ function completeAction(item: StoredInboxItem, note: string | undefined): Decide
   if (proposalOf(item) !== null)
     throw new AppError(
       'wrong_target',
-      '{completed} says that an action is done; a proposal is answered with {decision}: approve or reject.',
+      '{completed} marks an action as done. Answer a proposal with {decision}: approve or reject.',
     )
   const { title } = item.payload as EventData<'inbox.action_required'>
   const said = note === undefined ? '' : `${note}\n`
@@ -196,7 +196,7 @@ export async function acknowledgeInbox(deps: Deps, itemId: string, principal: Pr
   if (!INFORMS.includes(item.kind))
     throw new AppError(
       'wrong_target',
-      `An item of kind ${item.kind} asks for an answer; only ${INFORMS.join(' and ')} are acknowledged.`,
+      `An item of kind ${item.kind} needs an answer: only ${INFORMS.join(' and ')} can be acknowledged.`,
     )
   if (item.status !== 'pending') throw answeredBefore(item)
   await commitFor(deps.store, 'acknowledge an inbox item of', {
@@ -223,14 +223,14 @@ export async function readInbox({ store }: Deps, itemId: string, principal: Prin
 
 async function reread({ store }: Deps, itemId: string): Promise<InboxItem> {
   const item = await store.getInboxItem(itemId)
-  if (!item) throw new Error(`[inbox] item ${itemId} vanished within its own commit`)
+  if (!item) throw new Error(`[inbox] item ${itemId} disappeared within its own commit`)
   return shownItem(item)
 }
 
 const wrongKind = (item: StoredInboxItem, key: string, kind: InboxKind): AppError =>
   new AppError(
     'wrong_target',
-    `{${key}} answers an item of kind ${kind}; this one is ` +
+    `{${key}} answers an item of kind ${kind}, but this item is ` +
       `${item.kind}.${item.kind === 'input_required' ? ` ${howToAnswer(item)}` : ''}`,
   )
 function howToAnswer({ session_id, payload }: StoredInboxItem): string {

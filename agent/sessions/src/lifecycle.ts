@@ -23,8 +23,8 @@ async function changeTree(
   sessionId: string,
   compose: (tree: TreeSnapshot) => Promise<Commit>,
 ): Promise<SessionRow> {
-  const committed = await commitTree(deps, operation, sessionId, compose)
-  if (committed === null) throw new Error(`[${operation}] nothing was composed`)
+  const committed = await commitOverTree(deps, operation, sessionId, compose)
+  if (committed === null) throw new Error(`[${operation}] the commit is empty`)
   return committed.session
 }
 
@@ -83,8 +83,8 @@ async function refuseUnderPause(deps: Deps, link: Link | null): Promise<void> {
   if (!isPaused && !(await hasPausedMission(deps, parent_id))) return
   throw new AppError(
     'wrong_state',
-    `The ${isPaused ? 'session' : 'mission of the session'} above is paused: resume that one, and this ` +
-      'goes on too.',
+    `The parent ${isPaused ? 'session' : "session's mission"} is paused: resume it, and this ` +
+      'session resumes too.',
     { extra: { parent_id } },
   )
 }
@@ -113,7 +113,7 @@ export async function stopSession(
     return null
   })
   const session = committed?.session ?? idle.at(-1)
-  if (session === undefined) throw new Error('[stop] nothing was composed')
+  if (session === undefined) throw new Error('[stop] the commit is empty')
   return { ...session, stopped: committed !== null }
 }
 

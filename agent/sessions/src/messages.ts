@@ -98,9 +98,7 @@ export async function addMessage(
         )
       }
       const answer =
-        on_question === 'refuse'
-          ? 'the message was not to be its answer'
-          : typedAnswer(open, message, numbered)
+        on_question === 'refuse' ? 'on_question is "pass_over"' : typedAnswer(open, message, numbered)
       if (typeof answer === 'string') throw questionOpen(open, answer)
       const { request_key } = message
       return named(
@@ -142,8 +140,8 @@ const isAnsweredBefore = (thrown: unknown): boolean =>
 const questionOpen = (open: readonly OpenQuestion[], why: string): AppError =>
   new AppError(
     'question_open',
-    `The agent waits for an answer, and this is none: ${why}. Answer at the question, or send it as a ` +
-      'new message instead (on_question: "pass_over").',
+    `The agent is waiting for an answer, and this message is not one: ${why}. ` +
+      'Answer the question, or send the message with on_question: "pass_over".',
     { extra: { questions: open.map(({ tool_call_id, questions }) => ({ tool_call_id, questions })) } },
   )
 

@@ -77,8 +77,7 @@ export async function resumeMission(
 export const resumeObstacle = ({ iteration, definition: { max_iterations } }: Mission): string | null =>
   iteration < max_iterations
     ? null
-    : `The mission cannot be resumed: all of its rounds (${max_iterations}) were graded. Cancel it and ` +
-      'begin another.'
+    : `Cannot resume the mission: all ${max_iterations} rounds were graded. Cancel it and start another.`
 
 export async function composeResume(
   deps: Deps,
@@ -90,7 +89,7 @@ export async function composeResume(
   const { mission_id, session_id, status } = mission
   const { states } = await readFolded(deps.store, session_id)
   if (states.mission?.mission_id !== mission_id)
-    throw new Error(`[resumeMission] the log of ${session_id} does not tell of mission ${mission_id}`)
+    throw new Error(`[resumeMission] mission ${mission_id} is not in the log of ${session_id}`)
   const minutes = minutesLeft(mission, deps.now())
   return {
     events: [
@@ -231,7 +230,7 @@ function wrongStatus(operation: string, { status }: Mission, from: readonly Miss
   const verb = operation.split(' ')[0] ?? operation
   return new AppError(
     'wrong_state',
-    `Cannot ${verb} a mission that is ${status.replaceAll('_', ' ')}: only one that is ${from.join(' or ')}.`,
+    `Cannot ${verb} a mission that is ${status.replaceAll('_', ' ')}: it must be ${from.join(' or ')}.`,
     { extra: { mission_status: status } },
   )
 }

@@ -11,8 +11,8 @@ export const missionKickoff = ({ mission_id, description, rubric }: MissionSubje
     'mission_kickoff',
     [
       `You lead this mission:\n${description}`,
-      'Each round of work is graded by this rubric, from what the work shows and not from what is said ' +
-        `about it:\n${rubric}`,
+      'Each round of work is graded by this rubric, based on what the work shows and not on ' +
+        `claims about it:\n${rubric}`,
       'Split the work among workers where that helps, check what they bring back, and end the round with ' +
         'an answer that names the files and results that prove it.',
     ].join('\n\n'),
@@ -29,15 +29,17 @@ export const researchKickoff = (
     [
       `You lead this research:\n${description}`,
       `Divide it among branches with research_branch: at most ${max_parallel} at a time and ` +
-        `${max_branches} in all, each with a question of its own. You are told what they found, and a ` +
-        'score that others give them, before your next step; then branch further where it pays, below the ' +
-        'best ones or elsewhere.',
+        `${max_branches} in total, each with its own question. Before your next step you receive ` +
+        'their findings and a score by other reviewers; then branch further where it pays off, ' +
+        'below the best branches or elsewhere.',
       mode === 'report'
-        ? 'Branches cite what they fetched, as sources S1, S2 and so on. End with research_report: every ' +
-          'claim with the marker of its source, such as [S3], and quotations word for word.'
-        : `Each branch works in a copy of your files and is measured by this command:\n${metric?.command}\n` +
-          `A ${metric?.direction === 'min' ? 'smaller' : 'greater'} number is better. Take over what is ` +
-          'better with research_adopt: later branches begin from there. End with research_report.',
+        ? 'Branches cite what they fetched as sources S1, S2 and so on. ' +
+          'End with research_report: mark every claim with its source, such as [S3], and quote ' +
+          'word for word.'
+        : 'Each branch works in a copy of your files and is measured by this command:\n' +
+          `${metric?.command}\nA ${metric?.direction === 'min' ? 'smaller' : 'greater'} number is ` +
+          'better. Adopt what is better with research_adopt: later branches start from there. ' +
+          'End with research_report.',
       `The report is graded by this rubric:\n${rubric}`,
     ].join('\n\n'),
     { mission_id },
@@ -47,10 +49,10 @@ export const missionContinuation = (mission: Mission): UserMessage =>
   syntheticMessage(
     'mission_continuation',
     [
-      `The mission is not reached yet (round ${mission.iteration} of at most ${mission.max_iterations}): ` +
-        mission.description,
+      `The mission is not complete yet (round ${mission.iteration} of at most ` +
+        `${mission.max_iterations}): ${mission.description}`,
       ...lastFeedback(mission),
-      'Go on with it.',
+      'Continue.',
     ].join('\n\n'),
     { mission_id: mission.mission_id },
   )
@@ -59,9 +61,9 @@ export const missionResumption = (mission: Mission, note: string | undefined): U
   syntheticMessage(
     'mission_resumed',
     [
-      `Go on with the mission: ${mission.description}`,
+      `Continue working on the mission: ${mission.description}`,
       ...lastFeedback(mission),
-      ...(note === undefined ? [] : [`The operator says:\n${note}`]),
+      ...(note === undefined ? [] : [`Note from the operator:\n${note}`]),
     ].join('\n\n'),
     { mission_id: mission.mission_id },
   )
@@ -69,7 +71,7 @@ export const missionResumption = (mission: Mission, note: string | undefined): U
 export const missionOutOfTime = (mission_id: string): UserMessage =>
   syntheticMessage(
     'mission_deadline',
-    'The time of the mission is up: its workers were stopped, and this round is graded as it stands.',
+    'The mission reached its time limit: its workers were stopped, and this round is graded as it is.',
     { mission_id },
   )
 
@@ -77,5 +79,5 @@ function lastFeedback({ verdicts, rubric }: Mission): string[] {
   const feedback = verdicts.at(-1)?.feedback ?? ''
   return feedback === ''
     ? [`It is graded by this rubric:\n${rubric}`]
-    : [`What the evaluator says is missing:\n${feedback}`]
+    : [`The evaluator's feedback on what is missing:\n${feedback}`]
 }

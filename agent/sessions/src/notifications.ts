@@ -106,11 +106,8 @@ export async function confirmNotificationEmail(
     code !== null &&
     given.length === code.length &&
     timingSafeEqual(Buffer.from(given.padEnd(20)), Buffer.from(code.padEnd(20)))
-  if (sealed === null || !isIt || !(await notifications.confirmMail(id, sealed)))
-    throw new AppError(
-      'wrong_state',
-      'That is not the code, or its time or its five tries are over: have another one sent.',
-    )
+  if (sealed === null || !isIt || !(await notices.confirmMail(id, sealed)))
+    throw new AppError('wrong_state', 'Wrong or expired code, or five failed attempts: request a new code.')
 }
 
 /** Sends a test notification. */
@@ -125,7 +122,7 @@ export async function testNotification(
   if (since === null)
     throw new AppError(
       'wrong_state',
-      way === 'webhook' ? 'You have no webhook yet.' : 'You have no confirmed address yet.',
+      way === 'webhook' ? 'You have no webhook yet.' : 'You have no confirmed email address yet.',
     )
   await planAsked(deps, person, way, 'test')
 }
@@ -134,13 +131,9 @@ export async function testNotification(
  * Retries a failed notification from its first attempt. It keeps its id, so a receiver recognises a
  * duplicate.
  */
-export async function resendNotification(
-  deps: NotificationDeps,
-  { id: userId }: Person,
-  id: string,
-): Promise<void> {
-  if (!(await deps.store.notifications.redo(id, userId)))
-    throw new AppError('not_found', 'You have no notice of that id that was given up.')
+export async function resendNotice(deps: NoticeDeps, { id: userId }: Person, id: string): Promise<void> {
+  if (!(await deps.store.notices.redo(id, userId)))
+    throw new AppError('not_found', 'Failed notification not found.')
 }
 
 const planAsked = (
@@ -155,8 +148,8 @@ function refuseUnoffered({ offers }: NotificationDeps, way: NotificationMethod):
     throw new AppError(
       'wrong_state',
       way === 'mail'
-        ? 'This server sends no mails: notices.mail of its configuration names no mail server.'
-        : 'This server calls no webhooks of people: notices.webhook of its configuration is false.',
+        ? 'This server cannot send email: notices.mail is not configured.'
+        : 'This server does not send webhooks: notices.webhook is false.',
     )
 }
 

@@ -110,11 +110,11 @@ export const goalMessage = (
   more: readonly string[] = [],
 ): string =>
   [
-    'You work for another agent. It gave you this goal and reads nothing of you but your result.',
+    'You work for another agent. It gave you this goal and sees only your result.',
     `Goal:\n${goal}`,
     ...(context === undefined || context.trim() === '' ? [] : [`What you should know:\n${context}`]),
     ...more,
-    'When you are done, call worker_complete once, with a summary that holds everything the other ' +
-      'agent needs: what you found, what you made and where it is. If you cannot reach the goal, say so ' +
-      'there, and why.',
+    'When you are done, call worker_complete once, with a summary that contains everything the ' +
+      'other agent needs: what you found, what you created and where it is. ' +
+      'If you cannot reach the goal, say so there, and why.',
   ].join('\n\n')

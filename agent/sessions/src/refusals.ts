@@ -50,8 +50,8 @@ export const ENDED = 'ended'
 /** Why an item can no longer be answered. */
 export function describeAnswered({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string {
   if (status === 'expired' && decision === ENDED)
-    return 'This has expired: the worker that asked has ended, and its outcome is told. Nothing was done.'
-  const how = status === 'expired' ? 'has expired' : 'was answered before'
+    return 'This has expired: the worker that asked has ended and reported its result. Nothing was changed.'
+  const how = status === 'expired' ? 'has expired' : 'was already answered'
   return `This ${how}${decision === null ? '' : `: ${decision}`}.`
 }
 
@@ -62,31 +62,31 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     ...(item ? { decision: item.decision, item_status: item.status } : {}),
   }
   const detail = {
-    no_session: `There is no session ${sessionId}.`,
+    no_session: `Session ${sessionId} not found.`,
     wrong_status: `Cannot ${operation} a session that is ${session?.status ?? 'in another state'}.`,
-    already_answered: item ? describeAnswered(item) : 'This was answered before.',
-    stale_lease: 'Another worker took over.',
-    browser_moved: 'The browser is another one, or gone.',
-    control_held: 'Another person drives the browser.',
-    has_title: 'The session has a title.',
-    question_open: 'A question of the agent waits for its answer.',
-    new_work: 'New work arrived.',
-    no_grant: 'There is no approval for that call.',
-    exists: 'There is a session of that id.',
-    already_settled: 'The child has ended.',
-    too_many_open: 'The session has as many open children as it may have.',
-    too_many_children: 'The tree was given as many children as it may have.',
-    tree_moved: 'The sessions below have changed meanwhile.',
-    timer_gone: 'Somebody else acted on the timer.',
-    task_moved: 'The task has gone on meanwhile.',
-    research_moved: 'The research has gone on meanwhile.',
-    mission_moved: 'The mission has gone on meanwhile.',
-    already_accepted: 'That message of a channel was accepted before.',
-    route_moved: 'The conversation goes on in another session.',
+    already_answered: item ? tellAnswered(item) : 'This was already answered.',
+    stale_lease: 'Another runner took over the session.',
+    browser_moved: 'The browser was closed or replaced.',
+    control_held: 'Another user is controlling the browser.',
+    has_title: 'The session already has a title.',
+    question_open: 'A question of the agent is pending.',
+    new_work: 'New messages arrived in the meantime.',
+    no_grant: 'That call has no approval.',
+    exists: 'A session with this ID exists already.',
+    already_settled: 'The worker has ended.',
+    too_many_open: 'The session has reached its limit of active workers.',
+    too_many_children: 'The session tree has reached its limit of workers.',
+    tree_moved: 'The worker sessions changed in the meantime: retry.',
+    timer_gone: 'Another runner already fired the timer.',
+    task_moved: 'The task changed in the meantime: reload it and retry.',
+    research_moved: 'The research changed in the meantime: reload it and retry.',
+    mission_moved: 'The mission changed in the meantime: reload it and retry.',
+    already_accepted: 'This channel message was already accepted.',
+    route_moved: 'The conversation continues in another session.',
     too_many_schedules: refused.message.replace('[commit] ', ''),
-    schedule_moved: 'The schedule has changed meanwhile.',
-    code_run_exists: 'There is a run of a coding agent already.',
-    code_run_ended: 'The run of the coding agent has ended.',
+    schedule_moved: 'The schedule changed in the meantime: reload it and retry.',
+    code_run_exists: 'The session already has an active coding agent run.',
+    code_run_ended: 'The coding agent run has ended.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }

@@ -21,14 +21,14 @@ export function researchProblem(
   if (!agent.workers.enabled)
     return {
       path: 'research',
-      message: 'the branches of research are workers, and this agent may have none (workers.enabled)',
+      message: 'research branches are workers, and workers are off for this agent (workers.enabled)',
     }
   const needed = mode === 'metric' ? 'terminal' : 'web_fetch'
   const path = 'research.mode'
   if (!allows(agent, needed))
-    return { path, message: `mode ${mode} needs the tool ${needed}, which this agent may not use` }
+    return { path, message: `mode ${mode} needs the tool ${needed}, which this agent is not allowed to use` }
   return mode === 'metric' && !hasTerminal
-    ? { path, message: 'mode metric runs a command, and the terminal is not offered on this machine' }
+    ? { path, message: 'mode metric runs a command, and the terminal is not available on this machine' }
     : null
 }
 

@@ -11,7 +11,7 @@ import { commitFor } from './refusals.ts'
  */
 export async function restoreSession({ store }: Deps, { id, parent_id }: SessionRow): Promise<SessionRow> {
   if (parent_id !== null)
-    throw new AppError('wrong_state', 'A worker is not brought back: its end is in the log of its parent.')
+    throw new AppError('wrong_state', 'A worker cannot be restored: its parent already recorded its end.')
   const { session } = await commitFor(store, 'restore', {
     session_id: id,
     events: [sessionResumed('restore')],

@@ -59,11 +59,11 @@ export function beginAttempt(
       ...resultsBefore(before),
       ...(state.failed ?? []).map(
         ({ error, partial_result }, index) =>
-          `Attempt ${index + 1} at this came to nothing: ${error}` +
-          `${partial_result === undefined ? '' : `\nThe last it said:\n${partial_result}`}`,
+          `Attempt ${index + 1} failed: ${error}` +
+          `${partial_result === undefined ? '' : `\nIts last message:\n${partial_result}`}`,
       ),
-      'If you cannot go on without a decision or a fact that you cannot find yourself, call worker_block ' +
-        'and say what you need; you go on with the answer.',
+      'If you cannot continue without a decision or a fact that you cannot find yourself, call ' +
+        'worker_block and say what you need; you continue with the answer.',
     ]),
   )
 }
@@ -71,6 +71,6 @@ export function beginAttempt(
 const resultsBefore = (before: readonly Before[]): string[] =>
   before.map(
     ({ goal, result = '' }) =>
-      `What came of the task before this one, ${JSON.stringify(cutAt(goal, GOAL_CHARS))}:\n` +
-      cutAt(result, Math.floor(RESULTS_CHARS / before.length)),
+      `Result of the preceding task, ${JSON.stringify(cutAt(goal, GOAL_CHARS))}:\n` +
+      `${cutAt(result, Math.floor(RESULTS_CHARS / before.length))}`,
   )

@@ -65,7 +65,7 @@ export function moveTasks(
       for (const task of tasks) {
         const lost = task.after.find(id => at.get(id) === 'failed' || at.get(id) === 'cancelled')
         if (at.get(task.task_id) !== 'todo' || lost === undefined) continue
-        move(task, 'cancelled', { error: `Task ${lost}, which it was to come after, is not done.` })
+        move(task, 'cancelled', { error: `Task ${lost}, which must be done first, was not completed.` })
         gone.push(task.task_id)
       }
     }
@@ -97,7 +97,7 @@ export function moveTasks(
   for (const task of queue) {
     if (!isReady(task)) continue
     const limits = limitsOf(task)
-    if (spawned >= limits.max_total) fail(task, `It could not begin. ${fullOf(limits)}`)
+    if (spawned >= limits.max_total) fail(task, `The task could not start. ${fullOf(limits)}`)
     else if (open < limits.max_open) {
       open += 1
       spawned += 1
@@ -111,4 +111,4 @@ export function moveTasks(
 const ifGiven = (metadata: Record<string, unknown> | undefined): TaskState =>
   metadata === undefined ? {} : { metadata }
 const fullOf = ({ max_total }: Limits): string =>
-  `The tree of sessions was given ${max_total} workers within a day, which is the most.`
+  `The session tree reached its limit of ${max_total} workers per day.`

@@ -87,7 +87,7 @@ export async function composeCancel(
 /** The task; throws not_found if it does not exist or the principal may not see its session. */
 export async function findTask(store: LogStore, principal: Principal, taskId: string): Promise<Task> {
   const task = await store.coordination.task(taskId)
-  const missing = new AppError('not_found', `There is no task ${taskId.slice(0, 128)}.`)
+  const missing = new AppError('not_found', `Task ${taskId.slice(0, 128)} not found.`)
   if (task === null) throw missing
   try {
     await findSession(store, principal, task.owner_id)
@@ -146,14 +146,16 @@ export async function cancelTask(
 const taskCancelledMessage = ({ task_id }: Task, reason: string, cancelled: string[]): EventDraft =>
   syntheticMessage(
     'task_cancelled',
-    `[Cancelled] A person cancelled the task ${task_id}: ${reason}` +
-      `${cancelled.length > 1 ? `\nCancelled with it: ${cancelled.slice(1).join(', ')}` : ''}`,
+    `[Cancelled] The user cancelled the task ${task_id}: ${reason}` +
+      `${cancelled.length > 1 ? `\nAlso cancelled: ${cancelled.slice(1).join(', ')}` : ''}`,
     { task_id, metadata: { cancelled_tasks: cancelled } },
   )
 
 const notBlocked = (task: Task): AppError =>
-  new AppError('already_answered', `The task ${task.task_id} ${describeTaskStatus(task)}.`, {
-    extra: taskDetails(task),
+  new AppError('already_answered', `The task ${task.task_id} ${standing(task)}.`, { extra: told(task) })
+const isOver = (taskId: string, task: Task | null): AppError =>
+  new AppError('wrong_state', `The task ${taskId} ${task === null ? 'does not exist' : standing(task)}.`, {
+    extra: task === null ? {} : told(task),
   })
 const isOver = (taskId: string, task: Task | null): AppError =>
   new AppError(
@@ -174,18 +176,19 @@ export function describeTaskStatus({ status, state: { decided_by, error } }: Tas
   const who =
     decided_by === undefined
       ? ''
-      : `; ${decided_by === null ? 'the session itself' : `${decided_by.kind} ${decided_by.id}`} was first`
+      : '; already decided by ' +
+        `${decided_by === null ? 'the session itself' : `${decided_by.kind} ${decided_by.id}`}`
   switch (status) {
     case 'todo':
-      return 'has not begun'
+      return 'has not started'
     case 'running':
-      return `is at work and waits for no answer${who}`
+      return `is running and has no pending question${who}`
     case 'blocked':
-      return 'waits for an answer'
+      return 'is waiting for an answer'
     case 'done':
       return 'is done'
     default:
-      return `is over: ${status}${error === undefined ? '' : ` (${error})`}${who}`
+      return `has ended: ${status}${error === undefined ? '' : ` (${error})`}${who}`
   }
 }
 

@@ -16,7 +16,10 @@ export async function planTestMessage(
   if (state === 'disabled')
     throw new AppError('wrong_state', `The channel ${name} is disabled: enable it first.`)
   if (platform === 'website')
-    throw new AppError('wrong_target', 'A website is written to by its visitors only: open its page.')
+    throw new AppError(
+      'wrong_target',
+      'You cannot send a test message to a website channel: open its page instead.',
+    )
   // Distinct from replies to inbound events, whose numbers are small.
   const where = { session_id: noticesOf(id), event_id: now(), part: 0 }
   const key = deliveryKey(where)

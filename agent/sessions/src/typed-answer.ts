@@ -37,12 +37,12 @@ export function typedAnswer(
   numbered = false,
 ): TypedAnswer | string {
   if (attachments !== undefined || images !== undefined || metadata !== undefined)
-    return 'an answer is text alone, without attachments, images or metadata'
+    return 'an answer must be plain text, without attachments, images or metadata'
   const [asked] = open
   if (asked === undefined || open.length > 1)
-    return `${open.length} questions wait, and nothing says which it answers`
+    return `${open.length} questions are pending, and the message does not say which one it answers`
   const text = content.trim()
-  if (text === '') return 'it is blank'
+  if (text === '') return 'it is empty'
   const responses: TypedAnswer['responses'] = []
   for (const { prompt, choices = [], allow_other } of asked.questions) {
     const choice =
@@ -51,7 +51,7 @@ export function typedAnswer(
       (numbered && /^[1-9]\d?\.?$/.test(text) ? choices[Number.parseInt(text, 10) - 1] : undefined)
     if (choice === undefined && choices.length > 0 && allow_other === false)
       return (
-        `${JSON.stringify(prompt)} takes one of: ` +
+        `the answer to ${JSON.stringify(prompt)} must be one of: ` +
         `${choices.map(({ label }) => JSON.stringify(label)).join(', ')}`
       )
     responses.push({ question: prompt, answer: choice?.label ?? text })

@@ -9,7 +9,7 @@ import { readFolded } from './read-folded.ts'
 export async function findMission(store: LogStore, principal: Principal, id: string): Promise<Mission> {
   const mission = await store.coordination.mission(id)
   if (mission === null || !mayAccess(principal, mission))
-    throw new AppError('not_found', `There is no mission ${id}.`)
+    throw new AppError('not_found', `Mission ${id} not found.`)
   return mission
 }
 

@@ -7,7 +7,10 @@ export async function viewResearch({ coordination }: LogStore, mission: Mission)
   const { mission_id, session_id, definition, state } = mission
   const settings = definition.research
   if (settings === undefined)
-    throw new AppError('not_found', `Mission ${mission_id} is no research: it has no branches and sources.`)
+    throw new AppError(
+      'not_found',
+      `Mission ${mission_id} is not a research mission: it has no branches and sources.`,
+    )
   const [branches, sources] = await Promise.all([
     coordination.branches(mission_id),
     coordination.sources(mission_id),

@@ -56,9 +56,9 @@ test.each([
     board(on(1, 'I scout', { type: 'CLAIM', expires_at: NOW + 1 })),
     [note('CLAIM', 'i scout')],
   ],
-  ['too_many: you hold 2', board(), [note('CLAIM', 'a'), note('CLAIM', 'b'), note('CLAIM', 'c')]],
+  ['too_many: you already hold 2', board(), [note('CLAIM', 'a'), note('CLAIM', 'b'), note('CLAIM', 'c')]],
   [
-    'too_many: 30',
+    'too_many: at most 30',
     board(...Array.from({ length: 30 }, (_, at) => on(at + 1, `mine ${at}`, { writer_id: 'me' }))),
     [note('FACT', 'a')],
   ],

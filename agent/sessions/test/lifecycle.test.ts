@@ -175,7 +175,7 @@ test('a session is made for an agent there is, with settings it knows', async ()
     createSession(desk.deps, ['assistant'], { principal: alice, agent, config })
   await expect(make('nobody', {})).rejects.toMatchObject({
     code: 'unknown_agent',
-    message: 'No agent is named "nobody"; there is assistant.',
+    message: 'Unknown agent "nobody". Available: assistant.',
   })
   await expect(make('assistant', { colour: 'red' })).rejects.toMatchObject({ code: 'invalid_body' })
   await expect(make('assistant', { max_iterations: 0 })).rejects.toMatchObject({

@@ -190,9 +190,9 @@ describe('text typed while a question waits', () => {
     await asks(desk, 'call-1', { ...colour, allow_other: false })
     const before = (await desk.events()).length
     const refusals: [Promise<unknown>, string][] = [
-      [type(desk, 'green'), 'takes one of: "red", "blue"'],
-      [type(desk, 'red', { on_question: 'refuse' }), 'not to be its answer'],
-      [type(desk, 'red', { images: [] }), 'text alone'],
+      [type(desk, 'green'), 'must be one of: "red", "blue"'],
+      [type(desk, 'red', { on_question: 'refuse' }), 'on_question is "pass_over"'],
+      [type(desk, 'red', { images: [] }), 'plain text'],
     ]
     for (const [sent, why] of refusals)
       await expect(sent).rejects.toMatchObject({
@@ -202,7 +202,7 @@ describe('text typed while a question waits', () => {
     await asks(desk, 'call-2', { prompt: 'Why?' })
     await expect(type(desk, 'red')).rejects.toMatchObject({
       code: 'question_open',
-      message: expect.stringContaining('2 questions wait'),
+      message: expect.stringContaining('2 questions are pending'),
     })
     expect(await desk.events()).toHaveLength(before + 1)
     expect(await items(desk)).toEqual([

@@ -56,7 +56,7 @@ const wrong = (row: StoreSchedule, what: string): AppError => {
 export const pauseSchedule = (deps: Deps, id: string): Promise<StoreSchedule> =>
   change(deps, id, row => {
     if (row.status !== 'active') throw wrong(row, 'pause')
-    return { decision: decidePause(scheduleOf(row), 'Paused by hand.', deps.now()) }
+    return { decision: decidePause(scheduleOf(row), 'Paused by a user.', deps.now()) }
   })
 
 /**
@@ -97,7 +97,7 @@ export const cancelRows = (row: StoreSchedule, reason: string): RowChange[] =>
 export const cancelSchedule = (
   deps: Deps,
   id: string,
-  reason = 'Cancelled by hand.',
+  reason = 'Cancelled by a user.',
 ): Promise<StoreSchedule> =>
   change(deps, id, row =>
     row.status === 'active' || row.status === 'paused'
@@ -111,14 +111,18 @@ export const runSchedule = (deps: Deps, id: string): Promise<StoreSchedule> =>
       throw wrong(row, 'run')
     const schedule = scheduleOf(row)
     if (isSpent(schedule))
-      throw new AppError('wrong_state', `It has had the ${schedule.spec.max_runs} runs of max_runs.`, {
-        extra: { schedule_status: row.status },
-      })
+      throw new AppError(
+        'wrong_state',
+        `The schedule has reached its limit of ${schedule.spec.max_runs} runs (max_runs).`,
+        {
+          extra: { schedule_status: row.status },
+        },
+      )
     const decision = decideManual(schedule, deps.now())
     if (decision === null)
       throw new AppError(
         'wrong_state',
-        'A run is under way, and this schedule passes over what comes meanwhile (overlap).',
+        'A run is active, and this schedule skips runs that overlap (overlap).',
         { extra: { schedule_status: row.status } },
       )
     return { decision }
@@ -149,7 +153,7 @@ export async function endSchedules(deps: Deps, session: SessionRow): Promise<voi
       ...(cursor === undefined ? {} : { cursor }),
     })
     for (const { id } of page.schedules)
-      await cancelSchedule(deps, id, 'The session it belongs to was archived.')
+      await cancelSchedule(deps, id, 'The session of this schedule was archived.')
     cursor = page.next_cursor
   }
 }

@@ -21,7 +21,7 @@ export async function compose(
   const rows: RowChange[] = rowsOf(row, decision, spec)
   const composed: Composed = { events: scheduleNotifications(deps, parent, row, decision), rows, also: [] }
   if (stop !== null) {
-    const error = 'Another run took its place.'
+    const error = 'Replaced by a newer run.'
     const ending = { as: 'failed', cause: 'cancelled', error } as const
     const end = await composeChildEnd(deps, runId(row.id, stop), ending, 'replaced', { follow: false })
     if (end !== null)

@@ -16,11 +16,11 @@ export function composeNew(
   { id, session, config, now, expires }: NewContext,
 ): { row: RowChange; shown: ReturnType<typeof shownTiming>; first: number } {
   if (!config.schedules.enabled)
-    throw new AppError('wrong_state', 'Schedules are switched off here (schedules.enabled).')
+    throw new AppError('wrong_state', 'Schedules are off on this server (schedules.enabled).')
   if (session.parent_id !== null)
     throw new AppError(
       'wrong_state',
-      'A worker has no schedule of its own: make one of a session without a parent.',
+      'A worker cannot have a schedule: create it in a session without a parent.',
       { extra: { parent_id: session.parent_id } },
     )
   const spec = specOf(input, { session, config, now, expires })

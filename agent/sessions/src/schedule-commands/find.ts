@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 
 export async function readSchedule({ store }: Pick<Deps, 'store'>, id: string): Promise<StoreSchedule> {
   const row = await store.coordination.schedule(id)
-  if (row === null) throw new AppError('not_found', `There is no schedule ${id}.`)
+  if (row === null) throw new AppError('not_found', `Schedule ${id} not found.`)
   return row
 }
 
@@ -18,9 +18,9 @@ export async function findSchedule(
 ): Promise<StoreSchedule> {
   const row = await readSchedule({ store }, id)
   const session = await store.getSession(row.session_id)
-  if (session === null) throw new AppError('not_found', `There is no schedule ${id}.`)
-  await findSession(store, principal, row.session_id).catch((error: unknown) => {
-    throw error instanceof AppError ? new AppError('not_found', `There is no schedule ${id}.`) : error
+  if (session === null) throw new AppError('not_found', `Schedule ${id} not found.`)
+  await findSession(store, principal, row.session_id).catch((thrown: unknown) => {
+    throw thrown instanceof AppError ? new AppError('not_found', `Schedule ${id} not found.`) : thrown
   })
   return row
 }

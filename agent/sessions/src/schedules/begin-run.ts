@@ -68,8 +68,8 @@ export function beginRun(
 const messageOf = (prompt: string, { slot_at, manual }: RunRef, last: string | null): string =>
   [
     prompt,
-    `This is a run of a schedule, for ${new Date(slot_at).toISOString()}` +
-      `${manual ? ', asked for by hand' : ''}. ` +
-      'Nobody watches it: your last answer is what the session that made the schedule is told.',
-    ...(last === null ? [] : [`The run before this one said:\n${cutAt(last, LAST_RESULT_CHARS)}`]),
+    `This is a scheduled run, for ${new Date(slot_at).toISOString()}` +
+      `${manual ? ', started manually' : ''}. ` +
+      'No user is watching: your last answer is reported to the session that created the schedule.',
+    ...(last === null ? [] : [`Result of the previous run:\n${cutAt(last, LAST_RESULT_CHARS)}`]),
   ].join('\n\n')

@@ -30,13 +30,13 @@ export function parseCron(expression: string): CronTimes | { problem: string } {
   const text = expression.trim()
   const pattern = NICKNAMES[text.toLowerCase()] ?? text
   if (pattern.startsWith('@'))
-    return { problem: `${quote(text)} is none of ${Object.keys(NICKNAMES).join(', ')}` }
+    return { problem: `${quote(text)} is not one of ${Object.keys(NICKNAMES).join(', ')}` }
   const fields = pattern.split(/\s+/)
   if (fields.length !== 5)
-    return { problem: `${quote(text)} has ${fields.length} fields; there must be five: ${FIELDS}` }
+    return { problem: `${quote(text)} has ${fields.length} fields, expected five: ${FIELDS}` }
   if (/[?+]/.test(pattern))
     return {
-      problem: `${quote(text)} has ${quote(/[?+]/.exec(pattern)![0])}, which is not known here; use *`,
+      problem: `${quote(text)} contains ${quote(/[?+]/.exec(pattern)![0])}, which is not supported: use *`,
     }
   try {
     // Works on wall time, written as if it were UTC: there nothing is skipped or repeated.
@@ -44,7 +44,9 @@ export function parseCron(expression: string): CronTimes | { problem: string } {
     const { hour } = new CronPattern(pattern, undefined, { mode: '5-part' })
     const nextWall = (after: number): number | null => cron.nextRun(new Date(after))?.getTime() ?? null
     if (nextWall(Date.UTC(2000, 0)) === null)
-      return { problem: `${quote(text)} matches no day there is, such as 30 February` }
+      return {
+        problem: `${quote(text)} never occurs: it selects a day that does not exist, such as 30 February`,
+      }
     const everyHour = hour.every(each => each === 1)
     return { next: (zone, after) => (everyHour ? nextRead : nextOnce)(nextWall, zone, after) }
   } catch (error) {

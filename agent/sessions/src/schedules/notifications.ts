@@ -25,14 +25,14 @@ export function scheduleNotifications(
         session_title: parent.title,
         outcome: 'missed',
         duration_seconds: 0,
-        summary: `Nobody could run "${name}" at its time, and it was not to be made up for.`,
-      }).event,
+        summary: `Missed run of "${name}": no runner was available, and catch-up is off.`,
+      }).draft,
     ]
   return [
     createActionItem(deps, {
       title: `Schedule paused: ${name}`,
       instructions: cutAt(state.last_result ?? state.reason ?? '', LAST_RESULT_CHARS),
-      context: 'Done resumes it from now on.',
+      context: 'Mark this as done to resume the schedule from now on.',
       action_type: SCHEDULE_PAUSED,
       target: row.id,
       reason: state.reason ?? '',

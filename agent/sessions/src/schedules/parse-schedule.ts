@@ -29,7 +29,7 @@ export function timingOf(input: TimingInput, timezone: string, anchor: number): 
   if (given !== 1)
     throw invalid(
       'cron',
-      `${given === 0 ? 'none' : 'more than one'} of cron, every_s and at is given; give one of them`,
+      `got ${given === 0 ? 'none' : 'more than one'} of cron, every_s and at: send exactly one`,
     )
   if (cron === undefined && input.timezone !== undefined) throw zoneWithoutCron()
   if (every_s !== undefined)
@@ -40,7 +40,7 @@ export function timingOf(input: TimingInput, timezone: string, anchor: number): 
   if (zone === null)
     throw invalid(
       'timezone',
-      `${JSON.stringify(asked)} is no zone of the database of time zones; write one such as ` +
+      `unknown time zone ${JSON.stringify(asked)}: must be an IANA time zone such as ` +
         'Europe/Berlin, or UTC',
     )
   const parsed = parseCron(cron ?? '')
@@ -49,12 +49,13 @@ export function timingOf(input: TimingInput, timezone: string, anchor: number): 
 }
 
 const zoneWithoutCron = (): AppError =>
-  invalid('timezone', 'is only for cron; every_s counts seconds, and at names its own offset')
+  invalid('timezone', 'applies to cron only: every_s counts seconds, and at has its own offset')
 
 function checkedInterval(every_s: number): number {
-  if (every_s < MIN_INTERVAL_S)
-    throw invalid('every_s', `${every_s} s is too often; the shortest interval is ${MIN_INTERVAL_S} s`)
-  if (every_s > MAX_INTERVAL_S) throw invalid('every_s', `${every_s} s is more than ${MAX_INTERVAL_S} s`)
+  if (every_s < LEAST_INTERVAL_S)
+    throw invalid('every_s', `${every_s} s is too short: must be at least ${LEAST_INTERVAL_S} s`)
+  if (every_s > MOST_INTERVAL_S)
+    throw invalid('every_s', `${every_s} s is too long: must be at most ${MOST_INTERVAL_S} s`)
   return every_s
 }
 
@@ -63,10 +64,13 @@ function checkedTime(path: string, text: string, now: number): number {
   if (Number.isNaN(at))
     throw invalid(
       path,
-      `${JSON.stringify(text)} is no time; write it with its offset, such as 2026-03-29T02:30:00+02:00`,
+      `invalid time ${JSON.stringify(text)}: must have an offset, such as 2026-03-29T02:30:00+02:00`,
     )
   if (at <= now)
-    throw invalid(path, `${new Date(at).toISOString()} is past; it is ${new Date(now).toISOString()}`)
+    throw invalid(
+      path,
+      `${new Date(at).toISOString()} is in the past: it is now ${new Date(now).toISOString()}`,
+    )
   return at
 }
 
@@ -97,9 +101,9 @@ export function specOf(
     throw invalid(
       'expires_at',
       first === null
-        ? 'the schedule has no time to come'
-        : `it ends at ${new Date(expires_at!).toISOString()}, before its first time, ` +
-            new Date(first).toISOString(),
+        ? 'the schedule has no future run'
+        : `the end ${new Date(expires_at!).toISOString()} is before the first run, ` +
+            `${new Date(first).toISOString()}`,
     )
   const jitter_s = input.jitter_s ?? 0
   if (timing.kind === 'interval' && jitter_s >= timing.interval_s)

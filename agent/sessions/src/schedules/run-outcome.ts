@@ -43,7 +43,8 @@ export async function endOfRun(
   below?: Usage,
 ): Promise<RunEnd> {
   const about = childConfig(run)?.run
-  if (about === undefined) throw new Error(`[schedule] session ${run.id} is a run and does not say of what`)
+  if (about === undefined)
+    throw new Error(`[schedule] session ${run.id} is a scheduled run without a schedule`)
   const report = await reportOf(deps.store, run, link, deps.now())
   if (below !== undefined) addUsage(report, below)
   const outcome: RunOutcome =

@@ -92,11 +92,11 @@ const HOUR_MS = 3_600_000
 function noteOf(name: string, at: number): string | null {
   const zone = zoneOf(name)
   if (zone.changeIn(at - 1, at) !== null && zone.offsetAt(at) > zone.offsetAt(at - 1))
-    return 'clocks are set forward at this moment: times that are skipped fall on it'
+    return 'clocks go forward here: the skipped times run at this time'
   const wall = at + zone.offsetAt(at)
   const { again, instant } = instantOf(zone, wall)
   if (again === null) return null
   return instant === at
-    ? `clocks are set back: this time comes again ${(again - at) / HOUR_MS} h later`
-    : 'clocks were set back: this is the second time that this time is shown'
+    ? `clocks go back here: this local time occurs again ${(again - at) / HOUR_MS} h later`
+    : 'clocks went back: this is the second occurrence of this local time'
 }

@@ -129,6 +129,7 @@ export function instantOf(
   const [instant, again = null] = found
   if (instant !== undefined) return { instant, exists: true, again }
   const change = zone.changeIn(earliest, latest)
-  if (change === null) throw new Error(`[zone] ${zone.name} has no wall time ${new Date(wall).toISOString()}`)
+  if (change === null)
+    throw new Error(`[zone] the local time ${new Date(wall).toISOString()} does not exist in ${zone.name}`)
   return { instant: change, exists: false, again: null }
 }

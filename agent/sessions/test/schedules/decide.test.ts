@@ -215,7 +215,7 @@ describe('failures', () => {
     }
     expect(desk.started.map(at => (at - START) / MINUTE)).toEqual([1, 3, 6, 11, 20])
     expect(desk.told).toEqual(['failures'])
-    expect(desk.schedule.state.reason).toMatch(/5 runs in a row failed/)
+    expect(desk.schedule.state.reason).toMatch(/5 runs failed in a row/)
     desk.take(decideResume(desk.schedule, now + 10 * MINUTE))
     expect([desk.schedule.status, desk.schedule.state.failures]).toEqual(['active', 0])
     expect(desk.due_at).toBe(START + 31 * MINUTE)
