@@ -32,11 +32,11 @@ export async function acceptRow(
     return await decide(deps, connection, row, JSON.parse(row.body) as Inbound)
   } catch (error) {
     // The answer to an earlier attempt was lost, or another process accepted it.
-    if (refusalOf(error) === 'already_accepted') return null
-    if (error instanceof AppError && !error.retryable) {
-      deps.report('warn', 'a message of a channel was refused', { code: error.code, seq: row.seq })
-      await planNotice(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(error.code))
-      await deps.store.channels.dropInbound(row.seq, error.code)
+    if (refusalOf(thrown) === 'already_accepted') return null
+    if (thrown instanceof AppError && !thrown.retryable) {
+      deps.report('warn', 'channel message rejected', { code: thrown.code, seq: row.seq })
+      await planNotice(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(thrown.code))
+      await deps.store.channels.dropInbound(row.seq, thrown.code)
       return null
     }
     const { message: reason } = asError(error)
@@ -44,7 +44,7 @@ export async function acceptRow(
       await giveUp(deps, connection, row, reason)
       return null
     }
-    deps.report('warn', 'a message of a channel is tried again', { seq: row.seq, error: reason })
+    deps.report('warn', 'retrying a channel message', { seq: row.seq, error: reason })
     await deps.store.channels.retryInbound(row.seq, backoffMs(row.attempts, deps.random()), reason)
     return null
   }
@@ -57,13 +57,9 @@ async function giveUp(
   row: InboundRow,
   reason: string,
 ): Promise<void> {
-  report('error', 'a message of a channel was given up', { connection: name, seq: row.seq, error: reason })
-  await channels.dropInbound(row.seq, `given up: ${reason}`)
-  await channels.setConnection(
-    id,
-    'degraded',
-    `a message was given up after ${MAX_ATTEMPTS} attempts: ${reason}`,
-  )
+  report('error', 'channel message abandoned', { connection: name, seq: row.seq, error: reason })
+  await channels.dropInbound(row.seq, `abandoned: ${reason}`)
+  await channels.setConnection(id, 'degraded', `message abandoned after ${MOST_ATTEMPTS} attempts: ${reason}`)
   await planNotice(channels, row, JSON.parse(row.body) as Inbound, refusedText('internal'))
 }
 
@@ -85,7 +81,7 @@ async function decide(
   }
   if (given.ignore !== undefined) {
     if (given.ignore.startsWith('unreadable'))
-      deps.report('warn', 'a message of a channel could not be read', {
+      deps.report('warn', 'cannot read a channel message', {
         connection: connection.name,
         seq: row.seq,
         reason: given.ignore,
@@ -140,12 +136,13 @@ const isOf = (row: InboundRow | null, key: string): boolean =>
   row !== null && (row.event_key === key || (JSON.parse(row.body) as Inbound).edits === key)
 
 const PRESSED_MS = 10_000
-function notifyPressed({ report }: ChannelDeps, { name, adapter }: Connection, inbound: Inbound): void {
-  adapter
-    .pressed?.(inbound, AbortSignal.timeout(PRESSED_MS))
-    .catch((error: unknown) =>
-      report('warn', 'a platform was not told of a press', { connection: name, error: String(error) }),
-    )
+function tellPressed({ report }: ChannelDeps, { name, adapter }: Connection, inbound: Inbound): void {
+  adapter.pressed?.(inbound, AbortSignal.timeout(PRESSED_MS)).catch((error: unknown) =>
+    report('warn', 'could not report a button action to the platform', {
+      connection: name,
+      error: String(error),
+    }),
+  )
 }
 
 async function say(

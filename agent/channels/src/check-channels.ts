@@ -23,7 +23,7 @@ export const checkChannels = (
           other =>
             other !== name && shared !== '' && sharedSecretOf(channels[other] ?? settings, env) === shared,
         )
-        if (twin !== undefined) throw new Error(`it shares its account or secret with the channel ${twin}`)
+        if (twin !== undefined) throw new Error(`uses the same account or secret as the channel ${twin}`)
         const adapter = await createAdapter(settings, { id: name, env, now, fetch })
         await adapter.check?.(AbortSignal.timeout(CHECK_MS))
         return { name, problem: null, isTried: adapter.check !== undefined }

@@ -99,6 +99,6 @@ async function replyTo(
 
 function stateOf({ status, waiting_on, wake_id, cursor }: SessionRow): string {
   if (status === 'paused') return 'The conversation is paused.'
-  if (waiting_on !== null) return 'I wait for an answer.'
+  if (waiting_on !== null) return 'I am waiting for an answer.'
   return status === 'active' && wake_id > cursor ? 'I am working on it.' : NOTICES.nothingRuns
 }

@@ -51,7 +51,7 @@ export function createConsumer(
       isRunning = true
       running = consumeOn(deps, connection, onReceived, stopping.signal)
         .catch((error: unknown) =>
-          deps.report('error', 'a channel could not go on', {
+          deps.report('error', 'channel consumer failed', {
             connection: connection.name,
             error: String(error),
           }),
@@ -100,8 +100,8 @@ async function consumeOn(
       failures += 1
       const failure = error instanceof ConsumeFailed ? error.failure : 'lost'
       if (failure === 'unauthorized') refused += 1
-      const { message } = asError(error)
-      deps.report('warn', 'a channel does not receive', { connection: connection.name, error: message })
+      const { message } = asError(thrown)
+      deps.report('warn', 'channel is not receiving', { connection: connection.name, error: message })
       const state =
         failure === 'conflict' ? 'conflict' : refused >= MAX_REFUSED ? 'broken' : ('connecting' as const)
       connection.health.state = state
@@ -125,7 +125,7 @@ export function acknowledge(
   if (adapter.acknowledge === undefined) return
   for (const inbound of events)
     adapter.acknowledge(inbound, signal).catch((error: unknown) =>
-      report('warn', 'a platform was not told that an event was taken', {
+      report('warn', 'could not acknowledge an event to the platform', {
         connection: name,
         error: String(error),
       }),

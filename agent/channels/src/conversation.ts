@@ -65,7 +65,7 @@ export async function beginGeneration(
     language: language ?? null,
   })
   const conversation = await store.channels.conversation(id, key)
-  if (conversation === null) throw new Error(`[beginGeneration] there is no conversation ${key} after all`)
+  if (conversation === null) throw new Error(`[beginGeneration] conversation ${key} not found`)
   return conversation
 }
 

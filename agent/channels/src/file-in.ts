@@ -47,12 +47,14 @@ export async function takeFiles(
       } catch (thrown) {
         if (!isLast) throw thrown
         const { message: error } = asError(thrown)
-        deps.report('warn', 'a file of a channel could not be fetched', { connection: name, error })
-        leave('could not be fetched')
+        deps.report('warn', 'failed to download a file of a channel', { connection: name, error })
+        leave('could not be downloaded')
       }
   }
   // One line for all of them: an email may have a thousand.
-  if (files.length > MAX_FILES)
-    taken.notes.push(`[${files.length - MAX_FILES} attachments beyond the first ${MAX_FILES} were left out]`)
+  if (files.length > MOST_FILES)
+    taken.notes.push(
+      `[${files.length - MOST_FILES} attachments omitted: only the first ${MOST_FILES} are kept]`,
+    )
   return taken
 }

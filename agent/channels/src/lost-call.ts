@@ -16,6 +16,6 @@ export function lostCall(who: string, thrown: unknown): SendFailed {
   const cause = thrown instanceof Error ? thrown.cause : undefined
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   return NOT_SENT.has(code)
-    ? new SendFailed('transient', `${who} cannot be reached (${code})`, { cause: thrown })
-    : new SendFailed('unknown', `${who} did not answer`, { cause: thrown })
+    ? new SendFailed('transient', `cannot connect to ${who} (${code})`, { cause: thrown })
+    : new SendFailed('unknown', `${who} did not respond`, { cause: thrown })
 }

@@ -10,32 +10,33 @@ export type Notice = Pick<Inbound, 'conversation_key' | 'target' | 'reply' | 'la
 
 export const NOTICES = {
   access:
-    'I only talk with people I know. Get a code under Linked accounts in the web UI and send it here as ' +
-    '/link CODE.',
-  flood: 'That is more than I can take at once. Try again later.',
-  linked: (name: string) => `This account is linked to ${name}.`,
-  wrongCode: 'That code is not valid. Get a new one in the web UI; it is good for ten minutes and once.',
+    'I only talk to people with linked accounts. Get a code under Linked accounts in the web UI ' +
+    'and send it here as /link CODE.',
+  flood: 'You are sending too many messages. Try again later.',
+  linked: (name: string) => `This account is now linked to ${name}.`,
+  wrongCode:
+    'Invalid code. Get a new one in the web UI: a code is valid for ten minutes and can be used once.',
   unproven:
-    'It is not known whether that message is really yours, so it links nothing. Send the code as an answer ' +
-    'to this one.',
-  codeInGroup: 'A code is sent in a direct message only. This one is not valid any more; get a new one.',
-  fresh: 'A new conversation begins.',
+    'I cannot verify that you sent that message, so it did not link your account. ' +
+    'Send the code as a reply to this message.',
+  codeInGroup: 'Send a code in a direct message only. This code is now invalid: get a new one.',
+  fresh: 'New conversation started.',
   nothingRuns: 'Nothing is running.',
-  noDisclosure: 'The operator has configured no disclosure.',
-  mayNotDecide: 'You may not decide this.',
-  promptGone: 'That question is not open any more.',
+  noDisclosure: 'No disclosure is configured.',
+  mayNotDecide: 'You are not allowed to decide this.',
+  promptGone: 'That question is no longer open.',
 } as const
 
 /** Why a message was rejected, in words suitable for strangers: internal details go to the logger only. */
 const REFUSED: { [C in ErrorCode]?: string } = {
-  limit_reached: 'there is as much as there may be',
-  wrong_state: 'the conversation takes no messages now',
-  wrong_target: 'this agent cannot take it',
+  limit_reached: 'the limit is reached',
+  wrong_state: 'the conversation does not accept messages now',
+  wrong_target: 'this agent does not accept it',
   invalid_body: 'it is not valid',
-  already_answered: 'it was answered before',
+  already_answered: 'it was already answered',
 }
 export const refusedText = (code: ErrorCode): string =>
-  `That was not taken: ${REFUSED[code] ?? 'something is wrong with this service'}.`
+  `Your message was not accepted: ${REFUSED[code] ?? 'internal error'}.`
 
 export const planNotice = (
   channels: ChannelStore,

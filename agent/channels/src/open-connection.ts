@@ -41,11 +41,11 @@ export async function openConnection(
     const shared = sharedSecretOf(settings, env)
     const twin = twinOf(opening, row, shared, others)
     if (twin !== undefined)
-      throw new Error(`its secret is also that of the channel ${twin}: each needs its own`)
+      throw new Error(`uses the same secret as the channel ${twin}: each channel needs its own`)
     opened = { connection: await ready(opening, row, settings, env, fingerprint), shared }
-  } catch (error) {
-    const { message } = asError(error)
-    report('error', `the channel ${name} does not work: ${message}`)
+  } catch (thrown) {
+    const { message } = asError(thrown)
+    report('error', `channel ${name} failed to open: ${message}`)
     if (await isNobodys(opening, id)) await channels.setConnection(id, 'broken', message)
     return null
   }
@@ -76,7 +76,7 @@ function given(
 ): { settings: ChannelConfig; env: Env } {
   if (row.origin === 'page') return openConnectionSettings(sealing, row)
   const settings = config.channels[row.name]
-  if (settings === undefined) throw new Error('cairn.yaml does not name it')
+  if (settings === undefined) throw new Error('not configured in cairn.yaml')
   return { settings, env }
 }
 
@@ -91,7 +91,7 @@ async function ready(
   const { config, agents, now } = opening
   const { agent = DEFAULT_AGENT } = settings
   if (!agents.includes(agent))
-    throw new Error(`no agent is named ${JSON.stringify(agent)}; there are ${agents.join(', ')}`)
+    throw new Error(`unknown agent ${JSON.stringify(agent)}: must be one of ${agents.join(', ')}`)
   const send = origin === 'page' ? opening.guardedFetch(agent) : fetch
   const adapter = await createAdapter(settings, { id, env, now, fetch: send })
   return {

@@ -26,7 +26,7 @@ export function createPageSecrets({ sealing, learnSecrets, report }: PageSecrets
         learnSecrets(secretsOf(settings, env))
       } catch (thrown) {
         const { message: error } = asError(thrown)
-        report('warn', `what is secret of the channel ${name} is not known here: ${error}`)
+        report('warn', `cannot decrypt the secrets of channel ${name}: ${error}`)
       }
     }
   }
@@ -45,9 +45,7 @@ export async function followPageSecrets(
   const later = (): void => {
     timer = setTimeout(() => {
       looking = look()
-        .catch((error: unknown) =>
-          report('error', 'the channels could not be looked at', { error: String(error) }),
-        )
+        .catch((error: unknown) => report('error', 'failed to read the channels', { error: String(error) }))
         .then(() => (isStopped ? undefined : later()))
     }, POLL_MS)
     timer.unref()

@@ -121,7 +121,7 @@ export const createAdapter = async (settings: ChannelConfig, making: Making): Pr
 function secretOf(env: Env, name: string): string {
   const secret = env[name]
   if (secret === undefined || secret === '')
-    throw new Error(`the environment variable ${name} is not set: it must hold the secret`)
+    throw new Error(`the environment variable ${name} is not set: it must contain the secret`)
   return secret
 }
 
@@ -129,7 +129,7 @@ const TOKEN_SECRET = 32
 function longSecretOf(env: Env, name: string): string {
   const secret = secretOf(env, name)
   if (secret.length < TOKEN_SECRET)
-    throw new Error(`the environment variable ${name} holds fewer than ${TOKEN_SECRET} characters`)
+    throw new Error(`the environment variable ${name} has fewer than ${TOKEN_SECRET} characters`)
   return secret
 }
 

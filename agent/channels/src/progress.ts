@@ -52,8 +52,8 @@ export function createProgress(): Progress {
         part: 0,
         text: shown.text,
       }
-      await adapter.edit?.(progress_message_id, part, signal).catch((error: unknown) =>
-        deps.report('warn', 'a button of a progress message stays', {
+      await adapter.edit?.(progress_message_id, part, signal).catch((thrown: unknown) =>
+        deps.report('warn', 'could not remove a button of a progress message', {
           connection: connection.name,
           error: asError(error).message,
         }),
@@ -79,7 +79,7 @@ export function createProgress(): Progress {
       } catch (thrown) {
         if (!(thrown instanceof SendFailed)) throw thrown
         const { message: error } = asError(thrown)
-        deps.report('warn', 'progress was not shown', { connection: connection.name, error })
+        deps.report('warn', 'progress message failed', { connection: connection.name, error })
         if (thrown.failure !== 'rate_limited') followed.isOver = true
         else followed.shown.at = deps.now() + (thrown.afterMs ?? every.everyMs)
       }

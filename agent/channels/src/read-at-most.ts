@@ -5,7 +5,7 @@
 export async function readAtMost(response: Response, most: number): Promise<Uint8Array> {
   if (!response.ok || response.body === null) {
     await response.body?.cancel()
-    throw new Error(`the platform answered ${response.status} for a file`)
+    throw new Error(`the platform returned ${response.status} for a file`)
   }
   const chunks: Uint8Array[] = []
   let length = 0

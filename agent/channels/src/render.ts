@@ -23,7 +23,7 @@ export type Reader = {
 
 const NOTHING = (): Piece[] => []
 const UPDATE = 'code.run_channel_update'
-const WAITING = 'This waits for an operator.'
+const WAITING = 'Waiting for an operator.'
 /** Longer arguments are shown in the web UI only, because an approval must show them completely. */
 const SHOWN_ARGUMENTS = 3000
 const at = ({ link }: Reader): string => (link === undefined ? '' : `: ${link}`)
@@ -56,12 +56,14 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
       return [
         {
           type: 'approval',
-          text: `${head}\nIts arguments are too long to show here: decide in the web UI${at(reader)}.`,
+          text:
+            `${head}\nThe arguments are too long to show here: approve or reject in the web ` +
+            `UI${at(reader)}.`,
         },
       ]
     const text = `${head}\n\`\`\`json\n${shown}\n\`\`\``
     if (reader.hasNoButtons === true)
-      return [{ type: 'approval', text: `${text}\n\nIt is decided in the web UI${at(reader)}.` }]
+      return [{ type: 'approval', text: `${text}\n\nApprove or reject in the web UI${at(reader)}.` }]
     return [
       {
         type: 'approval',
@@ -79,14 +81,14 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
     reader.isLinked
       ? {
           type: 'state',
-          text: `${data.title}\n${data.instructions}\nIt is settled in the web UI${at(reader)}.`,
+          text: `${data.title}\n${data.instructions}\nComplete this in the web UI${at(reader)}.`,
         }
       : { type: 'state', text: WAITING },
   ],
   'artifact.created': ({ data }) => [
     {
       type: 'file',
-      text: `${data.name} (${data.kind}) is in the web UI.`,
+      text: `${data.name} (${data.kind}) is available in the web UI.`,
       artifact_id: data.artifact_id,
     },
   ],
@@ -97,7 +99,7 @@ const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] 
   'session.fail': ({ data }) => [
     {
       type: 'state',
-      text: `That did not work (${data.error_category}). Send a message to try again.`,
+      text: `Something went wrong (${data.error_category}). Send a message to try again.`,
     },
   ],
 }

@@ -27,7 +27,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
   const { signal } = stopping
   const onError = (error: unknown): void => {
     if (signal.aborted || error instanceof LeaseLost) return
-    report('error', 'a channel could not go on', { connection: connection.name, error: String(error) })
+    report('error', 'channel failed', { connection: connection.name, error: String(error) })
   }
   const shared = { connectionId: connection.id, holder, channels, signal, onError, pollMs: POLL_MS }
   const accepting = createKeyedTasks(onError)

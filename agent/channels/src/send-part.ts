@@ -84,13 +84,13 @@ async function giveUp(
   }
   const most = before.state === 'held' ? HELD_MS : GIVE_UP_MS
   if (deps.now() - before.first_at > most)
-    return dead(before.error ?? `given up after ${most / 3_600_000} hours`)
+    return dead(before.error ?? `abandoned after ${most / 3_600_000} hours`)
   // An existing message is edited, which is idempotent. The disclosure is always sent again.
   const isDoubtful =
     wasLost(before) && adapter.delivery === 'unkeyed' && before.platform_message_id === null && event_id !== 0
   if (!isDoubtful) return null
   if (settings.on_unknown === 'hold' || before.possible_duplicate === 1)
-    return dead('it is not known whether the platform took it')
+    return dead('it is unknown whether the platform received it')
   await settle({ state: 'sending', possible_duplicate: 1 })
   return null
 }
@@ -160,7 +160,7 @@ async function settleFailure(
   before: ChannelDelivery | null,
 ): Promise<Sent> {
   const { id, name, pause } = connection
-  report('warn', 'a part was not delivered', { connection: name, failure, error: message })
+  report('warn', 'message part not delivered', { connection: name, failure, error: message })
   const state = STATE[failure]
   const retry_ms = state === 'held' ? HELD_MS : (afterMs ?? backoffMs(before?.attempts ?? 0, random()))
   if (failure === 'rate_limited' && scope === 'connection') pause.until = now() + retry_ms

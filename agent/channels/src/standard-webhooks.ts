@@ -36,14 +36,16 @@ export function createSignatures(secret: string): Signatures {
       const timestamp = headers.get('webhook-timestamp') ?? ''
       const given = headers.get('webhook-signature') ?? ''
       if (id === '' || timestamp === '' || given === '')
-        throw rejected('the headers webhook-id, webhook-timestamp and webhook-signature are required')
+        throw rejected('missing webhook-id, webhook-timestamp or webhook-signature')
       if (!/^\d{1,12}$/.test(timestamp))
         throw rejected('webhook-timestamp must be whole seconds since 1970, in digits')
       if (Math.abs(now / 1000 - Number(timestamp)) > SKEW_MAX_S)
-        throw rejected(`webhook-timestamp differs from the time of this server by more than ${SKEW_MAX_S} s`)
+        throw rejected(`webhook-timestamp differs from the server time by more than ${SKEW_MAX_S} s`)
       const expected = Buffer.from(sign(id, timestamp, raw))
       if (!given.split(' ').some(each => isEqual(Buffer.from(each), expected)))
-        throw rejected('webhook-signature holds no v1 signature of this secret, id, timestamp and body')
+        throw rejected(
+          'webhook-signature contains no valid v1 signature for this secret, id, timestamp and body',
+        )
     },
   }
 }
@@ -51,7 +53,7 @@ export function createSignatures(secret: string): Signatures {
 function keyOf(secret: string): Buffer {
   const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded))
-    throw new Error(`the secret of a webhook must be ${PREFIX} and the base64 of at least 24 bytes`)
+    throw new Error(`a webhook secret must be ${PREFIX} followed by the base64 of at least 24 bytes`)
   return Buffer.from(encoded, 'base64')
 }
 

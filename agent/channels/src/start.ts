@@ -56,17 +56,20 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       if (path.startsWith(WEBSITE_PREFIX)) return website.handle({ path, ...call })
       const id = PATH.exec(path)?.[1]
       const found = id === undefined ? null : await supervisor.find(id)
-      if (found === null) throw new AppError('not_found', 'There is no such channel, or it is disabled.')
+      if (found === null) throw new AppError('not_found', 'Channel not found, or it is disabled.')
       const { webhook } = found.connection.adapter
       if (webhook === null)
-        throw new AppError('not_found', 'Nobody calls this channel: it asks its platform itself.')
+        throw new AppError('not_found', 'This channel has no webhook: it polls its platform.')
       if (!webhook.methods.includes(call.method))
         throw new AppError(
           'method_not_allowed',
-          `${call.method} is not possible here; ${webhook.methods.join(' and ')} is.`,
+          `Method ${call.method} not allowed. Allowed: ${webhook.methods.join(', ')}.`,
         )
       if (call.raw.length > webhook.bodyLimit)
-        throw new AppError('body_too_large', `A request may have ${webhook.bodyLimit} bytes here.`)
+        throw new AppError(
+          'body_too_large',
+          `Request body too large: must be at most ${webhook.bodyLimit} bytes.`,
+        )
       const challenge = webhook.verify(call)
       if (challenge !== null) return challenge
       const events = await webhook.parse(call)

@@ -59,7 +59,7 @@ export async function supervise(opening: Opening, org_id: string): Promise<Super
   }
   function look(): Promise<void> {
     looking = looking.then(lookOnce).catch((error: unknown) => {
-      opening.report('error', 'the channels could not be looked at', { error: String(error) })
+      opening.report('error', 'failed to read the channels', { error: String(error) })
     })
     return looking
   }

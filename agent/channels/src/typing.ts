@@ -18,7 +18,7 @@ export function createTyping(): Typing {
       if (now < (shownAt.get(session_id) ?? 0) + limits.typingMs - BEFORE_MS) return
       shownAt.set(session_id, now)
       typing(JSON.parse(target) as Record<string, unknown>, signal).catch((error: unknown) =>
-        deps.report('warn', 'typing was not shown', { connection: connection.name, error: String(error) }),
+        deps.report('warn', 'typing indicator failed', { connection: connection.name, error: String(error) }),
       )
     },
   }

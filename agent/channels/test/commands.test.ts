@@ -55,7 +55,7 @@ test('/new begins a session, and what the one before still has to say is deliver
   await store.commit({ session_id: before.id, events: [response('late')] })
   await expect
     .poll(() => callback.taken.map(({ text }) => text))
-    .toEqual(['A new conversation begins.', 'late'])
+    .toEqual(['New conversation started.', 'late'])
   await say(channels, { text: '/status' })
   await expect.poll(() => callback.taken.at(-1)?.text).toBe('I am working on it.')
 })
@@ -79,7 +79,7 @@ test('a question is answered by a press or by its words; other text passes it ov
     const press = question?.prompt?.choices[1]?.value ?? ''
     // Of another conversation it is nobody's.
     await say(channels, { press, conversation: 'C9' })
-    await expect.poll(() => callback.taken.at(-1)?.text).toBe('That question is not open any more.')
+    await expect.poll(() => callback.taken.at(-1)?.text).toBe('That question is no longer open.')
     await say(channels, said === 'press' ? { press, conversation } : { text: said, conversation })
     const last = async () => (await logOf(store, id)).at(-1)
     await expect
@@ -106,7 +106,7 @@ test('a press answers a question for nobody but whoever may speak in that sessio
   await expect.poll(() => callback.taken.at(-1)?.type).toBe('question')
   const press = callback.taken.at(-1)!.prompt!.choices[1]!.value
   await say(channels, { press, user: 'U2' })
-  await expect.poll(() => callback.taken.at(-1)?.text).toBe('You may not decide this.')
+  await expect.poll(() => callback.taken.at(-1)?.text).toBe('You are not allowed to decide this.')
   expect((await typesOf(store, id)).at(-1)).toBe('inbox.input_required')
   await say(channels, { press })
   await expect.poll(async () => (await typesOf(store, id)).at(-1)).toBe('ask_user_question.response')
@@ -138,7 +138,7 @@ test('an approval is decided by who may decide it, once, and by nobody else', as
   expect(approve?.label).toBe('Approve')
   // Somebody else in the same conversation.
   await say(channels, { press: approve!.value, user: 'U9' })
-  await expect.poll(() => callback.taken.at(-1)?.text).toBe('You may not decide this.')
+  await expect.poll(() => callback.taken.at(-1)?.text).toBe('You are not allowed to decide this.')
   await say(channels, { press: approve!.value })
   await expect.poll(() => store.findGrant(id, 'terminal', 'hash')).not.toBeNull()
   expect((await logOf(store, id)).at(-1)?.data).toMatchObject({

@@ -57,7 +57,7 @@ export async function holdConversation({ store, users }: Bench, driver: Driver):
 
   const { code } = await createLinkCode({ store, now: Date.now }, { org_id: ORG, id: users.ann })
   await say(`/link ${code}`)
-  await expect.poll(last).toContain('This account is linked to ann.')
+  await expect.poll(last).toContain('This account is now linked to ann.')
   await say('run it')
   const second = await sessionAfter([first])
   const gate = createGateItem(

@@ -54,7 +54,7 @@ test('an approval shows its arguments to a linked user, and to nobody else', () 
   expect(shown).toMatchObject({ type: 'approval', ask: { kind: 'gate', choices: ['Approve', 'Reject'] } })
   expect(shown?.text).toContain('"command": "ls"')
   expect(render(event('inbox.governance_gate', gate), { isLinked: false })).toEqual([
-    { type: 'state', text: 'This waits for an operator.' },
+    { type: 'state', text: 'Waiting for an operator.' },
   ])
 })
 
@@ -67,7 +67,7 @@ test('arguments too long to be shown whole have no buttons', () => {
 test('a failure shows its category and nothing from inside', () => {
   const failed = { reason: 'retries', error_category: 'provider_error', error: 'canary', retryable: true }
   const [shown] = render(event('session.fail', failed), { isLinked: true })
-  expect(shown?.text).toBe('That did not work (provider_error). Send a message to try again.')
+  expect(shown?.text).toBe('Something went wrong (provider_error). Send a message to try again.')
 })
 
 test('an update of a coding run is a message where the platform edits none, and as often as it takes one', () => {

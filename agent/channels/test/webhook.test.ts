@@ -72,9 +72,9 @@ test('what the callback refuses is a dead letter, and later answers go on', asyn
   await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: two'])
   await expect.poll(state).toBe('live')
   const [connection] = await store.channels.listConnections('org_1')
-  expect(connection).toMatchObject({ last_error: 'the callback answered 400' })
+  expect(connection).toMatchObject({ last_error: 'the callback returned 400' })
   expect(await store.channels.listDeliveries(connection!.id, 'dead', 10)).toMatchObject([
-    { state: 'dead', error: 'the callback answered 400', attempts: 1 },
+    { state: 'dead', error: 'the callback returned 400', attempts: 1 },
   ])
 })
 
@@ -144,7 +144,7 @@ test('a connection whose agent nobody configured is broken, and takes nothing', 
   const channels = await start()
   expect(channels.paths).toEqual([])
   expect(await store.channels.listConnections('org_1')).toMatchObject([
-    { state: 'broken', last_error: 'no agent is named "gretter"; there are assistant, greeter' },
+    { state: 'broken', last_error: 'unknown agent "gretter": must be one of assistant, greeter' },
   ])
 })
 
@@ -155,7 +155,7 @@ test('whoever is refused is told so in words of the channel, not in those of the
   await say(channels, { text: 'hello' })
   await expect
     .poll(() => callback.taken.map(({ text }) => text))
-    .toEqual(['That was not taken: there is as much as there may be.'])
+    .toEqual(['Your message was not accepted: the limit is reached.'])
 })
 
 test.each(KINDS)(
@@ -190,7 +190,7 @@ test('a webhook-id of more than 256 characters is refused with the reason', asyn
   const channels = await start()
   await expect(say(channels, { text: 'hello', id: 'x'.repeat(257) })).rejects.toMatchObject({
     code: 'bad_request',
-    message: 'The webhook-id has more than 256 characters.',
+    message: 'Invalid webhook-id: must have at most 256 characters.',
   })
 })
 
@@ -221,9 +221,9 @@ test('a message that fails five times is given up, visibly, and what comes after
   await say(channels, { text: 'hello' })
   await expect
     .poll(() => callback.taken.map(({ text }) => text).toSorted(), { timeout: 20_000 })
-    .toEqual(['That was not taken: something is wrong with this service.', 'echo: hello'])
+    .toEqual(['Your message was not accepted: internal error.', 'echo: hello'])
   const [connection] = await store.channels.listConnections('org_1')
-  expect(connection).toMatchObject({ last_error: 'a message was given up after 5 attempts: odd' })
+  expect(connection).toMatchObject({ last_error: 'message abandoned after 5 attempts: odd' })
   expect(await store.channels.getInbound(1)).toMatchObject({ state: 'dropped', reason: 'given up: odd' })
 })
 
@@ -245,8 +245,8 @@ test('two connections with one secret would take each other’s messages, so nei
   const channels = await start()
   expect(channels.paths).toEqual([])
   expect((await store.channels.listConnections('org_1')).map(({ last_error }) => last_error)).toEqual([
-    'its secret is also that of the channel twin: each needs its own',
-    'its secret is also that of the channel hook: each needs its own',
+    'uses the same secret as the channel twin: each channel needs its own',
+    'uses the same secret as the channel hook: each channel needs its own',
   ])
 })
 

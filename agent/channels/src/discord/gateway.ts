@@ -25,9 +25,9 @@ const INTENTS =
   GatewayIntentBits.DirectMessages |
   GatewayIntentBits.MessageContent
 const COMMANDS = [
-  { name: 'stop', description: 'Stop what is running' },
+  { name: 'stop', description: 'Stop the running turn' },
   { name: 'new', description: 'Begin a new conversation' },
-  { name: 'status', description: 'Whether something runs or waits' },
+  { name: 'status', description: 'Show whether I am working or waiting' },
   {
     name: 'link',
     description: 'Link this account to your user',
@@ -35,8 +35,8 @@ const COMMANDS = [
       { type: ApplicationCommandOptionType.String, name: 'code', description: 'The code', required: true },
     ],
   },
-  { name: 'disclosure', description: 'Who you are talking to' },
-  { name: 'help', description: 'What you can do here' },
+  { name: 'disclosure', description: 'Show who you are talking to' },
+  { name: 'help', description: 'List the commands' },
 ]
 const THREADS: readonly ChannelType[] = [
   ChannelType.AnnouncementThread,
@@ -108,7 +108,7 @@ export async function listen(options: GatewayOptions, consuming: Consuming): Pro
   } finally {
     signal.removeEventListener('abort', stop)
     // With this close code Discord keeps the session, so that it can be resumed.
-    await manager.destroy({ code: CloseCodes.Resuming, reason: 'going on elsewhere' })
+    await manager.destroy({ code: CloseCodes.Resuming, reason: 'session moved to another gateway' })
     // Error listeners stay: without one, a late error would end the process.
     for (const event of [WebSocketShardEvents.Dispatch, WebSocketShardEvents.Closed])
       manager.removeAllListeners(event)

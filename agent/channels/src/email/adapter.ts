@@ -103,14 +103,18 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
   ): Promise<{ message_id: string | null }> {
     const { to } = part.target as MailTarget
     if (!isAddress(to.address))
-      throw new SendFailed('permanent', 'a mail goes to one address, like ann@example.org')
+      throw new SendFailed('permanent', 'an email goes to one address, such as ann@example.org')
     const at = now()
     while ((sentAt[0] ?? at) <= at - HOUR_MS) sentAt.shift()
     const [first] = sentAt
     if (first !== undefined && sentAt.length >= perHour)
-      throw new SendFailed('rate_limited', `${perHour} mails went out within the hour, which is per_hour`, {
-        afterMs: first + HOUR_MS - at,
-      })
+      throw new SendFailed(
+        'rate_limited',
+        `${perHour} emails were sent within the last hour, the limit (per_hour)`,
+        {
+          afterMs: first + HOUR_MS - at,
+        },
+      )
     sentAt.push(at)
     try {
       const { messageId } = await transport.sendMail({
@@ -135,7 +139,7 @@ const parseFetched = (
       at,
       ...(tooLarge === null
         ? {}
-        : { note: `the mail has ${Math.ceil(tooLarge / 1e6)} MB and was left out but for its subject` }),
+        : { note: `the email has ${Math.ceil(tooLarge / 1e6)} MB and was not read, except for its subject` }),
       place,
     },
     self,
@@ -171,13 +175,13 @@ function createFetcher(mailbox: MailboxOptions | null): NonNullable<Adapter['fet
   }
 
   async function fetchFrom(ref: FileRef['ref'], signal: AbortSignal): Promise<Uint8Array> {
-    if (mailbox === null) throw new Error('the file did not come with its mail')
+    if (mailbox === null) throw new Error('the file is missing from its email')
     const place: MailPlace = { uid: Number(ref['uid']), uidvalidity: String(ref['uidvalidity']) }
     const key = `${place.uidvalidity}/${place.uid}`
     if (newest?.key !== key)
       newest = { key, files: await readFiles(await fetchAgain(mailbox, place, signal), signal) }
     const file = newest.files[Number(ref['file'])]
-    if (file === undefined) throw new Error('the mail holds no such file')
+    if (file === undefined) throw new Error('the email does not contain this file')
     return file
   }
 }

@@ -12,11 +12,11 @@ export function bounceOf(raw: Uint8Array, address: string): PartStatus | null {
   const [ours] = findOurs(text, address)
   if (ours === undefined) return null
   const status = /^Status:\s*(\d\.\d{1,3}\.\d{1,3})/im.exec(text)?.[1] ?? 'no status'
-  const said = /^Diagnostic-Code:\s*([^\r\n]{1,200})/im.exec(text)?.[1] ?? 'without a reason'
+  const said = /^Diagnostic-Code:\s*([^\r\n]{1,200})/im.exec(text)?.[1] ?? 'no reason given'
   return {
     key: ours.delivery_key,
     outcome: 'failed',
     message_id: `${ours.delivery_key}.${ours.conversation}`,
-    error: `the mail came back (${status}): ${said}`,
+    error: `the email bounced (${status}): ${said}`,
   }
 }

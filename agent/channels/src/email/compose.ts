@@ -69,7 +69,7 @@ export async function composeMail(
 
 const textOf = ({ text, prompt, type }: OutgoingPart): string =>
   type === 'question' && prompt !== undefined
-    ? `${text}\n\nAnswer this mail with the number or the words of a choice.`
+    ? `${text}\n\nReply to this email with the number or the text of a choice.`
     : text
 
 const replySubject = (subject: string): string =>

@@ -18,16 +18,16 @@ export function sendFailed(thrown: unknown): SendFailed {
   const enhanced = /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(String(has(thrown, 'response') ?? ''))?.[0]
   const code = String(has(thrown, 'code') ?? '')
   const answer = enhanced === undefined ? `${status}` : `${status} ${enhanced}`
-  const said = `the mail server answered ${answer} to ${command}`
+  const said = `the mail server returned ${answer} to ${command}`
   if (LOGIN.includes(status)) return new SendFailed('unauthorized', said)
   if (status >= 500) return new SendFailed('permanent', said)
   if (status >= 400) return new SendFailed('transient', said)
   if (code === 'EENVELOPE' || code === 'EMESSAGE')
-    return new SendFailed('permanent', `the mail cannot be sent (${code})`)
+    return new SendFailed('permanent', `the email cannot be sent (${code})`)
   const never = NOT_SENT.includes(code) || has(thrown, 'syscall') === 'connect'
   return never
-    ? new SendFailed('transient', `the mail server cannot be reached (${code})`)
-    : new SendFailed('unknown', `the mail server did not answer (${code})`)
+    ? new SendFailed('transient', `cannot connect to the mail server (${code})`)
+    : new SendFailed('unknown', `the mail server did not respond (${code})`)
 }
 
 export function consumeFailed(thrown: unknown): ConsumeFailed {
@@ -36,8 +36,8 @@ export function consumeFailed(thrown: unknown): ConsumeFailed {
   if (has(thrown, 'authenticationFailed') === true && has(thrown, 'serverResponseCode') !== 'UNAVAILABLE')
     return new ConsumeFailed(
       'unauthorized',
-      'The mailbox refuses the password: many hosts want one made for this program alone.',
+      'The mailbox rejected the password. Many providers require an app password.',
     )
-  const code = String(has(thrown, 'serverResponseCode') ?? has(thrown, 'code') ?? 'no answer')
-  return new ConsumeFailed('lost', `The mailbox does not answer (${code.slice(0, 60)}).`)
+  const code = String(has(thrown, 'serverResponseCode') ?? has(thrown, 'code') ?? 'no response')
+  return new ConsumeFailed('lost', `The mailbox does not respond (${code.slice(0, 60)}).`)
 }

@@ -86,7 +86,7 @@ async function inProcess<R extends MailResult>(
       result = message
       return true
     })
-    if (result === undefined) throw new Error(`it took longer than ${timeLimitMs / 1000} s`)
+    if (result === undefined) throw new Error(`reading took longer than ${timeLimitMs / 1000} s`)
     return result
   } finally {
     release()

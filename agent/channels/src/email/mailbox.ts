@@ -149,7 +149,7 @@ export const fetchAgain = (
       String(uidValidity) === uidvalidity
         ? await client.fetchOne(String(uid), { source: true }, { uid: true })
         : false
-    if (found === false || found.source === undefined) throw new Error('the mail is not there any more')
+    if (found === false || found.source === undefined) throw new Error('the email no longer exists')
     return found.source
   })
 

@@ -61,14 +61,14 @@ export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, ep
   if (notice.attempts >= MAX_ATTEMPTS)
     return void (await settle({
       state: 'dead',
-      error: notice.error ?? 'it is not known whether it was taken',
+      error: notice.error ?? 'delivery is unknown',
     }))
   const { count, oldest } = await notifications.sent(notice.user_id, notice.way, HOUR_MS)
   if (count >= MAX_PER_HOUR)
     return void (await settle({
       state: 'due',
       next_at: (oldest ?? now()) + HOUR_MS,
-      error: `${MAX_PER_HOUR} went out within the hour`,
+      error: `limit of ${MOST_AN_HOUR} per hour reached`,
     }))
   if (!(await notifications.begin(notice, epoch))) return
   try {
@@ -76,10 +76,12 @@ export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, ep
   } catch (error) {
     // Any error counts as an attempt, and the next one is delayed.
     const { failure, message, afterMs } =
-      error instanceof SendFailed ? error : new SendFailed('unknown', 'the attempt failed in this service')
+      thrown instanceof SendFailed
+        ? thrown
+        : new SendFailed('unknown', 'the attempt failed with an internal error')
     const attempts = notice.attempts + 1
-    const isOver = attempts >= MAX_ATTEMPTS || failure === 'permanent' || failure === 'gone'
-    report('warn', 'a notice was not delivered', {
+    const isOver = attempts >= MOST_ATTEMPTS || failure === 'permanent' || failure === 'gone'
+    report('warn', 'notification not delivered', {
       notice: notice.id,
       way: notice.way,
       error: error instanceof SendFailed ? message : String(error),
@@ -99,7 +101,7 @@ async function prepare(deps: NoticeDeps, notice: InboxNotification): Promise<Rea
   const settings = await store.notifications.settings(notice.user_id)
   const user = await store.accounts.getUser(notice.user_id)
   if (settings === null || user === null || user.disabled_at !== null)
-    return { withdrawn: 'the account is gone' }
+    return { withdrawn: 'the account was deleted or disabled' }
   if (notice.about.startsWith('code:')) return prepareCode(deps, notice, settings)
   if (!isOn(settings, notice.way)) return { withdrawn: `the ${notice.way} was turned off` }
   if (isAsked(notice.about))
@@ -111,7 +113,7 @@ async function prepare(deps: NoticeDeps, notice: InboxNotification): Promise<Rea
   const { id, org_id, admin, name, email } = user
   // The user may no longer access the item.
   if (item === null || !mayAccess({ kind: 'user', id, org_id, admin, name, email }, item))
-    return { withdrawn: 'the item is not theirs' }
+    return { withdrawn: 'the user has no access to the item' }
   if (item.status !== 'pending') return { withdrawn: 'answered before it was sent' }
   // Redacts again: a rule may be newer than the stored event.
   const data = JSON.parse(deps.redact(JSON.stringify(dataOf(shownItem(item), deps.publicUrl)))) as ReturnType<
@@ -133,11 +135,11 @@ function prepareCode(
 ): Ready {
   const code = openNotificationCode(sealing, settings)
   const to = settings.mail_address
-  if (code === null || to === null) return { withdrawn: 'another code was asked for, or none is' }
+  if (code === null || to === null) return { withdrawn: 'replaced by a newer code, or no longer needed' }
   return mail === null ? NO_MAIL : { send: () => mail(id, to, codeLetter(code)) }
 }
 
-const NO_MAIL: Ready = { dead: 'this server sends no mails any more' }
+const NO_MAIL: Ready = { dead: 'email is not configured on this server' }
 
 function address(
   { ways, sealing }: NoticeDeps,
@@ -153,6 +155,8 @@ function address(
   const secret = openNotificationSecret(sealing, settings)
   const url = settings.webhook_url
   if (secret === null || url === null)
-    return { dead: 'its secret was sealed with another key (CAIRN_SECRETS_KEY): set the webhook anew' }
+    return {
+      dead: 'the secret was encrypted with a different key (CAIRN_SECRETS_KEY): set up the webhook again',
+    }
   return { send: () => ways.call(id, { url, secret }, body) }
 }

@@ -27,7 +27,7 @@ export function startInboxNotices(options: InboxNoticesOptions): { stop(): Promi
   const { store, holder, newId, report, lookMs = POLL_MS } = options
   const { notifications, channels } = store
   const onError = (error: unknown): void =>
-    report('error', 'notices could not be sent', { error: String(error) })
+    report('error', 'failed to send notifications', { error: String(error) })
   /** One at a time per person and method. */
   const sending = createKeyedTasks(onError)
   const acquire = (): Promise<number | null> => channels.acquire(NOTIFICATIONS, 'deliver', holder, TTL_MS)

@@ -43,14 +43,14 @@ export type Letter = { subject: string; text: string }
 
 export function letterOf(data: NoticeData, publicUrl: string | null): Letter {
   const session = data.session_title ?? 'an untitled session'
-  const settings = publicUrl === null ? 'on the page Notices' : `at ${publicUrl}/notices`
+  const settings = publicUrl === null ? 'on the Notifications page' : `at ${publicUrl}/notices`
   return {
     subject: `${WORDS[data.kind]}: ${oneLine(data.title)}`,
     text: [
       `${data.agent} in “${session}”:`,
       data.title,
       ...(data.url === null ? [] : [data.url]),
-      `You asked to be told what waits in your inbox; change that ${settings}.`,
+      `You receive this because notifications are on for your inbox. Change that ${settings}.`,
     ].join('\n\n'),
   }
 }
@@ -58,15 +58,15 @@ export function letterOf(data: NoticeData, publicUrl: string | null): Letter {
 const oneLine = (text: string): string => clip(text.replaceAll(/\s+/g, ' '), 120)
 
 export const testLetter: Letter = {
-  subject: 'A test of your notices',
-  text: 'This is how you are told what waits in your inbox.',
+  subject: 'Test notification',
+  text: 'This is how you are notified about items in your inbox.',
 }
 
 export const codeLetter = (code: string): Letter => ({
-  subject: `${code} is your code for notices`,
+  subject: `${code} is your code for notifications`,
   text: [
-    `Somebody wants notices of their inbox sent to this address. If it was you, enter the code ` +
-      `${code} on the page Notices within one hour.`,
-    'If it was not, do nothing: no other mail comes.',
+    'Someone asked to send inbox notifications to this address. If it was you, enter the code ' +
+      `${code} on the Notifications page within one hour.`,
+    'If it was not you, ignore this email: you will not receive another.',
   ].join('\n\n'),
 })

@@ -37,7 +37,7 @@ export const openWays = (fetch: Send, mailing: Mailing | null, now: () => number
     // The body of the response is ignored, and so is its end.
     void answer.body?.cancel().catch(() => undefined)
     if (answer.status >= 200 && answer.status < 300) return
-    const said = `the webhook answered ${answer.status}`
+    const said = `the webhook returned ${answer.status}`
     const afterMs = retryAfterMs(answer.headers.get('retry-after') ?? '', now())
     throw new SendFailed(
       answer.status === 410 ? 'gone' : 'transient',
@@ -54,7 +54,7 @@ function refusedOrLost(thrown: unknown): SendFailed {
   if (thrown instanceof TypeError && cause === undefined)
     return new SendFailed('permanent', thrown.message, { cause: thrown })
   if (cause instanceof Error && cause.name === 'RefusedAddress')
-    return new SendFailed('permanent', 'the webhook leads to an address inside, which is not called', {
+    return new SendFailed('permanent', 'the webhook has an internal address, which is not allowed', {
       cause: thrown,
     })
   return lostCall('the webhook', thrown)

@@ -34,17 +34,17 @@ const OF_ERROR: Readonly<Record<string, Failure>> = {
 /** The message never contains the request, because that holds the token. */
 export function failureOf(thrown: unknown): SendFailed {
   if (thrown instanceof WebAPIRateLimitedError)
-    return new SendFailed('rate_limited', 'Slack answered 429', {
+    return new SendFailed('rate_limited', 'Slack returned 429', {
       afterMs: thrown.retryAfter * 1000,
       scope: 'conversation',
     })
   if (thrown instanceof WebAPIPlatformError) {
     const { error } = thrown.data
-    return new SendFailed(OF_ERROR[error] ?? 'permanent', `Slack answered ${error}`)
+    return new SendFailed(OF_ERROR[error] ?? 'permanent', `Slack returned ${error}`)
   }
   if (thrown instanceof WebAPIHTTPError) {
     const { statusCode } = thrown
-    return new SendFailed(failureOfStatus(statusCode), `Slack answered ${statusCode}`)
+    return new SendFailed(failureOfStatus(statusCode), `Slack returned ${statusCode}`)
   }
   return lostCall('Slack', thrown instanceof WebAPIRequestError ? thrown.original : thrown)
 }

@@ -22,7 +22,7 @@ export async function fetchFile(
 ): Promise<Uint8Array> {
   const url = new URL(String(ref['url']))
   if (!HOSTS.test(url.hostname) && url.host !== new URL(apiUrl).host)
-    throw new Error(`the file lies at ${url.hostname}, which is not of Slack`)
+    throw new Error(`the file is at ${url.hostname}, which is not a Slack host`)
   const response = await fetch(url, {
     headers: { authorization: `Bearer ${botToken}` },
     redirect: 'error',
@@ -34,7 +34,7 @@ export async function fetchFile(
     (response.headers.get('content-type') ?? '').startsWith('text/html') &&
     mime_type !== 'text/html'
   )
-    throw new Error('Slack gave a page in place of the file: the app needs the scope files:read')
+    throw new Error('Slack returned a login page instead of the file: the app needs the scope files:read')
   return readAtMost(response, mostBytes)
 }
 
@@ -55,7 +55,7 @@ export async function uploadFile(
     signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]),
   }).catch((error: unknown) => Promise.reject(lostCall('Slack', error)))
   // The file is not visible before the last call, so a failure is transient.
-  if (!taken.ok) throw new SendFailed('transient', `Slack answered ${taken.status} to a file`)
+  if (!taken.ok) throw new SendFailed('transient', `Slack returned ${taken.status} for a file`)
   await call(client, 'files.completeUploadExternal', {
     files: [{ id: file_id, title: name }],
     channel_id: channel,

@@ -76,8 +76,8 @@ function asConsumeFailure(thrown: unknown): ConsumeFailed {
     const { error } = thrown.data
     return new ConsumeFailed(
       REFUSED.has(error) ? 'unauthorized' : 'lost',
-      `Slack answered ${error} to the app token`,
+      `Slack returned ${error} for the app token`,
     )
   }
-  return new ConsumeFailed('lost', 'the socket of Slack was lost')
+  return new ConsumeFailed('lost', 'lost the Slack socket')
 }

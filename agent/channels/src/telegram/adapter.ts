@@ -13,12 +13,12 @@ const CALL_MS = 20_000
 const POLL_S = 25
 const UPDATES = ['message', 'edited_message', 'callback_query'] as const
 const COMMANDS = [
-  { command: 'stop', description: 'Stop what is running' },
+  { command: 'stop', description: 'Stop the running turn' },
   { command: 'new', description: 'Begin a new conversation' },
-  { command: 'status', description: 'Whether something runs or waits' },
+  { command: 'status', description: 'Show whether I am working or waiting' },
   { command: 'link', description: 'Link this account: /link CODE' },
-  { command: 'disclosure', description: 'Who you are talking to' },
-  { command: 'help', description: 'What you can do here' },
+  { command: 'disclosure', description: 'Show who you are talking to' },
+  { command: 'help', description: 'List the commands' },
 ]
 
 export type TelegramOptions = {
@@ -57,7 +57,7 @@ export function createTelegramAdapter({ token, groups, apiRoot, webhook }: Teleg
               const given = Buffer.from(headers.get('x-telegram-bot-api-secret-token') ?? '')
               const secret = Buffer.from(webhook.secret)
               if (given.length !== secret.length || !timingSafeEqual(given, secret))
-                throw new AppError('bad_signature', 'The secret token is not that of this webhook.')
+                throw new AppError('bad_signature', 'Wrong secret token for this webhook.')
               return null
             },
             parse: ({ raw }) => parse([readUpdate(raw)]),
@@ -80,7 +80,7 @@ export function createTelegramAdapter({ token, groups, apiRoot, webhook }: Teleg
     },
     async fetchFile({ ref }, most, signal) {
       const { file_path } = await api.getFile(String(ref['file_id']), within(signal)).catch(reject)
-      if (file_path === undefined) throw new Error('Telegram names no path of the file')
+      if (file_path === undefined) throw new Error('Telegram returned no path for the file')
       const response = await fetch(`${apiRoot}/file/bot${token}/${file_path}`, { signal }).catch(reject)
       return readAtMost(response, most)
     },
@@ -99,11 +99,11 @@ function readUpdate(raw: Uint8Array): Update {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
-  } catch (error) {
-    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause: error })
+  } catch (cause) {
+    throw new AppError('bad_request', 'Invalid request body: not valid JSON in UTF-8.', { cause })
   }
   if (typeof value !== 'object' || value === null || !('update_id' in value))
-    throw new AppError('bad_request', 'The body is not an update of Telegram: it has no update_id.')
+    throw new AppError('bad_request', 'Invalid request body: a Telegram update must have an update_id.')
   return value as Update
 }
 

@@ -16,11 +16,11 @@ export function sendFailed(thrown: unknown): SendFailed {
   if (!(thrown instanceof GrammyError)) {
     const code = codeOf(thrown)
     return NOT_SENT.includes(code)
-      ? new SendFailed('transient', `Telegram cannot be reached (${code})`)
-      : new SendFailed('unknown', 'Telegram did not answer')
+      ? new SendFailed('transient', `cannot connect to Telegram (${code})`)
+      : new SendFailed('unknown', 'Telegram did not respond')
   }
   const { error_code, description, parameters, method } = thrown
-  const said = `Telegram answered ${error_code}: ${description}`
+  const said = `Telegram returned ${error_code}: ${description}`
   if (error_code === 429)
     return new SendFailed('rate_limited', said, {
       scope: 'conversation',
@@ -37,17 +37,17 @@ export function sendFailed(thrown: unknown): SendFailed {
 }
 
 export function consumeFailed(thrown: unknown): ConsumeFailed {
-  if (!(thrown instanceof GrammyError)) return new ConsumeFailed('lost', 'Telegram does not answer')
+  if (!(thrown instanceof GrammyError)) return new ConsumeFailed('lost', 'Telegram does not respond')
   const { error_code, description } = thrown
   if (error_code === 409)
     return new ConsumeFailed(
       'conflict',
-      'Somebody else asks Telegram for the messages of this bot with the same token: end that program, or ' +
+      'Another program receives the messages of this bot with the same token: stop it, or ' +
         'get a new token from @BotFather.',
     )
   if (error_code === 401 || error_code === 404)
-    return new ConsumeFailed('unauthorized', 'Telegram refuses the token: get it again from @BotFather.')
-  return new ConsumeFailed('lost', `Telegram answered ${error_code}: ${description}`)
+    return new ConsumeFailed('unauthorized', 'Telegram rejected the token: get it again from @BotFather.')
+  return new ConsumeFailed('lost', `Telegram returned ${error_code}: ${description}`)
 }
 
 /** An edit without a change counts as successful. */

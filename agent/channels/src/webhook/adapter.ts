@@ -66,12 +66,12 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl, fetch 
 function parseMessage({ raw, headers }: Call): Inbound {
   const id = headers.get('webhook-id') ?? ''
   if (id.length > ID_LENGTH_MAX)
-    throw new AppError('bad_request', `The webhook-id has more than ${ID_LENGTH_MAX} characters.`)
+    throw new AppError('bad_request', `Invalid webhook-id: must have at most ${ID_LENGTH_MAX} characters.`)
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
-  } catch (error) {
-    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause: error })
+  } catch (cause) {
+    throw new AppError('bad_request', 'Invalid request body: not valid JSON in UTF-8.', { cause })
   }
   const parsed = WebhookMessage.safeParse(value)
   if (!parsed.success) {
@@ -116,7 +116,7 @@ const shown = ({ type, conversation_key, part, text, event_id, prompt }: Outgoin
 /** Classifies a response without a 2xx status. */
 function judge({ status, headers }: Pick<Answer, 'status' | 'headers'>): void {
   if (status >= 200 && status < 300) return
-  const said = `the callback answered ${status}`
+  const said = `the callback returned ${status}`
   if (status === 410) throw new SendFailed('gone', said)
   if (status === 401 || status === 403) throw new SendFailed('unauthorized', said)
   if (status === 429) {

@@ -6,7 +6,7 @@ const id = z
   .string()
   .min(1)
   .max(200)
-  .refine(text => text.isWellFormed() && !text.includes('\0'), 'must be whole Unicode without U+0000')
+  .refine(text => text.isWellFormed() && !text.includes('\0'), 'must be valid Unicode without U+0000')
 export const WebhookMessage = z
   .strictObject({
     conversation_id: id,
@@ -18,7 +18,7 @@ export const WebhookMessage = z
   })
   .refine(({ text, press }) => press !== undefined || text.trim() !== '', {
     path: ['text'],
-    error: 'must not be blank unless press is given',
+    error: 'must not be blank unless press is set',
   })
 
 export type WebhookPart = {

@@ -7,5 +7,8 @@ export const createWebsiteAdapter = (connectionId: string): Adapter => ({
   limits: { text: 100_000, fileBytesIn: 0, fileBytesOut: 0 },
   delivery: 'keyed',
   webhook: null,
-  send: () => Promise.reject(new SendFailed('permanent', 'nothing is sent to a website: its visitors ask')),
+  send: () =>
+    Promise.reject(
+      new SendFailed('permanent', 'a website channel cannot send: its visitors fetch their messages'),
+    ),
 })

@@ -54,7 +54,7 @@ export function createBudgets(
   /** Visitors learn that the limit is reached; the log names the budget, once. */
   function dayIsOver({ connection }: Budgeted, day: Window, what: string): Error {
     if (!day.isTold)
-      report('warn', 'a website has used its budget of 24 hours', { connection: connection.name, what })
+      report('warn', 'a website reached its budget for 24 hours', { connection: connection.name, what })
     day.isTold = true
     return refusal(day, 'This chat has reached its limit for today. Try again later.')
   }

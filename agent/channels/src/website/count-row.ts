@@ -16,7 +16,7 @@ export async function rowFor(
   const body = JSON.stringify({ session_id })
   await channels.receive({ connection_id, event_key, conversation_key, sender: conversation_key, body })
   const row = await channels.inboundOf(connection_id, event_key)
-  if (row === null) throw new Error('[rowFor] the store has not kept the row that it acknowledged')
+  if (row === null) throw new Error('[rowFor] the store did not keep the row that it acknowledged')
   return row
 }
 
@@ -28,9 +28,8 @@ export async function checkLimits(
   row: InboundRow,
 ): Promise<void> {
   const sender = await store.channels.seeSender(connection.id, visitorKey(visitor), visitor.name)
-  if (isIgnored(sender, now()))
-    throw new AppError('forbidden', 'This conversation takes no messages of yours.')
+  if (isIgnored(sender, now())) throw new AppError('forbidden', 'This conversation does not accept messages.')
   const speaker = { principal: accountOf(connection), isLinked: false, isProven: true, sender }
   if (await isFlooding(store.channels, speaker, row))
-    throw new AppError('rate_limited', 'That is more than can be taken at once. Try again later.')
+    throw new AppError('rate_limited', 'Too many messages. Try again later.')
 }

@@ -41,7 +41,7 @@ async function siteOf({ store, find }: SiteDeps, connectionId: string): Promise<
     settings?.platform !== 'website' ||
     (await store.channels.getConnection(connection.id))?.state === 'disabled'
   )
-    throw new AppError('not_found', 'There is no such widget, or it is disabled.')
+    throw new AppError('not_found', 'Widget not found, or it is disabled.')
   const { origins, require_confirm, identity_secret_env, per_address_hour, per_day } = settings
   return {
     connection,
@@ -61,7 +61,7 @@ export async function ownerOf(deps: SiteDeps, headers: Headers, id: string): Pro
       ? null
       : await channels.visitor(conversation.connection_id, visitors.hashToken(token))
   if (token === null || visitor === null || conversation?.key !== visitors.visitorKey(visitor))
-    throw new AppError('not_found', `There is no conversation ${id}.`)
+    throw new AppError('not_found', `Conversation ${id} not found.`)
   return { site: await siteOf(deps, conversation.connection_id), visitor, token }
 }
 
@@ -76,5 +76,5 @@ export async function writerOf(deps: SiteDeps, { headers }: SiteCall, id: string
 export async function checkConfirmed({ store }: SiteDeps, { requireConfirm, connection }: Site, id: string) {
   if (!requireConfirm || connection.disclosure.level === 'none') return
   if ((await store.read(id, 0, 1, ['disclosure.confirmed'])).length > 0) return
-  throw new AppError('disclosure_required', 'Accept the disclosure of this conversation first.')
+  throw new AppError('disclosure_required', 'Confirm the AI disclosure of this conversation first.')
 }

@@ -57,7 +57,7 @@ export async function sayAs(
 
   async function landed(): Promise<Taken> {
     const found = await findRequest(deps, session_id, request_key)
-    if (found === null) throw new AppError('wrong_state', 'A message with this Idempotency-Key was refused.')
+    if (found === null) throw new AppError('wrong_state', 'A message with this Idempotency-Key was rejected.')
     return taken({ message_id: found.id, type: found.type })
   }
   function sourceOf(): ChannelSource {

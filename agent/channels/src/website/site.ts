@@ -45,7 +45,7 @@ export function createWebsite(deps: SiteDeps): Website {
       if (callId !== undefined) return routes.respond(deps, as('POST', call), id, decoded(callId))
       if (Object.hasOwn(WRITES, action))
         return WRITES[action as keyof typeof WRITES](deps, as('POST', call), id)
-      throw new AppError('not_found', `There is no ${call.path.slice(0, 200)}.`)
+      throw new AppError('not_found', `Unknown route ${call.path.slice(0, 200)}.`)
     },
   }
 
@@ -53,10 +53,10 @@ export function createWebsite(deps: SiteDeps): Website {
     const { visitor } = await ownerOf(deps, call.headers, id)
     const after = call.query.get('after') ?? call.headers.get('last-event-id') ?? '0'
     if (!/^\d{1,15}$/.test(after))
-      throw new AppError('invalid_cursor', 'after must be a non-negative integer.')
+      throw new AppError('invalid_cursor', 'Invalid after: must be a non-negative integer.')
     const leave = streams.enter(visitorKey(visitor))
     if (leave === null)
-      throw new AppError('too_many_streams', `A visitor may have ${STREAMS} streams at once.`)
+      throw new AppError('too_many_streams', `Too many streams: at most ${STREAMS} per visitor.`)
     const signal = AbortSignal.any([call.signal, stopping.signal])
     return streamFor(deps.store, id, Number(after), signal, leave)
   }
@@ -64,14 +64,14 @@ export function createWebsite(deps: SiteDeps): Website {
 
 function as(method: string, call: SiteCall): SiteCall {
   if (call.method === method) return call
-  throw new AppError('method_not_allowed', `${call.method} is not possible here; ${method} is.`)
+  throw new AppError('method_not_allowed', `Method ${call.method} not allowed. Allowed: ${method}.`)
 }
 
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
-  } catch (error) {
-    throw new AppError('bad_request', 'The path is not encoded as URLs are.', { cause: error })
+  } catch (cause) {
+    throw new AppError('bad_request', 'Invalid path: not valid percent-encoding.', { cause })
   }
 }
 

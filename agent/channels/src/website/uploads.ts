@@ -29,10 +29,13 @@ export async function putUpload(
   bytes: Uint8Array,
 ): Promise<Upload> {
   if (bytes.length === 0)
-    throw new AppError('invalid_body', 'The file is empty: its bytes are the body of the request.')
+    throw new AppError('invalid_body', 'The file is empty: send its bytes as the request body.')
   const workspace = await folderOf(deps, session)
-  if ((await countKept(workspace)) >= MAX_KEPT)
-    throw new AppError('limit_reached', `A conversation takes ${MAX_KEPT} files; begin a new one.`)
+  if ((await countKept(workspace)) >= MOST_KEPT)
+    throw new AppError(
+      'limit_reached',
+      `A conversation can have at most ${MOST_KEPT} files: start a new one.`,
+    )
   const filename = cleanName(name)
   const upload_id = `${randomBytes(KEY).toString('hex')}-${filename}`
   await using located = await locate(workspace, `${INBOX}/${upload_id}`, 'write')
@@ -60,7 +63,7 @@ export async function attachmentsOf(
 
 async function attachmentOf(workspace: string, upload: string): Promise<Attachment> {
   const absent = (): AppError =>
-    new AppError('not_found', `There is no upload ${JSON.stringify(upload.slice(0, 120))}.`)
+    new AppError('not_found', `Upload ${JSON.stringify(upload.slice(0, 120))} not found.`)
   if (!UPLOAD.test(upload)) throw absent()
   const path = `${INBOX}/${upload}`
   try {

@@ -75,7 +75,7 @@ export async function upload(deps: SiteDeps, call: SiteCall, id: string): Promis
 async function goingOn({ store }: SiteDeps, id: string): Promise<SessionRow> {
   const session = await store.getSession(id)
   if (session === null || session.status === 'archived')
-    throw new AppError('wrong_state', 'This conversation is over: begin a new one.')
+    throw new AppError('wrong_state', 'This conversation has ended: start a new one.')
   return session
 }
 

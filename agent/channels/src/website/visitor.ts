@@ -51,7 +51,10 @@ export function tokenOf(headers: Headers, connectionId: string): string | null {
 export function checkCsrf(headers: Headers, token: string): void {
   const [given, wanted] = [Buffer.from(headers.get(CSRF_HEADER) ?? ''), Buffer.from(csrfOf(token))]
   if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
-    throw new AppError('csrf', `A request that writes needs the header ${CSRF_HEADER} of this conversation.`)
+    throw new AppError(
+      'csrf',
+      `Missing header ${CSRF_HEADER}: a write request needs the token of this conversation.`,
+    )
 }
 
 /** The frame's own page, or one of the connection's origins. */
@@ -61,14 +64,18 @@ export function checkOrigin(headers: Headers, origins: readonly string[]): void 
   if (origin === null || !(own || origins.includes(origin)))
     throw new AppError(
       'origin_not_allowed',
-      `${origin ?? 'A request without Origin'} may not write here: the connection names those that may.`,
+      `${origin ?? 'A request without Origin'} is not allowed to write here: add it to the ` +
+        'allowed origins of the channel.',
     )
 }
 
 export type Known = { subject: string; name: string | null }
 export async function verifyIdentity(jwt: string, secret: string | null, now: number): Promise<Known> {
   if (secret === null)
-    throw new AppError('unauthenticated', 'This website has no identity_secret_env, so it takes no identity.')
+    throw new AppError(
+      'unauthenticated',
+      'This website does not accept identities: identity_secret_env is not set.',
+    )
   try {
     const { payload } = await jwtVerify(jwt, new TextEncoder().encode(secret), {
       algorithms: ['HS256'],
@@ -79,13 +86,14 @@ export async function verifyIdentity(jwt: string, secret: string | null, now: nu
     if (exp - now / 1000 > MAX_IDENTITY_S)
       throw new AppError(
         'unauthenticated',
-        `The identity is valid for over ${MAX_IDENTITY_S} s: sign a fresh one.`,
+        `The identity token is valid for more than ${MOST_IDENTITY_S} s: sign a new one with a ` +
+          'shorter lifetime.',
       )
     if (typeof sub !== 'string' || sub === '' || sub.length > 200)
-      throw new AppError('unauthenticated', 'sub must be a string of 1 to 200 characters.')
+      throw new AppError('unauthenticated', 'Invalid sub: must be a string of 1 to 200 characters.')
     return { subject: sub, name: typeof name === 'string' ? name.slice(0, 200) : null }
-  } catch (error) {
-    if (!(error instanceof errors.JOSEError)) throw error
-    throw new AppError('unauthenticated', `The identity was not taken: ${error.code}.`, { cause: error })
+  } catch (thrown) {
+    if (!(thrown instanceof errors.JOSEError)) throw thrown
+    throw new AppError('unauthenticated', `Invalid identity token: ${thrown.code}.`, { cause: thrown })
   }
 }

@@ -53,14 +53,14 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
    */
   function subscribe({ query }: Call): Response {
     if (query.get('hub.mode') !== 'subscribe' || !isSame(query.get('hub.verify_token') ?? '', verifyToken))
-      throw new AppError('bad_signature', 'hub.verify_token is not the one of this connection.')
+      throw new AppError('bad_signature', 'Wrong hub.verify_token for this connection.')
     return new Response(query.get('hub.challenge') ?? '', { headers: { 'content-type': 'text/plain' } })
   }
 
   function checkSignature({ raw, headers }: Call): null {
     const wanted = `sha256=${createHmac('sha256', appSecret).update(raw).digest('hex')}`
     if (!isSame(headers.get('x-hub-signature-256') ?? '', wanted))
-      throw new AppError('bad_signature', 'x-hub-signature-256 is not of this app and body.')
+      throw new AppError('bad_signature', 'Wrong x-hub-signature-256: it does not match this app and body.')
     return null
   }
 
@@ -90,7 +90,7 @@ export function createWhatsAppAdapter(options: WhatsAppOptions): Adapter {
     awaited.set(key, since)
     const left = since + STATUS_MS - now()
     if (left <= 0) return null
-    throw new SendFailed('unknown', 'no status of the message has come yet', { afterMs: left })
+    throw new SendFailed('unknown', 'no delivery status of the message yet', { afterMs: left })
   }
 
   /** Marks the message as read and shows the typing indicator, for 25 seconds or until the answer. */

@@ -31,7 +31,7 @@ const OF_CODE: Readonly<Record<number, Failure>> = {
 
 /** `now` in epoch milliseconds. */
 export function failureOf(status: number, code: number | null, headers: Headers, now: number): SendFailed {
-  const said = `WhatsApp answered ${status}${code === null ? '' : ` (${code})`}`
+  const said = `WhatsApp returned ${status}${code === null ? '' : ` (${code})`}`
   const failure = (code === null ? undefined : OF_CODE[code]) ?? byStatus(status)
   if (failure !== 'rate_limited') return new SendFailed(failure, said)
   const afterMs =

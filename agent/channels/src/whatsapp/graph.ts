@@ -56,7 +56,7 @@ export function createGraph({ phoneNumberId, token, apiUrl, now }: GraphOptions)
       if (file_size > mostBytes) throw new Error(`the file has ${file_size} bytes, more than ${mostBytes}`)
       const { host, hostname } = new URL(url)
       if (host !== new URL(apiUrl).host && !META.test(hostname))
-        throw new Error(`the file lies at ${hostname}, which is not of WhatsApp`)
+        throw new Error(`the file is at ${hostname}, which is not a WhatsApp host`)
       return readAtMost(await ask(url, signal), mostBytes)
     },
   }

@@ -73,8 +73,8 @@ function parseStatus({
         message_id: id,
         error:
           code === undefined
-            ? `WhatsApp says ${status}`
-            : `WhatsApp says ${code} ${errors?.[0]?.title ?? ''}`.trim(),
+            ? `WhatsApp reported ${status}`
+            : `WhatsApp reported ${code} ${errors?.[0]?.title ?? ''}`.trim(),
       },
     },
   ]

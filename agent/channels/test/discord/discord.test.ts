@@ -47,7 +47,7 @@ test.each(KINDS)(
       press: async label => void discord.press(label),
       async pressAsStranger(label) {
         discord.press(label, BOB)
-        await expect.poll(() => discord.whispers).toEqual(['You may not decide this.'])
+        await expect.poll(() => discord.whispers).toEqual(['You are not allowed to decide this.'])
       },
       shown: async () => texts(discord),
     })
@@ -193,7 +193,7 @@ test('what was said while nobody listened comes when somebody does, once', async
 })
 
 test.each([
-  [4004, 'refuses the token'],
+  [4004, 'rejected the token'],
   [4014, 'message content intent'],
 ])('close code %i is told with what to do, and is not tried again after a restart', async (code, words) => {
   const bench = await makeDiscord()

@@ -247,7 +247,7 @@ test('a mail that comes back is a dead letter, and is not answered', async () =>
   )
   await expect
     .poll(async () => (await store.channels.listDeliveries(id, 'dead', 9))[0]?.error)
-    .toBe('the mail came back (5.1.1): smtp; 550 nobody')
+    .toBe('the email bounced (5.1.1): smtp; 550 nobody')
   expect(post.got).toHaveLength(1)
 })
 
@@ -277,7 +277,7 @@ test('answers go to the signed address of their conversation, which tells who wr
   answer('nor me', { to, from: 'mallory@example.net', verdict: null, headers: [] })
   await expect.poll(() => post.got.length).toBe(4)
   expect(post.got.slice(2).map(({ text }) => text)).toEqual(
-    Array.from({ length: 2 }, () => expect.stringContaining('I only talk with people I know')),
+    Array.from({ length: 2 }, () => expect.stringContaining('I only talk to people with linked accounts')),
   )
   expect(await saidIn(bench)).toHaveLength(2)
 })

@@ -40,7 +40,7 @@ test('what is no address is refused in words, and nothing goes out', async () =>
   const { post, store, connection, key, state } = await tryOut('everybody, at once')
   await expect.poll(state).toBe('dead')
   expect((await store.channels.deliveryOfKey(connection.id, key))?.error).toBe(
-    'a mail goes to one address, like ann@example.org',
+    'an email goes to one address, such as ann@example.org',
   )
   expect(post.got).toEqual([])
 })

@@ -65,7 +65,7 @@ test('what is not taken is sent again under the same id, and given up after eigh
       .toMatchObject([{ state: attempts < MAX_ATTEMPTS ? 'due' : 'dead', attempts }])
     stage.advance(WAIT_MS)
   }
-  expect(await stage.recent()).toEqual([{ state: 'dead', attempts: 8, error: 'the webhook answered 503' }])
+  expect(await stage.recent()).toEqual([{ state: 'dead', attempts: 8, error: 'the webhook returned 503' }])
   // A later notice is not held up, and nothing more comes of the dead one.
   stage.hook.replyAlways(200)
   await stage.raise('Another')
@@ -82,7 +82,7 @@ test('the waits between attempts grow threefold to two hours; a webhook that is 
   stage.hook.reply(410)
   stage.start()
   await stage.raise()
-  await expect.poll(stage.recent).toEqual([{ state: 'dead', attempts: 1, error: 'the webhook answered 410' }])
+  await expect.poll(stage.recent).toEqual([{ state: 'dead', attempts: 1, error: 'the webhook returned 410' }])
 })
 
 test('what was given up is sent again when its person asks, unless it was answered meanwhile', async () => {
@@ -110,7 +110,7 @@ test('a redirect is not followed: nobody judged where it leads', async () => {
   stage.hook.reply(302)
   stage.start()
   await stage.raise()
-  await expect.poll(stage.recent).toMatchObject([{ error: 'the webhook answered 302' }])
+  await expect.poll(stage.recent).toMatchObject([{ error: 'the webhook returned 302' }])
   expect(calls(stage)).toBe(1)
 })
 
@@ -186,7 +186,7 @@ test('thirty notices go out within an hour, and the others later', async () => {
   await expect.poll(() => calls(stage)).toBe(30)
   await expect
     .poll(async () => (await stage.recent()).filter(({ error }) => error !== null))
-    .toMatchObject([1, 2].map(() => ({ state: 'due', error: '30 went out within the hour' })))
+    .toMatchObject([1, 2].map(() => ({ state: 'due', error: 'limit of 30 per hour reached' })))
   stage.advance(WAIT_MS)
   await expect.poll(() => calls(stage)).toBe(32)
 })
@@ -236,7 +236,7 @@ test('what an address inside would be told is dead at once; the person reads why
   await expect
     .poll(stage.recent)
     .toEqual([
-      { state: 'dead', attempts: 1, error: 'the webhook leads to an address inside, which is not called' },
+      { state: 'dead', attempts: 1, error: 'the webhook has an internal address, which is not allowed' },
     ])
 })
 
@@ -247,5 +247,5 @@ test('an attempt that fails in this service is one too: the next has its time', 
   await stage.raise()
   await expect
     .poll(stage.recent)
-    .toEqual([{ state: 'due', attempts: 1, error: 'the attempt failed in this service' }])
+    .toEqual([{ state: 'due', attempts: 1, error: 'the attempt failed with an internal error' }])
 })

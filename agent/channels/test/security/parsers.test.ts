@@ -127,7 +127,7 @@ test('a posted mail that exceeds a limit is answered once, has a row that says w
     state: 'dropped',
     reason: 'unreadable: more than 750000 lines',
   })
-  expect(bench.lines.join('\n')).toContain('a message of a channel could not be read')
+  expect(bench.lines.join('\n')).toContain('cannot read a channel message')
   expect(await sessionsOf(bench.store)).toHaveLength(1)
 })
 

@@ -95,7 +95,7 @@ test('only a live code links an account, once; wrong ones are counted, and the f
   await say(channels, { text: `/link ${stale}` })
   expect(await told(1)).toContain('not valid')
   await say(channels, { text: `/link ${code.toLowerCase()}` })
-  expect(await told(2)).toBe('This account is linked to ann.')
+  expect(await told(2)).toBe('This account is now linked to ann.')
   await say(channels, { text: 'hello' })
   expect(await told(3)).toBe('echo: hello')
   const [session] = await sessionsOf(store)

@@ -86,7 +86,7 @@ test('all visitors together end at the tokens of a day, and the operator is told
       code: 'rate_limited',
       message: 'This chat has reached its limit for today. Try again later.',
     })
-  expect(bench.lines.filter(line => line.includes('has used its budget of 24 hours'))).toHaveLength(1)
+  expect(bench.lines.filter(line => line.includes('reached its budget for 24 hours'))).toHaveLength(1)
 })
 
 test('a refusal counts nothing, windows end on a clock that nobody sets, and bytes count from every address', () => {

@@ -163,7 +163,7 @@ test('a token that is refused breaks the connection, and what waits goes out whe
   await expect
     .poll(async () => (await bench.store.channels.listConnections('org_1'))[0])
     .toMatchObject({
-      last_error: 'Slack answered invalid_auth',
+      last_error: 'Slack returned invalid_auth',
     })
   await expect.poll(async () => (await ours(slack, dm)).length, { timeout: 20_000 }).toBe(2)
 })
@@ -201,7 +201,7 @@ test('an app token that is refused three times breaks the connection', async () 
   await bench.start()
   await expect
     .poll(async () => (await bench.store.channels.listConnections('org_1'))[0])
-    .toMatchObject({ state: 'broken', last_error: 'Slack answered invalid_auth to the app token' })
+    .toMatchObject({ state: 'broken', last_error: 'Slack returned invalid_auth for the app token' })
 })
 
 test('a file that a person sends comes into the workspace, and an artifact goes out as a file', async () => {
@@ -230,7 +230,7 @@ test('a file that a person sends comes into the workspace, and an artifact goes 
   await expect
     .poll(async () => (await logOf(bench.store, session!.id))[0]?.data, { timeout: 30_000 })
     .toMatchObject({
-      content: expect.stringContaining('[attachment could not be fetched: theirs.txt]'),
+      content: expect.stringContaining('[attachment could not be downloaded: theirs.txt]'),
       attachments: [{ filename: 'notes.txt' }],
     })
   const artifact = { artifact_id: 'a1', name: 'Report', kind: 'markdown', version: 1, size: 6 } as const

@@ -171,6 +171,6 @@ test('what is said to a press is said to that person alone', async () => {
     slack.calls.flatMap(({ method, body }) => (method === 'chat.postEphemeral' ? [body] : []))
   await expect
     .poll(whispers, SOON)
-    .toMatchObject([{ user: slack.ids.bob, text: 'That question is not open any more.' }])
+    .toMatchObject([{ user: slack.ids.bob, text: 'That question is no longer open.' }])
   expect(await seen()).toHaveLength(1)
 })

@@ -19,7 +19,10 @@ async function startBot() {
   bot.callbackQuery(/^prompt:\d:(.+)$/, async ctx => {
     const [, label] = ctx.match
     if (ctx.from.id === BOB.id)
-      return void (await ctx.answerCallbackQuery({ text: 'You may not decide this.', show_alert: true }))
+      return void (await ctx.answerCallbackQuery({
+        text: 'You are not allowed to decide this.',
+        show_alert: true,
+      }))
     heard.push(`${ctx.from.first_name}: ${label}`)
     await ctx.answerCallbackQuery()
     await ctx.editMessageText(`${ctx.msg?.text}: ${label} by ${ctx.from.first_name}`)
@@ -47,7 +50,7 @@ test('it asks, is pressed, has a call approved and is stopped', async () => {
   telegram.say('run it')
   await expect.poll(texts).toEqual(['Which?: Blue by Ann', 'Approval needed'])
   telegram.press('Approve', BOB)
-  await expect.poll(() => telegram.alerts).toEqual(['You may not decide this.'])
+  await expect.poll(() => telegram.alerts).toEqual(['You are not allowed to decide this.'])
   telegram.press('Approve')
   await expect.poll(() => texts().at(-1)).toBe('Approval needed: Approve by Ann')
   telegram.say('/stop', { entities: [{ type: 'bot_command', offset: 0, length: 5 }] })

@@ -44,7 +44,7 @@ test.each(KINDS)(
       press: async label => void telegram.press(label),
       async pressAsStranger(label) {
         telegram.press(label, BOB)
-        await expect.poll(() => telegram.alerts).toEqual(['You may not decide this.'])
+        await expect.poll(() => telegram.alerts).toEqual(['You are not allowed to decide this.'])
       },
       shown: async () => telegram.messages.map(({ text }) => text),
     })

@@ -160,7 +160,7 @@ test.each(KINDS)(
     const [connection] = await bench.store.channels.listConnections('org_1')
     await expect
       .poll(async () => (await bench.store.channels.listDeliveries(connection!.id, 'unknown', 9))[0]?.error)
-      .toBe('no status of the message has come yet')
+      .toBe('no delivery status of the message yet')
     bench.advance(61_000)
     await expect.poll(shown).toEqual(['echo: one', 'echo: two', 'echo: three'])
   },
@@ -188,7 +188,7 @@ test('past the window a template goes out once, and the part when the person has
   await give(statusOf(graph.sent[2]!, 'failed', 131026))
   await expect
     .poll(async () => (await bench.store.channels.listDeliveries(connection!.id, 'dead', 9))[0]?.error)
-    .toBe('WhatsApp says 131026 Re-engagement message')
+    .toBe('WhatsApp reported 131026 Re-engagement message')
 })
 
 test('a picture that a person sends is fetched into the workspace', async () => {
