@@ -43,12 +43,12 @@ export async function pathOf(
 ): Promise<string> {
   const route = await routeLine(name)
   if (options.api && !route.alias)
-    throw new Error(`[${name}] is not served below /v1/api: it takes a user's token only`)
+    throw new Error(`[${name}] is not available below /v1/api: it accepts user tokens only`)
   const path = route.path.replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = options.params?.[key]
     if (value === undefined || value === '')
       throw new Error(
-        `[${name}] expected the path parameter "${key}", got ${value === '' ? 'an empty string' : 'nothing'}`,
+        `[${name}] missing path parameter "${key}": got ${value === '' ? 'an empty string' : 'nothing'}`,
       )
     return encodeURIComponent(value)
   })

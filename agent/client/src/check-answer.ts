@@ -13,6 +13,6 @@ export const checkAnswer: CheckAnswer = (name, answer) => {
     .error?.issues.find(found => found.code !== 'unrecognized_keys')
   if (issue)
     throw new Error(
-      `[${name}] the answer of the server does not fit: ${issue.path.join('.') || 'body'}: ${issue.message}`,
+      `[${name}] unexpected response of the server: ${issue.path.join('.') || 'body'}: ${issue.message}`,
     )
 }

@@ -56,7 +56,7 @@ export function eventsWith({ baseUrl, send, apiByDefault, tuning }: Source): Eve
 export function readEvent(frame: Frame): SessionEvent {
   const event = decodeEvent(frame.data)
   if (String(event.id) !== frame.id)
-    throw new Error(`[events] frame ${frame.id ?? 'without id'} holds event ${event.id}`)
+    throw new Error(`[events] frame ${frame.id ?? 'without id'} contains event ${event.id}`)
   return event
 }
 

@@ -47,7 +47,7 @@ export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   readonly url: string
   constructor(url: string, cause: unknown) {
-    super(`${url} did not answer: ${reasonOf(cause)}`, { cause })
+    super(`${url} did not respond: ${reasonOf(cause)}`, { cause })
     this.url = url
   }
 }

@@ -120,7 +120,7 @@ async function connect(
   const type = response.headers.get('content-type') ?? ''
   if (!type.startsWith('text/event-stream') || response.body === null)
     throw new NotAStream(
-      `${response.url} expected to answer text/event-stream, got ${type || 'no content type'}`,
+      `${response.url}: expected content type text/event-stream, got ${type || 'no content type'}`,
     )
   return response.body.getReader()
 }
@@ -131,7 +131,7 @@ function startWatchdog(idleMs: number, connection: AbortController): { arm: () =
   const disarm = (): void => clearTimeout(timer)
   const arm = (): void => {
     disarm()
-    timer = setTimeout(() => connection.abort(new Error(`no byte for ${idleMs / 1000} s`)), idleMs)
+    timer = setTimeout(() => connection.abort(new Error(`no data for ${idleMs / 1000} s`)), idleMs)
   }
   arm()
   return { arm, disarm }

@@ -127,7 +127,7 @@ test('a server that is not there is named, with the reason', async () => {
     .call('me')
     .catch((error: unknown) => error)) as ConnectionError
   expect(failure).toBeInstanceOf(ConnectionError)
-  expect(failure.message).toContain(`${server.baseUrl}/v1/auth/me did not answer: connect ECONNREFUSED`)
+  expect(failure.message).toContain(`${server.baseUrl}/v1/auth/me did not respond: connect ECONNREFUSED`)
 })
 
 test('many calls refused at once share one renewal of the cookie', async () => {
@@ -177,7 +177,7 @@ test('a service-account token asks below /v1/api where the route is, and a user-
   await call('getSession', { params: { id: 's1' } })
   expect(server.requests[0]?.url.pathname).toBe('/v1/api/sessions/s1')
   await expect(call('pollEvents', { params: { id: 's1' }, api: true })).rejects.toThrow(
-    "[pollEvents] is not served below /v1/api: it takes a user's token only",
+    '[pollEvents] is not available below /v1/api: it accepts user tokens only',
   )
 })
 

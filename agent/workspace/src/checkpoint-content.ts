@@ -33,7 +33,7 @@ export async function readCheckpoint(folder: string, hash: string): Promise<Chec
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw new NoCheckpoint(`[checkpoint] ${hash} is no list of files`)
+  throw new NoCheckpoint(`[checkpoint] ${hash} is not a list of files`)
 }
 
 const isManifest = (value: unknown): value is CheckpointManifest =>

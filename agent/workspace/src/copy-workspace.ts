@@ -94,9 +94,9 @@ class Copy {
     this.#files += files
     this.#bytes += bytes
     if (this.#files > max_files)
-      throw new TooLarge(`the workspace has more than ${max_files} files, and so many may be copied`)
+      throw new TooLarge(`the workspace has more than ${max_files} files, the maximum for a copy`)
     if (this.#bytes > max_bytes)
-      throw new TooLarge(`the workspace has more than ${max_bytes} bytes, and so many may be copied`)
+      throw new TooLarge(`the workspace has more than ${max_bytes} bytes, the maximum for a copy`)
   }
 
   async #file(folder: Directory, name: string, to: string, path: string): Promise<void> {
@@ -111,7 +111,7 @@ class Copy {
       this.#count(0, -before.size)
       await unlink(to)
       if (tries === TRIES)
-        throw new PathProblem(`'${path}' changes all the time; it could not be copied`, { cause: changed() })
+        throw new PathProblem(`'${path}' keeps changing and could not be copied`, { cause: changed() })
     }
   }
 

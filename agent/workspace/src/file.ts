@@ -32,18 +32,19 @@ async function readAtMost(handle: FileHandle, bytes: number): Promise<Buffer> {
 }
 
 export async function openFile({ folder, name, stats, shown }: Located): Promise<OpenFile> {
-  if (stats === null) throw new PathProblem(`no file '${shown}' in the workspace`)
+  if (stats === null) throw new PathProblem(`file '${shown}' not found in the workspace`)
   if (name === null || stats.isDirectory())
-    throw new PathProblem(`'${shown}' is a folder; list_files shows what is in it`)
+    throw new PathProblem(`'${shown}' is a folder; use list_files to list it`)
   // Checked before opening: opening a device can have side effects.
   if (!stats.isFile()) throw new PathProblem(`'${shown}' is not a regular file`)
-  const handle = await folder.openFile(name, constants.O_RDONLY).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT')
-      throw new PathProblem(`no file '${shown}' in the workspace`, { cause: error })
-    if (errorCode(error) === 'EACCES') throw new PathProblem(`'${shown}' may not be read`, { cause: error })
-    if (CHANGED.includes(errorCode(error) ?? ''))
-      throw new PathProblem(`'${shown}' ${changed().message}`, { cause: error })
-    throw error
+  const handle = await folder.openFile(name, constants.O_RDONLY).catch((thrown: unknown) => {
+    if (errorCode(thrown) === 'ENOENT')
+      throw new PathProblem(`file '${shown}' not found in the workspace`, { cause: thrown })
+    if (errorCode(thrown) === 'EACCES')
+      throw new PathProblem(`no permission to read '${shown}'`, { cause: thrown })
+    if (CHANGED.includes(errorCode(thrown) ?? ''))
+      throw new PathProblem(`'${shown}' ${changed().message}`, { cause: thrown })
+    throw thrown
   })
   try {
     const now = await handle.stat()
@@ -66,8 +67,8 @@ export async function readTextBytes(located: Located): Promise<Buffer> {
   const { size } = file.stats
   if (size > MAX_FILE_BYTES)
     throw new PathProblem(
-      `'${shown}' has ${size} bytes, more than the ${MAX_FILE_BYTES} that are read whole; use ` +
-        'search_files, or the terminal for a part of it',
+      `'${shown}' has ${size} bytes, but at most ${MAX_FILE_BYTES} can be read at once; use ` +
+        'search_files, or read a part of it with the terminal',
     )
   const bytes = await file.read(MAX_FILE_BYTES)
   if (bytes.subarray(0, 8192).includes(0))

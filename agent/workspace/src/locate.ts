@@ -112,7 +112,7 @@ class Walk {
       if (stats === null) return this.#notThere(step)
       if (stats.isSymbolicLink()) await this.#follow(name)
       else if (this.#ahead.length === 0) return this.#found(name, stats)
-      else if (!stats.isDirectory()) throw new PathProblem('goes through a file as if it were a folder')
+      else if (!stats.isDirectory()) throw new PathProblem('uses a file as a folder')
       // It became a folder in the meantime.
       else this.#ahead.unshift(step)
     }
@@ -159,8 +159,8 @@ class Walk {
   }
 
   async #follow(name: string): Promise<void> {
-    if (this.#intent === 'own') throw new PathProblem('is reached through a link')
-    if ((this.#links += 1) > MAX_LINKS) throw new PathProblem('is a circle of symbolic links')
+    if (this.#intent === 'own') throw new PathProblem('goes through a symbolic link')
+    if ((this.#links += 1) > MAX_LINKS) throw new PathProblem('is a cycle of symbolic links')
     const target = await this.#folder.readLink(name).catch(asChange)
     if (isAbsolute(target)) await this.#jump(target)
     else this.#ahead.unshift(...namesOf(target).map(each => ({ name: each, linked: true })))
@@ -173,7 +173,7 @@ class Walk {
 
   #notThere({ name, linked }: Step): Omit<Located, keyof AsyncDisposable> {
     // Writing would create the target of the link.
-    if (linked) throw new PathProblem('is a symbolic link that leads nowhere')
+    if (linked) throw new PathProblem('is a symbolic link to a missing target')
     const names = [name, ...this.#ahead.map(step => step.name)]
     const shown = [...this.#names, ...names].join('/')
     return {
@@ -187,7 +187,9 @@ class Walk {
 
   #judge(shown: string): string {
     if (this.#intent === 'write' && shown.split('/')[0]?.toLowerCase() === RESERVED_DIR)
-      throw new PathProblem(`is in ${RESERVED_DIR}/, which is kept for saved results and can only be read`)
+      throw new PathProblem(
+        `is in ${RESERVED_DIR}/, which is read-only because it is reserved for saved results`,
+      )
     return shown
   }
 }
@@ -196,7 +198,7 @@ const outside = (): PathProblem =>
   new PathProblem(`is outside the workspace (paths are relative to it, or start with ${WORKSPACE_MARK}/)`)
 
 async function walk(workspace: string, given: string, intent: PathIntent): Promise<Located> {
-  if (given.includes('\0')) throw new PathProblem('holds a NUL character')
+  if (given.includes('\0')) throw new PathProblem('contains a NUL character')
   const marked =
     given === WORKSPACE_MARK || given.startsWith(WORKSPACE_MARK + '/')
       ? '.' + given.slice(WORKSPACE_MARK.length)
@@ -218,9 +220,9 @@ async function walk(workspace: string, given: string, intent: PathIntent): Promi
 
 /** System errors that are the fault of the path, not of the machine. */
 const OF_THE_PATH: Readonly<Record<string, string>> = {
-  ENAMETOOLONG: 'is longer than the system allows',
-  EACCES: 'may not be opened',
-  EPERM: 'may not be opened',
+  ENAMETOOLONG: 'is longer than the operating system allows',
+  EACCES: 'cannot be opened: permission denied',
+  EPERM: 'cannot be opened: permission denied',
 }
 
 /**

@@ -31,7 +31,7 @@ export async function removeEntry(folder: Directory, name: Name): Promise<void> 
     for (const entry of entries)
       await (entry.kind === 'folder' ? unnest(top, entry.name) : drop(top, entry.name))
   }
-  throw new Error('[removeEntry] the folder is being filled as fast as it is emptied')
+  throw new Error('[removeEntry] the folder fills up faster than it can be emptied')
 }
 
 /** Like `removeEntry`, with the parent given by path. */

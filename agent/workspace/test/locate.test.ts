@@ -93,13 +93,13 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     ['to-outside/new.txt', /leads out/],
     ['up-from-root', /leads out/],
     ['up-from-below', /leads out/],
-    ['to-nothing', /leads nowhere/],
-    ['to-nothing/x', /leads nowhere/],
+    ['to-nothing', /missing target/],
+    ['to-nothing/x', /missing target/],
     // Whether there is something outside is nobody's business.
     ['to-nothing-outside', /leads out/],
     ['loop-a', /circle/],
-    ['src/a.txt/x', /as if it were a folder/],
-    ['through-file', /as if it were a folder/],
+    ['src/a.txt/x', /a file as a folder/],
+    ['through-file', /a file as a folder/],
     ['a\0b', /NUL/],
     ['x'.repeat(300), /longer than the system allows/],
     ['a/'.repeat(3000), /not there|longer|segments/],
@@ -116,14 +116,16 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     async given => {
       const { workspace } = makeWorkspace()
       expect(await pathProblem(workspace, given, 'read')).toBeNull()
-      expect(await pathProblem(workspace, given, 'write')).toContain('can only be read')
+      expect(await pathProblem(workspace, given, 'write')).toContain('is read-only')
     },
   )
 
   test("the service's own files are reached through no link, wherever that leads", async () => {
     const { workspace } = makeWorkspace()
     expect(await shown(workspace, '.cairn/results/x.txt', 'own')).toBe('.cairn/results/x.txt')
-    expect(await pathProblem(workspace, 'to-reserved/results/x.txt', 'own')).toContain('through a link')
+    expect(await pathProblem(workspace, 'to-reserved/results/x.txt', 'own')).toContain(
+      'through a symbolic link',
+    )
   })
 
   test('a folder that is reached through a link of the operator works under both of its names', async () => {
