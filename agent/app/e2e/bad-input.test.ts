@@ -114,7 +114,7 @@ test('a configuration that is wrong ends the start with one message and code 4',
   for (const [text, message] of [
     ['modles: {}', 'unknown key "modles" (did you mean "models"?)'],
     ['limits: {drain_s: soon}', 'line 1: limits.drain_s: expected number, got "soon"'],
-    ['agents: [', 'not valid YAML'],
+    ['agents: [', 'invalid YAML'],
     [
       'models: {default: openai/gpt, providers: {openai: {kind: openai, api_key_env: NO_SUCH_KEY}}}',
       'the environment variable NO_SUCH_KEY is not set',
@@ -129,7 +129,7 @@ test('a configuration that is wrong ends the start with one message and code 4',
 })
 
 test.each([
-  ['CAIRN_CONFIG', '/nowhere/cairn.yaml', 4, 'there is no such file'],
+  ['CAIRN_CONFIG', '/nowhere/cairn.yaml', 4, 'the file that CAIRN_CONFIG names does not exist'],
   ['DATABASE_URL', 'mysql://localhost/cairn', 4, 'expected a URL that starts with postgres://, got mysql://'],
   ['DATABASE_URL', 'postgres://127.0.0.1/cairn?schema=Mine', 4, 'got "Mine"'],
   ['PORT', 'many', 4, 'expected a port number'],

@@ -114,7 +114,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   expect(await missionOf()).toMatchObject({ session_id: id, iteration: 2 })
   await expect.poll(() => approval.count(), POLL).toBe(1)
   await approval.locator('[data-testid="approve"]').click()
-  await page.getByText('It is set up: the first run begins').waitFor()
+  await page.getByText('The schedule is set up: the first run starts').waitFor()
   const { schedules } = await server.client.call('listSchedules', { query: {} })
   expect(schedules).toMatchObject([{ session_id: id, every_s: 60, max_runs: 2, status: 'active' }])
   // Its runs would come in the middle of what follows.

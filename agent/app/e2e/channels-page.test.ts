@@ -56,7 +56,7 @@ test(
     await by(page, 'test-to').fill('C9')
     await by(page, 'send-test').click()
     await page.locator('[data-testid="test-outcome"][data-state="dead"]').waitFor()
-    await by(page, 'test-outcome').getByText('the callback answered 400').waitFor()
+    await by(page, 'test-outcome').getByText('the callback returned 400').waitFor()
     await page.locator('[data-testid="channel"][data-state="degraded"]').waitFor()
     await by(page, 'channel-senders').click()
     await by(page, 'sender').getByText('not linked').waitFor()

@@ -129,7 +129,7 @@ test('send says how a turn ended by its exit code', async () => {
 
 test('sessions lists ids, states and titles, and finds the old ones by their words', async () => {
   const { place, server } = await served()
-  expect((await cairn(place, ['sessions'])).stderr).toBe('There is no session.\n')
+  expect((await cairn(place, ['sessions'])).stderr).toBe('No sessions.\n')
   const old = await server.client.call('createSession', { body: { title: 'Needle alpha' } })
   for (let n = 0; n < 25; n++) await newSession(server.client)
   const asked = await cairn(place, ['send', '--json', 'ask'])
@@ -141,7 +141,7 @@ test('sessions lists ids, states and titles, and finds the old ones by their wor
     new RegExp(`^${old.id} {2}idle .* Needle alpha\n$`),
   )
   const none = await cairn(place, ['sessions', 'beta'])
-  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No session fits.\n'])
+  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No sessions match.\n'])
   const all = JSON.parse((await cairn(place, ['sessions', '--limit', '500', '--json'])).stdout) as unknown[]
   expect(all).toHaveLength(27)
   expect((await cairn(place, ['sessions', '--limit', 'x'])).code).toBe(2)
@@ -171,7 +171,7 @@ test('workers lists all below a session as a tree, and writes nothing of theirs 
     / {2}idle .* {2}lead it {2}\(waits for 1 worker\)\n$/,
   )
   const none = await cairn(place, ['workers', idOf.get('ask') ?? ''])
-  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'The session has no workers.\n'])
+  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'This session has no workers.\n'])
   expect((await cairn(place, ['workers'])).code).toBe(2)
   expect((await cairn(place, ['workers', 'nothing'])).code).toBe(3)
 })
@@ -180,7 +180,7 @@ test('approve lists what waits, and a decision lets the call run', async () => {
   const { place, server } = await served()
   const gated = await cairn(place, ['send', 'run'])
   expect(gated.code, 'an approval waits').toBe(6)
-  expect(gated.stderr).toMatch(/terminal needs an approval: .*echo ran/)
+  expect(gated.stderr).toMatch(/terminal needs approval: .*echo ran/)
   const [line = ''] = (await cairn(place, ['approve'])).stdout.split('\n')
   const [item = '', , , session = ''] = line.split(/ +/)
   expect(line).toContain('echo ran')
@@ -372,7 +372,7 @@ test('help names every command, the environment and the exit codes; a wrong word
   const wrong = await cairn(place, ['aprove'])
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
-    'cairn: there is no command "aprove"; did you mean "approve"?\n',
+    'cairn: unknown command "aprove"; did you mean "approve"?\n',
   ])
   expect((await cairn(place, ['tail'])).code).toBe(2)
   const alone = await cairn(place, ['send', 'hi'])

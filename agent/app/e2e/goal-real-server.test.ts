@@ -34,7 +34,7 @@ async function start(): Promise<{ client: CairnClient; id: string; mock: LLMock 
   })
   mock.addFixture({ match: { systemMessage: 'You name conversations' }, response: { content: 'A poem' } })
   mock.addFixture({
-    match: { userMessage: /What the evaluator says is missing:\nWrite the last line/ },
+    match: { userMessage: /The evaluator.s feedback on what is missing:\nWrite the last line/ },
     response: { content: 'Now all lines are written.' },
   })
   mock.addFixture({ match: { userMessage: 'poem' }, response: { content: 'A first try.' } })

@@ -72,7 +72,7 @@ test('in the browser: an action is done, news are acknowledged, a proposed skill
   // Live, without a reload: what was proposed, and what is over.
   const proposal = item('action_required', 'Proposed skill: sow-beans')
   expect(await proposal.getByTestId('proposed-skill').textContent()).toBe(SKILL.body)
-  const news = item('task_complete', 'Looked back over the session')
+  const news = item('task_complete', 'Session review finished')
   expect(await news.textContent()).toContain('The user gardens in clay')
   await news.getByTestId('acknowledge').click()
   await proposal.getByTestId('approve').click()

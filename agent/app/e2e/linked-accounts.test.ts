@@ -43,9 +43,9 @@ test(
     const told = await page.getByTestId('link-code').locator('code').textContent()
     expect(told).toMatch(/^\/link [A-Z2-9]{4}-[A-Z2-9]{4}$/)
     await send('hello')
-    await expect.poll(last, POLL).toContain('I only talk with people I know.')
+    await expect.poll(last, POLL).toContain('I only talk to people with linked accounts.')
     await send(told ?? '')
-    await expect.poll(last, POLL).toContain('This account is linked to')
+    await expect.poll(last, POLL).toContain('This account is now linked to')
     const linked = page.getByTestId('linked-accounts').getByRole('listitem')
     await expect.poll(() => linked.allTextContents(), POLL).toEqual([expect.stringContaining('webhook')])
     await send('hello')
@@ -55,13 +55,13 @@ test(
 
     // The code was good for one account.
     await send(told ?? '')
-    await expect.poll(last, POLL).toContain('That code is not valid.')
+    await expect.poll(last, POLL).toContain('Invalid code.')
     await dialog.getByRole('button', { name: /^Unlink / }).click()
     await dialog.getByText('None is linked.').waitFor()
     const before = callback.seen().length
     await send('hello again')
     await send(told ?? '')
-    await expect.poll(last, POLL).toContain('That code is not valid.')
+    await expect.poll(last, POLL).toContain('Invalid code.')
     expect(
       callback
         .seen()

@@ -38,7 +38,7 @@ const scenario = {
       ],
     },
     {
-      when: { user: '^The mission is not reached yet' },
+      when: { user: '^The mission is not complete yet' },
       answer: calls(call('spawn_worker', { goal: 'Cross the ford' }), call('wait_for_workers', {})),
     },
     { when: { user: '^\\[Worker [^]*9 m wide' }, answer: { text: 'The ford is by the mill, and 9 m wide.' } },

@@ -55,7 +55,7 @@ test('a person turns the webhook on, reads its secret once, and is called, also 
   const id = await newSession(server.client)
   await say(server.client, id, 'ask me')
   await waitFor(server.client, id, 0, isType('inbox.input_required'))
-  await page.locator('[data-testid="notice"]', { hasText: 'the webhook answered 503' }).waitFor()
+  await page.locator('[data-testid="notice"]', { hasText: 'the webhook returned 503' }).waitFor()
   await takePictures(page, 'notices')
   await look('notices')
   await server.kill()

@@ -57,7 +57,7 @@ test('a server on Postgres runs a turn, and its logs and its store are sound', a
     { verdict: 'ok' },
     {
       verdict: 'ok',
-      detail: '1 sessions, 6 events, all sound'.replace(
+      detail: '1 sessions, 6 events, all valid'.replace(
         '6',
         String((await readLog(server.client, id)).length),
       ),

@@ -42,18 +42,18 @@ test('a schedule is previewed, made, run, paused and ended on its page, and what
     expect(problem.errors).toHaveLength(1)
     return String(problem.detail)
   }
-  expect(await refused({ cron: '0 0 30 2 *' })).toContain('matches no day there is')
+  expect(await refused({ cron: '0 0 30 2 *' })).toContain('never occurs')
   expect(await refused({ cron: '61 * * * *' })).toContain('61')
-  expect(await refused({ cron: '* * *' })).toContain('there must be five')
+  expect(await refused({ cron: '* * *' })).toContain('expected five')
   expect(await refused({ cron: '0 9 * * *', timezone: 'Mars/Olympus' })).toContain('such as Europe/Berlin')
-  expect(await refused({ every_s: 59 })).toContain('the shortest interval is 60 s')
-  expect(await refused({ at: 'tomorrow' })).toContain('write it with its offset')
-  expect(await refused({ at: '2020-01-01T00:00:00Z' })).toContain('is past')
-  expect(await refused({})).toContain('give one of them')
+  expect(await refused({ every_s: 59 })).toContain('must be at least 60 s')
+  expect(await refused({ at: 'tomorrow' })).toContain('must have an offset')
+  expect(await refused({ at: '2020-01-01T00:00:00Z' })).toContain('in the past')
+  expect(await refused({})).toContain('send exactly one')
   expect(await refused({ every_s: 60, cron: '* * * * *' })).toContain('more than one')
-  expect(await refused({ every_s: 60, timezone: 'UTC' })).toContain('only for cron')
+  expect(await refused({ every_s: 60, timezone: 'UTC' })).toContain('applies to cron only')
   expect(await refused({ cron: '@yearly', expires_at: new Date(Date.now() + 1000).toISOString() })).toMatch(
-    /ends at .* before its first time/,
+    /the end .* is before the first run/,
   )
   const missing = client.call('getSchedule', { params: { schedule_id: 'none' } })
   await expect(missing).rejects.toMatchObject({ status: 404 })
@@ -69,7 +69,7 @@ test('a schedule is previewed, made, run, paused and ended on its page, and what
       event => event.type === 'llm.response' && event.data.finish_reason === 'command',
     )
   await expect.poll(async () => (await replied()).length, POLL).toBe(2)
-  expect(JSON.stringify((await replied())[1])).toContain('the shortest interval is 60 s')
+  expect(JSON.stringify((await replied())[1])).toContain('must be at least 60 s')
   const [loop] = (await client.call('listSchedules', { query: {} })).schedules
   expect(loop).toMatchObject({ every_s: 1800, status: 'active', session_id: id })
   expect(Date.parse(loop?.expires_at ?? '') - Date.now()).toBeGreaterThan(6.9 * 86_400_000)

@@ -107,7 +107,7 @@ test('at every stop of the tour all has a name and a place, and what happens is 
     .getByRole('region', { name: 'Approval of schedule_create' })
     .getByRole('button', { name: /^Approve once/ })
     .click()
-  await page.getByText('It is set up').waitFor()
+  await page.getByText('The schedule is set up').waitFor()
 
   await press('button', /^Plan, changes, files/)
   for (const [tab, part, words] of [

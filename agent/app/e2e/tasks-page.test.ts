@@ -42,7 +42,7 @@ const scenario = {
       ],
     },
     {
-      when: { user: 'Goal:\\s+Raise[^]*Attempt 1 at this' },
+      when: { user: 'Goal:\\s+Raise[^]*Attempt 1 failed' },
       steps: [
         block(HIDDEN),
         calls(note('RESULT', 'The walls are 3 m high.', 'walls.md')),

@@ -74,7 +74,7 @@ test('cairn send answers the question that waits; --new-message sends a message 
   }
   const answer = await cairn(place, ['send', '--session', await ask(), 'green'])
   expect([answer.code, answer.stdout]).toEqual([0, 'Green it is.\n'])
-  expect(answer.stderr).toContain('answered the question that waited')
+  expect(answer.stderr).toContain('answered the pending question')
   const instead = await cairn(place, ['send', '--session', await ask(), '--new-message', 'never mind'])
   expect([instead.code, instead.stdout]).toEqual([0, 'As you like.\n'])
 })

@@ -50,7 +50,7 @@ test(
     await choose('other.txt', 20)
     await expect.poll(() => files.count(), POLL).toBe(2)
     await choose('large.txt', 5 * 1024 * 1024)
-    await frame.locator('#status.trouble').getByText('That was not taken').waitFor()
+    await frame.locator('#status.trouble').getByText('Your message was not accepted').waitFor()
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       await frame.evaluate(axe.source)

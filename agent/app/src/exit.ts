@@ -1,13 +1,13 @@
 /** Exit codes; `cairn help` prints this table. */
 export const EXIT = {
   ok: { code: 0, means: 'done' },
-  failure: { code: 1, means: 'it failed; the message says why' },
-  usage: { code: 2, means: 'the command line is not understood' },
-  notFound: { code: 3, means: 'the server does not answer, or there is no such thing there' },
-  config: { code: 4, means: 'the configuration is not valid or asks for what this release cannot do' },
+  failure: { code: 1, means: 'failed; see the message' },
+  usage: { code: 2, means: 'invalid command line' },
+  notFound: { code: 3, means: 'the server does not respond, or the requested object does not exist' },
+  config: { code: 4, means: 'invalid or unsupported configuration' },
   inUse: { code: 5, means: 'the data directory or the port is in use' },
-  waiting: { code: 6, means: 'the session waits for a person: an answer, an approval, an action, a resume' },
-  interrupted: { code: 130, means: 'interrupted, or a second signal cut the drain short' },
+  waiting: { code: 6, means: 'the session is waiting for an answer, an approval, an action or a resume' },
+  interrupted: { code: 130, means: 'interrupted, or stopped by a second signal while draining' },
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]['code']

@@ -5,10 +5,10 @@ import { EXIT } from '../exit.ts'
 
 export const acp = defineCommand({
   name: 'acp',
-  summary: 'An agent for editors that speak the Agent Client Protocol, on stdin and stdout',
+  summary: 'Run an Agent Client Protocol (ACP) agent for editors on stdin and stdout',
   usage: [
     ['acp', 'with a service of its own; the folder of the editor is the workspace'],
-    ['acp --url URL --token TOKEN', 'sessions of a running service, in its workspaces'],
+    ['acp --url URL --token TOKEN', 'sessions of a running service and their workspaces'],
   ],
   options: {
     url: { type: 'string' },

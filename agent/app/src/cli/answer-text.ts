@@ -30,7 +30,7 @@ export function createAnswerText(): { take: (event: SessionEvent) => Printed; an
         case 'llm.delta': {
           const text = event.data.content ?? ''
           if (event.data.reset) {
-            const broken = printed === '' ? {} : { text: '\n', note: 'the model is asked again' }
+            const broken = printed === '' ? {} : { text: '\n', note: 'retrying the model call' }
             printed = text
             return { ...broken, ...(text === '' ? {} : { text: `${broken.text ?? ''}${text}` }) }
           }
@@ -51,7 +51,7 @@ export function createAnswerText(): { take: (event: SessionEvent) => Printed; an
         case 'inbox.governance_gate':
           return {
             note:
-              `? ${event.data.tool_name} needs an approval: ` +
+              `? ${event.data.tool_name} needs approval: ` +
               `${oneLine(event.data.arguments_excerpt, 100)} (cairn approve)`,
           }
         case 'inbox.input_required':
@@ -65,7 +65,7 @@ export function createAnswerText(): { take: (event: SessionEvent) => Printed; an
             end: { code: EXIT.waiting.code, status: 'waiting for an action' },
           }
         case 'session.pause':
-          return { note: 'the session was paused', end: { code: EXIT.waiting.code, status: 'paused' } }
+          return { note: 'session paused', end: { code: EXIT.waiting.code, status: 'paused' } }
         case 'session.stopped':
           return {
             note: `stopped: ${event.data.reason}`,

@@ -7,19 +7,19 @@ import { jsonLine } from './terminal-text.ts'
 
 export const answer = defineCommand({
   name: 'answer',
-  summary: 'Show the question that a session waits with, and answer it',
+  summary: 'Show the pending question of a session, or answer it',
   usage: [
-    ['answer SESSION', 'show what it asks'],
-    ['answer SESSION TEXT…', 'answer; a number stands for that choice'],
-    [' ', 'where it asks several things, one argument for each, in their order'],
+    ['answer SESSION', 'show the pending question'],
+    ['answer SESSION TEXT…', 'answer it; a number selects that choice'],
+    [' ', 'if there are several questions, pass one argument for each, in order'],
   ],
   options: CONNECT_OPTIONS,
   async run({ values, positionals: [id, ...texts] }, io) {
-    if (id === undefined) throw new UsageError('expected the id of a session')
+    if (id === undefined) throw new UsageError('missing session ID')
     const { client } = connect(values, io)
     const items = await openItems(client, { session_id: id, kind: 'input_required', signal: io.signal })
     const asked = items[0] === undefined ? null : questionsOf(items[0])
-    if (asked === null) throw new NotFoundError(`Session ${id} asks nothing.`)
+    if (asked === null) throw new NotFoundError(`Session ${id} has no pending question.`)
     if (texts.length === 0) {
       io.out(values.json ? jsonLine(items[0]) : `${questionLines(asked).join('\n')}\n`)
       return EXIT.waiting.code
@@ -39,7 +39,7 @@ export const answer = defineCommand({
 function responsesTo({ questions }: Asked, texts: readonly string[]): { question: string; answer: string }[] {
   const given = questions.length === 1 ? [texts.join(' ')] : texts
   if (given.length !== questions.length)
-    throw new UsageError(`expected ${questions.length} answers, one an argument, got ${given.length}`)
+    throw new UsageError(`expected ${questions.length} answers (one argument each), got ${given.length}`)
   return questions.map((question, at) => ({
     question: question.prompt,
     answer: answerOf(question, given[at] ?? ''),

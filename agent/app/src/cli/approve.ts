@@ -8,12 +8,12 @@ import { jsonLine, oneLine } from './terminal-text.ts'
 
 export const approve = defineCommand({
   name: 'approve',
-  summary: 'List tool calls that wait for an approval, and decide them',
+  summary: 'List pending tool calls, and approve or reject them',
   usage: [
-    ['approve', 'list what waits'],
-    ['approve ITEM', 'approve: this very call may run, once'],
-    ['approve --reject ITEM', 'deny it'],
-    ['  --session ID', 'list one session only'],
+    ['approve', 'list pending approvals'],
+    ['approve ITEM', 'approve this call once'],
+    ['approve --reject ITEM', 'reject it'],
+    ['  --session ID', 'approvals of one session only'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -26,10 +26,10 @@ export const approve = defineCommand({
       const wanted = { kind: 'governance_gate', session_id: values.session, signal: io.signal } as const
       const items = await openItems(client, wanted)
       io.out(values.json ? jsonLine(items) : items.map(line).join(''))
-      if (items.length === 0) io.note('Nothing waits for an approval.')
+      if (items.length === 0) io.note('No pending approvals.')
       return EXIT.ok.code
     }
-    const [item_id] = takePositionals(positionals, ['the id of an item'])
+    const [item_id] = takePositionals(positionals, ['item ID'])
     const asked = await client.call('getInboxItem', { params: { item_id }, signal: io.signal })
     // With --json stdout has the whole item, and stderr is only for errors.
     if (!values.json) for (const text of gateLines(asked)) io.note(text)

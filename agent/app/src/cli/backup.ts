@@ -30,30 +30,31 @@ export const backup = defineCommand({
   usage: [
     [
       'backup DIRECTORY',
-      'a new or empty one; serve it with CAIRN_DATA=DIRECTORY, the first start moves the workspaces ' +
-        'out of it. It holds all keys of the server: keep it as safe as the original',
+      'copy to a new or empty directory. To use the copy, run cairn serve with ' +
+        'CAIRN_DATA=DIRECTORY; the first start moves the workspaces out of it. ' +
+        'The copy contains all keys of the server: keep it as safe as the original',
     ],
   ],
   options: {},
   async run({ values, positionals }, io) {
-    const [given] = takePositionals(positionals, ['the directory to copy to'])
+    const [given] = takePositionals(positionals, ['target directory'])
     const database = databaseOf(io.env)
     if (database !== null) {
       const { schema } = database.address
       throw new UsageError(
-        `the store is in Postgres, which copies itself: run pg_dump --format=custom --schema=${schema} ` +
-          '--file=cairn.dump "$DATABASE_URL" (without schema and pool among its parameters) first, then ' +
-          `copy ${BESIDE.join(', ')} of ${dataDirOf(io.env)}, and ${findWorkspacesDir(io.env)}`,
+        `the store is in Postgres: first run pg_dump --format=custom --schema=${schema} ` +
+          '--file=cairn.dump "$DATABASE_URL" (omit its schema and pool parameters), then ' +
+          `copy ${BESIDE.join(', ')} from ${dataDirOf(io.env)}, and ${findWorkspacesDir(io.env)}`,
       )
     }
     const source = dataDirOf(io.env)
     const target = resolve(given)
     if (existsSync(target) && readdirSync(target).length > 0)
-      throw new UsageError(`${target} is not empty: a backup never mixes with another`)
+      throw new UsageError(`${target} is not empty: choose a new or empty directory for the backup`)
     mkdirSync(target, { recursive: true, mode: 0o700 })
     // Copy the store first: then every file that its events refer to is copied after it.
     if (!(await copyLiveStore(source, target)))
-      throw new NotFoundError(`There is no store in ${source}: set CAIRN_DATA to the data directory.`)
+      throw new NotFoundError(`No store in ${source}: set CAIRN_DATA to the data directory.`)
     let leftOut = 0
     for (const name of BESIDE) {
       const [from, to] = [join(source, name), join(target, name)]
@@ -62,7 +63,7 @@ export const backup = defineCommand({
       else if (existsSync(from)) cpSync(from, to, { preserveTimestamps: true })
     }
     leftOut += await copyWorkspaces([join(source, 'workspaces'), findWorkspacesDir(io.env)], target)
-    if (leftOut > 0) io.note(`${leftOut} entries are left out: sockets, pipes, and what went away meanwhile`)
+    if (leftOut > 0) io.note(`${leftOut} entries skipped: sockets, pipes, and files deleted during the copy`)
     io.out(values.json ? `${JSON.stringify({ source, target, left_out: leftOut })}\n` : `${target}\n`)
     return EXIT.ok.code
   },

@@ -21,16 +21,16 @@ const PARTS = ['log', 'http', 'turn', 'files', 'children', 'swarm', 'life', 'acp
 
 export const bench = defineCommand({
   name: 'bench',
-  summary: 'Measure the service on this machine',
+  summary: 'Measure the performance of the service on this machine',
   usage: [
     [
       'bench',
-      'the disk, the log, the service over HTTP, whole turns, the file tools, workers, many turns at ' +
-        'once, long lives',
+      'measure the disk, the log, HTTP requests, whole turns, file tools, workers, many turns at ' +
+        'once and long sessions',
     ],
-    ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary one'],
-    ['  --only log|http|turn|files|children|swarm|life|acp|channels|boxes', 'one of them'],
-    ['  --turns 20,300', 'how many turns at once, level by level; default 20,100,300,600'],
+    ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary directory'],
+    ['  --only log|http|turn|files|children|swarm|life|acp|channels|boxes', 'run one part only'],
+    ['  --turns 20,300', 'numbers of concurrent turns, comma-separated; default 20,100,300,600'],
     ['  --out FILE', 'also write the table to a new file'],
   ],
   options: {
@@ -45,10 +45,10 @@ export const bench = defineCommand({
     const directory = values.dir ?? tmpdir()
     const { only } = values
     if (only !== undefined && !PARTS.includes(only))
-      throw new UsageError(`--only must be one of ${PARTS.join(', ')}, got "${only}"`)
+      throw new UsageError(`Invalid --only "${only}": must be one of ${PARTS.join(', ')}`)
     const levels = readLevels(values.turns)
     const wants = (part: string): boolean => only === undefined || only === part
-    io.note('Measuring, about five minutes for all; the machine should be quiet ...')
+    io.note('Running benchmarks (about five minutes for all). Keep the machine otherwise idle …')
     const log = wants('log') ? await benchAppend(directory) : []
     const http = wants('http') ? await benchHttp() : []
     const turn = wants('turn') ? await benchFirstEvent(directory) : []
@@ -74,7 +74,7 @@ export const bench = defineCommand({
       ...(channels.length > 0 ? [readingTable('a channel', channels)] : []),
       ...(boxes.length > 0 ? [readingTable('boxes', boxes)] : []),
     ]
-    const text = `${machineLine(machine)}\nDirectory of the log: ${directory}\n\n${tables.join('\n')}`
+    const text = `${machineLine(machine)}\nLog directory: ${directory}\n\n${tables.join('\n')}`
     io.out(values.json ? `${JSON.stringify({ machine, directory, ...measured })}\n` : text)
     if (values.out !== undefined) writeFileSync(values.out, text, { flag: 'wx' })
     return EXIT.ok.code
@@ -84,6 +84,6 @@ export const bench = defineCommand({
 function readLevels(text: string): number[] {
   const levels = text.split(',').map(Number)
   if (!levels.every(level => Number.isInteger(level) && level > 0 && level <= 5000))
-    throw new UsageError(`--turns must be numbers from 1 to 5000 with commas between them, got "${text}"`)
+    throw new UsageError(`Invalid --turns "${text}": must be comma-separated numbers from 1 to 5000`)
   return levels
 }

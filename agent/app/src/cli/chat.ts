@@ -15,12 +15,12 @@ import { oneLine, printable } from './terminal-text.ts'
 
 export const chat = defineCommand({
   name: 'chat',
-  summary: 'Talk to an agent at the terminal',
+  summary: 'Chat with an agent in the terminal',
   usage: [
-    ['chat', 'in a new session: answers as they are written, questions, approvals'],
-    ['chat SESSION', 'in a session that exists'],
-    ['  --agent NAME', 'of the new session'],
-    [' ', 'Ctrl-C stops the turn, or leaves; /resume goes on after a pause or a failure; /quit leaves'],
+    ['chat', 'start a new session; shows answers as they stream, questions and approvals'],
+    ['chat SESSION', 'continue an existing session'],
+    ['  --agent NAME', 'agent of the new session'],
+    [' ', 'Ctrl-C stops the turn or exits; /resume continues after a pause or a failure; /quit exits'],
   ],
   options: { ...CONNECT_OPTIONS, agent: { type: 'string' } },
   async run({ values, positionals }, io) {
@@ -32,7 +32,7 @@ export const chat = defineCommand({
             idempotencyKey: crypto.randomUUID(),
           })
         : await client.call('getSession', {
-            params: { id: takePositionals(positionals, ['the id of a session'])[0] },
+            params: { id: takePositionals(positionals, ['session ID'])[0] },
           })
     io.note(`session ${session.id}`)
     const terminal = io.terminal()
@@ -60,13 +60,13 @@ async function talk(at: Talk, first: Session): Promise<ExitCode> {
     const session = await client.call('getSession', { params: { id } })
     const acted = await act(at, session)
     if (acted === 'leave') break
-    if (acted === 'went on') cursor = await follow(at, cursor)
+    if (acted === 'resumed') cursor = await follow(at, cursor)
   }
-  io.note(`the session stays: cairn chat ${id}`)
+  io.note(`the session is kept; continue it with: cairn chat ${id}`)
   return left ? EXIT.interrupted.code : EXIT.ok.code
 }
 
-type Acted = 'went on' | 'nothing' | 'leave'
+type Acted = 'resumed' | 'nothing' | 'leave'
 
 /** Reads one line from the person, for whatever the session waits for. */
 async function act(at: Talk, session: Session): Promise<Acted> {
@@ -91,44 +91,44 @@ async function act(at: Talk, session: Session): Promise<Acted> {
     body: { content: choice ?? line },
     idempotencyKey: crypto.randomUUID(),
   })
-  if (session.status !== 'paused') return 'went on'
-  io.note('the session is paused: the message is kept; /resume goes on')
+  if (session.status !== 'paused') return 'resumed'
+  io.note('the session is paused: your message is saved; /resume continues')
   return 'nothing'
 }
 
 async function resume({ client, io, id }: Talk, { status }: Session): Promise<Acted> {
   if (status !== 'paused' && status !== 'failed') {
-    io.note('there is nothing to resume')
+    io.note('nothing to resume')
     return 'nothing'
   }
   await client.call(status === 'failed' ? 'retrySession' : 'resumeSession', { params: { id } })
-  return 'went on'
+  return 'resumed'
 }
 
 async function decideOn({ client, io, terminal }: Talk, gate: InboxItem): Promise<Acted> {
   for (const line of gateLines(gate)) io.note(line)
-  const line = await terminal.ask('approve this call, once? [y/n] ')
+  const line = await terminal.ask('Approve this call once? [y/n] ')
   if (line === null || line.trim() === '/quit') return 'leave'
   if (!/^(y|yes|n|no)$/i.test(line.trim())) {
-    io.note('y approves, n rejects')
+    io.note('type y to approve or n to reject')
     return 'nothing'
   }
   const decision = /^y/i.test(line.trim()) ? 'approve' : 'reject'
   await decide(client, gate, decision, new AbortController().signal)
   io.note(decision === 'approve' ? 'approved' : 'rejected')
-  return 'went on'
+  return 'resumed'
 }
 
 async function complete({ client, io, terminal }: Talk, action: InboxItem): Promise<Acted> {
   io.note(`? ${oneLine(action.title, 200)}`)
   if (action.body !== null) io.note(printable(action.body))
-  const note = await terminal.ask('Enter when it is done, with a note if you like> ')
+  const note = await terminal.ask('Press Enter when done; you may add a note> ')
   if (note === null || note.trim() === '/quit') return 'leave'
   await client.call('respondInbox', {
     params: { item_id: action.id },
     body: { completed: true, ...(note.trim() !== '' && { note }) },
   })
-  return 'went on'
+  return 'resumed'
 }
 
 /** Prints the turn until it is over or waits; Ctrl-C stops it. Returns the id of the last event seen. */

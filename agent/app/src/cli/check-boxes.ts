@@ -42,13 +42,15 @@ function checkSandbox({ standing: { terminal, network, summary } }: SandboxChoic
 async function checkBrowser({ browser }: Config, sandbox: SandboxChoice, env: Environment): Promise<Finding> {
   const check = 'browser'
   const standing = await findBrowser(browser, sandbox, env)
-  if (!standing.offered) return { check, verdict: 'warn', detail: `not offered: ${standing.reason}` }
+  if (!standing.offered) return { check, verdict: 'warn', detail: `not available: ${standing.reason}` }
   return standing.provider === 'local'
-    ? { check, verdict: 'ok', detail: `${standing.version}, in a box (${standing.program})` }
+    ? { check, verdict: 'ok', detail: `${standing.version}, sandboxed (${standing.program})` }
     : {
         check,
         verdict: 'warn',
-        detail: `${standing.version}: its pages reach what that network reaches; only names are judged`,
+        detail:
+          `${standing.version}: pages can reach everything the network of that browser reaches; ` +
+          'only host names are checked',
       }
 }
 
@@ -56,21 +58,21 @@ async function checkBrowser({ browser }: Config, sandbox: SandboxChoice, env: En
 function checkCodingAgents(config: Config, dataDir: string, sandbox: SandboxChoice): Finding {
   const check = 'coding agents'
   const { names, reason, hasGit } = findCodingAgents({ config, dataDir, sandbox })
-  if (reason !== null) return { check, verdict: 'warn', detail: `none can run: ${reason}` }
+  if (reason !== null) return { check, verdict: 'warn', detail: `none available: ${reason}` }
   if (!hasGit && Object.keys(config.code.repos).length > 0)
     return {
       check,
       verdict: 'warn',
-      detail: `${names.join(', ')}, and none in a repository: git is not installed`,
+      detail: `${names.join(', ')}; none can work in a repository because git is not installed`,
     }
   return names[0] === config.code.default
-    ? { check, verdict: 'ok', detail: `${names.join(', ')}, in a box` }
+    ? { check, verdict: 'ok', detail: `${names.join(', ')}, sandboxed` }
     : {
         check,
         verdict: 'warn',
         detail:
-          `${names.join(', ')}, in a box; code.default is ${config.code.default}, which is not there: ` +
-          `cairn code install ${config.code.default}, or name another`,
+          `${names.join(', ')}, sandboxed; code.default is ${config.code.default}, which is not ` +
+          `installed: run cairn code install ${config.code.default}, or change code.default`,
       }
 }
 

@@ -20,6 +20,6 @@ export async function checkConnections(
   return (await checkChannels(config, env, Date.now)).map(({ name, problem, isTried }) => ({
     check: `channel ${name}`,
     verdict: problem === null ? 'ok' : 'fail',
-    detail: problem ?? (isTried ? 'its servers answer' : 'configured; its platform was not asked'),
+    detail: problem ?? (isTried ? 'its servers respond' : 'configured (not tested)'),
   }))
 }

@@ -13,8 +13,8 @@ export function checkLosses(dataDir: string): Finding[] {
           {
             verdict: 'fail' as const,
             detail:
-              `${describeLoss(missing)}. If there is a better copy of cairn.db and cairn.db-wal, put it ` +
-              'back before the next start: that one goes on without them',
+              `${describeLoss(missing)}. If you have a better copy of cairn.db and cairn.db-wal, ` +
+              'restore it before the next start, which continues without them',
           },
         ]),
     ...past.map(loss => ({

@@ -39,7 +39,7 @@ async function checkDatabase(database: Database, dataDir: string, withLogs: bool
         {
           check: 'logs',
           verdict: 'warn',
-          detail: `not read: ${dataDir} belongs to no server of this database`,
+          detail: `not read: ${dataDir} does not belong to a server of this database`,
         },
       ]
     return [...found, await judgeLogs(store, admin.org_id)]
@@ -66,7 +66,7 @@ async function checkEmbedded(dataDir: string, withLogs: boolean): Promise<Findin
   try {
     // Before copying, because the marker file is not copied.
     const losses = checkLosses(dataDir).map(finding => ({ check, ...finding }))
-    if (!(await copyLiveStore(dataDir, copy))) return [{ check, verdict: 'ok', detail: 'none yet' }]
+    if (!(await copyLiveStore(dataDir, copy))) return [{ check, verdict: 'ok', detail: 'not created yet' }]
     const store = await openSqliteStore({ dir: copy })
     try {
       const found = [...losses, ...(await judgeStore(store, ''))]
@@ -77,7 +77,7 @@ async function checkEmbedded(dataDir: string, withLogs: boolean): Promise<Findin
       await store.close()
     }
   } catch (error) {
-    return [{ check, verdict: 'fail', detail: `cannot be read: ${asError(error).message}` }]
+    return [{ check, verdict: 'fail', detail: `cannot read the store: ${asError(error).message}` }]
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
@@ -88,7 +88,7 @@ async function judgeLogs(store: LogStore, orgId: string): Promise<Finding> {
   return {
     check: 'logs',
     verdict: problems.length > 0 ? 'fail' : 'ok',
-    detail: problems.length > 0 ? summed(problems) : `${sessions} sessions, ${events} events, all sound`,
+    detail: problems.length > 0 ? summed(problems) : `${sessions} sessions, ${events} events, all valid`,
   }
 }
 

@@ -28,17 +28,17 @@ export function checkWorkspaces(
   try {
     if (isThere) accessSync(workspacesDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
-    return fail(`this user may not use ${workspacesDir}: ${asError(error).message}`)
+    return fail(`no access to ${workspacesDir}: ${asError(error).message}`)
   }
   if (isThere && (statSync(workspacesDir).mode & 0o077) !== 0)
-    warn(`others may read ${workspacesDir}: chmod go= ${workspacesDir}`)
+    warn(`other users can read ${workspacesDir}: run chmod go= ${workspacesDir}`)
   const old = join(dataDir, 'workspaces')
   if (existsSync(old) && readdirSync(old).length > 0)
-    warn(`the next start moves what lies in ${old} to ${workspacesDir}`)
+    warn(`the next start moves the contents of ${old} to ${workspacesDir}`)
   if (addressing === 'path')
     warn(
-      'there is no /proc/self/fd here: a command that swaps folders for links all the time may lead a ' +
-        'file tool astray',
+      '/proc/self/fd is not available: a command that keeps replacing folders with symbolic ' +
+        'links could make a file tool leave the workspace',
     )
   return findings.length > 0
     ? findings
@@ -46,7 +46,7 @@ export function checkWorkspaces(
         {
           check,
           verdict: 'ok',
-          detail: isThere ? workspacesDir : `${workspacesDir}; the first start makes it`,
+          detail: isThere ? workspacesDir : `${workspacesDir} does not exist yet; the first start creates it`,
         },
       ]
 }

@@ -70,10 +70,10 @@ test('a broken connection is told once and its mending once', () => {
   ] as const)
     onState(state, state === 'reconnecting' ? { error: new Error('gone') } : {})
   expect(notes).toEqual([
-    'connection lost: gone; trying again until it is back',
-    'connected again',
-    'the server is shutting down',
-    'connection lost: gone; trying again until it is back',
+    'connection lost: gone; reconnecting',
+    'reconnected',
+    'server is shutting down',
+    'connection lost: gone; reconnecting',
   ])
 })
 
@@ -130,7 +130,7 @@ test('a command line that is not understood is a usage error', async () => {
       ),
   })
   expect(() => command.run(['--flaag'], io)).toThrow(UsageError)
-  expect(() => command.run([], io)).toThrow('expected the thing')
+  expect(() => command.run([], io)).toThrow('missing the thing')
   expect(() => command.run(['a', 'b'], io)).toThrow('unexpected argument "b"')
   expect(await command.run(['a', '--flag'], io)).toBe(0)
   expect(await command.run(['--help'], io)).toBe(0)

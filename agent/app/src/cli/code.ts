@@ -17,17 +17,16 @@ const installable = (): string[] =>
 export const code = defineCommand({
   name: 'code',
   summary: 'Install a coding agent for /code',
-  usage: [['code install AGENT', `into the data directory, from npm: ${installable().join(', ')}`]],
+  usage: [['code install AGENT', `install from npm into the data directory: ${installable().join(', ')}`]],
   options: {},
   async run({ values, positionals }, io) {
-    const [action, name] = takePositionals(positionals, ['install', 'the name of an agent'])
-    if (action !== 'install')
-      throw new UsageError(`there is no "cairn code ${action}"; cairn code install AGENT`)
+    const [action, name] = takePositionals(positionals, ['install', 'agent name'])
+    if (action !== 'install') throw new UsageError(`unknown action "${action}": use cairn code install AGENT`)
     const wanted = KNOWN_AGENTS[name]?.package ?? null
     if (wanted === null)
       throw new UsageError(
-        `${name === 'cairn' ? 'cairn is built in' : `no agent ${name} is known`}; there are ` +
-          `${installable().join(', ')}. Others are named in cairn.yaml under code.agents.`,
+        `${name === 'cairn' ? 'cairn is built in' : `unknown agent "${name}"`}. Available: ` +
+          `${installable().join(', ')}. Define other agents in cairn.yaml under code.agents.`,
       )
     const folder = installedAt(dataDirOf(io.env), name)
     const spec = `${wanted.name}@${wanted.version}`

@@ -7,7 +7,7 @@ const SHELLS = { bash, zsh, fish } as const
 export const completionFor = (loadCommands: () => Promise<readonly Command[]>): Command =>
   defineCommand({
     name: 'completion',
-    summary: 'Print the completion of a shell',
+    summary: 'Print a shell completion script',
     usage: [
       ['completion bash', 'source <(cairn completion bash)'],
       ['completion zsh', 'cairn completion zsh > "${fpath[1]}/_cairn"'],
@@ -15,9 +15,9 @@ export const completionFor = (loadCommands: () => Promise<readonly Command[]>): 
     ],
     options: {},
     async run({ positionals }, io) {
-      const [shell] = takePositionals(positionals, [`a shell: ${Object.keys(SHELLS).join(', ')}`])
+      const [shell] = takePositionals(positionals, [`shell name (${Object.keys(SHELLS).join(', ')})`])
       if (!(shell in SHELLS))
-        throw new UsageError(`completion knows ${Object.keys(SHELLS).join(', ')}, got "${shell}"`)
+        throw new UsageError(`unknown shell "${shell}": must be one of ${Object.keys(SHELLS).join(', ')}`)
       io.out(SHELLS[shell as keyof typeof SHELLS](await loadCommands()))
       return EXIT.ok.code
     },

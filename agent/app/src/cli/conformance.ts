@@ -17,14 +17,15 @@ const MARK = { ok: '✓', fail: '✗', skipped: '-' } as const
 
 export const conformance = defineCommand({
   name: 'conformance',
-  summary: 'Check the HTTP promises against a running server',
+  summary: 'Check the promises of the HTTP API against a running server',
   usage: [
     [
       'conformance [URL]',
-      'every check, one line each; makes quiet sessions and archives none. Exit code 1 when one fails',
+      'run every check, one line each; creates quiet sessions and does not archive them. ' +
+        'Exit code 1 when a check fails',
     ],
-    ['  --cuts N', 'connections that are cut in the resume check; 60 unless told'],
-    ['  --only TEXT', 'only checks whose name has this in it'],
+    ['  --cuts N', 'connections to cut in the resume check; default 60'],
+    ['  --only TEXT', 'only checks whose name contains this text'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -35,9 +36,9 @@ export const conformance = defineCommand({
     if (positionals.length > 1) throw new UsageError(`unexpected argument "${positionals[1]}"`)
     const cuts = Number(values.cuts)
     if (!Number.isInteger(cuts) || cuts < 0)
-      throw new UsageError(`--cuts must be a non-negative integer, got "${values.cuts}"`)
+      throw new UsageError(`Invalid --cuts "${values.cuts}": must be a non-negative integer`)
     const checks = CHECKS.filter(({ name }) => name.includes(values.only))
-    if (checks.length === 0) throw new UsageError(`no check has "${values.only}" in its name`)
+    if (checks.length === 0) throw new UsageError(`no check name contains "${values.only}"`)
     const { baseUrl, token, client } = connectWith({ url: positionals[0] ?? values.url }, io)
     const probe = createProbe(baseUrl.replace(/\/+$/, ''), token, {
       cuts,
@@ -68,7 +69,7 @@ export const conformance = defineCommand({
     const failed = count('fail')
     if (values.json)
       io.out(`${JSON.stringify({ url: baseUrl, passed: count('ok'), failed, checks: verdicts })}\n`)
-    else io.note(`${baseUrl}: ${verdicts.length - failed} of ${verdicts.length} checks without a failure`)
+    else io.note(`${baseUrl}: ${verdicts.length - failed} of ${verdicts.length} checks did not fail`)
     return failed === 0 ? EXIT.ok.code : EXIT.failure.code
   },
 })

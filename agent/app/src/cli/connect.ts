@@ -29,9 +29,9 @@ export function connectWith(
     const ways = `set CAIRN_TOKEN, or point CAIRN_DATA at the data directory of the server`
     throw new NotFoundError(
       named === undefined
-        ? `No server has run with the data directory ${dataDir}: start one with cairn serve. For one ` +
-            `elsewhere set CAIRN_URL, and ${ways}.`
-        : `There is no token for ${baseUrl}: ${ways} (${dataDir} has never been served).`,
+        ? `No server has used the data directory ${dataDir} yet. Start one with cairn serve. ` +
+            `To use a remote server, set CAIRN_URL, and ${ways}.`
+        : `No token for ${baseUrl}: ${ways} (no server has used ${dataDir} yet).`,
     )
   }
   const token = (): Promise<string> => localToken(dataDir)

@@ -23,8 +23,8 @@ export const doctor = defineCommand({
   name: 'doctor',
   summary: 'Check the installation, the configuration and the store',
   usage: [
-    ['doctor', 'changes nothing; may run beside the server. Exit code 1 when a check fails'],
-    ['  --logs', 'also read every log and judge it event by event'],
+    ['doctor', 'changes nothing; safe while the server runs. Exit code 1 when a check fails'],
+    ['  --logs', 'also read and verify every event of every log'],
   ],
   options: { logs: { type: 'boolean', default: false } },
   async run({ values, positionals }, io) {
@@ -94,17 +94,17 @@ async function checkModels(env: Environment): Promise<Finding[]> {
     providers.map(async ([name, { base_url }]): Promise<Finding> => {
       const check = `model ${name}`
       if (env['HTTPS_PROXY'] || env['https_proxy'] || env['HTTP_PROXY'] || env['http_proxy'])
-        return { check, verdict: 'warn', detail: `${base_url} is asked through a proxy; not tried here` }
+        return { check, verdict: 'warn', detail: `${base_url} is used through a proxy (not tested)` }
       try {
         const { status } = await fetch(base_url, { signal: AbortSignal.timeout(PROBE_MS) })
-        return { check, verdict: 'ok', detail: `${base_url} answers (${status} without a key)` }
+        return { check, verdict: 'ok', detail: `${base_url} responds (status ${status} without a key)` }
       } catch (error) {
         const { cause } = asError(error)
         return {
           check,
           verdict: 'fail',
           detail:
-            `${base_url} does not answer: ` +
+            `${base_url} does not respond: ` +
             `${cause instanceof Error ? cause.message : asError(error).message}`,
         }
       }
@@ -115,22 +115,26 @@ async function checkModels(env: Environment): Promise<Finding[]> {
 function checkDataDir(dataDir: string): Finding[] {
   const check = 'data'
   if (!existsSync(dataDir))
-    return [{ check, verdict: 'ok', detail: `${dataDir} is not there yet; the first start makes it` }]
+    return [{ check, verdict: 'ok', detail: `${dataDir} does not exist yet; the first start creates it` }]
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
-    return [{ check, verdict: 'fail', detail: `this user may not use ${dataDir}: ${asError(error).message}` }]
+    return [{ check, verdict: 'fail', detail: `no access to ${dataDir}: ${asError(error).message}` }]
   }
   const findings: Finding[] = []
   for (const name of ['', 'auth-key.json']) {
     const path = join(dataDir, name)
     if (existsSync(path) && (statSync(path).mode & 0o077) !== 0)
-      findings.push({ check, verdict: 'warn', detail: `others may read ${path}: chmod go= ${path}` })
+      findings.push({ check, verdict: 'warn', detail: `other users can read ${path}: run chmod go= ${path}` })
   }
   const { bavail, bsize } = statfsSync(dataDir)
   const free = bavail * bsize
   if (free < LOW_DISK_BYTES)
-    findings.push({ check, verdict: 'warn', detail: `${Math.round(free / 2 ** 20)} MiB free on its disk` })
+    findings.push({
+      check,
+      verdict: 'warn',
+      detail: `only ${Math.round(free / 2 ** 20)} MiB of disk space left in ${dataDir}`,
+    })
   return findings.length > 0
     ? findings
     : [{ check, verdict: 'ok', detail: `${dataDir}, ${(free / 2 ** 30).toFixed(1)} GiB free` }]
@@ -144,19 +148,19 @@ async function checkKey(dataDir: string): Promise<Finding[]> {
 async function checkServer(dataDir: string): Promise<Finding> {
   const check = 'server'
   const server = findServer(dataDir)
-  if (server === null) return { check, verdict: 'ok', detail: 'none runs on this data directory' }
+  if (server === null) return { check, verdict: 'ok', detail: 'not running on this data directory' }
   try {
     const { ok, status } = await fetch(`${server.url}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) })
     return {
       check,
       verdict: ok ? 'ok' : 'warn',
-      detail: `${server.url} (process ${server.pid}) ${ok ? 'is ready' : `answers ${status}`}`,
+      detail: `${server.url} (process ${server.pid}) ${ok ? 'is ready' : `returned status ${status}`}`,
     }
   } catch (error) {
     return {
       check,
       verdict: 'fail',
-      detail: `process ${server.pid} does not answer on ${server.url}: ${asError(error).message}`,
+      detail: `process ${server.pid} does not respond at ${server.url}: ${asError(error).message}`,
     }
   }
 }

@@ -14,21 +14,22 @@ const SOURCES = ['any', 'user', 'judge'] as const
 
 export const exportLogs = defineCommand({
   name: 'export',
-  summary: 'Write session logs, or the training data in them',
+  summary: 'Export session logs or training data',
   usage: [
-    ['export SESSION…', 'these sessions, every event so far, in order'],
-    ['export --all', 'every session that is not archived'],
+    ['export SESSION…', 'all events of these sessions so far, in order'],
+    ['export --all', 'all sessions that are not archived'],
     [
       '  --format jsonl|sft|dpo|kto|atif',
-      'raw records; or of rated sessions: chat examples, preference pairs, ATIF trajectories',
+      'raw events; or, from rated sessions, chat examples, preference pairs or ATIF trajectories',
     ],
-    ['  --source any|user|judge', 'whose ratings count for training data'],
-    ['  --agent NAME', 'sessions of this agent only; may be repeated'],
+    ['  --source any|user|judge', 'source of the ratings for training data'],
+    ['  --agent NAME', 'sessions of this agent only; repeatable'],
     [
       '  --keep TYPE',
-      `take sessions that hold this event (${DEFAULT_EXCLUDED.join(', ')} leave one out); may be repeated`,
+      'include sessions with this event, which are skipped by default ' +
+        `(${DEFAULT_EXCLUDED.join(', ')}); repeatable`,
     ],
-    ['  --out FILE', 'a new file instead of stdout'],
+    ['  --out FILE', 'write to a new file instead of stdout'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -48,10 +49,8 @@ export const exportLogs = defineCommand({
     }
     const strange = values.keep.find(type => !(DEFAULT_EXCLUDED as readonly string[]).includes(type))
     if (strange !== undefined)
-      throw new UsageError(
-        `--keep takes ${DEFAULT_EXCLUDED.join(', ')}; nothing else leaves a session out, got "${strange}"`,
-      )
-    if (values.all === positionals.length > 0) throw new UsageError('expected session ids, or --all')
+      throw new UsageError(`Invalid --keep "${strange}": must be one of ${DEFAULT_EXCLUDED.join(', ')}`)
+    if (values.all === positionals.length > 0) throw new UsageError('missing session IDs, or --all')
     const { client } = connect(values, io)
     // Sorted by id, so that two exports of the same logs are byte-identical.
     const ids = (values.all ? await listIds(client, io.signal) : positionals).toSorted()
@@ -71,7 +70,8 @@ export const exportLogs = defineCommand({
 })
 
 function oneOf<const T extends readonly string[]>(flag: string, known: T, given: string): T[number] {
-  if (!known.includes(given)) throw new UsageError(`${flag} knows ${known.join(', ')}, got "${given}"`)
+  if (!known.includes(given))
+    throw new UsageError(`Invalid ${flag} "${given}": must be one of ${known.join(', ')}`)
   return given
 }
 
@@ -128,7 +128,7 @@ async function listIds(client: CairnClient, signal: AbortSignal): Promise<string
 /** Turns the error for an existing file into a usage error. */
 const explainOpen = (error: Error, file: string): Error =>
   'code' in error && error.code === 'EEXIST'
-    ? new UsageError(`${file} is there already: an export replaces no file`, { cause: error })
+    ? new UsageError(`${file} exists already: choose a new file name`, { cause: error })
     : error
 
 type Sink = { write: (text: string) => Promise<void>; close: () => Promise<void> }

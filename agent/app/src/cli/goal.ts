@@ -4,15 +4,15 @@ import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { jsonLine } from './terminal-text.ts'
 
-const RUBRIC = 'The goal is reached as it is described, and the result was checked.'
+const RUBRIC = 'The goal is reached as described, and the result was checked.'
 
 export const goal = defineCommand({
   name: 'goal',
   summary: 'Give a session a goal',
   usage: [
-    ['goal SESSION TEXT…', 'what is to be reached'],
-    ['  --rubric TEXT', 'what an evaluator grades each turn by'],
-    ['  --max-iterations N', 'turns at most'],
+    ['goal SESSION TEXT…', 'the goal to reach'],
+    ['  --rubric TEXT', 'how an evaluator grades each turn'],
+    ['  --max-iterations N', 'maximum number of turns'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -20,12 +20,12 @@ export const goal = defineCommand({
     'max-iterations': { type: 'string' },
   },
   async run({ values, positionals: [id, ...words] }, io) {
-    if (id === undefined) throw new UsageError('expected the id of a session')
+    if (id === undefined) throw new UsageError('missing session ID')
     const description = words.join(' ').trim()
-    if (description === '') throw new UsageError('expected the goal, in words')
+    if (description === '') throw new UsageError('missing goal text')
     const most = values['max-iterations']
     if (most !== undefined && !/^[1-9]\d{0,2}$/.test(most))
-      throw new UsageError(`--max-iterations must be a positive integer, got "${most}"`)
+      throw new UsageError(`Invalid --max-iterations "${most}": must be a positive integer`)
     const { client } = connect(values, io)
     const { events } = await client.call('postEvents', {
       params: { id },

@@ -8,14 +8,14 @@ import { jsonLine, oneLine } from './terminal-text.ts'
 
 export const inbox = defineCommand({
   name: 'inbox',
-  summary: 'List what waits for a person; complete an action, acknowledge news',
+  summary: 'List inbox items, complete an action, or acknowledge an item',
   usage: [
-    ['inbox', 'what waits: item, kind, session, title'],
-    ['  --all', 'what was answered, too'],
-    ['  --session ID', 'of one session only'],
-    ['inbox done ITEM [NOTE…]', 'the action is done; the agent is told the note'],
-    ['inbox ack ITEM', 'news that was read'],
-    [' ', 'questions are answered with cairn answer, calls decided with cairn approve'],
+    ['inbox', 'pending items: ID, kind, session, title'],
+    ['  --all', 'include resolved items'],
+    ['  --session ID', 'items of one session only'],
+    ['inbox done ITEM [NOTE…]', 'mark the action as done; the agent receives the note'],
+    ['inbox ack ITEM', 'mark an informational item as read'],
+    [' ', 'use cairn answer for questions and cairn approve for tool calls'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -28,13 +28,13 @@ export const inbox = defineCommand({
     if (action === undefined) {
       const items = await openItems(client, { session_id: values.session, all: values.all, signal })
       io.out(values.json ? jsonLine(items) : items.map(line).join(''))
-      if (items.length === 0) io.note('Nothing waits for a person.')
+      if (items.length === 0) io.note('No pending items.')
       return EXIT.ok.code
     }
     if (action !== 'done' && action !== 'ack')
-      throw new UsageError(`inbox knows done and ack, got "${action}"`)
-    const [item_id, ...words] = action === 'ack' ? takePositionals(rest, ['the id of an item']) : rest
-    if (item_id === undefined) throw new UsageError('expected the id of an item')
+      throw new UsageError(`unknown action "${action}": must be done or ack`)
+    const [item_id, ...words] = action === 'ack' ? takePositionals(rest, ['item ID']) : rest
+    if (item_id === undefined) throw new UsageError('missing item ID')
     const note = words.join(' ')
     const item =
       action === 'ack'

@@ -10,8 +10,8 @@ import { CONNECT_OPTIONS, connect } from './connect.ts'
 
 export const login = defineCommand({
   name: 'login',
-  summary: 'Print a link that logs in to the web page, once',
-  usage: [['login', 'for whom the token is: the first admin of the data directory, or CAIRN_TOKEN']],
+  summary: 'Print a one-time login link for the web UI',
+  usage: [['login', 'for the owner of the token: the first admin of the data directory, or CAIRN_TOKEN']],
   options: CONNECT_OPTIONS,
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
@@ -39,7 +39,7 @@ async function linkFor(url: string | undefined, io: Io): Promise<string> {
   const store = await openStore(databaseOf(io.env), dataDir)
   try {
     const admin = await ensureFirstAdmin(store, dataDir)
-    io.note('No server runs here: the link works once it is started (cairn serve).')
+    io.note('No server is running. The link works after you start one (cairn serve).')
     const host = `http://${io.env['HOST'] || DEFAULT_HOST}:${io.env['PORT'] || DEFAULT_PORT}`
     return host + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
   } finally {

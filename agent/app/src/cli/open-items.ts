@@ -51,7 +51,7 @@ export function gateLines({ kind, payload }: InboxItem): string[] {
     `${oneLine(String(tool), 80)} ` +
       `${exactText(args === undefined ? String(excerpt) : JSON.stringify(args, null, 2))}`,
     ...(typeof redactions === 'number' && redactions > 0
-      ? [`${redactions} of its parts look like secrets: they are not shown, and run all the same.`]
+      ? [`${redactions} parts look like secrets. They are not shown, but the call runs with them.`]
       : []),
   ]
 }

@@ -8,16 +8,17 @@ export const rate = defineCommand({
   name: 'rate',
   summary: 'Rate an answer up or down',
   usage: [
-    ['rate SESSION up|down', 'its last answer'],
-    ['  --event ID', 'another answer, or the result of an expert'],
+    ['rate SESSION up|down', 'rate the last answer'],
+    ['  --event ID', 'rate another answer, or the result of an expert'],
     ['  --reason TEXT', 'why'],
   ],
   options: { ...CONNECT_OPTIONS, event: { type: 'string' }, reason: { type: 'string' } },
   async run({ values, positionals }, io) {
-    const [session, rating] = takePositionals(positionals, ['the id of a session', 'up or down'])
-    if (rating !== 'up' && rating !== 'down') throw new UsageError(`expected up or down, got "${rating}"`)
+    const [session, rating] = takePositionals(positionals, ['session ID', 'up or down'])
+    if (rating !== 'up' && rating !== 'down')
+      throw new UsageError(`Invalid rating "${rating}": must be up or down`)
     if (values.event !== undefined && !/^[1-9]\d*$/.test(values.event))
-      throw new UsageError(`--event must be the id of an event, got "${values.event}"`)
+      throw new UsageError(`Invalid --event "${values.event}": must be an event ID`)
     const { client } = connect(values, io)
     const { signal } = io
     // The reply of a slash command is not an answer and never part of an example.

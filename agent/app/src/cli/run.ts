@@ -21,8 +21,8 @@ async function run(argv: string[], io: Io): Promise<ExitCode> {
   if (command !== undefined) return command.run(rest, io)
   const meant = nearest(wanted, COMMAND_NAMES)
   throw new UsageError(
-    `there is no command "${name}"; ` +
-      `${meant === undefined ? 'cairn help lists them' : `did you mean "${meant}"?`}`,
+    `unknown command "${name}"; ` +
+      `${meant === undefined ? 'cairn help lists all commands' : `did you mean "${meant}"?`}`,
   )
 }
 

@@ -14,17 +14,17 @@ const ACTIONS = {
 
 export const schedules = defineCommand({
   name: 'schedules',
-  summary: 'List schedules: id, status, times, runs; make one, pause, resume, run or cancel it',
+  summary: 'List schedules; create, pause, resume, run or cancel one',
   usage: [
-    ['schedules', 'all that one may see, newest first'],
+    ['schedules', 'all schedules that you can see, newest first: ID, status, time, runs'],
     ['schedules add SESSION PROMPT', 'with one of --cron, --every and --at'],
-    ['  --cron "0 9 * * 1-5"', 'five fields; --zone Europe/Berlin names its time zone'],
-    ['  --every SECONDS', 'at least 60'],
-    ['  --at TIME', 'once, RFC 3339 with an offset'],
-    ['  --max-runs N', 'it ends after so many'],
-    ['schedules runs ID', 'what became of its slots'],
+    ['  --cron "0 9 * * 1-5"', 'cron expression with five fields; --zone Europe/Berlin sets its time zone'],
+    ['  --every SECONDS', 'interval, at least 60'],
+    ['  --at TIME', 'once, at an RFC 3339 time with an offset'],
+    ['  --max-runs N', 'end after this number of runs'],
+    ['schedules runs ID', 'results of the scheduled runs'],
     ['schedules pause|resume|run|cancel ID', ''],
-    ['  --json', 'the records'],
+    ['  --json', 'full records'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -47,16 +47,16 @@ export const schedules = defineCommand({
         cursor = page.next_cursor
       }
       show(found, false)
-      if (found.length === 0) io.note('There are no schedules.')
+      if (found.length === 0) io.note('No schedules.')
       return EXIT.ok.code
     }
     if (action === 'add') {
-      const [session_id, prompt] = takePositionals(rest, ['the id of a session', 'what each run is told'])
+      const [session_id, prompt] = takePositionals(rest, ['session ID', 'prompt'])
       const body = { session_id, prompt, ...timesOf(values) }
       show([await client.call('createSchedule', { body, signal: io.signal })], true)
       return EXIT.ok.code
     }
-    const [schedule_id] = takePositionals(rest, ['the id of a schedule'])
+    const [schedule_id] = takePositionals(rest, ['schedule ID'])
     const params = { schedule_id }
     if (action === 'runs') {
       const { runs } = await client.call('listScheduleRuns', {
@@ -69,7 +69,7 @@ export const schedules = defineCommand({
     }
     if (!Object.hasOwn(ACTIONS, action))
       throw new UsageError(
-        `there is no "schedules ${action}"; there are add, runs, ${Object.keys(ACTIONS).join(', ')}`,
+        `unknown action "schedules ${action}": must be add, runs, ${Object.keys(ACTIONS).join(', ')}`,
       )
     await client.call(ACTIONS[action as keyof typeof ACTIONS], { params, signal: io.signal })
     show([await client.call('getSchedule', { params, signal: io.signal })], true)
@@ -96,7 +96,7 @@ function timesOf({ cron, zone, every, at, 'max-runs': most }: Values): Partial<S
 }
 
 function wholeOf(name: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${name} must be a whole number, not "${text}"`)
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`Invalid ${name} "${text}": must be a whole number`)
   return Number(text)
 }
 

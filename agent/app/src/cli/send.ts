@@ -21,19 +21,20 @@ export function endingOf(end: Ending, state: SessionState): Ending {
 
 export const send = defineCommand({
   name: 'send',
-  summary: 'Send a message and print the answer as it comes',
+  summary: 'Send a message and print the answer as it streams',
   usage: [
-    ['send TEXT…', 'in a new session; without TEXT the message is read from stdin'],
-    ['send --session ID TEXT…', 'in a session that exists'],
+    ['send TEXT…', 'to a new session; without TEXT, the message is read from stdin'],
+    ['send --session ID TEXT…', 'to an existing session'],
     [
       '  --new-message',
-      'while a question waits the text is its answer; with this a message instead, and the question expires',
+      'send a message although a question is pending; the question expires. ' +
+        'Without this, TEXT answers it',
     ],
-    ['  --agent NAME, --title TEXT', 'of the new session'],
-    ['  --no-wait', 'do not wait for the answer'],
-    ['  --quiet', 'no notes on tools and questions'],
+    ['  --agent NAME, --title TEXT', 'agent and title of the new session'],
+    ['  --no-wait', 'exit without waiting for the answer'],
+    ['  --quiet', 'no notes about tools and questions'],
     ['  --json', '{session_id, event_id, status, state, answer} at the end instead of text'],
-    [' ', 'exit code 6 when the session then waits for an answer, an approval or an action'],
+    [' ', 'exit code 6 when the session is waiting for an answer, an approval or an action'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -47,9 +48,9 @@ export const send = defineCommand({
   async run({ values, positionals }, io) {
     const content =
       positionals.length > 0 ? positionals.join(' ') : io.stdinIsTty ? '' : (await io.readStdin()).trimEnd()
-    if (content === '') throw new UsageError('expected the message, as arguments or on stdin')
+    if (content === '') throw new UsageError('missing message: pass it as arguments or on stdin')
     if (values.session !== undefined && (values.agent !== undefined || values.title !== undefined))
-      throw new UsageError('--agent and --title are for a new session')
+      throw new UsageError('--agent and --title apply to a new session only')
     const { client } = connect(values, io)
     const { signal } = io
     const note = (line: string): void => {
@@ -75,10 +76,10 @@ export const send = defineCommand({
       signal,
     })
     note(`session ${session.id}`)
-    if (sent.taken_as === 'answer') note('answered the question that waited')
+    if (sent.taken_as === 'answer') note('answered the pending question')
     if (values['no-wait'] || session.status === 'paused') {
       if (session.status === 'paused')
-        note('the session is paused: the message is kept and runs when it is resumed')
+        note('the session is paused: your message is saved and runs when the session is resumed')
       const status = session.status === 'paused' ? 'paused' : 'sent'
       if (values.json) io.out(`${JSON.stringify({ ...sent, status, answer: null })}\n`)
       else if (values['no-wait']) io.out(`${session.id}\n`)
@@ -104,7 +105,7 @@ export const send = defineCommand({
         return code
       }
     }
-    note(`interrupted; the turn goes on: cairn tail ${session.id} --after ${sent.event_id}`)
+    note(`interrupted; the turn is still running: cairn tail ${session.id} --after ${sent.event_id}`)
     return EXIT.interrupted.code
   },
 })

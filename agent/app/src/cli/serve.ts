@@ -18,16 +18,16 @@ const LINGER_MS = 2_000
 
 export const serve = defineCommand({
   name: 'serve',
-  summary: 'Run the service and print a login link',
+  summary: 'Start the service and print a login link',
   usage: [
     [
       'serve',
-      'on HOST:PORT with the store in CAIRN_DATA or DATABASE_URL; SIGTERM drains, a second signal ends ' +
-        'at once',
+      'listens on HOST:PORT; the store is in CAIRN_DATA or DATABASE_URL. SIGTERM drains; ' +
+        'a second signal exits at once',
     ],
     [
       '  --role all|api|worker',
-      'of several processes on one DATABASE_URL: answer requests, run turns, or both (default)',
+      'for several processes on one DATABASE_URL: serve requests, run turns, or both (default)',
     ],
   ],
   options: { role: { type: 'string', default: 'all' } },
@@ -99,10 +99,10 @@ export function readServiceOptions(
 /** The embedded store supports one process, which must do everything. */
 function readRole(text: string, database: Database | null): Role {
   const role = ROLES.find(known => known === text)
-  if (role === undefined) throw new UsageError(`--role must be ${ROLES.join(', ')}, got "${text}"`)
+  if (role === undefined) throw new UsageError(`Invalid --role "${text}": must be one of ${ROLES.join(', ')}`)
   if (role !== 'all' && database === null)
     throw new UsageError(
-      `--role ${role} needs DATABASE_URL: the embedded store serves one process, which does everything`,
+      `--role ${role} needs DATABASE_URL: with the embedded store one process has all roles`,
     )
   return role
 }
@@ -111,23 +111,25 @@ function readPort(text: string | undefined): number {
   if (!text) return DEFAULT_PORT
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (!(port <= 65_535))
-    throw new ConfigError('PORT', [`expected a port number from 0 (any free one) to 65535, got "${text}"`])
+    throw new ConfigError('PORT', [
+      `expected a port number from 1 to 65535, or 0 for any free port, got "${text}"`,
+    ])
   return port
 }
 
 const DEMO_ANSWERS =
-  'No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.'
+  'No model is configured, so the scripted demo model answers. Configure one in cairn.yaml.'
 
 function announce({ url, loginUrl, sandbox, log }: Service, demo: boolean, json: boolean, io: Io): void {
   log.info('listening', { url })
   if (json)
     return io.out(`${JSON.stringify({ url, login_url: loginUrl, demo, sandbox, pid: process.pid })}\n`)
   const about = [
-    `Cairn runs on ${url}`,
+    `Cairn is running at ${url}`,
     ...(demo ? [DEMO_ANSWERS] : []),
     ...(sandbox === null ? [] : [sandbox.summary]),
   ]
-  io.out(`\n${about.map(line => `  ${line}\n`).join('')}\n  Log in (works once): ${loginUrl}\n`)
+  io.out(`\n${about.map(line => `  ${line}\n`).join('')}\n  Log in (one-time link): ${loginUrl}\n`)
 }
 
 /**
@@ -136,7 +138,7 @@ function announce({ url, loginUrl, sandbox, log }: Service, demo: boolean, json:
  */
 function failLoudly(log: Service['log']): void {
   process.on('uncaughtException', (error, origin) => {
-    log.error('uncaught error, ending', { origin, error })
+    log.error('uncaught error, exiting', { origin, error })
     process.exit(EXIT.failure.code)
   })
 }
@@ -152,7 +154,7 @@ async function stopOn(service: Service, signal: NodeJS.Signals): Promise<ExitCod
   const { log } = service
   for (const name of STOP_SIGNALS) {
     process.on(name, () => {
-      log.warn('second signal, ending at once')
+      log.warn('second signal, exiting at once')
       process.exit(EXIT.interrupted.code)
     })
   }
@@ -160,7 +162,7 @@ async function stopOn(service: Service, signal: NodeJS.Signals): Promise<ExitCod
   await service.stop()
   log.info('stopped')
   setTimeout(() => {
-    log.warn('something is still open, ending', { open: process.getActiveResourcesInfo() })
+    log.warn('resources still open, exiting', { open: process.getActiveResourcesInfo() })
     process.exit(EXIT.ok.code)
   }, LINGER_MS).unref()
   return EXIT.ok.code

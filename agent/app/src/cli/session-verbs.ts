@@ -18,19 +18,19 @@ const VERBS = {
   stop: {
     name: 'stop',
     summary: 'Stop the running turn of a session',
-    does: 'nothing more of the turn is started; the session takes the next message',
+    does: 'ends the turn at once; the session accepts the next message',
     call: (client, options) => client.call('stopSession', options),
   },
   pause: {
     name: 'pause',
     summary: 'Pause a session',
-    does: 'its turn stops at once and goes on when it is resumed',
+    does: 'interrupts its turn; the turn continues when the session is resumed',
     call: (client, options) => client.call('pauseSession', options),
   },
   resume: {
     name: 'resume',
-    summary: 'Resume a paused session, or try a failed one again',
-    does: 'it takes up its turn where it was',
+    summary: 'Resume a paused session, or retry a failed one',
+    does: 'continues the interrupted turn',
     async call(client, options) {
       const { status } = await client.call('getSession', options)
       return client.call(status === 'failed' ? 'retrySession' : 'resumeSession', options)
@@ -44,14 +44,14 @@ const commandOf = ({ name, summary, does, call }: Verb): Command =>
     summary,
     usage: [
       [`${name} SESSION`, does],
-      ['  --json', 'the record of the session'],
+      ['  --json', 'full session record'],
     ],
     options: CONNECT_OPTIONS,
     async run({ values, positionals }, io) {
-      const [id] = takePositionals(positionals, ['the id of a session'])
+      const [id] = takePositionals(positionals, ['session ID'])
       const { client } = connect(values, io)
       const session = await call(client, { params: { id }, signal: io.signal })
-      const note = 'stopped' in session && session.stopped === false ? '  nothing was running' : ''
+      const note = 'stopped' in session && session.stopped === false ? '  no turn was running' : ''
       io.out(values.json ? jsonLine(session) : `${session.id}  ${session.state}${note}\n`)
       return EXIT.ok.code
     },

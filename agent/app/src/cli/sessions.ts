@@ -8,13 +8,13 @@ import { waitsText } from './waits-text.ts'
 
 export const sessions = defineCommand({
   name: 'sessions',
-  summary: 'List sessions: id, state, title',
+  summary: 'List sessions: ID, state, title',
   usage: [
-    ['sessions', 'the newest first'],
-    ['sessions WORD…', 'those whose title, agent and id hold every word'],
-    ['  --limit N', 'at most so many; 20 without it'],
-    ['  --archived', 'the archived ones'],
-    ['  --json', 'the records, as an array'],
+    ['sessions', 'newest first'],
+    ['sessions WORD…', 'filter by words in title, agent and ID'],
+    ['  --limit N', 'maximum number of sessions; default 20'],
+    ['  --archived', 'archived sessions'],
+    ['  --json', 'full records, as an array'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -24,7 +24,7 @@ export const sessions = defineCommand({
   async run({ values, positionals }, io) {
     const limit = Number(values.limit)
     if (!Number.isSafeInteger(limit) || limit < 1)
-      throw new UsageError(`--limit must be a positive integer, got "${values.limit}"`)
+      throw new UsageError(`Invalid --limit "${values.limit}": must be a positive integer`)
     const { client } = connect(values, io)
     const found: Session[] = []
     for (let cursor: string | null | undefined; cursor !== null && found.length < limit;) {
@@ -41,7 +41,7 @@ export const sessions = defineCommand({
       cursor = page.next_cursor
     }
     io.out(values.json ? jsonLine(found) : found.map(line).join(''))
-    if (found.length === 0) io.note(positionals.length > 0 ? 'No session fits.' : 'There is no session.')
+    if (found.length === 0) io.note(positionals.length > 0 ? 'No sessions match.' : 'No sessions.')
     return EXIT.ok.code
   },
 })

@@ -10,15 +10,15 @@ import { waitsText } from './waits-text.ts'
 
 export const show = defineCommand({
   name: 'show',
-  summary: 'Show one session: its state, what it waits for, its last answer',
+  summary: 'Show the state, the pending items and the last answer of a session',
   usage: [
     ['show SESSION', ''],
     ['  --json', '{session, waiting, answer}'],
-    [' ', 'exit code 6 when it waits for an answer, an approval or an action'],
+    [' ', 'exit code 6 when the session is waiting for an answer, an approval or an action'],
   ],
   options: CONNECT_OPTIONS,
   async run({ values, positionals }, io) {
-    const [id] = takePositionals(positionals, ['the id of a session'])
+    const [id] = takePositionals(positionals, ['session ID'])
     const { client } = connect(values, io)
     const { signal } = io
     const session = await client.call('getSession', { params: { id }, signal })

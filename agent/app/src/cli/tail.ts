@@ -8,18 +8,22 @@ import { jsonLine } from './terminal-text.ts'
 
 export const tail = defineCommand({
   name: 'tail',
-  summary: "Follow a session's events",
+  summary: 'Follow the events of a session',
   usage: [
-    ['tail SESSION', 'from the beginning, one line an event, until interrupted'],
+    ['tail SESSION', 'from the beginning, one line per event, until interrupted'],
     ['  --after ID', 'only events after this one'],
-    ['  --type TYPE', 'only this type, or with a final dot a family ("tool."); may be repeated'],
-    ['  --json', 'the records as they are, one a line'],
+    [
+      '  --type TYPE',
+      'only this event type, or all types with a prefix that ends in a dot ("tool."); repeatable',
+    ],
+    ['  --json', 'full records, one per line'],
   ],
   options: { ...CONNECT_OPTIONS, after: { type: 'string' }, type: { type: 'string', multiple: true } },
   async run({ values, positionals }, io) {
-    const [session] = takePositionals(positionals, ['the id of a session'])
+    const [session] = takePositionals(positionals, ['session ID'])
     const after = values.after ?? '0'
-    if (!/^\d+$/.test(after)) throw new UsageError(`--after must be a non-negative integer, got "${after}"`)
+    if (!/^\d+$/.test(after))
+      throw new UsageError(`Invalid --after "${after}": must be a non-negative integer`)
     const { client } = connect(values, io)
     // The server has no filter by type (contract 3.3).
     const wanted = (type: string): boolean =>

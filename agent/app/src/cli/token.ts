@@ -13,12 +13,12 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 export const token = defineCommand({
   name: 'token',
-  summary: 'Print a token',
+  summary: 'Print an access token',
   usage: [
-    ['token user', 'a user token of the first admin, good for 30 minutes; needs the data directory'],
-    ['token service-account NAME', 'a new service account; its token is shown this once'],
-    ['  --scope own|org', 'sees the sessions it made (default), or the whole organisation'],
-    ['  --expires-in-days N', 'default: never'],
+    ['token user', 'user token of the first admin, valid for 30 minutes; needs the data directory'],
+    ['token service-account NAME', 'create a service account; its token is shown only once'],
+    ['  --scope own|org', 'access to the sessions it created (default), or to the whole organization'],
+    ['  --expires-in-days N', 'default: never expires'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -40,12 +40,15 @@ export const token = defineCommand({
       throw new UsageError(
         `expected "user" or "service-account", got ${kind === undefined ? 'nothing' : `"${kind}"`}`,
       )
-    const [name] = takePositionals(rest, ['the name of the service account'])
+    const [name] = takePositionals(rest, ['service account name'])
     const { scope } = values
-    if (scope !== 'own' && scope !== 'org') throw new UsageError(`--scope must be own or org, got "${scope}"`)
+    if (scope !== 'own' && scope !== 'org')
+      throw new UsageError(`Invalid --scope "${scope}": must be own or org`)
     const days = values['expires-in-days'] === undefined ? undefined : Number(values['expires-in-days'])
     if (days !== undefined && !(days > 0))
-      throw new UsageError(`--expires-in-days must be a positive number, got "${values['expires-in-days']}"`)
+      throw new UsageError(
+        `Invalid --expires-in-days "${values['expires-in-days']}": must be a positive number`,
+      )
     const made = await makeServiceAccount(io, values.url, name, scope, days)
     io.out(values.json ? `${JSON.stringify(made)}\n` : `${made.token}\n`)
     return EXIT.ok.code

@@ -3,5 +3,5 @@ import { plural, type Session, waitsFor } from '@cairn/protocol'
 
 export function waitsText(session: Pick<Session, 'state' | 'open_children'>): string {
   const workers = waitsFor(session)
-  return workers === 0 ? '' : `  (waits for ${plural(workers, 'worker')})`
+  return workers === 0 ? '' : `  (waiting for ${plural(workers, 'worker')})`
 }

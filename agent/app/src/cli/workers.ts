@@ -9,15 +9,15 @@ import { waitsText } from './waits-text.ts'
 
 export const workers = defineCommand({
   name: 'workers',
-  summary: 'List the workers below a session: id, state, last event, tokens, cost, goal',
+  summary: 'List the workers of a session: ID, state, last event, tokens, cost, goal',
   usage: [
-    ['workers SESSION', 'all of them, each under the one it works for'],
-    ['  --open', 'those whose outcome is still to come'],
-    ['  --json', 'the records, as an array, newest first'],
+    ['workers SESSION', 'all workers below it, as a tree'],
+    ['  --open', 'only workers that have not reported a result'],
+    ['  --json', 'full records, as an array, newest first'],
   ],
   options: { ...CONNECT_OPTIONS, open: { type: 'boolean', default: false } },
   async run({ values, positionals }, io) {
-    const [id] = takePositionals(positionals, ['the id of a session'])
+    const [id] = takePositionals(positionals, ['session ID'])
     const { client } = connect(values, io)
     const found: WorkerView[] = []
     for (let cursor: string | null | undefined; cursor !== null;) {
@@ -30,7 +30,7 @@ export const workers = defineCommand({
       cursor = page.next_cursor
     }
     io.out(values.json ? jsonLine(found) : treeRows(found).map(line).join(''))
-    if (found.length === 0) io.note(values.open ? 'No worker is at work.' : 'The session has no workers.')
+    if (found.length === 0) io.note(values.open ? 'No active workers.' : 'This session has no workers.')
     return EXIT.ok.code
   },
 })

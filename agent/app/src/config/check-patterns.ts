@@ -72,24 +72,23 @@ function patternProblem(
   if (star === -1 || pattern === '*') return nameProblem(pattern, known, servers)
   if (star < pattern.length - 1)
     return (
-      `"${pattern}" has a * at character ${star + 1}, and a pattern may have one only at its end: ` +
-      'write whole names, or the beginning of names followed by *'
+      `"${pattern}" has a * at character ${star + 1}: ` +
+      '* is allowed only at the end of a pattern. Write whole names, or the beginning of names ' +
+      'followed by *'
     )
   const beginning = pattern.slice(0, -1)
   const matches =
     known.some(name => findPattern([pattern], name) !== undefined) ||
     'mcp__'.startsWith(beginning) ||
     servers.some(server => mcpToolPrefix(server).startsWith(beginning) || isNameOfServer(beginning, server))
-  return matches
-    ? null
-    : `no tool has a name that begins with "${beginning}"${hintAt(beginning, known, servers)}`
+  return matches ? null : `no tool name begins with "${beginning}"${hintAt(beginning, known, servers)}`
 }
 
 function nameProblem(name: string, known: readonly string[], servers: readonly string[]): string | null {
   if (name === '*' || known.includes(name) || servers.some(server => isNameOfServer(name, server)))
     return null
-  if (name.trim() === '') return 'an empty name matches no tool: remove it, or write the name of a tool'
-  return `there is no tool "${name}"${hintAt(name, known, servers)}`
+  if (name.trim() === '') return 'an empty name matches no tool: remove it, or enter a tool name'
+  return `unknown tool "${name}"${hintAt(name, known, servers)}`
 }
 
 function hintAt(name: string, known: readonly string[], servers: readonly string[]): string {
@@ -117,7 +116,7 @@ const checkEmptyLists = ({ agents }: Config, isGiven: (path: Path) => boolean): 
           {
             path,
             message:
-              'an empty list allows every tool: remove the key, name the allowed tools, or write ' +
+              'an empty list allows every tool: remove the key, list the allowed tools, or write ' +
               'denied_tools: ["*"] to allow none',
           },
         ]
@@ -144,7 +143,7 @@ function checkHosts(path: Path, egress: Egress, isGiven: (path: Path) => boolean
     ...problemAt(
       allow,
       egress.default === 'allow' && isGiven(allow)
-        ? 'the list changes nothing while default is allow: add default: deny, or remove the list'
+        ? 'the list has no effect while default is allow: add default: deny, or remove the list'
         : null,
     ),
   ]
@@ -152,17 +151,19 @@ function checkHosts(path: Path, egress: Egress, isGiven: (path: Path) => boolean
 
 function hostProblem(pattern: string): string | null {
   const host = pattern.trim().replace(/\.$/, '')
-  if (host === '') return 'an empty name matches no host: remove it, or write a host name'
+  if (host === '') return 'an empty name matches no host: remove it, or enter a host name'
   if (host === '*' || isIP(host.replace(/^\[|\]$/g, '')) !== 0) return null
   const name = host.startsWith('*.') ? host.slice(2) : host
   const star = name.indexOf('*')
   if (star !== -1)
     return (
-      `"${pattern}" has a * at character ${pattern.lastIndexOf('*') + 1}, and a pattern of hosts may only ` +
-      'begin with *. (*.example.org) or be *'
+      `"${pattern}" has a * at character ${pattern.lastIndexOf('*') + 1}: ` +
+      'in a host pattern * is allowed only at the beginning (*.example.org) or alone'
     )
   if (/[\s/:@?#]/.test(name))
-    return `"${pattern}" is not a host name: write it without scheme, port, path or network prefix`
+    return `"${pattern}" is not a host name: remove the scheme, port, path or network prefix`
   const ascii = domainToASCII(name)
-  return ascii === name.toLowerCase() ? null : `"${pattern}" matches no host: URLs have it as "${ascii}"`
+  return ascii === name.toLowerCase()
+    ? null
+    : `"${pattern}" matches no host: write it as "${ascii}", its form in URLs`
 }

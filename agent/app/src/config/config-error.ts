@@ -7,7 +7,8 @@ export class ConfigError extends Error {
     super(
       problems.length === 1
         ? `${file}: ${problems[0]}`
-        : `${file} has ${problems.length} mistakes:\n${problems.map(problem => `  - ${problem}`).join('\n')}`,
+        : `${file} has ${problems.length} errors:\n` +
+            `${problems.map(problem => `  - ${problem}`).join('\n')}`,
       options,
     )
     this.problems = problems

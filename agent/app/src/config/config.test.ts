@@ -44,7 +44,7 @@ test('an unknown key is named with its path, its line and the nearest known key'
 
 test('a key near to none gets the list of known ones, of its own kind where there are kinds', () => {
   expect(problemsOf(() => parse('models: {providers: {a: {kind: anthropic, organisation: x}}}'))).toEqual([
-    'line 1: unknown key "models.providers.a.organisation" (known here: kind, base_url, api_key_env)',
+    'line 1: unknown key "models.providers.a.organisation" (known keys: kind, base_url, api_key_env)',
   ])
   expect(problemsOf(() => parse('mcp_servers:\n  files:\n    command: x\n    arg: [y]'))).toEqual([
     'line 4: unknown key "mcp_servers.files.arg" (did you mean "args"?)',
@@ -60,8 +60,8 @@ test('a value that does not fit says what was expected, what came and where', ()
 })
 
 test('text that is no YAML is refused with its line', () => {
-  expect(problemsOf(() => parse('agents:\n  a: [1\nb: }'))[0]).toMatch(/^line 3: not valid YAML: /)
-  expect(problemsOf(() => parse('a: 1\na: 2'))[0]).toMatch(/^line 2: not valid YAML: .*unique/)
+  expect(problemsOf(() => parse('agents:\n  a: [1\nb: }'))[0]).toMatch(/^line 3: invalid YAML: /)
+  expect(problemsOf(() => parse('a: 1\na: 2'))[0]).toMatch(/^line 2: invalid YAML: .*unique/)
 })
 
 test('without a model the scripted one answers, and its agent asks before it runs a command or changes a file', () => {
@@ -85,14 +85,14 @@ test('names that lead nowhere are mistakes: providers, experts, variables', () =
     'models: {default: opnai/m, providers: {openai: {kind: openai, api_key_env: THE_KEY}}}\nagents: ' +
     '{a: {experts: [sql], model: openai/m}}\nexperts: {sq1: {description: d, system: s}}'
   expect(problemsOf(() => resolve(text))).toEqual([
-    'models.default: "opnai/m" asks for the provider "opnai", which models.providers does not have ' +
+    'models.default: "opnai/m" uses the provider "opnai", which models.providers does not define ' +
       '(did you mean "openai"?)',
-    'agents.a.experts: there is no expert "sql" (did you mean "sq1"?)',
+    'agents.a.experts: unknown expert "sql" (did you mean "sq1"?)',
     'models.providers.openai.api_key_env: the environment variable THE_KEY is not set',
   ])
   expect(
     problemsOf(() => resolve('agents: {a: {}, b: {model: o/m}}\nmodels: {providers: {o: {kind: openai}}}')),
-  ).toEqual(['agents.a.model: expected a model here or in models.default, got none'])
+  ).toEqual(['agents.a.model: missing model: set it here or in models.default'])
 })
 
 test('an internal address on the allow list is a mistake that names the list it belongs to', () => {
@@ -101,8 +101,8 @@ test('an internal address on the allow list is a mistake that names the list it 
   expect(agent('allow: [localhost, example.org, 10.0.0.1, "[::1]"]')).toEqual(
     ['localhost', '10.0.0.1', '[::1]'].map(
       host =>
-        `agents.a.governance.egress.allow: "${host}" is an internal address; allow opens names only, ` +
-        'write it under egress.internal',
+        `agents.a.governance.egress.allow: "${host}" is an internal address: ` +
+        'list it under egress.internal, because allow accepts host names only',
     ),
   )
   expect(agent('internal: [localhost, 10.0.0.1, wiki.corp]')).toEqual([])
@@ -141,19 +141,21 @@ agents:
 `
   const at = 'agents.a.governance.require_approval'
   expect(problemsOf(() => resolve(text))).toEqual([
-    `line 10: ${at}.0: there is no tool "terminl" (did you mean "terminal"?)`,
-    `line 11: ${at}.1: "*delete*" has a * at character 1, and a pattern may have one only at its end: ` +
-      'write whole names, or the beginning of names followed by *',
-    `line 12: ${at}.2: "mcp__*__pay" has a * at character 6, and a pattern may have one only at its end: ` +
-      'write whole names, or the beginning of names followed by *',
-    `line 13: ${at}.3: there is no tool "mcp__bnak__pay" (did you mean "mcp__bank__pay"?)`,
-    `line 14: ${at}.4: there is no tool " terminal" (did you mean "terminal"?)`,
-    `line 15: ${at}.5: an empty name matches no tool: remove it, or write the name of a tool`,
-    `line 16: ${at}.6: no tool has a name that begins with "shell_" (docs/tools.md lists them)`,
-    'line 4: experts.reader.tools.0: there is no tool "read_fil" (did you mean "read_file"?)',
-    'line 20: agents.a.saga.undo.write_fil: there is no tool "write_fil" (did you mean "write_file"?)',
-    'line 18: agents.a.governance.allowed_tools: an empty list allows every tool: remove the key, name the ' +
-      'allowed tools, or write denied_tools: ["*"] to allow none',
+    `line 10: ${at}.0: unknown tool "terminl" (did you mean "terminal"?)`,
+    `line 11: ${at}.1: "*delete*" has a * at character 1: ` +
+      '* is allowed only at the end of a pattern. Write whole names, or the beginning of names ' +
+      'followed by *',
+    `line 12: ${at}.2: "mcp__*__pay" has a * at character 6: ` +
+      '* is allowed only at the end of a pattern. Write whole names, or the beginning of names ' +
+      'followed by *',
+    `line 13: ${at}.3: unknown tool "mcp__bnak__pay" (did you mean "mcp__bank__pay"?)`,
+    `line 14: ${at}.4: unknown tool " terminal" (did you mean "terminal"?)`,
+    `line 15: ${at}.5: an empty name matches no tool: remove it, or enter a tool name`,
+    `line 16: ${at}.6: no tool name begins with "shell_" (docs/tools.md lists them)`,
+    'line 4: experts.reader.tools.0: unknown tool "read_fil" (did you mean "read_file"?)',
+    'line 20: agents.a.saga.undo.write_fil: unknown tool "write_fil" (did you mean "write_file"?)',
+    'line 18: agents.a.governance.allowed_tools: an empty list allows every tool: ' +
+      'remove the key, list the allowed tools, or write denied_tools: ["*"] to allow none',
   ])
 })
 
@@ -165,16 +167,17 @@ agents:
   a: {governance: {egress: {default: deny, allow: ["*", "*.example.org", example.org, "[2606::1]"]}}}
 `
   expect(problemsOf(() => resolve(text))).toEqual([
-    'line 1: notices.egress.deny.0: "a.*.org" has a * at character 3, and a pattern of hosts may only ' +
-      'begin with *. (*.example.org) or be *',
-    'line 1: notices.egress.deny.1: "https://example.org" is not a host name: write it without scheme, ' +
-      'port, path or network prefix',
-    'line 1: notices.egress.deny.2: an empty name matches no host: remove it, or write a host name',
-    'line 1: notices.egress.deny.3: "10.0.0.0/8" is not a host name: write it without scheme, ' +
-      'port, path or network prefix',
-    'line 1: notices.egress.deny.4: "münchen.de" matches no host: URLs have it as "xn--mnchen-3ya.de"',
-    'line 3: mcp_servers.files.egress.allow: the list changes nothing while default is allow: add default: ' +
-      'deny, or remove the list',
+    'line 1: notices.egress.deny.0: "a.*.org" has a * at character 3: ' +
+      'in a host pattern * is allowed only at the beginning (*.example.org) or alone',
+    'line 1: notices.egress.deny.1: "https://example.org" is not a host name: ' +
+      'remove the scheme, port, path or network prefix',
+    'line 1: notices.egress.deny.2: an empty name matches no host: remove it, or enter a host name',
+    'line 1: notices.egress.deny.3: "10.0.0.0/8" is not a host name: ' +
+      'remove the scheme, port, path or network prefix',
+    'line 1: notices.egress.deny.4: "münchen.de" matches no host: ' +
+      'write it as "xn--mnchen-3ya.de", its form in URLs',
+    'line 3: mcp_servers.files.egress.allow: the list has no effect while default is allow: ' +
+      'add default: deny, or remove the list',
   ])
 })
 
@@ -195,7 +198,7 @@ test('a file that CAIRN_CONFIG names must exist; the default one need not', () =
   const folder = mkdtempSync(join(tmpdir(), 'cairn-config-'))
   const file = join(folder, 'my.yaml')
   expect(problemsOf(() => readConfig({ CAIRN_CONFIG: file }))).toEqual([
-    'there is no such file, and CAIRN_CONFIG names it',
+    'the file that CAIRN_CONFIG names does not exist',
   ])
   writeFileSync(file, 'limits: {drain_s: 1}')
   expect(readConfig({ CAIRN_CONFIG: file })).toMatchObject({

@@ -104,17 +104,17 @@ function checkNames(config: Config): string[] {
   for (const [path, model] of modelsOf(config)) {
     if (model === undefined || providers.includes(providerOf(model))) continue
     problems.push(
-      `${path}: "${model}" asks for the provider "${providerOf(model)}", which models.providers does ` +
-        `not have${hint(providerOf(model), providers)}`,
+      `${path}: "${model}" uses the provider "${providerOf(model)}", which models.providers does ` +
+        `not define${hint(providerOf(model), providers)}`,
     )
   }
   for (const [name, agent] of Object.entries(config.agents)) {
     if (agent.model === undefined)
-      problems.push(`agents.${name}.model: expected a model here or in models.default, got none`)
+      problems.push(`agents.${name}.model: missing model: set it here or in models.default`)
     for (const expert of agent.experts) {
       if (!Object.hasOwn(config.experts, expert))
         problems.push(
-          `agents.${name}.experts: there is no expert ` +
+          `agents.${name}.experts: unknown expert ` +
             `"${expert}"${hint(expert, Object.keys(config.experts))}`,
         )
     }
@@ -135,17 +135,15 @@ function checkEgress(config: Config): string[] {
       .filter(isInternalHost)
       .map(
         host =>
-          `${path}.allow: "${host}" is an internal address; allow opens names ` +
-          'only, write it under egress.internal',
+          `${path}.allow: "${host}" is an internal address: ` +
+          'list it under egress.internal, because allow accepts host names only',
       ),
   )
 }
 
 const hint = (word: string, known: readonly string[]): string => {
   const meant = nearest(word, known)
-  return meant === undefined
-    ? ` (there ${known.length === 1 ? 'is' : 'are'}: ${known.join(', ') || 'none'})`
-    : ` (did you mean "${meant}"?)`
+  return meant === undefined ? ` (defined: ${known.join(', ') || 'none'})` : ` (did you mean "${meant}"?)`
 }
 
 /** Checks the variables that used parts need. The key of an unused provider may be missing. */

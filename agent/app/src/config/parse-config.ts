@@ -25,7 +25,7 @@ export function parseConfigFile(text: string, file: string): { config: Config; s
     throw new ConfigError(
       file,
       document.errors.map(
-        error => `line ${lines.linePos(error.pos[0]).line}: not valid YAML: ${error.message}`,
+        error => `line ${lines.linePos(error.pos[0]).line}: invalid YAML: ${error.message}`,
       ),
     )
   }
@@ -52,7 +52,7 @@ export function parseConfigFile(text: string, file: string): { config: Config; s
       const known = knownKeys(issue.path, value)
       return issue.keys.map(key => {
         const meant = nearest(key, known)
-        const hint = meant === undefined ? `known here: ${known.join(', ')}` : `did you mean "${meant}"?`
+        const hint = meant === undefined ? `known keys: ${known.join(', ')}` : `did you mean "${meant}"?`
         return `${lineOf(issue.path, key)}unknown key "${[...issue.path, key].join('.')}" (${hint})`
       })
     }),

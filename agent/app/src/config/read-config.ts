@@ -37,8 +37,8 @@ export function readGiven(environment: Environment): {
     if (code === 'ENOENT' && !named) return { ...readText('', file), file: null }
     throw new ConfigError(file, [
       code === 'ENOENT'
-        ? 'there is no such file, and CAIRN_CONFIG names it'
-        : `cannot be read: ${(error as Error).message}`,
+        ? 'the file that CAIRN_CONFIG names does not exist'
+        : `cannot read the file: ${(error as Error).message}`,
     ])
   }
   return { ...readText(text, file), file }

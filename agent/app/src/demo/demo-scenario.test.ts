@@ -110,14 +110,14 @@ test('where a browser is offered the tour visits a page of the service itself', 
   const broken = { ...results, browser_navigate: { error: 'no browser is free' } }
   const without = await turn([], 'Show me what you can do', broken, offers)
   expect(without.called).toEqual(tour.called)
-  expect(JSON.stringify(without.messages)).toContain('did not get there (no browser is free)')
+  expect(JSON.stringify(without.messages)).toContain('could not open the page (no browser is free)')
 })
 
 test('where no browser is offered the tour says so, and does the rest', async () => {
   const results = { ask_user_question: ANSWERED, terminal: GATED, edit_file: GATED }
   for (const offers of [withWorkers, offered, withoutTerminal]) {
     const tour = await turn([], 'Show me what you can do', results, offers)
-    expect(JSON.stringify(tour.messages)).toContain('There is no browser here, and `cairn doctor` says')
+    expect(JSON.stringify(tour.messages)).toContain('No browser is available (`cairn doctor` shows')
     expect(tour.called.filter(name => name === 'ask_user_question')).toHaveLength(1)
     expect(tour.text).toContain('needs your approval')
   }
@@ -164,7 +164,7 @@ test('a mission of the demo has two rounds: it is sent back for what is missing,
     return JSON.parse(message.content)
   }
   expect(await judge('Mission:\nSee what is there')).toMatchObject({ result: 'needs_revision' })
-  const second = await turn(first.messages, 'The mission is not reached yet (round 1 …', {}, withWorkers)
+  const second = await turn(first.messages, 'The mission is not complete yet (round 1 …', {}, withWorkers)
   expect(second.called).toEqual(['write_file'])
   expect(second.text).toContain('mission/report.md')
   expect(await judge('Earlier verdicts:\n1. needs_revision: …')).toMatchObject({ result: 'satisfied' })
@@ -180,7 +180,7 @@ test.each([
   const tour = await turn([], 'Show me what you can do', results, offers)
   const approved = await turn(tour.messages, decision('approved', tool), { [tool]: done }, offers)
   expect(approved.called).toEqual([tool, 'todo', 'begin_mission'])
-  const goesOn = 'The mission is not reached yet (round 1 …'
+  const goesOn = 'The mission is not complete yet (round 1 …'
   const mission = await turn(approved.messages, goesOn, { schedule_create: GATED }, offers)
   expect(mission.called).toEqual(['write_file', 'schedule_create'])
   expect(mission.text).toContain('needs your approval')
@@ -231,7 +231,7 @@ test('without a terminal an approval is asked for the change of a file', async (
   const done = { edit_file: { path: 'notes/approval-1.md', replaced: 1 } }
   expect(await turn(first.messages, decision('approved', 'edit_file'), done, withoutTerminal)).toMatchObject({
     called: ['edit_file'],
-    text: expect.stringContaining('The approval is used up') as string,
+    text: expect.stringContaining('The approval was valid for one call') as string,
   })
 })
 
@@ -254,7 +254,7 @@ test.each([
   ['run a command', ['terminal'], 'needs your approval'],
   ['approve', ['terminal'], 'needs your approval'],
   ['show an error', ['read_file'], 'the tool failed'],
-  ['look at https://example.org/page?x=1 please', ['web_fetch'], 'what came back'],
+  ['look at https://example.org/page?x=1 please', ['web_fetch'], 'The page, shortened'],
   ['think hard', [], 'I have thought about it'],
   ['help', [], 'Show me what you can do'],
   ['Good morning', [], 'You wrote "Good morning"'],
@@ -335,7 +335,7 @@ test('the loop is held at the gate, made after the approval with the same call, 
     messages.flatMap(message => ('tool_calls' in message ? (message.tool_calls ?? []) : []))
   const [first, second] = call(made.messages).map(each => each.function.arguments)
   expect(first).toBe(second)
-  expect((await turn([], 'Say that you were run\n\nThis is a run of a schedule, for …')).text).toContain(
+  expect((await turn([], 'Say that you were run\n\nThis is a scheduled run, for …')).text).toContain(
     'session',
   )
 })

@@ -8,7 +8,7 @@ import { setNotificationWebhook } from '@cairn/sessions'
 import { expect, onTestFinished, test } from 'vitest'
 import { beginNotices } from './begin-notices.ts'
 
-const REFUSED = 'the webhook leads to an address inside, which is not called'
+const REFUSED = 'the webhook has an internal address, which is not allowed'
 /** The one address inside that the configuration of these tests opens. */
 const OPEN = '127.0.0.2'
 
@@ -99,7 +99,7 @@ test('a name that changes its mind is judged at each dial, and the address that 
   const inside = await listen('127.0.0.1', allowed.port)
   const stage = await begin(`http://rebinding.test:${allowed.port}/`, [[OPEN], ['127.0.0.1']])
   await stage.raise()
-  await expect.poll(stage.recent).toMatchObject([{ state: 'due', error: 'the webhook answered 503' }])
+  await expect.poll(stage.recent).toMatchObject([{ state: 'due', error: 'the webhook returned 503' }])
   expect([allowed.connections(), stage.lookups()], 'looked up once a dial').toEqual([1, 1])
   stage.advance(60_000)
   await expect.poll(stage.recent).toEqual([{ state: 'dead', attempts: 2, error: REFUSED }])
@@ -115,6 +115,6 @@ test.each([302, 307])('where a webhook redirects to with %i is not dialled', asy
   await stage.raise()
   await expect
     .poll(stage.recent)
-    .toMatchObject([{ state: 'due', attempts: 1, error: `the webhook answered ${status}` }])
+    .toMatchObject([{ state: 'due', attempts: 1, error: `the webhook returned ${status}` }])
   expect([allowed.connections(), inside.connections()]).toEqual([1, 0])
 })

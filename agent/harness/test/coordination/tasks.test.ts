@@ -52,7 +52,7 @@ const until = async (stage: Stage, taskStatus: Task['status']): Promise<Task> =>
 test('tasks begin in their order, the results before them are told, and an attempt that fails is made again', async () => {
   await using stage = await setTree([
     { when: goal('lay'), answer: finishWork('The ground is laid.') },
-    { when: { user: 'Goal:\\s+raise[^]*Attempt 1 at this' }, answer: finishWork('The walls stand.') },
+    { when: { user: 'Goal:\\s+raise[^]*Attempt 1 failed' }, answer: finishWork('The walls stand.') },
     { when: goal('raise'), answer: { error: { status: 400, message: 'it rains' } } },
     { when: goal('dig'), steps: [call('note', 'dug'), finishWork('There is a well.')] },
     {
@@ -452,7 +452,7 @@ test('what cannot be is a clear error of the tool, and no task is made', async (
     'no worker or task',
     'running',
     'has that goal',
-    'is at work and waits for no answer',
+    'is running and has no pending question',
     'todo',
     'has not begun',
     'cancelled',

@@ -42,7 +42,7 @@ export const WORKERS: Rules = [
     when: goal('lay'),
     steps: [block('How deep?'), finishWork('The ground is laid, {{result.answer}} deep.')],
   },
-  { when: { user: 'Goal:\\s+raise[^]*Attempt 1 at this' }, answer: finishWork('The walls stand.') },
+  { when: { user: 'Goal:\\s+raise[^]*Attempt 1 failed' }, answer: finishWork('The walls stand.') },
   { when: goal('raise'), answer: { error: { status: 400, message: 'it rains' } } },
   { when: goal('dig'), steps: [call('note', 'dug'), finishWork('There is a well.')] },
   {

@@ -128,7 +128,7 @@ test('a /clear that takes the beginning of a mission away tells it what the miss
     scenario: {
       rules: [
         ...grading([verdict('satisfied')]),
-        { when: { user: '^Go on with the mission: Count them' }, answer: say('Done.') },
+        { when: { user: '^Continue working on the mission: Count them' }, answer: say('Done.') },
       ],
     },
   })

@@ -22,7 +22,7 @@ export const grading = (verdicts: readonly object[]): ScenarioInput['rules'] =>
       answer,
     }))
     .toReversed()
-export const CONTINUED = { user: '^The mission is not reached yet' }
+export const CONTINUED = { user: '^The mission is not complete yet' }
 
 /** Two workers in the first round, one in the second, and verdicts in turn. */
 export const twoRounds = (verdicts: readonly object[]): ScenarioInput => ({

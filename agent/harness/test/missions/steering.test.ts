@@ -128,7 +128,7 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
     await untilMission(stage, 'satisfied')
     await expect(resume(stage)).rejects.toMatchObject({
       code: 'wrong_state',
-      message: 'Cannot resume a mission that is satisfied: only one that is paused or blocked.',
+      message: 'Cannot resume a mission that is satisfied: it must be paused or blocked.',
     })
     await expectSound(stage)
   })
@@ -162,7 +162,7 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
       ])
       await expect(resume(stage)).rejects.toMatchObject({
         code: 'wrong_state',
-        message: 'Cannot resume a mission that is cancelled: only one that is paused or blocked.',
+        message: 'Cannot resume a mission that is cancelled: it must be paused or blocked.',
       })
       await expectSound(stage)
     },

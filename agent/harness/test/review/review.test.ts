@@ -52,7 +52,7 @@ test('after its turns a session is looked back over: the memory is written, a sk
   })
   expect(readFileSync(fileOf(stage), 'utf8')).toBe(`# Memory\n\n- ${FOUND.memory.join('\n- ')}\n`)
   expect((await itemsOf(stage)).map(item => [item.kind, item.status, item.title])).toEqual([
-    ['task_complete', 'pending', 'Looked back over the session'],
+    ['task_complete', 'pending', 'Session review finished'],
     ['action_required', 'pending', 'Proposed skill: sow-beans'],
   ])
   expect(await stage.session()).toMatchObject({

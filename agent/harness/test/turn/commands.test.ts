@@ -81,7 +81,7 @@ test('a goal that is set while /goal clear is acted on is what it clears', async
   expect(events.filter(event => event.type === 'outcome.cleared').map(event => event.data)).toEqual([
     { outcome_id: set?.data.outcome_id },
   ])
-  expect(replies(events)).toEqual(['The goal is removed.'])
+  expect(replies(events)).toEqual(['Goal removed.'])
 })
 
 test('/clear during a turn waits for its end: no call is parted from its result', async () => {

@@ -162,11 +162,11 @@ test('status, pause, resume and clear say what is, change what they name, and le
     await stage.send(command)
     return replies(await settled(stage, ++turns)).at(-1)
   }
-  expect(await told('/goal')).toContain('There is no goal')
+  expect(await told('/goal')).toContain('No goal is set')
   expect(await told('/goal pause')).toBe('No goal is active.')
   expect(await told('/goal clear')).toBe('No goal was active.')
   expect((await stage.next('outcome.cleared')).data).toEqual({ outcome_id: null })
-  expect(await told('/goal resume')).toBe('There is no paused goal.')
+  expect(await told('/goal resume')).toBe('No goal is paused.')
   await told('/goal ship it')
   expect(goalOf(await stage.events())).toMatchObject({ status: 'blocked', iteration: 1 })
   expect(await told('/goal status')).toMatch(

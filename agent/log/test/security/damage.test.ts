@@ -329,7 +329,7 @@ test.each(whole)(
     const failed = open(dir)
     await expect(failed).rejects.toThrow(DamagedStore)
     await expect(failed).rejects.toThrow(`The database ${db} is damaged: `)
-    await expect(failed).rejects.toThrow('Put it back from a copy')
+    await expect(failed).rejects.toThrow('Restore it from a backup')
     expect(readFileSync(db).equals(garbage)).toBe(true)
     expect(() => readLosses(dir)).toThrow(DamagedStore)
     tally('damaged store', 1, 0)
