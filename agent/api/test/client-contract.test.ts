@@ -203,7 +203,7 @@ test('the disclosure that a person accepts again is one event', async () => {
 
 test('the reply to a command cannot be rated', async () => {
   const id = await service.newSession()
-  const message = { role: 'assistant' as const, content: 'Nothing is running.' }
+  const message = { role: 'assistant' as const, content: 'No turn is running.' }
   const none = {
     input_tokens: 0,
     output_tokens: 0,

@@ -40,7 +40,7 @@ export function fakeBrowsers(): FakeBrowsers {
     async release(session_id, person) {
       await find(session_id)
       if (holders.get(session_id) !== person.id && !person.admin)
-        throw new AppError('no_control', 'You do not drive this browser.')
+        throw new AppError('no_control', 'You do not control this browser.')
       holders.delete(session_id)
       return { outcome: 'released', control_until: null }
     },

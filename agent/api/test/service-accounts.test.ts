@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
 
-test('with a service account, use the stream under /v1/api/', async () => {
+test('a service account reads the stream under /v1/api/', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()
   const id = await service.newSession(token, '/v1/api/sessions')

@@ -37,7 +37,7 @@ test('a person turns the webhook on, reads its secret once, and is called, also 
 
   await page.getByTestId('webhook-address').fill('https://10.0.0.1/hook')
   await page.getByTestId('webhook-set').click()
-  await page.getByText('not a public one').waitFor()
+  await page.getByText('is not public').waitFor()
   troubles.length = 0
   await page.getByTestId('webhook-address').fill(hook.url)
   await page.getByTestId('webhook-set').click()

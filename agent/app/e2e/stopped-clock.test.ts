@@ -64,7 +64,7 @@ test(
       const holder = (await readLog(api.client, id)).findLast(isType('harness.wake'))?.data.worker_id ?? ''
       const stopped = workers.find(({ pid }) => holder.includes(`-${pid}-`))
       if (stopped === undefined) throw new Error(`none of the workers is ${holder}`)
-      const given = (): number => stopped.log().split('gave the session up').length
+      const given = (): number => stopped.log().split('lease lost').length
       const before = given()
       process.kill(stopped.pid, 'SIGSTOP')
       const end = await waitFor(api.client, id, after, endsTurn).finally(() =>

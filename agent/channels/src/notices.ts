@@ -21,7 +21,7 @@ export const NOTICES = {
     'Send the code as a reply to this message.',
   codeInGroup: 'Send a code in a direct message only. This code is now invalid: get a new one.',
   fresh: 'New conversation started.',
-  nothingRuns: 'Nothing is running.',
+  nothingRuns: 'No turn is running.',
   noDisclosure: 'No disclosure is configured.',
   mayNotDecide: 'You are not allowed to decide this.',
   promptGone: 'That question is no longer open.',

@@ -224,7 +224,7 @@ test('a message that fails five times is given up, visibly, and what comes after
     .toEqual(['Your message was not accepted: internal error.', 'echo: hello'])
   const [connection] = await store.channels.listConnections('org_1')
   expect(connection).toMatchObject({ last_error: 'message abandoned after 5 attempts: odd' })
-  expect(await store.channels.getInbound(1)).toMatchObject({ state: 'dropped', reason: 'given up: odd' })
+  expect(await store.channels.getInbound(1)).toMatchObject({ state: 'dropped', reason: 'abandoned: odd' })
 })
 
 test('a body over the limit of its platform is refused before its signature is looked at', async () => {

@@ -28,7 +28,7 @@ export async function recoverSession(
       error_category: 'recovery_loop',
       attempts: recoveries,
       retryable: false,
-      error: `${recoveries} workers died on this session, one after the other, without getting any further.`,
+      error: `${recoveries} runners in a row died on this session without making progress.`,
     })
     if (given) return false
   }

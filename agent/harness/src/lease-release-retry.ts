@@ -38,7 +38,7 @@ export function createLeaseReleaseRetry(deps: {
         await store.release(session_id, fence)
         return
       } catch (error) {
-        report('warn', 'giving the lease back failed', { error: asError(error).message })
+        report('warn', 'lease release failed', { error: asError(error).message })
       }
     }
   }

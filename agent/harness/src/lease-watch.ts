@@ -18,7 +18,7 @@ export async function renewLeases(
     ttlMs,
   )
   for (const lease of held)
-    if (lost.includes(lease.session_id)) lease.end(new LeaseLost('the lease went to another worker'))
+    if (lost.includes(lease.session_id)) lease.end(new LeaseLost('another runner took over the lease'))
 }
 
 /**
@@ -38,11 +38,15 @@ export function watchLease(store: LogStore, lease: Lease, report: Logger): () =>
         const found = await store.leaseOf(lease.session_id)
         const held = found?.lease
         if (held?.epoch !== lease.fence.epoch || held.worker_id !== lease.fence.worker_id)
-          lease.end(new LeaseLost(`the session is ${found?.status ?? 'gone'} and no longer held here`))
+          lease.end(
+            new LeaseLost(
+              `the session is ${found?.status ?? 'gone'} and its lease is no longer held by this runner`,
+            ),
+          )
       }
     } catch (error) {
       // The next notification or renewal checks again, and the fence guards every write meanwhile.
-      report('warn', 'looking after the lease failed', { error: asError(error).message })
+      report('warn', 'lease check failed', { error: asError(error).message })
     } finally {
       polling = false
     }

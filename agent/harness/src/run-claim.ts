@@ -90,7 +90,7 @@ async function writtenBy(
   try {
     return (await copies.changes(session.id))?.map(({ path }) => path) ?? null
   } catch (error) {
-    report('warn', 'what a worker wrote could not be listed', { error: asError(error).message })
+    report('warn', 'failed to list the session folder', { error: asError(error).message })
     return null
   }
 }
@@ -129,9 +129,9 @@ async function goOn(
 function explain({ returns }: ClaimDeps, lease: Lease, report: Logger, thrown: unknown): void {
   const { reason } = lease.signal
   if (thrown instanceof LeaseLost || reason instanceof LeaseLost)
-    report('info', 'gave the session up', { why: asError(reason ?? thrown).message })
+    report('info', 'lease lost', { why: asError(reason ?? thrown).message })
   else if (!(reason instanceof Draining)) {
-    report('error', 'the session was left behind', { error: asError(thrown).stack })
+    report('error', 'session abandoned after an error', { error: asError(thrown).stack })
     // After any other exception the lease is kept, so that no runner hits the same error again before it
     // expires.
     if (thrown instanceof AppError && thrown.code === 'storage') returns.add(lease, report)
@@ -142,6 +142,4 @@ function explain({ returns }: ClaimDeps, lease: Lease, report: Logger, thrown: u
 const giveBack = ({ store }: Runner, lease: Lease, report: Logger): Promise<void> =>
   store
     .release(lease.session_id, lease.fence)
-    .catch((error: unknown) =>
-      report('warn', 'giving the lease back failed', { error: asError(error).message }),
-    )
+    .catch((error: unknown) => report('warn', 'lease release failed', { error: asError(error).message }))

@@ -14,7 +14,7 @@ export class DirectoryInUse extends Error {
   readonly holder: string
   constructor(dir: string, holder: string, cause: unknown) {
     super(
-      `[openSqliteStore] ${dir} is in use by process ${holder}: stop it first, or give this one ` +
+      `[openSqliteStore] ${dir} is in use by process ${holder}: stop that process, or use ` +
         'another data directory',
       { cause },
     )

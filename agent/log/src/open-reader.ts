@@ -7,8 +7,7 @@ import { type Db, openDb } from './sqlite-adapter.ts'
 export function openForReading(path: string): Db {
   if (!existsSync(path))
     throw new Error(
-      `[openSqliteStore] there is no store at ${path}: start the server once, or name the right data ` +
-        'directory',
+      `[openSqliteStore] no store at ${path}: start the server once, or set the right data directory`,
     )
   const db = openDb(path, { readOnly: true })
   const migrations = readMigrations()

@@ -18,9 +18,9 @@ const MAGIC = 'SQLite format 3\0'
 
 const refuse = (path: string, what: string, cause?: unknown): DamagedStore =>
   new DamagedStore(
-    `The database ${path} is damaged: ${what}. Nothing was changed. Put it back from a copy (cairn ` +
-      `backup makes them); or save what can be read: sqlite3 ${path} .recover | sqlite3 saved.db, and ` +
-      'put that in its place.',
+    `The database ${path} is damaged: ${what}. Nothing was changed. ` +
+      'Restore it from a backup (cairn backup creates them). Or save what can be read: sqlite3 ' +
+      `${path} .recover | sqlite3 saved.db, and replace the database with the result.`,
     { cause },
   )
 

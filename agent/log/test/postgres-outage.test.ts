@@ -210,7 +210,7 @@ test('processes that start together on an empty database bring it to the schema 
 
 test('a schema of newer code is refused with both versions, and one that is only looked at is not made', async () => {
   const at = await place()
-  await expect(open(at, { readOnly: true })).rejects.toThrow('there is no store in the schema')
+  await expect(open(at, { readOnly: true })).rejects.toThrow('no store in the schema')
   const store = await open(at)
   await store.createSession(newSession('s'))
   const beside = await open(at, { readOnly: true })

@@ -14,9 +14,9 @@ export const CODE_USAGE = [
   {
     name: 'code',
     usage: '/code [agent] <task> [--model <name>] [--repo <name>]',
-    does: 'give a task to a coding agent, which works on it in a box',
+    does: 'give a task to a coding agent, which works on it in a sandbox',
   },
-  { name: 'code', usage: '/code status | agents | help', does: 'see what runs, and who could' },
+  { name: 'code', usage: '/code status | agents | help', does: 'show active runs and available agents' },
 ] as const
 
 const FLAG = /\s--(model|repo)(?:\s+|=)(\S+)\s*$/

@@ -383,7 +383,7 @@ test('a wake that finds nothing to do is no turn, and what was said must be answ
   const reply: Line = [
     'llm.response',
     {
-      message: { role: 'assistant', content: 'Nothing is running.' },
+      message: { role: 'assistant', content: 'No turn is running.' },
       model: 'm',
       input_tokens: 0,
       output_tokens: 0,

@@ -15,10 +15,10 @@ export const LOOP_USAGE = [
   {
     name: 'loop',
     usage: '/loop [every] <n>m|h|d <prompt>',
-    does: 'run the prompt again and again, in a session of its own',
+    does: 'run the prompt repeatedly, each time in its own session',
   },
-  { name: 'loop', usage: '/loop "<cron>" [zone] <prompt>', does: 'run it at the times of a cron expression' },
-  { name: 'loop', usage: '/loop list | cancel <id>', does: 'see or end what was set up so' },
+  { name: 'loop', usage: '/loop "<cron>" [zone] <prompt>', does: 'run it on a cron schedule' },
+  { name: 'loop', usage: '/loop list | cancel <id>', does: 'list or cancel schedules' },
 ] as const
 
 const DEFAULT_S = 600

@@ -9,8 +9,8 @@ const warning = (text: string): Line => ({ level: 'warning', text })
 const error = (text: string): Line => ({ level: 'error', text })
 
 const COMPLETE = {
-  budget_exhausted: 'The iteration budget was used up.',
-  tool_loop: 'Ended: the same call kept giving the same result.',
+  budget_exhausted: 'Iteration limit reached.',
+  tool_loop: 'Stopped: the same call kept returning the same result.',
   stopped: 'Stopped.',
 } as const
 
@@ -47,9 +47,9 @@ function lineOf(event: SessionEvent): Line | null {
         : warning(`Scheduled run (${outcome.replaceAll('_', ' ')}): ${content}`)
     }
     case 'harness.crash':
-      return error(`The runtime failed: ${event.data.error}`)
+      return error(`Runtime error: ${event.data.error}`)
     case 'harness.recovered':
-      return warning(`Recovered after ${Math.round(event.data.stale_seconds)} s without a worker.`)
+      return warning(`Recovered after ${Math.round(event.data.stale_seconds)} s without a runner.`)
     default:
       return null
   }
@@ -70,7 +70,7 @@ function verdict({ result, explanation }: EventOf<'span.outcome_evaluation_end'>
     case 'satisfied':
       return info(`Goal reached: ${explanation}`)
     case 'max_iterations_reached':
-      return warning(`Goal not reached, and no evaluations are left: ${explanation}`)
+      return warning(`Goal not reached, no evaluations left: ${explanation}`)
     case 'blocked':
       return warning(`Goal blocked: ${explanation}`)
     case 'failed':
@@ -82,6 +82,6 @@ function rolledBack({ steps_rolled_back, failed_steps = [] }: EventOf<'saga.comp
   const undone = steps_rolled_back.length
   const text = `Rolled back: ${undone} ${undone === 1 ? 'step' : 'steps'} undone`
   return failed_steps.length > 0
-    ? error(`${text}, ${failed_steps.length} could not be: somebody has to look.`)
+    ? error(`${text}, ${failed_steps.length} could not be undone. This needs your attention.`)
     : warning(`${text}.`)
 }

@@ -187,7 +187,7 @@ test('failures, crashes and recoveries are said in the chat', () => {
   expect(kinds(view)).toEqual(['notice', 'notice'])
   expect(only(view, 'notice').map(item => item.text)).toEqual([
     'connection refused',
-    'Recovered after 61 s without a worker.',
+    'Recovered after 61 s without a runner.',
   ])
 })
 

@@ -25,34 +25,34 @@ export const SLASH_COMMANDS = [
   {
     name: 'goal',
     usage: '/goal <text>',
-    does: 'set a goal that an evaluator grades after every turn; a block "Rubric:" says how',
+    does: 'set a goal that an evaluator grades after every turn; a block "Rubric:" sets how',
   },
-  { name: 'goal', usage: '/goal status | pause | resume | clear', does: 'see or steer the goal' },
+  { name: 'goal', usage: '/goal status | pause | resume | clear', does: 'show or control the goal' },
   ...CODE_USAGE,
   ...LOOP_USAGE,
   {
     name: 'mission',
     usage: '/mission <text>',
     does:
-      'work on it in rounds, with workers; a block "Rubric:" says how it is graded, a line ' +
-      '"Budget: 500k tokens | $5 | 2h" what it may use',
+      'work on a mission in rounds, with workers; a block "Rubric:" sets how it is graded, a ' +
+      'line "Budget: 500k tokens | $5 | 2h" limits it',
   },
   {
     name: 'mission',
     usage: '/mission status | pause [reason] | resume [note] | cancel [--keep-workers] [reason]',
-    does: 'see or steer the mission',
+    does: 'show or control the mission',
   },
   {
     name: 'research',
     usage: '/research <question>',
     does:
-      'have branches look into it, and write a report from sources that were fetched; "Rubric:" and ' +
-      '"Budget:" as for a mission, and a line "Metric: max ./score.sh" has branches change files, which ' +
-      'that command measures',
+      'research a question in branches, and write a report from fetched sources; ' +
+      '"Rubric:" and "Budget:" as for a mission. With a line "Metric: max ./score.sh" branches ' +
+      'change files, and that command measures them',
   },
-  { name: 'clear', usage: '/clear', does: 'start the conversation afresh; the log keeps what was said' },
-  { name: 'compress', usage: '/compress', does: 'summarise the older part of the conversation' },
-  { name: 'stop', usage: '/stop', does: 'abort the running turn' },
+  { name: 'clear', usage: '/clear', does: 'start a new conversation; the log keeps the old one' },
+  { name: 'compress', usage: '/compress', does: 'summarize the older part of the conversation' },
+  { name: 'stop', usage: '/stop', does: 'stop the running turn' },
   { name: 'help', usage: '/help', does: 'list the commands and skills' },
 ] as const
 

@@ -153,7 +153,7 @@ test('a task that failed for good takes those with it that were to come after it
   ])
   expect(standing(view)).toEqual([
     ['lay the ground', 'failed', 'it rains'],
-    ['raise them', 'cancelled', 'A task that it was to come after failed.'],
+    ['raise them', 'cancelled', 'A task that it depends on failed.'],
   ])
   expect(linesOf(view)).toEqual(['error: Task failed after 1 attempt: lay the ground'])
 })

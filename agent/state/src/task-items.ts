@@ -25,7 +25,7 @@ export function foldTaskItems(items: ChatItem[], event: SessionEvent): void {
     case 'task.failed': {
       const { task_id, attempt_count, error, cancelled_tasks } = event.data
       const task = change(items, task_id, { status: 'failed', reason: error })
-      cancel(items, cancelled_tasks, 'A task that it was to come after failed.')
+      cancel(items, cancelled_tasks, 'A task that it depends on failed.')
       const times = attempt_count === 1 ? '1 attempt' : `${attempt_count} attempts`
       return line(items, event, 'error', `Task failed after ${times}: ${task?.goal ?? error}`)
     }
@@ -34,7 +34,7 @@ export function foldTaskItems(items: ChatItem[], event: SessionEvent): void {
     case 'user.message': {
       const { synthetic, metadata } = event.data
       if (synthetic === 'task_cancelled')
-        cancel(items, listOf(metadata?.['cancelled_tasks']), 'A person cancelled it.')
+        cancel(items, listOf(metadata?.['cancelled_tasks']), 'A user cancelled it.')
       return
     }
     default:
@@ -87,7 +87,7 @@ function endAttempt(items: ChatItem[], event: EventOf<'worker.complete'> | Event
     const { cause, cancelled_tasks = [] } = event.data
     // The end of this session's work ends its tasks, including those that never started.
     if (cause === 'parent') cancelAll(items)
-    cancel(items, cancelled_tasks, 'A task that it was to come after was cancelled.')
+    cancel(items, cancelled_tasks, 'A task that it depends on was cancelled.')
   }
   if (known === null || task_id === undefined) return
   const outcome = outcomeOf(event)

@@ -96,8 +96,7 @@ function parseJson(bytes: Buffer): unknown {
       'bad_request',
       found === null
         ? 'Invalid request body: not valid JSON.'
-        : `Invalid request body: not valid JSON: expected ${found.expected} at position ` +
-            `${found.position}.`,
+        : `Invalid request body: not valid JSON: at position ${found.position}, expected ${found.expected}.`,
       { cause },
     )
   }

@@ -21,7 +21,7 @@ async function refuseNameInUse(store: LogStore, orgId: string, name: string, now
   const isLive = ({ revoked_at, expires_at }: ServiceAccountRow): boolean =>
     revoked_at === null && (expires_at === null || expires_at > now)
   if (!accounts.some(account => account.name === name && isLive(account))) return
-  const message = `a service account named ${JSON.stringify(name)} exists already: revoke it, or choose another name`
+  const message = `service account ${JSON.stringify(name)} exists already: revoke it, or choose another name`
   throw new AppError('wrong_state', `name: ${message}`, { extra: { errors: [{ path: 'name', message }] } })
 }
 

@@ -80,7 +80,7 @@ function refuseUnpriced({ config }: Services, agent: string, own: unknown, budge
   const models = [model, missionEvaluator(settings, model)]
   const unpriced = unpricedModel(budget, config.models.catalog, models)
   if (unpriced === null) return
-  const message = `model ${unpriced} has no price in models.catalog, so a budget in USD cannot be enforced`
+  const message = `model ${unpriced} has no price in models.catalog: a budget in USD cannot be enforced`
   throw new AppError('invalid_body', `budget.max_cost_usd: ${message}`, {
     extra: { errors: [{ path: 'budget.max_cost_usd', message }] },
   })

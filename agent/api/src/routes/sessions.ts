@@ -33,7 +33,7 @@ function refuseUnpriced({ config }: Services, { agent, config: own = {} }: Creat
   const model = own['model'] ?? config.agents[agent ?? DEFAULT_AGENT]?.model ?? config.models.default
   const rates = config.models.catalog[String(model)]
   if (rates?.input !== undefined && rates.output !== undefined) return
-  const message = `model ${String(model)} has no price in models.catalog, so a budget in USD cannot be enforced`
+  const message = `model ${String(model)} has no price in models.catalog: a budget in USD cannot be enforced`
   throw new AppError('invalid_body', `config: config.budget.max_cost_usd: ${message}`, {
     extra: { errors: [{ path: 'config.budget.max_cost_usd', message }] },
   })

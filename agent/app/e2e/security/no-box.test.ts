@@ -53,7 +53,7 @@ const resultsOf = async (server: RunningService, id: string, text: string): Prom
 const sandboxOf = async (client: CairnClient) => (await client.call('about')).sandbox
 
 test.each([
-  ['bubblewrap is not installed: there is no bwrap in PATH', onlyPrograms],
+  ['bubblewrap is not installed: bwrap is not in PATH', onlyPrograms],
   ['No permissions to create new namespace', refusingBwrap],
 ])('without a box nothing runs a command, and everyone is told why: %s', async (reason, change) => {
   const place = change(makePlace({ scenario: CALLS, config: AGENTS }))
@@ -69,9 +69,9 @@ test.each([
   expect(told).toMatchObject({ terminal: 'not_offered', network: null })
   expect(told.summary).toContain(reason)
   expect(told.summary).toContain('sandbox: {terminal: unboxed, network: open}')
-  expect(server.log()).toContain('The terminal is not offered')
+  expect(server.log()).toContain('The terminal is not available')
   const doctor = await cairn(place, ['doctor'])
-  expect(doctor.stdout).toMatch(/^! sandbox +The terminal is not offered/m)
+  expect(doctor.stdout).toMatch(/^! sandbox +The terminal is not available/m)
   expect(doctor.stdout).toContain(reason)
   tally('commands without a box', 2, Number(ranIn(place, id)))
 })

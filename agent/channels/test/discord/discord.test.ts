@@ -152,7 +152,7 @@ test('in a server a mention opens a thread, in which the conversation goes on wi
   discord.edit(said, 'no typo')
   await expect.poll(() => texts(discord).at(-1), SOON).toBe('echo: (edited) no typo')
   discord.command('status', BOB, thread)
-  await expect.poll(() => discord.whispers, SOON).toEqual(['Nothing is running.'])
+  await expect.poll(() => discord.whispers, SOON).toEqual(['No turn is running.'])
   expect(discord.messages).toHaveLength(4)
 })
 

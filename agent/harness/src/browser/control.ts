@@ -22,7 +22,7 @@ export type Found = { instance: BrowserInstance; browser: SessionBrowser }
 export const noBrowser = (session_id: string): AppError =>
   new AppError('no_browser', `Session ${session_id} has no browser at the moment.`)
 const heldBy = (holder: string): AppError =>
-  new AppError('control_held', 'Another person drives this browser.', { extra: { holder } })
+  new AppError('control_held', 'Another user controls this browser.', { extra: { holder } })
 
 type Wheel = { since: number; lastInput: number; inputs: number; origins: Set<string> }
 export type ControlOptions = {
@@ -102,7 +102,7 @@ export class Control {
       const { instance } = await this.find(session_id)
       const { holder } = instance
       if (holder === null || (holder.user_id !== person.id && !person.admin))
-        throw new AppError('no_control', 'You do not drive this browser.')
+        throw new AppError('no_control', 'You do not control this browser.')
       await this.#giveBack(instance, person.id, holder.user_id === person.id ? 'returned' : 'forced')
       return { outcome: 'released', control_until: null }
     })

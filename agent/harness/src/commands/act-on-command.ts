@@ -31,7 +31,7 @@ export async function actOnCommand(
   switch (command.command) {
     case 'skill': {
       const skill = skills.skills.get(command.skill)
-      if (!skill) throw new Error(`[command] there is no skill named ${command.skill}`)
+      if (!skill) throw new Error(`[command] unknown skill ${command.skill}`)
       await log.append([await invokeSkill(skill, command.arguments, message, workspace)])
       return
     }
@@ -76,13 +76,13 @@ export async function actOnCommand(
     case 'clear':
       return reply(turn, message, {
         before: [clear(turn, through)],
-        reply: 'The conversation starts afresh. The log keeps what was said.',
+        reply: 'New conversation started. The log keeps the old one.',
         after: told(turn),
       })
     case 'compress':
       return reply(turn, message, await compress(turn))
     case 'stop':
-      return reply(turn, message, { before: [], reply: 'Nothing is running.', after: [] })
+      return reply(turn, message, { before: [], reply: 'No turn is running.', after: [] })
     case 'help':
       return reply(turn, message, { before: [], reply: help(skills), after: [] })
   }
@@ -135,10 +135,10 @@ function clear({ log }: TurnContext, through: number): EventDraft {
 
 async function compress(turn: TurnContext): Promise<GoalAction> {
   const compacted = await compactNow(turn)
-  if (compacted === null) return { before: [], reply: 'There is too little to summarise yet.', after: [] }
+  if (compacted === null) return { before: [], reply: 'There is not enough to summarize yet.', after: [] }
   return {
     before: [compacted.event],
-    reply: `Summarised: ${compacted.before} messages became ${compacted.after}. The log keeps what was said.`,
+    reply: `Summarized: ${compacted.before} messages became ${compacted.after}. The log keeps the originals.`,
     after: [],
   }
 }

@@ -138,9 +138,9 @@ export function urlProblem(text: string, egress: Egress): string | null {
   if (!URL.canParse(text)) return `'${text.slice(0, 200)}' is not an absolute URL`
   const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return `only http and https URLs may be fetched, not ${url.protocol}`
+    return `only http and https URLs can be fetched, not ${url.protocol}`
   if (url.username !== '' || url.password !== '')
-    return 'a URL with a user name or password in it is not fetched'
+    return 'a URL with a user name or password cannot be fetched'
   const host = hostOf(url)
   if (egress.deny.some(pattern => matchesHost(pattern, host)))
     return `host '${host}' is on the egress deny list`
@@ -148,8 +148,8 @@ export function urlProblem(text: string, egress: Egress): string | null {
   if (egress.default === 'deny' && !isInternal && !egress.allow.some(pattern => matchesHost(pattern, host)))
     return `host '${host}' is not on the egress allow list`
   if (isIP(host) !== 0 && !mayReach(host, host, egress, portOf(url)))
-    return `address ${host} is not a public one, and egress.internal does not name it`
+    return `address ${host} is not public: list it under egress.internal to allow it`
   if (isInternalHost(host) && !isInternal)
-    return `host '${host}' is this machine, and egress.internal does not name it`
+    return `host '${host}' is this machine: list it under egress.internal to allow it`
   return null
 }

@@ -37,11 +37,11 @@ test("a name resolves to its provider, the server's own model name, rates and wi
 
 test('an unknown provider is an error that names the known ones', () => {
   expect(() => createModels(configured, {}).resolve('opnai/gpt-x')).toThrow(
-    'no model provider is called "opnai"; known are openai, claude, local, demo',
+    'unknown model provider "opnai"; defined providers: openai, claude, local, demo',
   )
-  expect(() => createModels(models({}), {}).resolve('x/y')).toThrow('known are none')
+  expect(() => createModels(models({}), {}).resolve('x/y')).toThrow('defined providers: none')
   expect(() => createModels(configured, {}).resolve('gpt-x')).toThrow(
-    'a model is named <provider>/<model>, got "gpt-x"',
+    'invalid model name "gpt-x": must be <provider>/<model>',
   )
 })
 

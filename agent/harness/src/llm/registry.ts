@@ -57,7 +57,7 @@ export function createModels(
     const config = models.providers[name]
     if (!config)
       throw misconfigured(
-        `no model provider is called "${name}"; known are ` +
+        `unknown model provider "${name}"; defined providers: ` +
           `${known.length > 0 ? known.join(', ') : 'none (models.providers is empty)'}`,
       )
     const existing = made.get(name)
@@ -72,7 +72,7 @@ export function createModels(
     resolve(name) {
       const slash = name.indexOf('/')
       if (slash < 1 || slash === name.length - 1)
-        throw misconfigured(`a model is named <provider>/<model>, got "${name}"`)
+        throw misconfigured(`invalid model name "${name}": must be <provider>/<model>`)
       const providerName = name.slice(0, slash)
       const provider = providerOf(providerName)
       const rates = models.catalog[name]

@@ -59,10 +59,10 @@ export function absenceOf(name: string, { at }: State): string | null {
     case 'connecting':
       return `MCP server '${name}' is still connecting`
     case 'left_out':
-      return `MCP server '${name}' is left out: its configuration cannot work here`
+      return `MCP server '${name}' is skipped: its configuration cannot work on this machine`
     default:
       return notConnected(name)
   }
 }
 
-export const notConnected = (name: string): string => `MCP server '${name}' is not connected at the moment`
+export const notConnected = (name: string): string => `MCP server '${name}' is not connected`

@@ -121,13 +121,13 @@ class Connection implements McpConnection {
     const { logger } = this.#options
     if (cause instanceof LeftOut) {
       this.#move({ at: 'left_out' })
-      logger('error', `MCP server ${this.#name} is left out: ${cause.message}`)
+      logger('error', `MCP server ${this.#name} skipped: ${cause.message}`)
       return
     }
     const waitMs = this.#retryLater()
     // Logged at once, and then about every ten minutes, so that an unreachable server does not fill the log.
     if (this.#attempts === 1 || this.#attempts % 20 === 0)
-      logger('warn', `MCP server ${this.#name} cannot be reached; its tools are absent`, {
+      logger('warn', `cannot connect to MCP server ${this.#name}; its tools are unavailable`, {
         why: cause.message,
         attempts: this.#attempts,
         next_attempt_in_ms: waitMs,
@@ -149,7 +149,7 @@ class Connection implements McpConnection {
     const { logger, clock } = this.#options
     state.relist.stop()
     if (clock.monotonic() - state.since >= STABLE_MS) this.#attempts = 0
-    logger('warn', `MCP server ${this.#name} went away; its tools are absent until it is back`, {
+    logger('warn', `lost MCP server ${this.#name}; its tools are unavailable until it reconnects`, {
       why,
       said: lost.lastWords(),
     })
@@ -194,8 +194,8 @@ class Connection implements McpConnection {
     const { tools } = this.#connected()
     if (tools.some(({ definition }) => definition?.hash === hash)) return
     throw new Error(
-      `MCP server '${this.#name}' has changed the definition of '${tool.name}', so it was not called; ` +
-        'an approval of the earlier definition does not cover the new one',
+      `MCP server '${this.#name}' changed the definition of '${tool.name}', so the call was not ` +
+        'sent; an approval of the earlier definition does not cover the new one',
     )
   }
 
@@ -216,7 +216,7 @@ class Connection implements McpConnection {
       // The server forgot our session and therefore ran nothing: open a new session and retry once. Nothing
       // else is ever sent twice.
       if (error instanceof StreamableHTTPError && error.code === 404 && session.hasSession()) {
-        this.#lose(session, 'the server does not know our session any more')
+        this.#lose(session, 'the server no longer knows this session')
         await this.#connect()
         this.#requireCurrent(defined)
         return request(this.#connected().session, tool, args, limits)
@@ -224,7 +224,7 @@ class Connection implements McpConnection {
       if (!isBroken(error)) throw error
       const { message } = rootCause(error)
       this.#lose(session, message)
-      throw new Error(`MCP server '${this.#name}' could not be reached: ${message}`, { cause: error })
+      throw new Error(`cannot connect to MCP server '${this.#name}': ${message}`, { cause: error })
     }
   }
 

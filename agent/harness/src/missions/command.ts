@@ -32,36 +32,36 @@ export async function actOnMission(
   if (command.action === 'define') return define(turn, command, message)
   const { mission } = turn.log.position()
   if (command.action === 'status')
-    return says(mission === null ? 'There is no mission. Begin one with /mission <text>.' : report(mission))
+    return says(mission === null ? 'No mission is set. Start one with /mission <text>.' : report(mission))
   const { store, clock, newId, log } = turn
   const deps = { store, now: clock.now, newId }
-  const { tree, expect } = await readTree(deps, log.session().id)
-  const row = await store.coordination.missionOf(tree.session.id)
-  if (row === null) return says('No mission is under way. Begin one with /mission <text>.')
+  const { around, expect } = await lookAround(deps, log.session().id)
+  const row = await store.coordination.missionOf(around.session.id)
+  if (row === null) return says('No mission is active. Start one with /mission <text>.')
   const append = (part: { rows: Append['rows']; also: Append['also'] }): Append => ({
     rows: [expect, ...(part.rows ?? [])],
     ...(part.also === undefined ? {} : { also: part.also }),
   })
   switch (command.action) {
     case 'pause': {
-      if (row.status !== 'active') return says(`The mission is ${row.status} already.`)
-      const part = await composePause(deps, tree, row, null, command.text)
+      if (row.status !== 'active') return says(`The mission is already ${row.status}.`)
+      const part = await composePause(deps, around, row, null, command.text)
       return {
         before: part.events,
-        reply: 'The mission is paused, and its workers with it. /mission resume goes on with it.',
+        reply: 'Mission paused, including its workers. Use /mission resume to continue.',
         after: [],
         append: append(part),
       }
     }
     case 'resume': {
-      if (row.status === 'active') return says('The mission is active already.')
+      if (row.status === 'active') return says('The mission is already active.')
       const problem = resumeObstacle(row)
       if (problem !== null) return says(problem)
       const part = await composeResume(deps, tree, row, null, command.text ?? undefined)
       const [resumed, ...told] = part.events
       return {
         before: resumed === undefined ? [] : [resumed],
-        reply: 'The mission goes on.',
+        reply: 'Mission resumed.',
         after: told,
         append: append(part),
       }
@@ -72,8 +72,8 @@ export async function actOnMission(
       return {
         before: part.events,
         reply: cascade_to_workers
-          ? 'The mission is cancelled, and its workers with it.'
-          : 'The mission is cancelled. Its workers go on.',
+          ? 'Mission cancelled, including its workers.'
+          : 'Mission cancelled. Its workers continue.',
         after: [],
         append: append(part),
       }
@@ -93,7 +93,7 @@ function define(turn: TurnContext, command: Define, message: SlashMessage): Miss
   const models = [setup.model, setup.mission_evaluator_model]
   const unpriced = unpricedModel(budget, config.models.catalog, models)
   if (unpriced !== null)
-    return says(`Model ${unpriced} has no price in models.catalog: a budget in USD cannot be kept.`)
+    return says(`Model ${unpriced} has no price in models.catalog, so a budget in USD cannot be enforced.`)
   const { defined, kickoff, rows, mission } = composeMission(
     session,
     derivedId(session.id, String(message.event_id), 'mission'),
@@ -109,7 +109,7 @@ function define(turn: TurnContext, command: Define, message: SlashMessage): Miss
     before: defined,
     after: [{ ...kickoff, data: { ...kickoff.data, ...carriedBy(message) } }],
     reply:
-      `${research === null ? 'The mission' : 'The research'} begins. It is graded after every round, at ` +
+      `${research === null ? 'Mission' : 'Research'} started. It is graded after every round, at ` +
       `most ${mission.definition.max_iterations} ` +
       `times.\nRubric: ${mission.definition.rubric}`,
     append: { rows, expect_no_work_after: log.position().last_id },

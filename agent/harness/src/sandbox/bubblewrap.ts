@@ -113,14 +113,15 @@ export async function findBubblewrap({
   makeFolder,
   architecture = process.arch,
 }: FindOptions): Promise<Bubblewrap | { reason: string }> {
-  if (process.platform !== 'linux') return { reason: `bubblewrap needs Linux, this is ${process.platform}` }
+  if (process.platform !== 'linux')
+    return { reason: `bubblewrap needs Linux, but this is ${process.platform}` }
   // Without a filter a sandbox would reach the hypervisor (AF_VSOCK) and more of the kernel than it needs.
   if (!isArchitecture(architecture))
     return {
-      reason: `there is no list of system calls for the processor architecture ${architecture} (x64, arm64)`,
+      reason: `the processor architecture ${architecture} is not supported (only x64 and arm64)`,
     }
   const program = findProgram('bwrap', path)
-  if (program === null) return { reason: 'bubblewrap is not installed: there is no bwrap in PATH' }
+  if (program === null) return { reason: 'bubblewrap is not installed: bwrap is not in PATH' }
   const folder = makeFolder('seccomp')
   const filters: Filters = { plain: join(folder, 'plain'), nests: join(folder, 'nests') }
   for (const kind of ['plain', 'nests'] as const)
@@ -148,7 +149,9 @@ export async function findBubblewrap({
       if (problem === null) return { program, filters, features, cutsNetwork: network === 'none' }
       refusal = problem
     }
-  return { reason: `bubblewrap is installed (${program}) and cannot make a box: ${refusal}${findCause()}` }
+  return {
+    reason: `bubblewrap is installed (${program}) but cannot create a sandbox: ${refusal}${findCause()}`,
+  }
 }
 
 async function readFeatures(program: string): Promise<Features> {

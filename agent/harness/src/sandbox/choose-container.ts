@@ -37,14 +37,15 @@ const waysOf = (runtime: string | null): readonly (readonly string[])[] =>
 export async function findContainers(
   options: ContainerOptions,
 ): Promise<SandboxProvider | { reason: string }> {
-  if (process.platform !== 'linux') return { reason: `containers need Linux, this is ${process.platform}` }
+  if (process.platform !== 'linux')
+    return { reason: `containers need Linux, but this is ${process.platform}` }
   const program = findProgram('podman', options.path)
-  if (program === null) return { reason: 'podman is not installed: there is no podman in PATH' }
+  if (program === null) return { reason: 'podman is not installed: podman is not in PATH' }
   const engine: Engine = { program, env: engineEnvironment(process.env) }
   try {
     return await tryContainers(engine, options)
   } catch (error) {
-    return { reason: `podman is installed (${program}) and does not work: ${asError(error).message}` }
+    return { reason: `podman is installed (${program}) but does not work: ${asError(error).message}` }
   }
 }
 
@@ -54,7 +55,7 @@ async function tryContainers(
 ): Promise<SandboxProvider | { reason: string }> {
   const makeFolder = folder?.make ?? ((what: string) => mkdtempSync(join(tmpdir(), `cairn-${what}-`)))
   const profile = await seccompProfileOf(engine)
-  if (profile === null) return { reason: 'podman has no list of system calls (seccomp) here' }
+  if (profile === null) return { reason: 'podman has no seccomp profile on this machine' }
   const seccomp = join(makeFolder('seccomp'), 'seccomp.json')
   writeFileSync(seccomp, narrowedProfile(readFileSync(profile, 'utf8')))
   const root = config.image === null ? { folder: emptyRoot(makeFolder('root')) } : { image: config.image }
@@ -77,7 +78,7 @@ async function tryContainers(
     if (folder !== null) await reapContainers(engine)
     return providerOf({ ...parts, kind }, config)
   }
-  return { reason: `podman is installed (${engine.program}) and cannot make a box: ${refusal}` }
+  return { reason: `podman is installed (${engine.program}) but cannot create a sandbox: ${refusal}` }
 }
 
 /** Runtimes create their mount points; /tmp gets the mode of the folder that it covers. */

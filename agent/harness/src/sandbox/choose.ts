@@ -50,8 +50,8 @@ export type SandboxOptions = {
 }
 
 const INSTEAD =
-  'Install bubblewrap, or write `sandbox: {terminal: unboxed, network: open}` into the configuration ' +
-  'to give commands the rights of this server.'
+  'Install bubblewrap, or set `sandbox: {terminal: unboxed, network: open}` in the configuration ' +
+  'to run commands with the rights of this server.'
 
 export async function chooseSandbox(options: SandboxOptions): Promise<SandboxChoice> {
   if (options.claims === false) return inspectSandbox(options)
@@ -93,7 +93,7 @@ async function choose(
   if ('reason' in found) return notOffered(found.reason)
   if (config.network !== 'open' && !found.cutsNetwork)
     return notOffered(
-      `bubblewrap cannot cut a box off the network here, and sandbox.network is ${config.network}`,
+      `bubblewrap cannot isolate the network on this machine, and sandbox.network is ${config.network}`,
     )
   return chooseBox(found, options, folder)
 }
@@ -104,7 +104,7 @@ const notOffered = (reason: string, instead = INSTEAD): Chosen => ({
   standing: {
     terminal: 'not_offered',
     network: null,
-    summary: `The terminal is not offered: ${reason}. ${instead}`,
+    summary: `The terminal is not available: ${reason}. ${instead}`,
   },
 })
 
@@ -154,8 +154,9 @@ function chooseBox(
       terminal: 'boxed',
       network,
       summary:
-        `Commands run in a box (bubblewrap) ${NETWORK[network]}. ${describeLimits(home)}` +
-        (network === config.network ? '' : ' There is no Perl for the forwarder of sandbox.network: proxy.'),
+        `Commands run in a sandbox (bubblewrap) ${NETWORK[network]}. ` +
+        describeLimits(home) +
+        (network === config.network ? '' : ' Perl is not installed (needed by sandbox.network: proxy).'),
     },
   }
 }
@@ -166,7 +167,10 @@ async function chooseContainer(
 ): Promise<Chosen> {
   const found = await findContainers({ config, path, hidden: [...hidden, homedir()], folder })
   if ('reason' in found)
-    return notOffered(found.reason, 'docs/sandbox.md says what sandbox.provider: container needs.')
+    return notOffered(
+      found.reason,
+      'See docs/sandbox.md for the requirements of sandbox.provider: container.',
+    )
   const runtime = config.runtime === null ? '' : `, runtime ${config.runtime}`
   return {
     provider: found,

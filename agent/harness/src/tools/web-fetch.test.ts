@@ -155,7 +155,7 @@ test('a redirect is followed, and its target is judged like the first address', 
   for (const [target, message] of [
     ['http://169.254.169.254/latest', /not followed: address 169\.254\.169\.254/],
     ['file:///etc/passwd', /only http and https/],
-    [`http://127.0.0.1:${port}/end`, /not a public one/],
+    [`http://127.0.0.1:${port}/end`, /not public/],
     [`http://localhost:${port}/end`, /this machine/],
   ] as const) {
     await expect(fetchPage(site + encodeURIComponent(target))).rejects.toThrow(message)

@@ -142,7 +142,7 @@ test('an advisor that fails costs the turn its advice and nothing else', async (
 
 test('an advisor that is not configured to anything is a failure too, and one that is silent is cut after its time', async () => {
   for (const [model, answer, error] of [
-    ['nowhere/model', say('x'), /no model provider/],
+    ['nowhere/model', say('x'), /unknown model provider/],
     ['demo/advisor', { hang: true as const }, /no advice within 20 s/],
   ] as const) {
     await using stage = await setStage({

@@ -69,7 +69,7 @@ test('a mission is begun, looked at, paused with its worker, resumed and cancell
   await stage.send('/mission Dig a well\nRubric: there is water\nBudget: plenty')
   expect((await replies(stage, 1))[0]).toContain('cannot be read: plenty')
   await stage.send('/mission Dig a well\nRubric: there is water\nBudget: 400k tokens')
-  expect((await replies(stage, 2))[1]).toContain('The mission begins.')
+  expect((await replies(stage, 2))[1]).toContain('Mission started.')
   const spawned = await stage.next('worker.spawned')
   expect((await missionRow(stage)).definition).toMatchObject({
     rubric: 'there is water',
@@ -82,17 +82,17 @@ test('a mission is begun, looked at, paused with its worker, resumed and cancell
   expect(await missionRow(stage)).toMatchObject({ status: 'paused', state: { reason: 'for lunch' } })
   expect((await stage.store.getSession(spawned.data.worker_id))?.status).toBe('paused')
   await stage.send('/mission resume')
-  expect((await replies(stage, 5))[4]).toBe('The mission goes on.')
+  expect((await replies(stage, 5))[4]).toBe('Mission resumed.')
   await stage.send('/mission status')
   expect((await replies(stage, 6))[5]).toMatch(
     /^Mission \(active\): Dig a well\nRubric: there is water\nRounds: 0 of/,
   )
   await stage.send('/mission cancel no water')
-  expect((await replies(stage, 7))[6]).toContain('cancelled, and its workers with it')
+  expect((await replies(stage, 7))[6]).toContain('cancelled, including its workers')
   await untilMission(stage, 'cancelled')
   await stage.until(events => events.at(-1)?.type === 'session.complete')
   await stage.send('/mission resume')
-  expect((await replies(stage, 8))[7]).toContain('No mission is under way')
+  expect((await replies(stage, 8))[7]).toContain('No mission is active')
   await stage.until(events => events.at(-1)?.type === 'session.complete')
   await expectSound(stage)
 })

@@ -194,6 +194,6 @@ test('research that its agent cannot do is not begun by a command, and one is wi
   expect(await reply('/research How high?\nMetric: max cat value.txt', 2)).toContain(
     'mode metric runs a command, and the terminal is not available',
   )
-  expect(await reply('/research How high?\nRubric: a number', 3)).toContain('The research begins.')
+  expect(await reply('/research How high?\nRubric: a number', 3)).toContain('Research started.')
   expect((await stage.next('research.defined')).data).toMatchObject({ mode: 'report' })
 })

@@ -113,7 +113,7 @@ test('/stop aborts the running turn in the commit of its message; when nothing r
   expect((await stage.session()).status).toBe('active')
   await stage.send('/stop')
   const events = await stage.until(log => replies(log).length === 1)
-  expect(replies(events)).toEqual(['Nothing is running.'])
+  expect(replies(events)).toEqual(['No turn is running.'])
   expect(checkHistory(events)).toEqual([])
   expect(typesOf(events).filter(type => type === 'session.stopped')).toHaveLength(1)
 })

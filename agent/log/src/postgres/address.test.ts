@@ -26,7 +26,7 @@ test('no password is shown, wherever it stands', () => {
 })
 
 test.each([
-  ['db.example', 'got something that is no URL'],
+  ['db.example', 'got an invalid URL'],
   ['mysql://ada:secret@db/app', 'got mysql://'],
   ['postgres://ada:secret@db/app?schema=Mine', 'got "Mine"'],
   ['postgres://ada:secret@db/app?schema=a;drop%20schema%20b', 'expected a schema of'],

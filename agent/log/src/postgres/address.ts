@@ -31,8 +31,8 @@ function parse(text: string): URL {
     return new URL(text)
   } catch {
     throw new InvalidDatabaseUrl(
-      'expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got something that is no URL ' +
-        '(percent-encode what is special in the password)',
+      'expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got an invalid URL ' +
+        '(percent-encode special characters of the password)',
     )
   }
 }

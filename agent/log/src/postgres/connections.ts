@@ -70,7 +70,7 @@ async function refuseUnsafe(client: Client, shown: string): Promise<void> {
   )
   const found = rows[0]
   if (found?.standby === true)
-    throw new UnsafeServer(`${shown} is a standby and takes no writes: name the primary`)
+    throw new UnsafeServer(`${shown} is a standby and does not accept writes: use the primary`)
   if (found?.fsync !== 'on')
     throw new UnsafeServer(
       `${shown} runs with fsync = off, so a power cut takes what was acknowledged: set fsync = on in ` +
@@ -142,7 +142,7 @@ export function openPool(address: PostgresAddress, report: Report): Database {
   // the same error.
   pool.on('connect', client => void client.on('error', () => undefined))
   // An idle connection was lost; the pool opens another when needed.
-  pool.on('error', error => report('warn', 'a connection to the database was lost', { error: error.message }))
+  pool.on('error', error => report('warn', 'lost a connection to the database', { error: error.message }))
   const ask = async (
     client: Pool | PoolClient,
     statement: Statement,

@@ -57,8 +57,7 @@ export async function migrate(
     const found = await schemaVersion(client, schema)
     if (found === null || found === 0)
       throw new Error(
-        `[migrate] there is no store in the schema ${schema}: start the server once, or name the right ` +
-          'schema',
+        `[migrate] no store in the schema ${schema}: start the server once, or set the right schema`,
       )
     refuseNewer(found, known)
     if (found < known)

@@ -69,7 +69,7 @@ export function createWriter(address: PostgresAddress, writerId: string, options
         return Promise.reject(
           new AppError(
             'storage',
-            '[commit] too many commits wait for the database already; nothing was written',
+            '[commit] too many commits are waiting for the database; nothing was written',
           ),
         )
       return new Promise((resolve, reject) => {
