@@ -1,6 +1,7 @@
 /** The one client of the UI: same origin, cookie session, renewed once after a 401 (contract 5). */
 import type { ClientOptions } from '@cairn/client'
 import { ApiError, ConnectionError, createUncheckedClient } from '@cairn/client/unchecked'
+import { errorsWords } from './words/errors.ts'
 
 const shared = { baseUrl: '', credentials: 'same-origin', headers: { 'x-cairn-csrf': '1' } } as const
 /**
@@ -42,9 +43,7 @@ export function describeError(error: unknown): string {
       .join('; ')
     return fields === '' || detail.includes(fields) ? detail : `${detail} (${fields})`
   }
-  if (error instanceof ConnectionError) return 'The server does not answer. Check that it is running.'
+  if (error instanceof ConnectionError) return errorsWords.noServer
   const message = error instanceof Error ? error.message : String(error)
-  return isNotLoaded(message)
-    ? 'A part of this page could not be loaded. Check that the server is running, then try again.'
-    : message
+  return isNotLoaded(message) ? errorsWords.partNotLoaded : message
 }

@@ -7,8 +7,9 @@ import {
   type SessionSort,
   type SessionState,
 } from '@cairn/protocol'
+import { sessionsWords } from './words/sessions.ts'
 
-export const AGES = { '1d': 'the last day', '7d': 'the last week', '30d': 'the last month' } as const
+export const AGES = sessionsWords.ages
 type Age = keyof typeof AGES
 const DAY_MS = 86_400_000
 

@@ -7,16 +7,18 @@ import { client, describeError } from '../api.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { accountsQuery } from './admin-queries.ts'
 import { ShownOnce } from '../ui/shown-once.tsx'
+import { adminWords } from '../words/admin.ts'
+import { commonWords } from '../words/common.ts'
 
 type Account = AnswerOf<'listServiceAccounts'>['service_accounts'][number]
 
 /** What is true of a token now. */
 function standing({ revoked_at, expires_at }: Account, now: number): string {
-  if (revoked_at !== null) return `Revoked ${formatAgo(revoked_at, now)}`
-  if (expires_at === null) return 'Never expires'
+  if (revoked_at !== null) return adminWords.revoked(formatAgo(revoked_at, now))
+  if (expires_at === null) return adminWords.neverExpires
   const days = (Date.parse(expires_at) - now) / 86_400_000
-  if (days <= 0) return 'Expired'
-  return days < 1 ? 'Expires today' : `${Math.round(days)} days left`
+  if (days <= 0) return adminWords.expired
+  return days < 1 ? adminWords.expiresToday : adminWords.daysLeft(Math.round(days))
 }
 
 export function AccountsPage() {
@@ -26,11 +28,11 @@ export function AccountsPage() {
   return (
     <div className="admin-section">
       <header>
-        <h2>Service accounts</h2>
+        <h2>{adminWords.serviceAccounts}</h2>
       </header>
       <NewAccount onMade={setMade} />
       {made && (
-        <ShownOnce what={`The token of ${made.name}.`} secret={made.token} onDone={() => setMade(null)} />
+        <ShownOnce what={adminWords.tokenOf(made.name)} secret={made.token} onDone={() => setMade(null)} />
       )}
       {error && (
         <p className="inline-error" role="alert">
@@ -41,13 +43,13 @@ export function AccountsPage() {
         <table className="admin-table" data-testid="accounts">
           <thead>
             <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Token</th>
-              <th scope="col">Sees</th>
-              <th scope="col">Last used</th>
-              <th scope="col">Validity</th>
+              <th scope="col">{commonWords.name}</th>
+              <th scope="col">{adminWords.token}</th>
+              <th scope="col">{adminWords.access}</th>
+              <th scope="col">{adminWords.lastUsed}</th>
+              <th scope="col">{adminWords.status}</th>
               <th scope="col">
-                <span className="visually-hidden">Actions</span>
+                <span className="visually-hidden">{commonWords.actions}</span>
               </th>
             </tr>
           </thead>
@@ -58,7 +60,7 @@ export function AccountsPage() {
           </tbody>
         </table>
       </div>
-      {accounts.length === 0 && <p className="faint">There are none yet.</p>}
+      {accounts.length === 0 && <p className="faint">{adminWords.noAccounts}</p>}
     </div>
   )
 }
@@ -75,8 +77,8 @@ function AccountRow({ account, now }: { account: Account; now: number }) {
     <tr data-gone={isGone || undefined}>
       <td>{account.name}</td>
       <td className="mono">{account.token_prefix}…</td>
-      <td>{account.scope === 'org' ? 'The organisation' : 'What it made'}</td>
-      <td>{account.last_used_at === null ? 'Never' : formatAgo(account.last_used_at, now)}</td>
+      <td>{account.scope === 'org' ? adminWords.wholeOrganisation : adminWords.ownSessions}</td>
+      <td>{account.last_used_at === null ? commonWords.never : formatAgo(account.last_used_at, now)}</td>
       <td>{standing(account, now)}</td>
       <td>
         {!isGone && (
@@ -85,10 +87,10 @@ function AccountRow({ account, now }: { account: Account; now: number }) {
               className="button small danger"
               isDisabled={revoke.isPending}
               onPress={() => revoke.mutate()}
-              aria-label={`Revoke ${account.name}`}
+              aria-label={adminWords.revokeNamed(account.name)}
               data-testid="revoke-account"
             >
-              Revoke
+              {adminWords.revoke}
             </Button>
           </span>
         )}
@@ -125,15 +127,15 @@ function NewAccount({ onMade }: { onMade: (made: { name: string; token: string }
   return (
     <form className="admin-form" onSubmit={submit}>
       <TextField className="field" name="name" isRequired maxLength={100}>
-        <Label>Name</Label>
+        <Label>{commonWords.name}</Label>
         <Input className="input" data-testid="new-account-name" />
       </TextField>
       <TextField className="field" name="days" type="number">
-        <Label>Days until it expires</Label>
-        <Input className="input" min={1} placeholder="never" />
+        <Label>{adminWords.expiresAfter}</Label>
+        <Input className="input" min={1} placeholder={commonWords.never} />
       </TextField>
       <label className="admin-check">
-        <input type="checkbox" name="org" /> Sees the whole organisation
+        <input type="checkbox" name="org" /> {adminWords.seesOrganisation}
       </label>
       <Button
         className="button primary"
@@ -141,7 +143,7 @@ function NewAccount({ onMade }: { onMade: (made: { name: string; token: string }
         isDisabled={create.isPending}
         data-testid="add-account"
       >
-        Create
+        {adminWords.createAccount}
       </Button>
       {create.isError && (
         <p className="inline-error" role="alert">

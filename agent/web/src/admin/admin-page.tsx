@@ -5,28 +5,30 @@ import { meQuery } from '../queries.ts'
 import { BackIcon } from '../ui/page-icons.tsx'
 import { ADMIN_PAGES } from './admin-pages.ts'
 import './admin.css'
+import { adminWords } from '../words/admin.ts'
+import { commonWords } from '../words/common.ts'
 
 export function AdminPage() {
   const { data: me } = useQuery(meQuery)
   if (me?.admin === false)
     return (
       <div className="empty" role="alert">
-        <h1>For administrators only</h1>
-        <p>Ask an administrator of your organisation for what you need here.</p>
+        <h1>{adminWords.adminsOnly}</h1>
+        <p>{adminWords.askAdmin}</p>
         <Link className="button" to="/sessions">
-          To the sessions
+          {commonWords.goToSessions}
         </Link>
       </div>
     )
   return (
     <div className="admin">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions">
+        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
           <BackIcon />
         </Link>
-        <h1>Administration</h1>
+        <h1>{adminWords.administration}</h1>
       </header>
-      <nav className="admin-nav" aria-label="Administration">
+      <nav className="admin-nav" aria-label={adminWords.administration}>
         {ADMIN_PAGES.map(({ to, label }) => (
           <Link key={to} to={to} className="admin-link">
             {label}

@@ -1,8 +1,9 @@
 /** What the administration consists of: a row here and a route of its name in router.tsx. */
+import { adminWords } from '../words/admin.ts'
 export const ADMIN_PAGES = [
-  { to: '/admin/users', label: 'Users' },
-  { to: '/admin/accounts', label: 'Service accounts' },
-  { to: '/admin/channels', label: 'Channels' },
-  { to: '/admin/usage', label: 'Use and cost' },
-  { to: '/admin/health', label: 'Agents and health' },
+  { to: '/admin/users', label: adminWords.users },
+  { to: '/admin/accounts', label: adminWords.serviceAccounts },
+  { to: '/admin/channels', label: adminWords.channels },
+  { to: '/admin/usage', label: adminWords.usage },
+  { to: '/admin/health', label: adminWords.health },
 ] as const

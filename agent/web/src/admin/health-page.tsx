@@ -1,9 +1,11 @@
 /** Which agents there are, with their models, and how the service does. */
 import { useQuery } from '@tanstack/react-query'
 import { describeError } from '../api.ts'
-import { formatCount, plural } from '../format.ts'
+import { formatCount } from '../format.ts'
 import { aboutQuery } from '../queries.ts'
 import { healthQuery } from './admin-queries.ts'
+import { adminWords } from '../words/admin.ts'
+import { commonWords } from '../words/common.ts'
 
 export function HealthPage() {
   const { data: about } = useQuery(aboutQuery)
@@ -11,7 +13,7 @@ export function HealthPage() {
   return (
     <div className="admin-section">
       <header>
-        <h2>Agents and health</h2>
+        <h2>{adminWords.health}</h2>
       </header>
       {error && (
         <p className="inline-error" role="alert">
@@ -21,26 +23,29 @@ export function HealthPage() {
       {health && (
         <table className="admin-table" data-testid="health">
           <tbody>
-            <Fact name="Store" value={health.ready ? 'Takes writes' : 'Refuses writes'} />
-            <Fact name="Commands" value={health.sandbox} />
             <Fact
-              name="Search"
+              name={adminWords.store}
+              value={health.ready ? adminWords.acceptingWrites : adminWords.rejectingWrites}
+            />
+            <Fact name={adminWords.sandbox} value={health.sandbox} />
+            <Fact
+              name={adminWords.search}
               value={
                 health.sessions_to_index === 0
-                  ? 'Everything is indexed'
-                  : `${plural(health.sessions_to_index, 'session')} to index`
+                  ? adminWords.indexed
+                  : adminWords.toIndex(health.sessions_to_index)
               }
             />
-            <Fact name="Open streams" value={formatCount(health.open_streams)} />
-            <Fact name="Version" value={health.version} />
+            <Fact name={adminWords.openStreams} value={formatCount(health.open_streams)} />
+            <Fact name={adminWords.version} value={health.version} />
           </tbody>
         </table>
       )}
       <table className="admin-table admin-agents" data-testid="agents">
         <thead>
           <tr>
-            <th scope="col">Agent</th>
-            <th scope="col">Model</th>
+            <th scope="col">{commonWords.agent}</th>
+            <th scope="col">{commonWords.model}</th>
           </tr>
         </thead>
         <tbody>

@@ -8,8 +8,10 @@ import { formatCount, formatSpent, formatTokens } from '../format.ts'
 import { useNow } from '../ui/use-now.ts'
 import { accountsQuery, usageQuery, usersQuery } from './admin-queries.ts'
 import { daysUntil, totals, usageChart } from './usage-sums.ts'
+import { adminWords } from '../words/admin.ts'
+import { commonWords } from '../words/common.ts'
 
-const GROUPS: Record<UsageGroup, string> = { agent: 'Agent', user: 'Person or account', model: 'Model' }
+const GROUPS = adminWords.groups
 const RANGES = [7, 30, 90] as const
 
 export function UsagePage() {
@@ -22,20 +24,26 @@ export function UsagePage() {
   return (
     <div className="admin-section">
       <header>
-        <h2>Use and cost</h2>
-        <Choice label="By" value={by} values={USAGE_GROUPS} text={group => GROUPS[group]} onChange={setBy} />
+        <h2>{adminWords.usage}</h2>
         <Choice
-          label="Days"
+          label={adminWords.groupBy}
+          value={by}
+          values={USAGE_GROUPS}
+          text={group => GROUPS[group]}
+          onChange={setBy}
+        />
+        <Choice
+          label={adminWords.period}
           value={String(days)}
           values={RANGES.map(String)}
-          text={range => `Last ${range} days`}
+          text={range => adminWords.lastDays(range)}
           onChange={range => setDays(Number(range))}
         />
         <Choice
-          label="Of"
+          label={adminWords.measure}
           value={what}
           values={['tokens', 'cost'] as const}
-          text={kind => (kind === 'cost' ? 'Cost' : 'Tokens')}
+          text={kind => (kind === 'cost' ? commonWords.cost : commonWords.tokens)}
           onChange={setWhat}
         />
       </header>
@@ -47,13 +55,13 @@ export function UsagePage() {
       {rows.length > 0 && (
         <div className="admin-chart">
           <ChartArtifact
-            name={`${what === 'cost' ? 'Cost in USD' : 'Tokens'} a day, by ${GROUPS[by].toLowerCase()}`}
+            name={what === 'cost' ? adminWords.costPerDay(GROUPS[by]) : adminWords.tokensPerDay(GROUPS[by])}
             chart={usageChart(rows, what, nameOf, daysUntil(now, days))}
           />
         </div>
       )}
       <UsageTable rows={rows} head={GROUPS[by]} nameOf={nameOf} />
-      {!isPending && rows.length === 0 && <p className="faint">Nothing was used in these days.</p>}
+      {!isPending && rows.length === 0 && <p className="faint">{adminWords.noUsage}</p>}
     </div>
   )
 }
@@ -64,7 +72,7 @@ function useNames(by: UsageGroup): (name: string) => string {
   const { data: users = [] } = useQuery({ ...usersQuery, enabled: isUser })
   const { data: accounts = [] } = useQuery({ ...accountsQuery, enabled: isUser })
   const names = new Map([...users, ...accounts].map(({ id, name }) => [id, name]))
-  return name => (isUser ? (names.get(name) ?? name) : name === '' ? 'not named' : name)
+  return name => (isUser ? (names.get(name) ?? name) : name === '' ? adminWords.unnamed : name)
 }
 
 type Rows = AnswerOf<'usage'>['rows']
@@ -77,16 +85,16 @@ const UsageTable = ({ rows, head, nameOf }: TableProps) => (
         <tr>
           <th scope="col">{head}</th>
           <th scope="col" className="numeric">
-            Calls
+            {adminWords.calls}
           </th>
           <th scope="col" className="numeric">
-            Tokens in
+            {adminWords.inputTokens}
           </th>
           <th scope="col" className="numeric">
-            Tokens out
+            {adminWords.outputTokens}
           </th>
           <th scope="col" className="numeric">
-            Cost
+            {commonWords.cost}
           </th>
         </tr>
       </thead>

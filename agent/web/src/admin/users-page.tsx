@@ -8,6 +8,8 @@ import { meQuery } from '../queries.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { usersQuery } from './admin-queries.ts'
 import { ShownOnce } from '../ui/shown-once.tsx'
+import { adminWords } from '../words/admin.ts'
+import { commonWords } from '../words/common.ts'
 
 type User = AnswerOf<'listUsers'>['users'][number]
 type Link = { email: string; url: string }
@@ -24,15 +26,11 @@ export function UsersPage() {
   return (
     <div className="admin-section">
       <header>
-        <h2>Users</h2>
+        <h2>{adminWords.users}</h2>
       </header>
       <NewUser onMade={setLink} />
       {link && (
-        <ShownOnce
-          what={`The login link of ${link.email}: it works once.`}
-          secret={link.url}
-          onDone={() => setLink(null)}
-        />
+        <ShownOnce what={adminWords.loginLinkOf(link.email)} secret={link.url} onDone={() => setLink(null)} />
       )}
       {error && (
         <p className="inline-error" role="alert">
@@ -43,12 +41,12 @@ export function UsersPage() {
         <table className="admin-table" data-testid="users">
           <thead>
             <tr>
-              <th scope="col">Name</th>
-              <th scope="col">E-mail</th>
-              <th scope="col">Role</th>
-              <th scope="col">Since</th>
+              <th scope="col">{commonWords.name}</th>
+              <th scope="col">{adminWords.email}</th>
+              <th scope="col">{adminWords.role}</th>
+              <th scope="col">{adminWords.created}</th>
               <th scope="col">
-                <span className="visually-hidden">Actions</span>
+                <span className="visually-hidden">{commonWords.actions}</span>
               </th>
             </tr>
           </thead>
@@ -79,7 +77,7 @@ function UserRow({ user, now, onLink }: { user: User; now: number; onLink: (link
     <tr data-gone={isGone || undefined}>
       <td>{user.name}</td>
       <td>{user.email}</td>
-      <td>{isGone ? 'Disabled' : user.admin ? 'Administrator' : 'Member'}</td>
+      <td>{isGone ? adminWords.disabled : user.admin ? adminWords.administrator : adminWords.member}</td>
       <td>{formatAgo(user.created_at, now)}</td>
       <td>
         {!isGone && (
@@ -88,18 +86,18 @@ function UserRow({ user, now, onLink }: { user: User; now: number; onLink: (link
               className="button small"
               isDisabled={makeLink.isPending}
               onPress={() => makeLink.mutate()}
-              aria-label={`Login link for ${user.email}`}
+              aria-label={adminWords.loginLinkFor(user.email)}
             >
-              Login link
+              {adminWords.createLoginLink}
             </Button>
             {user.id !== me?.id && (
               <Button
                 className="button small danger"
                 isDisabled={disable.isPending}
                 onPress={() => disable.mutate()}
-                aria-label={`Disable ${user.email}`}
+                aria-label={adminWords.disableNamed(user.email)}
               >
-                Disable
+                {adminWords.disable}
               </Button>
             )}
           </span>
@@ -136,18 +134,18 @@ function NewUser({ onMade }: { onMade: (link: Link) => void }) {
   return (
     <form className="admin-form" onSubmit={submit}>
       <TextField className="field" name="name" isRequired maxLength={100}>
-        <Label>Name</Label>
+        <Label>{commonWords.name}</Label>
         <Input className="input" />
       </TextField>
       <TextField className="field" name="email" type="email" isRequired>
-        <Label>E-mail</Label>
+        <Label>{adminWords.email}</Label>
         <Input className="input" data-testid="new-user-email" />
       </TextField>
       <label className="admin-check">
-        <input type="checkbox" name="admin" /> Administrator
+        <input type="checkbox" name="admin" /> {adminWords.administrator}
       </label>
       <Button className="button primary" type="submit" isDisabled={create.isPending} data-testid="add-user">
-        Add
+        {adminWords.addUser}
       </Button>
       {create.isError && (
         <p className="inline-error" role="alert">

@@ -5,6 +5,7 @@ import type { ArtifactBody } from '../queries.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { CodeIcon, ExpandIcon } from '../ui/page-icons.tsx'
 import { sourceOf } from './artifact-source.ts'
+import { toolsWords } from '../words/tools.ts'
 
 const FullScreen = lazy(() => import('./full-screen.tsx'))
 
@@ -23,20 +24,20 @@ export function ArtifactActions({ sessionId, name, spec, isSource, onSource }: P
       <button
         type="button"
         className="button quiet square small"
-        aria-label={`Source of ${name}`}
-        title="Source"
+        aria-label={toolsWords.sourceOf(name)}
+        title={toolsWords.source}
         aria-pressed={isSource}
         onClick={() => onSource(!isSource)}
         data-testid="artifact-source"
       >
         <CodeIcon />
       </button>
-      <CopyButton text={sourceOf(spec).text} name={`Copy the source of ${name}`} />
+      <CopyButton text={sourceOf(spec).text} name={toolsWords.copySourceOf(name)} />
       <button
         type="button"
         className="button quiet square small"
-        aria-label={`${name} in full`}
-        title="Full screen"
+        aria-label={toolsWords.fullScreenOf(name)}
+        title={toolsWords.fullScreen}
         onClick={() => setFull(true)}
         data-testid="artifact-full"
       >

@@ -7,6 +7,7 @@ import { artifactQuery } from '../queries.ts'
 import { ArtifactActions, ArtifactSource } from './artifact-actions.tsx'
 import { ArtifactBodyView } from './artifact-body.tsx'
 import './artifacts.css'
+import { commonWords } from '../words/common.ts'
 
 export const ArtifactItem = memo(function ArtifactItem({
   sessionId,
@@ -59,7 +60,7 @@ export const ArtifactItem = memo(function ArtifactItem({
       </header>
       {error && <p className="inline-error">{describeError(error)}</p>}
       {data ? (
-        <Suspense fallback={<p className="artifact-wait faint">Drawing …</p>}>
+        <Suspense fallback={<p className="artifact-wait faint">{commonWords.drawing}</p>}>
           {isSource ? (
             <ArtifactSource spec={data.spec} />
           ) : (
@@ -67,7 +68,7 @@ export const ArtifactItem = memo(function ArtifactItem({
           )}
         </Suspense>
       ) : (
-        !error && <p className="artifact-wait faint">Loading …</p>
+        !error && <p className="artifact-wait faint">{commonWords.loading}</p>
       )}
       {caption !== undefined && <figcaption className="muted">{caption}</figcaption>}
     </figure>

@@ -19,6 +19,7 @@ import { useEffect, useRef } from 'react'
 import type { ArtifactBody } from '../queries.ts'
 import { useMediaQuery } from '../ui/use-media-query.ts'
 import { useThemeName } from '../ui/use-theme-name.ts'
+import { toolsWords } from '../words/tools.ts'
 
 Chart.register(
   ArcElement,
@@ -52,12 +53,12 @@ export function ChartArtifact({ name, chart }: { name: string; chart: ChartSpec 
   }, [chart, theme, isStill])
   return (
     <div className="artifact-chart">
-      <canvas ref={canvas} role="img" aria-label={`${chart.type} chart ${name}`} />
+      <canvas ref={canvas} role="img" aria-label={toolsWords.chart(chart.type, name)} />
       <table className="visually-hidden">
         <caption>{name}</caption>
         <thead>
           <tr>
-            <th scope="col">Label</th>
+            <th scope="col">{toolsWords.label}</th>
             {chart.datasets.map(set => (
               <th key={set.label} scope="col">
                 {set.label}

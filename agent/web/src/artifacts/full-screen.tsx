@@ -5,6 +5,7 @@ import type { ArtifactBody } from '../queries.ts'
 import { CloseIcon } from '../ui/icons.tsx'
 import { ModalDialog } from '../ui/modal.tsx'
 import { ArtifactBodyView } from './artifact-body.tsx'
+import { commonWords } from '../words/common.ts'
 
 type Props = { sessionId: string; name: string; spec: ArtifactBody; onClose: () => void }
 
@@ -16,12 +17,17 @@ export default function FullScreen({ sessionId, name, spec, onClose }: Props) {
         <Heading slot="title" className="truncate">
           {name}
         </Heading>
-        <button type="button" className="button quiet square" aria-label="Close" onClick={onClose}>
+        <button
+          type="button"
+          className="button quiet square"
+          aria-label={commonWords.close}
+          onClick={onClose}
+        >
           <CloseIcon />
         </button>
       </header>
       <div className="full-body" data-testid="artifact-in-full">
-        <Suspense fallback={<p className="faint">Drawing …</p>}>
+        <Suspense fallback={<p className="faint">{commonWords.drawing}</p>}>
           <ArtifactBodyView sessionId={sessionId} name={name} spec={spec} />
         </Suspense>
       </div>

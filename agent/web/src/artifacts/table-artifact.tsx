@@ -1,8 +1,8 @@
 /** A table that sorts by a click on a column. */
 import { useMemo, useState } from 'react'
-import { formatCount } from '../format.ts'
 import { csvOf } from '../ui/csv.ts'
 import { WideTable } from '../ui/wide-table.tsx'
+import { toolsWords } from '../words/tools.ts'
 
 type Cell = string | number | boolean | null
 type Order = { column: number; down: boolean }
@@ -36,7 +36,7 @@ export function TableArtifact({
       rows.every(row => typeof row[i] === 'number' || row[i] === null),
   )
   return (
-    <WideTable name="Table" columns={columns.length} csv={() => csvOf([columns, ...sorted])}>
+    <WideTable name={toolsWords.table} columns={columns.length} csv={() => csvOf([columns, ...sorted])}>
       <table>
         <thead>
           <tr>
@@ -70,7 +70,7 @@ export function TableArtifact({
       </table>
       {!isWhole && rows.length > FIRST && (
         <button type="button" className="json-link table-more" onClick={() => setWhole(true)}>
-          show all {formatCount(rows.length)} rows
+          {toolsWords.showAllRows(rows.length)}
         </button>
       )}
     </WideTable>

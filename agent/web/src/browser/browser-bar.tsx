@@ -2,6 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { BrowserTab, Input } from './live-socket.ts'
+import { browserWords } from '../words/browser.ts'
 
 type Props = { tabs: readonly BrowserTab[]; drives: boolean; say(input: Input): void }
 
@@ -10,7 +11,7 @@ export function BrowserBar({ tabs, drives, say }: Props) {
   return (
     <div className="browser-bar">
       {tabs.length > 1 && (
-        <ul className="browser-tabs" aria-label="Tabs of the browser">
+        <ul className="browser-tabs" aria-label={browserWords.tabs}>
           {tabs.map((tab, index) => (
             <li key={index}>
               <Button
@@ -19,7 +20,7 @@ export function BrowserBar({ tabs, drives, say }: Props) {
                 aria-current={tab.front}
                 onPress={() => say({ t: 'tab', action: 'show', index })}
               >
-                {tab.title || tab.url || 'New tab'}
+                {tab.title || tab.url || browserWords.newTab}
               </Button>
             </li>
           ))}
@@ -30,21 +31,21 @@ export function BrowserBar({ tabs, drives, say }: Props) {
           <>
             <Button
               className="button quiet square"
-              aria-label="Back"
+              aria-label={browserWords.back}
               onPress={() => say({ t: 'nav', action: 'back' })}
             >
               ←
             </Button>
             <Button
               className="button quiet square"
-              aria-label="Forward"
+              aria-label={browserWords.forward}
               onPress={() => say({ t: 'nav', action: 'forward' })}
             >
               →
             </Button>
             <Button
               className="button quiet square"
-              aria-label="Load again"
+              aria-label={browserWords.reload}
               onPress={() => say({ t: 'nav', action: 'reload' })}
             >
               ↻
@@ -73,7 +74,7 @@ function Address({ url, say }: { url: string; say(input: Input): void }) {
     <form className="browser-address" onSubmit={go}>
       <input
         className="input"
-        aria-label="Address"
+        aria-label={browserWords.address}
         value={text}
         spellCheck={false}
         onChange={event => setText(event.target.value)}

@@ -4,6 +4,7 @@ import { Button } from 'react-aria-components'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import type { LiveView } from './use-live-view.ts'
+import { browserWords } from '../words/browser.ts'
 
 /** What the agent asks a person to do, of this session. */
 function useAskedFor(sessionId: string): InboxItem | null {
@@ -40,8 +41,8 @@ function useChange(sessionId: string, asked: InboxItem | null) {
 type Props = { sessionId: string; view: LiveView; holderName: string | null }
 
 function driver({ yours, holder }: LiveView, holderName: string | null): string {
-  if (yours) return 'You drive. What you type is not recorded; the agent waits.'
-  return `${holder === null ? 'The agent' : (holderName ?? 'Another person')} drives; you watch.`
+  if (yours) return browserWords.yours
+  return holder === null ? browserWords.agents : browserWords.others(holderName ?? browserWords.anotherUser)
 }
 
 export function BrowserControl({ sessionId, view, holderName }: Props) {
@@ -64,7 +65,7 @@ export function BrowserControl({ sessionId, view, holderName }: Props) {
           onPress={() => change.mutate({ action: 'release' })}
           data-testid="browser-return"
         >
-          Return
+          {browserWords.handBack}
         </Button>
       )}
       {view.yours && asked !== null && (
@@ -74,7 +75,7 @@ export function BrowserControl({ sessionId, view, holderName }: Props) {
           onPress={() => change.mutate({ action: 'release', done: asked })}
           data-testid="browser-return-done"
         >
-          Return and mark done
+          {browserWords.handBackDone}
         </Button>
       )}
       {!view.yours && (
@@ -84,7 +85,7 @@ export function BrowserControl({ sessionId, view, holderName }: Props) {
           onPress={() => change.mutate({ action: 'acquire' })}
           data-testid="browser-take"
         >
-          Take control
+          {browserWords.take}
         </Button>
       )}
       {change.error !== null && (

@@ -1,6 +1,7 @@
 /** The way from what the agent asks a person to do to the browser in which they do it. */
 import { Link } from '@tanstack/react-router'
 import type { InboxItem } from '@cairn/protocol'
+import { browserWords } from '../words/browser.ts'
 
 /** What `request_user_action` asks for that is done in a browser. */
 const IN_BROWSER = new Set<unknown>(['login', 'verification', 'browser'])
@@ -15,7 +16,7 @@ export function BrowserLink({ item }: { item: InboxItem }) {
       params={{ sessionId: item.session_id }}
       data-testid="open-browser"
     >
-      Open the browser
+      {browserWords.open}
     </Link>
   )
 }

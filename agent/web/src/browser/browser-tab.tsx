@@ -9,6 +9,8 @@ import { LivePicture } from './live-picture.tsx'
 import { TypeForMe } from './type-for-me.tsx'
 import { useLiveView } from './use-live-view.ts'
 import './browser.css'
+import { commonWords } from '../words/common.ts'
+import { browserWords } from '../words/browser.ts'
 
 const LOOK_MS = 3_000
 
@@ -26,14 +28,14 @@ export function BrowserTab({ sessionId }: { sessionId: string }) {
       </p>
     )
   if (error !== null) return <NoBrowser />
-  if (data === undefined) return <p className="empty">Loading …</p>
+  if (data === undefined) return <p className="empty">{commonWords.loading}</p>
   return <OpenBrowser key={data.browser_id} sessionId={sessionId} holderName={data.holder?.name ?? null} />
 }
 
 const NoBrowser = () => (
   <div className="empty" data-testid="no-browser">
-    <h2>The browser is closed</h2>
-    <p>The agent opens one when it needs it. What it is logged in to is kept for a week.</p>
+    <h2>{browserWords.closed}</h2>
+    <p>{browserWords.closedText}</p>
   </div>
 )
 
@@ -54,17 +56,17 @@ function OpenBrowser({ sessionId, holderName }: { sessionId: string; holderName:
   if (view.state === 'none') return <NoBrowser />
   const front = view.tabs.find(tab => tab.front)
   return (
-    <section className="browser" aria-label="Browser" data-yours={view.yours || undefined}>
+    <section className="browser" aria-label={browserWords.browser} data-yours={view.yours || undefined}>
       <BrowserControl sessionId={sessionId} view={view} holderName={holderName} />
       <BrowserBar tabs={view.tabs} drives={view.yours} say={say} />
       {view.dialog !== null && view.yours && (
-        <div className="browser-dialog" role="alertdialog" aria-label="The page asks">
+        <div className="browser-dialog" role="alertdialog" aria-label={browserWords.dialog}>
           <p>{view.dialog.message}</p>
           <Button className="button" onPress={() => say({ t: 'dialog', accept: false })}>
-            Cancel
+            {commonWords.cancel}
           </Button>
           <Button className="button primary" onPress={() => say({ t: 'dialog', accept: true })}>
-            OK
+            {browserWords.ok}
           </Button>
         </div>
       )}

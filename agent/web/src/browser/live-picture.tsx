@@ -14,6 +14,7 @@ import {
 } from 'react'
 import type { Input } from './live-socket.ts'
 import { keyInput, mouseInput, pointOf, wheelInput } from './page-input.ts'
+import { browserWords } from '../words/browser.ts'
 
 const ESCAPES_MS = 600
 /** Of moves; what lies between is left out. */
@@ -84,11 +85,7 @@ export function LivePicture({ canvas, size, drives, title, say }: Props) {
       width={1280}
       height={800}
       role={drives ? 'application' : 'img'}
-      aria-label={
-        drives
-          ? `The page ${title}. Keys go to it; press Escape twice to leave it.`
-          : `A picture of the page ${title}`
-      }
+      aria-label={drives ? browserWords.page(title) : browserWords.picture(title)}
       tabIndex={drives ? 0 : -1}
       onPointerDown={point('down')}
       onPointerUp={point('up')}

@@ -2,6 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { Input } from './live-socket.ts'
+import { browserWords } from '../words/browser.ts'
 
 export function TypeForMe({ say }: { say(input: Input): void }) {
   const [text, setText] = useState('')
@@ -20,19 +21,19 @@ export function TypeForMe({ say }: { say(input: Input): void }) {
         className="input"
         type="password"
         autoComplete="off"
-        aria-label="Text to type into the page"
-        placeholder="Type for me"
+        aria-label={browserWords.typeField}
+        placeholder={browserWords.typeInto}
         value={text}
         onChange={event => setText(event.target.value)}
       />
       <Button className="button" type="submit">
-        Type
+        {browserWords.type}
       </Button>
       <Button className="button" onPress={press('Tab')}>
-        Tab
+        {browserWords.tabKey}
       </Button>
       <Button className="button" onPress={press('Enter')}>
-        Enter
+        {browserWords.enterKey}
       </Button>
     </form>
   )

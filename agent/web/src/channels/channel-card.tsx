@@ -11,6 +11,8 @@ import { fixOf, platformName, stateName } from './channel-words.ts'
 import { DeadLetters } from './dead-letters.tsx'
 import { Senders } from './senders.tsx'
 import { TestMessage } from './test-message.tsx'
+import { channelsWords } from '../words/channels.ts'
+import { commonWords } from '../words/common.ts'
 
 type Section = 'edit' | 'test' | 'dead' | 'senders'
 
@@ -55,14 +57,19 @@ export function ChannelCard({ channel }: { channel: Channel }) {
         </p>
       )}
       <div className="channel-actions">
-        {state !== 'disabled' && platform !== 'website' && opener('test', 'Test message')}
-        {opener('senders', 'Senders')}
-        {opener('dead', dead_letters === 0 ? 'Dead letters' : `Dead letters (${dead_letters})`)}
-        {origin === 'page' && opener('edit', 'Settings')}
-        {state === 'disabled' && !removed && action('enableChannel', 'Enable')}
-        {state === 'broken' && action('enableChannel', 'Try anew')}
-        {state !== 'disabled' && action('disableChannel', 'Disable')}
-        {(origin === 'page' || removed) && state === 'disabled' && action('deleteChannel', 'Delete')}
+        {state !== 'disabled' && platform !== 'website' && opener('test', channelsWords.testMessage)}
+        {opener('senders', channelsWords.senders)}
+        {opener(
+          'dead',
+          dead_letters === 0 ? channelsWords.failedDeliveries : channelsWords.failedCount(dead_letters),
+        )}
+        {origin === 'page' && opener('edit', channelsWords.settings)}
+        {state === 'disabled' && !removed && action('enableChannel', channelsWords.enable)}
+        {state === 'broken' && action('enableChannel', commonWords.retry)}
+        {state !== 'disabled' && action('disableChannel', channelsWords.disable)}
+        {(origin === 'page' || removed) &&
+          state === 'disabled' &&
+          action('deleteChannel', channelsWords.delete)}
       </div>
       {open === 'test' && <TestMessage channel={channel} />}
       {open === 'senders' && <Senders id={id} />}
@@ -87,20 +94,22 @@ function useAct(id: string) {
 
 function Facts({ channel }: { channel: Channel }) {
   const now = useNow(10_000)
-  const ago = (at: string | null): string => (at === null ? 'never' : formatAgo(at, now))
+  const ago = (at: string | null): string => (at === null ? commonWords.neverYet : formatAgo(at, now))
   const { state_since, last_in_at, last_out_at, waiting_since, webhook_path, origin, removed } = channel
   const facts: [string, ReactNode][] = [
-    ['Since', ago(state_since)],
-    ['Last message in', ago(last_in_at)],
-    ['Last message out', ago(last_out_at)],
-    ...(waiting_since === null
-      ? []
-      : [['Waits to be taken up since', ago(waiting_since)] as [string, string]]),
+    [channelsWords.since, ago(state_since)],
+    [channelsWords.lastIn, ago(last_in_at)],
+    [channelsWords.lastOut, ago(last_out_at)],
+    ...(waiting_since === null ? [] : [[channelsWords.waitingSince, ago(waiting_since)] as [string, string]]),
     [
-      'Made',
-      origin === 'page' ? 'on this page' : removed ? 'in cairn.yaml, and removed there' : 'in cairn.yaml',
+      channelsWords.configured,
+      origin === 'page'
+        ? channelsWords.onPage
+        : removed
+          ? channelsWords.removedFromFile
+          : channelsWords.inFile,
     ],
-    ['Webhook path', <code key="path">{webhook_path}</code>],
+    [channelsWords.webhookPath, <code key="path">{webhook_path}</code>],
   ]
   return (
     <dl className="channel-facts">

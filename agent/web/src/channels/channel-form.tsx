@@ -7,6 +7,8 @@ import { channelsQuery, type Field, formsQuery } from './channel-queries.ts'
 import { platformName, stepsOf } from './channel-words.ts'
 import { FormField } from './form-field.tsx'
 import { secretsOf, type Settings, settingsOf } from './form-values.ts'
+import { channelsWords } from '../words/channels.ts'
+import { commonWords } from '../words/common.ts'
 
 type Given = { id: string; platform: string; settings: Settings; secrets: readonly string[] }
 /** `given`: the one that is changed; absent: a new one. */
@@ -47,7 +49,7 @@ export function ChannelForm({ given, onDone }: FormProps) {
       )}
       {fields.filter(isFirst).map(shown)}
       <details className="channel-more">
-        <summary>More settings</summary>
+        <summary>{channelsWords.moreSettings}</summary>
         {fields.filter(field => !isFirst(field)).map(shown)}
       </details>
       {save.error && (
@@ -57,7 +59,7 @@ export function ChannelForm({ given, onDone }: FormProps) {
       )}
       <div className="actions">
         <Button className="button quiet" onPress={onDone}>
-          Cancel
+          {commonWords.cancel}
         </Button>
         <Button
           className="button primary"
@@ -65,7 +67,7 @@ export function ChannelForm({ given, onDone }: FormProps) {
           isDisabled={save.isPending}
           data-testid="save-channel"
         >
-          {given === undefined ? 'Connect' : 'Save'}
+          {given === undefined ? channelsWords.connect : channelsWords.save}
         </Button>
       </div>
     </form>
@@ -95,7 +97,7 @@ type NewProps = { platform: string; platforms: readonly string[]; onChange: (pla
 const NewFields = ({ platform, platforms, onChange }: NewProps) => (
   <>
     <div className="field">
-      <label htmlFor="channel-platform">Platform</label>
+      <label htmlFor="channel-platform">{channelsWords.platform}</label>
       <select
         id="channel-platform"
         className="input"
@@ -115,7 +117,7 @@ const NewFields = ({ platform, platforms, onChange }: NewProps) => (
       ))}
     </ol>
     <div className="field">
-      <label htmlFor="channel-name">Name</label>
+      <label htmlFor="channel-name">{commonWords.name}</label>
       <input
         id="channel-name"
         className="input"
@@ -126,7 +128,7 @@ const NewFields = ({ platform, platforms, onChange }: NewProps) => (
         aria-describedby="channel-name-hint"
       />
       <p className="faint" id="channel-name-hint">
-        letters, digits, dot, dash and underscore; it cannot be changed later
+        {channelsWords.nameHint}
       </p>
     </div>
   </>

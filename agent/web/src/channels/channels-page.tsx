@@ -8,6 +8,7 @@ import { ChannelCard } from './channel-card.tsx'
 import { ChannelForm } from './channel-form.tsx'
 import { channelsQuery } from './channel-queries.ts'
 import './channels.css'
+import { channelsWords } from '../words/channels.ts'
 
 export function ChannelsPage() {
   const { data: channels = [], error, isSuccess } = useQuery(channelsQuery)
@@ -15,7 +16,7 @@ export function ChannelsPage() {
   return (
     <div className="admin-section">
       <header>
-        <h2>Channels</h2>
+        <h2>{channelsWords.channels}</h2>
         <Button
           className="button"
           aria-expanded={isOpen}
@@ -23,7 +24,7 @@ export function ChannelsPage() {
           data-testid="new-channel"
         >
           <PlusIcon />
-          New channel
+          {channelsWords.newChannel}
         </Button>
       </header>
       {error && (
@@ -37,11 +38,7 @@ export function ChannelsPage() {
           <ChannelCard key={channel.id} channel={channel} />
         ))}
       </ul>
-      {isSuccess && channels.length === 0 && !isOpen && (
-        <p className="faint">
-          There are none. A channel lets people talk with an agent where they already are.
-        </p>
-      )}
+      {isSuccess && channels.length === 0 && !isOpen && <p className="faint">{channelsWords.noneText}</p>}
     </div>
   )
 }

@@ -6,6 +6,8 @@ import { visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { deadLettersQuery, type Delivery } from './channel-queries.ts'
+import { channelsWords } from '../words/channels.ts'
+import { commonWords } from '../words/common.ts'
 
 export function DeadLetters({ id }: { id: string }) {
   const { data: letters, error } = useQuery(deadLettersQuery(id))
@@ -25,7 +27,7 @@ export function DeadLetters({ id }: { id: string }) {
           {describeError(failure)}
         </p>
       )}
-      {letters?.length === 0 && <p className="faint">There are none.</p>}
+      {letters?.length === 0 && <p className="faint">{channelsWords.noFailed}</p>}
       <ul className="channel-rows" data-testid="dead-letters">
         {letters?.map(letter => (
           <Letter
@@ -53,7 +55,7 @@ function Letter({ letter, isBusy, onAct }: LetterProps) {
     <li data-testid="dead-letter">
       <div>
         {session_id === null ? (
-          'A notice of the channel'
+          channelsWords.channelNotice
         ) : (
           <Link
             to="/sessions/$sessionId/events"
@@ -61,7 +63,7 @@ function Letter({ letter, isBusy, onAct }: LetterProps) {
             search={{ id: event_id }}
             className="json-link"
           >
-            Event {event_id} of its session
+            {channelsWords.eventOf(event_id)}
           </Link>
         )}
         <span className="faint"> · {formatAgo(updated_at, now)}</span>
@@ -74,10 +76,10 @@ function Letter({ letter, isBusy, onAct }: LetterProps) {
           onPress={() => onAct('retryDelivery')}
           data-testid="retry-letter"
         >
-          Send again
+          {commonWords.sendAgain}
         </Button>
         <Button className="button small quiet" isDisabled={isBusy} onPress={() => onAct('dropDelivery')}>
-          Give up
+          {channelsWords.discard}
         </Button>
       </span>
     </li>

@@ -4,6 +4,7 @@ import { Button } from 'react-aria-components'
 import type { Field } from './channel-queries.ts'
 import { fieldLabel } from './channel-words.ts'
 import { type Settings, shownValue, valueAt } from './form-values.ts'
+import { channelsWords } from '../words/channels.ts'
 
 type FieldProps = {
   field: Field
@@ -35,7 +36,7 @@ export function FormField({ field, settings, isKept }: FieldProps) {
       {field.hint !== '' && (
         <p className="faint" id={hint}>
           {field.hint}
-          {kind === 'list' ? '; one a line' : ''}
+          {kind === 'list' ? channelsWords.onePerLine : ''}
         </p>
       )}
     </div>
@@ -57,7 +58,7 @@ function PlainInput({ id, hint, field, value }: InputProps & { value: string }) 
   if (kind === 'choice')
     return (
       <select {...shared}>
-        {!required && field.default === undefined && <option value="">as elsewhere</option>}
+        {!required && field.default === undefined && <option value="">{channelsWords.inherited}</option>}
         {choices.map(choice => (
           <option key={choice} value={choice}>
             {choice}
@@ -90,7 +91,7 @@ function SecretInput({ id, hint, field, isKept }: InputProps & { isKept: boolean
         type={isMade ? 'text' : 'password'}
         autoComplete="off"
         required={field.required && !isKept}
-        placeholder={isKept ? 'stays as it is' : ''}
+        placeholder={isKept ? channelsWords.unchanged : ''}
         aria-describedby={hint}
         value={text}
         onChange={event => setText(event.target.value)}
@@ -103,7 +104,7 @@ function SecretInput({ id, hint, field, isKept }: InputProps & { isKept: boolean
             setMade(true)
           }}
         >
-          Make one
+          {channelsWords.generate}
         </Button>
       )}
     </div>

@@ -6,6 +6,7 @@ import { usersQuery } from '../admin/admin-queries.ts'
 import { client, describeError } from '../api.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { sendersQuery } from './channel-queries.ts'
+import { channelsWords } from '../words/channels.ts'
 
 type Sender = AnswerOf<'listSenders'>['senders'][number]
 type Verdict = Sender['verdict']
@@ -28,7 +29,7 @@ export function Senders({ id }: { id: string }) {
           {describeError(failure)}
         </p>
       )}
-      {senders?.length === 0 && <p className="faint">Nobody has written yet.</p>}
+      {senders?.length === 0 && <p className="faint">{channelsWords.noMessages}</p>}
       <ul className="channel-rows" data-testid="senders">
         {senders?.map(sender => (
           <SenderRow
@@ -39,9 +40,7 @@ export function Senders({ id }: { id: string }) {
           />
         ))}
       </ul>
-      <p className="faint">
-        People link their account themselves: Linked accounts in the menu of their name gives a code.
-      </p>
+      <p className="faint">{channelsWords.linkHint}</p>
     </div>
   )
 }
@@ -69,15 +68,15 @@ function SenderRow({ sender, isBusy, onJudge }: RowProps) {
       <div>
         {shown} <span className="faint mono">{visibleText(platform_user_id)}</span>
         <p className="faint">
-          {user_id === null ? 'not linked' : `linked to ${linked ?? 'a user'}`} · wrote{' '}
-          {formatAgo(last_seen_at, now)}
-          {verdict === null ? '' : ` · ${verdict}`}
+          {user_id === null ? channelsWords.notLinked : channelsWords.linkedTo(linked ?? channelsWords.aUser)}
+          {` · ${channelsWords.lastMessage(formatAgo(last_seen_at, now))}`}
+          {verdict === null ? '' : ` · ${channelsWords.verdicts[verdict]}`}
         </p>
       </div>
       <span className="row-buttons">
-        {verdict !== 'allowed' && button('allowed', 'Allow')}
-        {verdict !== 'blocked' && button('blocked', 'Block')}
-        {verdict !== null && button(null, 'Neither')}
+        {verdict !== 'allowed' && button('allowed', channelsWords.allow)}
+        {verdict !== 'blocked' && button('blocked', channelsWords.block)}
+        {verdict !== null && button(null, channelsWords.reset)}
       </span>
     </li>
   )

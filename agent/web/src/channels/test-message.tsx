@@ -5,14 +5,10 @@ import { Button, Input, Label, TextField } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { type Channel, type Delivery, deliveryQuery } from './channel-queries.ts'
+import { channelsWords } from '../words/channels.ts'
+import { commonWords } from '../words/common.ts'
 
-const WHERE: Partial<Record<string, string>> = {
-  slack: 'the id of a channel or user, C… or U…',
-  telegram: 'the id of a chat, in digits',
-  whatsapp: 'a number with its country code, in digits',
-  discord: 'the id of a channel or thread, in digits',
-  email: 'an address',
-}
+const WHERE: Partial<Record<string, string>> = channelsWords.where
 
 export function TestMessage({ channel: { id, platform } }: { channel: Channel }) {
   const send = useMutation({
@@ -27,11 +23,11 @@ export function TestMessage({ channel: { id, platform } }: { channel: Channel })
     <form className="channel-part" onSubmit={submit}>
       <div className="channel-line">
         <TextField className="field" name="to" isRequired maxLength={200}>
-          <Label>To ({WHERE[platform] ?? 'the id of a conversation'})</Label>
+          <Label>{channelsWords.to(WHERE[platform] ?? channelsWords.conversationId)}</Label>
           <Input className="input" data-testid="test-to" />
         </TextField>
         <Button className="button" type="submit" isDisabled={send.isPending} data-testid="send-test">
-          Send
+          {commonWords.send}
         </Button>
       </div>
       {send.isError && (
@@ -55,8 +51,8 @@ function Outcome({ id, deliveryId }: { id: string; deliveryId: string }) {
 
 function outcomeOf({ state, error }: Delivery): string {
   const why = error === null ? '' : `: ${visibleText(error)}`
-  if (state === 'sent') return 'The platform has taken it.'
-  if (state === 'dead') return `The platform refused it${why}. It is among the dead letters.`
-  if (state === 'held') return `It goes out once the person has written${why}.`
-  return error === null ? 'It is on its way.' : `It is tried again${why}.`
+  if (state === 'sent') return channelsWords.sent
+  if (state === 'dead') return channelsWords.refused(why)
+  if (state === 'held') return channelsWords.held(why)
+  return error === null ? channelsWords.sending : channelsWords.retrying(why)
 }

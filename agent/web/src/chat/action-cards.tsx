@@ -7,6 +7,8 @@ import { BrowserLink } from '../browser/browser-link.tsx'
 import { ProposalButtons, proposedSkill, SkillText } from '../decisions/proposal.tsx'
 import { inboxQuery } from '../queries.ts'
 import { blockedTaskOf } from '../tasks/blocked-item.ts'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 export function ActionCards({ sessionId }: { sessionId: string }) {
   const { data: items = [] } = useQuery(inboxQuery('pending', sessionId))
@@ -29,7 +31,7 @@ function ActionCard({ item }: { item: InboxItem }) {
   return (
     <section
       className="card action"
-      aria-label={skill === null ? 'Action needed' : 'Proposed skill'}
+      aria-label={skill === null ? chatWords.actionNeeded : chatWords.proposedSkill}
       data-testid="action-card"
     >
       <h2>{visibleText(item.title)}</h2>
@@ -44,7 +46,7 @@ function ActionCard({ item }: { item: InboxItem }) {
             onPress={() => complete.mutate()}
             data-testid="complete-action"
           >
-            Done
+            {commonWords.done}
           </Button>
         ) : (
           <ProposalButtons item={item} />

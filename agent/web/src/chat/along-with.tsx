@@ -1,6 +1,7 @@
 /** The files and pictures of a message. */
 import { FileIcon } from '../ui/page-icons.tsx'
 import type { ItemOf } from './chat-item.ts'
+import { chatWords } from '../words/chat.ts'
 
 export const AlongWith = ({ item: { attachments, images } }: { item: ItemOf<'user'> }) => (
   <>
@@ -18,7 +19,7 @@ export const AlongWith = ({ item: { attachments, images } }: { item: ItemOf<'use
       <img
         key={image.data.slice(0, 64)}
         src={`data:${image.mime_type};base64,${image.data}`}
-        alt="From the user"
+        alt={chatWords.userPicture}
       />
     ))}
   </>

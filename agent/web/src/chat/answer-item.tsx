@@ -8,6 +8,7 @@ import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { ForkButton } from './fork-button.tsx'
 import { Rating } from './rating.tsx'
+import { chatWords } from '../words/chat.ts'
 
 type Props = { sessionId: string; item: ItemOf<'answer'>; isForkable: boolean }
 
@@ -26,7 +27,7 @@ export const AnswerItem = memo(function AnswerItem({ sessionId, item, isForkable
         <Thinking text={item.reasoning} isLive={item.streaming && item.content === ''} />
       )}
       {item.streaming && item.content === '' && item.reasoning === '' && (
-        <p className="waiting-dots" role="status" aria-label="The model is answering">
+        <p className="waiting-dots" role="status" aria-label={chatWords.answering}>
           <i />
           <i />
           <i />
@@ -43,7 +44,7 @@ function Thinking({ text, isLive }: { text: string; isLive: boolean }) {
     <details className="thinking" data-testid="thinking" open={isLive}>
       <summary>
         <ChevronIcon />
-        {isLive ? 'Thinking …' : 'Thought'}
+        {isLive ? chatWords.thinking : chatWords.thought}
         <span className="thinking-peek truncate">{isLive ? '' : text}</span>
       </summary>
       <p className="thinking-text">{text}</p>
@@ -55,14 +56,14 @@ function AnswerFoot({ sessionId, item, isForkable }: Props) {
   return (
     <footer className="answer-foot">
       <Rating sessionId={sessionId} eventId={item.event_id} rating={item.rating} />
-      <CopyButton text={item.content} name="Copy the answer" />
+      <CopyButton text={item.content} name={chatWords.copyAnswer} />
       {isForkable && <ForkButton sessionId={sessionId} eventId={item.event_id} />}
       <span className="answer-sums numeric">
         <TimeOf at={item.created_at} />
         {' · '}
         {item.model}
         {item.output_tokens > 0 &&
-          ` · ${formatTokens(item.input_tokens)} in, ${formatTokens(item.output_tokens)} out`}
+          ` · ${chatWords.inOut(formatTokens(item.input_tokens), formatTokens(item.output_tokens))}`}
         {item.cost_usd !== null && ` · ${formatCost(item.cost_usd)}`}
       </span>
     </footer>

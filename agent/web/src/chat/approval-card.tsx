@@ -10,8 +10,9 @@ import { inboxQuery } from '../queries.ts'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { Decide } from './decide.tsx'
+import { chatWords } from '../words/chat.ts'
 
-const DECIDED = { approve: 'Approved', reject: 'Rejected' } as const
+const DECIDED = chatWords.decided
 
 export const ApprovalCard = memo(function ApprovalCard({
   sessionId,
@@ -50,13 +51,13 @@ export const ApprovalCard = memo(function ApprovalCard({
   return (
     <section
       className="card approval"
-      aria-label={`Approval of ${item.tool_name}`}
+      aria-label={chatWords.approvalOf(item.tool_name)}
       data-testid="approval-card"
       data-state={state}
       data-call={item.tool_call_id}
     >
       <h2>
-        {decision !== null ? DECIDED[decision] : state === 'expired' ? 'Expired' : 'Approval needed'}{' '}
+        {decision !== null ? DECIDED[decision] : state === 'expired' ? chatWords.expired : chatWords.run}{' '}
         <code>{visibleText(item.tool_name)}</code>
       </h2>
       {gate ? (
@@ -85,8 +86,8 @@ const Why = ({ item }: { item: ItemOf<'approval'> }) => (
       <>
         {DECIDED[item.decision]}{' '}
         {item.decided_by?.kind === 'service_account'
-          ? `by the service account ${item.decided_by.id}`
-          : 'by a person'}
+          ? chatWords.byServiceAccount(item.decided_by.id)
+          : chatWords.byUser}
         {', '}
         <TimeOf at={item.decided_at ?? item.created_at} />.{' '}
       </>

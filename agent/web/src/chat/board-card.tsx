@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { boardQuery } from '../board/board-query.ts'
 import { Note } from '../board/note.tsx'
-import { plural } from '../format.ts'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import './board-card.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 /** `isLive`: sessions that may write to it are at work. */
 export function BoardCard({ sessionId, isLive }: { sessionId: string; isLive: boolean }) {
@@ -22,14 +23,18 @@ export function BoardCard({ sessionId, isLive }: { sessionId: string; isLive: bo
     >
       <summary>
         <ChevronIcon />
-        <strong>Board</strong>
-        <span className="muted numeric">{plural(board.notes.length, 'note')}</span>
+        <strong>{chatWords.board}</strong>
+        <span className="muted numeric">{commonWords.notes(board.notes.length)}</span>
       </summary>
       {isOpen && (
         <ul className="notes">
           {board.notes.map(({ id, type, content, ref, writer_id }) => (
             <Note key={id} type={type} content={content} noteRef={ref}>
-              {writer_id === sessionId ? 'this session' : <SessionLink id={writer_id} unnamed="a worker" />}
+              {writer_id === sessionId ? (
+                chatWords.thisSession
+              ) : (
+                <SessionLink id={writer_id} unnamed={chatWords.aWorker} />
+              )}
             </Note>
           ))}
         </ul>

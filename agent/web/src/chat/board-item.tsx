@@ -4,10 +4,12 @@ import { visibleText } from '@cairn/protocol'
 import type { BoardItem as Board } from '@cairn/state'
 import { readLines } from '../board/board-text.ts'
 import { Note } from '../board/note.tsx'
-import { formatDuration, oneLine, plural } from '../format.ts'
+import { formatDuration, oneLine } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import './worker-item.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 type Props = { item: Board; onEvent: (id: number) => void }
 
@@ -25,22 +27,22 @@ export const BoardItem = memo(function BoardItem({ item, onEvent }: Props) {
     >
       <summary>
         <ChevronIcon />
-        <strong>Board</strong>
+        <strong>{chatWords.board}</strong>
         <span className="worker-goal truncate">
           {oneLine(visibleText(notes.map(({ content }) => content).join(' · ')), 140)}
         </span>
         <span className="tool-status" data-status="done">
-          {item.way === 'shared' ? `shared ${plural(notes.length, 'note')}` : wordOf(item, notes.length)}
+          {item.way === 'shared' ? chatWords.sharedNotes(notes.length) : wordOf(item, notes.length)}
         </span>
       </summary>
       {isOpen && (
         <div className="tool-body">
-          <h4>{item.way === 'shared' ? 'What it shared' : 'What it was told of the board'}</h4>
+          <h4>{item.way === 'shared' ? chatWords.shared : chatWords.readFromBoard}</h4>
           <ul className="notes">
             {item.way === 'shared'
               ? item.notes.map(({ id, type, content, ref = null, ttl_seconds: ttl }) => (
                   <Note key={id} type={type} content={content} noteRef={ref}>
-                    {ttl === undefined ? id : `${id} · for ${formatDuration(ttl * 1000)}`}
+                    {ttl === undefined ? id : chatWords.kept(id, formatDuration(ttl * 1000))}
                   </Note>
                 ))
               : lines.map((line, at) =>
@@ -56,7 +58,7 @@ export const BoardItem = memo(function BoardItem({ item, onEvent }: Props) {
                 )}
           </ul>
           <button type="button" className="json-link tool-event" onClick={() => onEvent(item.event_id)}>
-            event {item.event_id}
+            {commonWords.event(item.event_id)}
           </button>
         </div>
       )}
@@ -65,4 +67,4 @@ export const BoardItem = memo(function BoardItem({ item, onEvent }: Props) {
 })
 
 const wordOf = ({ update }: { update: 'snapshot' | 'delta' }, count: number): string =>
-  update === 'snapshot' ? `read all, ${plural(count, 'note')}` : `read ${count} new`
+  update === 'snapshot' ? chatWords.readAll(count) : chatWords.readNew(count)

@@ -15,6 +15,8 @@ import { GoalCard } from './goal-card.tsx'
 import { MissionCard } from './mission-card.tsx'
 import { SagaCard } from './saga-card.tsx'
 import { TasksCard } from './tasks-card.tsx'
+import { commonWords } from '../words/common.ts'
+import { chatWords } from '../words/chat.ts'
 
 type Around = {
   sessionId: string
@@ -72,10 +74,10 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
 }
 /** The session works on a task and has asked. */
 const BlockedHere = () => (
-  <section className="children" data-testid="blocked-here" aria-label="Blocked">
+  <section className="children" data-testid="blocked-here" aria-label={commonWords.blocked}>
     <p>
-      <span className="badge waiting">Blocked</span>
-      <span>This worker waits for an answer. It goes on with what you write here.</span>
+      <span className="badge waiting">{commonWords.blocked}</span>
+      <span>{chatWords.workerBlocked}</span>
     </p>
   </section>
 )

@@ -12,6 +12,7 @@ import { Conversation } from './conversation.tsx'
 import { PlanPanel } from './plan-panel.tsx'
 import { useStickToEnd } from './use-stick-to-end.ts'
 import './chat.css'
+import { chatWords } from '../words/chat.ts'
 
 type Props = {
   log: FollowedSession
@@ -40,7 +41,7 @@ export function ChatTab({ log, session, onEvent, onPlan }: Props) {
         {!isAtEnd && (
           <Button className="button tail-button" onPress={toEnd}>
             <TailIcon />
-            Newest
+            {chatWords.newest}
           </Button>
         )}
       </div>
@@ -54,11 +55,7 @@ export function ChatTab({ log, session, onEvent, onPlan }: Props) {
           said={saidIn(view.items)}
           isConnected={log.connection === 'live'}
           isArchived={session?.status === 'archived'}
-          hint={
-            session?.state === 'paused'
-              ? 'Paused: messages are kept and run when you resume.'
-              : 'Enter sends, Shift+Enter makes a new line. / for commands, @ for files.'
-          }
+          hint={session?.state === 'paused' ? chatWords.pausedHint : chatWords.sendHint}
           onSent={toEnd}
         />
       </div>

@@ -4,10 +4,11 @@ import { Link } from '@tanstack/react-router'
 import type { WorkerView } from '@cairn/protocol'
 import { visibleText } from '@cairn/protocol'
 import type { Children } from '@cairn/state'
-import { plural } from '../format.ts'
 import { NeedsBadge } from '../sessions/session-state.tsx'
 import { workersQuery } from '../workers/workers-query.ts'
 import './children-card.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 export function ChildrenCard({ sessionId, state }: { sessionId: string; state: Children }) {
   const { data: workers = [] } = useInfiniteQuery(workersQuery(sessionId))
@@ -16,15 +17,16 @@ export function ChildrenCard({ sessionId, state }: { sessionId: string; state: C
   const atWork = state.open.filter(child => child.task_id === undefined)
   if (atWork.length === 0 && waiting.length === 0) return null
   return (
-    <section className="children" data-testid="children" aria-label="Workers">
+    <section className="children" data-testid="children" aria-label={chatWords.workers}>
       <p>
         <span className="dot" data-state="running" aria-hidden="true" />
         <span>
-          {plural(atWork.length === 0 ? waiting.length : atWork.length, 'worker')}{' '}
-          {atWork.length === 0 ? 'waiting for you' : 'at work'}
+          {atWork.length === 0
+            ? chatWords.workersWaiting(waiting.length)
+            : chatWords.workersRunning(atWork.length)}
         </span>
         <Link className="json-link" to="/sessions/$sessionId/workers" params={{ sessionId }}>
-          Show them
+          {chatWords.showWorkers}
         </Link>
       </p>
       {waiting.length > 0 && (
@@ -43,7 +45,7 @@ function Waiting({ worker }: { worker: WorkerView }) {
     <li data-testid="worker-waits">
       <NeedsBadge session={worker} />
       <Link className="json-link truncate" to="/sessions/$sessionId" params={{ sessionId: worker.worker_id }}>
-        from worker {visibleText(worker.goal ?? 'without a title')}
+        {chatWords.fromWorker(visibleText(worker.goal ?? commonWords.untitled))}
       </Link>
     </li>
   )

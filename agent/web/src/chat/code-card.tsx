@@ -5,21 +5,17 @@
 import { memo, useState } from 'react'
 import { clip, visibleText } from '@cairn/protocol'
 import { type CodeRun, isLive, waitsForDecision } from '@cairn/state'
-import { formatDuration, formatSpent, formatTokens, oneLine, plural } from '../format.ts'
+import { formatDuration, formatSpent, formatTokens, oneLine } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import { useNow } from '../ui/use-now.ts'
 import './code-card.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 type State = 'working' | 'waiting' | 'done' | 'failed' | 'stopped'
-const WORDS: Readonly<Record<State, string>> = {
-  working: 'at work',
-  waiting: 'waits for a decision',
-  done: 'done',
-  failed: 'failed',
-  stopped: 'stopped',
-}
+const WORDS: Readonly<Record<State, string>> = chatWords.codeRun
 /** The colours of the states of tools. */
 const COLOURS: Readonly<Record<State, string>> = {
   working: 'running',
@@ -76,12 +72,12 @@ const Body = ({ run }: { run: CodeRun }) => (
   <div className="code-body">
     {run.repo !== null && (
       <p className="muted">
-        In repos/{run.repo.name}/{run.repo.branch.replace(/^.*\//, '')}, on branch {run.repo.branch}
+        {chatWords.inRepo(`repos/${run.repo.name}/${run.repo.branch.replace(/^.*\//, '')}`, run.repo.branch)}
       </p>
     )}
     {run.plan !== null && (
       <>
-        <p className="code-head">Plan</p>
+        <p className="code-head">{chatWords.plan}</p>
         <p className="code-plan">
           <ExactText text={run.plan} />
         </p>
@@ -90,7 +86,7 @@ const Body = ({ run }: { run: CodeRun }) => (
     {run.lines.length > 0 && (
       <>
         <p className="code-head" id={`lines-${run.run_id}`}>
-          What it does
+          {chatWords.activity}
         </p>
         <textarea
           className="code-lines"
@@ -108,25 +104,23 @@ const Body = ({ run }: { run: CodeRun }) => (
 function Result({ result }: { result: NonNullable<CodeRun['result']> }) {
   const { final_message, error, input_tokens, output_tokens, cost_usd, cost_unpriced_model } = result
   const files = result.files_changed ?? []
+  const spent = formatSpent(cost_usd ?? 0, cost_unpriced_model !== undefined)
   return (
     <>
       {error !== null && <p className="code-error">{visibleText(error)}</p>}
       {final_message !== null && (
         <>
-          <p className="code-head">Answer</p>
+          <p className="code-head">{commonWords.answer}</p>
           <Markdown text={clip(final_message, ANSWER_CHARS)} />
         </>
       )}
       {files.length > 0 && (
-        <p className="muted">
-          {plural(files.length, 'file')} changed: {files.map(visibleText).join(', ')}
-        </p>
+        <p className="muted">{chatWords.filesChanged(files.length, files.map(visibleText).join(', '))}</p>
       )}
       <p className="faint numeric" data-testid="code-sums">
         {result.usage_unknown === true
-          ? 'nobody counted its tokens'
-          : `${formatTokens(input_tokens + output_tokens)} tokens · ` +
-            formatSpent(cost_usd ?? 0, cost_unpriced_model !== undefined)}
+          ? chatWords.tokensUnknown
+          : `${commonWords.tokenCount(formatTokens(input_tokens + output_tokens))} · ${spent}`}
       </p>
     </>
   )

@@ -10,6 +10,7 @@ import { ActionCards } from './action-cards.tsx'
 import { itemKey } from './chat-item.ts'
 import { DisclosureBanner } from './disclosure-banner.tsx'
 import { Item } from './item.tsx'
+import { chatWords } from '../words/chat.ts'
 
 /** A long chat is drawn from its end; more on demand. */
 const PAGE = 80
@@ -41,7 +42,7 @@ export function Conversation({
       data-testid="chat-content"
       ref={content}
       role="log"
-      aria-label="Conversation"
+      aria-label={chatWords.conversation}
       aria-busy={isReading || isRunning}
     >
       <DisclosureBanner
@@ -57,7 +58,7 @@ export function Conversation({
             setPages(pages + 1)
           }}
         >
-          {formatCount(first)} earlier
+          {chatWords.earlier(formatCount(first))}
         </Button>
       )}
       {view.items.length === 0 && (
@@ -94,7 +95,7 @@ function isSilent({ items }: SessionView): boolean {
 }
 
 const WaitingDots = () => (
-  <p className="waiting-dots" role="status" aria-label="The agent is at work">
+  <p className="waiting-dots" role="status" aria-label={chatWords.working}>
     <i />
     <i />
     <i />
@@ -115,13 +116,13 @@ function Opening({
   if (isReading)
     return (
       <p className="opening muted" role="status">
-        Reading the log …
+        {chatWords.readingLog}
       </p>
     )
   return (
     <div className="opening muted">
-      <h2>{isNew && agent !== undefined ? `A new session with ${agent}` : 'Nothing was said here yet'}</h2>
-      <p>Say what you would like done. Every step will be in the log.</p>
+      <h2>{isNew && agent !== undefined ? chatWords.newSession(agent) : chatWords.noMessages}</h2>
+      <p>{chatWords.describeTask}</p>
       {isNew && <Suggestions sessionId={sessionId} />}
     </div>
   )

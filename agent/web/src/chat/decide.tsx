@@ -1,6 +1,8 @@
 /** Approve or reject, by button or by A and R; a rejection may say why. */
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 type Props = {
   canApprove: boolean
@@ -19,7 +21,7 @@ export function Decide({ canApprove, canReject, isAnsweredElsewhere, onApprove, 
   })
   return (
     <div className="actions" ref={actions} data-decide>
-      {isAnsweredElsewhere && <span className="muted">Answered elsewhere.</span>}
+      {isAnsweredElsewhere && <span className="muted">{chatWords.alreadyDecided}</span>}
       {isRejecting ? (
         <RejectForm canReject={canReject} onReject={onReject} onCancel={() => setRejecting(false)} />
       ) : (
@@ -31,7 +33,7 @@ export function Decide({ canApprove, canReject, isAnsweredElsewhere, onApprove, 
             aria-keyshortcuts="R"
             data-testid="reject"
           >
-            Reject … <kbd>R</kbd>
+            {chatWords.rejectMore} <kbd>R</kbd>
           </Button>
           <Button
             className="button primary"
@@ -40,7 +42,7 @@ export function Decide({ canApprove, canReject, isAnsweredElsewhere, onApprove, 
             aria-keyshortcuts="A"
             data-testid="approve"
           >
-            Approve once <kbd>A</kbd>
+            {chatWords.approveOnce} <kbd>A</kbd>
           </Button>
         </>
       )}
@@ -68,15 +70,15 @@ function RejectForm({ canReject, onReject, onCancel }: FormProps) {
         onKeyDown={event => {
           if (event.key === 'Escape') onCancel()
         }}
-        aria-label="Why it is rejected"
-        placeholder="Why? The agent is told (you may leave it out)"
+        aria-label={chatWords.rejectReason}
+        placeholder={chatWords.rejectReasonOptional}
         data-testid="reject-reason"
       />
       <Button className="button" onPress={onCancel}>
-        Cancel
+        {commonWords.cancel}
       </Button>
       <Button className="button danger" type="submit" isDisabled={!canReject} data-testid="reject-send">
-        Reject
+        {commonWords.reject}
       </Button>
     </form>
   )

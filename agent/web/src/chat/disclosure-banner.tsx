@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
 import { aboutQuery } from '../queries.ts'
+import { chatWords } from '../words/chat.ts'
 
 export function DisclosureBanner({ sessionId, isConfirmed }: { sessionId: string; isConfirmed: boolean }) {
   const { data: about } = useQuery(aboutQuery)
@@ -11,17 +12,15 @@ export function DisclosureBanner({ sessionId, isConfirmed }: { sessionId: string
   })
   if (!about || about.disclosure.level === 'none' || isConfirmed || confirm.isSuccess) return null
   return (
-    <aside className="banner" aria-label="About this assistant" data-testid="disclosure">
-      <p>
-        {about.disclosure.text ?? 'You are talking to an AI system. It can be wrong; check what matters.'}
-      </p>
+    <aside className="banner" aria-label={chatWords.aboutAssistant} data-testid="disclosure">
+      <p>{about.disclosure.text ?? chatWords.disclosure}</p>
       <Button
         className="button"
         isDisabled={confirm.isPending}
         onPress={() => confirm.mutate()}
         data-testid="confirm-disclosure"
       >
-        I understand
+        {chatWords.understand}
       </Button>
     </aside>
   )

@@ -4,6 +4,8 @@ import { Button } from 'react-aria-components'
 import { AlongWith } from './along-with.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { useFork } from './use-fork.ts'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 type Props = { sessionId: string; item: ItemOf<'user'>; onDone: () => void }
 
@@ -48,19 +50,17 @@ export function EditMessage({ sessionId, item, onDone }: Props) {
         value={text}
         onChange={event => setText(event.target.value)}
         onKeyDown={onKeyDown}
-        aria-label="The message in other words"
+        aria-label={chatWords.editedMessage}
         data-testid="edit-text"
       />
       <AlongWith item={item} />
-      <p className="faint">
-        It is sent in a new session that begins with what was said before. This one stays.
-      </p>
+      <p className="faint">{chatWords.editHint}</p>
       <div className="actions">
         <Button className="button" onPress={onDone}>
-          Cancel
+          {commonWords.cancel}
         </Button>
         <Button className="button primary" type="submit" isDisabled={mayNotSend} data-testid="edit-send">
-          Send again
+          {chatWords.resend}
         </Button>
       </div>
     </form>

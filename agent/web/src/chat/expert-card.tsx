@@ -7,13 +7,15 @@ import { memo, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
 import type { ExpertRun } from '@cairn/state'
 import { client } from '../api.ts'
-import { formatSpent, formatTokens, oneLine, plural } from '../format.ts'
+import { formatSpent, formatTokens, oneLine } from '../format.ts'
 import { ChevronIcon, DownIcon, UpIcon } from '../ui/page-icons.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import './expert-card.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 const STATUS = { working: 'running', done: 'done', failed: 'failed' } as const
-const WORDS = { working: 'at work', done: 'answered', failed: 'failed' } as const
+const WORDS = chatWords.expert
 
 export const ExpertCard = memo(function ExpertCard({
   sessionId,
@@ -47,8 +49,8 @@ export const ExpertCard = memo(function ExpertCard({
         <footer className="expert-foot">
           <Rating sessionId={sessionId} run={run} />
           <span className="faint numeric" data-testid="expert-sums">
-            {run.iterations_used} of {plural(run.max_iterations, 'step')} · {formatTokens(run.tokens)} tokens
-            · {formatSpent(run.cost_usd, run.unpriced)}
+            {chatWords.expertSums(run.iterations_used, run.max_iterations)} ·{' '}
+            {commonWords.tokenCount(formatTokens(run.tokens))} · {formatSpent(run.cost_usd, run.unpriced)}
           </span>
         </footer>
       )}
@@ -58,11 +60,11 @@ export const ExpertCard = memo(function ExpertCard({
 
 const Work = ({ run }: { run: ExpertRun }) => (
   <div className="tool-body">
-    <h4>Task</h4>
+    <h4>{chatWords.task}</h4>
     <p className="expert-text">{run.task}</p>
     {run.trace.length > 0 && (
       <>
-        <h4>What it did</h4>
+        <h4>{chatWords.steps}</h4>
         <ul className="expert-trace">
           {run.trace.map((call, index) => (
             <li key={index} data-ok={call.ok}>
@@ -75,7 +77,7 @@ const Work = ({ run }: { run: ExpertRun }) => (
     )}
     {run.outcome !== null && (
       <>
-        <h4>{run.status === 'failed' ? 'What went wrong' : 'Answer'}</h4>
+        <h4>{run.status === 'failed' ? chatWords.error : commonWords.answer}</h4>
         {run.status === 'failed' ? (
           <p className="expert-text">{run.outcome}</p>
         ) : (
@@ -109,8 +111,8 @@ function Rating({ sessionId, run }: { sessionId: string; run: ExpertRun }) {
   )
   return (
     <>
-      {thumb('up', 'Good answer of the expert', UpIcon)}
-      {thumb('down', 'Bad answer of the expert', DownIcon)}
+      {thumb('up', chatWords.goodAnswer, UpIcon)}
+      {thumb('down', chatWords.badAnswer, DownIcon)}
     </>
   )
 }

@@ -1,6 +1,7 @@
 /** Goes on from here in a session of its own; this one stays as it is. */
 import { ForkIcon } from '../ui/page-icons.tsx'
 import { useFork } from './use-fork.ts'
+import { chatWords } from '../words/chat.ts'
 
 export function ForkButton({ sessionId, eventId }: { sessionId: string; eventId: number }) {
   const fork = useFork(sessionId)
@@ -8,8 +9,8 @@ export function ForkButton({ sessionId, eventId }: { sessionId: string; eventId:
     <button
       type="button"
       className="button quiet square small"
-      aria-label="Go on from here in a new session"
-      title="Go on from here in a new session"
+      aria-label={chatWords.fork}
+      title={chatWords.fork}
       disabled={fork.isPending}
       onClick={() => fork.mutate({ event_id: eventId })}
       data-testid="fork"

@@ -11,16 +11,10 @@ import { formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import './goal-card.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
-const WORDS: Record<Goal['status'] | Verdict['result'], string> = {
-  active: 'active',
-  paused: 'paused',
-  satisfied: 'satisfied',
-  needs_revision: 'needs revision',
-  blocked: 'blocked',
-  failed: 'failed',
-  max_iterations_reached: 'out of evaluations',
-}
+const WORDS: Record<Goal['status'] | Verdict['result'], string> = chatWords.goal
 
 type Props = { sessionId: string; goal: Goal; isUnpriced: boolean; isArchived: boolean }
 
@@ -54,11 +48,12 @@ export const GoalCard = memo(function GoalCard({ sessionId, goal, isUnpriced, is
         }}
       >
         <ChevronIcon />
-        <strong>Goal</strong>
-        <span className="goal-status">{goal.open ? 'being graded' : WORDS[goal.status]}</span>
+        <strong>{commonWords.goal}</strong>
+        <span className="goal-status">{goal.open ? chatWords.evaluating : WORDS[goal.status]}</span>
         <span className="truncate">{goal.description}</span>
         <span className="goal-sums faint numeric">
-          {goal.iteration} of {goal.max_iterations} · {formatTokens(goal.spent.tokens)} tokens ·{' '}
+          {chatWords.rounds(goal.iteration, goal.max_iterations)} ·{' '}
+          {commonWords.tokenCount(formatTokens(goal.spent.tokens))} ·{' '}
           {formatSpent(goal.spent.cost_usd, isUnpriced)}
         </span>
       </summary>
@@ -79,8 +74,10 @@ export const GoalCard = memo(function GoalCard({ sessionId, goal, isUnpriced, is
         )}
         {isUnderWay && !isArchived && (
           <div className="goal-actions">
-            {goal.status === 'active' ? button('pause', 'Pause') : button('resume', 'Resume')}
-            {button('clear', 'Clear')}
+            {goal.status === 'active'
+              ? button('pause', commonWords.pause)
+              : button('resume', commonWords.resume)}
+            {button('clear', chatWords.clear)}
           </div>
         )}
       </div>

@@ -3,24 +3,24 @@ import { memo } from 'react'
 import { Link } from '@tanstack/react-router'
 import { visibleText } from '@cairn/protocol'
 import type { ConversationMessage } from '@cairn/state'
-import { plural } from '../format.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import type { ItemOf } from './chat-item.ts'
 import './history-item.css'
+import { chatWords } from '../words/chat.ts'
 
 export const HistoryItem = memo(function HistoryItem({ item }: { item: ItemOf<'history'> }) {
   const { forked_from: from, messages } = item
   return (
-    <section className="history" aria-label="What was said before" data-testid="history">
+    <section className="history" aria-label={chatWords.history} data-testid="history">
       {messages.map((message, at) => (
         // They never change their order.
         // eslint-disable-next-line react/no-array-index-key
         <Message key={at} message={message} />
       ))}
       <p className="history-end faint">
-        {plural(messages.length, 'message')} of{' '}
+        {chatWords.messagesFrom(messages.length)}{' '}
         {from === null ? (
-          'another session'
+          chatWords.otherSession
         ) : (
           <Link
             className="json-link"
@@ -28,7 +28,7 @@ export const HistoryItem = memo(function HistoryItem({ item }: { item: ItemOf<'h
             params={{ sessionId: from.session_id }}
             search={{ id: from.event_id }}
           >
-            the session that this is a fork of
+            {chatWords.original}
           </Link>
         )}
       </p>

@@ -5,6 +5,7 @@ import type { Mission } from '@cairn/state'
 import { oneLine } from '../format.ts'
 import { roundOf, STATUS_WORDS } from '../missions/mission-words.ts'
 import './children-card.css'
+import { chatWords } from '../words/chat.ts'
 
 const DOTS: Partial<Record<Mission['status'], string>> = { active: 'running', blocked: 'needs_action' }
 
@@ -14,13 +15,15 @@ export function MissionCard({ mission }: { mission: Mission }) {
       className="children"
       data-testid="mission-card"
       data-status={mission.status}
-      aria-label="Mission"
+      aria-label={chatWords.mission}
     >
       <p>
         <span className="dot" data-state={DOTS[mission.status] ?? 'paused'} aria-hidden="true" />
         <span>
-          Mission: {mission.open ? 'being graded' : STATUS_WORDS[mission.status].toLowerCase()},{' '}
-          {roundOf(mission).toLowerCase()}
+          {chatWords.missionLine(
+            mission.open ? chatWords.evaluating : STATUS_WORDS[mission.status].toLowerCase(),
+            roundOf(mission).toLowerCase(),
+          )}
         </span>
         <Link className="truncate" to="/missions/$missionId" params={{ missionId: mission.mission_id }}>
           {oneLine(visibleText(mission.description), 140)}

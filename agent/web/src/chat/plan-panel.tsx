@@ -3,6 +3,7 @@ import { memo } from 'react'
 import type { SessionView } from '@cairn/state'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
+import { chatWords } from '../words/chat.ts'
 
 type Props = { plan: SessionView['plan']; onOpen: () => void }
 
@@ -13,10 +14,8 @@ export const PlanPanel = memo(function PlanPanel({ plan, onOpen }: Props) {
   return (
     <button type="button" className="plan" data-testid="plan" onClick={onOpen}>
       <ChevronIcon />
-      <strong>Plan</strong>
-      <span className="faint numeric">
-        {done} of {plan.length}
-      </span>
+      <strong>{chatWords.plan}</strong>
+      <span className="faint numeric">{chatWords.rounds(done, plan.length)}</span>
       {current && (
         <span className="truncate muted" dir="auto">
           <ExactText text={current.content} />

@@ -3,6 +3,7 @@ import { memo } from 'react'
 import { visibleText } from '@cairn/protocol'
 import type { ItemOf } from './chat-item.ts'
 import { QuestionForm } from './question-form.tsx'
+import { chatWords } from '../words/chat.ts'
 
 export const QuestionCard = memo(function QuestionCard({
   sessionId,
@@ -15,12 +16,18 @@ export const QuestionCard = memo(function QuestionCard({
   return (
     <section
       className="card question"
-      aria-label="Question of the agent"
+      aria-label={chatWords.question}
       data-testid="question-card"
       data-state={state}
       data-call={item.tool_call_id}
     >
-      <h2>{state === 'open' ? 'The agent asks' : state === 'answered' ? 'Answered' : 'Passed over'}</h2>
+      <h2>
+        {state === 'open'
+          ? chatWords.question
+          : state === 'answered'
+            ? chatWords.answered
+            : chatWords.skipped}
+      </h2>
       {item.context !== null && <p className="muted">{visibleText(item.context)}</p>}
       {state === 'open' ? (
         <QuestionForm sessionId={sessionId} callId={item.tool_call_id} questions={item.questions} />
@@ -32,7 +39,7 @@ export const QuestionCard = memo(function QuestionCard({
               <dd>
                 {visibleText(
                   item.responses?.find(response => response.question === question.prompt)?.answer ??
-                    'without an answer',
+                    chatWords.noAnswer,
                 )}
               </dd>
             </div>

@@ -6,6 +6,8 @@ import { type Question, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import './question-form.css'
+import { commonWords } from '../words/common.ts'
+import { chatWords } from '../words/chat.ts'
 
 const OTHER = 'other'
 
@@ -65,7 +67,7 @@ export function QuestionForm({ sessionId, callId, questions, saidAbove }: FormPr
           isDisabled={!isComplete || answer.isPending}
           data-testid="question-submit"
         >
-          Answer
+          {commonWords.answer}
         </Button>
       </div>
     </form>
@@ -81,7 +83,7 @@ type FieldProps = {
 
 function QuestionField({ question, isSaidAbove, entry, onChange }: FieldProps) {
   const write = (written: string) => onChange({ ...entry, written })
-  const field = <Input className="input" placeholder="Your answer" data-testid="question-text" />
+  const field = <Input className="input" placeholder={chatWords.yourAnswer} data-testid="question-text" />
   const label = (
     <Label className={isSaidAbove ? 'visually-hidden' : undefined}>{visibleText(question.prompt)}</Label>
   )
@@ -109,14 +111,14 @@ function QuestionField({ question, isSaidAbove, entry, onChange }: FieldProps) {
         ))}
         {question.allow_other !== false && (
           <Radio value={OTHER} className="choice" data-testid="question-other">
-            <span className="choice-label">Something else</span>
+            <span className="choice-label">{chatWords.otherAnswer}</span>
           </Radio>
         )}
       </RadioGroup>
       {entry.pick === OTHER && (
         <TextField
           className="field"
-          aria-label="Your own answer"
+          aria-label={chatWords.yourAnswer}
           value={entry.written}
           onChange={write}
           autoFocus

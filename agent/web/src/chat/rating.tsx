@@ -4,6 +4,8 @@ import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { DownIcon, UpIcon } from '../ui/page-icons.tsx'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 type Thumb = 'up' | 'down'
 type Props = { sessionId: string; eventId: number; rating: Thumb | null }
@@ -24,7 +26,7 @@ export function Rating({ sessionId, eventId, rating }: Props) {
       type="button"
       className="button quiet square small"
       aria-label={name}
-      title={rating === of ? 'Take the rating back' : name}
+      title={rating === of ? chatWords.removeRating : name}
       aria-pressed={rating === of}
       disabled={rate.isPending}
       data-testid={`feedback-${of}`}
@@ -35,8 +37,8 @@ export function Rating({ sessionId, eventId, rating }: Props) {
   )
   return (
     <>
-      {thumb('up', 'Good answer', UpIcon)}
-      {thumb('down', 'Bad answer', DownIcon)}
+      {thumb('up', chatWords.goodAnswer, UpIcon)}
+      {thumb('down', chatWords.badAnswer, DownIcon)}
       {isAsking && rating === 'down' && (
         <WhyForm
           onSkip={() => setAsking(false)}
@@ -63,15 +65,15 @@ function WhyForm({ onSay, onSkip }: { onSay: (reason: string) => void; onSkip: (
         className="input"
         name="reason"
         maxLength={500}
-        aria-label="What was wrong with the answer"
-        placeholder="What was wrong? (you may leave it out)"
+        aria-label={chatWords.whatWasWrong}
+        placeholder={chatWords.whatWasWrongOptional}
         data-testid="feedback-reason"
       />
       <button type="submit" className="button small" data-testid="feedback-send">
-        Say so
+        {commonWords.send}
       </button>
       <button type="button" className="button quiet small" onClick={onSkip}>
-        Leave out
+        {chatWords.skip}
       </button>
     </form>
   )

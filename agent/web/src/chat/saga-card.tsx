@@ -4,19 +4,20 @@
  */
 import { memo, useState } from 'react'
 import type { Saga, SagaStep } from '@cairn/state'
-import { plural } from '../format.ts'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import './saga-card.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 const STEP: Record<SagaStep['state'], { sign: string; word: string }> = {
-  executing: { sign: '◐', word: 'running' },
-  committed: { sign: '●', word: 'done' },
-  failed: { sign: '✕', word: 'failed, changed nothing that is known' },
-  compensating: { sign: '◐', word: 'being undone' },
-  compensated: { sign: '↶', word: 'undone' },
-  compensation_failed: { sign: '!', word: 'could not be undone' },
+  executing: { sign: '◐', word: chatWords.sagaStep.executing },
+  committed: { sign: '●', word: chatWords.sagaStep.committed },
+  failed: { sign: '✕', word: chatWords.sagaStep.failed },
+  compensating: { sign: '◐', word: chatWords.sagaStep.compensating },
+  compensated: { sign: '↶', word: chatWords.sagaStep.compensated },
+  compensation_failed: { sign: '!', word: chatWords.sagaStep.compensation_failed },
 }
-const CUT = { paused: 'a pause', stopped: 'a stop', failed: 'a failure' } as const
+const CUT = chatWords.sagaCut
 
 export const SagaCard = memo(function SagaCard({
   saga,
@@ -25,7 +26,6 @@ export const SagaCard = memo(function SagaCard({
   saga: Saga
   onEvent: (id: number) => void
 }) {
-  const failed = saga.steps.filter(step => step.state === 'compensation_failed').length
   // What was rolled back opens itself, unless a person has said otherwise.
   const [chosen, setChosen] = useState<boolean | null>(null)
   const isOpen = chosen ?? saga.owed !== null
@@ -43,12 +43,9 @@ export const SagaCard = memo(function SagaCard({
         }}
       >
         <ChevronIcon />
-        <strong>Saga</strong>
+        <strong>{chatWords.saga}</strong>
         <span className="saga-status">{statusOf(saga)}</span>
-        <span className="saga-sums faint numeric">
-          {plural(saga.steps.length, 'step')}
-          {failed > 0 && ` · ${failed} not undone`}
-        </span>
+        <span className="saga-sums faint numeric">{commonWords.steps(saga.steps.length)}</span>
       </summary>
       <ol>
         {saga.steps.map(step => (
@@ -60,7 +57,7 @@ export const SagaCard = memo(function SagaCard({
               <code>{step.tool_name}</code> <span className="saga-undo">{undoOf(step)}</span>
             </span>
             <button type="button" className="json-link" onClick={() => onEvent(step.begun_at)}>
-              event {step.begun_at}
+              {commonWords.event(step.begun_at)}
             </button>
           </li>
         ))}
@@ -70,21 +67,29 @@ export const SagaCard = memo(function SagaCard({
 })
 
 function statusOf({ status, owed, steps }: Saga): string {
-  if (status === 'committed') return 'committed'
-  const why = owed === null ? '' : ` after ${CUT[owed]}`
-  if (status === 'compensated') return `rolled back${why}`
-  if (status === 'escalated') return `rolled back in part${why}: somebody has to look`
-  if (owed !== null) return `rolling back${why}`
-  return steps.some(step => step.state === 'executing') ? 'a step is running' : 'running'
+  if (status === 'committed') return chatWords.sagaState.committed
+  const why = owed === null ? '' : chatWords.sagaState.after(CUT[owed])
+  if (status === 'compensated') return chatWords.sagaState.rolledBack(why)
+  if (status === 'escalated') {
+    const undone = steps.filter(step => step.state === 'compensated').length
+    const left = steps.filter(step => step.state === 'compensation_failed').length
+    return chatWords.sagaState.partly(undone, undone + left)
+  }
+  if (owed !== null) return chatWords.sagaState.rollingBack(why)
+  return steps.some(step => step.state === 'executing')
+    ? chatWords.sagaState.stepRunning
+    : chatWords.sagaState.running
 }
 
 function undoOf({ state, checkpoint_hash, compensation_tool }: SagaStep): string {
   if (state === 'compensated')
     return checkpoint_hash === null
-      ? `undone by ${compensation_tool ?? 'its undo'}`
-      : `restored from checkpoint ${checkpoint_hash.slice(0, 8)}`
+      ? compensation_tool === null
+        ? chatWords.sagaUndo.byOwn
+        : chatWords.sagaUndo.by(compensation_tool)
+      : chatWords.sagaUndo.restored(checkpoint_hash.slice(0, 8))
   if (state === 'compensation_failed') return STEP.compensation_failed.word
-  if (state === 'failed') return 'failed'
-  if (checkpoint_hash !== null) return `checkpoint ${checkpoint_hash.slice(0, 8)}`
-  return compensation_tool === null ? 'has no undo' : `undo: ${compensation_tool}`
+  if (state === 'failed') return chatWords.sagaUndo.failed
+  if (checkpoint_hash !== null) return chatWords.sagaUndo.checkpoint(checkpoint_hash.slice(0, 8))
+  return compensation_tool === null ? chatWords.sagaUndo.none : chatWords.sagaUndo.with(compensation_tool)
 }

@@ -7,23 +7,17 @@ import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
 import { isTaskItemOver, type TaskItem as Task, type WorkerOutcome } from '@cairn/state'
-import { formatDuration, formatTokens, oneLine, plural } from '../format.ts'
+import { formatDuration, formatTokens, oneLine } from '../format.ts'
 import { tasksQuery } from '../tasks/tasks-query.ts'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import { causeWord } from '../workers/worker-words.ts'
 import { costOf, Elapsed, Said } from './worker-item.tsx'
 import './worker-item.css'
 import './task-item.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
-const WORDS = {
-  todo: 'to come',
-  ready: 'queued',
-  running: 'at work',
-  blocked: 'blocked',
-  done: 'done',
-  failed: 'failed',
-  cancelled: 'cancelled',
-} as const
+const WORDS = chatWords.taskState
 type TaskStatus = keyof typeof WORDS
 /** The dots are those of tool calls. */
 const DOTS: Record<TaskStatus, string> = {
@@ -60,7 +54,7 @@ export const TaskItem = memo(function TaskItem({ item, sessionId }: { item: Task
     >
       <summary>
         <ChevronIcon />
-        <strong>Task</strong>
+        <strong>{chatWords.task}</strong>
         <span className="worker-goal truncate">{oneLine(visibleText(item.goal), 140)}</span>
         <span className="tool-status" data-status={DOTS[standing]}>
           {WORDS[standing]}
@@ -78,9 +72,9 @@ export const TaskItem = memo(function TaskItem({ item, sessionId }: { item: Task
 function factsOf({ agent, attempts, max_attempts: most, after }: Task): string {
   const facts = agent === null ? [] : [agent]
   const made = attempts.length
-  if (made > 0) facts.push(`attempt ${made}${most === null ? '' : ` of ${most}`}`)
-  else if (most !== null) facts.push(`at most ${plural(most, 'attempt')}`)
-  if (after.length > 0) facts.push(`after ${after.map(nameOf).join(', ')}`)
+  if (made > 0) facts.push(chatWords.attempt(made, most))
+  else if (most !== null) facts.push(chatWords.attemptsMax(most))
+  if (after.length > 0) facts.push(chatWords.afterTasks(after.map(nameOf).join(', ')))
   return facts.join(' · ')
 }
 
@@ -96,11 +90,11 @@ function TaskBody({
   const result = status === 'done' ? (attempts.at(-1)?.outcome ?? null) : null
   return (
     <div className="tool-body">
-      <h4>Goal</h4>
+      <h4>{commonWords.goal}</h4>
       <Said text={goal} />
       {after.length > 0 && (
         <>
-          <h4>After</h4>
+          <h4>{chatWords.after}</h4>
           <ul>
             {after.map(each => (
               <li key={each.task_id}>{nameOf(each)}</li>
@@ -110,13 +104,13 @@ function TaskBody({
       )}
       {reason !== null && (
         <>
-          <h4>{status === 'blocked' ? 'What it needs' : 'Why'}</h4>
+          <h4>{status === 'blocked' ? chatWords.needs : chatWords.reason}</h4>
           <Said text={reason} />
         </>
       )}
       {attempts.length > 0 && (
         <>
-          <h4>{attempts.length === 1 ? 'Attempt' : 'Attempts'}</h4>
+          <h4>{attempts.length === 1 ? chatWords.attemptHead : chatWords.attemptsHead}</h4>
           <ol className="task-attempts">
             {attempts.map(({ worker_id, number, outcome }) => (
               <li key={worker_id} data-testid="task-attempt">
@@ -124,12 +118,12 @@ function TaskBody({
                 <span data-failed={(outcome !== null && outcome.cause !== null) || undefined}>
                   {outcome === null
                     ? status === 'blocked'
-                      ? 'waits for an answer'
-                      : 'at work'
+                      ? chatWords.needsAnswer
+                      : chatWords.taskRunning
                     : attemptSums(outcome)}
                 </span>
                 <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: worker_id }}>
-                  its session
+                  {chatWords.openSession}
                 </Link>
                 {outcome !== null && outcome.cause !== null && (
                   <span className="task-error">{oneLine(visibleText(outcome.text), 400)}</span>
@@ -141,9 +135,9 @@ function TaskBody({
       )}
       {result !== null && (
         <>
-          <h4>Result</h4>
+          <h4>{commonWords.result}</h4>
           <Said text={result.text} />
-          {result.truncated && <p className="faint">The rest is in its session.</p>}
+          {result.truncated && <p className="faint">{chatWords.fullText}</p>}
         </>
       )}
     </div>
@@ -152,8 +146,8 @@ function TaskBody({
 
 const attemptSums = (outcome: WorkerOutcome): string =>
   [
-    outcome.cause === null ? 'done' : causeWord(outcome.cause),
+    outcome.cause === null ? chatWords.taskState.done : causeWord(outcome.cause),
     formatDuration(outcome.duration_seconds * 1000),
-    `${formatTokens(outcome.tokens)} tokens`,
+    commonWords.tokenCount(formatTokens(outcome.tokens)),
     ...costOf(outcome),
   ].join(' · ')

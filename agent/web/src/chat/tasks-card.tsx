@@ -4,11 +4,13 @@ import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { type TaskView, visibleText } from '@cairn/protocol'
 import { type Children, hasTasks } from '@cairn/state'
-import { oneLine, plural } from '../format.ts'
+import { oneLine } from '../format.ts'
 import { AnswerTask } from '../tasks/answer-task.tsx'
 import { tasksQuery } from '../tasks/tasks-query.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import './tasks-card.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 export function TasksCard({ sessionId, state }: { sessionId: string; state: Children }) {
   const { data: tasks = [], refetch } = useQuery({ ...tasksQuery(sessionId), enabled: hasTasks(state) })
@@ -20,7 +22,7 @@ export function TasksCard({ sessionId, state }: { sessionId: string; state: Chil
   const blocked = open.filter(({ status }) => status === 'blocked')
   if (!hasTasks(state) || open.length === 0) return null
   return (
-    <section className="children tasks" data-testid="tasks" aria-label="Tasks">
+    <section className="children tasks" data-testid="tasks" aria-label={chatWords.tasks}>
       <p>
         <span
           className="dot"
@@ -40,16 +42,17 @@ export function TasksCard({ sessionId, state }: { sessionId: string; state: Chil
   )
 }
 
-const OPEN = { blocked: 'blocked', running: 'at work', ready: 'queued', todo: 'to come' } as const
-const isOpen = ({ status }: TaskView): boolean => status in OPEN
+const OPEN = ['blocked', 'running', 'ready', 'todo'] as const
+const isOpen = ({ status }: TaskView): boolean => OPEN.some(open => open === status)
 
 /** "4 tasks: 1 blocked, 2 at work, 1 to come"; "2 tasks blocked" */
 function standings(tasks: readonly TaskView[]): string {
-  const counted = Object.entries(OPEN)
-    .map(([status, word]) => ({ word, count: tasks.filter(task => task.status === status).length }))
-    .filter(({ count }) => count > 0)
+  const counted = OPEN.map(status => ({
+    word: chatWords.taskState[status],
+    count: tasks.filter(task => task.status === status).length,
+  })).filter(({ count }) => count > 0)
   const [first] = counted
-  const all = plural(tasks.length, 'task')
+  const all = chatWords.taskCount(tasks.length)
   return counted.length === 1 && first !== undefined
     ? `${all} ${first.word}`
     : `${all}: ${counted.map(({ word, count }) => `${count} ${word}`).join(', ')}`
@@ -60,7 +63,7 @@ function Blocked({ sessionId, task }: { sessionId: string; task: TaskView }) {
   return (
     <li data-testid="blocked-task" data-task-id={task.task_id}>
       <div className="tasks-blocked">
-        <span className="badge waiting">Blocked</span>
+        <span className="badge waiting">{commonWords.blocked}</span>
         <span className="tasks-reason">
           <span>
             <ExactText text={task.blocked_reason ?? ''} />
@@ -69,7 +72,7 @@ function Blocked({ sessionId, task }: { sessionId: string; task: TaskView }) {
         </span>
         {!isAnswering && (
           <Button className="button" onPress={() => setAnswering(true)} data-testid="answer-blocked">
-            Answer
+            {commonWords.answer}
           </Button>
         )}
       </div>

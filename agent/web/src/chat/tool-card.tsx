@@ -13,15 +13,10 @@ import { ChevronIcon } from '../ui/page-icons.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
 import { useNow } from '../ui/use-now.ts'
 import type { ItemOf } from './chat-item.ts'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
-const WORDS = {
-  asked: 'queued',
-  running: 'running',
-  waiting: 'waiting for you',
-  done: 'done',
-  failed: 'failed',
-  refused: 'refused',
-} as const
+const WORDS = chatWords.toolState
 
 export const ToolCard = memo(function ToolCard({
   item,
@@ -60,7 +55,7 @@ export const ToolCard = memo(function ToolCard({
           {note !== undefined && <span className="tool-note">{note}</span>}
         </span>
         <span className="tool-status" data-status={isHeld ? 'waiting' : item.status}>
-          {isHeld ? 'held for approval' : WORDS[item.status]}
+          {isHeld ? chatWords.needsApproval : WORDS[item.status]}
           {(item.status === 'done' || item.status === 'failed') &&
             item.elapsed_ms !== null &&
             ` · ${formatDuration(item.elapsed_ms)}`}
@@ -77,7 +72,7 @@ export const ToolCard = memo(function ToolCard({
               <>
                 {' · '}
                 <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
-                  event {item.event_id}
+                  {commonWords.event(item.event_id)}
                 </button>
               </>
             )}

@@ -7,24 +7,10 @@ import { TimeOf } from '../ui/time-of.tsx'
 import { AlongWith } from './along-with.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { EditMessage } from './edit-message.tsx'
+import { chatWords } from '../words/chat.ts'
 
 /** What the server says, in words for people. */
-const SYNTHETIC: Readonly<Record<string, string>> = {
-  governance_decision: 'The agent was told of your decision',
-  action_completed: 'The agent was told that it is done',
-  task_unblocked: 'The agent was told of your answer',
-  task_cancelled: 'The agent was told that the task is cancelled',
-  outcome_kickoff: 'The agent was given its goal',
-  outcome_continuation: 'The agent goes on towards its goal',
-  outcome_resumed: 'The agent takes up its goal again',
-  mission_kickoff: 'The agent was given its mission',
-  mission_continuation: 'The agent goes on with its mission',
-  mission_resumed: 'The agent takes up its mission again',
-  mission_deadline: 'The agent was told that the time of its mission is up',
-  worker_goal: 'The worker was given its goal',
-  worker_message: 'The worker was told more by its agent',
-  loop_run: 'The schedule began this run',
-}
+const SYNTHETIC: Readonly<Record<string, string>> = chatWords.synthetic
 
 type Props = { sessionId: string; item: ItemOf<'user'>; isForkable: boolean }
 
@@ -50,19 +36,19 @@ export const UserItem = memo(function UserItem({ sessionId, item, isForkable }: 
       </article>
       {item.unanswered === true && (
         <p className="user-foot faint" data-testid="unanswered">
-          Stopped before an answer: the agent reads it in its next turn.
+          {chatWords.stopped}
         </p>
       )}
       <p className="user-foot said-at">
         <TimeOf at={item.created_at} />
-        <CopyButton text={item.content} name="Copy the message" />
+        <CopyButton text={item.content} name={chatWords.copyMessage} />
         {isForkable && (
           <button
             ref={pencil}
             type="button"
             className="button quiet square small"
-            aria-label="Edit and send again"
-            title="Edit and send again"
+            aria-label={chatWords.editAndResend}
+            title={chatWords.editAndResend}
             onClick={() => setEditing(true)}
             data-testid="edit-message"
           >

@@ -6,14 +6,16 @@ import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
 import type { WorkerItem as Worker, WorkerOutcome } from '@cairn/state'
-import { formatCost, formatDuration, formatTokens, oneLine, plural } from '../format.ts'
+import { formatCost, formatDuration, formatTokens, oneLine } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { causeWord } from '../workers/worker-words.ts'
 import './worker-item.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
-const ROLES = { worker: 'Worker', delegation: 'Delegation', branch: 'Branch' } as const
+const ROLES = chatWords.roles
 const STATUS = { open: 'running', complete: 'done', failed: 'failed' } as const
 
 export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
@@ -35,11 +37,11 @@ export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
         <span className="tool-status" data-status={STATUS[item.status]}>
           {outcome === null ? (
             <>
-              at work
+              {chatWords.taskRunning}
               <Elapsed since={item.created_at} />
             </>
           ) : outcome.cause === null ? (
-            'done'
+            chatWords.taskState.done
           ) : (
             causeWord(outcome.cause)
           )}
@@ -56,7 +58,7 @@ export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
           params={{ sessionId: item.worker_id }}
           data-testid="worker-link"
         >
-          Open its session
+          {chatWords.openSession}
         </Link>
         <span className="faint numeric">{sumsOf(item)}</span>
       </footer>
@@ -67,13 +69,13 @@ export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
 function sumsOf({ agent, outcome, timeout_seconds, idle_seconds }: Worker): string {
   const facts = [agent]
   if (outcome === null) {
-    if (timeout_seconds !== null) facts.push(`waited for, ${formatDuration(timeout_seconds * 1000)} at most`)
-    if (idle_seconds !== null) facts.push(`was idle for ${formatDuration(idle_seconds * 1000)}`)
+    if (timeout_seconds !== null) facts.push(chatWords.waitedMax(formatDuration(timeout_seconds * 1000)))
+    if (idle_seconds !== null) facts.push(chatWords.idle(formatDuration(idle_seconds * 1000)))
   } else {
     facts.push(
       formatDuration(outcome.duration_seconds * 1000),
-      plural(outcome.iterations, 'step'),
-      `${formatTokens(outcome.tokens)} tokens`,
+      commonWords.steps(outcome.iterations),
+      commonWords.tokenCount(formatTokens(outcome.tokens)),
       ...costOf(outcome),
     )
   }
@@ -86,22 +88,22 @@ export const costOf = ({ cost_usd: usd }: WorkerOutcome): string[] => (usd > 0 ?
 function WorkerBody({ item: { goal, outcome } }: { item: Worker }) {
   return (
     <div className="tool-body">
-      <h4>Goal</h4>
+      <h4>{commonWords.goal}</h4>
       <Said text={goal} />
       {outcome !== null && (
         <>
-          <h4>{outcome.cause === null ? 'Result' : 'What went wrong'}</h4>
+          <h4>{outcome.cause === null ? commonWords.result : chatWords.error}</h4>
           <Said text={outcome.text} />
-          {outcome.truncated && <p className="faint">The rest is in its session.</p>}
+          {outcome.truncated && <p className="faint">{chatWords.fullText}</p>}
           {outcome.partial !== null && (
             <>
-              <h4>The last it said</h4>
+              <h4>{chatWords.lastMessage}</h4>
               <Said text={outcome.partial} />
             </>
           )}
           {outcome.files_written.length > 0 && (
             <>
-              <h4>Files it wrote</h4>
+              <h4>{chatWords.filesWritten}</h4>
               <ul className="worker-files">
                 {outcome.files_written.map(path => (
                   <li key={path}>

@@ -1,10 +1,11 @@
 /** A block of code: what it is written in, a button that copies it, and a fold where it is long. */
 import { useState } from 'react'
-import { plural } from '../format.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'
 import { CodeText } from './code-text.tsx'
 import { languageName } from './language.ts'
+import { toolsWords } from '../words/tools.ts'
+import { commonWords } from '../words/common.ts'
 
 /** From so many lines on only the first ones are shown. */
 const LONG = 60
@@ -27,17 +28,17 @@ export function CodeBlock({ code, language, label, isWhole = false }: Props) {
   return (
     <div className="code-block" data-testid="code-block" data-language={language || undefined}>
       <header>
-        <span className="truncate">{name === '' ? 'Text' : name}</span>
-        <CopyButton text={code} name="Copy the code" />
+        <span className="truncate">{name === '' ? toolsWords.text : name}</span>
+        <CopyButton text={code} name={toolsWords.copyCode} />
       </header>
-      <pre {...scrollRegion(name === '' ? 'Code' : `Code, ${name}`)} dir="ltr">
+      <pre {...scrollRegion(name === '' ? toolsWords.code : toolsWords.codeIn(name))} dir="ltr">
         <code>
           <CodeText code={isFolded ? lines.slice(0, FIRST).join('\n') : code} language={language} />
         </code>
       </pre>
       {isFolded && (
         <button type="button" className="code-more" onClick={() => setOpen(true)}>
-          Show all {plural(lines.length, 'line')}
+          {commonWords.showAllLines(lines.length)}
         </button>
       )}
     </div>

@@ -1,14 +1,16 @@
 /** A change of a text as a unified diff. What compares is loaded with the first one. */
 import { Suspense, use, useMemo, useState } from 'react'
-import { formatCount, plural } from '../format.ts'
+import { formatCount } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'
 import type { DiffLine, Hunk } from './line-diff.ts'
 import './diff.css'
+import { toolsWords } from '../words/tools.ts'
+import { commonWords } from '../words/common.ts'
 
 /** So many lines are drawn without asking. */
 const FIRST = 300
-const WORDS = { '+': 'added', '-': 'removed', ' ': '' } as const
+const WORDS = toolsWords.diffSigns
 
 let loading: Promise<typeof import('./line-diff.ts')> | undefined
 const loadDiff = () => (loading ??= import('./line-diff.ts'))
@@ -24,7 +26,7 @@ type Props = {
 
 export function DiffView(props: Props) {
   return (
-    <Suspense fallback={<p className="faint">Comparing …</p>}>
+    <Suspense fallback={<p className="faint">{toolsWords.comparing}</p>}>
       <Compared {...props} />
     </Suspense>
   )
@@ -37,7 +39,7 @@ function Compared({ before, after, isPart = false, isWhole = false }: Props) {
     [diffLines, before, after, isWhole],
   )
   const [isOpen, setOpen] = useState(false)
-  if (diff === null) return <p className="faint">The two versions differ in too many lines to compare.</p>
+  if (diff === null) return <p className="faint">{toolsWords.tooDifferent}</p>
   const total = diff.hunks.reduce((sum, { lines }) => sum + lines.length, 0)
   const most = isWhole || isOpen ? total : FIRST
   return (
@@ -46,16 +48,16 @@ function Compared({ before, after, isPart = false, isWhole = false }: Props) {
       data-testid="diff"
       data-added={diff.added}
       data-removed={diff.removed}
-      {...scrollRegion(`Change: ${formatCount(diff.added)} added, ${formatCount(diff.removed)} removed`)}
+      {...scrollRegion(toolsWords.change(formatCount(diff.added), formatCount(diff.removed)))}
     >
       {total === 0 ? (
-        <p className="faint">No line changed.</p>
+        <p className="faint">{toolsWords.noChange}</p>
       ) : (
         firstLines(diff.hunks, most).map((hunk, at) => <HunkView key={at} hunk={hunk} isPart={isPart} />)
       )}
       {most < total && (
         <button type="button" className="code-more" onClick={() => setOpen(true)}>
-          Show all {plural(total, 'line')}
+          {commonWords.showAllLines(total)}
         </button>
       )}
     </div>

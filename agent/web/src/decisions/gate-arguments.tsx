@@ -2,9 +2,10 @@
 import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { InboxItem } from '@cairn/protocol'
-import { formatCount, plural } from '../format.ts'
+import { formatCount } from '../format.ts'
 import { gateForm } from './gate-view.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
+import { chatWords } from '../words/chat.ts'
 
 /** So much is shown without asking. */
 const SHORT_CHARS = 600
@@ -57,15 +58,12 @@ export function GateArgumentsView({ text, form, redactions, isWhole, showWhole }
       )}
       {!isWhole && (
         <Button className="button" onPress={showWhole} data-testid="show-arguments">
-          Show all {formatCount(text.length)} characters to approve
+          {chatWords.showToApprove(formatCount(text.length))}
         </Button>
       )}
       {redactions > 0 && (
         <p className="redactions" role="note" data-testid="redactions">
-          {plural(redactions, 'part')} of these arguments{' '}
-          {redactions === 1
-            ? 'is not shown because it looks like a secret. It runs all the same.'
-            : 'are not shown because they look like secrets. They run all the same.'}
+          {chatWords.redactions(redactions)}
         </p>
       )}
     </>

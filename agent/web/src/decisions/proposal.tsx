@@ -4,6 +4,8 @@ import { Button } from 'react-aria-components'
 import type { InboxItem, SkillProposal } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { ExactText } from '../ui/exact-text.tsx'
+import { commonWords } from '../words/common.ts'
+import { chatWords } from '../words/chat.ts'
 
 /** The skill that the item puts to decision; null for every other item. */
 export function proposedSkill({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'>): SkillProposal | null {
@@ -34,7 +36,7 @@ export function ProposalButtons({ item }: { item: InboxItem }) {
         onPress={() => decide.mutate('reject')}
         data-testid="reject"
       >
-        Reject
+        {commonWords.reject}
       </Button>
       <Button
         className="button primary"
@@ -42,7 +44,7 @@ export function ProposalButtons({ item }: { item: InboxItem }) {
         onPress={() => decide.mutate('approve')}
         data-testid="approve"
       >
-        Accept skill
+        {chatWords.acceptSkill}
       </Button>
     </>
   )

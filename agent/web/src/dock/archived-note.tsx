@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
+import { composerWords } from '../words/composer.ts'
 
 export function ArchivedNote({ sessionId }: { sessionId: string }) {
   const queries = useQueryClient()
@@ -12,14 +13,14 @@ export function ArchivedNote({ sessionId }: { sessionId: string }) {
   })
   return (
     <p className="composer-closed muted">
-      This session is archived. Its log can be read, not continued.{' '}
+      {composerWords.archived}{' '}
       <Button
         className="button small"
         isDisabled={restore.isPending}
         onPress={() => restore.mutate()}
         data-testid="restore"
       >
-        Bring it back
+        {composerWords.restore}
       </Button>
     </p>
   )

@@ -3,6 +3,8 @@ import { Button } from 'react-aria-components'
 import type { Question } from '@cairn/protocol'
 import { ExactText } from '../ui/exact-text.tsx'
 import { choicesOf } from './choice.ts'
+import { composerWords } from '../words/composer.ts'
+import { rich } from '../words/rich.tsx'
 
 type ChoicesProps = {
   questions: readonly Question[]
@@ -14,7 +16,7 @@ export function Choices({ questions, chosen, onChoose }: ChoicesProps) {
   const choices = choicesOf(questions)
   if (choices.length === 0) return null
   return (
-    <div className="dock-choices" role="group" aria-label="Choices by number" data-testid="dock-choices">
+    <div className="dock-choices" role="group" aria-label={composerWords.choices} data-testid="dock-choices">
       {choices.map((label, at) => (
         <button
           key={label}
@@ -46,17 +48,13 @@ export const AskedHint = ({
   <p className="composer-asked faint">
     <span role="status">
       {choice === null ? (
-        'What you write answers the question above.'
+        composerWords.answersQuestion
       ) : (
-        <>
-          Enter answers “
-          <ExactText text={choice} />
-          ”.
-        </>
+        <>{rich(composerWords.enterAnswers, { choice: <ExactText text={choice} /> })}</>
       )}
     </span>{' '}
     <Button className="json-link" isDisabled={isDisabled} onPress={onSendInstead} data-testid="send-instead">
-      Send as a new message instead
+      {composerWords.sendInstead}
     </Button>
   </p>
 )

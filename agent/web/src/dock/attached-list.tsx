@@ -2,13 +2,14 @@
 import { CloseIcon } from '../ui/icons.tsx'
 import { FileIcon } from '../ui/page-icons.tsx'
 import type { Attached } from './use-attachments.ts'
+import { composerWords } from '../words/composer.ts'
 
 type Props = { attached: readonly Attached[]; onRemove: (id: number) => void }
 
 export function AttachedList({ attached, onRemove }: Props) {
   if (attached.length === 0) return null
   return (
-    <ul className="attached" aria-label="Attached">
+    <ul className="attached" aria-label={composerWords.attached}>
       {attached.map(one => (
         <li key={one.id} data-testid="attached" data-state={one.state} data-kind={one.kind}>
           {one.kind === 'picture' && one.value !== null ? (
@@ -21,7 +22,7 @@ export function AttachedList({ attached, onRemove }: Props) {
           <button
             type="button"
             className="button quiet square small"
-            aria-label={`Remove ${one.name}`}
+            aria-label={composerWords.remove(one.name)}
             onClick={() => onRemove(one.id)}
           >
             <CloseIcon />

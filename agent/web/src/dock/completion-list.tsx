@@ -1,6 +1,6 @@
 /** What may complete the word at the caret, above the composer, with a line of help each. */
-import { plural } from '../format.ts'
 import type { Completion } from './use-completion.ts'
+import { composerWords } from '../words/composer.ts'
 
 export const LIST_ID = 'composer-completions'
 export const optionId = (at: number) => `${LIST_ID}-${at}`
@@ -10,13 +10,13 @@ export function CompletionList({ candidates, active, choose }: Completion) {
   return (
     <>
       <p className="visually-hidden" role="status">
-        {plural(candidates.length, 'completion')}: arrows choose, Tab takes
+        {composerWords.completionHint(candidates.length)}
       </p>
       <div
         className="completions"
         id={LIST_ID}
         role="listbox"
-        aria-label="Completions"
+        aria-label={composerWords.completions}
         data-testid="completions"
       >
         {candidates.map((candidate, at) => (

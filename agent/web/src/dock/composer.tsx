@@ -11,6 +11,8 @@ import { AttachedList } from './attached-list.tsx'
 import { CompletionList, LIST_ID, optionId } from './completion-list.tsx'
 import { useComposer } from './use-composer.ts'
 import './dock.css'
+import { composerWords } from '../words/composer.ts'
+import { commonWords } from '../words/common.ts'
 
 export type Asked = { callId: string; questions: readonly Question[] }
 export type ComposerProps = {
@@ -52,8 +54,8 @@ function OpenComposer(props: ComposerProps) {
           <button
             type="button"
             className="button square stop"
-            aria-label="Stop the turn"
-            title="Stop the turn (Esc)"
+            aria-label={composerWords.stop}
+            title={composerWords.stopKey}
             disabled={stop.isPending || !isConnected}
             onClick={() => stop.mutate()}
             data-testid="stop"
@@ -64,7 +66,7 @@ function OpenComposer(props: ComposerProps) {
         <button
           type="button"
           className="button primary square"
-          aria-label={asked ? 'Answer' : 'Send'}
+          aria-label={asked ? commonWords.answer : commonWords.send}
           disabled={isEmpty}
           onClick={submitAsShown}
           data-testid="send"
@@ -92,8 +94,8 @@ function AttachButton({ onPick }: { onPick: (files: File[]) => void }) {
       <button
         type="button"
         className="button quiet square"
-        aria-label="Attach files or pictures"
-        title="Attach files or pictures (or paste, or drop them here)"
+        aria-label={composerWords.attach}
+        title={composerWords.attachHint}
         onClick={() => picker.current?.click()}
         data-testid="attach"
       >
@@ -126,8 +128,10 @@ function Field({ composing, asks, isRunning }: FieldProps) {
       onSelect={event => draft.moveCaret(event.currentTarget.selectionStart)}
       onKeyDown={onKeyDown}
       onPaste={paste}
-      placeholder={asks ? 'Your answer …' : isRunning ? 'Steer the running turn …' : 'Write a message'}
-      aria-label={asks ? 'Your answer' : 'Message'}
+      placeholder={
+        asks ? composerWords.yourAnswer : isRunning ? composerWords.steer : composerWords.placeholder
+      }
+      aria-label={asks ? composerWords.yourAnswer : composerWords.message}
       aria-autocomplete="list"
       aria-haspopup="listbox"
       aria-controls={isOpen ? LIST_ID : undefined}

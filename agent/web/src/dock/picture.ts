@@ -1,5 +1,6 @@
 /** Pictures as a message takes them: small enough for its body, in a format that models read. */
 import type { BodyOf } from '@cairn/protocol'
+import { composerWords } from '../words/composer.ts'
 
 export type Picture = NonNullable<BodyOf<'sendMessage'>['images']>[number]
 
@@ -14,7 +15,7 @@ export const isPicture = ({ type }: { type: string }): boolean => TAKEN.some(tak
 
 export async function readPicture(file: File): Promise<Picture> {
   const type = TAKEN.find(taken => taken === file.type)
-  if (type === undefined) throw new Error(`${file.name} is no picture that can be sent`)
+  if (type === undefined) throw new Error(composerWords.notPicture(file.name))
   if (file.size <= MAX_BYTES) return { data: await base64Of(file), mime_type: type }
   const bitmap = await createImageBitmap(file)
   for (let scale = Math.min(1, MAX_PIXELS / Math.max(bitmap.width, bitmap.height)); ; scale *= 0.7) {
@@ -31,7 +32,7 @@ async function drawn(bitmap: ImageBitmap, scale: number, quality: number): Promi
     Math.max(1, Math.round(bitmap.height * scale)),
   )
   const context = canvas.getContext('2d')
-  if (context === null) throw new Error('The browser draws no pictures')
+  if (context === null) throw new Error(composerWords.noCanvas)
   // What is transparent would become black.
   context.fillStyle = 'white'
   context.fillRect(0, 0, canvas.width, canvas.height)

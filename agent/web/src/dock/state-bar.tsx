@@ -4,6 +4,8 @@ import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
+import { composerWords } from '../words/composer.ts'
+import { commonWords } from '../words/common.ts'
 
 /** A failed session can be tried again, a paused one resumed. */
 export function StateBar({ session }: { session: Session | undefined }) {
@@ -17,9 +19,7 @@ export function StateBar({ session }: { session: Session | undefined }) {
   const { id, state } = session
   return (
     <div className="state-bar" data-state={state} role="status">
-      <span>
-        {state === 'failed' ? 'The session failed. What it did so far is kept.' : 'The session is paused.'}
-      </span>
+      <span>{state === 'failed' ? composerWords.failed : composerWords.paused}</span>
       {state === 'failed' ? (
         <Button
           className="button"
@@ -27,7 +27,7 @@ export function StateBar({ session }: { session: Session | undefined }) {
           onPress={() => move.mutate({ route: 'retrySession', id })}
           data-testid="retry"
         >
-          Try again
+          {commonWords.retry}
         </Button>
       ) : (
         <Button
@@ -36,7 +36,7 @@ export function StateBar({ session }: { session: Session | undefined }) {
           onPress={() => move.mutate({ route: 'resumeSession', id })}
           data-testid="resume"
         >
-          Resume
+          {commonWords.resume}
         </Button>
       )}
     </div>

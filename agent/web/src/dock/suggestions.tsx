@@ -2,20 +2,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { aboutQuery } from '../queries.ts'
 import { useSendMessage } from './use-send-message.ts'
+import { composerWords } from '../words/composer.ts'
 
-const DEMO = ['Show me what you can do', 'help', 'think hard about it']
-const ANY = [
-  'What can you do here, and which tools do you have?',
-  'Look around in the workspace and tell me what is in it.',
-  '/help',
-]
+const DEMO = composerWords.demo
+const ANY = composerWords.first
 
 export function Suggestions({ sessionId }: { sessionId: string }) {
   const { data: about } = useQuery(aboutQuery)
   const send = useSendMessage(sessionId, () => undefined)
   if (about === undefined) return null
   return (
-    <div className="suggestions" role="group" aria-label="Suggestions">
+    <div className="suggestions" role="group" aria-label={composerWords.suggestions}>
       {(about.demo ? DEMO : ANY).map(content => (
         <button
           key={content}

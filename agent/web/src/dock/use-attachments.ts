@@ -4,6 +4,7 @@ import type { BodyOf } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { say } from '../ui/toasts.tsx'
 import { base64Of, isPicture, type Picture, readPicture } from './picture.ts'
+import { composerWords } from '../words/composer.ts'
 
 type FileRef = NonNullable<BodyOf<'sendMessage'>['attachments']>[number]
 export type Attached = { id: number; name: string; state: 'reading' | 'ready' } & (
@@ -63,8 +64,7 @@ function carry(attached: readonly Attached[]): Carried {
 }
 
 async function putFile(sessionId: string, file: File): Promise<FileRef> {
-  if (file.size > MAX_FILE_BYTES)
-    throw new Error(`it has ${file.size} bytes; up to ${MAX_FILE_BYTES} are taken here`)
+  if (file.size > MAX_FILE_BYTES) throw new Error(composerWords.tooLarge(file.size, MAX_FILE_BYTES))
   return client.call('putWorkspaceFile', {
     params: { id: sessionId },
     body: {

@@ -9,6 +9,7 @@ import { EventFacts } from './event-facts.tsx'
 import { familyOfAny } from './filter.ts'
 import { JsonView } from './json-view.tsx'
 import type { TurnSums } from './turn-sums.ts'
+import { eventsWords } from '../words/events.ts'
 
 type Props = {
   index: EventIndex
@@ -28,7 +29,7 @@ export function EventDetail({ index, rowKey, onClose, onJump, onCopy, onRelated 
   return (
     <aside
       className="event-detail"
-      aria-label="Detail"
+      aria-label={eventsWords.detail}
       data-testid="event-detail"
       data-family={kind === EVENT ? familyOfAny(event.type) : undefined}
     >
@@ -40,20 +41,20 @@ export function EventDetail({ index, rowKey, onClose, onJump, onCopy, onRelated 
               <span className="faint numeric">{event.id}</span>
             </>
           ) : kind === GAP ? (
-            'Pruned events'
+            eventsWords.removedEvents
           ) : (
-            `Turn ${turn?.number ?? ''}`
+            eventsWords.turn(turn?.number ?? '')
           )}
         </h2>
         {kind === EVENT && (
           <Button className="button quiet" onPress={() => onCopy(event)} data-testid="copy-json">
             <CopyIcon />
-            Copy JSON
+            {eventsWords.copyJson}
           </Button>
         )}
         <Button
           className="button quiet square"
-          aria-label="Close the detail"
+          aria-label={eventsWords.closeDetail}
           onPress={onClose}
           data-testid="close-detail"
         >
@@ -82,42 +83,41 @@ function GapFacts({ index, at }: { index: EventIndex; at: number }) {
   const gap = gapBefore(index.events, at)
   if (!gap) return null
   return (
-    <p className="detail-when">
-      Ids {formatCount(gap.from)} to {formatCount(gap.through)} held chunks of a streamed answer (llm.delta).
-      They are removed some time after their llm.response has landed, which holds the same text; no other type
-      is ever removed.
-    </p>
+    <p className="detail-when">{eventsWords.removedText(formatCount(gap.from), formatCount(gap.through))}</p>
   )
 }
 
 function TurnFacts({ turn, onJump }: { turn: TurnSums; onJump: (id: number) => void }) {
   const facts: [string, string][] = [
-    ['Ended', turn.ending === null ? 'not yet' : turn.ending.replaceAll('_', ' ')],
-    ['Duration', formatDuration(turn.endedAt - turn.startedAt)],
-    ['Events', formatCount(turn.events)],
-    ['Wakes', formatCount(turn.wakes)],
-    ['Model calls', formatCount(turn.llmCalls)],
-    ['Tool calls', toolCalls(turn)],
     [
-      'Tokens in',
-      `${formatCount(turn.inputTokens)}, ${formatCount(turn.cacheReadTokens)} of them from the cache`,
+      eventsWords.turnFacts.ended,
+      turn.ending === null ? eventsWords.turnFacts.notEnded : turn.ending.replaceAll('_', ' '),
+    ],
+    [eventsWords.turnFacts.duration, formatDuration(turn.endedAt - turn.startedAt)],
+    [eventsWords.turnFacts.events, formatCount(turn.events)],
+    [eventsWords.turnFacts.wakes, formatCount(turn.wakes)],
+    [eventsWords.turnFacts.modelCalls, formatCount(turn.llmCalls)],
+    [eventsWords.turnFacts.toolCalls, toolCalls(turn)],
+    [
+      eventsWords.turnFacts.input,
+      eventsWords.turnFacts.cached(formatCount(turn.inputTokens), formatCount(turn.cacheReadTokens)),
     ],
     [
-      'Tokens out',
-      `${formatCount(turn.outputTokens)}, ${formatCount(turn.reasoningTokens)} of them reasoning`,
+      eventsWords.turnFacts.output,
+      eventsWords.turnFacts.reasoning(formatCount(turn.outputTokens), formatCount(turn.reasoningTokens)),
     ],
     [
-      'Cost',
-      `${formatSpent(turn.costUsd, turn.unpriced)}${turn.unpriced ? ': some calls have no known rate' : ''}`,
+      eventsWords.turnFacts.cost,
+      turn.unpriced
+        ? eventsWords.turnFacts.unpriced(formatSpent(turn.costUsd, true))
+        : formatSpent(turn.costUsd, false),
     ],
-    ['Crashes', String(turn.crashes)],
-    ['Recoveries', String(turn.recoveries)],
+    [eventsWords.turnFacts.crashes, String(turn.crashes)],
+    [eventsWords.turnFacts.recoveries, String(turn.recoveries)],
   ]
   return (
     <>
-      <p className="detail-when">
-        From what began it to the end of the work. The sums are of the events in it.
-      </p>
+      <p className="detail-when">{eventsWords.turnFacts.about}</p>
       <dl className="facts numeric">
         {facts.map(([name, value]) => (
           <div key={name}>
@@ -126,12 +126,12 @@ function TurnFacts({ turn, onJump }: { turn: TurnSums; onJump: (id: number) => v
           </div>
         ))}
         <div>
-          <dt>From</dt>
+          <dt>{eventsWords.range}</dt>
           <dd>
             <button type="button" className="json-link" onClick={() => onJump(turn.startId)}>
               {formatCount(turn.startId)}
             </button>{' '}
-            to{' '}
+            {eventsWords.turnFacts.to}{' '}
             <button type="button" className="json-link" onClick={() => onJump(turn.lastId)}>
               {formatCount(turn.lastId)}
             </button>
@@ -145,6 +145,6 @@ function TurnFacts({ turn, onJump }: { turn: TurnSums; onJump: (id: number) => v
 const toolCalls = ({ toolCalls: calls, toolErrors, toolsHeld }: TurnSums): string =>
   [
     formatCount(calls),
-    ...(toolErrors > 0 ? [`${toolErrors} failed or refused`] : []),
-    ...(toolsHeld > 0 ? [`${toolsHeld} held for approval`] : []),
+    ...(toolErrors > 0 ? [eventsWords.failedOrRefused(toolErrors)] : []),
+    ...(toolsHeld > 0 ? [eventsWords.heldForApproval(toolsHeld)] : []),
   ].join(', ')

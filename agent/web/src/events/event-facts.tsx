@@ -8,6 +8,8 @@ import { formatDelta } from '../format.ts'
 import { DownIcon, UpIcon } from '../ui/page-icons.tsx'
 import { say } from '../ui/toasts.tsx'
 import type { TurnSums } from './turn-sums.ts'
+import { eventsWords } from '../words/events.ts'
+import { commonWords } from '../words/common.ts'
 
 type Props = {
   event: SessionEvent
@@ -24,7 +26,7 @@ export function EventFacts(props: Props) {
       {isEventType(type) ? (
         <p className="detail-when">{EVENTS[type].when}</p>
       ) : (
-        <p className="detail-when">This page does not know the type; the server is newer.</p>
+        <p className="detail-when">{eventsWords.unknownType}</p>
       )}
       <dl className="facts">
         <When {...props} />
@@ -38,13 +40,13 @@ export function EventFacts(props: Props) {
 function When({ event, before, turn, onJump }: Props) {
   return (
     <>
-      <dt>Time</dt>
+      <dt>{eventsWords.time}</dt>
       <dd className="numeric">
         {new Date(event.created_at).toLocaleString('en-GB')} <span className="faint">{event.created_at}</span>
       </dd>
       {before && (
         <>
-          <dt>After</dt>
+          <dt>{eventsWords.after}</dt>
           <dd className="numeric">
             {formatDelta(Date.parse(event.created_at) - Date.parse(before.created_at))}{' '}
             <button type="button" className="json-link" onClick={() => onJump(before.id)}>
@@ -55,7 +57,7 @@ function When({ event, before, turn, onJump }: Props) {
       )}
       {turn && (
         <>
-          <dt>Turn</dt>
+          <dt>{eventsWords.turnHead}</dt>
           <dd>
             <button type="button" className="json-link" onClick={() => onJump(turn.startId)}>
               {turn.number}
@@ -71,7 +73,7 @@ function Origin({ event }: { event: SessionEvent }) {
   if (!isEventType(event.type) || EVENTS[event.type].producer === 'none') return null
   return (
     <>
-      <dt>Written by</dt>
+      <dt>{eventsWords.producer}</dt>
       <dd>{EVENTS[event.type].producer}</dd>
     </>
   )
@@ -84,17 +86,17 @@ function Related({ event, onRelated }: Props) {
     <>
       {child !== null && (
         <>
-          <dt>Session</dt>
+          <dt>{commonWords.session}</dt>
           <dd>
             <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: child }}>
-              open {child}
+              {eventsWords.openSession(child)}
             </Link>
           </dd>
         </>
       )}
       {(event.type === 'llm.response' || event.type === 'expert.result') && (
         <>
-          <dt>Rate</dt>
+          <dt>{eventsWords.rate}</dt>
           <dd>
             <Rating event={event} />
           </dd>
@@ -102,10 +104,10 @@ function Related({ event, onRelated }: Props) {
       )}
       {typeof callId === 'string' && (
         <>
-          <dt>Call</dt>
+          <dt>{eventsWords.call}</dt>
           <dd>
             <button type="button" className="json-link" onClick={() => onRelated(callId)}>
-              show all of {callId}
+              {eventsWords.showCall(callId)}
             </button>
           </dd>
         </>
@@ -138,13 +140,13 @@ function Rating({ event }: { event: SessionEvent }) {
   const rate = useMutation({
     mutationFn: (rating: 'up' | 'down') =>
       client.call('giveFeedback', { params: { id: event.session_id, event_id: event.id }, body: { rating } }),
-    onSuccess: ({ event_id, event_type }) => say(`Rated: ${event_type} is event ${event_id}.`),
+    onSuccess: ({ event_id, event_type }) => say(eventsWords.rated(event_type, event_id)),
   })
   return (
     <span className="rating">
       <Button
         className="button quiet square small"
-        aria-label="Good"
+        aria-label={eventsWords.good}
         isDisabled={rate.isPending}
         onPress={() => rate.mutate('up')}
         data-testid="rate-up"
@@ -153,7 +155,7 @@ function Rating({ event }: { event: SessionEvent }) {
       </Button>
       <Button
         className="button quiet square small"
-        aria-label="Bad"
+        aria-label={eventsWords.bad}
         isDisabled={rate.isPending}
         onPress={() => rate.mutate('down')}
         data-testid="rate-down"

@@ -26,6 +26,7 @@ import {
 } from './event-index.ts'
 import { EventRow, GapRow, TurnRow, rowId } from './event-row.tsx'
 import { useScrollIntent } from '../ui/use-scroll-intent.ts'
+import { eventsWords } from '../words/events.ts'
 
 export type GridHandle = {
   focus(): void
@@ -73,7 +74,7 @@ export function EventGrid(props: Props) {
       className="event-grid"
       data-testid="event-grid"
       role="grid"
-      aria-label="Events"
+      aria-label={eventsWords.grid}
       aria-rowcount={rows.length + 1}
       aria-colcount={5}
       tabIndex={0}
@@ -85,9 +86,9 @@ export function EventGrid(props: Props) {
       onClick={clicked}
     >
       <div className="grid-head" role="row" aria-rowindex={1}>
-        {['id', 'time', 'after', 'type', 'summary'].map(name => (
+        {Object.entries(eventsWords.columns).map(([name, label]) => (
           <span key={name} role="columnheader" className={`cell-${name}`}>
-            {name}
+            {label}
           </span>
         ))}
       </div>

@@ -11,12 +11,12 @@ import {
   formatDuration,
   formatSpent,
   formatTokens,
-  plural,
 } from '../format.ts'
 import { AlertIcon, ClockIcon } from '../ui/icons.tsx'
 import { familyOfAny } from './filter.ts'
 import { factsOf, isHeld, summarize, toolError } from '@cairn/protocol'
 import type { TurnSums } from './turn-sums.ts'
+import { eventsWords } from '../words/events.ts'
 
 export const rowId = (rowKey: number) => `row-${rowKey}`
 
@@ -86,7 +86,7 @@ export const EventRow = memo(function EventRow({
       </span>
       <span role="gridcell" className="cell-summary">
         {summarize(event)}
-        {folded > 0 && <span className="faint"> · {plural(folded, 'delta')}</span>}
+        {folded > 0 && <span className="faint"> · {eventsWords.deltas(folded)}</span>}
       </span>
     </div>
   )
@@ -97,11 +97,14 @@ export const GapRow = memo(function GapRow({
   through,
   ...rest
 }: RowPosition & { from: number; through: number }) {
-  const ids = from === through ? `id ${from}` : `ids ${formatCount(from)}–${formatCount(through)}`
+  const removed =
+    from === through
+      ? eventsWords.removedOne(formatCount(from))
+      : eventsWords.removedMany(formatCount(from), formatCount(through))
   return (
     <div className="gap-row" {...place(rest)} style={at(rest.top)} data-testid="gap-row">
       <span role="gridcell" aria-colspan={5}>
-        {ids} pruned <span className="faint">(llm.delta, superseded by the response)</span>
+        {removed} <span className="faint">{eventsWords.removedWhy}</span>
       </span>
     </div>
   )
@@ -124,34 +127,32 @@ export const TurnRow = memo(function TurnRow({
     >
       <span role="gridcell" aria-colspan={5}>
         <strong>
-          Turn {turn.number}
-          {turn.review && ' (review)'}
+          {eventsWords.turn(turn.number)}
+          {turn.review && ` ${eventsWords.review}`}
         </strong>
         <span>{turn.ending === null ? open : turn.ending.replaceAll('_', ' ')}</span>
         <span>{formatDuration(turn.endedAt - turn.startedAt)}</span>
-        {turn.llmCalls > 0 && <span className="turn-wide">{plural(turn.llmCalls, 'call')}</span>}
+        {turn.llmCalls > 0 && <span className="turn-wide">{eventsWords.calls(turn.llmCalls)}</span>}
         {turn.toolCalls > 0 && (
           <span className="turn-wide">
-            {plural(turn.toolCalls, 'tool')}
-            {turn.toolErrors > 0 && `, ${turn.toolErrors} failed`}
-            {turn.toolsHeld > 0 && `, ${turn.toolsHeld} held for approval`}
+            {eventsWords.tools(turn.toolCalls)}
+            {turn.toolErrors > 0 && `, ${eventsWords.failed(turn.toolErrors)}`}
+            {turn.toolsHeld > 0 && `, ${eventsWords.heldForApproval(turn.toolsHeld)}`}
           </span>
         )}
         {turn.inputTokens + turn.outputTokens > 0 && (
           <span>
-            {formatTokens(turn.inputTokens)} in
+            {eventsWords.tokensIn(formatTokens(turn.inputTokens))}
             <span className="turn-wide">
-              {turn.cacheReadTokens > 0 && ` (${formatTokens(turn.cacheReadTokens)} cached)`}
+              {turn.cacheReadTokens > 0 && ` ${eventsWords.cached(formatTokens(turn.cacheReadTokens))}`}
             </span>
-            , {formatTokens(turn.outputTokens)} out
+            , {eventsWords.tokensOut(formatTokens(turn.outputTokens))}
           </span>
         )}
         {(turn.costUsd > 0 || turn.unpriced) && <span>{formatSpent(turn.costUsd, turn.unpriced)}</span>}
-        {turn.wakes > 1 && <span className="turn-wide">{turn.wakes} wakes</span>}
-        {turn.crashes > 0 && <span className="turn-alarm">{plural(turn.crashes, 'crash', 'crashes')}</span>}
-        {turn.recoveries > 0 && (
-          <span className="turn-alarm">{plural(turn.recoveries, 'recovery', 'recoveries')}</span>
-        )}
+        {turn.wakes > 1 && <span className="turn-wide">{eventsWords.wakes(turn.wakes)}</span>}
+        {turn.crashes > 0 && <span className="turn-alarm">{eventsWords.crashes(turn.crashes)}</span>}
+        {turn.recoveries > 0 && <span className="turn-alarm">{eventsWords.recoveries(turn.recoveries)}</span>}
       </span>
     </div>
   )

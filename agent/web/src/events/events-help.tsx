@@ -1,18 +1,20 @@
 /** The keys of the EVENTS tab. */
 import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { eventsWords } from '../words/events.ts'
+import { commonWords } from '../words/common.ts'
 
 const KEYS: readonly (readonly [readonly string[], string])[] = [
-  [['j', '↓'], 'next row'],
-  [['k', '↑'], 'row before'],
-  [['Page Down', 'Page Up'], 'a screen down, up'],
-  [['Home', 'End'], 'first row, last row'],
-  [['Enter'], 'open the detail'],
-  [['Esc'], 'close the detail, leave a field'],
-  [['/'], 'filter by text'],
-  [['g'], 'go to an id'],
-  [['f'], 'follow the tail'],
-  [['c'], 'copy the event as JSON'],
-  [['?'], 'this help'],
+  [['j', '↓'], eventsWords.keys.down],
+  [['k', '↑'], eventsWords.keys.up],
+  [['Page Down', 'Page Up'], eventsWords.keys.pages],
+  [['Home', 'End'], eventsWords.keys.ends],
+  [['Enter'], eventsWords.keys.open],
+  [['Esc'], eventsWords.keys.close],
+  [['/'], eventsWords.keys.filter],
+  [['g'], eventsWords.keys.jump],
+  [['f'], eventsWords.keys.follow],
+  [['c'], eventsWords.keys.copy],
+  [['?'], eventsWords.keys.help],
 ]
 
 export function EventsHelp({ isOpen, onChange }: { isOpen: boolean; onChange: (isOpen: boolean) => void }) {
@@ -20,7 +22,7 @@ export function EventsHelp({ isOpen, onChange }: { isOpen: boolean; onChange: (i
     <ModalOverlay className="scrim" isOpen={isOpen} onOpenChange={onChange} isDismissable>
       <Modal className="modal">
         <Dialog>
-          <Heading slot="title">Keyboard</Heading>
+          <Heading slot="title">{eventsWords.keyboard}</Heading>
           <dl className="keys">
             {KEYS.map(([keys, what]) => (
               <div key={what}>
@@ -35,7 +37,7 @@ export function EventsHelp({ isOpen, onChange }: { isOpen: boolean; onChange: (i
           </dl>
           <div className="actions">
             <Button className="button" onPress={() => onChange(false)} autoFocus>
-              Close
+              {commonWords.close}
             </Button>
           </div>
         </Dialog>

@@ -22,6 +22,8 @@ import { type EventCursor, useEventCursor } from './use-event-cursor.ts'
 import { useEventKeys } from './use-event-keys.ts'
 import { useFilter } from './use-filter.ts'
 import './events.css'
+import { eventsWords } from '../words/events.ts'
+import { commonWords } from '../words/common.ts'
 
 const ROW = { wide: 26, narrow: 48 }
 /** From so many newer rows on there is a button that leads to them. */
@@ -51,7 +53,7 @@ export function EventsTab({ log, session }: Props) {
       <div className="events-main">
         <EventGrid
           index={index}
-          openTurn={session ? stateWord(session).toLowerCase() : 'open'}
+          openTurn={session ? stateWord(session).toLowerCase() : eventsWords.openTurn}
           rowHeight={isNarrow ? ROW.narrow : ROW.wide}
           activeKey={activeKey}
           isFollowing={isFollowing}
@@ -169,16 +171,15 @@ function useFirstFocus(grid: RefObject<GridHandle | null>): void {
 
 /** Where a jump led that did not reach what it was for. */
 function sayWhere(id: number, outcome: ReturnType<EventCursor['jump']>, lastId: number): void {
-  if (outcome === 'hidden') say(`Event ${id} is hidden by the filter; this is the nearest one shown.`)
-  if (outcome === 'pruned')
-    say(`Event ${id} was a piece of a streamed answer and was pruned; this is what came after it.`)
-  if (outcome === 'none') say(`There is no event ${formatCount(id)} yet; the last is ${formatCount(lastId)}.`)
+  if (outcome === 'hidden') say(eventsWords.hiddenByFilter(id))
+  if (outcome === 'pruned') say(eventsWords.wasRemoved(id))
+  if (outcome === 'none') say(eventsWords.notYet(formatCount(id), formatCount(lastId)))
 }
 
 function copy(event: SessionEvent): void {
   navigator.clipboard
     .writeText(JSON.stringify(event, null, 2))
-    .then(() => say(`Event ${event.id} copied.`), sayError)
+    .then(() => say(eventsWords.copied(event.id)), sayError)
 }
 
 function NoRows({ index }: { index: EventIndex }) {
@@ -186,10 +187,10 @@ function NoRows({ index }: { index: EventIndex }) {
   return (
     <p className="events-none muted">
       {index.events.length === 0
-        ? 'No events yet. The first message begins the log.'
+        ? eventsWords.noEvents
         : index.unscanned > 0
-          ? 'Searching …'
-          : 'No event fits the filter.'}
+          ? commonWords.searching
+          : eventsWords.noMatch}
     </p>
   )
 }
@@ -208,7 +209,7 @@ function NewerButton({
   return (
     <Button className="button tail-button" onPress={onPress}>
       <TailIcon />
-      {formatCount(newer)} newer
+      {eventsWords.newer(formatCount(newer))}
     </Button>
   )
 }

@@ -24,6 +24,7 @@ import { FilterIcon, SearchIcon } from '../ui/icons.tsx'
 import { HelpIcon, TailIcon } from '../ui/page-icons.tsx'
 import { type EventFilter, NO_FILTER, familyOfAny, isFiltering } from './filter.ts'
 import type { EventIndex } from './event-index.ts'
+import { eventsWords } from '../words/events.ts'
 
 type Props = {
   index: EventIndex
@@ -51,7 +52,7 @@ export function EventsToolbar({
   const { filter } = index
   const families = FAMILIES.filter(family => index.countByFamily.has(family) || filter.families.has(family))
   return (
-    <div className="events-toolbar" role="group" aria-label="Filters">
+    <div className="events-toolbar" role="group" aria-label={eventsWords.filters}>
       <div className="toolbar-line">
         <TextFilter filter={filter} field={searchField} onFilter={onFilter} onLeave={onLeaveField} />
         <TypePicker index={index} onFilter={onFilter} />
@@ -61,7 +62,7 @@ export function EventsToolbar({
             onPress={() => onFilter({ ...NO_FILTER, showsDeltas: filter.showsDeltas })}
             data-testid="filter-clear"
           >
-            Clear
+            {eventsWords.clear}
           </Button>
         )}
         <JumpField field={jumpField} onJump={onJump} onLeave={onLeaveField} />
@@ -70,19 +71,19 @@ export function EventsToolbar({
           isSelected={isFollowing}
           onChange={onFollow}
           data-testid="follow-tail"
-          aria-label="Follow the tail"
+          aria-label={eventsWords.followTail}
         >
           <TailIcon />
-          <span className="wide">Follow</span>
+          <span className="wide">{eventsWords.follow}</span>
         </ToggleButton>
-        <Button className="button quiet square wide" aria-label="Keyboard shortcuts" onPress={onHelp}>
+        <Button className="button quiet square wide" aria-label={eventsWords.keyboard} onPress={onHelp}>
           <HelpIcon />
         </Button>
       </div>
       <div className="chips">
         <ToggleButtonGroup
           className="family-chips"
-          aria-label="Families"
+          aria-label={eventsWords.families}
           selectionMode="multiple"
           selectedKeys={filter.families}
           onSelectionChange={keys => onFilter({ ...filter, families: new Set([...keys] as Family[]) })}
@@ -106,7 +107,7 @@ export function EventsToolbar({
           onChange={showsDeltas => onFilter({ ...filter, showsDeltas })}
           data-testid="show-deltas"
         >
-          deltas
+          {eventsWords.showDeltas}
           <span className="chip-count numeric">{formatTokens(index.deltas)}</span>
         </ToggleButton>
       </div>
@@ -146,7 +147,7 @@ function TextFilter({
   return (
     <SearchField
       className="search"
-      aria-label="Filter by text"
+      aria-label={eventsWords.filterText}
       value={text}
       onChange={setText}
       onKeyDown={event => {
@@ -154,7 +155,7 @@ function TextFilter({
       }}
     >
       <SearchIcon />
-      <Input ref={field} className="input" placeholder="Filter by text" data-testid="filter-text" />
+      <Input ref={field} className="input" placeholder={eventsWords.filterText} data-testid="filter-text" />
     </SearchField>
   )
 }
@@ -172,7 +173,7 @@ function JumpField({
   return (
     <TextField
       className="jump"
-      aria-label="Jump to event id"
+      aria-label={eventsWords.jump}
       value={text}
       onChange={value => setText(value.replace(/\D/g, ''))}
       inputMode="numeric"
@@ -183,7 +184,7 @@ function JumpField({
         setText('')
       }}
     >
-      <Input ref={field} className="input" placeholder="Go to id" data-testid="event-jump" />
+      <Input ref={field} className="input" placeholder={eventsWords.jumpShort} data-testid="event-jump" />
     </TextField>
   )
 }
@@ -197,26 +198,26 @@ function TypePicker({ index, onFilter }: { index: EventIndex; onFilter: Props['o
       <Button
         className="button"
         data-testid="filter-types"
-        aria-label={types.size === 0 ? 'Types' : `Types ${types.size} chosen`}
+        aria-label={types.size === 0 ? eventsWords.types : eventsWords.typesChosen(types.size)}
       >
         <FilterIcon />
-        <span className="wide">Types</span>
+        <span className="wide">{eventsWords.types}</span>
         {types.size > 0 && <span className="badge count">{types.size}</span>}
       </Button>
       <Popover className="popover type-popover" placement="bottom start">
-        <Dialog aria-label="Filter by type" className="type-picker">
+        <Dialog aria-label={eventsWords.filterType} className="type-picker">
           <Autocomplete filter={contains}>
             <SearchField className="field" autoFocus>
-              <Label className="visually-hidden">Find a type</Label>
-              <Input className="input" placeholder="Find a type" data-testid="type-search" />
+              <Label className="visually-hidden">{eventsWords.findType}</Label>
+              <Input className="input" placeholder={eventsWords.findType} data-testid="type-search" />
             </SearchField>
             <ListBox
               className="type-list"
-              aria-label="Types in this log"
+              aria-label={eventsWords.typesHere}
               selectionMode="multiple"
               escapeKeyBehavior="none"
               selectedKeys={types}
-              renderEmptyState={() => <p className="faint">No such type here.</p>}
+              renderEmptyState={() => <p className="faint">{eventsWords.noType}</p>}
               onSelectionChange={keys =>
                 onFilter({
                   ...index.filter,

@@ -1,6 +1,7 @@
 /**
  * A JSON value as the visible lines of a tree: what is shown depends only on the value and on what is open.
  */
+import { eventsWords } from '../words/events.ts'
 
 export type JsonPath = string
 export type JsonLine = {
@@ -84,7 +85,7 @@ function addLines(
       depth: depth + 1,
       name: null,
       kind: 'more',
-      text: `${entries.length - shown} more`,
+      text: eventsWords.moreEntries(entries.length - shown),
       isBranch: true,
       isOpen: false,
     })
@@ -92,7 +93,7 @@ function addLines(
 
 function branchText(value: object, size: number, isText: boolean): string {
   const what = Array.isArray(value) ? (size === 0 ? '[]' : `[${size}]`) : size === 0 ? '{}' : `{${size}}`
-  return isText ? `JSON text ${what}` : what
+  return isText ? eventsWords.jsonText(what) : what
 }
 
 /** Tools often answer JSON as text; such a text is shown as the tree it holds. */

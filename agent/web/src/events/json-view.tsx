@@ -5,6 +5,7 @@ import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import { toggled } from './filter.ts'
 import { type JsonLine, flattenJson } from './json-tree.ts'
+import { eventsWords } from '../words/events.ts'
 
 const LONG_TEXT = 600
 const namesEvent = (line: JsonLine) =>
@@ -75,7 +76,7 @@ export function JsonView({ value, onJump }: { value: unknown; onJump: OnJump }) 
     <div
       className="json"
       role="tree"
-      aria-label="Payload"
+      aria-label={eventsWords.payload}
       tabIndex={-1}
       ref={tree}
       onKeyDown={keyDown}
@@ -142,7 +143,7 @@ function Value({ line, onJump }: { line: JsonLine; onJump: OnJump }) {
         className="json-link json-number"
         tabIndex={-1}
         onClick={() => onJump(Number(line.text))}
-        title={`Go to event ${line.text}`}
+        title={eventsWords.goTo(line.text)}
       >
         {line.text}
       </button>
@@ -158,7 +159,7 @@ function Value({ line, onJump }: { line: JsonLine; onJump: OnJump }) {
     <span className="json-string">
       <ExactText text={isWhole ? line.text : line.text.slice(0, LONG_TEXT)} />
       <button type="button" className="json-link" onClick={() => setWhole(!isWhole)}>
-        {isWhole ? 'show less' : `… show all (${formatSize(line.text.length)})`}
+        {isWhole ? eventsWords.showLess : eventsWords.showAll(formatSize(line.text.length))}
       </button>
     </span>
   )

@@ -1,10 +1,12 @@
 /** What the whole log holds, what of it is shown, and the way to what went wrong. */
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
-import { formatCount, plural } from '../format.ts'
+import { formatCount } from '../format.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
 import { AlertIcon } from '../ui/icons.tsx'
 import { isFiltering } from './filter.ts'
+import { eventsWords } from '../words/events.ts'
+import { rich } from '../words/rich.tsx'
 
 export function StatusLine({
   log,
@@ -29,24 +31,22 @@ export function StatusLine({
   return (
     <footer className="events-status numeric" data-testid="events-status">
       {isFiltering(index.filter) ? (
-        <span>
-          {formatCount(index.matching)} of {plural(counted, 'event')}
-        </span>
+        <span>{eventsWords.matching(formatCount(index.matching), counted)}</span>
       ) : (
-        <span>{plural(counted, 'event')}</span>
+        <span>{eventsWords.count(counted)}</span>
       )}
-      <span>{plural(index.turns.length, 'turn')}</span>
+      <span>{eventsWords.turns(index.turns.length)}</span>
       {index.deltas > 0 && (
         <span>
-          {plural(index.deltas, 'delta')}
-          {!index.filter.showsDeltas && ' folded'}
+          {eventsWords.deltas(index.deltas)}
+          {!index.filter.showsDeltas && ` ${eventsWords.folded}`}
         </span>
       )}
-      {pruned > 0 && <span>{formatCount(pruned)} pruned</span>}
+      {pruned > 0 && <span>{eventsWords.removed(formatCount(pruned))}</span>}
       {index.unscanned > 0 && (
-        <span>filtering {Math.round((1 - index.unscanned / events.length) * 100)} %</span>
+        <span>{eventsWords.filtering(Math.round((1 - index.unscanned / events.length) * 100))}</span>
       )}
-      {last < target && <span>reading {Math.floor((last / target) * 100)} %</span>}
+      {last < target && <span>{eventsWords.loading(Math.floor((last / target) * 100))}</span>}
       {nextId !== undefined && (
         <Button
           className="button quiet small alarm-button"
@@ -54,12 +54,10 @@ export function StatusLine({
           data-testid="next-alarm"
         >
           <AlertIcon />
-          {plural(alarms.length, 'crash or recovery', 'crashes, recoveries and failures')}
+          {eventsWords.alarms(alarms.length)}
         </Button>
       )}
-      <span className="events-keys">
-        press <kbd>?</kbd> for keys
-      </span>
+      <span className="events-keys">{rich(eventsWords.pressForKeys, { key: <kbd>?</kbd> })}</span>
     </footer>
   )
 }

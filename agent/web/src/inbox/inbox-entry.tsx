@@ -1,7 +1,7 @@
 /** One item of the inbox: what was raised, where, and what can be done about it. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
+import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { GateArgumentsView, useGateArguments } from '../decisions/gate-arguments.tsx'
 import { proposedSkill, SkillText } from '../decisions/proposal.tsx'
@@ -13,14 +13,10 @@ import { blockedTaskOf } from '../tasks/blocked-item.ts'
 import { ItemActions } from './item-actions.tsx'
 import { Outcome } from './outcome.tsx'
 import { RaisedIn } from './raised-in.tsx'
+import { inboxWords } from '../words/inbox.ts'
+import { commonWords } from '../words/common.ts'
 
-const KINDS: Record<InboxKind, string> = {
-  input_required: 'Question',
-  action_required: 'Action',
-  governance_gate: 'Approval',
-  task_complete: 'Finished',
-  progress_checkin: 'Progress',
-}
+const KINDS = inboxWords.kinds
 
 export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
   const skill = proposedSkill(item)
@@ -45,7 +41,7 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
     >
       <header>
         <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>
-          {skill !== null ? 'Proposal' : task !== null ? 'Blocked' : KINDS[item.kind]}
+          {skill !== null ? inboxWords.proposal : task !== null ? commonWords.blocked : KINDS[item.kind]}
         </span>
         <h2>{visibleText(item.title)}</h2>
         <time className="faint" dateTime={item.created_at}>
@@ -83,12 +79,12 @@ function Origin({ item }: { item: InboxItem }) {
         className="json-link"
         to="/sessions/$sessionId"
         params={{ sessionId: item.session_id }}
-        aria-label={`Open the session ${visibleText(item.session_title ?? '')}`.trim()}
+        aria-label={inboxWords.openNamed(visibleText(item.session_title ?? '')).trim()}
         onClick={() => {
           if (item.read_at === null) read.mutate()
         }}
       >
-        Open the session
+        {inboxWords.open}
       </Link>
       <Link
         className="json-link"
@@ -96,7 +92,7 @@ function Origin({ item }: { item: InboxItem }) {
         params={{ sessionId: item.session_id }}
         search={{ id: item.source_event_id }}
       >
-        event {item.source_event_id}
+        {commonWords.event(item.source_event_id)}
       </Link>
     </>
   )

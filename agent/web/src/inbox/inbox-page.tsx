@@ -10,6 +10,8 @@ import { BackIcon } from '../ui/page-icons.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { InboxEntry } from './inbox-entry.tsx'
 import './inbox.css'
+import { commonWords } from '../words/common.ts'
+import { inboxWords } from '../words/inbox.ts'
 
 export function InboxPage() {
   const [scope, setScope] = useState<InboxScope>('pending')
@@ -19,23 +21,23 @@ export function InboxPage() {
   return (
     <div className="inbox">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions">
+        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
           <BackIcon />
         </Link>
-        <h1>Inbox</h1>
+        <h1>{inboxWords.inbox}</h1>
         <ToggleButtonGroup
           className="segments"
-          aria-label="Which items"
+          aria-label={inboxWords.scope}
           selectionMode="single"
           disallowEmptySelection
           selectedKeys={[scope]}
           onSelectionChange={([key]) => setScope(key === 'all' ? 'all' : 'pending')}
         >
           <ToggleButton className="segment" id="pending">
-            Waiting
+            {inboxWords.pending}
           </ToggleButton>
           <ToggleButton className="segment" id="all" data-testid="inbox-all">
-            All
+            {inboxWords.all}
           </ToggleButton>
         </ToggleButtonGroup>
       </header>
@@ -53,8 +55,8 @@ export function InboxPage() {
         {items?.length === 0 && (
           <div className="empty">
             <InboxIcon />
-            <h2>{scope === 'pending' ? 'Nothing waits for you' : 'Nothing was raised yet'}</h2>
-            <p>Questions, approvals and news of your agents come here.</p>
+            <h2>{scope === 'pending' ? inboxWords.nothingPending : inboxWords.nothing}</h2>
+            <p>{inboxWords.about}</p>
           </div>
         )}
       </div>

@@ -2,12 +2,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { meQuery } from '../queries.ts'
+import { inboxWords } from '../words/inbox.ts'
 
-const DECIDED: Record<string, string> = {
-  approve: 'approved',
-  reject: 'rejected',
-  passed_over: 'passed over',
-}
+const DECIDED: Record<string, string> = inboxWords.outcomes
 
 export function Outcome({ item }: { item: InboxItem }) {
   const { data: me } = useQuery(meQuery)
@@ -17,16 +14,16 @@ export function Outcome({ item }: { item: InboxItem }) {
     <span className="muted" data-testid="inbox-outcome">
       {DECIDED[word] ?? word}
       {user !== undefined &&
-        (user === me?.id ? ' by you' : <Named kind="the person" id={user} name={name} />)}
-      {machine !== undefined && <Named kind="the service account" id={machine} name={name} />}
+        (user === me?.id ? ` ${inboxWords.byYou}` : <Named by={inboxWords.byUser} id={user} name={name} />)}
+      {machine !== undefined && <Named by={inboxWords.byServiceAccount} id={machine} name={name} />}
     </span>
   )
 }
 
 /** An account that is gone has its id left. */
-const Named = ({ kind, id, name }: { kind: string; id: string; name: string | undefined }) => (
+const Named = ({ by, id, name }: { by: string; id: string; name: string | undefined }) => (
   <>
-    {` by ${kind} `}
+    {` ${by} `}
     {name === undefined ? <code>{id}</code> : <span title={id}>{visibleText(name)}</span>}
   </>
 )

@@ -2,6 +2,8 @@
 import { Link } from '@tanstack/react-router'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { SessionLink } from '../sessions/session-link.tsx'
+import { inboxWords } from '../words/inbox.ts'
+import { commonWords } from '../words/common.ts'
 
 export function RaisedIn({ item }: { item: InboxItem }) {
   const isWorker = item.root_session_id !== item.session_id
@@ -9,14 +11,14 @@ export function RaisedIn({ item }: { item: InboxItem }) {
   return (
     <p className="raised-in muted" data-testid={isWorker ? 'from-worker' : 'from-session'}>
       {visibleText(item.agent)}
-      {isWorker ? ', from worker ' : ' in '}
+      {isWorker ? `${inboxWords.fromWorker} ` : ` ${inboxWords.in} `}
       <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>
-        {title ?? (isWorker ? 'without a title' : 'an untitled session')}
+        {title ?? (isWorker ? commonWords.untitled : inboxWords.untitled)}
       </Link>
       {isWorker && (
         <>
-          {' of '}
-          <SessionLink id={item.root_session_id} unnamed="an untitled session" />
+          {` ${inboxWords.of} `}
+          <SessionLink id={item.root_session_id} unnamed={inboxWords.untitled} />
         </>
       )}
     </p>

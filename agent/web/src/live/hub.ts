@@ -20,6 +20,7 @@ import {
   sendState,
 } from './hub-subscription.ts'
 import type { Change, ToHub } from './messages.ts'
+import { errorsWords } from '../words/errors.ts'
 
 /**
  * A page that is silent for longer has died without a message. Browsers run the timers of a hidden page once
@@ -28,7 +29,7 @@ import type { Change, ToHub } from './messages.ts'
 const SILENT_MS = 150_000
 /** The limit of one stream on the server. */
 const SESSIONS_MAX = 100
-const TOO_MANY = new Error(`More than ${SESSIONS_MAX} sessions are open. Close one, then reload.`)
+const TOO_MANY = new Error(errorsWords.tooManySessions(SESSIONS_MAX))
 
 export type Hub = {
   /** The page of the port wants this, and nothing else. */
@@ -147,7 +148,7 @@ function connect(
         if (signal.aborted) return
         // All pages of a browser share one login, and it may have become that of another user.
         if (items.some(item => item.type === 'opened' && item.principal_id !== userId))
-          throw new Error('Another user has logged in to this browser. Reload the page.')
+          throw new Error(errorsWords.otherUser)
         deliver(items)
       }
     } catch (error) {

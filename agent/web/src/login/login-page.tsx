@@ -9,6 +9,9 @@ import { ThemeToggle } from '../ui/theme.tsx'
 import { forgetLogs } from '../session/kept-logs.ts'
 import { takeToken } from './link-token.ts'
 import './login.css'
+import { loginWords } from '../words/login.ts'
+import { commonWords } from '../words/common.ts'
+import { rich } from '../words/rich.tsx'
 
 export function LoginPage() {
   const { next, ended } = useSearch({ from: '/login' })
@@ -39,14 +42,14 @@ export function LoginPage() {
   }
   return (
     <main className="login">
-      <form className="login-card" onSubmit={submit} data-testid="login-form" aria-label="Log in">
+      <form className="login-card" onSubmit={submit} data-testid="login-form" aria-label={loginWords.form}>
         <div className="login-brand">
           <CairnMark />
-          <h1>Cairn</h1>
+          <h1>{commonWords.product}</h1>
         </div>
         {ended === true && !login.isError && (
           <p role="status" data-testid="login-ended">
-            Your login ended. Log in again and you come back to where you were.
+            {loginWords.ended}
           </p>
         )}
         <Fields />
@@ -61,12 +64,9 @@ export function LoginPage() {
           disabled={login.isPending}
           data-testid="login-submit"
         >
-          {login.isPending ? 'Logging in …' : 'Log in'}
+          {login.isPending ? loginWords.loggingIn : loginWords.form}
         </button>
-        <p className="faint">
-          Without a password, open a login link: the server printed one when it first started, and{' '}
-          <code>cairn login</code> prints another. It works once.
-        </p>
+        <p className="faint">{rich(loginWords.noPassword, { command: <code>cairn login</code> })}</p>
       </form>
       <div className="login-theme">
         <ThemeToggle />
@@ -78,7 +78,7 @@ export function LoginPage() {
 const Fields = () => (
   <>
     <div className="field">
-      <label htmlFor="login-email">Email</label>
+      <label htmlFor="login-email">{loginWords.email}</label>
       <input
         id="login-email"
         className="input"
@@ -90,7 +90,7 @@ const Fields = () => (
       />
     </div>
     <div className="field">
-      <label htmlFor="login-password">Password</label>
+      <label htmlFor="login-password">{loginWords.password}</label>
       <input
         id="login-password"
         className="input"

@@ -7,6 +7,7 @@ import { useEffect, useState } from 'react'
 import { CodeBlock } from '../code/code-block.tsx'
 import { useThemeName } from '../ui/use-theme-name.ts'
 import { drawDiagram, type Drawn } from './draw-diagram.ts'
+import { toolsWords } from '../words/tools.ts'
 
 /** A diagram that streams in is drawn when its source has not changed for so long. */
 const SETTLED_MS = 400
@@ -30,15 +31,15 @@ export function Diagram({ source }: { source: string }) {
   if (drawn === null || 'error' in drawn || isSource)
     return (
       <div className="diagram">
-        <CodeBlock code={source} language="" label="Mermaid" />
+        <CodeBlock code={source} language="" label={toolsWords.mermaid} />
         {drawn !== null && 'error' in drawn && (
           <p className="faint" role="status">
-            The diagram could not be drawn: {drawn.error}
+            {toolsWords.diagramFailed(drawn.error)}
           </p>
         )}
         {isSource && (
           <button type="button" className="button quiet small" onClick={() => setSource(false)}>
-            Show the diagram
+            {toolsWords.showDiagram}
           </button>
         )}
       </div>
@@ -48,10 +49,10 @@ export function Diagram({ source }: { source: string }) {
       <img
         src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn.svg)}`}
         width={widthOf(drawn.svg)}
-        alt="Diagram"
+        alt={toolsWords.diagram}
       />
       <button type="button" className="button quiet small" onClick={() => setSource(true)}>
-        Show the source
+        {toolsWords.showSource}
       </button>
     </figure>
   )

@@ -1,4 +1,5 @@
 /** Asks the page that draws diagrams. There is one, out of sight, from the first diagram on. */
+import { toolsWords } from '../words/tools.ts'
 
 export type Drawn = { svg: string } | { error: string }
 type Reply = Drawn & { drawing: number }
@@ -11,7 +12,7 @@ function openFrame(): Promise<Window> {
   const element = document.createElement('iframe')
   element.src = '/diagram-frame.html'
   element.className = 'diagram-frame'
-  element.title = 'Draws diagrams'
+  element.title = toolsWords.diagramRenderer
   element.tabIndex = -1
   element.setAttribute('aria-hidden', 'true')
   return new Promise(resolve => {

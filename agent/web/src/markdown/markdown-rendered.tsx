@@ -6,6 +6,7 @@ import { CodeBlock } from '../code/code-block.tsx'
 import { csvOf } from '../ui/csv.ts'
 import { WideTable } from '../ui/wide-table.tsx'
 import { mayHoldMaths, withMaths } from './maths.ts'
+import { toolsWords } from '../words/tools.ts'
 
 const Diagram = lazy(async () => ({ default: (await import('./diagram.tsx')).Diagram }))
 
@@ -26,10 +27,10 @@ const COMPONENTS: Components = {
   img: ({ src, alt }) =>
     typeof src === 'string' && src !== '' ? (
       <a href={src} target="_blank" rel="noreferrer noopener">
-        {alt || 'image'}
+        {alt || toolsWords.image}
       </a>
     ) : (
-      <span>{alt || 'image'}</span>
+      <span>{alt || toolsWords.image}</span>
     ),
   p: ({ children }) => <p dir="auto">{children}</p>,
   li: ({ children, className }) => (
@@ -45,7 +46,7 @@ const COMPONENTS: Components = {
   h5: ({ children }) => <h6 dir="auto">{children}</h6>,
   h6: ({ children }) => <h6 dir="auto">{children}</h6>,
   table: ({ children, node }) => (
-    <WideTable name="Table" columns={columnsOf(node)} csv={table => csvOf(cellsOf(table))}>
+    <WideTable name={toolsWords.table} columns={columnsOf(node)} csv={table => csvOf(cellsOf(table))}>
       <table>{children}</table>
     </WideTable>
   ),
@@ -70,7 +71,7 @@ function Pre({ children }: { children?: ReactNode }) {
   const language = /language-(\S+)/.exec(className)?.[1] ?? ''
   if (language === 'mermaid')
     return (
-      <Suspense fallback={<CodeBlock code={code} language="" label="Diagram" />}>
+      <Suspense fallback={<CodeBlock code={code} language="" label={toolsWords.diagram} />}>
         <Diagram source={code} />
       </Suspense>
     )

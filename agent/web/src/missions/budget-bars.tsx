@@ -2,6 +2,7 @@
 import type { MissionView } from '@cairn/protocol'
 import { formatCost, formatTokens } from '../format.ts'
 import { type Use, usesOf } from './mission-words.ts'
+import { missionsWords } from '../words/missions.ts'
 
 export function BudgetBars({ mission }: { mission: Pick<MissionView, 'budget' | 'spent'> }) {
   const uses = usesOf(mission)
@@ -16,7 +17,7 @@ export function BudgetBars({ mission }: { mission: Pick<MissionView, 'budget' | 
             low={0.75}
             optimum={0}
             value={use.part}
-            aria-label={`Budget of ${use.what}`}
+            aria-label={missionsWords.budgetOf(use.what)}
           />
           <span className="faint numeric">{told(use)}</span>
         </span>
@@ -28,10 +29,10 @@ export function BudgetBars({ mission }: { mission: Pick<MissionView, 'budget' | 
 function told({ what, used, of }: Use): string {
   switch (what) {
     case 'tokens':
-      return `${formatTokens(used)} of ${formatTokens(of)} tokens`
+      return missionsWords.usedTokens(formatTokens(used), formatTokens(of))
     case 'USD':
-      return `${formatCost(used)} of ${formatCost(of)}`
+      return missionsWords.usedCost(formatCost(used), formatCost(of))
     case 'minutes':
-      return `${Math.floor(used)} of ${Math.round(of)} minutes`
+      return missionsWords.usedMinutes(Math.floor(used), Math.round(of))
   }
 }

@@ -18,6 +18,8 @@ import { missionQuery, missionTasksQuery, missionWorkersQuery } from './missions
 import { ResearchSections } from './research-section.tsx'
 import { TaskGraph } from './task-graph.tsx'
 import './missions.css'
+import { missionsWords } from '../words/missions.ts'
+import { commonWords } from '../words/common.ts'
 
 export function MissionPage() {
   const { missionId } = useParams({ from: '/shell/missions/$missionId' })
@@ -26,10 +28,12 @@ export function MissionPage() {
   return (
     <div className="missions">
       <header className="page-head">
-        <Link to="/missions" className="button quiet square back" aria-label="Back to the missions">
+        <Link to="/missions" className="button quiet square back" aria-label={missionsWords.backToMissions}>
           <BackIcon />
         </Link>
-        <h1 className="truncate">{mission ? oneLine(visibleText(mission.description), 120) : 'Mission'}</h1>
+        <h1 className="truncate">
+          {mission ? oneLine(visibleText(mission.description), 120) : missionsWords.mission}
+        </h1>
       </header>
       <div className="missions-scroll">
         {error && (
@@ -50,14 +54,14 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
   const { data: board } = useQuery(boardQuery(mission.session_id, isLive))
   return (
     <div className="mission" data-testid="mission" data-status={mission.status}>
-      <section className="mission-head" aria-label="State">
+      <section className="mission-head" aria-label={commonWords.state}>
         <p className="mission-line">
           <span className="mission-status" data-testid="mission-status">
-            {mission.evaluating ? 'Being graded' : STATUS_WORDS[mission.status]}
+            {mission.evaluating ? missionsWords.evaluating : STATUS_WORDS[mission.status]}
           </span>
           <span className="numeric">{roundOf(mission)}</span>
           <span className="faint numeric">
-            {formatTokens(mission.spent.tokens)} tokens
+            {commonWords.tokenCount(formatTokens(mission.spent.tokens))}
             {/* Nothing where no model has a price. */}
             {mission.spent.cost_usd > 0 && ` · ${formatCost(mission.spent.cost_usd)}`}
           </span>
@@ -66,7 +70,7 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
             params={{ sessionId: mission.session_id }}
             data-testid="mission-coordinator"
           >
-            Coordinator
+            {missionsWords.coordinator}
           </Link>
         </p>
         {mission.reason !== null && <p className="muted">{visibleText(mission.reason)}</p>}
@@ -74,11 +78,11 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
         <Steer mission={mission} />
       </section>
       <section>
-        <h2>{mission.kind === 'research' ? 'Research' : 'Mission'}</h2>
+        <h2>{mission.kind === 'research' ? missionsWords.research : missionsWords.mission}</h2>
         <p className="mission-text">
           <ExactText text={mission.description} />
         </p>
-        <h3>Graded by</h3>
+        <h3>{missionsWords.criteria}</h3>
         <p className="mission-text muted">
           <ExactText text={mission.rubric} />
         </p>
@@ -87,14 +91,14 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
       <Verdicts mission={mission} now={now} />
       {tasks.length > 0 && (
         <section>
-          <h2>Tasks</h2>
+          <h2>{missionsWords.tasks}</h2>
           <TaskGraph tasks={tasks} />
         </section>
       )}
       {workers.length > 0 && <Workers workers={workers} />}
       {board !== undefined && board.notes.length > 0 && (
         <section>
-          <h2>Board</h2>
+          <h2>{missionsWords.board}</h2>
           <ul className="mission-board">
             {board.notes.map(note => (
               <Note key={note.id} type={note.type} content={note.content} noteRef={note.ref} />
@@ -109,16 +113,16 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
 function Verdicts({ mission: { verdicts }, now }: { mission: MissionDetail; now: number }) {
   return (
     <section>
-      <h2>Verdicts</h2>
-      {verdicts.length === 0 && <p className="faint">No round was graded yet.</p>}
+      <h2>{missionsWords.verdicts}</h2>
+      {verdicts.length === 0 && <p className="faint">{missionsWords.noVerdict}</p>}
       <ol className="verdicts" data-testid="verdicts">
         {verdicts.map(verdict => (
           <li key={verdict.iteration} data-result={verdict.result}>
             <p>
               <strong>{resultWord(verdict.result)}</strong>{' '}
               <span className="faint">
-                round {verdict.iteration}, {formatAgo(verdict.at, now)}
-                {verdict.trigger === 'round_end' ? '' : `, ended by its ${verdict.trigger}`}
+                {missionsWords.roundAt(verdict.iteration, formatAgo(verdict.at, now))}
+                {verdict.trigger === 'round_end' ? '' : `, ${missionsWords.endedBy(verdict.trigger)}`}
               </span>
             </p>
             <p>
@@ -139,13 +143,13 @@ function Verdicts({ mission: { verdicts }, now }: { mission: MissionDetail; now:
 function Workers({ workers }: { workers: readonly WorkerView[] }) {
   return (
     <section>
-      <h2>Workers</h2>
+      <h2>{missionsWords.workers}</h2>
       <ul className="mission-workers" data-testid="mission-workers">
         {workers.map(worker => (
           <li key={worker.worker_id}>
             <StateDot session={asSession(worker)} />
             <Link className="truncate" to="/sessions/$sessionId" params={{ sessionId: worker.worker_id }}>
-              {visibleText(worker.goal ?? 'Untitled')}
+              {visibleText(worker.goal ?? commonWords.untitled)}
             </Link>
             <span className="faint">{workerWord(worker)}</span>
           </li>
@@ -185,8 +189,8 @@ function Steer({ mission: { mission_id, status } }: { mission: MissionDetail }) 
   )
   return isMissionOver(status) ? null : (
     <div className="mission-actions">
-      {status === 'active' ? button('pause', 'Pause') : button('resume', 'Resume')}
-      {button('cancel', 'Cancel')}
+      {status === 'active' ? button('pause', commonWords.pause) : button('resume', commonWords.resume)}
+      {button('cancel', commonWords.cancel)}
       {steer.error && (
         <p className="inline-error" role="alert">
           {describeError(steer.error)}

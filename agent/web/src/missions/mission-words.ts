@@ -1,23 +1,9 @@
 /** How a mission stands, in words and in numbers. Pure. */
 import type { MissionView } from '@cairn/protocol'
+import { missionsWords } from '../words/missions.ts'
 
-export const STATUS_WORDS: Record<MissionView['status'], string> = {
-  active: 'Active',
-  paused: 'Paused',
-  blocked: 'Blocked',
-  satisfied: 'Satisfied',
-  failed: 'Failed',
-  max_iterations_reached: 'Out of rounds',
-  cancelled: 'Cancelled',
-}
-const RESULT_WORDS: Record<string, string> = {
-  satisfied: 'Satisfied',
-  needs_revision: 'Needs revision',
-  blocked: 'Blocked',
-  failed: 'Failed',
-  max_iterations_reached: 'Out of rounds',
-  paused: 'Could not be read',
-}
+export const STATUS_WORDS: Record<MissionView['status'], string> = missionsWords.states
+const RESULT_WORDS: Record<string, string> = missionsWords.results
 export const resultWord = (result: string): string => RESULT_WORDS[result] ?? result
 
 /** "Round 2 of 5": the one that is worked on, or the last that was graded. */
@@ -28,7 +14,7 @@ export function roundOf({
 }: Pick<MissionView, 'status' | 'iteration' | 'max_iterations'>): string {
   const round =
     status === 'active' || status === 'paused' ? Math.min(iteration + 1, max_iterations) : iteration
-  return `Round ${round} of ${max_iterations}`
+  return missionsWords.round(round, max_iterations)
 }
 
 export type Use = { what: 'tokens' | 'USD' | 'minutes'; used: number; of: number; part: number }

@@ -12,6 +12,9 @@ import { BudgetBars } from './budget-bars.tsx'
 import { roundOf, STATUS_WORDS } from './mission-words.ts'
 import { missionsQuery } from './missions-query.ts'
 import './missions.css'
+import { commonWords } from '../words/common.ts'
+import { missionsWords } from '../words/missions.ts'
+import { rich } from '../words/rich.tsx'
 
 export function MissionsPage() {
   const {
@@ -25,10 +28,10 @@ export function MissionsPage() {
   return (
     <div className="missions">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions">
+        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
           <BackIcon />
         </Link>
-        <h1>Missions</h1>
+        <h1>{missionsWords.missions}</h1>
       </header>
       <div className="missions-scroll">
         {error && (
@@ -44,11 +47,8 @@ export function MissionsPage() {
         {missions?.length === 0 && (
           <div className="empty">
             <MissionIcon />
-            <h2>No missions yet</h2>
-            <p>
-              Write <code>/mission</code> and what is to be reached into a session: it is worked on in rounds,
-              each graded by an evaluator.
-            </p>
+            <h2>{missionsWords.none}</h2>
+            <p>{rich(missionsWords.noneText, { command: <code>/mission</code> })}</p>
           </div>
         )}
         {hasNextPage && (
@@ -59,7 +59,7 @@ export function MissionsPage() {
               void fetchNextPage()
             }}
           >
-            {isFetchingNextPage ? 'Loading …' : 'Older missions'}
+            {isFetchingNextPage ? commonWords.loading : missionsWords.older}
           </Button>
         )}
       </div>
@@ -75,7 +75,7 @@ function Entry({ mission, now }: { mission: MissionView; now: number }) {
         <span className="mission-status">{STATUS_WORDS[mission.status]}</span>
         <strong>{oneLine(visibleText(mission.description), 140)}</strong>
         <span className="faint numeric">
-          {roundOf(mission)} · {formatTokens(mission.spent.tokens)} tokens ·{' '}
+          {roundOf(mission)} · {commonWords.tokenCount(formatTokens(mission.spent.tokens))} ·{' '}
           {formatAgo(mission.created_at, now)}
         </span>
         {last !== null && <span className="muted truncate">{visibleText(last.explanation)}</span>}

@@ -6,18 +6,15 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { BranchView, ResearchView, SourceView } from '@cairn/protocol'
 import { describeError } from '../api.ts'
-import { plural } from '../format.ts'
 import { artifactQuery } from '../queries.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import { researchQuery } from './missions-query.ts'
 import './research.css'
+import { missionsWords } from '../words/missions.ts'
+import { rich } from '../words/rich.tsx'
 
-const LEVEL_WORDS = {
-  warn: 'Adds little',
-  shift: 'Change of direction',
-  stop: 'No further branches',
-} as const
+const LEVEL_WORDS = missionsWords.levels
 
 export function ResearchSections({ missionId, isLive }: { missionId: string; isLive: boolean }) {
   const { data, error } = useQuery(researchQuery(missionId, isLive))
@@ -33,7 +30,7 @@ export function ResearchSections({ missionId, isLive }: { missionId: string; isL
     <>
       {run.report !== null && <Report sessionId={run.session_id} report={run.report} />}
       <section>
-        <h2>Branches</h2>
+        <h2>{missionsWords.branches}</h2>
         <Standing run={run} branches={branches} />
         <Tree branches={branches} run={run} parent={null} />
       </section>
@@ -49,20 +46,22 @@ function Standing({ run, branches }: { run: Run; branches: readonly BranchView[]
   return (
     <>
       <p className="research-standing" data-testid="research-standing">
-        <span className="numeric">
-          {branches.length} of {plural(max_branches, 'branch', 'branches')}
-        </span>
+        <span className="numeric">{missionsWords.branchCount(branches.length, max_branches)}</span>
         <span className="numeric">
           {best_score === null
-            ? 'No score yet'
-            : `Best ${mode === 'report' ? `${best_score} of 100` : best_score}`}
+            ? missionsWords.noScoreYet
+            : mode === 'report'
+              ? missionsWords.bestOf100(best_score)
+              : missionsWords.best(best_score)}
         </span>
-        {count > 0 && <span className="numeric">{count} in a row without improvement</span>}
+        {count > 0 && <span className="numeric">{missionsWords.noImprovement(count)}</span>}
         {level !== null && <Level level={level} />}
       </p>
       {metric !== undefined && (
         <p className="research-metric faint">
-          Measured by <code>{metric.command}</code>, {metric.direction === 'min' ? 'less' : 'more'} is better
+          {rich(metric.direction === 'min' ? missionsWords.metricMin : missionsWords.metricMax, {
+            command: <code>{metric.command}</code>,
+          })}
         </p>
       )}
     </>
@@ -85,7 +84,7 @@ function Tree({
   parent: string | null
 }) {
   const here = branches.filter(({ parent_key }) => parent_key === parent)
-  if (here.length === 0) return parent === null ? <p className="faint">No branch was begun yet.</p> : null
+  if (here.length === 0) return parent === null ? <p className="faint">{missionsWords.noBranches}</p> : null
   return (
     <ul className="branch-tree" {...(parent === null ? { 'data-testid': 'branch-tree' } : {})}>
       {here.map(branch => (
@@ -97,11 +96,11 @@ function Tree({
             </Link>
             <Score branch={branch} run={run} />
             {branch.level !== null && <Level level={branch.level} />}
-            {branch.adopted_at !== null && <span className="badge">Adopted</span>}
+            {branch.adopted_at !== null && <span className="badge">{missionsWords.adopted}</span>}
           </p>
           {branch.findings !== null && (
             <details className="branch-found">
-              <summary>{branch.status === 'failed' ? 'What went wrong' : 'What it found'}</summary>
+              <summary>{branch.status === 'failed' ? missionsWords.error : missionsWords.findings}</summary>
               {branch.why !== null && run.mode === 'report' && (
                 <p className="muted">
                   <ExactText text={branch.why} />
@@ -121,17 +120,17 @@ function Tree({
 
 function Score({ branch, run: { mode } }: { branch: BranchView; run: Run }) {
   const { status, harvested_at, score, improves } = branch
-  if (status === 'open') return <span className="branch-score faint">at work</span>
-  if (status === 'failed') return <span className="branch-score branch-failed">failed</span>
-  if (harvested_at === null) return <span className="branch-score faint">being scored</span>
-  if (score === null) return <span className="branch-score faint">no score</span>
+  if (status === 'open') return <span className="branch-score faint">{missionsWords.running}</span>
+  if (status === 'failed') return <span className="branch-score branch-failed">{missionsWords.failed}</span>
+  if (harvested_at === null) return <span className="branch-score faint">{missionsWords.scoring}</span>
+  if (score === null) return <span className="branch-score faint">{missionsWords.noScore}</span>
   return (
     <span className="branch-score numeric" data-improves={improves === true}>
       {mode === 'report' && (
-        <meter min={0} max={100} value={score} aria-label={`Score of branch ${branch.key}`} />
+        <meter min={0} max={100} value={score} aria-label={missionsWords.scoreOf(branch.key)} />
       )}
       {score}
-      {improves === true && <span className="branch-improves"> improves</span>}
+      {improves === true && <span className="branch-improves"> {missionsWords.improves}</span>}
     </span>
   )
 }
@@ -139,12 +138,12 @@ function Score({ branch, run: { mode } }: { branch: BranchView; run: Run }) {
 function Sources({ sources }: { sources: readonly SourceView[] }) {
   return (
     <section>
-      <h2>Sources</h2>
+      <h2>{missionsWords.sources}</h2>
       <ol className="research-sources" data-testid="research-sources">
         {sources.map(({ number, url, title, quote, claim, branch_key, fetched_at }) => (
           <li key={number}>
             <p>
-              <span className="branch-key numeric">S{number}</span>{' '}
+              <span className="branch-key numeric">{missionsWords.source(number)}</span>{' '}
               <strong>
                 <ExactText text={title === '' ? url : title} />
               </strong>
@@ -156,7 +155,7 @@ function Sources({ sources }: { sources: readonly SourceView[] }) {
               <ExactText text={claim} />
             </p>
             <p className="faint research-url">
-              <ExactText text={url} /> · branch {branch_key}, fetched {fetched_at.slice(0, 10)}
+              <ExactText text={url} /> · {missionsWords.fetched(branch_key, fetched_at.slice(0, 10))}
             </p>
           </li>
         ))}
@@ -169,7 +168,7 @@ function Report({ sessionId, report }: { sessionId: string; report: NonNullable<
   const { data, error } = useQuery(artifactQuery(sessionId, report.artifact_id, 0))
   return (
     <section data-testid="research-report">
-      <h2>Report</h2>
+      <h2>{missionsWords.report}</h2>
       {error && (
         <p className="inline-error" role="alert">
           {describeError(error)}

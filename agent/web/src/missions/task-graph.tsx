@@ -3,6 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { type TaskView, visibleText } from '@cairn/protocol'
 import { oneLine } from '../format.ts'
 import { placeTasks } from './task-layers.ts'
+import { missionsWords } from '../words/missions.ts'
+import { commonWords } from '../words/common.ts'
 
 const WIDTH = 168
 const HEIGHT = 44
@@ -22,7 +24,12 @@ export function TaskGraph({ tasks }: { tasks: readonly TaskView[] }) {
   return (
     <>
       <div className="task-graph" data-testid="task-graph">
-        <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-label="Order of the tasks">
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          width={width}
+          height={height}
+          aria-label={missionsWords.taskOrder}
+        >
           {placed.flatMap(({ task }) =>
             task.after.map(id => {
               const [from, to] = [at.get(id), at.get(task.task_id)]
@@ -64,7 +71,7 @@ function Node({ task, x, y }: { task: TaskView; x: number; y: number }) {
       </text>
       <text x={x + 10} y={y + 34} className="task-status">
         {task.status}
-        {task.attempt_count > 1 ? `, attempt ${task.attempt_count}` : ''}
+        {task.attempt_count > 1 ? `, ${missionsWords.attempt(task.attempt_count)}` : ''}
       </text>
     </g>
   )
@@ -81,14 +88,14 @@ function TaskTable({ tasks }: { tasks: readonly TaskView[] }) {
   const goals = new Map(tasks.map(task => [task.task_id, visibleText(task.goal)]))
   return (
     <details className="task-table">
-      <summary>As a table</summary>
+      <summary>{missionsWords.asTable}</summary>
       <table data-testid="task-table">
         <thead>
           <tr>
-            <th scope="col">Task</th>
-            <th scope="col">State</th>
-            <th scope="col">After</th>
-            <th scope="col">What came of it</th>
+            <th scope="col">{missionsWords.task}</th>
+            <th scope="col">{commonWords.state}</th>
+            <th scope="col">{missionsWords.after}</th>
+            <th scope="col">{commonWords.result}</th>
           </tr>
         </thead>
         <tbody>

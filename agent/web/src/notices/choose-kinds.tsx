@@ -5,23 +5,13 @@ import type { AnswerOf, BodyOf, InboxKind } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { meQuery } from '../queries.ts'
 import { useNoticeChange } from './notice-queries.ts'
+import { notificationsWords } from '../words/notifications.ts'
 
 export type Settings = AnswerOf<'getNotices'>
 type Wish = BodyOf<'chooseNotices'>
 
-const KINDS: Record<InboxKind, string> = {
-  input_required: 'Questions',
-  governance_gate: 'Approvals',
-  action_required: 'Actions, proposals and blocked tasks',
-  task_complete: 'The end of long work',
-  progress_checkin: 'Progress of long work',
-}
-const AFTER: Readonly<Record<number, string>> = {
-  0: 'at once',
-  30: 'after half a minute',
-  300: 'after five minutes',
-  1800: 'after half an hour',
-}
+const KINDS = notificationsWords.kinds
+const AFTER: Readonly<Record<number, string>> = notificationsWords.delays
 
 export function ChooseKinds({ settings }: { settings: Settings }) {
   const { data: me } = useQuery(meQuery)
@@ -36,7 +26,7 @@ export function ChooseKinds({ settings }: { settings: Settings }) {
   const { kinds = settings.kinds, scope = settings.scope, after_s = settings.after_s } = wish
   return (
     <section className="notices-part" aria-labelledby="notices-kinds">
-      <h2 id="notices-kinds">By webhook and mail, of</h2>
+      <h2 id="notices-kinds">{notificationsWords.notifyAbout}</h2>
       <ul className="notices-kinds">
         {(Object.keys(KINDS) as InboxKind[]).map(kind => (
           <li key={kind}>
@@ -57,19 +47,20 @@ export function ChooseKinds({ settings }: { settings: Settings }) {
         ))}
       </ul>
       <label className="notices-field">
-        When it is still open
+        {notificationsWords.ifStillOpen}
         <select
           className="input"
           value={after_s}
           onChange={({ target }) => choose({ after_s: Number(target.value) })}
         >
-          {Object.entries({ ...AFTER, ...(after_s in AFTER ? {} : { [after_s]: `after ${after_s} s` }) }).map(
-            ([seconds, words]) => (
-              <option key={seconds} value={seconds}>
-                {words}
-              </option>
-            ),
-          )}
+          {Object.entries({
+            ...AFTER,
+            ...(after_s in AFTER ? {} : { [after_s]: notificationsWords.afterSeconds(after_s) }),
+          }).map(([seconds, words]) => (
+            <option key={seconds} value={seconds}>
+              {words}
+            </option>
+          ))}
         </select>
       </label>
       {me?.admin === true && (
@@ -79,7 +70,7 @@ export function ChooseKinds({ settings }: { settings: Settings }) {
             checked={scope === 'org'}
             onChange={({ target }) => choose({ scope: target.checked ? 'org' : 'own' })}
           />
-          Of every session of the organisation, not only mine
+          {notificationsWords.wholeOrganisation}
         </label>
       )}
       {change.error && (

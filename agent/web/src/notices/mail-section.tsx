@@ -6,6 +6,8 @@ import { client, describeError } from '../api.ts'
 import type { Settings } from './choose-kinds.tsx'
 import { useNoticeChange } from './notice-queries.ts'
 import { TestButton } from './test-button.tsx'
+import { notificationsWords } from '../words/notifications.ts'
+import { commonWords } from '../words/common.ts'
 
 export function MailSection({ settings: { mail, offers } }: { settings: Settings }) {
   const set = useNoticeChange((address: string) => client.call('setNoticeMail', { body: { address } }))
@@ -14,36 +16,38 @@ export function MailSection({ settings: { mail, offers } }: { settings: Settings
   const failure = set.error ?? confirm.error ?? end.error
   return (
     <section className="notices-part" aria-labelledby="notices-mail">
-      <h2 id="notices-mail">Mail</h2>
+      <h2 id="notices-mail">{notificationsWords.email}</h2>
       {mail === null ? (
-        <p className="muted">
-          {offers.mail
-            ? 'Off.'
-            : 'This server sends no mails: whoever runs it names a mail server in cairn.yaml.'}
-        </p>
+        <p className="muted">{offers.mail ? commonWords.off : notificationsWords.noMailServer}</p>
       ) : (
         <p data-testid="mail-address">
           <span className="mono notices-to">{visibleText(mail.address)}</span>
-          {!mail.confirmed && ' waits for its code.'}
+          {!mail.confirmed && ` ${notificationsWords.unconfirmed}`}
         </p>
       )}
       {mail === null && offers.mail && (
         <OneField
-          label="Address"
+          label={notificationsWords.emailAddress}
           type="email"
-          submit="Send a code there"
+          submit={notificationsWords.sendCode}
           onSubmit={set.mutate}
           id="mail-set"
         />
       )}
       {mail?.confirmed === false && (
-        <OneField label="The code" type="text" submit="Confirm" onSubmit={confirm.mutate} id="mail-code" />
+        <OneField
+          label={notificationsWords.code}
+          type="text"
+          submit={notificationsWords.confirm}
+          onSubmit={confirm.mutate}
+          id="mail-code"
+        />
       )}
       {mail !== null && (
         <div className="notices-buttons">
           {mail.confirmed && <TestButton way="mail" />}
           <Button className="button danger" isDisabled={end.isPending} onPress={() => end.mutate()}>
-            Turn off
+            {commonWords.turnOff}
           </Button>
         </div>
       )}

@@ -13,23 +13,22 @@ import { noticesQuery } from './notice-queries.ts'
 import { RecentNotices } from './recent-notices.tsx'
 import { WebhookSection } from './webhook-section.tsx'
 import './notices.css'
+import { notificationsWords } from '../words/notifications.ts'
+import { commonWords } from '../words/common.ts'
 
 export function NoticesPage() {
   const { data: settings, error } = useQuery(noticesQuery)
   return (
     <div className="notices">
       <header className="page-head">
-        <Link to="/inbox" className="button quiet square back" aria-label="Back to the inbox">
+        <Link to="/inbox" className="button quiet square back" aria-label={notificationsWords.backToInbox}>
           <BackIcon />
         </Link>
-        <h1>Notices</h1>
+        <h1>{notificationsWords.notifications}</h1>
       </header>
       <div className="notices-scroll">
         <div className="notices-body">
-          <p className="muted">
-            What waits in your inbox, told where you look. A notice says what asks, in which session, and
-            where to answer; never the arguments of a call or the text of a message.
-          </p>
+          <p className="muted">{notificationsWords.about}</p>
           {error && (
             <p className="inline-error" role="alert">
               {describeError(error)}
@@ -54,8 +53,8 @@ function BrowserSection() {
   const [isOn, setOn] = useState(wantsNotices)
   return (
     <section className="notices-part" aria-labelledby="notices-browser">
-      <h2 id="notices-browser">In this browser</h2>
-      <p className="muted">{isOn ? 'It tells you while a page of Cairn is open.' : 'Off.'}</p>
+      <h2 id="notices-browser">{notificationsWords.inBrowser}</h2>
+      <p className="muted">{isOn ? notificationsWords.browserOn : commonWords.off}</p>
       <Button
         className="button"
         data-testid="notices-browser"
@@ -63,7 +62,7 @@ function BrowserSection() {
           void toggleNotices().then(setOn)
         }}
       >
-        {isOn ? 'Turn off' : 'Turn on'}
+        {isOn ? commonWords.turnOff : commonWords.turnOn}
       </Button>
     </section>
   )

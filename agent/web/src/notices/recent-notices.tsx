@@ -2,20 +2,15 @@
 import { Button } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
-import { plural } from '../format.ts'
 import { sayError } from '../ui/toasts.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { Settings } from './choose-kinds.tsx'
 import { useNoticeChange } from './notice-queries.ts'
+import { notificationsWords } from '../words/notifications.ts'
+import { commonWords } from '../words/common.ts'
 
 type Notice = Settings['recent'][number]
-const STATES: Record<Notice['state'], string> = {
-  due: 'waits',
-  sending: 'on its way',
-  sent: 'sent',
-  dead: 'given up',
-  withdrawn: 'withdrawn',
-}
+const STATES: Record<Notice['state'], string> = notificationsWords.states
 
 export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
   const resend = useNoticeChange((notice_id: string) =>
@@ -23,17 +18,17 @@ export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
   )
   return (
     <section className="notices-part" aria-labelledby="notices-recent">
-      <h2 id="notices-recent">The newest</h2>
-      {notices.length === 0 && <p className="muted">None went out yet.</p>}
-      <div className="notices-recent" role="status" aria-label="The newest notices">
+      <h2 id="notices-recent">{notificationsWords.recent}</h2>
+      {notices.length === 0 && <p className="muted">{notificationsWords.noneSent}</p>}
+      <div className="notices-recent" role="status" aria-label={notificationsWords.recentNotifications}>
         <ul>
           {notices.map(({ id, way, item_id, state, attempts, error, created_at }) => (
             <li key={id} data-testid="notice" data-state={state}>
               <span className={`badge${state === 'dead' ? ' waiting' : ''}`}>{STATES[state]}</span>
               <span>
-                {way}
-                {item_id === null && ', asked for here'}
-                {attempts > 0 && `, ${plural(attempts, 'attempt')}`}
+                {notificationsWords.ways[way]}
+                {item_id === null && `, ${notificationsWords.test}`}
+                {attempts > 0 && `, ${commonWords.attempts(attempts)}`}
                 {error !== null && `: ${visibleText(error)}`}
               </span>
               {state === 'dead' && (
@@ -43,7 +38,7 @@ export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
                   isDisabled={resend.isPending}
                   onPress={() => resend.mutate(id, { onError: sayError })}
                 >
-                  Send again
+                  {commonWords.sendAgain}
                 </Button>
               )}
               <TimeOf at={created_at} />

@@ -3,6 +3,7 @@ import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
 import { sayError } from '../ui/toasts.tsx'
 import { useNoticeChange } from './notice-queries.ts'
+import { notificationsWords } from '../words/notifications.ts'
 
 export function TestButton({ way }: { way: 'webhook' | 'mail' }) {
   const test = useNoticeChange(() => client.call('testNotice', { body: { way } }))
@@ -13,7 +14,7 @@ export function TestButton({ way }: { way: 'webhook' | 'mail' }) {
       data-testid={`test-${way}`}
       onPress={() => test.mutate(undefined, { onError: sayError })}
     >
-      Send a test
+      {notificationsWords.sendTest}
     </Button>
   )
 }

@@ -7,6 +7,8 @@ import { client, describeError } from '../api.ts'
 import type { Settings } from './choose-kinds.tsx'
 import { useNoticeChange } from './notice-queries.ts'
 import { TestButton } from './test-button.tsx'
+import { notificationsWords } from '../words/notifications.ts'
+import { commonWords } from '../words/common.ts'
 
 export function WebhookSection({ settings: { webhook, offers } }: { settings: Settings }) {
   const [url, setUrl] = useState('')
@@ -17,25 +19,21 @@ export function WebhookSection({ settings: { webhook, offers } }: { settings: Se
   const failure = set.error ?? end.error
   return (
     <section className="notices-part" aria-labelledby="notices-webhook">
-      <h2 id="notices-webhook">Webhook</h2>
+      <h2 id="notices-webhook">{notificationsWords.webhook}</h2>
       {set.data ? (
-        <ShownOnce
-          what="The secret of the webhook: calls are signed with it, as Standard Webhooks say."
-          secret={set.data.secret}
-          onDone={set.reset}
-        />
+        <ShownOnce what={notificationsWords.webhookSecret} secret={set.data.secret} onDone={set.reset} />
       ) : webhook !== null ? (
         <p className="mono notices-to" data-testid="webhook-url">
           {visibleText(webhook.url)}
         </p>
       ) : (
-        <p className="muted">{offers.webhook ? 'Off.' : 'This server calls no webhooks of people.'}</p>
+        <p className="muted">{offers.webhook ? commonWords.off : notificationsWords.noWebhooks}</p>
       )}
       {webhook !== null ? (
         <div className="notices-buttons">
           <TestButton way="webhook" />
           <Button className="button danger" isDisabled={end.isPending} onPress={() => end.mutate()}>
-            Turn off
+            {commonWords.turnOff}
           </Button>
         </div>
       ) : (
@@ -48,12 +46,12 @@ export function WebhookSection({ settings: { webhook, offers } }: { settings: Se
             }}
           >
             <label className="notices-field">
-              Address
+              {notificationsWords.url}
               <input
                 className="input"
                 type="url"
                 required
-                placeholder="https://example.org/cairn"
+                placeholder={notificationsWords.urlExample}
                 data-testid="webhook-address"
                 value={url}
                 onChange={({ target }) => setUrl(target.value)}
@@ -65,7 +63,7 @@ export function WebhookSection({ settings: { webhook, offers } }: { settings: Se
               isDisabled={set.isPending}
               data-testid="webhook-set"
             >
-              Turn on
+              {commonWords.turnOn}
             </Button>
           </form>
         )

@@ -6,6 +6,8 @@ import { client, describeError } from '../api.ts'
 import { meQuery } from '../queries.ts'
 import { ModalDialog } from '../ui/modal.tsx'
 import { say } from '../ui/toasts.tsx'
+import { loginWords } from '../words/login.ts'
+import { commonWords } from '../words/common.ts'
 
 /** A login link, or its token alone, may stand in place of the current password. */
 function bodyOf(form: FormData) {
@@ -25,7 +27,7 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['me'] })
       onDone()
-      say('The password is set.')
+      say(loginWords.passwordSet)
     },
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -35,7 +37,7 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
   return (
     <ModalDialog onClose={onDone}>
       <form onSubmit={submit}>
-        <Heading slot="title">Set a password</Heading>
+        <Heading slot="title">{loginWords.setPassword}</Heading>
         {me?.has_password === true && (
           <TextField
             className="field"
@@ -46,10 +48,10 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
             isRequired
             autoFocus
           >
-            <Label>Current password</Label>
+            <Label>{loginWords.currentPassword}</Label>
             <Input className="input" data-testid="current-password" />
             <Text slot="description" className="faint">
-              Forgot it? Ask an administrator for a new login link and paste the link here.
+              {loginWords.forgot}
             </Text>
           </TextField>
         )}
@@ -63,10 +65,10 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
           isRequired
           autoFocus={me?.has_password !== true}
         >
-          <Label>New password</Label>
+          <Label>{loginWords.newPassword}</Label>
           <Input className="input" data-testid="new-password" />
           <Text slot="description" className="faint">
-            At least 10 characters. A login link works once; a password works every time.
+            {loginWords.passwordHint}
           </Text>
         </TextField>
         {save.isError && (
@@ -76,7 +78,7 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
         )}
         <div className="actions">
           <Button className="button" onPress={onDone}>
-            Cancel
+            {commonWords.cancel}
           </Button>
           <Button
             className="button primary"
@@ -84,7 +86,7 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
             isDisabled={save.isPending}
             data-testid="save-password"
           >
-            Set
+            {loginWords.setPassword}
           </Button>
         </div>
       </form>

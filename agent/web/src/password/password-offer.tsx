@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, lazy, useState } from 'react'
 import { meQuery } from '../queries.ts'
+import { loginWords } from '../words/login.ts'
 
 // Most decline, or know it from the menu.
 const PasswordDialog = lazy(async () => ({
@@ -21,13 +22,13 @@ export function PasswordOffer() {
     setDeclined(true)
   }
   return (
-    <aside className="password-offer" aria-label="A password" data-testid="password-offer">
-      <span>You have no password yet, and a login link works once.</span>
+    <aside className="password-offer" aria-label={loginWords.offer} data-testid="password-offer">
+      <span>{loginWords.offerText}</span>
       <button type="button" className="button small" onClick={() => setAsking(true)}>
-        Set a password
+        {loginWords.setPassword}
       </button>
       <button type="button" className="button quiet small" onClick={decline}>
-        Not now
+        {loginWords.notNow}
       </button>
       {isAsking && (
         <Suspense fallback={null}>

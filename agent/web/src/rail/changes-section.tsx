@@ -5,13 +5,14 @@ import { type ReactNode, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
 import { describeError, isMissing } from '../api.ts'
 import { DiffView } from '../code/diff-view.tsx'
-import { plural } from '../format.ts'
 import { checkpointQuery, fileQuery } from '../queries.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import { type ChangedFile, changedFiles, forkedFrom, type RunChanges, runChanges } from './changes.ts'
 import { TurnPicker } from './turn-picker.tsx'
+import { railWords } from '../words/rail.ts'
+import { commonWords } from '../words/common.ts'
 
 type Props = { log: FollowedSession; onEvent: (id: number) => void }
 
@@ -29,11 +30,14 @@ export function ChangesSection({ log, onEvent }: Props) {
   const origin = turn === undefined ? forkedFrom(events) : null
   return (
     <>
-      <TurnPicker turns={turns} value={turn?.number ?? null} whole="The whole session" onChange={setPicked} />
+      <TurnPicker
+        turns={turns}
+        value={turn?.number ?? null}
+        whole={railWords.wholeSession}
+        onChange={setPicked}
+      />
       {files.length === 0 ? (
-        runs.length === 0 && (
-          <p className="rail-empty muted">No file was changed by write_file or edit_file.</p>
-        )
+        runs.length === 0 && <p className="rail-empty muted">{railWords.noChanges}</p>
       ) : (
         <ul className="changes">
           {files.map(file => (
@@ -45,9 +49,7 @@ export function ChangesSection({ log, onEvent }: Props) {
         <Run key={run.run_id} sessionId={log.id} run={run} onEvent={onEvent} />
       ))}
       {origin !== null && <Earlier sessionId={origin.session_id} />}
-      <p className="faint rail-note">
-        What commands of the terminal changed is not kept, and not shown here.
-      </p>
+      <p className="faint rail-note">{railWords.commandsNotTracked}</p>
     </>
   )
 }
@@ -56,16 +58,15 @@ export function ChangesSection({ log, onEvent }: Props) {
 function Earlier({ sessionId }: { sessionId: string }) {
   return (
     <p className="faint rail-note" data-testid="changes-before">
-      What was changed before is in{' '}
+      {railWords.earlier}{' '}
       <Link
         className="json-link"
         to="/sessions/$sessionId"
         params={{ sessionId }}
         search={{ rail: 'changes' }}
       >
-        the session that this is a fork of
+        {railWords.original}
       </Link>
-      .
     </p>
   )
 }
@@ -82,9 +83,9 @@ function Run({
   return (
     <section data-testid="run-changes">
       <p className="faint">
-        A run of {visibleText(agent)} changed {plural(files.length, 'file')} ·{' '}
+        {railWords.runChanged(visibleText(agent), files.length)} ·{' '}
         <button type="button" className="json-link" onClick={() => onEvent(eventId)}>
-          event {eventId}
+          {commonWords.event(eventId)}
         </button>
       </p>
       <ul className="changes">
@@ -117,10 +118,10 @@ function Changed({
 }) {
   return (
     <li>
-      <Opened path={file.path} more={plural(file.calls, 'change')}>
+      <Opened path={file.path} more={railWords.changeCount(file.calls)}>
         <FileDiff sessionId={sessionId} file={file} />
         <button type="button" className="json-link" onClick={() => onEvent(file.eventId)}>
-          event {file.eventId}
+          {commonWords.event(file.eventId)}
         </button>
       </Opened>
     </li>
@@ -164,15 +165,17 @@ function FileDiff({ sessionId, file }: { sessionId: string; file: Between }) {
   const is = file.after === null ? present.data : then
   const isGone = isMissed || then?.existed === false
   if (before.data !== undefined && later.data !== undefined && is === undefined)
-    return <p className="faint">The file is too large: what was in it is not kept.</p>
-  if (before.data === undefined || (is === undefined && !isGone)) return <p className="faint">Loading …</p>
+    return <p className="faint">{railWords.tooLarge}</p>
+  if (before.data === undefined || (is === undefined && !isGone))
+    return <p className="faint">{commonWords.loading}</p>
   const texts = [textOf(was), isGone ? '' : textOf(is)] as const
-  if (texts[0] === null || texts[1] === null)
-    return <p className="faint">The file is no text, or too long to be compared.</p>
+  if (texts[0] === null || texts[1] === null) return <p className="faint">{railWords.notComparable}</p>
   return (
     <>
-      {(was === undefined || !('existed' in was && was.existed)) && <p className="faint">A new file.</p>}
-      {isGone && <p className="faint">It is not there any more.</p>}
+      {(was === undefined || !('existed' in was && was.existed)) && (
+        <p className="faint">{railWords.newFile}</p>
+      )}
+      {isGone && <p className="faint">{railWords.deleted}</p>}
       <DiffView before={texts[0]} after={texts[1]} />
     </>
   )

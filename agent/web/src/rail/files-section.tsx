@@ -10,6 +10,8 @@ import { ExactText } from '../ui/exact-text.tsx'
 import { BackIcon, ChevronIcon, FileIcon, TailIcon } from '../ui/page-icons.tsx'
 import { type Folder, folderOf } from './file-tree.ts'
 import { saveFile } from '../ui/save-file.ts'
+import { railWords } from '../words/rail.ts'
+import { commonWords } from '../words/common.ts'
 
 type Props = { sessionId: string; revision: number }
 
@@ -24,15 +26,14 @@ export function FilesSection({ sessionId, revision }: Props) {
 function Tree({ sessionId, revision, onOpen }: Props & { onOpen: (path: string) => void }) {
   const { data: session } = useQuery(sessionQuery(sessionId))
   const { data, error } = useQuery(treeQuery(sessionId, revision))
-  if (session?.status === 'archived')
-    return <p className="rail-empty muted">The files went with the session when it was archived.</p>
+  if (session?.status === 'archived') return <p className="rail-empty muted">{railWords.filesDeleted}</p>
   if (error) return <p className="inline-error">{describeError(error)}</p>
-  if (data === undefined) return <p className="faint">Loading …</p>
-  if (data.entries.length === 0) return <p className="rail-empty muted">The workspace is empty.</p>
+  if (data === undefined) return <p className="faint">{commonWords.loading}</p>
+  if (data.entries.length === 0) return <p className="rail-empty muted">{railWords.empty}</p>
   return (
     <>
       <FolderList folder={folderOf(data.entries)} onOpen={onOpen} />
-      {data.truncated && <p className="faint rail-note">There is more than is listed here.</p>}
+      {data.truncated && <p className="faint rail-note">{railWords.moreFiles}</p>}
     </>
   )
 }
@@ -71,7 +72,12 @@ function FileView({ sessionId, path, onBack }: FileProps) {
   return (
     <div className="file-view" data-testid="file-view">
       <header>
-        <button type="button" className="button quiet square" aria-label="Back to the files" onClick={onBack}>
+        <button
+          type="button"
+          className="button quiet square"
+          aria-label={railWords.backToFiles}
+          onClick={onBack}
+        >
           <BackIcon />
         </button>
         <code className="truncate">
@@ -83,23 +89,23 @@ function FileView({ sessionId, path, onBack }: FileProps) {
             className="button small"
             onClick={() => saveFile(data)}
             disabled={data.truncated}
-            title={data.truncated ? 'It is longer than what is sent here' : undefined}
+            title={data.truncated ? railWords.tooLongToDownload : undefined}
             data-testid="download"
           >
             <TailIcon />
-            Download
+            {railWords.download}
           </button>
         )}
       </header>
       {error && <p className="inline-error">{describeError(error)}</p>}
       {data === undefined ? (
-        !error && <p className="faint">Loading …</p>
+        !error && <p className="faint">{commonWords.loading}</p>
       ) : data.encoding === 'utf-8' ? (
         <CodeBlock code={data.content} language={languageOfFile(path)} label={formatSize(data.size)} />
       ) : (
         <Bytes path={path} content={data.content} size={data.size} />
       )}
-      {data?.truncated && <p className="faint rail-note">The first part of {formatSize(data.size)}.</p>}
+      {data?.truncated && <p className="faint rail-note">{railWords.firstPart(formatSize(data.size))}</p>}
     </div>
   )
 }
@@ -115,7 +121,7 @@ const PICTURES: Readonly<Record<string, string>> = {
 function Bytes({ path, content, size }: { path: string; content: string; size: number }) {
   const type = PICTURES[path.slice(path.lastIndexOf('.') + 1).toLowerCase()]
   return type === undefined ? (
-    <p className="muted">No text: {formatSize(size)}.</p>
+    <p className="muted">{railWords.binary(formatSize(size))}</p>
   ) : (
     <img className="artifact-picture" src={`data:${type};base64,${content}`} alt={path} />
   )

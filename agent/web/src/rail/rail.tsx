@@ -13,6 +13,7 @@ import type { Section } from './sections.ts'
 import { SECTIONS } from './sections.ts'
 import { TimelineSection } from './timeline-section.tsx'
 import './rail.css'
+import { railWords } from '../words/rail.ts'
 
 type Props = {
   log: FollowedSession
@@ -35,9 +36,9 @@ export default function Rail({ log, section, onSection, onEvent }: Props) {
   }, [])
   const close = () => onSection(null)
   return (
-    <aside className="rail" aria-label="About the session" ref={rail} data-testid="rail">
+    <aside className="rail" aria-label={railWords.details} ref={rail} data-testid="rail">
       <header className="rail-head">
-        <div className="rail-tabs" role="tablist" aria-label="About the session">
+        <div className="rail-tabs" role="tablist" aria-label={railWords.details}>
           {SECTIONS.map(({ id, name }) => (
             <button
               key={id}
@@ -62,7 +63,7 @@ export default function Rail({ log, section, onSection, onEvent }: Props) {
         <button
           type="button"
           className="button quiet square"
-          aria-label="Close the panel"
+          aria-label={railWords.close}
           onClick={close}
           data-testid="rail-close"
         >
@@ -98,7 +99,7 @@ function Body({ log, section, onEvent }: Omit<Props, 'onSection'>) {
   switch (section) {
     case 'plan':
       return view.plan.length === 0 ? (
-        <p className="rail-empty muted">The agent has not written a plan.</p>
+        <p className="rail-empty muted">{railWords.noPlan}</p>
       ) : (
         <PlanList todos={view.plan} />
       )

@@ -1,10 +1,11 @@
 /** What the rail can show. */
+import { railWords } from '../words/rail.ts'
 export const SECTIONS = [
-  { id: 'plan', name: 'Plan' },
-  { id: 'changes', name: 'Changes' },
-  { id: 'files', name: 'Files' },
-  { id: 'artifacts', name: 'Artifacts' },
-  { id: 'timeline', name: 'Timeline' },
+  { id: 'plan', name: railWords.sections.plan },
+  { id: 'changes', name: railWords.sections.changes },
+  { id: 'files', name: railWords.sections.files },
+  { id: 'artifacts', name: railWords.sections.artifacts },
+  { id: 'timeline', name: railWords.sections.timeline },
 ] as const
 export type Section = (typeof SECTIONS)[number]['id']
 

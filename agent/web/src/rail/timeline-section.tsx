@@ -8,8 +8,9 @@ import { indexOfId } from '../events/event-index.ts'
 import type { TurnSums } from '../events/turn-sums.ts'
 import { type Span, spansOf } from './timeline.ts'
 import { TurnPicker } from './turn-picker.tsx'
+import { railWords } from '../words/rail.ts'
 
-const WORDS = { model: 'Model', tool: 'Tool', wait: 'Waits for', worker: 'Worker' } as const
+const WORDS = railWords.spans
 
 type Props = { log: FollowedSession; onEvent: (id: number) => void }
 
@@ -17,7 +18,7 @@ export function TimelineSection({ log, onEvent }: Props) {
   const { turns } = log.index
   const [picked, setPicked] = useState<number | null>(null)
   const turn = turns.find(({ number }) => number === picked) ?? turns.at(-1)
-  if (turn === undefined) return <p className="rail-empty muted">No turn yet.</p>
+  if (turn === undefined) return <p className="rail-empty muted">{railWords.noTurn}</p>
   return (
     <>
       <TurnPicker turns={turns} value={turn.number} onChange={setPicked} />
@@ -36,10 +37,12 @@ function Waterfall({ log, turn, onEvent }: Props & { turn: TurnSums }) {
   return (
     <>
       <p className="faint numeric">
-        {formatDuration(to - from)} in all{isOpen && ', and going on'}
+        {isOpen
+          ? railWords.totalSoFar(formatDuration(to - from))
+          : railWords.total(formatDuration(to - from))}
       </p>
       {spans.length === 0 ? (
-        <p className="rail-empty muted">Nothing took time in this turn.</p>
+        <p className="rail-empty muted">{railWords.noSpans}</p>
       ) : (
         <ol className="waterfall" data-testid="waterfall">
           {spans.map(span => (
@@ -65,9 +68,9 @@ function Bar({ span, from, to, isOpen, onEvent }: BarProps) {
   const first = span.firstAt === null ? null : span.firstAt - span.from
   const words = [
     formatDuration(end - span.from),
-    first !== null && `first token after ${formatDuration(first)}`,
-    span.failed && 'failed',
-    span.to === null && (isOpen ? 'going on' : 'no end'),
+    first !== null && railWords.firstToken(formatDuration(first)),
+    span.failed && railWords.failed,
+    span.to === null && (isOpen ? railWords.running : railWords.noEnd),
   ].filter(word => word !== false)
   return (
     <li>

@@ -1,5 +1,6 @@
 /** Where the time of a turn went: a span for each call of the model, each tool, each wait, each worker. Pure. */
 import { isHeld, type SessionEvent, toolError } from '@cairn/protocol'
+import { railWords } from '../words/rail.ts'
 
 export type Span = {
   kind: 'model' | 'tool' | 'wait' | 'worker'
@@ -26,7 +27,7 @@ function read(open: Open, event: SessionEvent): void {
   const at = Date.parse(event.created_at)
   switch (event.type) {
     case 'llm.request':
-      return begin(open, 'model', { kind: 'model', name: event.data.model ?? 'model', event, at })
+      return begin(open, 'model', { kind: 'model', name: event.data.model ?? railWords.aModel, event, at })
     case 'llm.delta': {
       const span = open.byKey.get('model')
       if (span && span.firstAt === null) span.firstAt = at
@@ -44,13 +45,18 @@ function read(open: Open, event: SessionEvent): void {
     case 'tool.result':
       return end(open, event.data.tool_call_id, at, isFailure(event.data.content))
     case 'inbox.input_required':
-      return begin(open, `wait ${event.data.tool_call_id}`, { kind: 'wait', name: 'a question', event, at })
+      return begin(open, `wait ${event.data.tool_call_id}`, {
+        kind: 'wait',
+        name: railWords.aQuestion,
+        event,
+        at,
+      })
     case 'ask_user_question.response':
       return end(open, `wait ${event.data.tool_call_id}`, at)
     case 'worker.spawned':
       return begin(open, `worker ${event.data.worker_id}`, {
         kind: 'worker',
-        name: event.data.goal ?? 'worker',
+        name: event.data.goal ?? railWords.aWorker,
         event,
         at,
       })

@@ -1,5 +1,6 @@
 /** Which turn a section is about. */
 import type { TurnSums } from '../events/turn-sums.ts'
+import { railWords } from '../words/rail.ts'
 
 type Props = {
   turns: readonly TurnSums[]
@@ -13,7 +14,7 @@ export function TurnPicker({ turns, value, whole, onChange }: Props) {
   return (
     <select
       className="input turn-picker"
-      aria-label="Turn"
+      aria-label={railWords.turnHead}
       value={value ?? ''}
       onChange={event => onChange(event.target.value === '' ? null : Number(event.target.value))}
       data-testid="turn-picker"
@@ -21,8 +22,7 @@ export function TurnPicker({ turns, value, whole, onChange }: Props) {
       {whole !== undefined && <option value="">{whole}</option>}
       {turns.toReversed().map(({ number, review }) => (
         <option key={number} value={number}>
-          Turn {number}
-          {review ? ' (review)' : ''}
+          {review ? railWords.reviewTurn(number) : railWords.turn(number)}
         </option>
       ))}
     </select>

@@ -5,9 +5,11 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { type ScheduleRunView, type ScheduleView, visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
-import { formatEvery, oneLine, plural } from '../format.ts'
+import { formatEvery, oneLine } from '../format.ts'
 import { sessionTitleQuery } from '../queries.ts'
 import { scheduleRunsQuery } from './schedule-queries.ts'
+import { commonWords } from '../words/common.ts'
+import { schedulesWords } from '../words/schedules.ts'
 
 type Action = 'pauseSchedule' | 'resumeSchedule' | 'runSchedule' | 'cancelSchedule'
 
@@ -40,16 +42,16 @@ export function ScheduleEntry({ schedule }: { schedule: ScheduleView }) {
         <span className={status === 'paused' ? 'badge waiting' : 'badge'}>{status}</span>
       </header>
       <p className="schedule-facts">
-        <span className="mono">{timesOf(schedule)}</span> · {plural(schedule.run_count, 'run')} ·{' '}
-        {plural(schedule.skipped_count, 'slot')} without one ·{' '}
+        <span className="mono">{timesOf(schedule)}</span> · {commonWords.runs(schedule.run_count)} ·{' '}
+        {schedulesWords.missed(schedule.skipped_count)} ·{' '}
         <Link to="/sessions/$sessionId" params={{ sessionId: schedule.session_id }} className="json-link">
-          {visibleText(title ?? 'its session')}
+          {visibleText(title ?? schedulesWords.openSession)}
         </Link>
       </p>
       {reason !== null && <p className="faint">{visibleText(reason)}</p>}
       {schedule.next.length > 0 && (
         <p className="schedule-facts" data-testid="next-times">
-          Next: {schedule.next.slice(0, 3).map(shownTime).join(', ')}
+          {schedulesWords.next(schedule.next.slice(0, 3).map(shownTime).join(', '))}
         </p>
       )}
       {act.error && (
@@ -58,17 +60,17 @@ export function ScheduleEntry({ schedule }: { schedule: ScheduleView }) {
         </p>
       )}
       <div className="schedule-actions">
-        {status === 'active' && button('pauseSchedule', 'Pause')}
-        {status === 'paused' && button('resumeSchedule', 'Resume')}
-        {isLive && button('runSchedule', 'Run now')}
-        {isLive && button('cancelSchedule', 'Cancel')}
+        {status === 'active' && button('pauseSchedule', commonWords.pause)}
+        {status === 'paused' && button('resumeSchedule', commonWords.resume)}
+        {isLive && button('runSchedule', schedulesWords.runNow)}
+        {isLive && button('cancelSchedule', commonWords.cancel)}
         <Button
           className="button quiet small"
           aria-expanded={isOpen}
           onPress={() => setOpen(!isOpen)}
           data-testid="show-runs"
         >
-          {isOpen ? 'Hide runs' : 'Runs'}
+          {isOpen ? schedulesWords.hideRuns : schedulesWords.runs}
         </Button>
       </div>
       {isOpen && <Runs id={id} />}
@@ -84,7 +86,7 @@ const timesOf = ({ cron, every_s, at, timezone }: ScheduleView): string =>
     ? `${cron} (${timezone})`
     : every_s !== null
       ? formatEvery(every_s)
-      : `once, ${shownTime(at ?? '')}`
+      : schedulesWords.once(shownTime(at ?? ''))
 
 function Runs({ id }: { id: string }) {
   const { data, error } = useQuery(scheduleRunsQuery(id))
@@ -97,12 +99,12 @@ function Runs({ id }: { id: string }) {
   const runs = data?.runs ?? []
   return (
     <table className="schedule-runs" data-testid="schedule-runs">
-      <caption className="visually-hidden">What became of its slots, newest first</caption>
+      <caption className="visually-hidden">{schedulesWords.runsCaption}</caption>
       <thead>
         <tr>
-          <th scope="col">Slot</th>
-          <th scope="col">What came of it</th>
-          <th scope="col">Session</th>
+          <th scope="col">{schedulesWords.slot}</th>
+          <th scope="col">{commonWords.result}</th>
+          <th scope="col">{commonWords.session}</th>
         </tr>
       </thead>
       <tbody>
@@ -110,7 +112,7 @@ function Runs({ id }: { id: string }) {
           <tr key={run.slot_at} data-testid="schedule-run" data-status={run.status}>
             <td>
               <time dateTime={run.slot_at}>{shownTime(run.slot_at)}</time>
-              {run.manual && <span className="faint"> by hand</span>}
+              {run.manual && <span className="faint"> {schedulesWords.manually}</span>}
             </td>
             <td>{wordOf(run)}</td>
             <td>
@@ -120,7 +122,7 @@ function Runs({ id }: { id: string }) {
                   params={{ sessionId: run.run_session_id }}
                   className="json-link"
                 >
-                  Open
+                  {schedulesWords.open}
                 </Link>
               )}
             </td>
@@ -129,7 +131,7 @@ function Runs({ id }: { id: string }) {
         {runs.length === 0 && (
           <tr>
             <td colSpan={3} className="faint">
-              No slot has passed yet.
+              {schedulesWords.noRuns}
             </td>
           </tr>
         )}
@@ -138,16 +140,10 @@ function Runs({ id }: { id: string }) {
   )
 }
 
-const WHY: Readonly<Record<string, string>> = {
-  missed: 'nobody could run it in time',
-  overlap: 'a run was under way',
-  backoff: 'runs before it had failed',
-  paused: 'the session was paused',
-  cancelled: 'cancelled',
-}
+const WHY: Readonly<Record<string, string>> = schedulesWords.reasons
 
 function wordOf({ status, reason, collapsed }: ScheduleRunView): string {
-  const more = collapsed === 0 ? '' : `, and ${plural(collapsed, 'more slot', 'more slots')}`
-  if (status === 'skipped') return `skipped: ${WHY[reason ?? ''] ?? reason}${more}`
-  return `${status === 'failed' ? `failed (${reason})` : status}${more}`
+  const more = collapsed === 0 ? '' : schedulesWords.andMore(collapsed)
+  if (status === 'skipped') return `${schedulesWords.skipped(WHY[reason ?? ''] ?? reason ?? '')}${more}`
+  return `${status === 'failed' ? schedulesWords.failed(reason ?? '') : status}${more}`
 }

@@ -6,12 +6,10 @@ import { Button } from 'react-aria-components'
 import { client, describeError } from '../api.ts'
 import { sessionsQuery } from '../queries.ts'
 import { firstWhen, timingOf, WhenField } from './when-field.tsx'
+import { schedulesWords } from '../words/schedules.ts'
+import { commonWords } from '../words/common.ts'
 
-const OVERLAPS = {
-  skip: 'pass over the next',
-  queue: 'let one wait',
-  replace: 'stop it for the next',
-} as const
+const OVERLAPS = schedulesWords.overlaps
 type Overlap = keyof typeof OVERLAPS
 
 function useCreate(onDone: () => void) {
@@ -47,7 +45,7 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
   }
   return (
     <form className="schedule-form" onSubmit={submit} data-testid="schedule-form">
-      <Field label="Session that is told of the results">
+      <Field label={schedulesWords.postTo}>
         {id => (
           <select
             id={id}
@@ -57,13 +55,13 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
           >
             {(sessions ?? []).map(session => (
               <option key={session.id} value={session.id}>
-                {session.title ?? `Untitled, ${session.id.slice(0, 8)}`}
+                {session.title ?? schedulesWords.untitled(session.id.slice(0, 8))}
               </option>
             ))}
           </select>
         )}
       </Field>
-      <Field label="What each run is told">
+      <Field label={schedulesWords.prompt}>
         {id => (
           <textarea
             id={id}
@@ -85,7 +83,7 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
       )}
       <div className="actions">
         <Button className="button quiet" onPress={onDone}>
-          Cancel
+          {commonWords.cancel}
         </Button>
         <Button
           className="button primary"
@@ -93,7 +91,7 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
           isDisabled={create.isPending || session_id === '' || prompt.trim() === ''}
           data-testid="create-schedule"
         >
-          Create
+          {schedulesWords.create}
         </Button>
       </div>
     </form>
@@ -119,7 +117,7 @@ type LimitsProps = {
 
 const Limits = ({ overlap, setOverlap, maxRuns, setMaxRuns }: LimitsProps) => (
   <div className="schedule-row">
-    <Field label="While a run is under way">
+    <Field label={schedulesWords.ifActive}>
       {id => (
         <select
           id={id}
@@ -135,14 +133,14 @@ const Limits = ({ overlap, setOverlap, maxRuns, setMaxRuns }: LimitsProps) => (
         </select>
       )}
     </Field>
-    <Field label="Runs at most">
+    <Field label={schedulesWords.stopAfter}>
       {id => (
         <input
           id={id}
           className="input"
           type="number"
           min={1}
-          placeholder="no limit"
+          placeholder={schedulesWords.noLimit}
           value={maxRuns}
           onChange={event => setMaxRuns(event.target.value)}
         />

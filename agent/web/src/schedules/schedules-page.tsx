@@ -10,6 +10,8 @@ import { ScheduleEntry } from './schedule-entry.tsx'
 import { ScheduleForm } from './schedule-form.tsx'
 import { schedulesQuery } from './schedule-queries.ts'
 import './schedules.css'
+import { commonWords } from '../words/common.ts'
+import { schedulesWords } from '../words/schedules.ts'
 
 export function SchedulesPage() {
   const { data: schedules, error, hasNextPage, fetchNextPage } = useInfiniteQuery(schedulesQuery)
@@ -17,13 +19,13 @@ export function SchedulesPage() {
   return (
     <div className="schedules">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions">
+        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
           <BackIcon />
         </Link>
-        <h1>Schedules</h1>
+        <h1>{schedulesWords.schedules}</h1>
         <Button className="button" onPress={() => setOpen(!isOpen)} data-testid="new-schedule">
           <PlusIcon />
-          New schedule
+          {schedulesWords.newSchedule}
         </Button>
       </header>
       <div className="schedules-scroll">
@@ -45,14 +47,14 @@ export function SchedulesPage() {
               void fetchNextPage()
             }}
           >
-            Older schedules
+            {schedulesWords.older}
           </Button>
         )}
         {schedules?.length === 0 && !isOpen && (
           <div className="empty">
             <ClockIcon />
-            <h2>Nothing is scheduled</h2>
-            <p>A schedule runs an agent at times; each run is a session whose answer comes to yours.</p>
+            <h2>{schedulesWords.none}</h2>
+            <p>{schedulesWords.noneText}</p>
           </div>
         )}
       </div>

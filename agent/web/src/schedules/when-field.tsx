@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue } from 'react'
 import { describeError } from '../api.ts'
 import { previewQuery, type Timing } from './schedule-queries.ts'
+import { schedulesWords } from '../words/schedules.ts'
 
 const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const
 type Unit = keyof typeof UNITS
@@ -31,9 +32,10 @@ export function WhenField({ when, onChange }: Props) {
   const set = (change: Partial<When>) => onChange({ ...when, ...change })
   return (
     <fieldset className="schedule-when">
-      <legend>When</legend>
+      <legend>{schedulesWords.when}</legend>
       <label>
-        <input type="radio" checked={when.kind === 'cron'} onChange={() => set({ kind: 'cron' })} /> at times
+        <input type="radio" checked={when.kind === 'cron'} onChange={() => set({ kind: 'cron' })} />{' '}
+        {schedulesWords.cron}
       </label>
       <label>
         <input
@@ -42,20 +44,20 @@ export function WhenField({ when, onChange }: Props) {
           onChange={() => set({ kind: 'interval' })}
           data-testid="kind-interval"
         />{' '}
-        every so often
+        {schedulesWords.interval}
       </label>
       {when.kind === 'cron' ? (
         <div className="schedule-row">
           <input
             className="input mono"
-            aria-label="Cron expression"
+            aria-label={schedulesWords.cron}
             value={when.cron}
             onChange={event => set({ cron: event.target.value })}
             data-testid="schedule-cron"
           />
           <input
             className="input"
-            aria-label="Time zone"
+            aria-label={schedulesWords.timeZone}
             value={when.timezone}
             onChange={event => set({ timezone: event.target.value })}
             data-testid="schedule-zone"
@@ -73,7 +75,7 @@ const Interval = ({ when, set }: { when: When; set: (change: Partial<When>) => v
   <div className="schedule-row">
     <input
       className="input"
-      aria-label="How many"
+      aria-label={schedulesWords.every}
       type="number"
       min={1}
       value={when.count}
@@ -81,12 +83,14 @@ const Interval = ({ when, set }: { when: When; set: (change: Partial<When>) => v
     />
     <select
       className="input"
-      aria-label="Unit"
+      aria-label={schedulesWords.unit}
       value={when.unit}
       onChange={event => set({ unit: event.target.value as Unit })}
     >
-      {Object.keys(UNITS).map(name => (
-        <option key={name}>{name}</option>
+      {(Object.keys(UNITS) as Unit[]).map(name => (
+        <option key={name} value={name}>
+          {schedulesWords.units[name]}
+        </option>
       ))}
     </select>
   </div>
@@ -103,7 +107,7 @@ function Preview({ timing }: { timing: Timing }) {
       </p>
     )
   return (
-    <ol className="schedule-next" aria-label="Next times" data-testid="preview">
+    <ol className="schedule-next" aria-label={schedulesWords.nextTimes} data-testid="preview">
       {(data?.next ?? []).map(({ at, local, note }) => (
         <li key={at}>
           <time dateTime={at}>{local}</time> <span className="faint">{data?.timezone}</span>

@@ -2,15 +2,9 @@
 import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
 import type { Connection, FollowedSession } from './followed-session.ts'
+import { sessionWords } from '../words/session.ts'
 
-const WORDS: Record<Connection, string> = {
-  connecting: 'Connecting',
-  live: 'Live',
-  reconnecting: 'Reconnecting',
-  draining: 'Server restarting',
-  closed: 'Not following',
-  failed: 'Disconnected',
-}
+const WORDS: Record<Connection, string> = sessionWords.connections
 
 export function ConnectionBadge({ log }: { log: FollowedSession }) {
   const { connection } = log
@@ -32,7 +26,7 @@ export function ConnectionBadge({ log }: { log: FollowedSession }) {
             log.follow()
           }}
         >
-          Connect again
+          {sessionWords.reconnect}
         </Button>
       )}
     </>

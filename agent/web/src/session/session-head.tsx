@@ -10,6 +10,8 @@ import { SessionActions } from '../sessions/session-actions.tsx'
 import { canPause, StateDot, stateWord } from '../sessions/session-state.tsx'
 import { ConnectionBadge } from './connection-badge.tsx'
 import type { FollowedSession } from './followed-session.ts'
+import { commonWords } from '../words/common.ts'
+import { sessionWords } from '../words/session.ts'
 
 export function SessionHead({ log, session }: { log: FollowedSession; session: Session | undefined }) {
   const { view } = log
@@ -21,7 +23,7 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
       <div className="session-name">
         {session && <StateDot session={session} />}
         <h1 className="truncate" data-testid="session-title">
-          {title ?? 'Untitled session'}
+          {title ?? commonWords.untitledSession}
         </h1>
         {session && <SessionActions session={session} />}
       </div>
@@ -33,32 +35,32 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
             className={session.state.startsWith('needs_') ? 'badge waiting' : undefined}
           >
             {stateWord(session)}
-            {isCut(log.connection) && ', when last heard'}
+            {isCut(log.connection) && sessionWords.lastKnown}
           </span>
         )}
         <ConnectionBadge log={log} />
         {session?.parent_id && (
           <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: session.parent_id }}>
-            of a parent session
+            {sessionWords.parentSession}
           </Link>
         )}
         {session?.model && <span className="wide">{session.model}</span>}
-        <span title={`${formatCount(input)} tokens in, ${formatCount(output)} out`}>
+        <span title={commonWords.tokensInOut(formatCount(input), formatCount(output))}>
           {formatTokens(input + output)}
-          <span className="wide"> tokens</span>
+          <span className="wide">{sessionWords.tokensUnit}</span>
         </span>
         <span
           data-testid="session-cost"
           title={
             view.unpriced_models.length > 0
-              ? `No rate is known for ${view.unpriced_models.join(', ')}`
+              ? sessionWords.noPrice(view.unpriced_models.join(', '))
               : undefined
           }
         >
           {formatSpent(view.cost_usd, view.unpriced_models.length > 0)}
         </span>
         {session !== undefined && session.children_cost_usd > 0 && (
-          <span className="wide">{formatCost(session.children_cost_usd)} by workers</span>
+          <span className="wide">{sessionWords.workersCost(formatCost(session.children_cost_usd))}</span>
         )}
         {view.context_window > 0 && <ContextGauge used={view.context_tokens} window={view.context_window} />}
         <PauseButton session={session} isConnected={log.connection === 'live'} />
@@ -72,7 +74,7 @@ const isCut = (connection: FollowedSession['connection']): boolean =>
   connection === 'reconnecting' || connection === 'draining' || connection === 'failed'
 
 function ContextGauge({ used, window }: { used: number; window: number }) {
-  const text = `Context: ${formatCount(used)} of ${formatCount(window)} tokens`
+  const text = sessionWords.context(formatCount(used), formatCount(window))
   return (
     <meter
       className="context-gauge"
@@ -101,7 +103,7 @@ function PauseButton({ session, isConnected }: { session: Session | undefined; i
       onPress={() => pause.mutate(session.id)}
       data-testid="pause"
     >
-      Pause
+      {commonWords.pause}
     </Button>
   )
 }

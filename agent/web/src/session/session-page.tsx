@@ -15,6 +15,8 @@ import { SessionHead } from './session-head.tsx'
 import { SessionTabs, type View, panelProps } from './session-tabs.tsx'
 import { useSessionLog } from './use-session-log.ts'
 import './session.css'
+import { commonWords } from '../words/common.ts'
+import { errorsWords } from '../words/errors.ts'
 
 const BrowserTab = lazy(async () => ({ default: (await import('../browser/browser-tab.tsx')).BrowserTab }))
 const EventsTab = lazy(async () => ({ default: (await import('../events/events-tab.tsx')).EventsTab }))
@@ -41,21 +43,23 @@ function OpenSession({ id }: { id: string }) {
   useEffect(() => {
     if (session) noteSession(queries, session)
   }, [queries, session])
-  const title = `${session ? titleMark(session) : ''}${log.view.title ?? session?.title ?? 'Session'} · Cairn`
+  const title = commonWords.pageTitle(
+    `${session ? titleMark(session) : ''}${log.view.title ?? session?.title ?? commonWords.session}`,
+  )
   useEffect(() => {
     document.title = title
     return () => {
-      document.title = 'Cairn'
+      document.title = commonWords.product
     }
   }, [title])
 
   if (error && !session) {
     return (
       <div className="empty" role="alert">
-        <h1>{isMissing(error) ? 'There is no such session' : 'The session could not be read'}</h1>
+        <h1>{isMissing(error) ? errorsWords.noSession : errorsWords.sessionFailed}</h1>
         <p>{describeError(error)}</p>
         <Link className="button" to="/sessions">
-          To the sessions
+          {commonWords.goToSessions}
         </Link>
       </div>
     )
@@ -65,7 +69,7 @@ function OpenSession({ id }: { id: string }) {
   return (
     <div className="session">
       <header className="session-head">
-        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions">
+        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
           <BackIcon />
         </Link>
         <SessionHead log={log} session={session} />
@@ -91,7 +95,7 @@ function OpenSession({ id }: { id: string }) {
             )}
           </>
         ) : (
-          <Suspense fallback={<p className="empty">Loading …</p>}>
+          <Suspense fallback={<p className="empty">{commonWords.loading}</p>}>
             <LoadedView view={open} log={log} session={session} />
           </Suspense>
         )}

@@ -8,6 +8,7 @@ import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
 import { formatCount } from '../format.ts'
 import { PanelIcon } from '../ui/page-icons.tsx'
+import { sessionWords } from '../words/session.ts'
 
 export type View = 'chat' | 'workers' | 'browser' | 'events'
 export const panelProps = (view: View) =>
@@ -58,30 +59,30 @@ export function SessionTabs({ id, view, events, hasWorkers, hasBrowser, isRailOp
     }) as const
   return (
     <div className="session-views">
-      <div className="tabs" role="tablist" aria-label="Views of the session">
+      <div className="tabs" role="tablist" aria-label={sessionWords.views}>
         <Link to="/sessions/$sessionId" {...tab('chat')}>
-          Chat
+          {sessionWords.tabs.chat}
         </Link>
         {(hasWorkers || view === 'workers') && (
           <Link to="/sessions/$sessionId/workers" {...tab('workers')}>
-            Workers
+            {sessionWords.tabs.workers}
           </Link>
         )}
         {(hasBrowser || view === 'browser') && (
           <Link to="/sessions/$sessionId/browser" {...tab('browser')}>
-            Browser
+            {sessionWords.tabs.browser}
           </Link>
         )}
         <Link to="/sessions/$sessionId/events" {...tab('events')}>
-          EVENTS <span className="tab-count numeric">{formatCount(events)}</span>
+          {sessionWords.tabs.events} <span className="tab-count numeric">{formatCount(events)}</span>
         </Link>
       </div>
       {onRail !== null && (
         <button
           type="button"
           className="button quiet square"
-          aria-label="Plan, changes, files, artifacts, timeline"
-          title="Plan, changes, files, artifacts, timeline"
+          aria-label={sessionWords.rail}
+          title={sessionWords.rail}
           aria-expanded={isRailOpen}
           onClick={onRail}
           data-testid="rail-toggle"

@@ -1,11 +1,15 @@
 /** A chat as Markdown, for people to keep: what was said, asked and called. Pure. */
 import type { Session } from '@cairn/protocol'
 import type { ChatItem, ConversationMessage, SessionView } from '@cairn/state'
+import { commonWords } from '../words/common.ts'
+import { sessionsWords } from '../words/sessions.ts'
+
+const WORDS = sessionsWords.markdown
 
 type Head = Pick<Session, 'id' | 'agent' | 'title' | 'created_at'>
 
 export function chatMarkdown({ id, agent, title, created_at }: Head, { items }: SessionView): string {
-  const head = [`# ${title ?? 'Untitled session'}`, `${agent}, session ${id}, begun ${created_at}`]
+  const head = [`# ${title ?? commonWords.untitledSession}`, WORDS.session(agent, id, created_at)]
   return `${[...head, ...items.flatMap(item => partOf(item) ?? [])].join('\n\n')}\n`
 }
 
@@ -14,28 +18,30 @@ function partOf(item: ChatItem): string | null {
   switch (item.kind) {
     case 'user':
       return item.synthetic === null
-        ? `## You, ${item.created_at}\n\n${[item.content, ...item.attachments.map(fileLine)].join('\n\n')}`
+        ? [`## ${WORDS.you}, ${item.created_at}`, item.content, ...item.attachments.map(fileLine)].join(
+            '\n\n',
+          )
         : null
     case 'history':
       return [...item.messages.map(earlierOf), endOf(item.forked_from)].join('\n\n')
     case 'answer':
-      return item.content === '' ? null : `## Answer\n\n${item.content}`
+      return item.content === '' ? null : `## ${WORDS.answer}\n\n${item.content}`
     case 'tool':
-      return `### Tool ${item.name}, ${item.status}\n\n${fenced(argumentsOf(item.arguments))}${
+      return `### ${WORDS.tool} ${item.name}, ${item.status}\n\n${fenced(argumentsOf(item.arguments))}${
         item.content === null ? '' : `\n\n${fenced(item.content)}`
       }`
     case 'question':
       return item.questions
         .map(({ prompt }) => {
           const given = item.responses?.find(({ question }) => question === prompt)?.answer
-          const told = given === undefined ? 'Without an answer.' : `Answer: ${given}`
-          return `### Question\n\n${prompt}\n\n${told}`
+          const told = given === undefined ? WORDS.unanswered : WORDS.answered(given)
+          return `### ${WORDS.question}\n\n${prompt}\n\n${told}`
         })
         .join('\n\n')
     case 'approval':
-      return `### Approval of ${item.tool_name}: ${item.decision ?? 'not decided'}`
+      return `### ${WORDS.approval(item.tool_name, item.decision ?? WORDS.undecided)}`
     case 'artifact':
-      return `### Artifact ${item.name} (${item.artifact_kind})`
+      return `### ${WORDS.artifact(item.name, item.artifact_kind)}`
     case 'notice':
       return `> ${item.text.replaceAll('\n', '\n> ')}`
     default:
@@ -47,20 +53,21 @@ const argumentsOf = (args: unknown): string =>
   typeof args === 'string' ? args : JSON.stringify(args, null, 2)
 
 const fileLine = ({ filename, path }: { filename: string; path: string }): string =>
-  `Attached: ${filename} (${path})`
+  WORDS.attached(filename, path)
 
 /** What a fork begins with. */
 function earlierOf(message: ConversationMessage): string {
   switch (message.role) {
     case 'user':
-      return `## You, earlier\n\n${message.content}`
+      return `## ${WORDS.youEarlier}\n\n${message.content}`
     case 'assistant': {
       const calls = (message.tool_calls ?? []).map(
-        ({ function: call }) => `### Tool ${call.name}\n\n${fenced(argumentsOf(call.arguments))}`,
+        ({ function: call }) => `### ${WORDS.tool} ${call.name}\n\n${fenced(argumentsOf(call.arguments))}`,
       )
-      return [...(message.content === '' ? [] : [`## Answer, earlier\n\n${message.content}`]), ...calls].join(
-        '\n\n',
-      )
+      return [
+        ...(message.content === '' ? [] : [`## ${WORDS.answerEarlier}\n\n${message.content}`]),
+        ...calls,
+      ].join('\n\n')
     }
     case 'tool':
       return fenced(message.content)
@@ -68,7 +75,7 @@ function earlierOf(message: ConversationMessage): string {
 }
 
 const endOf = (from: { session_id: string; event_id: number } | null): string =>
-  `> So far it was said in ${from === null ? 'another session' : `session ${from.session_id}`}.`
+  `> ${WORDS.earlier(from?.session_id ?? null)}`
 
 /** A fence that the text does not close. */
 function fenced(text: string): string {

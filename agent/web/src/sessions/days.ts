@@ -1,5 +1,6 @@
 /** Sessions under the day they belong to, in the reader's time zone. Pure. */
 import type { Session, SessionSort } from '@cairn/protocol'
+import { sessionsWords } from '../words/sessions.ts'
 
 export type Day = { label: string; sessions: Session[] }
 
@@ -9,10 +10,10 @@ const midnight = (at: number): number => new Date(at).setHours(0, 0, 0, 0)
 function dayLabel(at: number, now: number): string {
   const today = midnight(now)
   const day = midnight(at)
-  if (day >= today) return 'Today'
+  if (day >= today) return sessionsWords.today
   // Days are not all as long as each other.
   const days = Math.round((today - day) / 86_400_000)
-  if (days === 1) return 'Yesterday'
+  if (days === 1) return sessionsWords.yesterday
   const date = new Date(at)
   if (days < 7) return date.toLocaleDateString('en-GB', { weekday: 'long' })
   const isThisYear = date.getFullYear() === new Date(now).getFullYear()

@@ -5,12 +5,10 @@ import { SESSION_SORTS, SESSION_STATES, type SessionSort } from '@cairn/protocol
 import { aboutQuery } from '../queries.ts'
 import { AGES, countFilters, type Filters } from '../session-filters.ts'
 import { STATE_WORDS } from './session-state.tsx'
+import { sessionsWords } from '../words/sessions.ts'
+import { commonWords } from '../words/common.ts'
 
-const SORT_WORDS: Record<SessionSort, string> = {
-  created: 'Newest first',
-  updated: 'Last changed first',
-  cost: 'Dearest first',
-}
+const SORT_WORDS = sessionsWords.sorts
 
 const NOTHING = { state: undefined, agent: undefined, channel: undefined, cost: undefined, age: undefined }
 
@@ -21,11 +19,11 @@ type Props = {
 
 export default function FilterPanel({ filters, onChange }: Props) {
   return (
-    <section className="filters" aria-label="Filter and sort">
+    <section className="filters" aria-label={sessionsWords.filterAndSort}>
       <FilterFields filters={filters} onChange={onChange} />
       {countFilters(filters) > 0 && (
         <button type="button" className="button" onClick={() => onChange(NOTHING)}>
-          Show all
+          {sessionsWords.clearFilters}
         </button>
       )}
     </section>
@@ -39,50 +37,50 @@ function FilterFields({ filters, onChange }: Props) {
   return (
     <>
       <Choice
-        label="State"
+        label={commonWords.state}
         value={filters.state ?? ''}
         onChange={state => onChange({ state: state as Filters['state'] })}
       >
-        <option value="">Any</option>
+        <option value="">{sessionsWords.any}</option>
         {SESSION_STATES.map(state => (
           <option key={state} value={state}>
             {STATE_WORDS[state]}
           </option>
         ))}
       </Choice>
-      <Choice label="Agent" value={filters.agent ?? ''} onChange={agent => onChange({ agent })}>
-        <option value="">Any</option>
+      <Choice label={commonWords.agent} value={filters.agent ?? ''} onChange={agent => onChange({ agent })}>
+        <option value="">{sessionsWords.any}</option>
         {agents.map(agent => (
           <option key={agent}>{agent}</option>
         ))}
       </Choice>
       <Entry
-        label="Channel"
+        label={sessionsWords.channel}
         value={filters.channel ?? ''}
-        placeholder="any"
+        placeholder={sessionsWords.any}
         onChange={channel => onChange({ channel })}
       />
       <Entry
-        label="Cost at least, in USD"
+        label={sessionsWords.minCost}
         type="number"
         value={filters.cost === undefined ? '' : String(filters.cost)}
         placeholder="0"
         onChange={cost => onChange({ cost: cost === undefined ? undefined : Number(cost) })}
       />
       <Choice
-        label="Changed"
+        label={sessionsWords.changed}
         value={filters.age ?? ''}
         onChange={age => onChange({ age: age as Filters['age'] })}
       >
-        <option value="">At any time</option>
+        <option value="">{sessionsWords.anyTime}</option>
         {Object.entries(AGES).map(([age, words]) => (
           <option key={age} value={age}>
-            In {words}
+            {words}
           </option>
         ))}
       </Choice>
       <Choice
-        label="Order"
+        label={sessionsWords.order}
         value={filters.sort ?? 'created'}
         onChange={sort => onChange({ sort: sort as SessionSort })}
       >

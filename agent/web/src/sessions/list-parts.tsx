@@ -1,5 +1,6 @@
 /** What the list and the search share: a failure, and the way to more. */
 import { describeError } from '../api.ts'
+import { commonWords } from '../words/common.ts'
 
 export const Failure = ({ error }: { error: Error | null }) =>
   error && (
@@ -25,6 +26,6 @@ export const More = ({ hasNextPage, isFetchingNextPage, fetchNextPage, words }: 
         void fetchNextPage()
       }}
     >
-      {isFetchingNextPage ? 'Loading …' : words}
+      {isFetchingNextPage ? commonWords.loading : words}
     </button>
   )

@@ -2,6 +2,7 @@
 import type { RefObject } from 'react'
 import type { AnswerOf, BodyOf } from '@cairn/protocol'
 import MenuPopover from '../ui/menu-popover.tsx'
+import { sessionsWords } from '../words/sessions.ts'
 
 type Body = BodyOf<'createSession'>
 type About = Pick<AnswerOf<'about'>, 'agents' | 'models'>
@@ -32,7 +33,7 @@ export default function NewSessionMenu({ about, button, onChoose, onClose }: Pro
   return (
     <MenuPopover
       menu={{
-        label: 'Agent and model of the new session',
+        label: sessionsWords.newSessionMenu,
         entries: choices.map(({ agent, model }, at) => ({ id: String(at), text: agent, detail: model })),
         placement: 'bottom start',
         onChoose: at => {

@@ -7,6 +7,7 @@ import { client } from '../api.ts'
 import { aboutQuery } from '../queries.ts'
 import { PlusIcon } from '../ui/icons.tsx'
 import { OpenerButton } from '../ui/opener-button.tsx'
+import { sessionsWords } from '../words/sessions.ts'
 
 const NewSessionMenu = lazy(() => import('./new-session-menu.tsx'))
 
@@ -26,7 +27,7 @@ export function NewSession() {
   const face = (
     <>
       <PlusIcon />
-      New session
+      {sessionsWords.newSession}
     </>
   )
   return about !== undefined && about.agents.length + about.models.length > 2 ? (

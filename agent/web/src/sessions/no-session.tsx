@@ -1,12 +1,13 @@
 /** What stands beside the list while no session is chosen. */
 import { CairnMark } from '../ui/icons.tsx'
+import { sessionsWords } from '../words/sessions.ts'
 
 export function NoSession() {
   return (
     <div className="empty no-session">
       <CairnMark />
-      <h2>Choose a session, or start one</h2>
-      <p>Every step of a session is kept in its log: read it as a chat, or event by event.</p>
+      <h2>{sessionsWords.welcome}</h2>
+      <p>{sessionsWords.welcomeText}</p>
     </div>
   )
 }

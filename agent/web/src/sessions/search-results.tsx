@@ -1,19 +1,15 @@
 /** What a search found: the sessions, and under each where the words stand. */
 import { Link } from '@tanstack/react-router'
-import type { AnswerOf, SearchedText } from '@cairn/protocol'
+import type { AnswerOf } from '@cairn/protocol'
 import type { ReactNode } from 'react'
 import { visibleText } from '@cairn/protocol'
 import { SessionItem } from './session-item.tsx'
+import { sessionsWords } from '../words/sessions.ts'
 
 export type Result = AnswerOf<'search'>['results'][number]
 type Hit = Result['hits'][number]
 
-const WORDS: Record<SearchedText, string> = {
-  message: 'Message',
-  answer: 'Answer',
-  tool: 'Tool',
-  title: 'Title',
-}
+const WORDS = sessionsWords.foundIn
 
 export function SearchResults({
   results,

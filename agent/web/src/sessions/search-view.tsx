@@ -7,6 +7,8 @@ import { useNow } from '../ui/use-now.ts'
 import { Failure, More } from './list-parts.tsx'
 import { searchQuery } from './search-query.ts'
 import { SearchResults } from './search-results.tsx'
+import { commonWords } from '../words/common.ts'
+import { sessionsWords } from '../words/sessions.ts'
 
 type SearchProps = { filters: Filters; wanted: string; isTyping: boolean }
 
@@ -30,10 +32,10 @@ export function Search({ filters, wanted, isTyping }: SearchProps) {
       <SearchResults results={results} open={open} now={now} />
       {!error && (
         <p className="sessions-note faint" role="status" data-testid="sessions-note">
-          {isLooking ? 'Searching …' : noteOf(wanted, filters, results.length)}
+          {isLooking ? commonWords.searching : noteOf(wanted, filters, results.length)}
         </p>
       )}
-      {!isSearchingOn && <More {...more} words="Older ones" />}
+      {!isSearchingOn && <More {...more} words={sessionsWords.olderSessions} />}
     </>
   )
 }
@@ -42,9 +44,7 @@ const ENOUGH = 10
 
 /** What was searched, and that nothing was found only once everything was looked through. */
 function noteOf(wanted: string, filters: Filters, found: number): string {
-  const fitting = countFilters(filters) > 0 ? ' that fits the filters' : ''
-  const which = `${filters.archived ? 'archived ' : ''}session${fitting}`
   return found > 0
-    ? 'Found in titles, messages, answers and tool calls.'
-    : `No ${which} has all words of “${wanted}” in one message, answer or tool call.`
+    ? sessionsWords.searched
+    : sessionsWords.nothingFound(wanted, filters.archived === true, countFilters(filters) > 0)
 }

@@ -3,13 +3,14 @@ import { lazy } from 'react'
 import type { Session } from '@cairn/protocol'
 import { MoreIcon } from '../ui/icons.tsx'
 import { OpenerButton } from '../ui/opener-button.tsx'
+import { sessionsWords } from '../words/sessions.ts'
 
 const SessionMenu = lazy(() => import('./session-menu.tsx'))
 
 export const SessionActions = ({ session }: { session: Session }) => (
   <OpenerButton
     className="button quiet square session-menu"
-    label={`Actions for ${session.title ?? 'the untitled session'}`}
+    label={sessionsWords.actionsOf(session.title ?? sessionsWords.thisUntitled)}
     testId="session-menu"
     renderOpen={(button, close) => <SessionMenu session={session} button={button} onDone={close} />}
   >

@@ -7,6 +7,8 @@ import type { Session } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
 import { ModalDialog } from '../ui/modal.tsx'
+import { sessionsWords } from '../words/sessions.ts'
+import { commonWords } from '../words/common.ts'
 
 type Props = { session: Session; asking: 'rename' | 'archive'; onDone: () => void }
 
@@ -38,7 +40,7 @@ function RenameForm({ session, onDone }: FormProps) {
   }
   return (
     <form onSubmit={submit}>
-      <Heading slot="title">Rename the session</Heading>
+      <Heading slot="title">{sessionsWords.renameSession}</Heading>
       <TextField
         className="field"
         name="title"
@@ -47,12 +49,12 @@ function RenameForm({ session, onDone }: FormProps) {
         isRequired
         autoFocus
       >
-        <Label>Title</Label>
+        <Label>{sessionsWords.title}</Label>
         <Input className="input" data-testid="rename-title" />
       </TextField>
       <div className="actions">
         <Button className="button" onPress={onDone}>
-          Cancel
+          {commonWords.cancel}
         </Button>
         <Button
           className="button primary"
@@ -60,7 +62,7 @@ function RenameForm({ session, onDone }: FormProps) {
           isDisabled={rename.isPending}
           data-testid="rename-submit"
         >
-          Rename
+          {sessionsWords.rename}
         </Button>
       </div>
     </form>
@@ -81,14 +83,13 @@ function ArchiveForm({ session, onDone }: FormProps) {
   })
   return (
     <>
-      <Heading slot="title">Archive “{session.title ?? 'Untitled session'}”?</Heading>
-      <p className="muted">
-        A running turn stops, and the child sessions are archived with it. The files of its workspace are
-        removed. The log stays and can be read, and the session can be brought back.
-      </p>
+      <Heading slot="title">
+        {sessionsWords.archiveNamed(session.title ?? commonWords.untitledSession)}
+      </Heading>
+      <p className="muted">{sessionsWords.archiveText}</p>
       <div className="actions">
         <Button className="button" onPress={onDone} autoFocus>
-          Cancel
+          {commonWords.cancel}
         </Button>
         <Button
           className="button danger"
@@ -96,7 +97,7 @@ function ArchiveForm({ session, onDone }: FormProps) {
           onPress={() => archive.mutate()}
           data-testid="archive-submit"
         >
-          Archive
+          {sessionsWords.archive}
         </Button>
       </div>
     </>

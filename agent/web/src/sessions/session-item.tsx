@@ -1,10 +1,11 @@
 /** One session of the list: what it does, what it is called, and what it has cost. */
 import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent, ReactNode } from 'react'
-import { formatSpent, formatTokens, plural, type Session, waitsFor } from '@cairn/protocol'
+import { formatSpent, formatTokens, type Session, waitsFor } from '@cairn/protocol'
 import { formatAgo } from '../ui/use-now.ts'
 import { SessionActions } from './session-actions.tsx'
 import { NeedsBadge, StateDot, stateWord } from './session-state.tsx'
+import { commonWords } from '../words/common.ts'
 
 type Props = { session: Session; isOpen: boolean; now: number; children?: ReactNode }
 
@@ -26,17 +27,17 @@ export function SessionItem({ session, isOpen, now, children }: Props) {
       >
         <StateDot session={session} />
         <span className="session-title truncate">
-          {session.title ?? <span className="faint">Untitled session</span>}
+          {session.title ?? <span className="faint">{commonWords.untitledSession}</span>}
         </span>
         <NeedsBadge session={session} />
         <span className="session-facts numeric">
           {isWaiting && <span>{stateWord(session)}</span>}
           <span>{formatAgo(session.updated_at, now)}</span>
-          {tokens > 0 && <span>{formatTokens(tokens)} tokens</span>}
+          {tokens > 0 && <span>{commonWords.tokenCount(formatTokens(tokens))}</span>}
           {(session.cost_usd > 0 || !session.unpriced) && (
             <span>{formatSpent(session.cost_usd, session.unpriced)}</span>
           )}
-          {workers > 0 && !isWaiting && <span>{plural(workers, 'worker')}</span>}
+          {workers > 0 && !isWaiting && <span>{commonWords.workers(workers)}</span>}
         </span>
       </Link>
       <SessionActions session={session} />

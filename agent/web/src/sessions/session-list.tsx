@@ -11,6 +11,7 @@ import { countFilters, type Filters, readFilters } from '../session-filters.ts'
 import { SessionItem } from './session-item.tsx'
 import { useSessionsLive } from './sessions-live.ts'
 import './session-list.css'
+import { sessionsWords } from '../words/sessions.ts'
 
 const Search = lazy(async () => ({ default: (await import('./search-view.tsx')).Search }))
 const FilterPanel = lazy(() => import('./filter-panel.tsx'))
@@ -53,15 +54,15 @@ export function SessionList() {
   const count = countFilters(filters)
   const [isNarrowing, setNarrowing] = useState(false)
   return (
-    <section className="sessions" id="sessions" aria-label="Sessions">
+    <section className="sessions" id="sessions" aria-label={sessionsWords.list}>
       <div className="sessions-find">
         <div className="search">
           <SearchIcon />
           <input
             type="search"
             className="input"
-            aria-label="Search sessions"
-            placeholder="Search all sessions"
+            aria-label={sessionsWords.search}
+            placeholder={sessionsWords.search}
             data-testid="session-search"
             value={text}
             onChange={event => setText(event.target.value)}
@@ -73,7 +74,7 @@ export function SessionList() {
         <button
           type="button"
           className="button quiet square"
-          aria-label={count === 0 ? 'Filter and sort' : `Filter and sort, ${count} in use`}
+          aria-label={count === 0 ? sessionsWords.filterAndSort : sessionsWords.filtersInUse(count)}
           aria-expanded={isNarrowing}
           data-selected={count > 0 || undefined}
           data-testid="session-filters"
@@ -84,7 +85,7 @@ export function SessionList() {
         <button
           type="button"
           className="button quiet square"
-          aria-label="Show archived sessions"
+          aria-label={sessionsWords.showArchived}
           aria-pressed={archived === true}
           data-selected={archived === true || undefined}
           onClick={() => change({ archived: archived === true ? undefined : true })}
@@ -118,13 +119,13 @@ function Listing({ filters }: { filters: Filters }) {
     for (const { sessions } of data?.pages ?? [])
       for (const session of sessions) if (session.id === open) noteSession(queries, session)
   }, [queries, data, open])
-  const nothing = filters.archived ? 'Nothing is archived.' : 'No sessions yet.'
+  const nothing = filters.archived ? sessionsWords.noArchived : sessionsWords.noSessions
   return (
     <>
       <Failure error={error} />
       <div className="session-list" data-testid="session-list">
         {byDay(sessions, filters.sort ?? 'created', now).map(({ label, sessions }) => (
-          <section key={label} aria-label={label === '' ? 'Sessions' : label}>
+          <section key={label} aria-label={label === '' ? sessionsWords.list : label}>
             {label !== '' && <h2 className="session-day">{label}</h2>}
             <ul>
               {sessions.map(session => (
@@ -139,11 +140,11 @@ function Listing({ filters }: { filters: Filters }) {
           {isPending || sessions.length > 0
             ? null
             : countFilters(filters) > 0
-              ? 'No session fits these filters.'
+              ? sessionsWords.noMatch
               : nothing}
         </p>
       )}
-      <More {...more} words="Older sessions" />
+      <More {...more} words={sessionsWords.olderSessions} />
     </>
   )
 }

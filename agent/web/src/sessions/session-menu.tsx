@@ -10,19 +10,20 @@ import { sayError } from '../ui/toasts.tsx'
 import { doToSession } from './session-deeds.ts'
 import { ShareDialog } from './share-dialog.tsx'
 import { SessionDialog } from './session-dialogs.tsx'
+import { sessionsWords } from '../words/sessions.ts'
 
 const DIALOGS = ['rename', 'archive', 'share'] as const
 type Asking = (typeof DIALOGS)[number]
 const isDialog = (id: string): id is Asking => (DIALOGS as readonly string[]).includes(id)
 
-const RENAME: MenuEntry = { id: 'rename', text: 'Rename …', icon: <PencilIcon /> }
+const RENAME: MenuEntry = { id: 'rename', text: sessionsWords.menu.rename, icon: <PencilIcon /> }
 const EXPORTS: readonly MenuEntry[] = [
-  { id: 'markdown', text: 'Export as Markdown', detail: 'the chat' },
-  { id: 'jsonl', text: 'Export as JSONL', detail: 'every event' },
+  { id: 'markdown', text: sessionsWords.menu.markdown, detail: sessionsWords.menu.markdownHint },
+  { id: 'jsonl', text: sessionsWords.menu.jsonl, detail: sessionsWords.menu.jsonlHint },
 ]
-const SHARE: MenuEntry = { id: 'share', text: 'Share …', detail: 'a link to read it' }
-const ARCHIVE: MenuEntry = { id: 'archive', text: 'Archive …', icon: <ArchiveIcon /> }
-const RESTORE: MenuEntry = { id: 'restore', text: 'Bring back', icon: <ArchiveIcon /> }
+const SHARE: MenuEntry = { id: 'share', text: sessionsWords.menu.share, detail: sessionsWords.menu.shareHint }
+const ARCHIVE: MenuEntry = { id: 'archive', text: sessionsWords.menu.archive, icon: <ArchiveIcon /> }
+const RESTORE: MenuEntry = { id: 'restore', text: sessionsWords.menu.restore, icon: <ArchiveIcon /> }
 
 type Props = { session: Session; button: RefObject<HTMLButtonElement | null>; onDone: () => void }
 
@@ -44,7 +45,7 @@ export default function SessionMenu({ session, button, onDone }: Props) {
   return (
     <MenuPopover
       menu={{
-        label: 'Session',
+        label: sessionsWords.menu.label,
         entries: [RENAME, ...(isShared ? [SHARE] : []), ...EXPORTS, isArchived ? RESTORE : ARCHIVE],
         disabled: isArchived ? ['rename', ...(isWorker ? ['restore'] : [])] : [],
         onChoose: choose,

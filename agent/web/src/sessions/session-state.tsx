@@ -1,28 +1,16 @@
 /** What a session does or waits for, as dot, word and badge. Colour is never the only sign. */
-import { plural, type Session, type SessionState, waitsFor } from '@cairn/protocol'
+import { type Session, type SessionState, waitsFor } from '@cairn/protocol'
+import { sessionsWords } from '../words/sessions.ts'
 
 type Told = Pick<Session, 'state' | 'status' | 'open_children'>
 
-export const STATE_WORDS: Record<SessionState, string> = {
-  idle: 'Idle',
-  running: 'Running',
-  needs_answer: 'Needs an answer',
-  needs_approval: 'Needs approval',
-  needs_action: 'Needs an action',
-  paused: 'Paused',
-  failed: 'Failed',
-  done: 'Done',
-}
-const NEEDS: Partial<Record<SessionState, string>> = {
-  needs_answer: 'Question',
-  needs_approval: 'Approval',
-  needs_action: 'Action',
-}
+export const STATE_WORDS: Record<SessionState, string> = sessionsWords.states
+const NEEDS: Partial<Record<SessionState, string>> = sessionsWords.needs
 
 export function stateWord(session: Told): string {
-  if (session.status === 'archived') return 'Archived'
+  if (session.status === 'archived') return sessionsWords.archived
   const workers = waitsFor(session)
-  return workers > 0 ? `Waits for ${plural(workers, 'worker')}` : STATE_WORDS[session.state]
+  return workers > 0 ? sessionsWords.runningWorkers(workers) : STATE_WORDS[session.state]
 }
 
 /** Why somebody should look at a page that is not in front; empty where nothing calls. */

@@ -4,12 +4,14 @@ import { useState } from 'react'
 import { Button, Heading } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
-import { plural } from '../format.ts'
 import { aboutQuery } from '../queries.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { ModalDialog } from '../ui/modal.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { TimeOf } from '../ui/time-of.tsx'
+import { shareWords } from '../words/share.ts'
+import { commonWords } from '../words/common.ts'
+import { rich } from '../words/rich.tsx'
 
 export function ShareDialog({ session, onDone }: { session: Session; onDone: () => void }) {
   const { id } = session
@@ -23,28 +25,24 @@ export function ShareDialog({ session, onDone }: { session: Session; onDone: () 
   })
   return (
     <ModalDialog onClose={onDone}>
-      <Heading slot="title">Share “{session.title ?? 'Untitled session'}”</Heading>
-      <p className="muted">
-        Who has the link reads the chat as it is and goes on, without a login: messages, answers, and calls of
-        tools with their results. Secrets that were found are left out. A link lives for{' '}
-        {plural(about?.share_days ?? 0, 'day')}, or until you end it.
-      </p>
+      <Heading slot="title">{shareWords.shareNamed(session.title ?? commonWords.untitledSession)}</Heading>
+      <p className="muted">{shareWords.about(about?.share_days ?? 0)}</p>
       {link !== null && (
         <p className="share-link">
           <input
             className="input"
             readOnly
             value={link}
-            aria-label="The link, shown once"
+            aria-label={shareWords.shownOnce}
             data-testid="share-link"
           />
-          <CopyButton text={link} name="Copy the link" />
+          <CopyButton text={link} name={shareWords.copyLink} />
         </p>
       )}
       <Links sessionId={id} />
       <div className="actions">
         <Button className="button" onPress={onDone}>
-          Close
+          {commonWords.close}
         </Button>
         <Button
           className="button primary"
@@ -52,7 +50,7 @@ export function ShareDialog({ session, onDone }: { session: Session; onDone: () 
           onPress={() => make.mutate()}
           data-testid="share-make"
         >
-          Make a link
+          {shareWords.createLink}
         </Button>
       </div>
     </ModalDialog>
@@ -87,7 +85,10 @@ function Links({ sessionId: id }: { sessionId: string }) {
       {live.map(share => (
         <li key={share.id}>
           <span>
-            made <TimeOf at={share.created_at} />, ends <TimeOf at={share.expires_at} />
+            {rich(shareWords.link, {
+              created: <TimeOf at={share.created_at} />,
+              expires: <TimeOf at={share.expires_at} />,
+            })}
           </span>
           <Button
             className="button danger small"
@@ -95,7 +96,7 @@ function Links({ sessionId: id }: { sessionId: string }) {
             onPress={() => revoke.mutate(share.id)}
             data-testid="share-revoke"
           >
-            End it
+            {shareWords.revoke}
           </Button>
         </li>
       ))}

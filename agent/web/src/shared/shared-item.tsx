@@ -7,6 +7,7 @@ import { HistoryItem } from '../chat/history-item.tsx'
 import { ToolCard } from '../chat/tool-card.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import { TimeOf } from '../ui/time-of.tsx'
+import { shareWords } from '../words/share.ts'
 
 export const SharedItem = memo(function SharedItem({ item }: { item: ChatItem }) {
   switch (item.kind) {
@@ -43,7 +44,7 @@ const SharedQuestion = ({ item }: { item: ItemOf<'question'> }) => (
         <dt>{visibleText(prompt)}</dt>
         <dd>
           {visibleText(
-            item.responses?.find(({ question }) => question === prompt)?.answer ?? 'not answered yet',
+            item.responses?.find(({ question }) => question === prompt)?.answer ?? shareWords.unanswered,
           )}
         </dd>
       </div>

@@ -11,26 +11,28 @@ import { sharedQuery } from './shared-query.ts'
 import '../shell/app-shell.css'
 import '../chat/chat.css'
 import './shared.css'
+import { commonWords } from '../words/common.ts'
+import { shareWords } from '../words/share.ts'
 
 export function SharedPage() {
   // In the fragment: it is in no request but the one that reads.
   const token = window.location.hash.slice(1)
   const { data, error } = useQuery(sharedQuery(useQueryClient(), token))
-  const title = visibleText(data?.session.title ?? 'Untitled session')
+  const title = visibleText(data?.session.title ?? commonWords.untitledSession)
   useEffect(() => {
-    document.title = data === undefined ? 'Cairn' : `${title} · Cairn`
+    document.title = data === undefined ? commonWords.product : commonWords.pageTitle(title)
   }, [data, title])
   return (
     <div className="shared">
       <header className="page-head">
         <span className="brand">
           <CairnMark />
-          Cairn
+          {commonWords.product}
         </span>
         <h1 className="truncate" data-testid="shared-title">
-          {data === undefined ? 'A shared session' : title}
+          {data === undefined ? shareWords.sharedSession : title}
         </h1>
-        <span className="badge">Read only</span>
+        <span className="badge">{shareWords.readOnly}</span>
         <ThemeToggle />
       </header>
       <main className="shared-scroll">
@@ -40,8 +42,8 @@ export function SharedPage() {
           </p>
         )}
         {data !== undefined && error === null && (
-          <div className="chat-content" role="log" aria-label="Conversation">
-            <p className="muted">with {visibleText(data.session.agent)}</p>
+          <div className="chat-content" role="log" aria-label={shareWords.conversation}>
+            <p className="muted">{shareWords.with(visibleText(data.session.agent))}</p>
             {data.view.items.map((item, at) => (
               <SharedItem key={itemKey(item, at)} item={item} />
             ))}

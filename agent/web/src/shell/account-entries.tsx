@@ -9,13 +9,14 @@ import { forgetLogs } from '../session/kept-logs.ts'
 import MenuPopover, { type MenuEntry } from '../ui/menu-popover.tsx'
 import { PasswordDialog } from '../password/password-dialog.tsx'
 import { LinkedAccountsDialog } from './linked-accounts-dialog.tsx'
+import { shellWords } from '../words/shell.ts'
 
-const ADMINISTRATION: MenuEntry = { id: 'admin', text: 'Administration', testId: 'open-admin' }
+const ADMINISTRATION: MenuEntry = { id: 'admin', text: shellWords.menu.admin, testId: 'open-admin' }
 const ENTRIES: readonly MenuEntry[] = [
-  { id: 'notices', text: 'Notices …', testId: 'open-notices' },
-  { id: 'links', text: 'Linked accounts …', testId: 'open-links' },
-  { id: 'password', text: 'Set a password …' },
-  { id: 'logout', text: 'Log out', testId: 'logout' },
+  { id: 'notices', text: shellWords.menu.notices, testId: 'open-notices' },
+  { id: 'links', text: shellWords.menu.links, testId: 'open-links' },
+  { id: 'password', text: shellWords.menu.password },
+  { id: 'logout', text: shellWords.menu.logout, testId: 'logout' },
 ]
 
 type Props = { button: RefObject<HTMLButtonElement | null>; onDone: () => void }
@@ -57,7 +58,7 @@ export default function AccountEntries({ button, onDone }: Props) {
   const entries = [...(me?.admin === true ? [ADMINISTRATION] : []), ...ENTRIES]
   return (
     <MenuPopover
-      menu={{ label: 'Account', entries, head, onChoose: choose }}
+      menu={{ label: shellWords.account, entries, head, onChoose: choose }}
       button={button}
       onClose={onDone}
     />

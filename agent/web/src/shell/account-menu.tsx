@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy } from 'react'
 import { meQuery } from '../queries.ts'
 import { OpenerButton } from '../ui/opener-button.tsx'
+import { shellWords } from '../words/shell.ts'
 
 const AccountEntries = lazy(() => import('./account-entries.tsx'))
 
@@ -12,7 +13,7 @@ export function AccountMenu() {
   return (
     <OpenerButton
       className="button quiet square avatar"
-      label={`Account ${name}`}
+      label={shellWords.accountOf(name)}
       testId="account"
       renderOpen={(button, close) => <AccountEntries button={button} onDone={close} />}
     >

@@ -16,6 +16,9 @@ import { usePalette } from './use-palette.tsx'
 import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
 import './app-shell.css'
+import { shellWords } from '../words/shell.ts'
+import { commonWords } from '../words/common.ts'
+import { rich } from '../words/rich.tsx'
 
 export function AppShell() {
   useInboxLive()
@@ -31,14 +34,14 @@ export function AppShell() {
   return (
     <div className="shell" data-page={isList ? 'list' : 'detail'}>
       <a className="skip" href={isList ? '#sessions' : '#page'}>
-        Skip to the {isList ? 'sessions' : 'page'}
+        {isList ? shellWords.skipToSessions : shellWords.skipToPage}
       </a>
-      <div className="sidebar" role={side} aria-label="Sessions and inbox">
-        {isList && <h1 className="visually-hidden">Sessions</h1>}
+      <div className="sidebar" role={side} aria-label={shellWords.sidebar}>
+        {isList && <h1 className="visually-hidden">{shellWords.sessions}</h1>}
         <div className="sidebar-head">
-          <Link to="/sessions" className="brand" aria-label="Cairn, sessions">
+          <Link to="/sessions" className="brand" aria-label={shellWords.home}>
             <CairnMark />
-            <span>Cairn</span>
+            <span>{commonWords.product}</span>
           </Link>
           <ThemeToggle />
           <AccountMenu />
@@ -47,13 +50,13 @@ export function AppShell() {
         <SessionList />
         {about?.demo && (
           <p className="demo-note" data-testid="demo-notice">
-            <strong>Demo model.</strong> Answers are scripted, no key is set. Name a provider in{' '}
-            <code>cairn.yaml</code> for a real one.
+            <strong>{shellWords.demoModel}</strong>{' '}
+            {rich(shellWords.demoHint, { file: <code>cairn.yaml</code> })}
           </p>
         )}
         <SandboxNote />
       </div>
-      <Page className="page" id="page" aria-label={isList ? 'The session' : undefined}>
+      <Page className="page" id="page" aria-label={isList ? shellWords.sessionArea : undefined}>
         <Outlet />
       </Page>
       {palette}
@@ -66,8 +69,8 @@ function InboxLink() {
   return (
     <Link to="/inbox" className="nav-link" data-testid="nav-inbox">
       <InboxIcon />
-      <span>Inbox</span>
-      {count > 0 && <span className="visually-hidden">, waiting:</span>}
+      <span>{shellWords.inbox}</span>
+      {count > 0 && <span className="visually-hidden">{shellWords.inboxCount}</span>}
       {count > 0 && (
         <span className="badge count" data-testid="inbox-count">
           {count > 99 ? '99+' : count}
@@ -79,16 +82,16 @@ function InboxLink() {
 
 function Nav() {
   return (
-    <nav className="sidebar-nav" aria-label="Main">
+    <nav className="sidebar-nav" aria-label={shellWords.main}>
       <NewSession />
       <InboxLink />
       <Link to="/missions" className="nav-link" data-testid="nav-missions">
         <MissionIcon />
-        <span>Missions</span>
+        <span>{shellWords.missions}</span>
       </Link>
       <Link to="/schedules" className="nav-link" data-testid="nav-schedules">
         <ClockIcon />
-        <span>Schedules</span>
+        <span>{shellWords.schedules}</span>
       </Link>
     </nav>
   )

@@ -2,15 +2,17 @@
 import type { ErrorComponentProps } from '@tanstack/react-router'
 import { describeError } from '../api.ts'
 import { AlertIcon } from '../ui/icons.tsx'
+import { errorsWords } from '../words/errors.ts'
+import { commonWords } from '../words/common.ts'
 
 export function ErrorPage({ error, reset }: ErrorComponentProps) {
   return (
     <div className="empty" role="alert">
       <AlertIcon />
-      <h1>This page could not be shown</h1>
+      <h1>{errorsWords.pageFailed}</h1>
       <p>{describeError(error)}</p>
       <button type="button" className="button" onClick={reset}>
-        Try again
+        {commonWords.retry}
       </button>
     </div>
   )

@@ -5,6 +5,9 @@ import { Button, Heading } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { ModalDialog } from '../ui/modal.tsx'
+import { shellWords } from '../words/shell.ts'
+import { commonWords } from '../words/common.ts'
+import { rich } from '../words/rich.tsx'
 
 const LINKS = ['channel-links']
 
@@ -32,10 +35,8 @@ export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
   const failure = links.error ?? make.error ?? end.error
   return (
     <ModalDialog onClose={onDone}>
-      <Heading slot="title">Linked accounts</Heading>
-      <p className="faint">
-        What a linked account writes on its platform is yours: your sessions, your approvals.
-      </p>
+      <Heading slot="title">{shellWords.linkedAccounts}</Heading>
+      <p className="faint">{shellWords.linkedHint}</p>
       {failure && (
         <p className="inline-error" role="alert">
           {describeError(failure)}
@@ -49,23 +50,22 @@ export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
               className="button small danger"
               isDisabled={end.isPending}
               onPress={() => end.mutate(id)}
-              aria-label={`Unlink ${visibleText(platform_user_id)}`}
+              aria-label={shellWords.unlinkNamed(visibleText(platform_user_id))}
             >
-              Unlink
+              {shellWords.unlink}
             </Button>
           </li>
         ))}
       </ul>
-      {links.data?.length === 0 && <p>None is linked.</p>}
+      {links.data?.length === 0 && <p>{shellWords.noLinks}</p>}
       {make.data && (
         <p role="status" data-testid="link-code">
-          Send <code>/link {make.data.code}</code> to the agent in a direct message, within ten minutes. It
-          works once.
+          {rich(shellWords.linkCode, { command: <code>{`/link ${make.data.code}`}</code> })}
         </p>
       )}
       <div className="actions">
         <Button className="button" onPress={onDone}>
-          Close
+          {commonWords.close}
         </Button>
         <Button
           ref={another}
@@ -74,7 +74,7 @@ export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
           onPress={() => make.mutate()}
           data-testid="make-link-code"
         >
-          {make.data ? 'Another code' : 'Link an account'}
+          {make.data ? shellWords.anotherCode : shellWords.linkAccount}
         </Button>
       </div>
     </ModalDialog>

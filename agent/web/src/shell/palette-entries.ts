@@ -10,12 +10,16 @@ import { doToSession } from '../sessions/session-deeds.ts'
 import { canPause, stateWord } from '../sessions/session-state.tsx'
 import { sayError } from '../ui/toasts.tsx'
 import type { Entry } from './palette-fit.ts'
+import { shellWords } from '../words/shell.ts'
+import { sessionWords } from '../words/session.ts'
+import { sessionsWords } from '../words/sessions.ts'
+import { commonWords } from '../words/common.ts'
 
 const PAGES = [
-  { to: '/sessions', label: 'Sessions' },
-  { to: '/inbox', label: 'Inbox' },
-  { to: '/missions', label: 'Missions' },
-  { to: '/schedules', label: 'Schedules' },
+  { to: '/sessions', label: shellWords.sessions },
+  { to: '/inbox', label: shellWords.inbox },
+  { to: '/missions', label: shellWords.missions },
+  { to: '/schedules', label: shellWords.schedules },
 ] as const
 
 export function usePageEntries(): Entry[] {
@@ -24,7 +28,7 @@ export function usePageEntries(): Entry[] {
   return [...PAGES, ...(me?.admin === true ? ADMIN_PAGES : [])].map(({ to, label }) => ({
     id: to,
     label,
-    detail: to.startsWith('/admin') ? 'administration' : 'page',
+    detail: to.startsWith('/admin') ? shellWords.details.admin : shellWords.details.page,
     run: () => void navigate({ to }),
   }))
 }
@@ -35,7 +39,7 @@ const MOVES = {
   resume: 'resumeSession',
   retry: 'retrySession',
 } as const
-const MOVE_WORDS = { pause: 'Pause', stop: 'Stop the turn', resume: 'Resume', retry: 'Try again' } as const
+const MOVE_WORDS = shellWords.moves
 type Move = keyof typeof MOVES
 
 function movesOf(session: Session): Move[] {
@@ -55,7 +59,7 @@ export function useSessionEntries(): Entry[] {
   const go = (id: string, label: string, run: () => unknown): Entry => ({
     id,
     label,
-    detail: 'this session',
+    detail: shellWords.details.session,
     run: () => void run(),
   })
   const deed = (id: string, label: string) =>
@@ -69,14 +73,14 @@ export function useSessionEntries(): Entry[] {
           .catch(sayError),
       ),
     ),
-    go('chat', 'Chat', () => navigate({ to: '/sessions/$sessionId', params })),
-    go('events', 'EVENTS', () => navigate({ to: '/sessions/$sessionId/events', params })),
+    go('chat', sessionWords.tabs.chat, () => navigate({ to: '/sessions/$sessionId', params })),
+    go('events', sessionWords.tabs.events, () => navigate({ to: '/sessions/$sessionId/events', params })),
     ...SECTIONS.map(({ id: rail, name }) =>
       go(rail, name, () => navigate({ to: '/sessions/$sessionId', params, search: { rail } })),
     ),
-    deed('markdown', 'Export as Markdown'),
-    deed('jsonl', 'Export as JSONL'),
-    ...(session.status === 'archived' ? [deed('restore', 'Bring back')] : []),
+    deed('markdown', sessionsWords.menu.markdown),
+    deed('jsonl', sessionsWords.menu.jsonl),
+    ...(session.status === 'archived' ? [deed('restore', sessionsWords.menu.restore)] : []),
   ]
 }
 
@@ -96,7 +100,7 @@ export function useFoundSessions(typed: string): Entry[] {
   })
   return (data?.sessions ?? []).map(session => ({
     id: session.id,
-    label: visibleText(session.title ?? 'Untitled session'),
+    label: visibleText(session.title ?? commonWords.untitledSession),
     detail: `${session.agent}, ${stateWord(session)}`,
     run: () => void navigate({ to: '/sessions/$sessionId', params: { sessionId: session.id } }),
   }))

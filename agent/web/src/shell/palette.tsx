@@ -7,6 +7,7 @@ import { ModalDialog } from '../ui/modal.tsx'
 import { usePageEntries, useFoundSessions, useSessionEntries } from './palette-entries.ts'
 import { type Entry, fittingEntries } from './palette-fit.ts'
 import './palette.css'
+import { shellWords } from '../words/shell.ts'
 
 const LIST_ID = 'palette-list'
 const optionId = (at: number) => `palette-option-${at}`
@@ -14,7 +15,7 @@ const optionId = (at: number) => `palette-option-${at}`
 // React.lazy takes a default export only.
 export default function Palette({ onClose }: { onClose: () => void }) {
   return (
-    <ModalDialog className="modal palette" label="Go to a page, a session or a command" onClose={onClose}>
+    <ModalDialog className="modal palette" label={shellWords.palette} onClose={onClose}>
       <Chooser onClose={onClose} />
     </ModalDialog>
   )
@@ -31,7 +32,12 @@ function useNewEntry(): Entry {
       await navigate({ to: '/sessions/$sessionId', params: { sessionId: id } })
     },
   })
-  return { id: 'new', label: 'New session', detail: 'command', run: () => create.mutate() }
+  return {
+    id: 'new',
+    label: shellWords.newSession,
+    detail: shellWords.details.command,
+    run: () => create.mutate(),
+  }
 }
 
 function useEntries(typed: string): Entry[] {
@@ -65,8 +71,8 @@ function Chooser({ onClose }: { onClose: () => void }) {
       <input
         className="input"
         role="combobox"
-        aria-label="Page, session or command"
-        placeholder="Page, session or command"
+        aria-label={shellWords.paletteField}
+        placeholder={shellWords.paletteField}
         aria-expanded={entries.length > 0}
         aria-controls={LIST_ID}
         aria-autocomplete="list"
@@ -80,7 +86,7 @@ function Chooser({ onClose }: { onClose: () => void }) {
         autoFocus
         data-testid="palette-input"
       />
-      <div id={LIST_ID} role="listbox" aria-label="What fits" className="palette-list">
+      <div id={LIST_ID} role="listbox" aria-label={shellWords.results} className="palette-list">
         {entries.map((entry, at) => (
           <div
             key={entry.id}
@@ -103,7 +109,7 @@ function Chooser({ onClose }: { onClose: () => void }) {
       </div>
       {entries.length === 0 && (
         <p className="muted" role="status">
-          Nothing fits.
+          {shellWords.noResults}
         </p>
       )}
     </>

@@ -1,8 +1,9 @@
 /** What the agent's commands run in, where that is not a box: said to everyone who talks to it. */
 import { useQuery } from '@tanstack/react-query'
 import { aboutQuery } from '../queries.ts'
+import { shellWords } from '../words/shell.ts'
 
-const HEADS: Readonly<Record<string, string>> = { unboxed: 'No box.', not_offered: 'No terminal.' }
+const HEADS: Readonly<Record<string, string>> = shellWords.sandbox
 
 export function SandboxNote() {
   const { data: about } = useQuery(aboutQuery)

@@ -5,6 +5,8 @@ import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
 import './answer-task.css'
+import { chatWords } from '../words/chat.ts'
+import { commonWords } from '../words/common.ts'
 
 type Props = {
   /** The session that made the task. */
@@ -61,7 +63,7 @@ export function AnswerTask({ sessionId, taskId, itemId }: Props) {
         submit()
       }}
     >
-      <label htmlFor={label}>Your answer, which its worker goes on with</label>
+      <label htmlFor={label}>{chatWords.yourAnswer}</label>
       <textarea
         id={label}
         className="input"
@@ -79,7 +81,7 @@ export function AnswerTask({ sessionId, taskId, itemId }: Props) {
           onPress={() => cancel.mutate()}
           data-testid="cancel-task"
         >
-          Cancel the task
+          {chatWords.cancelTask}
         </Button>
         <Button
           className="button primary"
@@ -87,7 +89,7 @@ export function AnswerTask({ sessionId, taskId, itemId }: Props) {
           isDisabled={text.trim() === '' || isBusy}
           data-testid="unblock-task"
         >
-          Answer
+          {commonWords.answer}
         </Button>
       </div>
     </form>

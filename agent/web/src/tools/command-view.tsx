@@ -4,6 +4,7 @@ import { CopyButton } from '../ui/copy-button.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'
 import { numberOf, textOf, type ToolCall } from './tool-call.ts'
 import { TerminalText } from './terminal-text.tsx'
+import { toolsWords } from '../words/tools.ts'
 
 export function CommandView({ call: { args, result } }: { call: ToolCall }) {
   const command = textOf(args, 'command') ?? ''
@@ -14,14 +15,18 @@ export function CommandView({ call: { args, result } }: { call: ToolCall }) {
     <div className="command" data-testid="command" dir="ltr">
       <Command command={command} />
       {output !== null && output !== '' && (
-        <pre className="command-output" {...scrollRegion('Output')} data-testid="output">
+        <pre className="command-output" {...scrollRegion(toolsWords.output)} data-testid="output">
           <TerminalText text={output} />
         </pre>
       )}
       {result !== null && (output === '' || code !== 0 || signal !== null) && (
         <p className="command-end faint">
-          {output === '' && 'No output. '}
-          {signal !== null ? `Ended by ${signal}.` : code !== null && code !== 0 ? `Exit code ${code}.` : ''}
+          {output === '' && `${toolsWords.noOutput} `}
+          {signal !== null
+            ? toolsWords.endedBy(signal)
+            : code !== null && code !== 0
+              ? toolsWords.exitCode(code)
+              : ''}
         </p>
       )}
     </div>
@@ -34,6 +39,6 @@ export const Command = ({ command }: { command: string }) => (
     <pre>
       <CodeText code={command} language="bash" />
     </pre>
-    <CopyButton text={command} name="Copy the command" />
+    <CopyButton text={command} name={toolsWords.copyCommand} />
   </div>
 )

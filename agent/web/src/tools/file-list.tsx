@@ -1,20 +1,21 @@
 /** What a folder holds, and what a search found. */
 import { ExactText } from '../ui/exact-text.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'
+import { toolsWords } from '../words/tools.ts'
 
 const FIRST = 200
 
 export function FileList({ entries }: { entries: readonly unknown[] }) {
-  return <Lines lines={entries.map(String)} name="Entries" />
+  return <Lines lines={entries.map(String)} name={toolsWords.entries} />
 }
 
 /** "path:line: text", with the place apart from the text. */
 export function FoundLines({ matches }: { matches: readonly unknown[] }) {
-  return <Lines lines={matches.map(String)} name="Matches" />
+  return <Lines lines={matches.map(String)} name={toolsWords.matches} />
 }
 
 function Lines({ lines, name }: { lines: readonly string[]; name: string }) {
-  if (lines.length === 0) return <p className="faint">None.</p>
+  if (lines.length === 0) return <p className="faint">{toolsWords.none}</p>
   return (
     <div className="tool-lines" dir="ltr" {...scrollRegion(name)}>
       <ul>
@@ -23,7 +24,7 @@ function Lines({ lines, name }: { lines: readonly string[]; name: string }) {
             <Line text={line} />
           </li>
         ))}
-        {lines.length > FIRST && <li className="faint">and {lines.length - FIRST} more, as recorded</li>}
+        {lines.length > FIRST && <li className="faint">{toolsWords.more(lines.length - FIRST)}</li>}
       </ul>
     </div>
   )

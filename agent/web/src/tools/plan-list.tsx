@@ -1,14 +1,10 @@
 /** A plan: what is done, what goes on, what is to come. */
 import type { Todo } from '@cairn/protocol'
 import { ExactText } from '../ui/exact-text.tsx'
+import { toolsWords } from '../words/tools.ts'
 
 const SIGNS = { pending: '○', in_progress: '◐', completed: '●', cancelled: '–' } as const
-const WORDS = {
-  pending: 'to do',
-  in_progress: 'in progress',
-  completed: 'done',
-  cancelled: 'cancelled',
-} as const
+const WORDS = toolsWords.plan
 
 /** `todos` of a log may be of any shape; what is no entry is left out. */
 export function PlanList({ todos }: { todos: readonly unknown[] }) {

@@ -17,6 +17,8 @@ import { PlanList } from './plan-list.tsx'
 import { numberOf, textOf, listOf, type ToolCall } from './tool-call.ts'
 import { WebPage } from './web-page.tsx'
 import './tools.css'
+import { toolsWords } from '../words/tools.ts'
+import { commonWords } from '../words/common.ts'
 
 type View = (call: ToolCall) => ReactNode
 
@@ -33,7 +35,7 @@ const VIEWS: Readonly<Record<string, View>> = {
     const path = textOf(args, 'path') ?? ''
     const first = numberOf(result, 'first_line')
     const code = textOf(result, 'content')
-    const lines = first === null ? '' : `, lines ${first} to ${numberOf(result, 'last_line') ?? ''}`
+    const lines = first === null ? '' : toolsWords.lines(first, numberOf(result, 'last_line'))
     return code === null ? null : (
       <CodeBlock label={`${path}${lines}`} code={code} language={languageOfFile(path)} />
     )
@@ -74,7 +76,7 @@ function RecordFold({ call, onEvent }: Props) {
       onToggle={event => setOpen(event.currentTarget.open)}
     >
       <summary>
-        <ChevronIcon /> As recorded
+        <ChevronIcon /> {toolsWords.recorded}
       </summary>
       {isOpen && <Recorded call={call} onEvent={onEvent} />}
     </details>
@@ -84,15 +86,15 @@ function RecordFold({ call, onEvent }: Props) {
 function Recorded({ call: { rawArgs, content }, onEvent }: Props) {
   return (
     <>
-      <h4>Arguments</h4>
+      <h4>{toolsWords.arguments}</h4>
       <JsonView value={rawArgs} onJump={onEvent} />
       {content !== null && (
         <>
-          <h4>Result</h4>
+          <h4>{commonWords.result}</h4>
           {/^\s*[[{]/.test(content) ? (
             <JsonView value={content} onJump={onEvent} />
           ) : (
-            <pre className="tool-text" {...scrollRegion('Result')}>
+            <pre className="tool-text" {...scrollRegion(commonWords.result)}>
               <ExactText text={content} />
             </pre>
           )}

@@ -1,6 +1,8 @@
 /** The closed card of a call: what it is about in a few words. A row a tool; others name their arguments. */
-import { formatCount, formatEvery, oneLine, plural } from '../format.ts'
+import { formatCount, formatEvery, oneLine } from '../format.ts'
 import { type Arguments, listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
+import { toolsWords } from '../words/tools.ts'
+import { commonWords } from '../words/common.ts'
 
 const MAX_CHARS = 140
 
@@ -27,26 +29,28 @@ const LINES: Readonly<Record<string, Say>> = {
     return {
       verb: '$',
       object: textOf(args, 'command') ?? '',
-      ...(code !== null && code !== 0 && { note: `exit ${code}` }),
+      ...(code !== null && code !== 0 && { note: toolsWords.exit(code) }),
     }
   },
-  write_file: pathAnd('Write', ({ args }) => plural(lineCount(textOf(args, 'content') ?? ''), 'line')),
-  edit_file: pathAnd('Edit', ({ args }) => {
+  write_file: pathAnd(toolsWords.verbs.write, ({ args }) =>
+    toolsWords.lineCount(lineCount(textOf(args, 'content') ?? '')),
+  ),
+  edit_file: pathAnd(toolsWords.verbs.edit, ({ args }) => {
     const removed = lineCount(textOf(args, 'old_string') ?? '')
     const added = lineCount(textOf(args, 'new_string') ?? '')
     return `+${formatCount(added)} −${formatCount(removed)}`
   }),
-  read_file: pathAnd('Read', ({ result }) => {
+  read_file: pathAnd(toolsWords.verbs.read, ({ result }) => {
     const total = numberOf(result, 'total_lines')
-    return total === null ? undefined : plural(total, 'line')
+    return total === null ? undefined : toolsWords.lineCount(total)
   }),
-  list_files: pathAnd('List', ({ result }) =>
-    result === null ? undefined : plural(listOf(result, 'entries').length, 'entry', 'entries'),
+  list_files: pathAnd(toolsWords.verbs.list, ({ result }) =>
+    result === null ? undefined : toolsWords.entryCount(listOf(result, 'entries').length),
   ),
   search_files: ({ args, result }) => {
-    const found = plural(listOf(result, 'matches').length, 'match', 'matches')
+    const found = toolsWords.matchCount(listOf(result, 'matches').length)
     return {
-      verb: 'Search',
+      verb: toolsWords.verbs.search,
       object: textOf(args, 'pattern') ?? '',
       ...(result?.['matches'] !== undefined && { note: found }),
     }
@@ -54,7 +58,7 @@ const LINES: Readonly<Record<string, Say>> = {
   web_fetch: ({ args, result }) => {
     const status = numberOf(result, 'status')
     return {
-      verb: 'Fetch',
+      verb: toolsWords.verbs.fetch,
       object: textOf(args, 'url') ?? '',
       ...(status !== null && { note: String(status) }),
     }
@@ -62,28 +66,35 @@ const LINES: Readonly<Record<string, Say>> = {
   delegate_task: ({ args }) => {
     const several = listOf(args, 'goals').map(each => textOf(each as Arguments, 'goal') ?? '')
     const goals = several.length > 0 ? several : [textOf(args, 'goal') ?? '']
-    return { verb: 'Delegate', object: goals.join(' · '), note: plural(goals.length, 'worker') }
+    return {
+      verb: toolsWords.verbs.worker,
+      object: goals.join(' · '),
+      note: commonWords.workers(goals.length),
+    }
   },
-  spawn_worker: ({ args }) => ({ verb: 'Start a worker', object: textOf(args, 'goal') ?? '' }),
-  begin_mission: ({ args }) => ({ verb: 'Mission', object: textOf(args, 'description') ?? '' }),
+  spawn_worker: ({ args }) => ({ verb: toolsWords.verbs.worker, object: textOf(args, 'goal') ?? '' }),
+  begin_mission: ({ args }) => ({
+    verb: toolsWords.verbs.mission,
+    object: textOf(args, 'description') ?? '',
+  }),
   schedule_create: ({ args }) => {
     const every = numberOf(args, 'every_s')
     const when = textOf(args, 'cron') ?? textOf(args, 'at')
     return {
-      verb: 'Schedule',
+      verb: toolsWords.verbs.schedule,
       object: textOf(args, 'name') ?? textOf(args, 'prompt') ?? '',
       ...(every !== null ? { note: formatEvery(every) } : when !== null && { note: when }),
     }
   },
-  create_artifact: ({ args }) => ({ verb: 'Show', object: textOf(args, 'name') ?? '' }),
+  create_artifact: ({ args }) => ({ verb: toolsWords.verbs.show, object: textOf(args, 'name') ?? '' }),
   todo: ({ args }) => {
     const todos = listOf(args, 'todos') as { status?: unknown; content?: unknown }[]
     const done = todos.filter(({ status }) => status === 'completed').length
     const now = todos.find(({ status }) => status === 'in_progress')?.content
     return {
-      verb: 'Plan',
+      verb: toolsWords.verbs.plan,
       object: typeof now === 'string' ? now : '',
-      note: `${done} of ${todos.length} done`,
+      note: toolsWords.planDone(done, todos.length),
     }
   },
 }

@@ -2,6 +2,7 @@
 import { CodeBlock } from '../code/code-block.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
 import { type Arguments, numberOf, textOf } from './tool-call.ts'
+import { toolsWords } from '../words/tools.ts'
 
 export function WebPage({ result }: { result: Arguments }) {
   const title = textOf(result, 'title')
@@ -20,7 +21,7 @@ export function WebPage({ result }: { result: Arguments }) {
           {status !== null && ` · ${status}`}
         </span>
       </p>
-      {text !== null && <CodeBlock label="Text of the page" code={text} language="" />}
+      {text !== null && <CodeBlock label={toolsWords.pageText} code={text} language="" />}
     </div>
   )
 }

@@ -4,6 +4,7 @@ import { CheckIcon } from './icons.tsx'
 import { CopyIcon } from './page-icons.tsx'
 import { useState } from 'react'
 import './shown-once.css'
+import { commonWords } from '../words/common.ts'
 
 export function ShownOnce({ what, secret, onDone }: { what: string; secret: string; onDone: () => void }) {
   const [isCopied, setCopied] = useState(false)
@@ -13,7 +14,9 @@ export function ShownOnce({ what, secret, onDone }: { what: string; secret: stri
   }
   return (
     <div className="shown-once" role="status" data-testid="shown-once">
-      <p>{what} It is shown this once.</p>
+      <p>
+        {what} {commonWords.shownOnce}
+      </p>
       <code className="mono">{secret}</code>
       <div className="actions">
         <Button
@@ -23,10 +26,10 @@ export function ShownOnce({ what, secret, onDone }: { what: string; secret: stri
           }}
         >
           {isCopied ? <CheckIcon /> : <CopyIcon />}
-          {isCopied ? 'Copied' : 'Copy'}
+          {isCopied ? commonWords.copied : commonWords.copy}
         </Button>
         <Button className="button quiet" onPress={onDone}>
-          Done
+          {commonWords.done}
         </Button>
       </div>
     </div>

@@ -1,10 +1,10 @@
 /** A table that says that there is more of it at the side, with its rows to copy as CSV. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { plural } from '../format.ts'
 import { CopyIcon } from './page-icons.tsx'
 import { scrollRegion } from './scroll-region.ts'
 import { say, sayError } from './toasts.tsx'
 import './wide-table.css'
+import { commonWords } from '../words/common.ts'
 
 type Props = {
   name: string
@@ -20,25 +20,23 @@ export function WideTable({ name, columns, csv, children }: Props) {
   const copy = () => {
     const table = box.current?.querySelector('table')
     if (!table) return
-    navigator.clipboard.writeText(csv(table)).then(() => say('The table is copied as CSV.'), sayError)
+    navigator.clipboard.writeText(csv(table)).then(() => say(commonWords.tableCopied), sayError)
   }
   return (
     <div className="wide-table" data-more={hidden || undefined}>
       <div
         className="table-scroll"
         ref={box}
-        {...scrollRegion(`${name}, ${plural(columns, 'column')}`)}
+        {...scrollRegion(commonWords.tableSize(name, columns))}
         data-testid="table-scroll"
       >
         {children}
       </div>
       <p className="table-foot faint">
-        <span data-testid="table-more">
-          {hidden === '' ? '' : `${plural(columns, 'column')}: scroll sideways for the rest`}
-        </span>
+        <span data-testid="table-more">{hidden === '' ? '' : commonWords.scrollForColumns(columns)}</span>
         <button type="button" className="button quiet small" onClick={copy} data-testid="copy-csv">
           <CopyIcon />
-          CSV
+          {commonWords.csv}
         </button>
       </p>
     </div>

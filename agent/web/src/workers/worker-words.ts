@@ -1,19 +1,10 @@
 /** How a worker stands, in words. */
 import type { WorkerView } from '@cairn/protocol'
 import { stateWord } from '../sessions/session-state.tsx'
+import { workersWords } from '../words/workers.ts'
 
 type Cause = NonNullable<WorkerView['cause']>
-const CAUSES: Record<Cause, string> = {
-  empty: 'ended with nothing',
-  budget: 'budget used up',
-  tool_loop: 'went in circles',
-  error: 'failed',
-  cancelled: 'stopped',
-  timeout: 'timed out',
-  deadline: 'out of time',
-  parent: 'ended with its parent',
-  archived: 'archived',
-}
+const CAUSES: Record<Cause, string> = workersWords.causes
 export const causeWord = (cause: Cause): string => CAUSES[cause]
 
 /** As a session's dot: what has ended is done or failed, whatever its session has become since. */

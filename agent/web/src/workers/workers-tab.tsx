@@ -17,6 +17,9 @@ import { formatAgo, useNow } from '../ui/use-now.ts'
 import { asSession, workerWord } from './worker-words.ts'
 import { workersQuery } from './workers-query.ts'
 import './workers.css'
+import { workersWords } from '../words/workers.ts'
+import { commonWords } from '../words/common.ts'
+import { sessionWords } from '../words/session.ts'
 
 export function WorkersTab({ log, session }: { log: FollowedSession; session: Session | undefined }) {
   const query = useInfiniteQuery(workersQuery(log.id))
@@ -38,8 +41,8 @@ export function WorkersTab({ log, session }: { log: FollowedSession; session: Se
       {rows.length > 0 && <WorkersTable rows={rows} now={now} rootId={session?.root_id ?? log.id} />}
       {workers?.length === 0 && (
         <div className="empty" data-testid="no-workers">
-          <h2>No workers</h2>
-          <p>An agent may give work to others; each of them would be a session of its own, shown here.</p>
+          <h2>{workersWords.none}</h2>
+          <p>{workersWords.noneText}</p>
         </div>
       )}
       {hasNextPage && (
@@ -50,7 +53,7 @@ export function WorkersTab({ log, session }: { log: FollowedSession; session: Se
             void fetchNextPage()
           }}
         >
-          {isFetchingNextPage ? 'Loading …' : 'Older workers'}
+          {isFetchingNextPage ? commonWords.loading : workersWords.older}
         </Button>
       )}
     </div>
@@ -61,23 +64,21 @@ function WorkersTable({ rows, now, rootId }: { rows: readonly TreeRow[]; now: nu
   return (
     <div className="workers-scroll">
       <table className="workers-table" data-testid="workers-table">
-        <caption className="visually-hidden">
-          Workers below this session, each under the one it works for
-        </caption>
+        <caption className="visually-hidden">{workersWords.caption}</caption>
         <thead>
           <tr>
-            <th scope="col">Goal</th>
-            <th scope="col">Agent</th>
-            <th scope="col">State</th>
-            <th scope="col">Last event</th>
+            <th scope="col">{commonWords.goal}</th>
+            <th scope="col">{commonWords.agent}</th>
+            <th scope="col">{commonWords.state}</th>
+            <th scope="col">{workersWords.lastEvent}</th>
             <th scope="col" className="number">
-              Tokens
+              {commonWords.tokens}
             </th>
             <th scope="col" className="number">
-              Cost
+              {commonWords.cost}
             </th>
             <th scope="col">
-              <span className="visually-hidden">Stop</span>
+              <span className="visually-hidden">{workersWords.stop}</span>
             </th>
           </tr>
         </thead>
@@ -93,7 +94,7 @@ function WorkersTable({ rows, now, rootId }: { rows: readonly TreeRow[]; now: nu
 
 function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; rootId: string }) {
   const { usage, last_event: last } = worker
-  const goal = visibleText(worker.goal ?? 'Untitled')
+  const goal = visibleText(worker.goal ?? commonWords.untitled)
   const tokens = usage.input_tokens + usage.output_tokens
   return (
     <tr
@@ -103,7 +104,7 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
       data-level={Math.min(level, 4)}
     >
       <th scope="row" className="worker-cell">
-        {level > 1 && <span className="visually-hidden">level {level}: </span>}
+        {level > 1 && <span className="visually-hidden">{workersWords.level(level)} </span>}
         <StateDot session={asSession(worker)} />
         <Link
           className="worker-link truncate"
@@ -119,7 +120,7 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
       <td className="worker-state">
         {worker.blocked_reason !== null ? (
           <span className="badge waiting" title={visibleText(worker.blocked_reason)}>
-            Blocked
+            {commonWords.blocked}
           </span>
         ) : worker.state.startsWith('needs_') ? (
           <NeedsBadge session={worker} />
@@ -139,10 +140,10 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
       </td>
       <td
         className="number worker-tokens"
-        title={`${formatCount(usage.input_tokens)} tokens in, ${formatCount(usage.output_tokens)} out`}
+        title={commonWords.tokensInOut(formatCount(usage.input_tokens), formatCount(usage.output_tokens))}
       >
         {formatTokens(tokens)}
-        <span className="worker-unit"> tokens</span>
+        <span className="worker-unit">{sessionWords.tokensUnit}</span>
       </td>
       <td className="number worker-cost">{formatSpent(usage.cost_usd, usage.unpriced)}</td>
       <td className="worker-stop">
@@ -166,7 +167,7 @@ function StopButton({ worker, goal, rootId }: { worker: WorkerView; goal: string
   return (
     <Button
       className="button quiet small square"
-      aria-label={`Stop the worker: ${goal}`}
+      aria-label={workersWords.stopWorker(goal)}
       isDisabled={stop.isPending}
       onPress={() => stop.mutate()}
       data-testid="stop-worker"

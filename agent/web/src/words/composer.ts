@@ -1,0 +1,35 @@
+/** The composer and its suggestions. */
+import { plural } from '../format.ts'
+
+export const composerWords = {
+  archived: 'This session is archived and read-only.',
+  restore: 'Restore',
+  choices: 'Choices by number',
+  answersQuestion: 'Your text answers the question above',
+  enterAnswers: 'Enter answers “{choice}”',
+  sendInstead: 'Send as a new message instead',
+  attached: 'Attached files',
+  remove: (name: string) => `Remove ${name}`,
+  completionHint: (n: number) => `${plural(n, 'completion')}: arrow keys to choose, Tab to insert`,
+  completions: 'Completions',
+  stop: 'Stop',
+  stopKey: 'Stop (Esc)',
+  attach: 'Attach files',
+  attachHint: 'Attach files (you can also paste or drop them)',
+  yourAnswer: 'Your answer',
+  steer: 'Add to the running turn',
+  placeholder: 'Message the agent',
+  message: 'Message',
+  notPicture: (name: string) => `${name} is not a PNG, JPEG, GIF or WebP image`,
+  noCanvas: 'This browser cannot resize images',
+  failed: 'Session failed. Its work so far is saved.',
+  paused: 'Session paused',
+  suggestions: 'Suggestions',
+  demo: ['Show me what you can do', 'help', 'think hard about it'],
+  first: [
+    'What can you do here, and which tools do you have?',
+    'List the files in the workspace and summarize them.',
+    '/help',
+  ],
+  tooLarge: (bytes: number, max: number) => `file too large: ${bytes} bytes, at most ${max}`,
+}

@@ -1,0 +1,45 @@
+/** Notification settings. */
+import { plural } from '../format.ts'
+import type { InboxKind } from '@cairn/protocol'
+
+export const notificationsWords = {
+  kinds: {
+    input_required: 'Questions',
+    governance_gate: 'Approvals',
+    action_required: 'Actions, proposals and blocked tasks',
+    task_complete: 'Long-running work: finished',
+    progress_checkin: 'Long-running work: progress',
+  } satisfies Record<InboxKind, string>,
+  delays: { 0: 'immediately', 30: 'after 30 seconds', 300: 'after 5 minutes', 1800: 'after 30 minutes' },
+  afterSeconds: (seconds: number) => `after ${plural(seconds, 'second')}`,
+  notifyAbout: 'Notify me about',
+  ifStillOpen: 'If still open',
+  wholeOrganisation: 'For all sessions of the organisation, not only mine',
+  email: 'Email',
+  noMailServer: 'This server cannot send email. Ask its operator to set a mail server in cairn.yaml.',
+  unconfirmed: 'not confirmed yet',
+  emailAddress: 'Email address',
+  sendCode: 'Send code',
+  code: 'Code',
+  confirm: 'Confirm',
+  backToInbox: 'Back to inbox',
+  notifications: 'Notifications',
+  about:
+    'Get notified when something needs you. ' +
+    'A notification names the item, its session and where to answer. ' +
+    'It never contains tool arguments or message text.',
+  inBrowser: 'In this browser',
+  browserOn: 'On while a Cairn page is open',
+  states: { due: 'pending', sending: 'sending', sent: 'sent', dead: 'failed', withdrawn: 'withdrawn' },
+  recent: 'Recent',
+  noneSent: 'Nothing sent yet',
+  recentNotifications: 'Recent notifications',
+  test: 'test',
+  ways: { webhook: 'webhook', mail: 'email' },
+  sendTest: 'Send test',
+  webhook: 'Webhook',
+  webhookSecret: 'Webhook secret. Requests are signed with it as defined by Standard Webhooks.',
+  noWebhooks: 'This server does not allow personal webhooks',
+  url: 'URL',
+  urlExample: 'https://example.org/cairn',
+}

@@ -1,0 +1,51 @@
+/** Schedules. */
+import { plural } from '../format.ts'
+import { formatCount } from '../format.ts'
+
+export const schedulesWords = {
+  missed: (n: number) => `${formatCount(n)} missed`,
+  openSession: 'Open session',
+  next: (times: string) => `Next: ${times}`,
+  runNow: 'Run now',
+  hideRuns: 'Hide runs',
+  runs: 'Show runs',
+  once: (time: string) => `once, ${time}`,
+  runsCaption: 'Scheduled runs, newest first',
+  slot: 'Scheduled for',
+  manually: 'manually',
+  open: 'Open',
+  noRuns: 'No runs yet',
+  reasons: {
+    missed: 'no runner was available in time',
+    overlap: 'previous run still active',
+    backoff: 'previous runs failed',
+    paused: 'session paused',
+    cancelled: 'cancelled',
+  },
+  andMore: (n: number) => `, and ${plural(n, 'more run', 'more runs')}`,
+  skipped: (reason: string) => `skipped: ${reason}`,
+  failed: (reason: string) => `failed (${reason})`,
+  overlaps: { skip: 'skip the next', queue: 'queue one', replace: 'stop it and start the next' },
+  postTo: 'Post results to',
+  untitled: (id: string) => `Untitled, ${id}`,
+  prompt: 'Prompt',
+  create: 'Create schedule',
+  ifActive: 'If a run is still active',
+  stopAfter: 'Stop after (runs)',
+  noLimit: 'no limit',
+  schedules: 'Schedules',
+  newSchedule: 'New schedule',
+  older: 'Older schedules',
+  none: 'No schedules yet',
+  noneText:
+    'A schedule runs an agent at set times. ' +
+    'Each run is a session of its own, and its result is posted to a session you choose.',
+  when: 'When',
+  cron: 'Cron expression',
+  interval: 'Interval',
+  timeZone: 'Time zone',
+  every: 'Every',
+  unit: 'Unit',
+  units: { minutes: 'minutes', hours: 'hours', days: 'days' },
+  nextTimes: 'Next runs',
+}
