@@ -108,6 +108,8 @@ const commands = {
       'gen --check': () => gen('--check'),
     }),
   gen,
+  /** Every text of the page and of both command lines, by area: `-- AREA…` for some. */
+  words: (...args) => run('tooling/list-words.ts', ...args),
   async 'build:web'() {
     await ensureWebBuilt({ force: true })
     return 0

@@ -74,7 +74,7 @@ test('axe finds no violation beside the chat, in panels and in dialogs', async (
   await inMenu('session-menu', 'Rename')
   await inMenu('session-menu', 'Archive')
   await inMenu('session-menu', 'Share')
-  await inMenu('account', 'Set a password')
+  await inMenu('account', 'Set password')
   await page.keyboard.press('Control+k')
   await by('palette-option').first().waitFor()
   await look('palette')

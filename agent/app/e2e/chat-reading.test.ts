@@ -36,7 +36,7 @@ test('a card that becomes lower takes nobody from the end; a reader who scrolls 
   await runTurn(client, id, 'talk')
   await page.goto(`${url}/sessions/${id}`)
   await by(page, 'answer').last().waitFor()
-  const newest = page.getByRole('button', { name: 'Newest' })
+  const newest = page.getByRole('button', { name: 'Jump to latest' })
   const fromEnd = `(() => { const { scrollHeight, scrollTop, clientHeight } =
     document.querySelector('.chat-scroll'); return scrollHeight - scrollTop - clientHeight })()`
   await expect.poll(() => page.evaluate<number>(fromEnd)).toBeLessThan(2)
@@ -101,7 +101,7 @@ test('long lines scroll within their file; an approval is a list of its argument
   expect(new Set(columns.filter((_, i) => i % 2 === 0)).size).toBe(1)
   await page.goto(`${url}/inbox`)
   const item = by(page, 'inbox-item', '[data-kind="governance_gate"]')
-  await item.getByText('The policy asks for a person here.').waitFor()
+  await item.getByText('This tool needs your approval').waitFor()
   expect(await item.textContent()).not.toContain('requires human approval')
   expect(troubles).toEqual([])
 })

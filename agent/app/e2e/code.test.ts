@@ -80,7 +80,7 @@ test('a coding agent works in its box, a person decides in the page, and nothing
   const made = changes.locator('[data-path="made.txt"]')
   await made.locator('summary').click()
   await made.locator('.diff-line[data-sign="+"]').getByText('made in the box').waitFor()
-  await made.getByText('A new file.').waitFor()
+  await made.getByText('New file').waitFor()
   expect(await changes.locator('[data-testid="changed-file"]').count()).toBe(2)
 
   // A fork leads to what was changed before it.
@@ -89,7 +89,7 @@ test('a coding agent works in its box, a person decides in the page, and nothing
     body: { event_id: events.at(-1)!.id },
   })
   await page.goto(`${server.url}/sessions/${fork.id}?rail=changes`)
-  await page.getByText('No file was changed').waitFor()
+  await page.getByText('No files changed').waitFor()
   await page.locator('[data-testid="changes-before"] a').click()
   await page.waitForURL(url => url.pathname.endsWith(id) && url.search === '?rail=changes')
   await made.locator('summary').click()

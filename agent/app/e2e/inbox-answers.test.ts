@@ -67,7 +67,7 @@ test('a question is answered in the inbox, whose card names the agent and the se
   await page.keyboard.press('Enter')
   const written = await waitFor(client, sign, 0, isType('ask_user_question.response'))
   expect(written.data.responses).toMatchObject([{ answer: 'Beware' }])
-  await page.getByText('Nothing waits for you').waitFor()
+  await page.getByText('Nothing needs you').waitFor()
   expect(troubles).toEqual([])
 })
 

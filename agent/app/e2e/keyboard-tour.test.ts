@@ -37,7 +37,7 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
 
   // The question is a group of radio buttons with a name, and the field is its answer.
   await waitFor(server.client, id, 0, isType('inbox.input_required'))
-  await page.getByRole('region', { name: 'Question of the agent' }).waitFor()
+  await page.getByRole('region', { name: 'Question' }).waitFor()
   await page.getByRole('radiogroup').waitFor()
   await tabTo(page, 'textbox', /^Your answer$/)
   await page.keyboard.type('1')
@@ -62,7 +62,7 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
     await page.getByRole('tab', { name, selected: true }).waitFor()
   }
   await page.keyboard.press('Escape')
-  await page.getByRole('complementary', { name: 'About the session' }).waitFor({ state: 'detached' })
+  await page.getByRole('complementary', { name: 'Details' }).waitFor({ state: 'detached' })
 
   // EVENTS: the grid has the focus at once, and its keys work.
   await tabTo(page, 'tab', /^Chat$/)
@@ -77,17 +77,18 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   await page.keyboard.press('Escape')
   await page.getByTestId('event-detail').waitFor({ state: 'detached' })
 
-  // Notices: from the menu of the account; each choice has a name, and what goes out is told as it happens.
+  // Notifications: in the account menu. Each choice has a name, and the list of sent ones is a live region.
   await page.goto(`${server.url}/sessions`)
   await tabTo(page, 'button', /^Account/)
   await page.keyboard.press('Enter')
-  await page.getByRole('menuitem', { name: 'Notices' }).waitFor()
+  await page.getByRole('menuitem', { name: 'Notifications' }).waitFor()
   for (let presses = 0; presses < 10; presses++) {
-    if ((await page.getByRole('menuitem', { name: 'Notices' }).and(page.locator(':focus')).count()) > 0) break
+    if ((await page.getByRole('menuitem', { name: 'Notifications' }).and(page.locator(':focus')).count()) > 0)
+      break
     await page.keyboard.press('ArrowDown')
   }
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { level: 1, name: 'Notices' }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Notifications' }).waitFor()
   const questions = page.getByRole('checkbox', { name: /^Questions/ })
   await questions.waitFor()
   for (let presses = 0; presses < 200; presses++) {
@@ -96,6 +97,6 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   }
   await page.keyboard.press('Space')
   await expect.poll(() => questions.isChecked()).toBe(true)
-  await page.getByRole('status', { name: 'The newest notices' }).waitFor({ state: 'attached' })
+  await page.getByRole('status', { name: 'Recent notifications' }).waitFor({ state: 'attached' })
   expect(troubles).toEqual([])
 })

@@ -35,7 +35,7 @@ test(
     await page.getByTestId('account').first().click()
     await page.getByTestId('open-links').click()
     const dialog = page.getByRole('dialog', { name: 'Linked accounts' })
-    await dialog.getByText('None is linked.').waitFor()
+    await dialog.getByText('No linked accounts').waitFor()
 
     // By keyboard: the code, and what is sent to the agent with it.
     await page.getByTestId('make-link-code').focus()
@@ -57,7 +57,7 @@ test(
     await send(told ?? '')
     await expect.poll(last, POLL).toContain('Invalid code.')
     await dialog.getByRole('button', { name: /^Unlink / }).click()
-    await dialog.getByText('None is linked.').waitFor()
+    await dialog.getByText('No linked accounts').waitFor()
     const before = callback.seen().length
     await send('hello again')
     await send(told ?? '')

@@ -18,7 +18,7 @@ test('a password is offered on the first visit, and a login that ends leads back
   await page.goto('about:blank')
   await page.goto(server.loginUrl)
   await by(page, 'session-item').click()
-  await by(page, 'password-offer').getByText('Set a password').click()
+  await by(page, 'password-offer').getByRole('button', { name: 'Set password' }).click()
   await by(page, 'new-password').fill('correct horse battery')
   await by(page, 'save-password').click()
   await by(page, 'password-offer').waitFor({ state: 'detached' })

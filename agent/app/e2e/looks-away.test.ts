@@ -40,7 +40,7 @@ test('what begins to wait while nobody looks is one notification; the tab counts
   await page.waitForURL('**/sessions')
   await page.goto(`${url}/notices`)
   await page.getByTestId('notices-browser').click()
-  await page.getByText('It tells you while a page of Cairn is open.').waitFor()
+  await page.getByText('On while a Cairn page is open').waitFor()
   expect([(await title()).startsWith('('), await icon()]).toEqual([false, '/icon.svg'])
 
   // What waited when the page was opened is no news.

@@ -125,7 +125,7 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   await expect.poll(() => status.textContent(), POLL).toBe('Cancelled')
   await expect.poll(() => by(page, 'mission-cancel').count(), POLL).toBe(0)
   // Its worker has ended with it, and nobody waits for one any more.
-  await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Waits for')
+  await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Running,')
   await by(page, 'mission-coordinator').click()
   await page.waitForURL(`**/sessions/${session_id}`)
   const log = await readLog(client, session_id)

@@ -33,7 +33,7 @@ test('a person turns the webhook on, reads its secret once, and is called, also 
   await page.getByTestId('account').click()
   await page.getByTestId('open-notices').click()
   await page.getByTestId('notices-input_required').check()
-  await page.getByLabel('When it is still open').selectOption('0')
+  await page.getByLabel('If still open').selectOption('0')
 
   await page.getByTestId('webhook-address').fill('https://10.0.0.1/hook')
   await page.getByTestId('webhook-set').click()

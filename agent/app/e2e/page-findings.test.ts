@@ -82,7 +82,7 @@ test('the place is kept, buttons have their size, artifacts are had in full, the
   await page.getByText('Today', { exact: true }).waitFor()
   await client.call('archiveSession', { params: { id } })
   await page.goto(`${server.url}/sessions/${id}?rail=files`)
-  await rail.getByText('The files went with the session').waitFor()
+  await rail.getByText('Files were deleted when the session was archived').waitFor()
   await by(page, 'restore').click()
   await by(page, 'composer').waitFor()
 

@@ -127,8 +127,8 @@ test('research is followed through its branches, scores, levels, sources and rep
     .toMatch(/3 of 24 branches.*Best 82 of 100.*2 in a row/)
   expect(await branchOf('1').locator('.branch-line').first().textContent()).toMatch(/82.*improves/)
   expect(await branchOf('1').locator(branchOf('1.1')).count()).toBe(1)
-  await expect.poll(() => by(page, 'branch-tree').getByText('Adds little').count(), POLL).toBe(1)
-  await branchOf('1').getByText('What it found').first().focus()
+  await expect.poll(() => by(page, 'branch-tree').getByText('Little new').count(), POLL).toBe(1)
+  await branchOf('1').getByText('Findings').first().focus()
   await page.keyboard.press('Enter')
   await branchOf('1').getByText('It says where, with a source.').waitFor()
   // What was fetched is drawn as text, in the source and in the report.
@@ -141,7 +141,7 @@ test('research is followed through its branches, scores, levels, sources and rep
   expect(await page.locator('[data-testid="research-report"] b').count()).toBe(0)
   await page.locator('h1').click()
   // The list follows a moment later.
-  await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Waits for')
+  await expect.poll(() => by(page, 'session-item').first().textContent(), POLL).not.toContain('Running,')
   await takePictures(page, 'research')
   expect(await lookWithAxe(page, 'research')).toEqual([])
 

@@ -157,7 +157,7 @@ test('calls have the form of their tools; answers have code, formulas, diagrams 
   await by(page, 'show-deltas').click()
   await page.locator('[data-event-type="llm.delta"]').first().waitFor()
   await page.goto(`${server.url}/sessions/${id}/events?id=9999`)
-  await by(page, 'toast').getByText('There is no event 9,999 yet').waitFor()
+  await by(page, 'toast').getByText('Event 9,999 does not exist yet').waitFor()
   expect(troubles).toEqual([])
 })
 

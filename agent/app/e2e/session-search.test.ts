@@ -25,7 +25,7 @@ test('a session is found however old it is, and "none" is said only when all wer
 
   const note = by(page, 'sessions-note')
   await by(page, 'session-search').fill('needle')
-  await note.getByText('Found in titles, messages, answers and tool calls.').waitFor()
+  await note.getByText('Searched titles, messages, answers and tool calls').waitFor()
   // What draws results is loaded with the first of them.
   await by(page, 'session-item').getByText('Needle alpha').waitFor()
   expect(await by(page, 'session-item').count()).toBe(1)
@@ -56,7 +56,7 @@ test('a session is found however old it is, and "none" is said only when all wer
 
   await by(page, 'session-search').fill('needle beta')
   await note
-    .getByText('No session has all words of “needle beta” in one message, answer or tool call.')
+    .getByText('No session has all words of “needle beta” in one message, answer or tool call')
     .waitFor()
   expect(await by(page, 'session-item').count()).toBe(0)
 
@@ -65,6 +65,6 @@ test('a session is found however old it is, and "none" is said only when all wer
   await by(page, 'session-item').getByText('Needle omega').waitFor()
 
   await page.goto(`${server.url}/sessions?state=failed&age=7d`)
-  await note.getByText('No session fits these filters.').waitFor()
+  await note.getByText('No sessions match these filters').waitFor()
   expect(troubles).toEqual([])
 })

@@ -86,7 +86,7 @@ test('a session that is resumed with nothing to do does not run for ever', async
   await expectState({ place: at, server, page }, id, 'idle')
   // A page that hears the server no more does not claim to know.
   await server.kill()
-  await by(page, 'session-state').getByText('Idle, when last heard').waitFor()
+  await by(page, 'session-state').getByText('Idle (last known)').waitFor()
 })
 
 test('a call that is held is neither a failure nor the end: the turn says held, the session needs approval', async () => {

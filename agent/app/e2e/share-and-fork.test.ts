@@ -108,7 +108,7 @@ test('a message is sent in other words in a fork, and the session stays as it wa
   // A message that does not arrive is sent again to the fork that was made for it.
   await page.route(/\/messages$/, route => route.abort(), { times: 1 })
   await by(page, 'edit-text').press('Enter')
-  await by(page, 'toast').getByText('The server does not answer').waitFor()
+  await by(page, 'toast').getByText('The server does not respond').waitFor()
   await by(page, 'edit-text').press('Enter')
   await page.waitForURL(url => !url.pathname.endsWith(id) && url.pathname.startsWith('/sessions/'))
   await by(page, 'answer').getByText('Peas, then.').waitFor()

@@ -75,26 +75,26 @@ test('at every stop of the tour all has a name and a place, and what happens is 
     [
       ['heading', 'Show me what you can do'],
       ['log', 'Conversation'],
-      ['region', 'Question of the agent'],
+      ['region', 'Question'],
       ['radiogroup', 'What should the last line of my notes say?'],
       ['radio', /^Logs do not forget/],
       ['textbox', 'Your answer'],
     ],
     ['log "Conversation"', 'status'],
   )
-  await expect.poll(() => saidAloud(page)).toMatch(/The (?:agent is at work|model is answering)/)
+  await expect.poll(() => saidAloud(page)).toMatch(/Agent is working|The model is responding/)
   await expect.poll(() => saidAloud(page)).toContain('What should the last line of my notes say?')
   await page.getByTestId('composer').fill('1')
   await page.keyboard.press('Enter')
   await stop('an approval', [
     ['log', 'Conversation'],
     ['region', 'Approval of terminal'],
-    ['heading', /^Approval needed terminal/],
+    ['heading', /^Run /],
     ['button', /^Reject/],
     ['button', /^Approve once/],
     ['textbox', 'Message'],
   ])
-  await expect.poll(() => saidAloud(page)).toContain('Approval needed')
+  await expect.poll(() => saidAloud(page)).toMatch(/Run .*wc -w/)
   await page.getByRole('button', { name: /^Approve once/ }).click()
   await page.getByText('It ran, and printed').waitFor()
   await stop('the mission and its loop', [
@@ -120,7 +120,7 @@ test('at every stop of the tour all has a name and a place, and what happens is 
     await press('tab', new RegExp(`^${tab}$`))
     await stop(`beside the chat: ${tab}`, [
       ['log', 'Conversation'],
-      ['complementary', 'About the session'],
+      ['complementary', 'Details'],
       ['tab', tab],
       ['tabpanel', tab],
       [part, words],

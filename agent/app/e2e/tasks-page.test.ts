@@ -90,7 +90,7 @@ test('tasks are seen with their attempts, a blocked one is answered on the page,
   expect(await by(page, 'task-card').count()).toBe(4)
   expect(await status('Dig a well')).toBe('todo')
   expect(await card('Dig a well').textContent()).toContain('at most 1 attempt · after Lay the ground')
-  await by(page, 'tasks').getByText('4 tasks: 1 at work, 3 to come').waitFor()
+  await by(page, 'tasks').getByText('4 tasks: 1 running, 3 planned').waitFor()
 
   // They go on: one attempt fails and is made again, one task fails for good, two ask.
   writeFileSync(join(place.workspaces, id, 'go'), '')

@@ -54,9 +54,9 @@ export const placeOfStates = (): ServerDirs =>
 const WORDS: Record<SessionState, string> = {
   idle: 'Idle',
   running: 'Running',
-  needs_answer: 'Needs an answer',
+  needs_answer: 'Needs answer',
   needs_approval: 'Needs approval',
-  needs_action: 'Needs an action',
+  needs_action: 'Needs action',
   paused: 'Paused',
   failed: 'Failed',
   done: 'Done',

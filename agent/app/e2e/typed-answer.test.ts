@@ -59,7 +59,7 @@ test('the composer answers an open question, or sends a new message instead, and
   await by(page, 'composer', '[data-mode="message"]').waitFor()
   await page.goto(`${server.url}/inbox`)
   await by(page, 'inbox-all').click()
-  await by(page, 'inbox-item', '[data-status="expired"]').getByText('passed over').waitFor()
+  await by(page, 'inbox-item', '[data-status="expired"]').getByText('skipped').waitFor()
   await by(page, 'inbox-item', '[data-status="responded"]').getByText('answered').waitFor()
 })
 

@@ -113,7 +113,7 @@ test(
         loaded += (await response.body().catch(() => Buffer.alloc(0))).length
     })
     await page.goto(shop)
-    await page.getByRole('button', { name: 'Open the chat' }).waitFor()
+    await page.getByRole('button', { name: 'Open chat' }).waitFor()
     expect(loaded).toBeLessThanOrEqual(20_000)
     expect(loaded).toBeGreaterThan(0)
 
@@ -186,7 +186,7 @@ test(
     page.setDefaultTimeout(PATIENCE_MS)
     const refused = page.waitForEvent('console', message => message.text().includes('frame-ancestors'))
     await page.goto(thief)
-    await page.getByRole('button', { name: 'Open the chat' }).click()
+    await page.getByRole('button', { name: 'Open chat' }).click()
     await refused
     expect((await server.client.call('listSessions', {})).sessions).toEqual([])
 

@@ -96,9 +96,9 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   // The list is of roots. One that is at rest until its workers have ended says so, in its head too.
   const waiting = await newSession(client)
   await say(client, waiting, 'wait for it')
-  await by(page, 'session-item', `[data-session-id="${waiting}"]`).getByText('Waits for 1 worker').waitFor()
+  await by(page, 'session-item', `[data-session-id="${waiting}"]`).getByText('Running, 1 worker').waitFor()
   await page.goto(`${server.url}/sessions/${waiting}`)
-  await by(page, 'session-state', '[data-state="idle"]').getByText('Waits for 1 worker').waitFor()
+  await by(page, 'session-state', '[data-state="idle"]').getByText('Running, 1 worker').waitFor()
   await client.call('archiveSession', { params: { id: waiting } })
   await by(page, 'session-item', `[data-session-id="${waiting}"]`).waitFor({ state: 'detached' })
   await by(page, 'session-item', `[data-session-id="${id}"]`).waitFor()
@@ -119,8 +119,8 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   await expect.poll(() => by(page, 'worker-row').count(), POLL).toBe(4)
   await row('Publish').getByText('Question').waitFor()
   expect(await row('Read the tests').getAttribute('data-level')).toBe('2')
-  expect(await row('Write the parser').textContent()).toContain('unpriced')
-  await row('Review').getByText('Waits for 1 worker').waitFor()
+  expect(await row('Write the parser').textContent()).toContain('no price set')
+  await row('Review').getByText('Running, 1 worker').waitFor()
   expect(await row('Write the parser').locator('[data-testid="stop-worker"]').count()).toBe(0)
   await takePictures(page, 'workers')
 
@@ -131,12 +131,12 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   expect(await focused()).toBe('Review what there is')
   await page.keyboard.press('Tab')
   expect(await page.evaluate<string>('document.activeElement.getAttribute("aria-label")')).toBe(
-    'Stop the worker: Review what there is',
+    'Stop worker: Review what there is',
   )
   await page.keyboard.press('Enter')
   // All below it ends with it, and the table says so without a reload.
   await row('Review').getByText('stopped').waitFor()
-  await row('Read the tests').getByText('ended with its parent').waitFor()
+  await row('Read the tests').getByText('stopped with its parent').waitFor()
 
   // The item of a worker leads to it, and to the session that it works for.
   await by(page, 'nav-inbox').click()

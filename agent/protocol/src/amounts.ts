@@ -24,7 +24,7 @@ export function formatCost(usd: number): string {
  * The cost of a session or a turn. A call without a known rate makes it a lower bound, or leaves no figure.
  */
 export const formatSpent = (usd: number, isUnpriced: boolean): string =>
-  !isUnpriced ? formatCost(usd) : usd === 0 ? 'unpriced' : `over ${formatCost(usd)}`
+  !isUnpriced ? formatCost(usd) : usd === 0 ? 'no price set' : `over ${formatCost(usd)}`
 
 /** "380 ms", "2.4 s", "3m 05s", "2h 10m". */
 export function formatDuration(ms: number): string {

@@ -11,7 +11,7 @@ export const join = (...parts: (string | null | undefined | false)[]): string =>
 export const quote = (text: string, max = 120): string => `“${oneLine(text, max)}”`
 /** Omits a cost of zero: it includes calls without a known rate, and the turn is marked "unpriced". */
 const price = (d: Priced): string | false | undefined =>
-  d.cost_usd ? formatCost(d.cost_usd) : d.cost_unpriced_model && 'unpriced'
+  d.cost_usd ? formatCost(d.cost_usd) : d.cost_unpriced_model && 'no price set'
 export const usageText = (d: Usage): string =>
   join(
     d.input_tokens !== undefined && `${formatTokens(d.input_tokens)} in`,

@@ -8,7 +8,7 @@ test('a part of the page that cannot be loaded is said in plain words, whatever 
     'Importing a module script failed.',
   ])
     expect(describeError(new TypeError(message))).toBe(
-      'A part of this page could not be loaded. Check that the server is running, then try again.',
+      'Part of this page could not be loaded. Check that the server is running, then retry.',
     )
   expect(describeError(new Error('something else'))).toBe('something else')
 })

@@ -29,7 +29,7 @@ test.each([
 ])('%d dollars read %s', (usd, text) => expect(formatCost(usd)).toBe(text))
 test.each([
   [0, false, '$0'],
-  [0, true, 'unpriced'],
+  [0, true, 'no price set'],
   [0.5, true, 'over $0.50'],
 ])('%d dollars, unpriced calls %s, read %s', (usd, isUnpriced, text) =>
   expect(formatSpent(usd, isUnpriced)).toBe(text),

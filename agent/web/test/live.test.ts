@@ -171,6 +171,6 @@ test('a session beyond the limit of the server fails with the reason, and the ot
   await settle()
   expect(server.followed()).toHaveLength(100)
   expect(shown.flatMap(({ failures }, at) => failures.map(error => [at, String(error)]))).toEqual([
-    [100, 'Error: More than 100 sessions are open. Close one, then reload.'],
+    [100, 'Error: Too many open sessions: at most 100. Close one, then reload the page.'],
   ])
 })

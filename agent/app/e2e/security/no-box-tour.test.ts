@@ -13,7 +13,7 @@ test('the demo runs to its end without a sandbox, over the approval of another t
   const { page, troubles } = await openPage(await openBrowser())
   const by = (id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
   await page.goto(server.loginUrl)
-  await by('sandbox-notice').getByText('No terminal.').waitFor()
+  await by('sandbox-notice').getByText('No terminal').waitFor()
   await by('new-session').click()
   await page.waitForURL('**/sessions/*')
   const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''

@@ -99,7 +99,10 @@ test('the configuration can say by name that commands run without a box, and eve
 
   const { page } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
-  await page.locator('[data-testid="sandbox-notice"]').getByText('No box.').waitFor()
+  await page
+    .locator('[data-testid="sandbox-notice"]')
+    .getByText('No sandbox: commands run on this machine')
+    .waitFor()
 })
 
 test.each([

@@ -10,6 +10,8 @@ import { inboxQuery } from '../queries.ts'
 import { TimeOf } from '../ui/time-of.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { Decide } from './decide.tsx'
+import { type Arguments, readCall } from '../tools/tool-call.ts'
+import { toolLine } from '../tools/tool-line.ts'
 import { chatWords } from '../words/chat.ts'
 
 const DECIDED = chatWords.decided
@@ -39,6 +41,7 @@ export const ApprovalCard = memo(function ApprovalCard({
   const decision =
     item.decision ?? (gate?.decision === 'approve' || gate?.decision === 'reject' ? gate.decision : null)
   const state = decision ?? (gate?.status === 'expired' ? 'expired' : 'open')
+  const { verb, object } = askedFor(item, gate?.payload['arguments'])
   const say = (choice: 'approve' | 'reject', reason?: string) => {
     if (!gate) return
     const body = {
@@ -57,8 +60,8 @@ export const ApprovalCard = memo(function ApprovalCard({
       data-call={item.tool_call_id}
     >
       <h2>
-        {decision !== null ? DECIDED[decision] : state === 'expired' ? chatWords.expired : chatWords.run}{' '}
-        <code>{visibleText(item.tool_name)}</code>
+        {decision !== null ? DECIDED[decision] : state === 'expired' ? chatWords.expired : verb}{' '}
+        <code>{visibleText(state === 'open' ? object : item.tool_name)}</code>
       </h2>
       {gate ? (
         <GateArgumentsView {...shown} />
@@ -78,6 +81,15 @@ export const ApprovalCard = memo(function ApprovalCard({
     </section>
   )
 })
+
+/** The call in a few words: "Run `npm test`", "Write `notes.md`". All of it is shown below. */
+function askedFor(item: ItemOf<'approval'>, args: unknown): { verb: string; object: string } {
+  const isObject = typeof args === 'object' && args !== null
+  const given = isObject ? (args as Arguments) : item.arguments_excerpt
+  const { verb, object } = toolLine(readCall(item.tool_name, given, null))
+  if (verb === item.tool_name) return { verb: chatWords.run, object: item.tool_name }
+  return { verb: verb === '$' ? chatWords.run : verb, object }
+}
 
 /** Who decided, and which rule asked; the rule's own words only where they say more than that it asked. */
 const Why = ({ item }: { item: ItemOf<'approval'> }) => (

@@ -21,7 +21,7 @@ export function MissionCard({ mission }: { mission: Mission }) {
         <span className="dot" data-state={DOTS[mission.status] ?? 'paused'} aria-hidden="true" />
         <span>
           {chatWords.missionLine(
-            mission.open ? chatWords.evaluating : STATUS_WORDS[mission.status].toLowerCase(),
+            (mission.open ? chatWords.evaluating : STATUS_WORDS[mission.status]).toLowerCase(),
             roundOf(mission).toLowerCase(),
           )}
         </span>

@@ -69,6 +69,6 @@ test('a fork keeps what was said before it, and a message the files that came wi
   )
   expect(text).toContain('## You, earlier\n\nCount them\n\n## Answer, earlier\n\nI count.')
   expect(text).toContain('### Tool terminal\n\n```\n{"command":"wc -l a"}\n```\n\n```\n3 a\n```')
-  expect(text).toContain('> So far it was said in session origin.')
+  expect(text).toContain('> Earlier messages are from session origin.')
   expect(text).toContain('Attached: b.txt (uploads/b.txt)')
 })

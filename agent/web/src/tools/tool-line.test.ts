@@ -35,12 +35,12 @@ test('a call says what it is about: a command, a path, a pattern, an address', (
 
 test('work that others do says who does it, and when', () => {
   expect(line('delegate_task', { goals: [{ goal: 'Count' }, { goal: 'List' }] })).toEqual({
-    verb: 'Delegate',
+    verb: 'Start worker',
     object: 'Count · List',
     note: '2 workers',
   })
   expect(line('delegate_task', { goal: 'Count' })).toEqual({
-    verb: 'Delegate',
+    verb: 'Start worker',
     object: 'Count',
     note: '1 worker',
   })

@@ -5,7 +5,7 @@
   const { key = '', side = 'end', label } = script.dataset
   const origin = new URL(script.src).origin
   const LABELS = {
-    en: ['Open the chat', 'Chat'],
+    en: ['Open chat', 'Chat'],
     de: ['Chat öffnen', 'Chat'],
     fr: ['Ouvrir le chat', 'Chat'],
     es: ['Abrir el chat', 'Chat'],
