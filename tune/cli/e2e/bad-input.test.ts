@@ -46,7 +46,7 @@ const replaceInHeader = (from: string, to: string) => (file: string) => {
 }
 
 const cases: [what: string, run: () => ReturnType<typeof run>, code: number, says: RegExp][] = [
-  ['no such command', () => run(['trian']), 2, /no command "trian"; did you mean "train"/],
+  ['no such command', () => run(['trian']), 2, /unknown command "trian"; did you mean "train"/],
   [
     'the benchmark without a recipe',
     () => run(['bench', 'sft', model]),
@@ -243,7 +243,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'more positions than the model has',
     () => train({ max_seq_length: '50000' }),
     2,
-    /max_seq_length 50000: .* has 40960 positions/,
+    /max_seq_length 50000: more than the 40960 positions of/,
   ],
   [
     'numbers that leave the finite',
@@ -261,7 +261,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'a run that does not fit',
     () => train({ memory_limit: '10MB' }),
     3,
-    /OOM: this run needs \d+ MiB .* and may take 9\.\d+ MiB/,
+    /OOM: this run needs \d+ MiB .* but may use only 9\.\d+ MiB/,
   ],
   [
     'more made-up problems than there are',

@@ -78,7 +78,7 @@ test('a whole evaluation shows progress, prints both figures, and keeps every ge
   expect(code, err).toBe(0)
   const figure = String.raw`\d\.\d{4} ± \d\.\d{4} {2}\(\d+ of 24\)`
   expect(out).toMatch(new RegExp(`^strict-match {6}${figure}\nflexible-extract {2}${figure}\n$`))
-  expect(err).toMatch(/\[█+·+\] \d+\/24 {2}right/)
+  expect(err).toMatch(/\[█+·+\] \d+\/24 {2}accuracy/)
   expect(err).toMatch(/\[█{20}\] 24\/24/)
   expect(err).toContain(`${path('whole')}/results.json`)
   expect(results('whole')).toMatchObject({
@@ -152,13 +152,13 @@ const cases: [what: string, args: () => string[], code: number, says: RegExp][] 
     'a server without such a path',
     () => args('base', 'none', '--url', `${url}/elsewhere`),
     2,
-    /404 There is no POST \/elsewhere\/v1\/completions/,
+    /404 Unknown route POST \/elsewhere\/v1\/completions/,
   ],
   [
     'a port where nothing listens',
     () => args('base', 'none', '--url', 'http://127.0.0.1:9', '--max_retries', '1'),
     1,
-    /POST http:\/\/127\.0\.0\.1:9\/v1\/completions: fetch failed: .*; is the server running there\?/,
+    /POST http:\/\/127\.0\.0\.1:9\/v1\/completions: fetch failed: .*; is the server running\?/,
   ],
   [
     'no model',
@@ -214,6 +214,6 @@ test('a server that goes away ends it with what happened; with it back, the run 
   expect(answered).toBeLessThan(QUESTIONS)
   await serve(new URL(url).port)
   const resumed = await run(args('base', 'gone'))
-  expect(resumed).toMatchObject({ code: 0, err: expect.stringContaining(`${answered} answers were there`) })
+  expect(resumed).toMatchObject({ code: 0, err: expect.stringContaining(`reused ${answered} answers`) })
   expect(results('gone')['results']).toEqual(results('whole')['results'])
 })

@@ -61,7 +61,7 @@ test.each([
   [['serve', 'MODEL', '--host', 'nowhere.invalid'], 'cannot listen on nowhere.invalid, port 8000'],
   [['serve', 'MODEL', '--kv-cache-memory', '900000GiB'], 'exceeds the memory of this machine'],
   [['serve', 'MODEL', '--kv-cache-memory', '1KiB'], 'raise --kv-cache-memory or lower --max-model-len'],
-  [['serve', 'MODEL', '--max-model-len', '50000'], 'max-model-len 50000 is beyond the 40960 positions'],
+  [['serve', 'MODEL', '--max-model-len', '50000'], '--max-model-len 50000 exceeds the 40960 positions'],
   [
     ['serve', 'MODEL', '--quantization', 'nf4', '--skip-quant-last-layers', '3'],
     '3 layers would stay unchanged, but',

@@ -32,11 +32,11 @@ export function showAnswers({ note, terminal }: Pick<Io, 'note' | 'terminal'>): 
   }
 }
 
-/** `[██████··············] 120/500  right 0.4583`. */
+/** `[██████··············] 120/500  accuracy 0.4583`. */
 function answersLine({ done, total, correct }: EvalProgress): string {
   const filled = Math.round((BAR * done) / total)
   return (
     `[${'█'.repeat(filled)}${'·'.repeat(BAR - filled)}] ` +
-    `${done}/${total}${done > 0 ? `  right ${(correct / done).toFixed(4)}` : ''}`
+    `${done}/${total}${done > 0 ? `  accuracy ${(correct / done).toFixed(4)}` : ''}`
   )
 }

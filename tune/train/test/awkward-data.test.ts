@@ -373,7 +373,7 @@ test.each<
     'a table in another encoding',
     'bb.csv',
     Buffer.from('question,answer\ncaf\u{e9},a', 'latin1'),
-    /is not UTF-8/,
+    /not UTF-8/,
   ],
   ['one object in place of rows', 'bc.json', JSON.stringify({ data: [good] }), /must be an array of objects/],
   [
@@ -420,6 +420,6 @@ test('what a run left out is said, counted and named in its record; bad_rows: er
   expect(record.dataset).toMatchObject({ documents: 2, skipped: { rows: 3 } })
   expect(record.dataset.skipped.reasons.map(({ first }) => first)).toContain(`${dataset}:3`)
   await expect(bench.run({ ...settings, bad_rows: 'error' })).rejects.toThrow(
-    /run\.jsonl:2: not JSON .*; so are 2 more rows; bad_rows: skip leaves them out/,
+    /run\.jsonl:2: not JSON .*; 2 more rows are also bad; set bad_rows: skip to skip them/,
   )
 })
