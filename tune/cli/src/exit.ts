@@ -20,7 +20,7 @@ export class UsageError extends Error {
 }
 
 /** The engine's words for memory that the system does not give. */
-const NO_MEMORY = /the system has no \d+ bytes to give|there is no memory left to work in/
+const NO_MEMORY = /cannot allocate \d+ bytes$|not enough memory for scratch space/
 
 const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] = [
   [UsageError, EXIT.usage.code],

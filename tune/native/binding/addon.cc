@@ -64,7 +64,7 @@ napi_value allocate(napi_env env, napi_callback_info info) {
   try {
     data = allocate_aligned(bytes);
   } catch (const std::bad_alloc&) {
-    throw std::runtime_error("the system has no " + std::to_string(bytes) + " bytes to give");
+    throw std::runtime_error("cannot allocate " + std::to_string(bytes) + " bytes");
   }
   napi_value buffer;
   auto release = [](napi_env, void* owned, void* size) {
@@ -80,14 +80,14 @@ napi_value create_engine(napi_env env, napi_callback_info info) {
   int threads = int(number_of(env, args.value[0]));
   std::string name = string_of(env, args.value[1]);
   if (threads < 1 || threads > 1024)
-    throw std::runtime_error("an engine has 1 to 1024 threads, got " + std::to_string(threads));
+    throw std::runtime_error("threads must be between 1 and 1024, got " + std::to_string(threads));
   for (const Isa& isa : supported_isas()) {
     if (name != isa.name) continue;
     auto engine = std::make_shared<Engine>(threads, isa);
     environment_of(env).engines.insert(engine);
     return make_external(env, new EngineHandle{engine});
   }
-  throw std::runtime_error("this processor has no kernels called " + name);
+  throw std::runtime_error("this CPU has no kernels for " + name);
 }
 
 napi_value close_engine(napi_env env, napi_callback_info info) {

@@ -28,7 +28,7 @@ napi_value map_open(napi_env env, const std::string& path, int file, size_t byte
   close(file);
   if (data == MAP_FAILED) {
     errno = error;
-    fail(path, "cannot be mapped");
+    fail(path, "cannot map the file");
   }
   auto release = [](napi_env, void* mapped, void* size) { munmap(mapped, reinterpret_cast<size_t>(size)); };
   napi_value buffer;
@@ -42,13 +42,13 @@ napi_value map_file(napi_env env, napi_callback_info info) {
   Args<1> args(env, info);
   const std::string path = string_of(env, args.value[0]);
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) fail(path, "cannot be opened");
+  if (file < 0) fail(path, "cannot open the file");
   struct stat status;
   if (fstat(file, &status) != 0 || status.st_size == 0) {
     const int error = errno;
     close(file);
     errno = status.st_size == 0 ? ENODATA : error;
-    fail(path, "cannot be mapped");
+    fail(path, "cannot map the file");
   }
   const size_t bytes = size_t(status.st_size);
   return map_open(env, path, file, bytes, MAP_PRIVATE);
@@ -63,7 +63,7 @@ napi_value map_spool(napi_env env, napi_callback_info info) {
   const size_t bytes = size_t(number_of(env, args.value[1]));
   std::string path = directory + "/.base-XXXXXX";
   const int file = mkostemp(path.data(), O_CLOEXEC);
-  if (file < 0) fail(directory, "no file can be made in it");
+  if (file < 0) fail(directory, "cannot create a file here");
   unlink(path.c_str());
 #ifdef __linux__
   errno = posix_fallocate(file, 0, off_t(bytes));
@@ -74,7 +74,7 @@ napi_value map_spool(napi_env env, napi_callback_info info) {
     const int error = errno;
     close(file);
     errno = error;
-    fail(directory, ("has no room for " + std::to_string(bytes) + " bytes of weights").c_str());
+    fail(directory, ("no space for " + std::to_string(bytes) + " bytes of weights").c_str());
   }
   return map_open(env, directory, file, bytes, MAP_SHARED);
 }

@@ -191,7 +191,7 @@ RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Scr
       if (!kernels[int(step.op)]) throw std::runtime_error("has no kernel on this backend");
       kernels[int(step.op)](call);
     } catch (const std::bad_alloc&) {
-      result.error = describe(step, program, "there is no memory left to work in");
+      result.error = describe(step, program, "not enough memory for scratch space");
       return result;
     } catch (const std::exception& error) {
       result.error = describe(step, program, error.what());

@@ -10,7 +10,7 @@ DeviceInfo describe_card(const Driver& driver, int ordinal) {
   int count = 0;
   check_driver(driver, driver.device_count(&count), "counting cards");
   if (ordinal < 0 || ordinal >= count)
-    throw std::runtime_error("there is no card " + std::to_string(ordinal) + "; the driver counts " +
+    throw std::runtime_error("card " + std::to_string(ordinal) + " does not exist; the driver reports " +
                              std::to_string(count));
   CUdevice device = 0;
   check_driver(driver, driver.device_get(&device, ordinal), "opening the card");
@@ -68,7 +68,7 @@ char* Card::allocate(size_t bytes, bool zeroed) {
   CUdeviceptr at = 0;
   const CUresult result = driver.memory_allocate(&at, bytes > 0 ? bytes : 1);
   if (result == kOutOfMemory)
-    throw std::runtime_error("the card has no " + std::to_string(bytes) + " bytes to give; " +
+    throw std::runtime_error("cannot allocate " + std::to_string(bytes) + " bytes on the card; " +
                              std::to_string(free_bytes()) + " are free");
   check_driver(driver, result, "allocating memory on the card");
   {
@@ -130,7 +130,7 @@ CUfunction Card::function(const std::string& module, const std::string& name, in
   if (shared > known.shared) {
     if (shared > info.shared_bytes)
       throw std::runtime_error("the kernel " + name + " needs " + std::to_string(shared) +
-                               " bytes of shared memory and the card has " +
+                               " bytes of shared memory, but the card has " +
                                std::to_string(info.shared_bytes));
     check_driver(driver, driver.function_attribute(known.function, kFunctionMaxDynamicShared, shared),
         "raising a kernel's shared memory");
@@ -144,7 +144,7 @@ CUmodule Card::load(const std::string& name) {
   if (module) return module;
   const std::string path = modules_ + "/" + name + (are_text_ ? ".ptx" : ".cubin");
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("the kernels " + path + " cannot be read");
+  if (!file) throw std::runtime_error("cannot read the kernels " + path);
   // Text must end in a zero.
   const std::string image{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   char log[4096] = {};

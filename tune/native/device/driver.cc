@@ -14,7 +14,7 @@ Driver open_driver(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* why = dlerror();
-    throw std::runtime_error("there is no CUDA driver here: " + std::string(why ? why : path.c_str()));
+    throw std::runtime_error("no CUDA driver found: " + std::string(why ? why : path.c_str()));
   }
   Driver driver;
 #define CAIRN_DRIVER_FIND(symbol, name, parameters)                                                          \
@@ -24,7 +24,7 @@ Driver open_driver(const std::string& path) {
   CAIRN_DRIVER(CAIRN_DRIVER_FIND)
 #undef CAIRN_DRIVER_FIND
   const CUresult result = driver.init(0);
-  if (result == kNoDevice) throw std::runtime_error("the CUDA driver " + path + " finds no card");
+  if (result == kNoDevice) throw std::runtime_error("the CUDA driver " + path + " found no card");
   check_driver(driver, result, "starting the CUDA driver");
   return driver;
 }

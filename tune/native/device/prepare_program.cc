@@ -58,7 +58,7 @@ DeviceProgram prepare_program(const DeviceInfo& device, Program read) {
   for (const Step& step : program.steps) {
     const OpInfo& info = kOps[int(step.op)];
     if (!kLaunchers[int(step.op)])
-      throw std::runtime_error(std::string("[") + info.name + "] has no kernel for a card yet");
+      throw std::runtime_error(std::string("[") + info.name + "] has no kernel for a card");
     DeviceCall call(device, counting);
     for (int i = 0; i < info.inputs; i++)
       call.in[i] = step.in[i] < 0 ? nullptr : &program.tensors[size_t(step.in[i])];

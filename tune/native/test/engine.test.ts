@@ -165,8 +165,8 @@ test('a closed engine says so and cancels what it was doing', async () => {
 })
 
 test('an unknown instruction set or number of threads is refused', async () => {
-  await expect(createEngine({ isa: 'mmx' })).rejects.toThrow('this processor has no kernels called mmx')
-  await expect(createEngine({ threads: 0 })).rejects.toThrow('an engine has 1 to 1024 threads, got 0')
+  await expect(createEngine({ isa: 'mmx' })).rejects.toThrow('this CPU has no kernels for mmx')
+  await expect(createEngine({ threads: 0 })).rejects.toThrow('threads must be between 1 and 1024, got 0')
 })
 
 test('a process that never closes its engine still ends, even in the middle of a run', async () => {

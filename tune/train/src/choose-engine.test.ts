@@ -22,7 +22,7 @@ function machineWith(cards: readonly FakeCard[] | undefined): { machine: Machine
   }
   const machine: Machine = {
     async listCards() {
-      if (!cards) throw new Error('there is no CUDA driver here: libcuda.so.1')
+      if (!cards) throw new Error('no CUDA driver found: libcuda.so.1')
       return cards.map(({ name, isEmulated = false }) => ({ name, isEmulated }) as Card)
     },
     async openCard({ ordinal }) {
@@ -88,7 +88,7 @@ test.each([
 })
 
 test.each([
-  ['cuda', undefined, 'device cuda: there is no CUDA driver here: libcuda.so.1; use device cpu'],
+  ['cuda', undefined, 'device cuda: no CUDA driver found: libcuda.so.1; use device cpu'],
   ['cuda:1', [], 'device cuda:1: card 1 does not exist; use device cpu'],
   [
     'cuda:2',
