@@ -68,9 +68,9 @@ export function serveLiveViews(server: Server, deps: Deps, limits: Limits): Live
         views.delete(view)
       })
       keepAlive(opened, limits.pingMs)
-      attach(view, deps).catch((thrown: unknown) => {
-        if (!(thrown instanceof AppError)) {
-          const why = asError(thrown).message
+      attach(view, deps).catch((error: unknown) => {
+        if (!(error instanceof AppError)) {
+          const why = asError(error).message
           deps.log.warn('live view failed to open', { session_id: view.session_id, why })
         }
         opened.close(CLOSE.gone, error instanceof AppError ? error.code : 'internal')
@@ -110,8 +110,8 @@ function releaseControl({ session_id, person: { id } }: LiveView, { browsers, lo
     ?.release(session_id, { id, admin: false })
     .catch((error: unknown) => {
       const isExpected =
-        thrown instanceof AppError && (thrown.code === 'no_control' || thrown.code === 'no_browser')
-      if (!isExpected) log.warn('browser release failed', { session_id, error: asError(thrown).message })
+        error instanceof AppError && (error.code === 'no_control' || error.code === 'no_browser')
+      if (!isExpected) log.warn('browser release failed', { session_id, error: asError(error).message })
     })
 }
 

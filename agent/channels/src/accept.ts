@@ -32,11 +32,11 @@ export async function acceptRow(
     return await decide(deps, connection, row, JSON.parse(row.body) as Inbound)
   } catch (error) {
     // The answer to an earlier attempt was lost, or another process accepted it.
-    if (refusalOf(thrown) === 'already_accepted') return null
-    if (thrown instanceof AppError && !thrown.retryable) {
-      deps.report('warn', 'channel message rejected', { code: thrown.code, seq: row.seq })
-      await planNotice(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(thrown.code))
-      await deps.store.channels.dropInbound(row.seq, thrown.code)
+    if (refusalOf(error) === 'already_accepted') return null
+    if (error instanceof AppError && !error.retryable) {
+      deps.report('warn', 'channel message rejected', { code: error.code, seq: row.seq })
+      await planNotice(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(error.code))
+      await deps.store.channels.dropInbound(row.seq, error.code)
       return null
     }
     const { message: reason } = asError(error)
@@ -59,12 +59,12 @@ async function giveUp(
 ): Promise<void> {
   report('error', 'channel message abandoned', { connection: name, seq: row.seq, error: reason })
   await channels.dropInbound(row.seq, `abandoned: ${reason}`)
-  await channels.setConnection(id, 'degraded', `message abandoned after ${MOST_ATTEMPTS} attempts: ${reason}`)
+  await channels.setConnection(id, 'degraded', `message abandoned after ${MAX_ATTEMPTS} attempts: ${reason}`)
   await planNotice(channels, row, JSON.parse(row.body) as Inbound, refusedText('internal'))
 }
 
-function refusalOf(thrown: unknown): string | null {
-  const refused = thrown instanceof AppError ? thrown.cause : thrown
+function refusalOf(error: unknown): string | null {
+  const refused = error instanceof AppError ? error.cause : error
   return refused instanceof CommitRefused ? refused.refusal : null
 }
 
@@ -136,7 +136,7 @@ const isOf = (row: InboundRow | null, key: string): boolean =>
   row !== null && (row.event_key === key || (JSON.parse(row.body) as Inbound).edits === key)
 
 const PRESSED_MS = 10_000
-function tellPressed({ report }: ChannelDeps, { name, adapter }: Connection, inbound: Inbound): void {
+function notifyPressed({ report }: ChannelDeps, { name, adapter }: Connection, inbound: Inbound): void {
   adapter.pressed?.(inbound, AbortSignal.timeout(PRESSED_MS)).catch((error: unknown) =>
     report('warn', 'could not report a button action to the platform', {
       connection: name,

@@ -100,7 +100,7 @@ async function consumeOn(
       failures += 1
       const failure = error instanceof ConsumeFailed ? error.failure : 'lost'
       if (failure === 'unauthorized') refused += 1
-      const { message } = asError(thrown)
+      const { message } = asError(error)
       deps.report('warn', 'channel is not receiving', { connection: connection.name, error: message })
       const state =
         failure === 'conflict' ? 'conflict' : refused >= MAX_REFUSED ? 'broken' : ('connecting' as const)

@@ -52,9 +52,9 @@ export async function takeFiles(
       }
   }
   // One line for all of them: an email may have a thousand.
-  if (files.length > MOST_FILES)
+  if (files.length > MAX_FILES)
     taken.notes.push(
-      `[${files.length - MOST_FILES} attachments omitted: only the first ${MOST_FILES} are kept]`,
+      `[${files.length - MAX_FILES} attachments omitted: only the first ${MAX_FILES} are kept]`,
     )
   return taken
 }

@@ -52,7 +52,7 @@ export function createProgress(): Progress {
         part: 0,
         text: shown.text,
       }
-      await adapter.edit?.(progress_message_id, part, signal).catch((thrown: unknown) =>
+      await adapter.edit?.(progress_message_id, part, signal).catch((error: unknown) =>
         deps.report('warn', 'could not remove a button of a progress message', {
           connection: connection.name,
           error: asError(error).message,
@@ -76,12 +76,14 @@ export function createProgress(): Progress {
       followed.shown = { text: step.text, at: deps.now() + paced }
       try {
         await put(delivering, conversation, { text: step.text, target, after: delivered, ms: paced })
-      } catch (thrown) {
-        if (!(thrown instanceof SendFailed)) throw thrown
-        const { message: error } = asError(thrown)
-        deps.report('warn', 'progress message failed', { connection: connection.name, error })
-        if (thrown.failure !== 'rate_limited') followed.isOver = true
-        else followed.shown.at = deps.now() + (thrown.afterMs ?? every.everyMs)
+      } catch (error) {
+        if (!(error instanceof SendFailed)) throw error
+        deps.report('warn', 'progress message failed', {
+          connection: connection.name,
+          error: error.message,
+        })
+        if (error.failure !== 'rate_limited') followed.isOver = true
+        else followed.shown.at = deps.now() + (error.afterMs ?? every.everyMs)
       }
       return null
     },

@@ -28,9 +28,9 @@ export async function threadContext(
   if (conversation.generation > 0 || (await store.lastEvents([session.id])).has(session.id)) return null
   try {
     return (await adapter.threadBefore?.(inbound, AbortSignal.timeout(ASK_MS))) ?? null
-  } catch (thrown) {
-    const isForGood = thrown instanceof SendFailed && FOR_GOOD.includes(thrown.failure)
-    if (!isLast && !isForGood) throw thrown
+  } catch (error) {
+    const isForGood = error instanceof SendFailed && FOR_GOOD.includes(error.failure)
+    if (!isLast && !isForGood) throw error
     report('warn', 'failed to read earlier messages of a thread', {
       connection: name,
       error: asError(error).message,

@@ -65,8 +65,8 @@ export function admit(
       type === 'CLAIM' ? 1000 * Math.min(Math.max(ttl_s ?? CLAIM_S.usual, CLAIM_S.least), CLAIM_S.most) : null
     const same = live.find(note => note.type === type && sameness(note.content) === sameness(content))
     if (content === '') reject('empty: the note has no text')
-    else if (content.length > MOST_CHARS[type])
-      reject(`too_long: ${content.length} characters; a ${type} can have at most ${MOST_CHARS[type]}`)
+    else if (content.length > MAX_CHARS[type])
+      reject(`too_long: ${content.length} characters; a ${type} can have at most ${MAX_CHARS[type]}`)
     else if (ref !== null && ref.length > REF_CHARS)
       reject(`too_long: a ref can have at most ${REF_CHARS} characters`)
     else if (isSecret(content) || (ref !== null && isSecret(ref)))
@@ -78,11 +78,11 @@ export function admit(
       reject(
         type === 'CLAIM' ? `claimed: by ${same.writer_id}` : `duplicate: n${same.seq} has the same content`,
       )
-    else if (type === 'CLAIM' && live.filter(isClaimOf(writer_id)).length >= MOST_CLAIMS)
-      reject(`too_many: you already hold ${MOST_CLAIMS} claims, the maximum`)
-    else if (written >= MOST_IN_WINDOW) reject(`too_many: at most ${MOST_IN_WINDOW} notes per ten minutes`)
-    else if (live.length - supersede.length >= MOST_ACTIVE)
-      reject(`full: the board already has ${MOST_ACTIVE} notes, the maximum`)
+    else if (type === 'CLAIM' && live.filter(isClaimOf(writer_id)).length >= MAX_CLAIMS)
+      reject(`too_many: you already hold ${MAX_CLAIMS} claims, the maximum`)
+    else if (written >= MAX_IN_WINDOW) reject(`too_many: at most ${MAX_IN_WINDOW} notes per ten minutes`)
+    else if (live.length - supersede.length >= MAX_ACTIVE)
+      reject(`full: the board already has ${MAX_ACTIVE} notes, the maximum`)
     else {
       const seq = last_seq + 1 + added.length
       const old = type === 'RESULT' && ref !== null ? live.filter(isResultOf(writer_id, ref)) : []

@@ -61,9 +61,9 @@ export async function stopDescendants(
   // Composed concurrently: the shorter this takes, the less has changed by the commit.
   const outcomes = new Map<string, Promise<ChildOutcome>>()
   const usedBelow = (id: string): Promise<Usage> =>
-    sumUsage(below.flatMap(link => (link.parent_id === id ? (outcomes.get(link.child_id) ?? []) : [])))
+    sumUsage(descendants.flatMap(link => (link.parent_id === id ? (outcomes.get(link.child_id) ?? []) : [])))
   const error = `The parent session was ${reason}.`
-  for (const link of below) {
+  for (const link of descendants) {
     const child = rows.get(link.child_id)
     if (child === undefined) continue
     const circumstances = { below: usedBelow(child.id) }

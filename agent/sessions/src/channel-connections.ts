@@ -40,7 +40,7 @@ export async function createConnection(
   const id = derivedId('channel', org_id, name)
   const service_account_id = await ensureChannelAccount(deps, { org_id, name, created_by })
   const row = { id, org_id, name, platform: config.platform, service_account_id }
-  if (!(await deps.store.channels.createConnection({ ...row, ...kept(deps, id, wish) })))
+  if (!(await deps.store.channels.createConnection({ ...row, ...kept(deps, id, input) })))
     throw new AppError('wrong_state', `name: a channel named ${JSON.stringify(name)} exists already`)
   return id
 }
@@ -53,10 +53,10 @@ export async function changeConnection(
 ): Promise<void> {
   refuseConfigured(connection)
   const { id, revision, platform } = connection
-  const wish = { settings, secrets: { ...openSecrets(deps.sealing, connection), ...secrets } }
-  if (check(deps, wish).platform !== platform)
+  const input = { settings, secrets: { ...openSecrets(deps.sealing, connection), ...secrets } }
+  if (check(deps, input).platform !== platform)
     throw invalid('platform', 'cannot be changed: create another channel')
-  if (!(await deps.store.channels.changeConnection(id, revision, kept(deps, id, wish))))
+  if (!(await deps.store.channels.changeConnection(id, revision, kept(deps, id, input))))
     throw new AppError('wrong_state', 'The channel was changed in the meantime: reload it.')
 }
 

@@ -158,8 +158,8 @@ export const createSkillProposalItem = (ids: Ids, proposal: SkillProposal): Crea
 type ReviewEnd = EventData<'inbox.task_complete'> & { review_wake_id: number }
 
 /** The end of a background review with findings, which become an inbox item. */
-export const raiseReviewEnd = (ids: Ids, data: ReviewEnd): Raised =>
-  raise(ids, 'inbox.task_complete', data, { title: 'Session review finished', body: data.summary })
+export const createReviewEndItem = (ids: Ids, data: ReviewEnd): CreatedItem =>
+  createInboxItem(ids, 'inbox.task_complete', data, { title: 'Session review finished', body: data.summary })
 
 /** The end of a review without findings, which is only logged. */
 export const recordReviewEnd = (data: ReviewEnd): EventDraft => write('inbox.task_complete', data)

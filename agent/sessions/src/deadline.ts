@@ -16,7 +16,7 @@ export async function composeDeadline(
   const of = String(data['of'])
   if (of === session_id) return stopRoot(deps, of, fire)
   const error = 'The worker was stopped: it reached the time limit of its budget.'
-  const end = await endOf(deps, of, { as: 'failed', cause: 'deadline', error }, 'deadline')
+  const end = await composeChildEnd(deps, of, { as: 'failed', cause: 'deadline', error }, 'deadline')
   if (end === null) return { events: [], rows: [fire] }
   return {
     events: end.parent_events,

@@ -153,8 +153,8 @@ export async function defineMission(deps: Deps, sessionId: string, input: Missio
     } catch (error) {
       if (!(error instanceof CommitRefused)) throw error
       // Something was added in between, perhaps a goal or a mission: retry.
-      if (thrown.refusal !== 'new_work' && thrown.refusal !== 'mission_moved')
-        throw refusedAs('set a mission on', sessionId, thrown)
+      if (error.refusal !== 'new_work' && error.refusal !== 'mission_moved')
+        throw refusedAs('set a mission on', sessionId, error)
     }
   }
 }

@@ -141,7 +141,7 @@ export function actOnGoal(
     case 'define': {
       if (isMissionUnderWay(mission)) return replyOnly(hasMission(mission))
       if (isUnderWay(goal))
-        return says(
+        return replyOnly(
           `A goal exists already, ${goal.status}: ${goal.description}\nRemove it with /goal ` +
             'clear, then set the new one.',
         )
@@ -159,7 +159,7 @@ export function actOnGoal(
       }
     }
     case 'status':
-      return says(goal === null ? 'No goal is set. Set one with /goal <text>.' : report(goal))
+      return replyOnly(goal === null ? 'No goal is set. Set one with /goal <text>.' : report(goal))
     case 'pause':
       if (goal?.status !== 'active')
         return replyOnly(
@@ -174,7 +174,7 @@ export function actOnGoal(
       }
     case 'resume': {
       if (goal?.status !== 'paused')
-        return says(goal?.status === 'active' ? 'The goal is already active.' : 'No goal is paused.')
+        return replyOnly(goal?.status === 'active' ? 'The goal is already active.' : 'No goal is paused.')
       return {
         before: [],
         reply: 'Goal resumed.',

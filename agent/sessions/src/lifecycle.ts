@@ -23,7 +23,7 @@ async function changeTree(
   sessionId: string,
   compose: (tree: TreeSnapshot) => Promise<Commit>,
 ): Promise<SessionRow> {
-  const committed = await commitOverTree(deps, operation, sessionId, compose)
+  const committed = await commitTree(deps, operation, sessionId, compose)
   if (committed === null) throw new Error(`[${operation}] the commit is empty`)
   return committed.session
 }

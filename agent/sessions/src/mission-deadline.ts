@@ -18,7 +18,7 @@ export async function composeMissionDeadline(
   const { tree, expect } = await readTree(deps, sessionId)
   const { status } = await foundMission(deps, missionId)
   if (status !== 'active') return { events: [], rows: [fire] }
-  const { told, rows, parts } = await stopBelow(deps, around, 'time limit reached')
+  const { events, rows, parts } = await stopDescendants(deps, tree, 'time limit reached')
   return {
     events: [...events, missionOutOfTime(missionId)],
     rows: [fire, expect, ...rows],

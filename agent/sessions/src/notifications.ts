@@ -106,7 +106,7 @@ export async function confirmNotificationEmail(
     code !== null &&
     given.length === code.length &&
     timingSafeEqual(Buffer.from(given.padEnd(20)), Buffer.from(code.padEnd(20)))
-  if (sealed === null || !isIt || !(await notices.confirmMail(id, sealed)))
+  if (sealed === null || !isIt || !(await notifications.confirmMail(id, sealed)))
     throw new AppError('wrong_state', 'Wrong or expired code, or five failed attempts: request a new code.')
 }
 
@@ -131,8 +131,12 @@ export async function testNotification(
  * Retries a failed notification from its first attempt. It keeps its id, so a receiver recognises a
  * duplicate.
  */
-export async function resendNotice(deps: NoticeDeps, { id: userId }: Person, id: string): Promise<void> {
-  if (!(await deps.store.notices.redo(id, userId)))
+export async function resendNotification(
+  deps: NotificationDeps,
+  { id: userId }: Person,
+  id: string,
+): Promise<void> {
+  if (!(await deps.store.notifications.redo(id, userId)))
     throw new AppError('not_found', 'Failed notification not found.')
 }
 

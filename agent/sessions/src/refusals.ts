@@ -64,7 +64,7 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
   const detail = {
     no_session: `Session ${sessionId} not found.`,
     wrong_status: `Cannot ${operation} a session that is ${session?.status ?? 'in another state'}.`,
-    already_answered: item ? tellAnswered(item) : 'This was already answered.',
+    already_answered: item ? describeAnswered(item) : 'This was already answered.',
     stale_lease: 'Another runner took over the session.',
     browser_moved: 'The browser was closed or replaced.',
     control_held: 'Another user is controlling the browser.',

@@ -152,18 +152,14 @@ const taskCancelledMessage = ({ task_id }: Task, reason: string, cancelled: stri
   )
 
 const notBlocked = (task: Task): AppError =>
-  new AppError('already_answered', `The task ${task.task_id} ${standing(task)}.`, { extra: told(task) })
-const isOver = (taskId: string, task: Task | null): AppError =>
-  new AppError('wrong_state', `The task ${taskId} ${task === null ? 'does not exist' : standing(task)}.`, {
-    extra: task === null ? {} : told(task),
+  new AppError('already_answered', `The task ${task.task_id} ${describeTaskStatus(task)}.`, {
+    extra: taskDetails(task),
   })
 const isOver = (taskId: string, task: Task | null): AppError =>
   new AppError(
     'wrong_state',
-    `The task ${taskId} ${task === null ? 'is not there' : describeTaskStatus(task)}.`,
-    {
-      extra: task === null ? {} : taskDetails(task),
-    },
+    `The task ${taskId} ${task === null ? 'does not exist' : describeTaskStatus(task)}.`,
+    { extra: task === null ? {} : taskDetails(task) },
   )
 
 const taskDetails = ({ status, state }: Task): Record<string, unknown> => ({

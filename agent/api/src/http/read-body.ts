@@ -97,7 +97,7 @@ function parseJson(bytes: Buffer): unknown {
       found === null
         ? 'Invalid request body: not valid JSON.'
         : `Invalid request body: not valid JSON: at position ${found.position}, expected ${found.expected}.`,
-      { cause },
+      { cause: error },
     )
   }
 }

@@ -76,7 +76,7 @@ function decodeSegment(text: string): string {
     throw new AppError(
       'bad_request',
       `Invalid path: ${JSON.stringify(text)} is not valid percent-encoding.`,
-      { cause },
+      { cause: error },
     )
   }
 }

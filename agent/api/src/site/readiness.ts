@@ -36,7 +36,7 @@ export function createReadiness(
     } catch (error) {
       throw new AppError(
         'storage',
-        `The store does not respond or rejects writes: ${asError(cause).message}`,
+        `The store does not respond or rejects writes: ${asError(error).message}`,
         {
           cause: error,
         },

@@ -44,5 +44,5 @@ export const loadCommand = async (name: string): Promise<Command | undefined> =>
   Object.hasOwn(LOADERS, name) ? LOADERS[name]?.() : undefined
 
 /** Loads all commands, which takes as long as starting a server. */
-export const loadCommands = (): Promise<readonly Command[]> =>
+const loadCommands = (): Promise<readonly Command[]> =>
   Promise.all(Object.values(LOADERS).map(load => load()))

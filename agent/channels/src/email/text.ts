@@ -20,7 +20,9 @@ const MAX_CHARS = 100_000
 export function textOf(email: Email, isReply: boolean): string {
   const body = bodyOf(email).trim()
   const whole = isReply ? withoutQuotes(body) : withSubject(body, email.subject?.trim() ?? '')
-  return whole.length <= MOST ? whole : `${whole.slice(0, MOST).toWellFormed()}\n[the rest was omitted]`
+  return whole.length <= MAX_CHARS
+    ? whole
+    : `${whole.slice(0, MAX_CHARS).toWellFormed()}\n[the rest was omitted]`
 }
 
 const bodyOf = ({ text, html }: Email): string =>

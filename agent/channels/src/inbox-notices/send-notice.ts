@@ -68,7 +68,7 @@ export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, ep
     return void (await settle({
       state: 'due',
       next_at: (oldest ?? now()) + HOUR_MS,
-      error: `limit of ${MOST_AN_HOUR} per hour reached`,
+      error: `limit of ${MAX_PER_HOUR} per hour reached`,
     }))
   if (!(await notifications.begin(notice, epoch))) return
   try {
@@ -76,11 +76,11 @@ export async function sendNotice(deps: NoticeDeps, notice: InboxNotification, ep
   } catch (error) {
     // Any error counts as an attempt, and the next one is delayed.
     const { failure, message, afterMs } =
-      thrown instanceof SendFailed
-        ? thrown
+      error instanceof SendFailed
+        ? error
         : new SendFailed('unknown', 'the attempt failed with an internal error')
     const attempts = notice.attempts + 1
-    const isOver = attempts >= MOST_ATTEMPTS || failure === 'permanent' || failure === 'gone'
+    const isOver = attempts >= MAX_ATTEMPTS || failure === 'permanent' || failure === 'gone'
     report('warn', 'notification not delivered', {
       notice: notice.id,
       way: notice.way,

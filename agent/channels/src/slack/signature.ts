@@ -11,8 +11,8 @@ export function verifySignature(secret: string, raw: Uint8Array, headers: Header
   const given = headers.get('x-slack-signature') ?? ''
   if (!/^\d{1,12}$/.test(timestamp) || given === '')
     throw refused('missing x-slack-request-timestamp or x-slack-signature')
-  if (Math.abs(now / 1000 - Number(timestamp)) > MOST_SKEW_S)
-    throw refused(`the timestamp is off by more than ${MOST_SKEW_S} s`)
+  if (Math.abs(now / 1000 - Number(timestamp)) > MAX_SKEW_S)
+    throw refused(`the timestamp is off by more than ${MAX_SKEW_S} s`)
   const wanted = `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:`).update(raw).digest('hex')}`
   const [a, b] = [Buffer.from(given), Buffer.from(wanted)]
   if (a.length !== b.length || !timingSafeEqual(a, b)) throw refused('the signature does not match this app')

@@ -31,11 +31,8 @@ export async function putUpload(
   if (bytes.length === 0)
     throw new AppError('invalid_body', 'The file is empty: send its bytes as the request body.')
   const workspace = await folderOf(deps, session)
-  if ((await countKept(workspace)) >= MOST_KEPT)
-    throw new AppError(
-      'limit_reached',
-      `A conversation can have at most ${MOST_KEPT} files: start a new one.`,
-    )
+  if ((await countKept(workspace)) >= MAX_KEPT)
+    throw new AppError('limit_reached', `A conversation can have at most ${MAX_KEPT} files: start a new one.`)
   const filename = cleanName(name)
   const upload_id = `${randomBytes(KEY).toString('hex')}-${filename}`
   await using located = await locate(workspace, `${INBOX}/${upload_id}`, 'write')

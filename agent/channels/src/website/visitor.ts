@@ -86,7 +86,7 @@ export async function verifyIdentity(jwt: string, secret: string | null, now: nu
     if (exp - now / 1000 > MAX_IDENTITY_S)
       throw new AppError(
         'unauthenticated',
-        `The identity token is valid for more than ${MOST_IDENTITY_S} s: sign a new one with a ` +
+        `The identity token is valid for more than ${MAX_IDENTITY_S} s: sign a new one with a ` +
           'shorter lifetime.',
       )
     if (typeof sub !== 'string' || sub === '' || sub.length > 200)

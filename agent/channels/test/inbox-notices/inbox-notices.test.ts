@@ -146,10 +146,10 @@ test('killed between the call and its record, the next process sends it again un
   const stage = await makeStage()
   await stage.setHook()
   const dead = Promise.withResolvers<never>()
-  const notices = { ...stage.store.notifications, settle: () => dead.promise }
+  const notifications = { ...stage.store.notifications, settle: () => dead.promise }
   const killed = stage.start(
     new Proxy(stage.store, {
-      get: (of, name) => (name === 'notices' ? notices : (Reflect.get(of, name, of) as unknown)),
+      get: (of, name) => (name === 'notifications' ? notifications : (Reflect.get(of, name, of) as unknown)),
     }),
   )
   await stage.raise()

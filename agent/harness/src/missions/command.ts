@@ -35,8 +35,8 @@ export async function actOnMission(
     return says(mission === null ? 'No mission is set. Start one with /mission <text>.' : report(mission))
   const { store, clock, newId, log } = turn
   const deps = { store, now: clock.now, newId }
-  const { around, expect } = await lookAround(deps, log.session().id)
-  const row = await store.coordination.missionOf(around.session.id)
+  const { tree, expect } = await readTree(deps, log.session().id)
+  const row = await store.coordination.missionOf(tree.session.id)
   if (row === null) return says('No mission is active. Start one with /mission <text>.')
   const append = (part: { rows: Append['rows']; also: Append['also'] }): Append => ({
     rows: [expect, ...(part.rows ?? [])],
@@ -45,7 +45,7 @@ export async function actOnMission(
   switch (command.action) {
     case 'pause': {
       if (row.status !== 'active') return says(`The mission is already ${row.status}.`)
-      const part = await composePause(deps, around, row, null, command.text)
+      const part = await composePause(deps, tree, row, null, command.text)
       return {
         before: part.events,
         reply: 'Mission paused, including its workers. Use /mission resume to continue.',

@@ -222,12 +222,12 @@ describe('the box', () => {
       '\n' +
       '      const { terminalTool } = await ' +
       `import(${JSON.stringify(new URL('terminal.ts', import.meta.url).href)})\n` +
-      '      const { boxed } = await ' +
+      '      const { sandboxed } = await ' +
       `import(${JSON.stringify(new URL('../../test/sandbox/providers.ts', import.meta.url).href)})\n` +
       "      const context = { session_id: 's', tool_call_id: 'c', turn_id: 't', workspace: " +
       `${JSON.stringify(workspace)}, signal: new AbortController().signal, timeoutMs: 60000, egress: { ` +
       "default: 'allow', allow: [], deny: [], internal: [] } }\n" +
-      "      await terminalTool({ sandbox: await boxed() }).run({ command: 'touch started; setsid " +
+      "      await terminalTool({ sandbox: await sandboxed() }).run({ command: 'touch started; setsid " +
       `${sleep} & ${sleep}' }, context)`
     const service = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
     await expect.poll(() => existsSync(join(workspace, 'started'))).toBe(true)

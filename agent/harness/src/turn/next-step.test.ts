@@ -73,7 +73,7 @@ function after(lines: readonly Line[], limits = { max_iterations: 10, can_escala
   if (step.do === 'capability') return { do: step.name, ...(step.due as object) }
   return 'calls' in step ? { ...step, calls: step.calls.map(call => call.tool_call_id) } : step
 }
-const plain = { do: 'request', with_tools: true, nudges: [] }
+const plain = { do: 'request', with_tools: true, reminders: [] }
 
 test('a message asks for a call of the model; an empty or finished session rests', () => {
   expect(after([])).toEqual({ do: 'rest' })
@@ -160,21 +160,21 @@ test('empty answers: two nudges, the stronger model, one more try, then no more'
     message,
     ...Array.from({ length: count }, (_, i) => [request(i), answer(i, '')]).flat(),
   ]
-  const nudge = { ...plain, nudges: ['empty'] }
+  const reminder = { ...plain, reminders: ['empty'] }
   const able = { max_iterations: 10, can_escalate: true }
-  expect([1, 2].map(count => after(empties(count), able))).toEqual([nudge, nudge])
+  expect([1, 2].map(count => after(empties(count), able))).toEqual([reminder, reminder])
   expect(after(empties(3), able)).toEqual({ do: 'escalate' })
   expect(after(empties(3))).toEqual({ do: 'give_up' })
   const escalated: Line[] = [...empties(3), ['session.model_escalated', { reason: 'r', model: 'big' }]]
-  expect(after(escalated, able)).toEqual(nudge)
+  expect(after(escalated, able)).toEqual(reminder)
   expect(after([...escalated, request(3), answer(3, '')], able)).toEqual({ do: 'give_up' })
-  expect(after([...empties(2), message])).toEqual(nudge)
+  expect(after([...empties(2), message])).toEqual(reminder)
 })
 
 test('the last call of the budget has no tools, and its answer ends the turn', () => {
   const limits = { max_iterations: 2, can_escalate: false }
   const first = [message, request(0), answer(0, '', ['a']), called('a'), result('a')]
-  expect(after(first, limits)).toEqual({ do: 'request', with_tools: false, nudges: ['last_call'] })
+  expect(after(first, limits)).toEqual({ do: 'request', with_tools: false, reminders: ['last_call'] })
   expect(after([...first, request(1, { tools_disabled: true }), answer(1, 'so far')], limits)).toEqual({
     do: 'finish',
     reason: 'budget_exhausted',
@@ -205,7 +205,7 @@ const cut = (count: number): Line[] => [
 ]
 
 test('an answer cut for its length is continued, but not for ever', () => {
-  expect(after(cut(1))).toEqual({ ...plain, nudges: ['continue'] })
+  expect(after(cut(1))).toEqual({ ...plain, reminders: ['continue'] })
   expect(after(cut(CONTINUATIONS + 1))).toEqual({ do: 'finish', reason: 'completed' })
 })
 

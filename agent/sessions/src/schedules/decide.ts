@@ -21,13 +21,13 @@ import type { RunOutcome, RunRef, Schedule, ScheduleSpec, ScheduleState, Timing 
 import { jitterOf, MAX_SLOTS, nextSlotOf, type Passed, slotsUntil } from './slots.ts'
 
 /** Decides the scheduled times up to now, by the clock of the store that found the schedule due. */
-export function decideDue(schedule: Schedule, now: number, around: Circumstances): Decision {
-  const draft = begin(schedule)
-  if (isOver(draft)) return finish(draft)
-  if (around.parent === 'archived') return cancel(draft, 'The session of this schedule was archived.')
-  if (around.owner === 'disabled')
-    return cancel(draft, 'The user who created this schedule can no longer log in.')
-  const { state } = draft
+export function decideDue(schedule: Schedule, now: number, context: ScheduleContext): Decision {
+  const pending = beginDecision(schedule)
+  if (isOver(pending)) return finishDecision(pending)
+  if (context.parent === 'archived') return cancel(pending, 'The session of this schedule was archived.')
+  if (context.owner === 'disabled')
+    return cancel(pending, 'The user who created this schedule can no longer log in.')
+  const { state } = pending
   const { expires_at } = schedule.spec
   const until = lastOwed(schedule.spec, now - jitterOf(schedule.id, schedule.spec))
   if (pending.status === 'active') takeDue(pending, until, context)

@@ -26,7 +26,7 @@ export function scheduleNotifications(
         outcome: 'missed',
         duration_seconds: 0,
         summary: `Missed run of "${name}": no runner was available, and catch-up is off.`,
-      }).draft,
+      }).event,
     ]
   return [
     createActionItem(deps, {

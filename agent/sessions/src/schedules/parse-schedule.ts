@@ -52,10 +52,10 @@ const zoneWithoutCron = (): AppError =>
   invalid('timezone', 'applies to cron only: every_s counts seconds, and at has its own offset')
 
 function checkedInterval(every_s: number): number {
-  if (every_s < LEAST_INTERVAL_S)
-    throw invalid('every_s', `${every_s} s is too short: must be at least ${LEAST_INTERVAL_S} s`)
-  if (every_s > MOST_INTERVAL_S)
-    throw invalid('every_s', `${every_s} s is too long: must be at most ${MOST_INTERVAL_S} s`)
+  if (every_s < MIN_INTERVAL_S)
+    throw invalid('every_s', `${every_s} s is too short: must be at least ${MIN_INTERVAL_S} s`)
+  if (every_s > MAX_INTERVAL_S)
+    throw invalid('every_s', `${every_s} s is too long: must be at most ${MAX_INTERVAL_S} s`)
   return every_s
 }
 

@@ -134,11 +134,11 @@ export function settleRun(
     return
   }
   state.failures += 1
-  state.backoff_until = now + Math.min(BACKOFF_MS * 2 ** (state.failures - 1), MOST_BACKOFF_MS)
-  if (state.failures < schedule.spec.max_failures || draft.status !== 'active') return
-  draft.status = 'paused'
+  state.backoff_until = now + Math.min(BACKOFF_MS * 2 ** (state.failures - 1), MAX_BACKOFF_MS)
+  if (state.failures < schedule.spec.max_failures || pending.status !== 'active') return
+  pending.status = 'paused'
   state.reason = `${state.failures} runs failed in a row.`
-  draft.tell = 'failures'
+  pending.notify = 'failures'
 }
 
 /** True if max_runs is reached: no time, no person and no queue starts another run. */
