@@ -1,6 +1,6 @@
 /**
- * Prints every text of the page's catalogue and of both command lines, by area, to be read from top to bottom:
- * `npm run words`, or `npm run words -- AREA…` for some areas.
+ * Prints every text of the page's catalogue and of both command lines, grouped by area: `npm run words`, or
+ * `npm run words -- AREA…` for some areas.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -8,7 +8,7 @@ import { formatAgo, useNow } from '../ui/use-now.ts'
 import { accountsQuery } from './admin-queries.ts'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { adminWords } from '../words/admin.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Account = AnswerOf<'listServiceAccounts'>['service_accounts'][number]
 
@@ -43,13 +43,13 @@ export function AccountsPage() {
         <table className="admin-table" data-testid="accounts">
           <thead>
             <tr>
-              <th scope="col">{commonWords.name}</th>
+              <th scope="col">{generalWords.name}</th>
               <th scope="col">{adminWords.token}</th>
               <th scope="col">{adminWords.access}</th>
               <th scope="col">{adminWords.lastUsed}</th>
               <th scope="col">{adminWords.status}</th>
               <th scope="col">
-                <span className="visually-hidden">{commonWords.actions}</span>
+                <span className="visually-hidden">{generalWords.actions}</span>
               </th>
             </tr>
           </thead>
@@ -78,7 +78,7 @@ function AccountRow({ account, now }: { account: Account; now: number }) {
       <td>{account.name}</td>
       <td className="mono">{account.token_prefix}…</td>
       <td>{account.scope === 'org' ? adminWords.wholeOrganisation : adminWords.ownSessions}</td>
-      <td>{account.last_used_at === null ? commonWords.never : formatAgo(account.last_used_at, now)}</td>
+      <td>{account.last_used_at === null ? generalWords.never : formatAgo(account.last_used_at, now)}</td>
       <td>{standing(account, now)}</td>
       <td>
         {!isGone && (
@@ -127,12 +127,12 @@ function NewAccount({ onMade }: { onMade: (made: { name: string; token: string }
   return (
     <form className="admin-form" onSubmit={submit}>
       <TextField className="field" name="name" isRequired maxLength={100}>
-        <Label>{commonWords.name}</Label>
+        <Label>{generalWords.name}</Label>
         <Input className="input" data-testid="new-account-name" />
       </TextField>
       <TextField className="field" name="days" type="number">
         <Label>{adminWords.expiresAfter}</Label>
-        <Input className="input" min={1} placeholder={commonWords.never} />
+        <Input className="input" min={1} placeholder={generalWords.never} />
       </TextField>
       <label className="admin-check">
         <input type="checkbox" name="org" /> {adminWords.seesOrganisation}

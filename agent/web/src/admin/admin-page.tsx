@@ -6,7 +6,7 @@ import { BackIcon } from '../ui/page-icons.tsx'
 import { ADMIN_PAGES } from './admin-pages.ts'
 import './admin.css'
 import { adminWords } from '../words/admin.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function AdminPage() {
   const { data: me } = useQuery(meQuery)
@@ -16,14 +16,14 @@ export function AdminPage() {
         <h1>{adminWords.adminsOnly}</h1>
         <p>{adminWords.askAdmin}</p>
         <Link className="button" to="/sessions">
-          {commonWords.goToSessions}
+          {generalWords.goToSessions}
         </Link>
       </div>
     )
   return (
     <div className="admin">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
+        <Link to="/sessions" className="button quiet square back" aria-label={generalWords.backToSessions}>
           <BackIcon />
         </Link>
         <h1>{adminWords.administration}</h1>

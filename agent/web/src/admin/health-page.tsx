@@ -5,7 +5,7 @@ import { formatCount } from '../format.ts'
 import { aboutQuery } from '../queries.ts'
 import { healthQuery } from './admin-queries.ts'
 import { adminWords } from '../words/admin.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function HealthPage() {
   const { data: about } = useQuery(aboutQuery)
@@ -44,8 +44,8 @@ export function HealthPage() {
       <table className="admin-table admin-agents" data-testid="agents">
         <thead>
           <tr>
-            <th scope="col">{commonWords.agent}</th>
-            <th scope="col">{commonWords.model}</th>
+            <th scope="col">{generalWords.agent}</th>
+            <th scope="col">{generalWords.model}</th>
           </tr>
         </thead>
         <tbody>

@@ -9,7 +9,7 @@ import { useNow } from '../ui/use-now.ts'
 import { accountsQuery, usageQuery, usersQuery } from './admin-queries.ts'
 import { daysUntil, totals, usageChart } from './usage-sums.ts'
 import { adminWords } from '../words/admin.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const GROUPS = adminWords.groups
 const RANGES = [7, 30, 90] as const
@@ -43,7 +43,7 @@ export function UsagePage() {
           label={adminWords.measure}
           value={what}
           values={['tokens', 'cost'] as const}
-          text={kind => (kind === 'cost' ? commonWords.cost : commonWords.tokens)}
+          text={kind => (kind === 'cost' ? generalWords.cost : generalWords.tokens)}
           onChange={setWhat}
         />
       </header>
@@ -94,7 +94,7 @@ const UsageTable = ({ rows, head, nameOf }: TableProps) => (
             {adminWords.outputTokens}
           </th>
           <th scope="col" className="numeric">
-            {commonWords.cost}
+            {generalWords.cost}
           </th>
         </tr>
       </thead>

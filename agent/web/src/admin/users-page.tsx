@@ -9,7 +9,7 @@ import { formatAgo, useNow } from '../ui/use-now.ts'
 import { usersQuery } from './admin-queries.ts'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { adminWords } from '../words/admin.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type User = AnswerOf<'listUsers'>['users'][number]
 type Link = { email: string; url: string }
@@ -41,12 +41,12 @@ export function UsersPage() {
         <table className="admin-table" data-testid="users">
           <thead>
             <tr>
-              <th scope="col">{commonWords.name}</th>
+              <th scope="col">{generalWords.name}</th>
               <th scope="col">{adminWords.email}</th>
               <th scope="col">{adminWords.role}</th>
               <th scope="col">{adminWords.created}</th>
               <th scope="col">
-                <span className="visually-hidden">{commonWords.actions}</span>
+                <span className="visually-hidden">{generalWords.actions}</span>
               </th>
             </tr>
           </thead>
@@ -134,7 +134,7 @@ function NewUser({ onMade }: { onMade: (link: Link) => void }) {
   return (
     <form className="admin-form" onSubmit={submit}>
       <TextField className="field" name="name" isRequired maxLength={100}>
-        <Label>{commonWords.name}</Label>
+        <Label>{generalWords.name}</Label>
         <Input className="input" />
       </TextField>
       <TextField className="field" name="email" type="email" isRequired>

@@ -5,7 +5,7 @@ import { describeError } from '../api.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import { type ArtifactBody, fileQuery } from '../queries.ts'
 import { TableArtifact } from './table-artifact.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const ChartArtifact = lazy(async () => ({ default: (await import('./chart-artifact.tsx')).ChartArtifact }))
 
@@ -95,7 +95,7 @@ function WorkspaceImage({
   return data ? (
     <Picture name={name} type={type} content={data} />
   ) : (
-    <p className="artifact-wait faint">{commonWords.loading}</p>
+    <p className="artifact-wait faint">{generalWords.loading}</p>
   )
 }
 

@@ -7,7 +7,7 @@ import { artifactQuery } from '../queries.ts'
 import { ArtifactActions, ArtifactSource } from './artifact-actions.tsx'
 import { ArtifactBodyView } from './artifact-body.tsx'
 import './artifacts.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export const ArtifactItem = memo(function ArtifactItem({
   sessionId,
@@ -60,7 +60,7 @@ export const ArtifactItem = memo(function ArtifactItem({
       </header>
       {error && <p className="inline-error">{describeError(error)}</p>}
       {data ? (
-        <Suspense fallback={<p className="artifact-wait faint">{commonWords.drawing}</p>}>
+        <Suspense fallback={<p className="artifact-wait faint">{generalWords.drawing}</p>}>
           {isSource ? (
             <ArtifactSource spec={data.spec} />
           ) : (
@@ -68,7 +68,7 @@ export const ArtifactItem = memo(function ArtifactItem({
           )}
         </Suspense>
       ) : (
-        !error && <p className="artifact-wait faint">{commonWords.loading}</p>
+        !error && <p className="artifact-wait faint">{generalWords.loading}</p>
       )}
       {caption !== undefined && <figcaption className="muted">{caption}</figcaption>}
     </figure>

@@ -5,7 +5,7 @@ import type { ArtifactBody } from '../queries.ts'
 import { CloseIcon } from '../ui/icons.tsx'
 import { ModalDialog } from '../ui/modal.tsx'
 import { ArtifactBodyView } from './artifact-body.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = { sessionId: string; name: string; spec: ArtifactBody; onClose: () => void }
 
@@ -20,14 +20,14 @@ export default function FullScreen({ sessionId, name, spec, onClose }: Props) {
         <button
           type="button"
           className="button quiet square"
-          aria-label={commonWords.close}
+          aria-label={generalWords.close}
           onClick={onClose}
         >
           <CloseIcon />
         </button>
       </header>
       <div className="full-body" data-testid="artifact-in-full">
-        <Suspense fallback={<p className="faint">{commonWords.drawing}</p>}>
+        <Suspense fallback={<p className="faint">{generalWords.drawing}</p>}>
           <ArtifactBodyView sessionId={sessionId} name={name} spec={spec} />
         </Suspense>
       </div>

@@ -9,7 +9,7 @@ import { LivePicture } from './live-picture.tsx'
 import { TypeForMe } from './type-for-me.tsx'
 import { useLiveView } from './use-live-view.ts'
 import './browser.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { browserWords } from '../words/browser.ts'
 
 const LOOK_MS = 3_000
@@ -28,7 +28,7 @@ export function BrowserTab({ sessionId }: { sessionId: string }) {
       </p>
     )
   if (error !== null) return <NoBrowser />
-  if (data === undefined) return <p className="empty">{commonWords.loading}</p>
+  if (data === undefined) return <p className="empty">{generalWords.loading}</p>
   return <OpenBrowser key={data.browser_id} sessionId={sessionId} holderName={data.holder?.name ?? null} />
 }
 
@@ -63,7 +63,7 @@ function OpenBrowser({ sessionId, holderName }: { sessionId: string; holderName:
         <div className="browser-dialog" role="alertdialog" aria-label={browserWords.dialog}>
           <p>{view.dialog.message}</p>
           <Button className="button" onPress={() => say({ t: 'dialog', accept: false })}>
-            {commonWords.cancel}
+            {generalWords.cancel}
           </Button>
           <Button className="button primary" onPress={() => say({ t: 'dialog', accept: true })}>
             {browserWords.ok}

@@ -12,7 +12,7 @@ import { DeadLetters } from './dead-letters.tsx'
 import { Senders } from './senders.tsx'
 import { TestMessage } from './test-message.tsx'
 import { channelsWords } from '../words/channels.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Section = 'edit' | 'test' | 'dead' | 'senders'
 
@@ -65,7 +65,7 @@ export function ChannelCard({ channel }: { channel: Channel }) {
         )}
         {origin === 'page' && opener('edit', channelsWords.settings)}
         {state === 'disabled' && !removed && action('enableChannel', channelsWords.enable)}
-        {state === 'broken' && action('enableChannel', commonWords.retry)}
+        {state === 'broken' && action('enableChannel', generalWords.retry)}
         {state !== 'disabled' && action('disableChannel', channelsWords.disable)}
         {(origin === 'page' || removed) &&
           state === 'disabled' &&
@@ -94,7 +94,7 @@ function useAct(id: string) {
 
 function Facts({ channel }: { channel: Channel }) {
   const now = useNow(10_000)
-  const ago = (at: string | null): string => (at === null ? commonWords.neverYet : formatAgo(at, now))
+  const ago = (at: string | null): string => (at === null ? generalWords.neverYet : formatAgo(at, now))
   const { state_since, last_in_at, last_out_at, waiting_since, webhook_path, origin, removed } = channel
   const facts: [string, ReactNode][] = [
     [channelsWords.since, ago(state_since)],

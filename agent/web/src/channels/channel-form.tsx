@@ -8,7 +8,7 @@ import { platformName, stepsOf } from './channel-words.ts'
 import { FormField } from './form-field.tsx'
 import { secretsOf, type Settings, settingsOf } from './form-values.ts'
 import { channelsWords } from '../words/channels.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Given = { id: string; platform: string; settings: Settings; secrets: readonly string[] }
 /** `given`: the one that is changed; absent: a new one. */
@@ -59,7 +59,7 @@ export function ChannelForm({ given, onDone }: FormProps) {
       )}
       <div className="actions">
         <Button className="button quiet" onPress={onDone}>
-          {commonWords.cancel}
+          {generalWords.cancel}
         </Button>
         <Button
           className="button primary"
@@ -117,7 +117,7 @@ const NewFields = ({ platform, platforms, onChange }: NewProps) => (
       ))}
     </ol>
     <div className="field">
-      <label htmlFor="channel-name">{commonWords.name}</label>
+      <label htmlFor="channel-name">{generalWords.name}</label>
       <input
         id="channel-name"
         className="input"

@@ -7,7 +7,7 @@ import { client, describeError } from '../api.ts'
 import { formatAgo, useNow } from '../ui/use-now.ts'
 import { deadLettersQuery, type Delivery } from './channel-queries.ts'
 import { channelsWords } from '../words/channels.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function DeadLetters({ id }: { id: string }) {
   const { data: letters, error } = useQuery(deadLettersQuery(id))
@@ -76,7 +76,7 @@ function Letter({ letter, isBusy, onAct }: LetterProps) {
           onPress={() => onAct('retryDelivery')}
           data-testid="retry-letter"
         >
-          {commonWords.sendAgain}
+          {generalWords.sendAgain}
         </Button>
         <Button className="button small quiet" isDisabled={isBusy} onPress={() => onAct('dropDelivery')}>
           {channelsWords.discard}

@@ -6,7 +6,7 @@ import { visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { type Channel, type Delivery, deliveryQuery } from './channel-queries.ts'
 import { channelsWords } from '../words/channels.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const WHERE: Partial<Record<string, string>> = channelsWords.where
 
@@ -27,7 +27,7 @@ export function TestMessage({ channel: { id, platform } }: { channel: Channel })
           <Input className="input" data-testid="test-to" />
         </TextField>
         <Button className="button" type="submit" isDisabled={send.isPending} data-testid="send-test">
-          {commonWords.send}
+          {generalWords.send}
         </Button>
       </div>
       {send.isError && (

@@ -8,7 +8,7 @@ import { ProposalButtons, proposedSkill, SkillText } from '../decisions/proposal
 import { inboxQuery } from '../queries.ts'
 import { blockedTaskOf } from '../tasks/blocked-item.ts'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function ActionCards({ sessionId }: { sessionId: string }) {
   const { data: items = [] } = useQuery(inboxQuery('pending', sessionId))
@@ -46,7 +46,7 @@ function ActionCard({ item }: { item: InboxItem }) {
             onPress={() => complete.mutate()}
             data-testid="complete-action"
           >
-            {commonWords.done}
+            {generalWords.done}
           </Button>
         ) : (
           <ProposalButtons item={item} />

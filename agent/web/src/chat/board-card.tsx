@@ -7,7 +7,7 @@ import { SessionLink } from '../sessions/session-link.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import './board-card.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 /** `isLive`: sessions that may write to it are at work. */
 export function BoardCard({ sessionId, isLive }: { sessionId: string; isLive: boolean }) {
@@ -24,7 +24,7 @@ export function BoardCard({ sessionId, isLive }: { sessionId: string; isLive: bo
       <summary>
         <ChevronIcon />
         <strong>{chatWords.board}</strong>
-        <span className="muted numeric">{commonWords.notes(board.notes.length)}</span>
+        <span className="muted numeric">{generalWords.notes(board.notes.length)}</span>
       </summary>
       {isOpen && (
         <ul className="notes">

@@ -9,7 +9,7 @@ import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import './worker-item.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = { item: Board; onEvent: (id: number) => void }
 
@@ -58,7 +58,7 @@ export const BoardItem = memo(function BoardItem({ item, onEvent }: Props) {
                 )}
           </ul>
           <button type="button" className="json-link tool-event" onClick={() => onEvent(item.event_id)}>
-            {commonWords.event(item.event_id)}
+            {generalWords.event(item.event_id)}
           </button>
         </div>
       )}

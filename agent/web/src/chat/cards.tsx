@@ -15,7 +15,7 @@ import { GoalCard } from './goal-card.tsx'
 import { MissionCard } from './mission-card.tsx'
 import { SagaCard } from './saga-card.tsx'
 import { TasksCard } from './tasks-card.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { chatWords } from '../words/chat.ts'
 
 type Around = {
@@ -74,9 +74,9 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
 }
 /** The session works on a task and has asked. */
 const BlockedHere = () => (
-  <section className="children" data-testid="blocked-here" aria-label={commonWords.blocked}>
+  <section className="children" data-testid="blocked-here" aria-label={generalWords.blocked}>
     <p>
-      <span className="badge waiting">{commonWords.blocked}</span>
+      <span className="badge waiting">{generalWords.blocked}</span>
       <span>{chatWords.workerBlocked}</span>
     </p>
   </section>

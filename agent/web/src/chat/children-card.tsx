@@ -8,7 +8,7 @@ import { NeedsBadge } from '../sessions/session-state.tsx'
 import { workersQuery } from '../workers/workers-query.ts'
 import './children-card.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function ChildrenCard({ sessionId, state }: { sessionId: string; state: Children }) {
   const { data: workers = [] } = useInfiniteQuery(workersQuery(sessionId))
@@ -45,7 +45,7 @@ function Waiting({ worker }: { worker: WorkerView }) {
     <li data-testid="worker-waits">
       <NeedsBadge session={worker} />
       <Link className="json-link truncate" to="/sessions/$sessionId" params={{ sessionId: worker.worker_id }}>
-        {chatWords.fromWorker(visibleText(worker.goal ?? commonWords.untitled))}
+        {chatWords.fromWorker(visibleText(worker.goal ?? generalWords.untitled))}
       </Link>
     </li>
   )

@@ -12,7 +12,7 @@ import { Markdown } from '../markdown/markdown.tsx'
 import { useNow } from '../ui/use-now.ts'
 import './code-card.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type State = 'working' | 'waiting' | 'done' | 'failed' | 'stopped'
 const WORDS: Readonly<Record<State, string>> = chatWords.codeRun
@@ -110,7 +110,7 @@ function Result({ result }: { result: NonNullable<CodeRun['result']> }) {
       {error !== null && <p className="code-error">{visibleText(error)}</p>}
       {final_message !== null && (
         <>
-          <p className="code-head">{commonWords.answer}</p>
+          <p className="code-head">{generalWords.answer}</p>
           <Markdown text={clip(final_message, ANSWER_CHARS)} />
         </>
       )}
@@ -120,7 +120,7 @@ function Result({ result }: { result: NonNullable<CodeRun['result']> }) {
       <p className="faint numeric" data-testid="code-sums">
         {result.usage_unknown === true
           ? chatWords.tokensUnknown
-          : `${commonWords.tokenCount(formatTokens(input_tokens + output_tokens))} · ${spent}`}
+          : `${generalWords.tokenCount(formatTokens(input_tokens + output_tokens))} · ${spent}`}
       </p>
     </>
   )

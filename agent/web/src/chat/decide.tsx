@@ -2,7 +2,7 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = {
   canApprove: boolean
@@ -75,10 +75,10 @@ function RejectForm({ canReject, onReject, onCancel }: FormProps) {
         data-testid="reject-reason"
       />
       <Button className="button" onPress={onCancel}>
-        {commonWords.cancel}
+        {generalWords.cancel}
       </Button>
       <Button className="button danger" type="submit" isDisabled={!canReject} data-testid="reject-send">
-        {commonWords.reject}
+        {generalWords.reject}
       </Button>
     </form>
   )

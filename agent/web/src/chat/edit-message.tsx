@@ -5,7 +5,7 @@ import { AlongWith } from './along-with.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { useFork } from './use-fork.ts'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = { sessionId: string; item: ItemOf<'user'>; onDone: () => void }
 
@@ -57,7 +57,7 @@ export function EditMessage({ sessionId, item, onDone }: Props) {
       <p className="faint">{chatWords.editHint}</p>
       <div className="actions">
         <Button className="button" onPress={onDone}>
-          {commonWords.cancel}
+          {generalWords.cancel}
         </Button>
         <Button className="button primary" type="submit" isDisabled={mayNotSend} data-testid="edit-send">
           {chatWords.resend}

@@ -12,7 +12,7 @@ import { ChevronIcon, DownIcon, UpIcon } from '../ui/page-icons.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import './expert-card.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const STATUS = { working: 'running', done: 'done', failed: 'failed' } as const
 const WORDS = chatWords.expert
@@ -50,7 +50,7 @@ export const ExpertCard = memo(function ExpertCard({
           <Rating sessionId={sessionId} run={run} />
           <span className="faint numeric" data-testid="expert-sums">
             {chatWords.expertSums(run.iterations_used, run.max_iterations)} ·{' '}
-            {commonWords.tokenCount(formatTokens(run.tokens))} · {formatSpent(run.cost_usd, run.unpriced)}
+            {generalWords.tokenCount(formatTokens(run.tokens))} · {formatSpent(run.cost_usd, run.unpriced)}
           </span>
         </footer>
       )}
@@ -77,7 +77,7 @@ const Work = ({ run }: { run: ExpertRun }) => (
     )}
     {run.outcome !== null && (
       <>
-        <h4>{run.status === 'failed' ? chatWords.error : commonWords.answer}</h4>
+        <h4>{run.status === 'failed' ? chatWords.error : generalWords.answer}</h4>
         {run.status === 'failed' ? (
           <p className="expert-text">{run.outcome}</p>
         ) : (

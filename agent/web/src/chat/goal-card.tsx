@@ -12,7 +12,7 @@ import { refreshSession } from '../queries.ts'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import './goal-card.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const WORDS: Record<Goal['status'] | Verdict['result'], string> = chatWords.goal
 
@@ -48,12 +48,12 @@ export const GoalCard = memo(function GoalCard({ sessionId, goal, isUnpriced, is
         }}
       >
         <ChevronIcon />
-        <strong>{commonWords.goal}</strong>
+        <strong>{generalWords.goal}</strong>
         <span className="goal-status">{goal.open ? chatWords.evaluating : WORDS[goal.status]}</span>
         <span className="truncate">{goal.description}</span>
         <span className="goal-sums faint numeric">
           {chatWords.rounds(goal.iteration, goal.max_iterations)} ·{' '}
-          {commonWords.tokenCount(formatTokens(goal.spent.tokens))} ·{' '}
+          {generalWords.tokenCount(formatTokens(goal.spent.tokens))} ·{' '}
           {formatSpent(goal.spent.cost_usd, isUnpriced)}
         </span>
       </summary>
@@ -75,8 +75,8 @@ export const GoalCard = memo(function GoalCard({ sessionId, goal, isUnpriced, is
         {isUnderWay && !isArchived && (
           <div className="goal-actions">
             {goal.status === 'active'
-              ? button('pause', commonWords.pause)
-              : button('resume', commonWords.resume)}
+              ? button('pause', generalWords.pause)
+              : button('resume', generalWords.resume)}
             {button('clear', chatWords.clear)}
           </div>
         )}

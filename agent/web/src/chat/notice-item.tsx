@@ -3,7 +3,7 @@ import { memo } from 'react'
 import { ExactText } from '../ui/exact-text.tsx'
 import { AlertIcon } from '../ui/icons.tsx'
 import type { ItemOf } from './chat-item.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export const NoticeItem = memo(function NoticeItem({
   item,
@@ -25,7 +25,7 @@ export const NoticeItem = memo(function NoticeItem({
         <ExactText text={item.text} />
       </span>
       <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
-        {commonWords.event(item.event_id)}
+        {generalWords.event(item.event_id)}
       </button>
     </p>
   )

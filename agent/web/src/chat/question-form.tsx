@@ -6,7 +6,7 @@ import { type Question, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import './question-form.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { chatWords } from '../words/chat.ts'
 
 const OTHER = 'other'
@@ -67,7 +67,7 @@ export function QuestionForm({ sessionId, callId, questions, saidAbove }: FormPr
           isDisabled={!isComplete || answer.isPending}
           data-testid="question-submit"
         >
-          {commonWords.answer}
+          {generalWords.answer}
         </Button>
       </div>
     </form>

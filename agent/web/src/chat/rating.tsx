@@ -5,7 +5,7 @@ import type { BodyOf } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { DownIcon, UpIcon } from '../ui/page-icons.tsx'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Thumb = 'up' | 'down'
 type Props = { sessionId: string; eventId: number; rating: Thumb | null }
@@ -70,7 +70,7 @@ function WhyForm({ onSay, onSkip }: { onSay: (reason: string) => void; onSkip: (
         data-testid="feedback-reason"
       />
       <button type="submit" className="button small" data-testid="feedback-send">
-        {commonWords.send}
+        {generalWords.send}
       </button>
       <button type="button" className="button quiet small" onClick={onSkip}>
         {chatWords.skip}

@@ -7,7 +7,7 @@ import type { Saga, SagaStep } from '@cairn/state'
 import { ChevronIcon } from '../ui/page-icons.tsx'
 import './saga-card.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const STEP: Record<SagaStep['state'], { sign: string; word: string }> = {
   executing: { sign: '◐', word: chatWords.sagaStep.executing },
@@ -45,7 +45,7 @@ export const SagaCard = memo(function SagaCard({
         <ChevronIcon />
         <strong>{chatWords.saga}</strong>
         <span className="saga-status">{statusOf(saga)}</span>
-        <span className="saga-sums faint numeric">{commonWords.steps(saga.steps.length)}</span>
+        <span className="saga-sums faint numeric">{generalWords.steps(saga.steps.length)}</span>
       </summary>
       <ol>
         {saga.steps.map(step => (
@@ -57,7 +57,7 @@ export const SagaCard = memo(function SagaCard({
               <code>{step.tool_name}</code> <span className="saga-undo">{undoOf(step)}</span>
             </span>
             <button type="button" className="json-link" onClick={() => onEvent(step.begun_at)}>
-              {commonWords.event(step.begun_at)}
+              {generalWords.event(step.begun_at)}
             </button>
           </li>
         ))}

@@ -15,7 +15,7 @@ import { costOf, Elapsed, Said } from './worker-item.tsx'
 import './worker-item.css'
 import './task-item.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const WORDS = chatWords.taskState
 type TaskStatus = keyof typeof WORDS
@@ -90,7 +90,7 @@ function TaskBody({
   const result = status === 'done' ? (attempts.at(-1)?.outcome ?? null) : null
   return (
     <div className="tool-body">
-      <h4>{commonWords.goal}</h4>
+      <h4>{generalWords.goal}</h4>
       <Said text={goal} />
       {after.length > 0 && (
         <>
@@ -135,7 +135,7 @@ function TaskBody({
       )}
       {result !== null && (
         <>
-          <h4>{commonWords.result}</h4>
+          <h4>{generalWords.result}</h4>
           <Said text={result.text} />
           {result.truncated && <p className="faint">{chatWords.fullText}</p>}
         </>
@@ -148,6 +148,6 @@ const attemptSums = (outcome: WorkerOutcome): string =>
   [
     outcome.cause === null ? chatWords.taskState.done : causeWord(outcome.cause),
     formatDuration(outcome.duration_seconds * 1000),
-    commonWords.tokenCount(formatTokens(outcome.tokens)),
+    generalWords.tokenCount(formatTokens(outcome.tokens)),
     ...costOf(outcome),
   ].join(' · ')

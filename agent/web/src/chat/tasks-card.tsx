@@ -10,7 +10,7 @@ import { tasksQuery } from '../tasks/tasks-query.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import './tasks-card.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function TasksCard({ sessionId, state }: { sessionId: string; state: Children }) {
   const { data: tasks = [], refetch } = useQuery({ ...tasksQuery(sessionId), enabled: hasTasks(state) })
@@ -63,7 +63,7 @@ function Blocked({ sessionId, task }: { sessionId: string; task: TaskView }) {
   return (
     <li data-testid="blocked-task" data-task-id={task.task_id}>
       <div className="tasks-blocked">
-        <span className="badge waiting">{commonWords.blocked}</span>
+        <span className="badge waiting">{generalWords.blocked}</span>
         <span className="tasks-reason">
           <span>
             <ExactText text={task.blocked_reason ?? ''} />
@@ -72,7 +72,7 @@ function Blocked({ sessionId, task }: { sessionId: string; task: TaskView }) {
         </span>
         {!isAnswering && (
           <Button className="button" onPress={() => setAnswering(true)} data-testid="answer-blocked">
-            {commonWords.answer}
+            {generalWords.answer}
           </Button>
         )}
       </div>

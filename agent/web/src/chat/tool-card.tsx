@@ -14,7 +14,7 @@ import { TimeOf } from '../ui/time-of.tsx'
 import { useNow } from '../ui/use-now.ts'
 import type { ItemOf } from './chat-item.ts'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const WORDS = chatWords.toolState
 
@@ -72,7 +72,7 @@ export const ToolCard = memo(function ToolCard({
               <>
                 {' · '}
                 <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
-                  {commonWords.event(item.event_id)}
+                  {generalWords.event(item.event_id)}
                 </button>
               </>
             )}

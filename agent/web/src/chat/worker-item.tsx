@@ -13,7 +13,7 @@ import { useNow } from '../ui/use-now.ts'
 import { causeWord } from '../workers/worker-words.ts'
 import './worker-item.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const ROLES = chatWords.roles
 const STATUS = { open: 'running', complete: 'done', failed: 'failed' } as const
@@ -74,8 +74,8 @@ function sumsOf({ agent, outcome, timeout_seconds, idle_seconds }: Worker): stri
   } else {
     facts.push(
       formatDuration(outcome.duration_seconds * 1000),
-      commonWords.steps(outcome.iterations),
-      commonWords.tokenCount(formatTokens(outcome.tokens)),
+      generalWords.steps(outcome.iterations),
+      generalWords.tokenCount(formatTokens(outcome.tokens)),
       ...costOf(outcome),
     )
   }
@@ -88,11 +88,11 @@ export const costOf = ({ cost_usd: usd }: WorkerOutcome): string[] => (usd > 0 ?
 function WorkerBody({ item: { goal, outcome } }: { item: Worker }) {
   return (
     <div className="tool-body">
-      <h4>{commonWords.goal}</h4>
+      <h4>{generalWords.goal}</h4>
       <Said text={goal} />
       {outcome !== null && (
         <>
-          <h4>{outcome.cause === null ? commonWords.result : chatWords.error}</h4>
+          <h4>{outcome.cause === null ? generalWords.result : chatWords.error}</h4>
           <Said text={outcome.text} />
           {outcome.truncated && <p className="faint">{chatWords.fullText}</p>}
           {outcome.partial !== null && (

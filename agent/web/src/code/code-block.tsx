@@ -5,7 +5,7 @@ import { scrollRegion } from '../ui/scroll-region.ts'
 import { CodeText } from './code-text.tsx'
 import { languageName } from './language.ts'
 import { toolsWords } from '../words/tools.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 /** From so many lines on only the first ones are shown. */
 const LONG = 60
@@ -38,7 +38,7 @@ export function CodeBlock({ code, language, label, isWhole = false }: Props) {
       </pre>
       {isFolded && (
         <button type="button" className="code-more" onClick={() => setOpen(true)}>
-          {commonWords.showAllLines(lines.length)}
+          {generalWords.showAllLines(lines.length)}
         </button>
       )}
     </div>

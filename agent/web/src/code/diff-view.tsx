@@ -6,7 +6,7 @@ import { scrollRegion } from '../ui/scroll-region.ts'
 import type { DiffLine, Hunk } from './line-diff.ts'
 import './diff.css'
 import { toolsWords } from '../words/tools.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 /** So many lines are drawn without asking. */
 const FIRST = 300
@@ -57,7 +57,7 @@ function Compared({ before, after, isPart = false, isWhole = false }: Props) {
       )}
       {most < total && (
         <button type="button" className="code-more" onClick={() => setOpen(true)}>
-          {commonWords.showAllLines(total)}
+          {generalWords.showAllLines(total)}
         </button>
       )}
     </div>

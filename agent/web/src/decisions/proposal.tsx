@@ -4,7 +4,7 @@ import { Button } from 'react-aria-components'
 import type { InboxItem, SkillProposal } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { ExactText } from '../ui/exact-text.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { chatWords } from '../words/chat.ts'
 
 /** The skill that the item puts to decision; null for every other item. */
@@ -36,7 +36,7 @@ export function ProposalButtons({ item }: { item: InboxItem }) {
         onPress={() => decide.mutate('reject')}
         data-testid="reject"
       >
-        {commonWords.reject}
+        {generalWords.reject}
       </Button>
       <Button
         className="button primary"

@@ -12,7 +12,7 @@ import { CompletionList, LIST_ID, optionId } from './completion-list.tsx'
 import { useComposer } from './use-composer.ts'
 import './dock.css'
 import { composerWords } from '../words/composer.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export type Asked = { callId: string; questions: readonly Question[] }
 export type ComposerProps = {
@@ -66,7 +66,7 @@ function OpenComposer(props: ComposerProps) {
         <button
           type="button"
           className="button primary square"
-          aria-label={asked ? commonWords.answer : commonWords.send}
+          aria-label={asked ? generalWords.answer : generalWords.send}
           disabled={isEmpty}
           onClick={submitAsShown}
           data-testid="send"

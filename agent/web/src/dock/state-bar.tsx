@@ -5,7 +5,7 @@ import type { Session } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
 import { composerWords } from '../words/composer.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 /** A failed session can be tried again, a paused one resumed. */
 export function StateBar({ session }: { session: Session | undefined }) {
@@ -27,7 +27,7 @@ export function StateBar({ session }: { session: Session | undefined }) {
           onPress={() => move.mutate({ route: 'retrySession', id })}
           data-testid="retry"
         >
-          {commonWords.retry}
+          {generalWords.retry}
         </Button>
       ) : (
         <Button
@@ -36,7 +36,7 @@ export function StateBar({ session }: { session: Session | undefined }) {
           onPress={() => move.mutate({ route: 'resumeSession', id })}
           data-testid="resume"
         >
-          {commonWords.resume}
+          {generalWords.resume}
         </Button>
       )}
     </div>

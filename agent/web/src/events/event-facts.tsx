@@ -9,7 +9,7 @@ import { DownIcon, UpIcon } from '../ui/page-icons.tsx'
 import { say } from '../ui/toasts.tsx'
 import type { TurnSums } from './turn-sums.ts'
 import { eventsWords } from '../words/events.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = {
   event: SessionEvent
@@ -86,7 +86,7 @@ function Related({ event, onRelated }: Props) {
     <>
       {child !== null && (
         <>
-          <dt>{commonWords.session}</dt>
+          <dt>{generalWords.session}</dt>
           <dd>
             <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: child }}>
               {eventsWords.openSession(child)}

@@ -1,7 +1,7 @@
 /** The keys of the EVENTS tab. */
 import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { eventsWords } from '../words/events.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const KEYS: readonly (readonly [readonly string[], string])[] = [
   [['j', '↓'], eventsWords.keys.down],
@@ -37,7 +37,7 @@ export function EventsHelp({ isOpen, onChange }: { isOpen: boolean; onChange: (i
           </dl>
           <div className="actions">
             <Button className="button" onPress={() => onChange(false)} autoFocus>
-              {commonWords.close}
+              {generalWords.close}
             </Button>
           </div>
         </Dialog>

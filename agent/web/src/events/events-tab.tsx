@@ -23,7 +23,7 @@ import { useEventKeys } from './use-event-keys.ts'
 import { useFilter } from './use-filter.ts'
 import './events.css'
 import { eventsWords } from '../words/events.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const ROW = { wide: 26, narrow: 48 }
 /** From so many newer rows on there is a button that leads to them. */
@@ -189,7 +189,7 @@ function NoRows({ index }: { index: EventIndex }) {
       {index.events.length === 0
         ? eventsWords.noEvents
         : index.unscanned > 0
-          ? commonWords.searching
+          ? generalWords.searching
           : eventsWords.noMatch}
     </p>
   )

@@ -14,7 +14,7 @@ import { ItemActions } from './item-actions.tsx'
 import { Outcome } from './outcome.tsx'
 import { RaisedIn } from './raised-in.tsx'
 import { inboxWords } from '../words/inbox.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const KINDS = inboxWords.kinds
 
@@ -41,7 +41,7 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
     >
       <header>
         <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>
-          {skill !== null ? inboxWords.proposal : task !== null ? commonWords.blocked : KINDS[item.kind]}
+          {skill !== null ? inboxWords.proposal : task !== null ? generalWords.blocked : KINDS[item.kind]}
         </span>
         <h2>{visibleText(item.title)}</h2>
         <time className="faint" dateTime={item.created_at}>
@@ -92,7 +92,7 @@ function Origin({ item }: { item: InboxItem }) {
         params={{ sessionId: item.session_id }}
         search={{ id: item.source_event_id }}
       >
-        {commonWords.event(item.source_event_id)}
+        {generalWords.event(item.source_event_id)}
       </Link>
     </>
   )

@@ -10,7 +10,7 @@ import { BackIcon } from '../ui/page-icons.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { InboxEntry } from './inbox-entry.tsx'
 import './inbox.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { inboxWords } from '../words/inbox.ts'
 
 export function InboxPage() {
@@ -21,7 +21,7 @@ export function InboxPage() {
   return (
     <div className="inbox">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
+        <Link to="/sessions" className="button quiet square back" aria-label={generalWords.backToSessions}>
           <BackIcon />
         </Link>
         <h1>{inboxWords.inbox}</h1>

@@ -10,7 +10,7 @@ import type { GateArguments } from '../decisions/gate-arguments.tsx'
 import { ProposalButtons, proposedSkill } from '../decisions/proposal.tsx'
 import { AnswerTask } from '../tasks/answer-task.tsx'
 import { blockedTaskOf } from '../tasks/blocked-item.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { inboxWords } from '../words/inbox.ts'
 
 type Answer = { decision: 'approve' | 'reject'; shown_hash?: string } | { completed: true }
@@ -51,7 +51,7 @@ function AnswerQuestion({ item }: { item: InboxItem }) {
   const { tool_call_id, questions } = item.payload as Partial<EventData<'inbox.input_required'>>
   return tool_call_id === undefined || questions === undefined ? (
     <Link className="button primary" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>
-      {commonWords.answer}
+      {generalWords.answer}
     </Link>
   ) : (
     <QuestionForm
@@ -78,7 +78,7 @@ function GateButtons({ item, shown }: { item: InboxItem; shown: GateArguments })
         onPress={() => respond.mutate({ decision: 'reject' })}
         data-testid="reject"
       >
-        {commonWords.reject}
+        {generalWords.reject}
       </Button>
       <Button
         className="button primary"
@@ -101,7 +101,7 @@ function DoneButton({ item }: { item: InboxItem }) {
       onPress={() => respond.mutate({ completed: true })}
       data-testid="complete-action"
     >
-      {commonWords.done}
+      {generalWords.done}
     </Button>
   )
 }

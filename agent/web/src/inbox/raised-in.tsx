@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { inboxWords } from '../words/inbox.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function RaisedIn({ item }: { item: InboxItem }) {
   const isWorker = item.root_session_id !== item.session_id
@@ -13,7 +13,7 @@ export function RaisedIn({ item }: { item: InboxItem }) {
       {visibleText(item.agent)}
       {isWorker ? `${inboxWords.fromWorker} ` : ` ${inboxWords.in} `}
       <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>
-        {title ?? (isWorker ? commonWords.untitled : inboxWords.untitled)}
+        {title ?? (isWorker ? generalWords.untitled : inboxWords.untitled)}
       </Link>
       {isWorker && (
         <>

@@ -1,10 +1,10 @@
 /** Notifications of the browser, one an item; loaded where a person has turned them on. */
 import { type InboxItem, visibleText } from '@cairn/protocol'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 function showNotices(items: readonly InboxItem[]): void {
   for (const { id, title, session_id } of items) {
-    const notice = new Notification(commonWords.product, { body: visibleText(title), tag: id })
+    const notice = new Notification(generalWords.product, { body: visibleText(title), tag: id })
     notice.addEventListener('click', () => {
       window.focus()
       window.location.assign(`/sessions/${encodeURIComponent(session_id)}`)

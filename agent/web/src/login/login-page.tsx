@@ -10,7 +10,7 @@ import { forgetLogs } from '../session/kept-logs.ts'
 import { takeToken } from './link-token.ts'
 import './login.css'
 import { loginWords } from '../words/login.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { rich } from '../words/rich.tsx'
 
 export function LoginPage() {
@@ -45,7 +45,7 @@ export function LoginPage() {
       <form className="login-card" onSubmit={submit} data-testid="login-form" aria-label={loginWords.form}>
         <div className="login-brand">
           <CairnMark />
-          <h1>{commonWords.product}</h1>
+          <h1>{generalWords.product}</h1>
         </div>
         {ended === true && !login.isError && (
           <p role="status" data-testid="login-ended">

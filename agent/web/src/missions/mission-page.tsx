@@ -19,7 +19,7 @@ import { ResearchSections } from './research-section.tsx'
 import { TaskGraph } from './task-graph.tsx'
 import './missions.css'
 import { missionsWords } from '../words/missions.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function MissionPage() {
   const { missionId } = useParams({ from: '/shell/missions/$missionId' })
@@ -54,14 +54,14 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
   const { data: board } = useQuery(boardQuery(mission.session_id, isLive))
   return (
     <div className="mission" data-testid="mission" data-status={mission.status}>
-      <section className="mission-head" aria-label={commonWords.state}>
+      <section className="mission-head" aria-label={generalWords.state}>
         <p className="mission-line">
           <span className="mission-status" data-testid="mission-status">
             {mission.evaluating ? missionsWords.evaluating : STATUS_WORDS[mission.status]}
           </span>
           <span className="numeric">{roundOf(mission)}</span>
           <span className="faint numeric">
-            {commonWords.tokenCount(formatTokens(mission.spent.tokens))}
+            {generalWords.tokenCount(formatTokens(mission.spent.tokens))}
             {/* Nothing where no model has a price. */}
             {mission.spent.cost_usd > 0 && ` · ${formatCost(mission.spent.cost_usd)}`}
           </span>
@@ -149,7 +149,7 @@ function Workers({ workers }: { workers: readonly WorkerView[] }) {
           <li key={worker.worker_id}>
             <StateDot session={asSession(worker)} />
             <Link className="truncate" to="/sessions/$sessionId" params={{ sessionId: worker.worker_id }}>
-              {visibleText(worker.goal ?? commonWords.untitled)}
+              {visibleText(worker.goal ?? generalWords.untitled)}
             </Link>
             <span className="faint">{workerWord(worker)}</span>
           </li>
@@ -189,8 +189,8 @@ function Steer({ mission: { mission_id, status } }: { mission: MissionDetail }) 
   )
   return isMissionOver(status) ? null : (
     <div className="mission-actions">
-      {status === 'active' ? button('pause', commonWords.pause) : button('resume', commonWords.resume)}
-      {button('cancel', commonWords.cancel)}
+      {status === 'active' ? button('pause', generalWords.pause) : button('resume', generalWords.resume)}
+      {button('cancel', generalWords.cancel)}
       {steer.error && (
         <p className="inline-error" role="alert">
           {describeError(steer.error)}

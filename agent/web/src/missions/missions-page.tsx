@@ -12,7 +12,7 @@ import { BudgetBars } from './budget-bars.tsx'
 import { roundOf, STATUS_WORDS } from './mission-words.ts'
 import { missionsQuery } from './missions-query.ts'
 import './missions.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { missionsWords } from '../words/missions.ts'
 import { rich } from '../words/rich.tsx'
 
@@ -28,7 +28,7 @@ export function MissionsPage() {
   return (
     <div className="missions">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
+        <Link to="/sessions" className="button quiet square back" aria-label={generalWords.backToSessions}>
           <BackIcon />
         </Link>
         <h1>{missionsWords.missions}</h1>
@@ -59,7 +59,7 @@ export function MissionsPage() {
               void fetchNextPage()
             }}
           >
-            {isFetchingNextPage ? commonWords.loading : missionsWords.older}
+            {isFetchingNextPage ? generalWords.loading : missionsWords.older}
           </Button>
         )}
       </div>
@@ -75,7 +75,7 @@ function Entry({ mission, now }: { mission: MissionView; now: number }) {
         <span className="mission-status">{STATUS_WORDS[mission.status]}</span>
         <strong>{oneLine(visibleText(mission.description), 140)}</strong>
         <span className="faint numeric">
-          {roundOf(mission)} · {commonWords.tokenCount(formatTokens(mission.spent.tokens))} ·{' '}
+          {roundOf(mission)} · {generalWords.tokenCount(formatTokens(mission.spent.tokens))} ·{' '}
           {formatAgo(mission.created_at, now)}
         </span>
         {last !== null && <span className="muted truncate">{visibleText(last.explanation)}</span>}

@@ -4,7 +4,7 @@ import { type TaskView, visibleText } from '@cairn/protocol'
 import { oneLine } from '../format.ts'
 import { placeTasks } from './task-layers.ts'
 import { missionsWords } from '../words/missions.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const WIDTH = 168
 const HEIGHT = 44
@@ -93,9 +93,9 @@ function TaskTable({ tasks }: { tasks: readonly TaskView[] }) {
         <thead>
           <tr>
             <th scope="col">{missionsWords.task}</th>
-            <th scope="col">{commonWords.state}</th>
+            <th scope="col">{generalWords.state}</th>
             <th scope="col">{missionsWords.after}</th>
-            <th scope="col">{commonWords.result}</th>
+            <th scope="col">{generalWords.result}</th>
           </tr>
         </thead>
         <tbody>

@@ -7,7 +7,7 @@ import type { Settings } from './choose-kinds.tsx'
 import { useNoticeChange } from './notice-queries.ts'
 import { TestButton } from './test-button.tsx'
 import { notificationsWords } from '../words/notifications.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function MailSection({ settings: { mail, offers } }: { settings: Settings }) {
   const set = useNoticeChange((address: string) => client.call('setNoticeMail', { body: { address } }))
@@ -18,7 +18,7 @@ export function MailSection({ settings: { mail, offers } }: { settings: Settings
     <section className="notices-part" aria-labelledby="notices-mail">
       <h2 id="notices-mail">{notificationsWords.email}</h2>
       {mail === null ? (
-        <p className="muted">{offers.mail ? commonWords.off : notificationsWords.noMailServer}</p>
+        <p className="muted">{offers.mail ? generalWords.off : notificationsWords.noMailServer}</p>
       ) : (
         <p data-testid="mail-address">
           <span className="mono notices-to">{visibleText(mail.address)}</span>
@@ -47,7 +47,7 @@ export function MailSection({ settings: { mail, offers } }: { settings: Settings
         <div className="notices-buttons">
           {mail.confirmed && <TestButton way="mail" />}
           <Button className="button danger" isDisabled={end.isPending} onPress={() => end.mutate()}>
-            {commonWords.turnOff}
+            {generalWords.turnOff}
           </Button>
         </div>
       )}

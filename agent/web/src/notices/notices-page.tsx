@@ -14,7 +14,7 @@ import { RecentNotices } from './recent-notices.tsx'
 import { WebhookSection } from './webhook-section.tsx'
 import './notices.css'
 import { notificationsWords } from '../words/notifications.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function NoticesPage() {
   const { data: settings, error } = useQuery(noticesQuery)
@@ -54,7 +54,7 @@ function BrowserSection() {
   return (
     <section className="notices-part" aria-labelledby="notices-browser">
       <h2 id="notices-browser">{notificationsWords.inBrowser}</h2>
-      <p className="muted">{isOn ? notificationsWords.browserOn : commonWords.off}</p>
+      <p className="muted">{isOn ? notificationsWords.browserOn : generalWords.off}</p>
       <Button
         className="button"
         data-testid="notices-browser"
@@ -62,7 +62,7 @@ function BrowserSection() {
           void toggleNotices().then(setOn)
         }}
       >
-        {isOn ? commonWords.turnOff : commonWords.turnOn}
+        {isOn ? generalWords.turnOff : generalWords.turnOn}
       </Button>
     </section>
   )

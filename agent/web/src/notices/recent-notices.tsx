@@ -7,7 +7,7 @@ import { TimeOf } from '../ui/time-of.tsx'
 import type { Settings } from './choose-kinds.tsx'
 import { useNoticeChange } from './notice-queries.ts'
 import { notificationsWords } from '../words/notifications.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Notice = Settings['recent'][number]
 const STATES: Record<Notice['state'], string> = notificationsWords.states
@@ -28,7 +28,7 @@ export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
               <span>
                 {notificationsWords.ways[way]}
                 {item_id === null && `, ${notificationsWords.test}`}
-                {attempts > 0 && `, ${commonWords.attempts(attempts)}`}
+                {attempts > 0 && `, ${generalWords.attempts(attempts)}`}
                 {error !== null && `: ${visibleText(error)}`}
               </span>
               {state === 'dead' && (
@@ -38,7 +38,7 @@ export function RecentNotices({ notices }: { notices: readonly Notice[] }) {
                   isDisabled={resend.isPending}
                   onPress={() => resend.mutate(id, { onError: sayError })}
                 >
-                  {commonWords.sendAgain}
+                  {generalWords.sendAgain}
                 </Button>
               )}
               <TimeOf at={created_at} />

@@ -8,7 +8,7 @@ import type { Settings } from './choose-kinds.tsx'
 import { useNoticeChange } from './notice-queries.ts'
 import { TestButton } from './test-button.tsx'
 import { notificationsWords } from '../words/notifications.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function WebhookSection({ settings: { webhook, offers } }: { settings: Settings }) {
   const [url, setUrl] = useState('')
@@ -27,13 +27,13 @@ export function WebhookSection({ settings: { webhook, offers } }: { settings: Se
           {visibleText(webhook.url)}
         </p>
       ) : (
-        <p className="muted">{offers.webhook ? commonWords.off : notificationsWords.noWebhooks}</p>
+        <p className="muted">{offers.webhook ? generalWords.off : notificationsWords.noWebhooks}</p>
       )}
       {webhook !== null ? (
         <div className="notices-buttons">
           <TestButton way="webhook" />
           <Button className="button danger" isDisabled={end.isPending} onPress={() => end.mutate()}>
-            {commonWords.turnOff}
+            {generalWords.turnOff}
           </Button>
         </div>
       ) : (
@@ -63,7 +63,7 @@ export function WebhookSection({ settings: { webhook, offers } }: { settings: Se
               isDisabled={set.isPending}
               data-testid="webhook-set"
             >
-              {commonWords.turnOn}
+              {generalWords.turnOn}
             </Button>
           </form>
         )

@@ -7,7 +7,7 @@ import { meQuery } from '../queries.ts'
 import { ModalDialog } from '../ui/modal.tsx'
 import { say } from '../ui/toasts.tsx'
 import { loginWords } from '../words/login.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 /** A login link, or its token alone, may stand in place of the current password. */
 function bodyOf(form: FormData) {
@@ -78,7 +78,7 @@ export function PasswordDialog({ onDone }: { onDone: () => void }) {
         )}
         <div className="actions">
           <Button className="button" onPress={onDone}>
-            {commonWords.cancel}
+            {generalWords.cancel}
           </Button>
           <Button
             className="button primary"

@@ -12,7 +12,7 @@ import { ChevronIcon } from '../ui/page-icons.tsx'
 import { type ChangedFile, changedFiles, forkedFrom, type RunChanges, runChanges } from './changes.ts'
 import { TurnPicker } from './turn-picker.tsx'
 import { railWords } from '../words/rail.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = { log: FollowedSession; onEvent: (id: number) => void }
 
@@ -85,7 +85,7 @@ function Run({
       <p className="faint">
         {railWords.runChanged(visibleText(agent), files.length)} ·{' '}
         <button type="button" className="json-link" onClick={() => onEvent(eventId)}>
-          {commonWords.event(eventId)}
+          {generalWords.event(eventId)}
         </button>
       </p>
       <ul className="changes">
@@ -121,7 +121,7 @@ function Changed({
       <Opened path={file.path} more={railWords.changeCount(file.calls)}>
         <FileDiff sessionId={sessionId} file={file} />
         <button type="button" className="json-link" onClick={() => onEvent(file.eventId)}>
-          {commonWords.event(file.eventId)}
+          {generalWords.event(file.eventId)}
         </button>
       </Opened>
     </li>
@@ -167,7 +167,7 @@ function FileDiff({ sessionId, file }: { sessionId: string; file: Between }) {
   if (before.data !== undefined && later.data !== undefined && is === undefined)
     return <p className="faint">{railWords.tooLarge}</p>
   if (before.data === undefined || (is === undefined && !isGone))
-    return <p className="faint">{commonWords.loading}</p>
+    return <p className="faint">{generalWords.loading}</p>
   const texts = [textOf(was), isGone ? '' : textOf(is)] as const
   if (texts[0] === null || texts[1] === null) return <p className="faint">{railWords.notComparable}</p>
   return (

@@ -11,7 +11,7 @@ import { BackIcon, ChevronIcon, FileIcon, TailIcon } from '../ui/page-icons.tsx'
 import { type Folder, folderOf } from './file-tree.ts'
 import { saveFile } from '../ui/save-file.ts'
 import { railWords } from '../words/rail.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = { sessionId: string; revision: number }
 
@@ -28,7 +28,7 @@ function Tree({ sessionId, revision, onOpen }: Props & { onOpen: (path: string) 
   const { data, error } = useQuery(treeQuery(sessionId, revision))
   if (session?.status === 'archived') return <p className="rail-empty muted">{railWords.filesDeleted}</p>
   if (error) return <p className="inline-error">{describeError(error)}</p>
-  if (data === undefined) return <p className="faint">{commonWords.loading}</p>
+  if (data === undefined) return <p className="faint">{generalWords.loading}</p>
   if (data.entries.length === 0) return <p className="rail-empty muted">{railWords.empty}</p>
   return (
     <>
@@ -99,7 +99,7 @@ function FileView({ sessionId, path, onBack }: FileProps) {
       </header>
       {error && <p className="inline-error">{describeError(error)}</p>}
       {data === undefined ? (
-        !error && <p className="faint">{commonWords.loading}</p>
+        !error && <p className="faint">{generalWords.loading}</p>
       ) : data.encoding === 'utf-8' ? (
         <CodeBlock code={data.content} language={languageOfFile(path)} label={formatSize(data.size)} />
       ) : (

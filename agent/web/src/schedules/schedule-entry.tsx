@@ -8,7 +8,7 @@ import { client, describeError } from '../api.ts'
 import { formatEvery, oneLine } from '../format.ts'
 import { sessionTitleQuery } from '../queries.ts'
 import { scheduleRunsQuery } from './schedule-queries.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { schedulesWords } from '../words/schedules.ts'
 
 type Action = 'pauseSchedule' | 'resumeSchedule' | 'runSchedule' | 'cancelSchedule'
@@ -42,7 +42,7 @@ export function ScheduleEntry({ schedule }: { schedule: ScheduleView }) {
         <span className={status === 'paused' ? 'badge waiting' : 'badge'}>{status}</span>
       </header>
       <p className="schedule-facts">
-        <span className="mono">{timesOf(schedule)}</span> · {commonWords.runs(schedule.run_count)} ·{' '}
+        <span className="mono">{timesOf(schedule)}</span> · {generalWords.runs(schedule.run_count)} ·{' '}
         {schedulesWords.missed(schedule.skipped_count)} ·{' '}
         <Link to="/sessions/$sessionId" params={{ sessionId: schedule.session_id }} className="json-link">
           {visibleText(title ?? schedulesWords.openSession)}
@@ -60,10 +60,10 @@ export function ScheduleEntry({ schedule }: { schedule: ScheduleView }) {
         </p>
       )}
       <div className="schedule-actions">
-        {status === 'active' && button('pauseSchedule', commonWords.pause)}
-        {status === 'paused' && button('resumeSchedule', commonWords.resume)}
+        {status === 'active' && button('pauseSchedule', generalWords.pause)}
+        {status === 'paused' && button('resumeSchedule', generalWords.resume)}
         {isLive && button('runSchedule', schedulesWords.runNow)}
-        {isLive && button('cancelSchedule', commonWords.cancel)}
+        {isLive && button('cancelSchedule', generalWords.cancel)}
         <Button
           className="button quiet small"
           aria-expanded={isOpen}
@@ -103,8 +103,8 @@ function Runs({ id }: { id: string }) {
       <thead>
         <tr>
           <th scope="col">{schedulesWords.slot}</th>
-          <th scope="col">{commonWords.result}</th>
-          <th scope="col">{commonWords.session}</th>
+          <th scope="col">{generalWords.result}</th>
+          <th scope="col">{generalWords.session}</th>
         </tr>
       </thead>
       <tbody>

@@ -7,7 +7,7 @@ import { client, describeError } from '../api.ts'
 import { sessionsQuery } from '../queries.ts'
 import { firstWhen, timingOf, WhenField } from './when-field.tsx'
 import { schedulesWords } from '../words/schedules.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const OVERLAPS = schedulesWords.overlaps
 type Overlap = keyof typeof OVERLAPS
@@ -83,7 +83,7 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
       )}
       <div className="actions">
         <Button className="button quiet" onPress={onDone}>
-          {commonWords.cancel}
+          {generalWords.cancel}
         </Button>
         <Button
           className="button primary"

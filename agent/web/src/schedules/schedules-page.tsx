@@ -10,7 +10,7 @@ import { ScheduleEntry } from './schedule-entry.tsx'
 import { ScheduleForm } from './schedule-form.tsx'
 import { schedulesQuery } from './schedule-queries.ts'
 import './schedules.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { schedulesWords } from '../words/schedules.ts'
 
 export function SchedulesPage() {
@@ -19,7 +19,7 @@ export function SchedulesPage() {
   return (
     <div className="schedules">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
+        <Link to="/sessions" className="button quiet square back" aria-label={generalWords.backToSessions}>
           <BackIcon />
         </Link>
         <h1>{schedulesWords.schedules}</h1>

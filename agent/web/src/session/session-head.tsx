@@ -10,7 +10,7 @@ import { SessionActions } from '../sessions/session-actions.tsx'
 import { canPause, StateDot, stateWord } from '../sessions/session-state.tsx'
 import { ConnectionBadge } from './connection-badge.tsx'
 import type { FollowedSession } from './followed-session.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { sessionWords } from '../words/session.ts'
 
 export function SessionHead({ log, session }: { log: FollowedSession; session: Session | undefined }) {
@@ -23,7 +23,7 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
       <div className="session-name">
         {session && <StateDot session={session} />}
         <h1 className="truncate" data-testid="session-title">
-          {title ?? commonWords.untitledSession}
+          {title ?? generalWords.untitledSession}
         </h1>
         {session && <SessionActions session={session} />}
       </div>
@@ -45,7 +45,7 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
           </Link>
         )}
         {session?.model && <span className="wide">{session.model}</span>}
-        <span title={commonWords.tokensInOut(formatCount(input), formatCount(output))}>
+        <span title={generalWords.tokensInOut(formatCount(input), formatCount(output))}>
           {formatTokens(input + output)}
           <span className="wide">{sessionWords.tokensUnit}</span>
         </span>
@@ -103,7 +103,7 @@ function PauseButton({ session, isConnected }: { session: Session | undefined; i
       onPress={() => pause.mutate(session.id)}
       data-testid="pause"
     >
-      {commonWords.pause}
+      {generalWords.pause}
     </Button>
   )
 }

@@ -15,7 +15,7 @@ import { SessionHead } from './session-head.tsx'
 import { SessionTabs, type View, panelProps } from './session-tabs.tsx'
 import { useSessionLog } from './use-session-log.ts'
 import './session.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { errorsWords } from '../words/errors.ts'
 
 const BrowserTab = lazy(async () => ({ default: (await import('../browser/browser-tab.tsx')).BrowserTab }))
@@ -43,13 +43,13 @@ function OpenSession({ id }: { id: string }) {
   useEffect(() => {
     if (session) noteSession(queries, session)
   }, [queries, session])
-  const title = commonWords.pageTitle(
-    `${session ? titleMark(session) : ''}${log.view.title ?? session?.title ?? commonWords.session}`,
+  const title = generalWords.pageTitle(
+    `${session ? titleMark(session) : ''}${log.view.title ?? session?.title ?? generalWords.session}`,
   )
   useEffect(() => {
     document.title = title
     return () => {
-      document.title = commonWords.product
+      document.title = generalWords.product
     }
   }, [title])
 
@@ -59,7 +59,7 @@ function OpenSession({ id }: { id: string }) {
         <h1>{isMissing(error) ? errorsWords.noSession : errorsWords.sessionFailed}</h1>
         <p>{describeError(error)}</p>
         <Link className="button" to="/sessions">
-          {commonWords.goToSessions}
+          {generalWords.goToSessions}
         </Link>
       </div>
     )
@@ -69,7 +69,7 @@ function OpenSession({ id }: { id: string }) {
   return (
     <div className="session">
       <header className="session-head">
-        <Link to="/sessions" className="button quiet square back" aria-label={commonWords.backToSessions}>
+        <Link to="/sessions" className="button quiet square back" aria-label={generalWords.backToSessions}>
           <BackIcon />
         </Link>
         <SessionHead log={log} session={session} />
@@ -95,7 +95,7 @@ function OpenSession({ id }: { id: string }) {
             )}
           </>
         ) : (
-          <Suspense fallback={<p className="empty">{commonWords.loading}</p>}>
+          <Suspense fallback={<p className="empty">{generalWords.loading}</p>}>
             <LoadedView view={open} log={log} session={session} />
           </Suspense>
         )}

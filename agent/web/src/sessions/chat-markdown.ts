@@ -1,15 +1,15 @@
 /** A chat as Markdown, for people to keep: what was said, asked and called. Pure. */
 import type { Session } from '@cairn/protocol'
 import type { ChatItem, ConversationMessage, SessionView } from '@cairn/state'
-import { commonWords } from '../words/common.ts'
-import { sessionsWords } from '../words/sessions.ts'
+import { generalWords } from '../words/general.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
 
-const WORDS = sessionsWords.markdown
+const WORDS = sessionMenuWords.markdown
 
 type Head = Pick<Session, 'id' | 'agent' | 'title' | 'created_at'>
 
 export function chatMarkdown({ id, agent, title, created_at }: Head, { items }: SessionView): string {
-  const head = [`# ${title ?? commonWords.untitledSession}`, WORDS.session(agent, id, created_at)]
+  const head = [`# ${title ?? generalWords.untitledSession}`, WORDS.session(agent, id, created_at)]
   return `${[...head, ...items.flatMap(item => partOf(item) ?? [])].join('\n\n')}\n`
 }
 

@@ -6,9 +6,10 @@ import { aboutQuery } from '../queries.ts'
 import { AGES, countFilters, type Filters } from '../session-filters.ts'
 import { STATE_WORDS } from './session-state.tsx'
 import { sessionsWords } from '../words/sessions.ts'
-import { commonWords } from '../words/common.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
+import { generalWords } from '../words/general.ts'
 
-const SORT_WORDS = sessionsWords.sorts
+const SORT_WORDS = sessionMenuWords.sorts
 
 const NOTHING = { state: undefined, agent: undefined, channel: undefined, cost: undefined, age: undefined }
 
@@ -23,7 +24,7 @@ export default function FilterPanel({ filters, onChange }: Props) {
       <FilterFields filters={filters} onChange={onChange} />
       {countFilters(filters) > 0 && (
         <button type="button" className="button" onClick={() => onChange(NOTHING)}>
-          {sessionsWords.clearFilters}
+          {sessionMenuWords.clearFilters}
         </button>
       )}
     </section>
@@ -37,42 +38,42 @@ function FilterFields({ filters, onChange }: Props) {
   return (
     <>
       <Choice
-        label={commonWords.state}
+        label={generalWords.state}
         value={filters.state ?? ''}
         onChange={state => onChange({ state: state as Filters['state'] })}
       >
-        <option value="">{sessionsWords.any}</option>
+        <option value="">{sessionMenuWords.any}</option>
         {SESSION_STATES.map(state => (
           <option key={state} value={state}>
             {STATE_WORDS[state]}
           </option>
         ))}
       </Choice>
-      <Choice label={commonWords.agent} value={filters.agent ?? ''} onChange={agent => onChange({ agent })}>
-        <option value="">{sessionsWords.any}</option>
+      <Choice label={generalWords.agent} value={filters.agent ?? ''} onChange={agent => onChange({ agent })}>
+        <option value="">{sessionMenuWords.any}</option>
         {agents.map(agent => (
           <option key={agent}>{agent}</option>
         ))}
       </Choice>
       <Entry
-        label={sessionsWords.channel}
+        label={sessionMenuWords.channel}
         value={filters.channel ?? ''}
-        placeholder={sessionsWords.any}
+        placeholder={sessionMenuWords.any}
         onChange={channel => onChange({ channel })}
       />
       <Entry
-        label={sessionsWords.minCost}
+        label={sessionMenuWords.minCost}
         type="number"
         value={filters.cost === undefined ? '' : String(filters.cost)}
         placeholder="0"
         onChange={cost => onChange({ cost: cost === undefined ? undefined : Number(cost) })}
       />
       <Choice
-        label={sessionsWords.changed}
+        label={sessionMenuWords.changed}
         value={filters.age ?? ''}
         onChange={age => onChange({ age: age as Filters['age'] })}
       >
-        <option value="">{sessionsWords.anyTime}</option>
+        <option value="">{sessionMenuWords.anyTime}</option>
         {Object.entries(AGES).map(([age, words]) => (
           <option key={age} value={age}>
             {words}
@@ -80,7 +81,7 @@ function FilterFields({ filters, onChange }: Props) {
         ))}
       </Choice>
       <Choice
-        label={sessionsWords.order}
+        label={sessionMenuWords.order}
         value={filters.sort ?? 'created'}
         onChange={sort => onChange({ sort: sort as SessionSort })}
       >

@@ -1,6 +1,6 @@
 /** What the list and the search share: a failure, and the way to more. */
 import { describeError } from '../api.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export const Failure = ({ error }: { error: Error | null }) =>
   error && (
@@ -26,6 +26,6 @@ export const More = ({ hasNextPage, isFetchingNextPage, fetchNextPage, words }: 
         void fetchNextPage()
       }}
     >
-      {isFetchingNextPage ? commonWords.loading : words}
+      {isFetchingNextPage ? generalWords.loading : words}
     </button>
   )

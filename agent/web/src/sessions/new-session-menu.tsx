@@ -2,7 +2,7 @@
 import type { RefObject } from 'react'
 import type { AnswerOf, BodyOf } from '@cairn/protocol'
 import MenuPopover from '../ui/menu-popover.tsx'
-import { sessionsWords } from '../words/sessions.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
 
 type Body = BodyOf<'createSession'>
 type About = Pick<AnswerOf<'about'>, 'agents' | 'models'>
@@ -33,7 +33,7 @@ export default function NewSessionMenu({ about, button, onChoose, onClose }: Pro
   return (
     <MenuPopover
       menu={{
-        label: sessionsWords.newSessionMenu,
+        label: sessionMenuWords.newSessionMenu,
         entries: choices.map(({ agent, model }, at) => ({ id: String(at), text: agent, detail: model })),
         placement: 'bottom start',
         onChoose: at => {

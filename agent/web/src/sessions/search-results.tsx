@@ -4,12 +4,12 @@ import type { AnswerOf } from '@cairn/protocol'
 import type { ReactNode } from 'react'
 import { visibleText } from '@cairn/protocol'
 import { SessionItem } from './session-item.tsx'
-import { sessionsWords } from '../words/sessions.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
 
 export type Result = AnswerOf<'search'>['results'][number]
 type Hit = Result['hits'][number]
 
-const WORDS = sessionsWords.foundIn
+const WORDS = sessionMenuWords.foundIn
 
 export function SearchResults({
   results,

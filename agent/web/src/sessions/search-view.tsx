@@ -7,8 +7,9 @@ import { useNow } from '../ui/use-now.ts'
 import { Failure, More } from './list-parts.tsx'
 import { searchQuery } from './search-query.ts'
 import { SearchResults } from './search-results.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { sessionsWords } from '../words/sessions.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
 
 type SearchProps = { filters: Filters; wanted: string; isTyping: boolean }
 
@@ -32,7 +33,7 @@ export function Search({ filters, wanted, isTyping }: SearchProps) {
       <SearchResults results={results} open={open} now={now} />
       {!error && (
         <p className="sessions-note faint" role="status" data-testid="sessions-note">
-          {isLooking ? commonWords.searching : noteOf(wanted, filters, results.length)}
+          {isLooking ? generalWords.searching : noteOf(wanted, filters, results.length)}
         </p>
       )}
       {!isSearchingOn && <More {...more} words={sessionsWords.olderSessions} />}
@@ -45,6 +46,6 @@ const ENOUGH = 10
 /** What was searched, and that nothing was found only once everything was looked through. */
 function noteOf(wanted: string, filters: Filters, found: number): string {
   return found > 0
-    ? sessionsWords.searched
-    : sessionsWords.nothingFound(wanted, filters.archived === true, countFilters(filters) > 0)
+    ? sessionMenuWords.searched
+    : sessionMenuWords.nothingFound(wanted, filters.archived === true, countFilters(filters) > 0)
 }

@@ -7,7 +7,7 @@ import { refreshSession } from '../queries.ts'
 import { saveFile } from '../ui/save-file.ts'
 import { say } from '../ui/toasts.tsx'
 import { chatMarkdown } from './chat-markdown.ts'
-import { sessionsWords } from '../words/sessions.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
 
 const PAGE = 1000
 
@@ -33,7 +33,7 @@ export async function doToSession(deed: string, session: Session, queries: Query
   if (deed === 'restore') {
     await client.call('restoreSession', { params: { id } })
     await refreshSession(queries, id)
-    return say(sessionsWords.restored)
+    return say(sessionMenuWords.restored)
   }
   const events = await readLog(id)
   if (deed === 'jsonl') return save(`${id}.jsonl`, events.map(event => `${JSON.stringify(event)}\n`).join(''))

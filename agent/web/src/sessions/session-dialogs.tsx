@@ -7,8 +7,8 @@ import type { Session } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
 import { ModalDialog } from '../ui/modal.tsx'
-import { sessionsWords } from '../words/sessions.ts'
-import { commonWords } from '../words/common.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = { session: Session; asking: 'rename' | 'archive'; onDone: () => void }
 
@@ -40,7 +40,7 @@ function RenameForm({ session, onDone }: FormProps) {
   }
   return (
     <form onSubmit={submit}>
-      <Heading slot="title">{sessionsWords.renameSession}</Heading>
+      <Heading slot="title">{sessionMenuWords.renameSession}</Heading>
       <TextField
         className="field"
         name="title"
@@ -49,12 +49,12 @@ function RenameForm({ session, onDone }: FormProps) {
         isRequired
         autoFocus
       >
-        <Label>{sessionsWords.title}</Label>
+        <Label>{sessionMenuWords.title}</Label>
         <Input className="input" data-testid="rename-title" />
       </TextField>
       <div className="actions">
         <Button className="button" onPress={onDone}>
-          {commonWords.cancel}
+          {generalWords.cancel}
         </Button>
         <Button
           className="button primary"
@@ -62,7 +62,7 @@ function RenameForm({ session, onDone }: FormProps) {
           isDisabled={rename.isPending}
           data-testid="rename-submit"
         >
-          {sessionsWords.rename}
+          {sessionMenuWords.rename}
         </Button>
       </div>
     </form>
@@ -84,12 +84,12 @@ function ArchiveForm({ session, onDone }: FormProps) {
   return (
     <>
       <Heading slot="title">
-        {sessionsWords.archiveNamed(session.title ?? commonWords.untitledSession)}
+        {sessionMenuWords.archiveNamed(session.title ?? generalWords.untitledSession)}
       </Heading>
-      <p className="muted">{sessionsWords.archiveText}</p>
+      <p className="muted">{sessionMenuWords.archiveText}</p>
       <div className="actions">
         <Button className="button" onPress={onDone} autoFocus>
-          {commonWords.cancel}
+          {generalWords.cancel}
         </Button>
         <Button
           className="button danger"
@@ -97,7 +97,7 @@ function ArchiveForm({ session, onDone }: FormProps) {
           onPress={() => archive.mutate()}
           data-testid="archive-submit"
         >
-          {sessionsWords.archive}
+          {sessionMenuWords.archive}
         </Button>
       </div>
     </>

@@ -5,7 +5,7 @@ import { formatSpent, formatTokens, type Session, waitsFor } from '@cairn/protoc
 import { formatAgo } from '../ui/use-now.ts'
 import { SessionActions } from './session-actions.tsx'
 import { NeedsBadge, StateDot, stateWord } from './session-state.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = { session: Session; isOpen: boolean; now: number; children?: ReactNode }
 
@@ -27,17 +27,17 @@ export function SessionItem({ session, isOpen, now, children }: Props) {
       >
         <StateDot session={session} />
         <span className="session-title truncate">
-          {session.title ?? <span className="faint">{commonWords.untitledSession}</span>}
+          {session.title ?? <span className="faint">{generalWords.untitledSession}</span>}
         </span>
         <NeedsBadge session={session} />
         <span className="session-facts numeric">
           {isWaiting && <span>{stateWord(session)}</span>}
           <span>{formatAgo(session.updated_at, now)}</span>
-          {tokens > 0 && <span>{commonWords.tokenCount(formatTokens(tokens))}</span>}
+          {tokens > 0 && <span>{generalWords.tokenCount(formatTokens(tokens))}</span>}
           {(session.cost_usd > 0 || !session.unpriced) && (
             <span>{formatSpent(session.cost_usd, session.unpriced)}</span>
           )}
-          {workers > 0 && !isWaiting && <span>{commonWords.workers(workers)}</span>}
+          {workers > 0 && !isWaiting && <span>{generalWords.workers(workers)}</span>}
         </span>
       </Link>
       <SessionActions session={session} />

@@ -10,20 +10,24 @@ import { sayError } from '../ui/toasts.tsx'
 import { doToSession } from './session-deeds.ts'
 import { ShareDialog } from './share-dialog.tsx'
 import { SessionDialog } from './session-dialogs.tsx'
-import { sessionsWords } from '../words/sessions.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
 
 const DIALOGS = ['rename', 'archive', 'share'] as const
 type Asking = (typeof DIALOGS)[number]
 const isDialog = (id: string): id is Asking => (DIALOGS as readonly string[]).includes(id)
 
-const RENAME: MenuEntry = { id: 'rename', text: sessionsWords.menu.rename, icon: <PencilIcon /> }
+const RENAME: MenuEntry = { id: 'rename', text: sessionMenuWords.menu.rename, icon: <PencilIcon /> }
 const EXPORTS: readonly MenuEntry[] = [
-  { id: 'markdown', text: sessionsWords.menu.markdown, detail: sessionsWords.menu.markdownHint },
-  { id: 'jsonl', text: sessionsWords.menu.jsonl, detail: sessionsWords.menu.jsonlHint },
+  { id: 'markdown', text: sessionMenuWords.menu.markdown, detail: sessionMenuWords.menu.markdownHint },
+  { id: 'jsonl', text: sessionMenuWords.menu.jsonl, detail: sessionMenuWords.menu.jsonlHint },
 ]
-const SHARE: MenuEntry = { id: 'share', text: sessionsWords.menu.share, detail: sessionsWords.menu.shareHint }
-const ARCHIVE: MenuEntry = { id: 'archive', text: sessionsWords.menu.archive, icon: <ArchiveIcon /> }
-const RESTORE: MenuEntry = { id: 'restore', text: sessionsWords.menu.restore, icon: <ArchiveIcon /> }
+const SHARE: MenuEntry = {
+  id: 'share',
+  text: sessionMenuWords.menu.share,
+  detail: sessionMenuWords.menu.shareHint,
+}
+const ARCHIVE: MenuEntry = { id: 'archive', text: sessionMenuWords.menu.archive, icon: <ArchiveIcon /> }
+const RESTORE: MenuEntry = { id: 'restore', text: sessionMenuWords.menu.restore, icon: <ArchiveIcon /> }
 
 type Props = { session: Session; button: RefObject<HTMLButtonElement | null>; onDone: () => void }
 
@@ -45,7 +49,7 @@ export default function SessionMenu({ session, button, onDone }: Props) {
   return (
     <MenuPopover
       menu={{
-        label: sessionsWords.menu.label,
+        label: sessionMenuWords.menu.label,
         entries: [RENAME, ...(isShared ? [SHARE] : []), ...EXPORTS, isArchived ? RESTORE : ARCHIVE],
         disabled: isArchived ? ['rename', ...(isWorker ? ['restore'] : [])] : [],
         onChoose: choose,

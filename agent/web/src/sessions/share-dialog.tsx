@@ -10,7 +10,7 @@ import { ModalDialog } from '../ui/modal.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { TimeOf } from '../ui/time-of.tsx'
 import { shareWords } from '../words/share.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { rich } from '../words/rich.tsx'
 
 export function ShareDialog({ session, onDone }: { session: Session; onDone: () => void }) {
@@ -25,7 +25,7 @@ export function ShareDialog({ session, onDone }: { session: Session; onDone: () 
   })
   return (
     <ModalDialog onClose={onDone}>
-      <Heading slot="title">{shareWords.shareNamed(session.title ?? commonWords.untitledSession)}</Heading>
+      <Heading slot="title">{shareWords.shareNamed(session.title ?? generalWords.untitledSession)}</Heading>
       <p className="muted">{shareWords.about(about?.share_days ?? 0)}</p>
       {link !== null && (
         <p className="share-link">
@@ -42,7 +42,7 @@ export function ShareDialog({ session, onDone }: { session: Session; onDone: () 
       <Links sessionId={id} />
       <div className="actions">
         <Button className="button" onPress={onDone}>
-          {commonWords.close}
+          {generalWords.close}
         </Button>
         <Button
           className="button primary"

@@ -11,23 +11,23 @@ import { sharedQuery } from './shared-query.ts'
 import '../shell/app-shell.css'
 import '../chat/chat.css'
 import './shared.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { shareWords } from '../words/share.ts'
 
 export function SharedPage() {
   // In the fragment: it is in no request but the one that reads.
   const token = window.location.hash.slice(1)
   const { data, error } = useQuery(sharedQuery(useQueryClient(), token))
-  const title = visibleText(data?.session.title ?? commonWords.untitledSession)
+  const title = visibleText(data?.session.title ?? generalWords.untitledSession)
   useEffect(() => {
-    document.title = data === undefined ? commonWords.product : commonWords.pageTitle(title)
+    document.title = data === undefined ? generalWords.product : generalWords.pageTitle(title)
   }, [data, title])
   return (
     <div className="shared">
       <header className="page-head">
         <span className="brand">
           <CairnMark />
-          {commonWords.product}
+          {generalWords.product}
         </span>
         <h1 className="truncate" data-testid="shared-title">
           {data === undefined ? shareWords.sharedSession : title}

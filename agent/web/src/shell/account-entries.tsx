@@ -9,14 +9,14 @@ import { forgetLogs } from '../session/kept-logs.ts'
 import MenuPopover, { type MenuEntry } from '../ui/menu-popover.tsx'
 import { PasswordDialog } from '../password/password-dialog.tsx'
 import { LinkedAccountsDialog } from './linked-accounts-dialog.tsx'
-import { shellWords } from '../words/shell.ts'
+import { accountWords } from '../words/account.ts'
 
-const ADMINISTRATION: MenuEntry = { id: 'admin', text: shellWords.menu.admin, testId: 'open-admin' }
+const ADMINISTRATION: MenuEntry = { id: 'admin', text: accountWords.menu.admin, testId: 'open-admin' }
 const ENTRIES: readonly MenuEntry[] = [
-  { id: 'notices', text: shellWords.menu.notices, testId: 'open-notices' },
-  { id: 'links', text: shellWords.menu.links, testId: 'open-links' },
-  { id: 'password', text: shellWords.menu.password },
-  { id: 'logout', text: shellWords.menu.logout, testId: 'logout' },
+  { id: 'notices', text: accountWords.menu.notices, testId: 'open-notices' },
+  { id: 'links', text: accountWords.menu.links, testId: 'open-links' },
+  { id: 'password', text: accountWords.menu.password },
+  { id: 'logout', text: accountWords.menu.logout, testId: 'logout' },
 ]
 
 type Props = { button: RefObject<HTMLButtonElement | null>; onDone: () => void }
@@ -58,7 +58,7 @@ export default function AccountEntries({ button, onDone }: Props) {
   const entries = [...(me?.admin === true ? [ADMINISTRATION] : []), ...ENTRIES]
   return (
     <MenuPopover
-      menu={{ label: shellWords.account, entries, head, onChoose: choose }}
+      menu={{ label: accountWords.account, entries, head, onChoose: choose }}
       button={button}
       onClose={onDone}
     />

@@ -17,7 +17,7 @@ import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
 import './app-shell.css'
 import { shellWords } from '../words/shell.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { rich } from '../words/rich.tsx'
 
 export function AppShell() {
@@ -41,7 +41,7 @@ export function AppShell() {
         <div className="sidebar-head">
           <Link to="/sessions" className="brand" aria-label={shellWords.home}>
             <CairnMark />
-            <span>{commonWords.product}</span>
+            <span>{generalWords.product}</span>
           </Link>
           <ThemeToggle />
           <AccountMenu />

@@ -3,7 +3,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router'
 import { describeError } from '../api.ts'
 import { AlertIcon } from '../ui/icons.tsx'
 import { errorsWords } from '../words/errors.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function ErrorPage({ error, reset }: ErrorComponentProps) {
   return (
@@ -12,7 +12,7 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
       <h1>{errorsWords.pageFailed}</h1>
       <p>{describeError(error)}</p>
       <button type="button" className="button" onClick={reset}>
-        {commonWords.retry}
+        {generalWords.retry}
       </button>
     </div>
   )

@@ -5,8 +5,8 @@ import { Button, Heading } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { ModalDialog } from '../ui/modal.tsx'
-import { shellWords } from '../words/shell.ts'
-import { commonWords } from '../words/common.ts'
+import { accountWords } from '../words/account.ts'
+import { generalWords } from '../words/general.ts'
 import { rich } from '../words/rich.tsx'
 
 const LINKS = ['channel-links']
@@ -35,8 +35,8 @@ export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
   const failure = links.error ?? make.error ?? end.error
   return (
     <ModalDialog onClose={onDone}>
-      <Heading slot="title">{shellWords.linkedAccounts}</Heading>
-      <p className="faint">{shellWords.linkedHint}</p>
+      <Heading slot="title">{accountWords.linkedAccounts}</Heading>
+      <p className="faint">{accountWords.linkedHint}</p>
       {failure && (
         <p className="inline-error" role="alert">
           {describeError(failure)}
@@ -50,22 +50,22 @@ export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
               className="button small danger"
               isDisabled={end.isPending}
               onPress={() => end.mutate(id)}
-              aria-label={shellWords.unlinkNamed(visibleText(platform_user_id))}
+              aria-label={accountWords.unlinkNamed(visibleText(platform_user_id))}
             >
-              {shellWords.unlink}
+              {accountWords.unlink}
             </Button>
           </li>
         ))}
       </ul>
-      {links.data?.length === 0 && <p>{shellWords.noLinks}</p>}
+      {links.data?.length === 0 && <p>{accountWords.noLinks}</p>}
       {make.data && (
         <p role="status" data-testid="link-code">
-          {rich(shellWords.linkCode, { command: <code>{`/link ${make.data.code}`}</code> })}
+          {rich(accountWords.linkCode, { command: <code>{`/link ${make.data.code}`}</code> })}
         </p>
       )}
       <div className="actions">
         <Button className="button" onPress={onDone}>
-          {commonWords.close}
+          {generalWords.close}
         </Button>
         <Button
           ref={another}
@@ -74,7 +74,7 @@ export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
           onPress={() => make.mutate()}
           data-testid="make-link-code"
         >
-          {make.data ? shellWords.anotherCode : shellWords.linkAccount}
+          {make.data ? accountWords.anotherCode : accountWords.linkAccount}
         </Button>
       </div>
     </ModalDialog>

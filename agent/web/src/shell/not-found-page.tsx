@@ -1,14 +1,14 @@
 /** What stands at an address that leads nowhere; few see it, so it is loaded then. */
 import { Link } from '@tanstack/react-router'
 import { errorsWords } from '../words/errors.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function NotFoundPage() {
   return (
     <div className="empty">
       <h1>{errorsWords.noPage}</h1>
       <Link to="/sessions" className="button">
-        {commonWords.goToSessions}
+        {generalWords.goToSessions}
       </Link>
     </div>
   )

@@ -11,9 +11,10 @@ import { canPause, stateWord } from '../sessions/session-state.tsx'
 import { sayError } from '../ui/toasts.tsx'
 import type { Entry } from './palette-fit.ts'
 import { shellWords } from '../words/shell.ts'
+import { paletteWords } from '../words/palette.ts'
 import { sessionWords } from '../words/session.ts'
-import { sessionsWords } from '../words/sessions.ts'
-import { commonWords } from '../words/common.ts'
+import { sessionMenuWords } from '../words/session-menu.ts'
+import { generalWords } from '../words/general.ts'
 
 const PAGES = [
   { to: '/sessions', label: shellWords.sessions },
@@ -28,7 +29,7 @@ export function usePageEntries(): Entry[] {
   return [...PAGES, ...(me?.admin === true ? ADMIN_PAGES : [])].map(({ to, label }) => ({
     id: to,
     label,
-    detail: to.startsWith('/admin') ? shellWords.details.admin : shellWords.details.page,
+    detail: to.startsWith('/admin') ? paletteWords.details.admin : paletteWords.details.page,
     run: () => void navigate({ to }),
   }))
 }
@@ -39,7 +40,7 @@ const MOVES = {
   resume: 'resumeSession',
   retry: 'retrySession',
 } as const
-const MOVE_WORDS = shellWords.moves
+const MOVE_WORDS = paletteWords.moves
 type Move = keyof typeof MOVES
 
 function movesOf(session: Session): Move[] {
@@ -59,7 +60,7 @@ export function useSessionEntries(): Entry[] {
   const go = (id: string, label: string, run: () => unknown): Entry => ({
     id,
     label,
-    detail: shellWords.details.session,
+    detail: paletteWords.details.session,
     run: () => void run(),
   })
   const deed = (id: string, label: string) =>
@@ -78,9 +79,9 @@ export function useSessionEntries(): Entry[] {
     ...SECTIONS.map(({ id: rail, name }) =>
       go(rail, name, () => navigate({ to: '/sessions/$sessionId', params, search: { rail } })),
     ),
-    deed('markdown', sessionsWords.menu.markdown),
-    deed('jsonl', sessionsWords.menu.jsonl),
-    ...(session.status === 'archived' ? [deed('restore', sessionsWords.menu.restore)] : []),
+    deed('markdown', sessionMenuWords.menu.markdown),
+    deed('jsonl', sessionMenuWords.menu.jsonl),
+    ...(session.status === 'archived' ? [deed('restore', sessionMenuWords.menu.restore)] : []),
   ]
 }
 
@@ -100,7 +101,7 @@ export function useFoundSessions(typed: string): Entry[] {
   })
   return (data?.sessions ?? []).map(session => ({
     id: session.id,
-    label: visibleText(session.title ?? commonWords.untitledSession),
+    label: visibleText(session.title ?? generalWords.untitledSession),
     detail: `${session.agent}, ${stateWord(session)}`,
     run: () => void navigate({ to: '/sessions/$sessionId', params: { sessionId: session.id } }),
   }))

@@ -7,7 +7,7 @@ import { ModalDialog } from '../ui/modal.tsx'
 import { usePageEntries, useFoundSessions, useSessionEntries } from './palette-entries.ts'
 import { type Entry, fittingEntries } from './palette-fit.ts'
 import './palette.css'
-import { shellWords } from '../words/shell.ts'
+import { paletteWords } from '../words/palette.ts'
 
 const LIST_ID = 'palette-list'
 const optionId = (at: number) => `palette-option-${at}`
@@ -15,7 +15,7 @@ const optionId = (at: number) => `palette-option-${at}`
 // React.lazy takes a default export only.
 export default function Palette({ onClose }: { onClose: () => void }) {
   return (
-    <ModalDialog className="modal palette" label={shellWords.palette} onClose={onClose}>
+    <ModalDialog className="modal palette" label={paletteWords.palette} onClose={onClose}>
       <Chooser onClose={onClose} />
     </ModalDialog>
   )
@@ -34,8 +34,8 @@ function useNewEntry(): Entry {
   })
   return {
     id: 'new',
-    label: shellWords.newSession,
-    detail: shellWords.details.command,
+    label: paletteWords.newSession,
+    detail: paletteWords.details.command,
     run: () => create.mutate(),
   }
 }
@@ -71,8 +71,8 @@ function Chooser({ onClose }: { onClose: () => void }) {
       <input
         className="input"
         role="combobox"
-        aria-label={shellWords.paletteField}
-        placeholder={shellWords.paletteField}
+        aria-label={paletteWords.paletteField}
+        placeholder={paletteWords.paletteField}
         aria-expanded={entries.length > 0}
         aria-controls={LIST_ID}
         aria-autocomplete="list"
@@ -86,7 +86,7 @@ function Chooser({ onClose }: { onClose: () => void }) {
         autoFocus
         data-testid="palette-input"
       />
-      <div id={LIST_ID} role="listbox" aria-label={shellWords.results} className="palette-list">
+      <div id={LIST_ID} role="listbox" aria-label={paletteWords.results} className="palette-list">
         {entries.map((entry, at) => (
           <div
             key={entry.id}
@@ -109,7 +109,7 @@ function Chooser({ onClose }: { onClose: () => void }) {
       </div>
       {entries.length === 0 && (
         <p className="muted" role="status">
-          {shellWords.noResults}
+          {paletteWords.noResults}
         </p>
       )}
     </>

@@ -6,7 +6,7 @@ import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
 import './answer-task.css'
 import { chatWords } from '../words/chat.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Props = {
   /** The session that made the task. */
@@ -89,7 +89,7 @@ export function AnswerTask({ sessionId, taskId, itemId }: Props) {
           isDisabled={text.trim() === '' || isBusy}
           data-testid="unblock-task"
         >
-          {commonWords.answer}
+          {generalWords.answer}
         </Button>
       </div>
     </form>

@@ -18,7 +18,7 @@ import { numberOf, textOf, listOf, type ToolCall } from './tool-call.ts'
 import { WebPage } from './web-page.tsx'
 import './tools.css'
 import { toolsWords } from '../words/tools.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type View = (call: ToolCall) => ReactNode
 
@@ -90,11 +90,11 @@ function Recorded({ call: { rawArgs, content }, onEvent }: Props) {
       <JsonView value={rawArgs} onJump={onEvent} />
       {content !== null && (
         <>
-          <h4>{commonWords.result}</h4>
+          <h4>{generalWords.result}</h4>
           {/^\s*[[{]/.test(content) ? (
             <JsonView value={content} onJump={onEvent} />
           ) : (
-            <pre className="tool-text" {...scrollRegion(commonWords.result)}>
+            <pre className="tool-text" {...scrollRegion(generalWords.result)}>
               <ExactText text={content} />
             </pre>
           )}

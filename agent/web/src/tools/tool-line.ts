@@ -2,7 +2,7 @@
 import { formatCount, formatEvery, oneLine } from '../format.ts'
 import { type Arguments, listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
 import { toolsWords } from '../words/tools.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 const MAX_CHARS = 140
 
@@ -69,7 +69,7 @@ const LINES: Readonly<Record<string, Say>> = {
     return {
       verb: toolsWords.verbs.worker,
       object: goals.join(' · '),
-      note: commonWords.workers(goals.length),
+      note: generalWords.workers(goals.length),
     }
   },
   spawn_worker: ({ args }) => ({ verb: toolsWords.verbs.worker, object: textOf(args, 'goal') ?? '' }),

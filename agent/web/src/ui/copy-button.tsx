@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { CheckIcon } from './icons.tsx'
 import { CopyIcon } from './page-icons.tsx'
 import { sayError } from './toasts.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 /** So long the button says that the text was copied. */
 const SAID_MS = 1600
@@ -19,7 +19,7 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
     <button
       type="button"
       className="button quiet square small"
-      aria-label={isCopied ? commonWords.copied : name}
+      aria-label={isCopied ? generalWords.copied : name}
       title={name}
       data-testid="copy"
       onClick={() => {

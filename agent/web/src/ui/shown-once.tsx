@@ -4,7 +4,7 @@ import { CheckIcon } from './icons.tsx'
 import { CopyIcon } from './page-icons.tsx'
 import { useState } from 'react'
 import './shown-once.css'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 export function ShownOnce({ what, secret, onDone }: { what: string; secret: string; onDone: () => void }) {
   const [isCopied, setCopied] = useState(false)
@@ -15,7 +15,7 @@ export function ShownOnce({ what, secret, onDone }: { what: string; secret: stri
   return (
     <div className="shown-once" role="status" data-testid="shown-once">
       <p>
-        {what} {commonWords.shownOnce}
+        {what} {generalWords.shownOnce}
       </p>
       <code className="mono">{secret}</code>
       <div className="actions">
@@ -26,10 +26,10 @@ export function ShownOnce({ what, secret, onDone }: { what: string; secret: stri
           }}
         >
           {isCopied ? <CheckIcon /> : <CopyIcon />}
-          {isCopied ? commonWords.copied : commonWords.copy}
+          {isCopied ? generalWords.copied : generalWords.copy}
         </Button>
         <Button className="button quiet" onPress={onDone}>
-          {commonWords.done}
+          {generalWords.done}
         </Button>
       </div>
     </div>

@@ -1,12 +1,12 @@
 /** Light, dark, or as the system has it. public/theme.js applies the choice before the first paint. */
 import { useState } from 'react'
 import { MoonIcon, SunIcon, SystemIcon } from './icons.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Theme = 'system' | 'light' | 'dark'
 const KEY = 'cairn-theme'
 const NEXT: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' }
-const NAMES: Record<Theme, string> = commonWords.themes
+const NAMES: Record<Theme, string> = generalWords.themes
 const ICONS = { system: SystemIcon, light: SunIcon, dark: MoonIcon }
 
 function readTheme(): Theme {
@@ -36,7 +36,7 @@ export function ThemeToggle() {
       type="button"
       className="button quiet square"
       data-testid="theme-toggle"
-      aria-label={commonWords.theme(NAMES[theme], NAMES[NEXT[theme]])}
+      aria-label={generalWords.theme(NAMES[theme], NAMES[NEXT[theme]])}
       onClick={press}
     >
       <Icon />

@@ -4,7 +4,7 @@
 import { useEffect, useSyncExternalStore } from 'react'
 import { describeError } from '../api.ts'
 import { AlertIcon, CheckIcon, CloseIcon } from './icons.tsx'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 
 type Toast = { id: number; level: 'info' | 'error'; text: string }
 
@@ -44,7 +44,7 @@ function ToastView({ toast }: { toast: Toast }) {
       <button
         type="button"
         className="button quiet square"
-        aria-label={commonWords.dismiss}
+        aria-label={generalWords.dismiss}
         onClick={() => dismiss(toast.id)}
       >
         <CloseIcon />
@@ -62,7 +62,7 @@ export function Toasts() {
     () => toasts,
   )
   return (
-    <section className="toasts" aria-label={commonWords.messages}>
+    <section className="toasts" aria-label={generalWords.messages}>
       {shown.map(toast => (
         <ToastView key={toast.id} toast={toast} />
       ))}

@@ -4,7 +4,7 @@ import { CopyIcon } from './page-icons.tsx'
 import { scrollRegion } from './scroll-region.ts'
 import { say, sayError } from './toasts.tsx'
 import './wide-table.css'
-import { commonWords } from '../words/common.ts'
+import { toolsWords } from '../words/tools.ts'
 
 type Props = {
   name: string
@@ -20,23 +20,23 @@ export function WideTable({ name, columns, csv, children }: Props) {
   const copy = () => {
     const table = box.current?.querySelector('table')
     if (!table) return
-    navigator.clipboard.writeText(csv(table)).then(() => say(commonWords.tableCopied), sayError)
+    navigator.clipboard.writeText(csv(table)).then(() => say(toolsWords.tableCopied), sayError)
   }
   return (
     <div className="wide-table" data-more={hidden || undefined}>
       <div
         className="table-scroll"
         ref={box}
-        {...scrollRegion(commonWords.tableSize(name, columns))}
+        {...scrollRegion(toolsWords.tableSize(name, columns))}
         data-testid="table-scroll"
       >
         {children}
       </div>
       <p className="table-foot faint">
-        <span data-testid="table-more">{hidden === '' ? '' : commonWords.scrollForColumns(columns)}</span>
+        <span data-testid="table-more">{hidden === '' ? '' : toolsWords.scrollForColumns(columns)}</span>
         <button type="button" className="button quiet small" onClick={copy} data-testid="copy-csv">
           <CopyIcon />
-          {commonWords.csv}
+          {toolsWords.csv}
         </button>
       </p>
     </div>

@@ -1,14 +1,6 @@
 /** The frame of the page: navigation, account menu, command palette. */
 
 export const shellWords = {
-  menu: {
-    admin: 'Administration',
-    notices: 'Notifications…',
-    links: 'Linked accounts…',
-    password: 'Set password…',
-    logout: 'Log out',
-  },
-  account: 'Account',
   accountOf: (name: string) => `Account ${name}`,
   skipToSessions: 'Skip to sessions',
   skipToPage: 'Skip to content',
@@ -23,21 +15,5 @@ export const shellWords = {
   main: 'Main',
   missions: 'Missions',
   schedules: 'Schedules',
-  linkedAccounts: 'Linked accounts',
-  linkedHint:
-    'Messages from a linked account count as yours: they use your sessions and can approve for you.',
-  unlinkNamed: (account: string) => `Unlink ${account}`,
-  unlink: 'Unlink',
-  noLinks: 'No linked accounts',
-  linkCode: 'Send {command} to the agent in a direct message within 10 minutes. The code works once.',
-  anotherCode: 'Create another code',
-  linkAccount: 'Link account',
-  details: { admin: 'administration', page: 'page', session: 'this session', command: 'command' },
-  moves: { pause: 'Pause', stop: 'Stop', resume: 'Resume', retry: 'Retry' },
-  palette: 'Command palette',
-  newSession: 'New session',
-  paletteField: 'Page, session or command',
-  results: 'Results',
-  noResults: 'No results',
   sandbox: { unboxed: 'No sandbox: commands run on this machine', not_offered: 'No terminal' },
 }

@@ -60,4 +60,8 @@ export const toolsWords = {
   chart: (type: string, name: string) => `${type} chart ${name}`,
   label: 'Label',
   showAllRows: (n: number) => `Show all ${formatCount(n)} rows`,
+  tableCopied: 'Table copied as CSV',
+  tableSize: (name: string, columns: number) => `${name}, ${plural(columns, 'column')}`,
+  scrollForColumns: (columns: number) => `${plural(columns, 'column')}: scroll sideways to see all`,
+  csv: 'CSV',
 }

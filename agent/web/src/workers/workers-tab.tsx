@@ -18,7 +18,7 @@ import { asSession, workerWord } from './worker-words.ts'
 import { workersQuery } from './workers-query.ts'
 import './workers.css'
 import { workersWords } from '../words/workers.ts'
-import { commonWords } from '../words/common.ts'
+import { generalWords } from '../words/general.ts'
 import { sessionWords } from '../words/session.ts'
 
 export function WorkersTab({ log, session }: { log: FollowedSession; session: Session | undefined }) {
@@ -53,7 +53,7 @@ export function WorkersTab({ log, session }: { log: FollowedSession; session: Se
             void fetchNextPage()
           }}
         >
-          {isFetchingNextPage ? commonWords.loading : workersWords.older}
+          {isFetchingNextPage ? generalWords.loading : workersWords.older}
         </Button>
       )}
     </div>
@@ -67,15 +67,15 @@ function WorkersTable({ rows, now, rootId }: { rows: readonly TreeRow[]; now: nu
         <caption className="visually-hidden">{workersWords.caption}</caption>
         <thead>
           <tr>
-            <th scope="col">{commonWords.goal}</th>
-            <th scope="col">{commonWords.agent}</th>
-            <th scope="col">{commonWords.state}</th>
+            <th scope="col">{generalWords.goal}</th>
+            <th scope="col">{generalWords.agent}</th>
+            <th scope="col">{generalWords.state}</th>
             <th scope="col">{workersWords.lastEvent}</th>
             <th scope="col" className="number">
-              {commonWords.tokens}
+              {generalWords.tokens}
             </th>
             <th scope="col" className="number">
-              {commonWords.cost}
+              {generalWords.cost}
             </th>
             <th scope="col">
               <span className="visually-hidden">{workersWords.stop}</span>
@@ -94,7 +94,7 @@ function WorkersTable({ rows, now, rootId }: { rows: readonly TreeRow[]; now: nu
 
 function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; rootId: string }) {
   const { usage, last_event: last } = worker
-  const goal = visibleText(worker.goal ?? commonWords.untitled)
+  const goal = visibleText(worker.goal ?? generalWords.untitled)
   const tokens = usage.input_tokens + usage.output_tokens
   return (
     <tr
@@ -120,7 +120,7 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
       <td className="worker-state">
         {worker.blocked_reason !== null ? (
           <span className="badge waiting" title={visibleText(worker.blocked_reason)}>
-            {commonWords.blocked}
+            {generalWords.blocked}
           </span>
         ) : worker.state.startsWith('needs_') ? (
           <NeedsBadge session={worker} />
@@ -140,7 +140,7 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
       </td>
       <td
         className="number worker-tokens"
-        title={commonWords.tokensInOut(formatCount(usage.input_tokens), formatCount(usage.output_tokens))}
+        title={generalWords.tokensInOut(formatCount(usage.input_tokens), formatCount(usage.output_tokens))}
       >
         {formatTokens(tokens)}
         <span className="worker-unit">{sessionWords.tokensUnit}</span>

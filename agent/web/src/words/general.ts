@@ -1,7 +1,7 @@
 /** Texts that several areas of the page share. */
 import { plural } from '../format.ts'
 
-export const commonWords = {
+export const generalWords = {
   loading: 'Loading',
   searching: 'Searching',
   drawing: 'Drawing',
@@ -45,7 +45,6 @@ export const commonWords = {
   event: (id: number) => `event ${id}`,
   attempts: (n: number) => plural(n, 'attempt'),
   runs: (n: number) => plural(n, 'run'),
-  files: (n: number) => plural(n, 'file'),
   steps: (n: number) => plural(n, 'step'),
   workers: (n: number) => plural(n, 'worker'),
   notes: (n: number) => plural(n, 'note'),
@@ -58,11 +57,4 @@ export const commonWords = {
   minutesAgo: (n: number) => `${n} min`,
   hoursAgo: (n: number) => `${n} h`,
   yesterday: 'yesterday',
-  tableCopied: 'Table copied as CSV',
-  tableSize: (name: string, columns: number) => `${name}, ${plural(columns, 'column')}`,
-  scrollForColumns: (columns: number) => `${plural(columns, 'column')}: scroll sideways to see all`,
-  csv: 'CSV',
-  copyCsv: 'Copy as CSV',
-  every: (count: number, unit: 'day' | 'hour' | 'minute' | 'second') =>
-    count === 1 ? `every ${unit}` : `every ${plural(count, unit)}`,
 }
