@@ -13,13 +13,13 @@ const stampOf = root => join(root, 'node_modules/.cairn-lock')
 /** Runs `npm ci` when what is installed is not what the lock file says, and tells how far it is. */
 export async function ensureInstalled({
   root = here,
-  say = line => console.error(line),
+  log = line => console.error(line),
   everyMs = 3000,
 } = {}) {
   const lock = readFileSync(lockOf(root), 'utf8')
   const hash = createHash('sha256').update(lock).digest('hex')
   if (existsSync(installedOf(root)) && readStamp(root) === hash) return
-  if (!isInstalled(root, lock)) await install(root, lock, say, everyMs)
+  if (!isInstalled(root, lock)) await install(root, lock, log, everyMs)
   writeFileSync(stampOf(root), hash)
 }
 
@@ -27,19 +27,19 @@ function readStamp(root) {
   return existsSync(stampOf(root)) ? readFileSync(stampOf(root), 'utf8') : undefined
 }
 
-async function install(root, lock, say, everyMs) {
+async function install(root, lock, log, everyMs) {
   const paths = packagePaths(lock)
-  const begun = Date.now()
-  const seconds = () => Math.round((Date.now() - begun) / 1000)
+  const startedAt = Date.now()
+  const seconds = () => Math.round((Date.now() - startedAt) / 1000)
   const count = () => paths.filter(path => existsSync(join(root, path, 'package.json'))).length
-  say(`Installing ${paths.length} packages (npm ci), once: about a minute ...`)
-  const timer = setInterval(() => say(`  ${count()} of ${paths.length} packages, ${seconds()} s`), everyMs)
+  log(`Installing ${paths.length} packages (npm ci), once: about a minute ...`)
+  const timer = setInterval(() => log(`  ${count()} of ${paths.length} packages, ${seconds()} s`), everyMs)
   try {
     await npmCi(root)
   } finally {
     clearInterval(timer)
   }
-  say(`  installed in ${seconds()} s`)
+  log(`  installed in ${seconds()} s`)
 }
 
 /** Where the packages of the lock file go on this machine; those of other systems stay away. */

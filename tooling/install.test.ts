@@ -48,18 +48,18 @@ test('an installation tells how many packages are there while it runs, and is do
   writeFileSync(join(root, 'npm.js'), NPM)
   vi.stubEnv('npm_execpath', join(root, 'npm.js'))
   onTestFinished(() => void vi.unstubAllEnvs())
-  const said: string[] = []
-  const say = (line: string): void => {
-    said.push(line)
+  const lines: string[] = []
+  const log = (line: string): void => {
+    lines.push(line)
     if (line.includes('1 of 2 packages')) writeFileSync(join(root, 'seen'), '')
   }
-  await ensureInstalled({ root, say, everyMs: 5 })
-  expect(said[0]).toContain('Installing 2 packages')
-  expect(said).toContainEqual(expect.stringMatching(/^ {2}1 of 2 packages, \d+ s$/))
-  expect(said.at(-1)).toMatch(/^ {2}installed in \d+ s$/)
+  await ensureInstalled({ root, log, everyMs: 5 })
+  expect(lines[0]).toContain('Installing 2 packages')
+  expect(lines).toContainEqual(expect.stringMatching(/^ {2}1 of 2 packages, \d+ s$/))
+  expect(lines.at(-1)).toMatch(/^ {2}installed in \d+ s$/)
 
-  said.length = 0
-  await ensureInstalled({ root, say, everyMs: 5 })
-  expect(said).toEqual([])
+  lines.length = 0
+  await ensureInstalled({ root, log, everyMs: 5 })
+  expect(lines).toEqual([])
   expect(readFileSync(join(root, 'node_modules/.cairn-lock'), 'utf8')).toMatch(/^[0-9a-f]{64}$/)
 })

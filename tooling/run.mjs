@@ -117,9 +117,9 @@ const commands = {
   tune: (...args) => runHere(tuneCli, args),
   /**
    * By hand: needs podman. What only containers must keep, then the tests of boxes over containers, with
-   * podman's runtime or another (`npm run judge:containers -- runc`); with gVisor (`-- runsc`) the attacks.
+   * podman's runtime or another (`npm run interop:containers -- runc`); with gVisor (`-- runsc`) the attacks.
    */
-  async 'judge:containers'(runtime) {
+  async 'interop:containers'(runtime) {
     process.env.CAIRN_TEST_BOXES = runtime === undefined ? 'container' : `container:${runtime}`
     const attacks = ['box', 'policy-proxy'].map(name => `agent/harness/test/security/${name}.test.ts`)
     const leftovers = 'agent/harness/test/security/leftovers.test.ts'
@@ -134,22 +134,22 @@ const commands = {
         ? [...others, 'agent/harness/test/mcp/sandboxed.test.ts']
         : // gVisor's own network does not have the machine's sockets.
           [...attacks, leftovers, '-t', '^(?!network: open)']
-    const judged = await run('agent/harness/test/sandbox/interop-containers.ts', 'judge', runtime ?? '')
-    return judged || run(vitest, 'run', '--project', 'unit', ...tests)
+    const status = await run('agent/harness/test/sandbox/interop-containers.ts', 'judge', runtime ?? '')
+    return status || run(vitest, 'run', '--project', 'unit', ...tests)
   },
   /** By hand: needs `dovecot` in the path and a Python with aiosmtpd (CAIRN_JUDGE_PYTHON names it). */
-  'judge:email': (...args) => run('agent/channels/test/email/judge.ts', ...args),
+  'interop:email': (...args) => run('agent/channels/test/email/judge.ts', ...args),
   /** By hand: needs a Python with pywa (CAIRN_JUDGE_PYTHON names it). */
-  'judge:whatsapp': (...args) => run('agent/channels/test/whatsapp/judge.ts', ...args),
+  'interop:whatsapp': (...args) => run('agent/channels/test/whatsapp/judge.ts', ...args),
   /** OpenCode, fetched from npm, end to end in a box without a network but the broker. */
-  'judge:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
+  'interop:opencode': (...args) => run('agent/app/e2e/opencode.ts', ...args),
   /** Every op that a card can run, and a LoRA step of every recipe, on the card at hand beside the CPU. */
-  'judge:cuda': async () => {
-    const ops = await run('tune/program/test/judge-cuda.ts')
-    return (await run('tune/train/test/judge-cuda.ts')) || ops
+  'interop:cuda': async () => {
+    const ops = await run('tune/program/test/interop-cuda.ts')
+    return (await run('tune/train/test/interop-cuda.ts')) || ops
   },
   /** acpx and the Python SDK, which are not ours, against both ways of our ACP. */
-  'judge:acp': (...args) => run('agent/app/e2e/judge-acp.ts', ...args),
+  'interop:acp': (...args) => run('agent/app/e2e/judge-acp.ts', ...args),
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {
     await ensureWebBuilt()

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Place, run, serve } from './program.ts'
+import { type ProgramOptions, run, serve } from './program.ts'
 
 type LoggedEvent = { id: number; type: string; data: Record<string, unknown> }
 type Answered = {
@@ -33,14 +33,14 @@ const SCENARIO = {
 }
 
 /** A directory with a cairn.yaml (JSON is YAML) and a server of its own. */
-function placeOf(directory: string, models: object): Place {
+function placeOf(directory: string, models: object): ProgramOptions {
   mkdirSync(directory)
   writeFileSync(join(directory, 'cairn.yaml'), JSON.stringify({ models, agents: AGENTS }))
   return { cwd: directory, env: { PORT: '0', HOST: '127.0.0.1' } }
 }
 
 /** Asks in a new session and gives its whole log. */
-async function ask(place: Place): Promise<{ session: string; events: LoggedEvent[] }> {
+async function ask(place: ProgramOptions): Promise<{ session: string; events: LoggedEvent[] }> {
   const { session_id, status } = JSON.parse(await run('cairn', ['send', '--json', QUESTION], place)) as {
     session_id: string
     status: string
@@ -63,7 +63,7 @@ const said = ({ message }: Answered) => ({
 test('an answer rated good is exported, trained, served and given again by the adapter, tool call and all', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cairn-loop-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }))
-  const here: Place = { cwd: directory }
+  const here: ProgramOptions = { cwd: directory }
 
   // A session with a tool call, answered by the scripted model; a person rates the answer.
   const before = placeOf(join(directory, 'before'), {

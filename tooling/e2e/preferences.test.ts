@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Place, run, serve } from './program.ts'
+import { type ProgramOptions, run, serve } from './program.ts'
 
 const QUESTION = 'Where do we moor?'
 const OTHER_QUESTION = 'Where did we moor?'
@@ -14,11 +14,14 @@ const [WRONG, RIGHT] = ['Noted: berth 9.', 'Noted: berth 7.']
 
 const AGENT = { system: 'You keep notes.', tools: [], temperature: 0 }
 
-const configure = (place: Place, models: object, agents: object = { assistant: AGENT }) =>
+const configure = (place: ProgramOptions, models: object, agents: object = { assistant: AGENT }) =>
   writeFileSync(join(place.cwd, 'cairn.yaml'), JSON.stringify({ models, agents }))
 
 /** A server whose scripted model gives these answers. */
-function serveAnswers(place: Place, answers: Readonly<Record<string, string>>): ReturnType<typeof serve> {
+function serveAnswers(
+  place: ProgramOptions,
+  answers: Readonly<Record<string, string>>,
+): ReturnType<typeof serve> {
   const rules = Object.entries(answers).map(([question, text]) => ({
     when: { user: `^${question.replace('?', '[?]')}` },
     answer: { text },
@@ -31,7 +34,7 @@ function serveAnswers(place: Place, answers: Readonly<Record<string, string>>): 
 }
 
 /** A session with this question, whose answer a person rates up; its id. */
-async function ratedUp(place: Place, question: string): Promise<string> {
+async function ratedUp(place: ProgramOptions, question: string): Promise<string> {
   const sent = await run('cairn', ['send', '--json', question], place)
   const { session_id } = JSON.parse(sent) as { session_id: string }
   await run('cairn', ['rate', session_id, 'up'], place)
@@ -39,7 +42,12 @@ async function ratedUp(place: Place, question: string): Promise<string> {
 }
 
 /** Trains an adapter with settings that learn one answer by heart. */
-const train = (place: Place, dataset: string, output: string, settings: Readonly<Record<string, string>>) =>
+const train = (
+  place: ProgramOptions,
+  dataset: string,
+  output: string,
+  settings: Readonly<Record<string, string>>,
+) =>
   run(
     'cairn-tune',
     [
@@ -61,8 +69,8 @@ const train = (place: Place, dataset: string, output: string, settings: Readonly
 test('a rating down and a rating up become a pair, and the next session gives the answer that was rated up', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cairn-preferences-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }))
-  const here: Place = { cwd: directory }
-  const sessions: Place = { cwd: join(directory, 'sessions'), env: { PORT: '0', HOST: '127.0.0.1' } }
+  const here: ProgramOptions = { cwd: directory }
+  const sessions: ProgramOptions = { cwd: join(directory, 'sessions'), env: { PORT: '0', HOST: '127.0.0.1' } }
   mkdirSync(sessions.cwd)
   configure(sessions, {
     default: 'demo/scripted',

@@ -11,8 +11,8 @@ const MAIN = {
   'cairn-tune': fileURLToPath(new URL('../../tune/cli/src/main.ts', import.meta.url)),
 }
 
-export type Place = { cwd: string; env?: Record<string, string> }
-type Ended = { code: number | null; out: string; err: string }
+export type ProgramOptions = { cwd: string; env?: Record<string, string> }
+type ProgramResult = { code: number | null; out: string; err: string }
 
 /**
  * The shell's environment without what configures a Cairn server: a test must not write to the store of
@@ -25,8 +25,8 @@ const INHERITED = Object.entries(process.env).filter(
 function launch(
   program: keyof typeof MAIN,
   args: readonly string[],
-  { cwd, env = {} }: Place,
-): { child: ChildProcess; ended: Promise<Ended>; firstLine: Promise<string> } {
+  { cwd, env = {} }: ProgramOptions,
+): { child: ChildProcess; ended: Promise<ProgramResult>; firstLine: Promise<string> } {
   const child = spawn(process.execPath, [MAIN[program], ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -43,7 +43,7 @@ function launch(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text
   })
-  const ended = new Promise<Ended>((settle, fail) => {
+  const ended = new Promise<ProgramResult>((settle, fail) => {
     child.once('error', fail)
     child.once('close', code => {
       reject(
@@ -61,9 +61,9 @@ function launch(
 export async function run(
   program: keyof typeof MAIN,
   args: readonly string[],
-  place: Place,
+  options: ProgramOptions,
 ): Promise<string> {
-  const { code, out, err } = await launch(program, args, place).ended
+  const { code, out, err } = await launch(program, args, options).ended
   if (code !== 0)
     throw new Error(`${program} ${args.join(' ')} ended with code ${String(code)}:\n${err}${out}`)
   return out
@@ -73,9 +73,9 @@ export async function run(
 export async function serve(
   program: keyof typeof MAIN,
   args: readonly string[],
-  place: Place,
+  options: ProgramOptions,
 ): Promise<{ url: string; stop: () => Promise<void> }> {
-  const { child, ended, firstLine } = launch(program, ['serve', ...args, '--json'], place)
+  const { child, ended, firstLine } = launch(program, ['serve', ...args, '--json'], options)
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGINT')
     await ended

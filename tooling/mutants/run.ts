@@ -41,10 +41,10 @@ function runTests(copy: string, { tests, suite }: Pick<Mutant, 'tests' | 'suite'
     results = testResults.flatMap(
       ({ assertionResults }: { assertionResults: typeof results }) => assertionResults,
     )
-  } catch (cause) {
+  } catch (error) {
     // The mutated code may not even load, or end the process: that is caught, too.
     if (status !== 0) return { passed: false, failures: ['the test process failed'], seconds }
-    throw new Error(`[mutants] no report: ${stdout}${stderr}`, { cause })
+    throw new Error(`[mutants] no report: ${stdout}${stderr}`, { cause: error })
   }
   const failures = results.filter(each => each.status === 'failed').map(each => each.fullName)
   if (status !== 0 && failures.length === 0) failures.push('a test file does not load')

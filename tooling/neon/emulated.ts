@@ -6,7 +6,7 @@ import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { loadAddon } from '@cairn-tune/native'
-import { runFile, type Outcome } from './vitest.ts'
+import { runFile, type TestResult } from './vitest.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cases = 'tune/program/test/kernels.test.ts'
@@ -15,18 +15,18 @@ const others = [
   ...['storage', 'rows-alone', 'rounding', 'adamw-8bit', 'scratch'].map(name => `program/test/${name}`),
 ].map(path => `tune/${path}.test.ts`)
 
-const standIn = new URL('vitest.ts', import.meta.url).href
+const vitestStandIn = new URL('vitest.ts', import.meta.url).href
 registerHooks({
   resolve: (specifier, context, next) =>
-    specifier === 'vitest' ? { url: standIn, shortCircuit: true } : next(specifier, context),
+    specifier === 'vitest' ? { url: vitestStandIn, shortCircuit: true } : next(specifier, context),
 })
 
 const named = process.argv.slice(2)
 const isas = (await loadAddon(console.log)).isas()
 console.log(`${process.arch}, kernels for ${isas.join(', ')}, Node ${process.version}`)
 
-const failures: Outcome[] = []
-let tried: Outcome[] = []
+const failures: TestResult[] = []
+let tried: TestResult[] = []
 for (const path of named.length > 0 ? named : [cases, ...others]) {
   const start = performance.now()
   const outcomes = await runFile(pathToFileURL(join(root, path)).href, outcome => {

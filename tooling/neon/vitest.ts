@@ -6,7 +6,7 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 
 /** What one test came to. `errors` are the numbers that it held against a bound. */
-export type Outcome = { name: string; failure?: unknown; errors: number[] }
+export type TestResult = { name: string; failure?: unknown; errors: number[] }
 
 type Body = (...args: unknown[]) => unknown
 type Declare = (name: string, body: () => unknown) => void
@@ -43,8 +43,8 @@ export const describe = Object.assign(addScope, { each: each(addScope) })
 export const beforeAll = (hook: Body): void => void file.before.push(hook)
 export const afterAll = (hook: Body): void => void file.after.push(hook)
 
-function check(isRight: boolean, ...said: (string | undefined)[]): void {
-  if (!isRight) throw new Error(said.filter(part => part !== undefined).join(': '))
+function check(isRight: boolean, ...message: (string | undefined)[]): void {
+  if (!isRight) throw new Error(message.filter(part => part !== undefined).join(': '))
 }
 
 /** What the tests have tensors as. */
@@ -61,7 +61,7 @@ function firstDifference(actual: unknown, expected: unknown): string {
 }
 
 /** The message that a function throws. */
-function thrownBy(body: unknown): string {
+function thrownMessage(body: unknown): string {
   try {
     ;(body as () => unknown)()
   } catch (error) {
@@ -83,7 +83,7 @@ export const expect = Object.assign(
     toBeLessThanOrEqual: (bound: number) =>
       check(Number(actual) <= bound, about, `${String(actual)} is above ${bound}`),
     toThrow: (text: string) =>
-      check(thrownBy(actual).includes(text), about, `${thrownBy(actual)} was thrown, not ${text}`),
+      check(thrownMessage(actual).includes(text), about, `${thrownMessage(actual)} was thrown, not ${text}`),
     toBeGreaterThan: (bound: number) =>
       check(Number(actual) > bound, about, `${String(actual)} is not above ${bound}`),
   }),
@@ -91,22 +91,22 @@ export const expect = Object.assign(
 )
 
 /** Runs the tests that a file declares, one after the other. */
-export async function runFile(url: string, told: (outcome: Outcome) => void): Promise<Outcome[]> {
+export async function runFile(url: string, onResult: (outcome: TestResult) => void): Promise<TestResult[]> {
   Object.assign(file, { tests: [], before: [], after: [], scope: [] })
   await import(url)
   if (file.tests.length === 0) throw new Error(`${url} has no tests.`)
   for (const hook of file.before) await hook()
-  const outcomes: Outcome[] = []
+  const outcomes: TestResult[] = []
   for (const [name, body] of file.tests) {
     file.errors = []
-    const outcome: Outcome = { name, errors: file.errors }
+    const outcome: TestResult = { name, errors: file.errors }
     try {
       await body()
     } catch (failure) {
       outcome.failure = failure
     }
     outcomes.push(outcome)
-    told(outcome)
+    onResult(outcome)
   }
   for (const hook of file.after) await hook()
   return outcomes

@@ -1,5 +1,5 @@
 /**
- * Judges that are not ours, both ways of ACP: `npm run judge:acp`. The Python client and acpx drive
+ * Judges that are not ours, both ways of ACP: `npm run interop:acp`. The Python client and acpx drive
  * `cairn acp`; an agent written with the Python SDK (slow, asking, crashing, flooding, hanging) is driven by
  * our client in a box. Needs python3 with venv, npm and a network; exit code 1 where a judge is not content.
  */

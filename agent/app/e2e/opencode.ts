@@ -1,6 +1,6 @@
 /**
  * OpenCode, a coding agent that is not ours, end to end and without a network but the broker:
- * `npm run judge:opencode`. It is fetched from npm (185 MB), so this is no part of npm test. Prints what
+ * `npm run interop:opencode`. It is fetched from npm (185 MB), so this is no part of npm test. Prints what
  * happened and how long it took; exit code 1 where something is not as it must be.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

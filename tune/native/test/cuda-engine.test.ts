@@ -1,6 +1,6 @@
 /**
  * The CUDA engine's host half on an emulated card, with two kernels by hand in the place of nvcc's. Whether
- * the kernels that ship are right, `npm run judge:cuda` says.
+ * the kernels that ship are right, `npm run interop:cuda` says.
  */
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
  * The CUDA kernels that ship, compiled by nvcc and interpreted by the emulated card: cases against the
- * oracle, and bytes against the processor's, as `npm run judge:cuda` tries them on a card. `npm test`
+ * oracle, and bytes against the processor's, as `npm run interop:cuda` tries them on a card. `npm test`
  * launches each kernel with its smallest case, and a sample of all; `npm run test:cuda` tries every case.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'

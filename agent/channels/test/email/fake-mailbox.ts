@@ -1,6 +1,6 @@
 /**
  * A mailbox of ours, as much of IMAP4rev1 as imapflow asks for: LOGIN, SELECT, SEARCH, FETCH, STORE, IDLE.
- * Dovecot judges the adapter by hand (`npm run judge:email`).
+ * Dovecot judges the adapter by hand (`npm run interop:email`).
  */
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'

@@ -3,7 +3,7 @@
  * one person over the same fake of the Graph API: a question, an approval and /stop. pywa reads what the
  * person's side sends, and what the channel sends is what pywa's own client sends.
  *
- * Needs a Python with `pywa`, which CAIRN_JUDGE_PYTHON may name: `npm run judge:whatsapp`.
+ * Needs a Python with `pywa`, which CAIRN_JUDGE_PYTHON may name: `npm run interop:whatsapp`.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

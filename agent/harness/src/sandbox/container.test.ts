@@ -1,4 +1,4 @@
-/** What podman is told and what is made of its answers; containers themselves: npm run judge:containers. */
+/** What podman is told and what is made of its answers; containers themselves: npm run interop:containers. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * Containers for real, with the runtime that is named (`npm run judge:containers`): what podman and its
+ * Containers for real, with the runtime that is named (`npm run interop:containers`): what podman and its
  * runtimes must keep and no test of ours can know. Needs podman; prints a line for each, ends with 1 if one
  * is not kept.
  */

@@ -1,5 +1,5 @@
 /**
- * Judges the ops of the CUDA engine on the card at hand (`npm run judge:cuda`): every case of every op that
+ * Judges the ops of the CUDA engine on the card at hand (`npm run interop:cuda`): every case of every op that
  * has a launcher against the oracle, with the tolerances of the CPU's test; stored weights and states byte
  * for byte against the CPU. Prints a table; the exit code says whether all of it holds. Argument: an op to
  * try alone.
@@ -22,7 +22,7 @@ using cpu = onProcessor
 console.log(`${card.isa}; beside it ${cpu.isa}, ${cpu.threads} threads`)
 const canRun = new Set<OpName>(await listCardOps())
 
-async function judgeOps(): Promise<boolean> {
+async function compareOps(): Promise<boolean> {
   const rows = new Map<OpName, Row>()
   const note = (op: OpName, name: string, error: number, allowed: number, why = '') => {
     const row = rows.get(op) ?? fresh()
@@ -66,7 +66,7 @@ async function judgeOps(): Promise<boolean> {
   return [...rows.values()].every(({ wrong }) => wrong === 0)
 }
 
-const isRight = await judgeOps()
+const isRight = await compareOps()
 const seconds = ((performance.now() - started) / 1000).toFixed(1)
 console.log(`${isRight ? 'all of it holds' : 'NOT all of it holds'}, ${seconds} s`)
 process.exitCode = isRight ? 0 : 1

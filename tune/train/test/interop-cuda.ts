@@ -1,7 +1,7 @@
 /**
- * Judges whole LoRA steps of the CUDA engine on the card at hand (`npm run judge:cuda`): two shapes in every
- * recipe, loss and gradients against the CPU's. Prints a table; the exit code says whether all of it holds.
- * Argument: a recipe to try alone.
+ * Judges whole LoRA steps of the CUDA engine on the card at hand (`npm run interop:cuda`): two shapes in
+ * every recipe, loss and gradients against the CPU's. Prints a table; the exit code says whether all of it
+ * holds. Argument: a recipe to try alone.
  */
 import { createCudaEngine, createEngine, type Engine } from '@cairn-tune/native'
 import { RECIPES, type ShapeName } from '@cairn-tune/train'
@@ -17,10 +17,10 @@ using card = onCard
 using cpu = onProcessor
 console.log(`${card.isa}; beside it ${cpu.isa}, ${cpu.threads} threads`)
 
-type Outcome = { loss: number; gradients: Map<string, Float32Array> }
+type StepResult = { loss: number; gradients: Map<string, Float32Array> }
 
 /** Loss and gradients of the second of two micro-steps, so that a recorded graph is run again. */
-async function stepOf(engine: Engine, options: StepOptions): Promise<Outcome> {
+async function stepOf(engine: Engine, options: StepOptions): Promise<StepResult> {
   const layers = options.shape === 'tiny' ? 2 : 4
   const step = await prepareLoraStep(engine, { ...options, layers, tokens: 512, rows: 2, isWhole: true })
   await step.run()
@@ -29,7 +29,7 @@ async function stepOf(engine: Engine, options: StepOptions): Promise<Outcome> {
 }
 
 /** How far one is from another: the loss by its size, gradients by the norm of all of them. */
-function gapOf(own: Outcome, other: Outcome): { loss: number; gradients: number } {
+function gapOf(own: StepResult, other: StepResult): { loss: number; gradients: number } {
   let [gap, size] = [0, 0]
   for (const [name, values] of other.gradients) {
     const mine = own.gradients.get(name) ?? new Float32Array()
@@ -56,7 +56,7 @@ const FIGURES = {
 const figureOf = ({ recipe, compute }: StepOptions) =>
   FIGURES[recipe === 'fp8' || recipe === 'fp4' ? recipe : compute === 'f32' ? 'exact' : 'bf16']
 
-async function judgeSteps(): Promise<boolean> {
+async function compareSteps(): Promise<boolean> {
   using plain = await createEngine({ isa: 'portable' })
   console.log(
     '| shape, recipe | activations | loss | loss apart | gradients apart, of their norm | two of the CPU apart | |',
@@ -90,7 +90,7 @@ async function judgeSteps(): Promise<boolean> {
   return isSame
 }
 
-const isRight = await judgeSteps()
+const isRight = await compareSteps()
 const seconds = ((performance.now() - started) / 1000).toFixed(1)
 console.log(`${isRight ? 'all of it holds' : 'NOT all of it holds'}, ${seconds} s`)
 process.exitCode = isRight ? 0 : 1
