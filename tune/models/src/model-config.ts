@@ -24,11 +24,11 @@ export type Rope = {
 export type ExpertsConfig = {
   count: number
   /** Experts that a token goes to. */
-  top: number
+  top_k: number
   /** Feed-forward size of one. */
-  size: number
+  expert_intermediate_size: number
   /** Weights are parts of the softmax over all experts, not over those chosen. */
-  over_all: boolean
+  softmax_over_all: boolean
   /** Name of the router in a layer. */
   router: string
   /** The router and the projections of experts add a bias. */

@@ -11,7 +11,7 @@ import type { LayerParts } from './record-model.ts'
 export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tensor, addend?: Tensor): Tensor {
   const { g, dtype, weights, part } = layer
   const { hidden_size: C } = layer.config
-  const { count, top, is_biased } = config
+  const { count, top_k, is_biased } = config
   const router = part(config.router)
   const logits = g.matmul_nt(
     {
@@ -21,7 +21,10 @@ export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tenso
     },
     { alpha: 1, arithmetic: dtype, dtype: 'f32' },
   ).y // (T, E)
-  const { weights: shares, ids } = g.route({ logits }, { top, over_all: config.over_all ? 1 : 0 })
+  const { weights: shares, ids } = g.route(
+    { logits },
+    { top_k, softmax_over_all: config.softmax_over_all ? 1 : 0 },
+  )
   const { balance } = layer
   balance?.sums.push(g.balance_sums({ logits, ids, counted: balance.counted }, {}).sums)
   const { ends, tokens, places } = g.expert_order({ ids }, { experts: count })
@@ -33,7 +36,7 @@ export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tenso
 /** What each expert makes of its rows. */
 function recordExpertRows(
   { g, config, linear, weights, part }: LayerParts,
-  { count, size: F, clamp, is_biased }: ExpertsConfig,
+  { count, expert_intermediate_size: F, clamp, is_biased }: ExpertsConfig,
   rows: Tensor,
   experts: ExpertRows,
 ): Tensor {

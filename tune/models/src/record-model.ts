@@ -42,7 +42,7 @@ export type Balance = {
   /** (T), 0 for rows that do not count: padding. */
   counted: Tensor
   /** What it is multiplied by, (1): the loss is a sum over so many tokens. */
-  times: Tensor
+  scale: Tensor
   /** Of each layer with experts so far. */
   sums: Tensor[]
 }
@@ -85,8 +85,8 @@ function recordBalance({ g, config, balance }: Model): Tensor | undefined {
   const [first, ...others] = balance?.sums ?? []
   if (!balance || !first) return undefined
   const sums = others.reduce((a, b) => g.add({ a, b }, {}).y, first)
-  const attrs = { top: config.experts?.top ?? 0, coefficient: balance.coefficient }
-  return g.balance_loss({ sums, times: balance.times }, attrs).loss
+  const attrs = { top_k: config.experts?.top_k ?? 0, coefficient: balance.coefficient }
+  return g.balance_loss({ sums, scale: balance.scale }, attrs).loss
 }
 
 /** Records the forward pass up to the log-probability of each target, (T); 0 where there is none. */

@@ -59,7 +59,9 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
   }),
   'weights of experts over those chosen': config => ({
     ...config,
-    ...(config.experts && { experts: { ...config.experts, over_all: !config.experts.over_all } }),
+    ...(config.experts && {
+      experts: { ...config.experts, softmax_over_all: !config.experts.softmax_over_all },
+    }),
   }),
   sinks: config => ({ ...config, sinks: false }),
   'limits of gates and ups': config => ({
@@ -74,7 +76,7 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
   }),
   'as many experts of a token': config => ({
     ...config,
-    ...(config.experts && { experts: { ...config.experts, top: config.experts.top - 1 } }),
+    ...(config.experts && { experts: { ...config.experts, top_k: config.experts.top_k - 1 } }),
   }),
   ...Object.fromEntries(
     ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'].map(name => [

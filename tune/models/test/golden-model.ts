@@ -56,7 +56,7 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
   const recordedBalance = (g: Recorder, coefficient: number): Balance => ({
     coefficient,
     counted: g.input('counted', 'i32', [T]),
-    times: g.input('times', 'f32', [1]),
+    scale: g.input('times', 'f32', [1]),
     sums: [],
   })
 

@@ -26,7 +26,7 @@ inline void softmax(const float* row, int64_t n, float* p) {
 void balance_sums(Call& call) {
   const Tensor &logits = *call.in[balance_sums_in::logits], &ids = *call.in[balance_sums_in::ids];
   const Tensor* counted = call.in[balance_sums_in::counted];
-  const int64_t experts = logits.dims[1], top = ids.dims[1], spans = ceil_div(logits.dims[0], kRowsPerSum);
+  const int64_t experts = logits.dims[1], top_k = ids.dims[1], spans = ceil_div(logits.dims[0], kRowsPerSum);
   for (int64_t i = 0; i < ids.count; i++)
     if (ints_of(ids)[i] < 0 || ints_of(ids)[i] >= experts)
       throw std::runtime_error("a choice is of no expert");
@@ -38,7 +38,7 @@ void balance_sums(Call& call) {
     for (int64_t t = first; t < last; t++) {
       if (!counts(counted, t)) continue;
       softmax(read_row(logits, t * experts, experts, scratch), experts, p);
-      for (int64_t j = 0; j < top; j++) sum[ints_of(ids)[t * top + j]] += 1;
+      for (int64_t j = 0; j < top_k; j++) sum[ints_of(ids)[t * top_k + j]] += 1;
       for (int64_t e = 0; e < experts; e++) sum[experts + e] += p[e];
     }
   });
@@ -81,17 +81,17 @@ void balance_sums_grad_scratch(const Call& call, ScratchSizes& sizes) {
 }
 
 void balance_loss(Call& call) {
-  const Tensor &sums = *call.in[balance_loss_in::sums], *times = call.in[balance_loss_in::times];
+  const Tensor &sums = *call.in[balance_loss_in::sums], *scale = call.in[balance_loss_in::scale];
   const auto attrs = BalanceLossAttrs::read(call.attrs);
   const int64_t experts = sums.dims[1];
   const float *chosen = floats_of(sums), *likely = chosen + experts;
   float* dsums = floats_of(*call.out[balance_loss_out::dsums]);
   double choices = 0, product = 0;
   for (int64_t e = 0; e < experts; e++) choices += chosen[e], product += double(chosen[e]) * likely[e];
-  const double rows = choices / attrs.top, factor = rows > 0 ? double(attrs.coefficient) *
-                                                                   (times ? floats_of(*times)[0] : 1) *
-                                                                   double(experts) / (rows * rows)
-                                                             : 0;
+  const double rows = choices / attrs.top_k, factor = rows > 0 ? double(attrs.coefficient) *
+                                                                     (scale ? floats_of(*scale)[0] : 1) *
+                                                                     double(experts) / (rows * rows)
+                                                               : 0;
   floats_of(*call.out[balance_loss_out::loss])[0] = float(factor * product);
   for (int64_t e = 0; e < experts; e++) dsums[e] = 0, dsums[experts + e] = float(factor * chosen[e]);
 }

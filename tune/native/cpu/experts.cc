@@ -23,16 +23,16 @@ inline void check_below(const Tensor& t, int64_t below, const char* what) {
 void route(Call& call) {
   const Tensor& logits = *call.in[route_in::logits];
   const auto attrs = RouteAttrs::read(call.attrs);
-  const int64_t experts = logits.dims[1], top = attrs.top;
-  if (top > experts) throw std::runtime_error("there are fewer experts than choices of a token");
+  const int64_t experts = logits.dims[1], top_k = attrs.top_k;
+  if (top_k > experts) throw std::runtime_error("there are fewer experts than choices of a token");
   parallel_spans(call, logits.dims[0], kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
     float *scratch = row_slot(call, thread, 0, experts), *taken = row_slot(call, thread, 1, experts);
     for (int64_t t = first; t < last; t++) {
       const float* row = read_row(logits, t * experts, experts, scratch);
-      float* weights = floats_of(*call.out[route_out::weights]) + t * top;
-      int32_t* ids = reinterpret_cast<int32_t*>(call.out[route_out::ids]->data) + t * top;
+      float* weights = floats_of(*call.out[route_out::weights]) + t * top_k;
+      int32_t* ids = reinterpret_cast<int32_t*>(call.out[route_out::ids]->data) + t * top_k;
       std::memset(taken, 0, size_t(experts) * 4);
-      for (int64_t j = 0; j < top; j++) {
+      for (int64_t j = 0; j < top_k; j++) {
         int64_t best = -1;
         for (int64_t e = 0; e < experts; e++)
           if (taken[e] == 0 && (best < 0 || row[e] > row[best])) best = e;
@@ -41,12 +41,12 @@ void route(Call& call) {
       }
       float sum = 0;
       const float most = row[ids[0]];
-      for (int64_t j = 0; j < top; j++) weights[j] = exp_one(row[ids[j]] - most);
-      if (attrs.over_all)
+      for (int64_t j = 0; j < top_k; j++) weights[j] = exp_one(row[ids[j]] - most);
+      if (attrs.softmax_over_all)
         for (int64_t e = 0; e < experts; e++) sum += exp_one(row[e] - most);
       else
-        for (int64_t j = 0; j < top; j++) sum += weights[j];
-      for (int64_t j = 0; j < top; j++) weights[j] /= sum;
+        for (int64_t j = 0; j < top_k; j++) sum += weights[j];
+      for (int64_t j = 0; j < top_k; j++) weights[j] /= sum;
     }
   });
 }
@@ -58,27 +58,27 @@ void route_scratch(const Call& call, ScratchSizes& sizes) {
 void route_grad(Call& call) {
   const Tensor &logits = *call.in[route_grad_in::logits], &ids = *call.in[route_grad_in::ids],
                &dlogits = *call.out[route_grad_out::dlogits];
-  const bool over_all = RouteGradAttrs::read(call.attrs).over_all != 0;
-  const int64_t experts = logits.dims[1], top = ids.dims[1];
+  const bool softmax_over_all = RouteGradAttrs::read(call.attrs).softmax_over_all != 0;
+  const int64_t experts = logits.dims[1], top_k = ids.dims[1];
   check_below(ids, experts, "a choice is of no expert");
   parallel_spans(call, logits.dims[0], kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
     float *scratch = row_slot(call, thread, 0, experts), *out = row_slot(call, thread, 1, experts);
     for (int64_t t = first; t < last; t++) {
-      const float *dw = floats_of(*call.in[route_grad_in::dweights]) + t * top,
-                  *w = floats_of(*call.in[route_grad_in::weights]) + t * top;
-      const int32_t* id = ints_of(ids) + t * top;
+      const float *dw = floats_of(*call.in[route_grad_in::dweights]) + t * top_k,
+                  *w = floats_of(*call.in[route_grad_in::weights]) + t * top_k;
+      const int32_t* id = ints_of(ids) + t * top_k;
       float pull = 0;
-      for (int64_t j = 0; j < top; j++) pull += w[j] * dw[j];
+      for (int64_t j = 0; j < top_k; j++) pull += w[j] * dw[j];
       std::memset(out, 0, size_t(experts) * 4);
-      if (over_all) {
+      if (softmax_over_all) {
         const float* row = read_row(logits, t * experts, experts, scratch);
         const float most = row[id[0]];
         float sum = 0;
         for (int64_t e = 0; e < experts; e++) sum += exp_one(row[e] - most);
         for (int64_t e = 0; e < experts; e++) out[e] = -exp_one(row[e] - most) / sum * pull;
-        for (int64_t j = 0; j < top; j++) out[id[j]] += w[j] * dw[j];
+        for (int64_t j = 0; j < top_k; j++) out[id[j]] += w[j] * dw[j];
       } else {
-        for (int64_t j = 0; j < top; j++) out[id[j]] = w[j] * (dw[j] - pull);
+        for (int64_t j = 0; j < top_k; j++) out[id[j]] = w[j] * (dw[j] - pull);
       }
       write_row(dlogits, t * experts, experts, out);
     }
@@ -92,7 +92,7 @@ void route_grad_scratch(const Call& call, ScratchSizes& sizes) {
 // A counting sort.
 void expert_order(Call& call) {
   const Tensor& ids = *call.in[expert_order_in::ids];
-  const int64_t experts = ExpertOrderAttrs::read(call.attrs).experts, top = ids.dims[1];
+  const int64_t experts = ExpertOrderAttrs::read(call.attrs).experts, top_k = ids.dims[1];
   const auto out = [&](int i) { return reinterpret_cast<int32_t*>(call.out[i]->data); };
   int32_t *ends = out(expert_order_out::ends), *tokens = out(expert_order_out::tokens),
           *places = out(expert_order_out::places);
@@ -109,7 +109,7 @@ void expert_order(Call& call) {
   for (int64_t i = 0; i < ids.count; i++) {
     const int32_t place = ends[ints_of(ids)[i]]++;
     places[i] = place;
-    tokens[place] = int32_t(i / top);
+    tokens[place] = int32_t(i / top_k);
   }
 }
 
@@ -142,15 +142,15 @@ void combine(Call& call) {
   const Tensor &z = *call.in[combine_in::z], &places = *call.in[combine_in::places],
                &y = *call.out[combine_out::y];
   const Tensor *weights = call.in[combine_in::weights], *addend = call.in[combine_in::addend];
-  const int64_t columns = z.dims[1], top = places.dims[1];
+  const int64_t columns = z.dims[1], top_k = places.dims[1];
   check_below(places, z.dims[0], "a place lies outside z");
   parallel_spans(call, places.dims[0], kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
     float *scratch = row_slot(call, thread, 0, columns), *sums = row_slot(call, thread, 1, columns);
     for (int64_t t = first; t < last; t++) {
       std::memset(sums, 0, size_t(columns) * 4);
-      for (int64_t j = 0; j < top; j++) {
-        const float* row = read_row(z, int64_t(ints_of(places)[t * top + j]) * columns, columns, scratch);
-        const float w = weights ? floats_of(*weights)[t * top + j] : 1;
+      for (int64_t j = 0; j < top_k; j++) {
+        const float* row = read_row(z, int64_t(ints_of(places)[t * top_k + j]) * columns, columns, scratch);
+        const float w = weights ? floats_of(*weights)[t * top_k + j] : 1;
         for (int64_t i = 0; i < columns; i++) sums[i] += w * row[i];
       }
       if (addend) {
@@ -171,15 +171,15 @@ void combine_grad(Call& call) {
                &places = *call.in[combine_grad_in::places], &dz = *call.out[combine_grad_out::dz];
   const float* weights = floats_of(*call.in[combine_grad_in::weights]);
   float* dweights = floats_of(*call.out[combine_grad_out::dweights]);
-  const int64_t columns = z.dims[1], top = places.dims[1];
+  const int64_t columns = z.dims[1], top_k = places.dims[1];
   check_below(places, z.dims[0], "a place lies outside z");
   parallel_spans(call, places.dims[0], kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
     float *dy_scratch = row_slot(call, thread, 0, columns), *z_scratch = row_slot(call, thread, 1, columns),
           *out = row_slot(call, thread, 2, columns);
     for (int64_t t = first; t < last; t++) {
       const float* d = read_row(dy, t * columns, columns, dy_scratch);
-      for (int64_t j = 0; j < top; j++) {
-        const int64_t choice = t * top + j, at = int64_t(ints_of(places)[choice]) * columns;
+      for (int64_t j = 0; j < top_k; j++) {
+        const int64_t choice = t * top_k + j, at = int64_t(ints_of(places)[choice]) * columns;
         dweights[choice] = dot(d, read_row(z, at, columns, z_scratch), columns);
         for (int64_t i = 0; i < columns; i++) out[i] = weights[choice] * d[i];
         write_row(dz, at, columns, out);

@@ -19,9 +19,9 @@ struct LogitsOfWarp {
   Dtype dtype;
   __device__ float at(int i) const { return load_float(data, dtype, first + i); }
   __device__ float most() const {
-    float top = -INFINITY;
-    for (int e = int(threadIdx.x) % kWarp; e < count; e += kWarp) top = fmaxf(top, at(e));
-    return warp_max(top);
+    float maximum = -INFINITY;
+    for (int e = int(threadIdx.x) % kWarp; e < count; e += kWarp) maximum = fmaxf(maximum, at(e));
+    return warp_max(maximum);
   }
   __device__ float sum_from(float most) const {
     float sum = 0;
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) route(const __grid_consta
   const LogitsOfWarp row{p.logits, int64_t(t) * p.experts, p.experts, p.dtype};
   uint32_t taken = 0;  // of the numbers of this lane
   float most = 0, total = 0;
-  for (int j = 0; j < p.top; j++) {
+  for (int j = 0; j < p.top_k; j++) {
     float best = -INFINITY;
     int id = p.experts;
     for (int e = lane, i = 0; e < p.experts; e += kWarp, i++)
@@ -59,31 +59,31 @@ extern "C" __global__ void __launch_bounds__(kThreads) route(const __grid_consta
     const float weight = expf(best - most);
     total += weight;
     if (lane == 0) {
-      p.ids[int64_t(t) * p.top + j] = id;
-      p.weights[int64_t(t) * p.top + j] = weight;
+      p.ids[int64_t(t) * p.top_k + j] = id;
+      p.weights[int64_t(t) * p.top_k + j] = weight;
     }
   }
-  if (p.over_all) total = row.sum_from(most);
+  if (p.softmax_over_all) total = row.sum_from(most);
   __syncwarp();
-  for (int j = lane; j < p.top; j += kWarp) p.weights[int64_t(t) * p.top + j] /= total;
+  for (int j = lane; j < p.top_k; j += kWarp) p.weights[int64_t(t) * p.top_k + j] /= total;
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) route_grad(const __grid_constant__ Route p) {
   const int t = row_of_warp(), lane = int(threadIdx.x) % kWarp;
   if (t >= p.tokens) return;
   const LogitsOfWarp row{p.logits, int64_t(t) * p.experts, p.experts, p.dtype};
-  const float *w = p.weights + int64_t(t) * p.top, *dw = p.dweights + int64_t(t) * p.top;
-  const int32_t* ids = p.ids + int64_t(t) * p.top;
+  const float *w = p.weights + int64_t(t) * p.top_k, *dw = p.dweights + int64_t(t) * p.top_k;
+  const int32_t* ids = p.ids + int64_t(t) * p.top_k;
   float pull = 0;
-  for (int j = 0; j < p.top; j++) {
+  for (int j = 0; j < p.top_k; j++) {
     pull += w[j] * dw[j];
     if (lane == 0 && (ids[j] < 0 || ids[j] >= p.experts)) report(p.fault, p.fault_code);
   }
-  const float most = p.over_all ? row.most() : 0, sum = p.over_all ? row.sum_from(most) : 1;
+  const float most = p.softmax_over_all ? row.most() : 0, sum = p.softmax_over_all ? row.sum_from(most) : 1;
   for (int e = lane; e < p.experts; e += kWarp) {
-    float grad = p.over_all ? -expf(row.at(e) - most) / sum * pull : 0;
-    for (int j = 0; j < p.top; j++)
-      if (ids[j] == e) grad += p.over_all ? w[j] * dw[j] : w[j] * (dw[j] - pull);
+    float grad = p.softmax_over_all ? -expf(row.at(e) - most) / sum * pull : 0;
+    for (int j = 0; j < p.top_k; j++)
+      if (ids[j] == e) grad += p.softmax_over_all ? w[j] * dw[j] : w[j] * (dw[j] - pull);
     store_float(p.dlogits, p.dtype, row.first + e, grad);
   }
 }
@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(kWarp) place_choices(const __grid_c
     if (is_own) {
       const int at = place + __popc(own & ((1u << lane) - 1));
       p.places[i] = at;
-      p.tokens[at] = i / p.top;
+      p.tokens[at] = i / p.top_k;
     }
     place += __popc(own);
   }
@@ -140,14 +140,14 @@ extern "C" __global__ void __launch_bounds__(kThreads) combine(const __grid_cons
   const int64_t t = blockIdx.x;
   for (int64_t i = threadIdx.x; i < p.columns; i += kThreads) {
     float sum = 0;
-    for (int j = 0; j < p.top; j++) {
-      const int place = p.places[t * p.top + j];
+    for (int j = 0; j < p.top_k; j++) {
+      const int place = p.places[t * p.top_k + j];
       if (place < 0 || place >= p.rows) {
         report(p.fault, p.fault_code);
         continue;
       }
       const float z = load_float(p.z, p.z_dtype, place * p.columns + i);
-      sum += (p.weights ? p.weights[t * p.top + j] : 1.0f) * z;
+      sum += (p.weights ? p.weights[t * p.top_k + j] : 1.0f) * z;
     }
     if (p.addend) sum += load_float(p.addend, p.addend_dtype, t * p.columns + i);
     store_float(p.y, p.y_dtype, t * p.columns + i, sum);
@@ -157,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) combine(const __grid_cons
 // A block a choice.
 extern "C" __global__ void __launch_bounds__(kThreads) combine_grad(const __grid_constant__ Combine p) {
   __shared__ float space[kWarps + 1];
-  const int64_t choice = blockIdx.x, t = choice / p.top;
+  const int64_t choice = blockIdx.x, t = choice / p.top_k;
   const int place = p.places[choice];
   const bool is_there = place >= 0 && place < p.rows;
   if (!is_there && threadIdx.x == 0) report(p.fault, p.fault_code);
@@ -195,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(kWarp) balance_spans(const __grid_c
     const LogitsOfWarp row{p.logits, int64_t(t) * p.experts, p.experts, p.dtype};
     const float most = row.most(), sum = row.sum_from(most);
     for (int e = lane; e < p.experts; e += kWarp) {
-      for (int j = 0; j < p.top; j++) sums[e] += p.ids[int64_t(t) * p.top + j] == e ? 1.0f : 0.0f;
+      for (int j = 0; j < p.top_k; j++) sums[e] += p.ids[int64_t(t) * p.top_k + j] == e ? 1.0f : 0.0f;
       sums[p.experts + e] += expf(row.at(e) - most) / sum;
     }
   }
@@ -228,10 +228,10 @@ extern "C" __global__ void __launch_bounds__(1) balance_loss(const __grid_consta
   const float* likely = p.sums + p.experts;
   double choices = 0, product = 0;
   for (int e = 0; e < p.experts; e++) choices += p.sums[e], product += double(p.sums[e]) * likely[e];
-  const double rows = choices / p.top,
-               factor = rows > 0 ? double(p.coefficient) * (p.times ? *p.times : 1.0f) * double(p.experts) /
-                                       (rows * rows)
-                                 : 0;
+  const double rows = choices / p.top_k, factor = rows > 0
+                                                      ? double(p.coefficient) * (p.scale ? *p.scale : 1.0f) *
+                                                            double(p.experts) / (rows * rows)
+                                                      : 0;
   *p.loss = float(factor * product);
   for (int e = 0; e < p.experts; e++) {
     p.dsums[e] = 0;

@@ -14,7 +14,7 @@ struct Route {
   const float* dweights;
   void* dlogits;
   int32_t* fault;
-  int32_t fault_code, over_all, tokens, experts, top;
+  int32_t fault_code, softmax_over_all, tokens, experts, top_k;
   Dtype dtype;
 };
 
@@ -25,7 +25,7 @@ struct ExpertOrder {
   int32_t* tokens;
   int32_t* places;
   int32_t* fault;
-  int32_t fault_code, choices, experts, top;
+  int32_t fault_code, choices, experts, top_k;
 };
 
 struct ExpertAdapters {
@@ -49,7 +49,7 @@ struct Combine {
   float* dweights;
   int32_t* fault;
   int64_t columns;
-  int32_t fault_code, top, rows;
+  int32_t fault_code, top_k, rows;
   Dtype z_dtype, addend_dtype, y_dtype;
 };
 
@@ -69,17 +69,17 @@ struct Balance {
   float* sums;
   const float* dsums;
   void* dlogits;
-  int32_t tokens, experts, top, spans;
+  int32_t tokens, experts, top_k, spans;
   Dtype dtype;
   int32_t padding;
 };
 
 struct BalanceLoss {
   const float* sums;
-  const float* times;
+  const float* scale;
   float* loss;
   float* dsums;
-  int32_t experts, top;
+  int32_t experts, top_k;
   float coefficient;
   int32_t padding;
 };

@@ -156,7 +156,7 @@ inline constexpr OpInfo kOps[] = {
     {"expert_bias_grad", 2, 1, 0, {"dy", "ends"}, {"dbias"}},
     {"balance_sums", 3, 1, 0, {"logits", "ids", "counted"}, {"sums"}},
     {"balance_sums_grad", 3, 1, 0, {"dsums", "logits", "counted"}, {"dlogits"}},
-    {"balance_loss", 2, 2, 2, {"sums", "times"}, {"loss", "dsums"}},
+    {"balance_loss", 2, 2, 2, {"sums", "scale"}, {"loss", "dsums"}},
     {"dropout", 2, 1, 2, {"x", "random"}, {"y"}},
     {"row_norms", 3, 1, 1, {"weight", "a", "b"}, {"y"}},
     {"scale_columns", 5, 1, 0, {"x", "weight", "norms", "bias", "addend"}, {"y"}},
@@ -392,21 +392,21 @@ struct SinksGradAttrs {
 };
 
 struct RouteAttrs {
-  int32_t top;
-  int32_t over_all;
+  int32_t top_k;
+  int32_t softmax_over_all;
   static RouteAttrs read(const double* values) {
     RouteAttrs a;
-    a.top = static_cast<int32_t>(values[0]);
-    a.over_all = static_cast<int32_t>(values[1]);
+    a.top_k = static_cast<int32_t>(values[0]);
+    a.softmax_over_all = static_cast<int32_t>(values[1]);
     return a;
   }
 };
 
 struct RouteGradAttrs {
-  int32_t over_all;
+  int32_t softmax_over_all;
   static RouteGradAttrs read(const double* values) {
     RouteGradAttrs a;
-    a.over_all = static_cast<int32_t>(values[0]);
+    a.softmax_over_all = static_cast<int32_t>(values[0]);
     return a;
   }
 };
@@ -480,11 +480,11 @@ struct ExpertMatmulTnAttrs {
 };
 
 struct BalanceLossAttrs {
-  int32_t top;
+  int32_t top_k;
   float coefficient;
   static BalanceLossAttrs read(const double* values) {
     BalanceLossAttrs a;
-    a.top = static_cast<int32_t>(values[0]);
+    a.top_k = static_cast<int32_t>(values[0]);
     a.coefficient = static_cast<float>(values[1]);
     return a;
   }
@@ -790,7 +790,7 @@ namespace balance_sums_in { enum : int { logits, ids, counted }; }
 namespace balance_sums_out { enum : int { sums }; }
 namespace balance_sums_grad_in { enum : int { dsums, logits, counted }; }
 namespace balance_sums_grad_out { enum : int { dlogits }; }
-namespace balance_loss_in { enum : int { sums, times }; }
+namespace balance_loss_in { enum : int { sums, scale }; }
 namespace balance_loss_out { enum : int { loss, dsums }; }
 namespace dropout_in { enum : int { x, random }; }
 namespace dropout_out { enum : int { y }; }

@@ -15,7 +15,7 @@ export const VNNI_ROWS = 16
 /** Elements of an 8-bit optimizer state that share one scale. */
 export const DYNAMIC_BLOCK = 256
 
-export type Part = { name: string; offset: number; bytes: number }
+export type PartLayout = { name: string; offset: number; bytes: number }
 export type Shape = readonly number[]
 
 type DtypeSpec = {
@@ -148,7 +148,7 @@ export function matrixStride(dtype: Dtype, shape: Shape): number {
 }
 
 /** Where the parts of a tensor's buffer are, in order. */
-export function partsOf(dtype: Dtype, shape: Shape): Part[] {
+export function partsOf(dtype: Dtype, shape: Shape): PartLayout[] {
   const spec: DtypeSpec = DTYPES[dtype]
   if (isStack(dtype, shape))
     return [{ name: 'matrices', offset: 0, bytes: (shape[0] ?? 0) * matrixStride(dtype, shape) }]

@@ -7,12 +7,12 @@ import { op } from './op-spec.ts'
 export const EXPERT_OPS = {
   route: op({
     doc:
-      'ids are the `top` largest logits of each row, largest first, ties to the lower id. ' +
-      'weights are the softmax of these logits alone, or, if over_all is not 0, their probabilities ' +
-      'in the softmax of all logits',
+      'ids are the `top_k` largest logits of each row, largest first, ties to the lower id. ' +
+      'weights are the softmax of these logits alone, or, if softmax_over_all is not 0, their ' +
+      'probabilities in the softmax of all logits',
     inputs: { logits: 'float (T, E)' },
-    attrs: { top: 'i32', 'over_all?': 'i32' },
-    sizes: { K: 'top' },
+    attrs: { top_k: 'i32', 'softmax_over_all?': 'i32' },
+    sizes: { K: 'top_k' },
     outputs: { weights: 'f32 (T, K)', ids: 'i32 (T, K)' },
   }),
   route_grad: op({
@@ -23,7 +23,7 @@ export const EXPERT_OPS = {
       ids: 'i32 (T, K)',
       logits: 'float (T, E)',
     },
-    attrs: { 'over_all?': 'i32' },
+    attrs: { 'softmax_over_all?': 'i32' },
     outputs: { dlogits: '=logits (T, E)' },
   }),
   expert_order: op({
@@ -135,10 +135,10 @@ export const EXPERT_OPS = {
   }),
   balance_loss: op({
     doc:
-      'loss = coefficient · times · E · sum over e of sums[0, e]·sums[1, e] / rows² with rows = sum ' +
-      'of sums[0] / top; dsums is its gradient, which is 0 for sums[0]',
-    inputs: { sums: 'f32 (2, E)', 'times?': 'f32 (1)' },
-    attrs: { top: 'i32', coefficient: 'f32' },
+      'loss = coefficient · scale · E · sum over e of sums[0, e]·sums[1, e] / rows² with rows = sum ' +
+      'of sums[0] / top_k; dsums is its gradient, which is 0 for sums[0]',
+    inputs: { sums: 'f32 (2, E)', 'scale?': 'f32 (1)' },
+    attrs: { top_k: 'i32', coefficient: 'f32' },
     outputs: { loss: 'f32 (1)', dsums: 'f32 (2, E)' },
   }),
 } as const

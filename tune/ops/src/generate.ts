@@ -28,7 +28,7 @@ const cppType = {
 const pascal = (name: string) => name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 const strings = (values: readonly string[]) => `{${values.map(value => `"${value}"`).join(', ')}}`
 
-const most = (count: (name: OpName) => number) => Math.max(...OP_NAMES.map(count))
+const maxCount = (count: (name: OpName) => number) => Math.max(...OP_NAMES.map(count))
 const outputs = (name: OpName) => Object.keys(specOf(name).outputs)
 const row = (key: string, type: string) => `| \`${key}\` | ${type} |`
 
@@ -85,8 +85,8 @@ export function opsHeader(): string {
     'struct OpInfo {',
     '  const char* name;',
     '  int inputs, outputs, attrs;',
-    `  const char* input_names[${most(name => inputsOf(name).length)}];`,
-    `  const char* output_names[${most(name => outputs(name).length)}];`,
+    `  const char* input_names[${maxCount(name => inputsOf(name).length)}];`,
+    `  const char* output_names[${maxCount(name => outputs(name).length)}];`,
     '};',
     '',
     'inline constexpr OpInfo kOps[] = {',

@@ -15,7 +15,7 @@ import {
   type Engine,
 } from '@cairn-tune/native'
 import { countElements, type Attrs, type OpName } from '@cairn-tune/ops'
-import { RUN_ALL, oneIn } from '@cairn-tune/ops/test/sample'
+import { RUN_ALL, everyNth } from '@cairn-tune/ops/test/sample'
 import { BYTE_CASES, countDifferent } from './byte-cases.ts'
 import { CASES } from './cases.ts'
 import { relativeError, runNative, runOracle, TOLERANCE, type Values } from './one-op.ts'
@@ -36,7 +36,7 @@ function sampleOf<C extends { op: OpName; inputs: Values; attrs: Attrs }>(cases:
   const smallest = [...Map.groupBy(cases, kernelOf).values()].map(some =>
     some.reduce((least, one) => (sizeOf(one.inputs) < sizeOf(least.inputs) ? one : least)),
   )
-  return [...new Set([...smallest, ...oneIn(16, cases)])]
+  return [...new Set([...smallest, ...everyNth(16, cases)])]
 }
 
 function interpretKernels(): void {

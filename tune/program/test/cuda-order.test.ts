@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildEmulator } from '@cairn-tune/emulator'
-import { oneOfEach } from '@cairn-tune/ops/test/sample'
+import { onePerKind } from '@cairn-tune/ops/test/sample'
 import { createCudaEngine, findNvcc, nvccCandidates, type CudaEngine } from '@cairn-tune/native'
 import { losses, tokenLogps } from './head-cases.ts'
 import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
@@ -25,7 +25,7 @@ if (findNvcc(nvccCandidates(process.env)) !== undefined) {
       vi.unstubAllEnvs()
     })
 
-    test.each(oneOfEach(CASES, ({ op }) => op))(
+    test.each(onePerKind(CASES, ({ op }) => op))(
       '$op, $dtype: $name',
       async ({ op, inputs, attrs, dtype }) => {
         const expected = runOracle(op, inputs, attrs)

@@ -24,40 +24,40 @@ const endsOf = (counts: readonly number[]): Value => {
 }
 
 export function* routes(dtype: Dtype): Generator<Case> {
-  for (const [tokens, experts, top] of [
+  for (const [tokens, experts, top_k] of [
     [70, 13, 3],
     [3, 128, 8],
     [5, 4, 4],
   ] as const) {
     const logits = noise(dtype, [tokens, experts], 101, 4)
-    for (const over_all of [0, 1]) {
-      const name = `${tokens}×${experts}, ${top}${over_all ? ' of all' : ''}`
-      yield { op: 'route', name, inputs: { logits }, attrs: { top, over_all }, dtype: 'f32' }
+    for (const softmax_over_all of [0, 1]) {
+      const name = `${tokens}×${experts}, ${top_k}${softmax_over_all ? ' of all' : ''}`
+      yield { op: 'route', name, inputs: { logits }, attrs: { top_k, softmax_over_all }, dtype: 'f32' }
       const made = outputsOf(
         'route',
         { logits },
-        { top, over_all },
-        { weights: ['f32', [tokens, top]], ids: ['i32', [tokens, top]] },
+        { top_k, softmax_over_all },
+        { weights: ['f32', [tokens, top_k]], ids: ['i32', [tokens, top_k]] },
       )
-      const grad = { ...made, dweights: noise('f32', [tokens, top], 102), logits }
-      yield { op: 'route_grad', name, inputs: grad, attrs: { over_all }, dtype }
-      if (over_all) continue
-      yield* spreads(dtype, { ids: made.ids }, { tokens, experts, top })
-      yield* balances(dtype, logits, made.ids, top)
+      const grad = { ...made, dweights: noise('f32', [tokens, top_k], 102), logits }
+      yield { op: 'route_grad', name, inputs: grad, attrs: { softmax_over_all }, dtype }
+      if (softmax_over_all) continue
+      yield* spreads(dtype, { ids: made.ids }, { tokens, experts, top_k })
+      yield* balances(dtype, logits, made.ids, top_k)
     }
   }
 }
 
-type Sizes = { tokens: number; experts: number; top: number }
+type Sizes = { tokens: number; experts: number; top_k: number }
 
-function* spreads(dtype: Dtype, ids: Values, { tokens, experts, top }: Sizes): Generator<Case> {
-  const name = `${tokens}×${experts}, ${top}`
+function* spreads(dtype: Dtype, ids: Values, { tokens, experts, top_k }: Sizes): Generator<Case> {
+  const name = `${tokens}×${experts}, ${top_k}`
   yield { op: 'expert_order', name, inputs: ids, attrs: { experts }, dtype: 'f32' }
   const order = outputsOf(
     'expert_order',
     ids,
     { experts },
-    { ends: ['i32', [experts]], tokens: ['i32', [tokens * top]], places: ['i32', [tokens, top]] },
+    { ends: ['i32', [experts]], tokens: ['i32', [tokens * top_k]], places: ['i32', [tokens, top_k]] },
   )
   const { ends, tokens: from, places } = order
   const columns = 37
@@ -80,8 +80,8 @@ function* spreads(dtype: Dtype, ids: Values, { tokens, experts, top }: Sizes): G
     attrs: { slots: 3 },
     dtype: 'f32',
   }
-  const z = noise(dtype, [tokens * top, columns], 104)
-  const weights = noise('f32', [tokens, top], 105)
+  const z = noise(dtype, [tokens * top_k, columns], 104)
+  const weights = noise('f32', [tokens, top_k], 105)
   yield { op: 'combine', name, inputs: { places, z, weights }, attrs: { dtype }, dtype }
   yield {
     op: 'combine',
@@ -99,7 +99,7 @@ function* spreads(dtype: Dtype, ids: Values, { tokens, experts, top }: Sizes): G
   }
 }
 
-function* balances(dtype: Dtype, logits: Value, ids: Value | undefined, top: number): Generator<Case> {
+function* balances(dtype: Dtype, logits: Value, ids: Value | undefined, top_k: number): Generator<Case> {
   const [tokens = 0, experts = 0] = logits.shape
   const counted = tensor(
     'i32',
@@ -107,13 +107,13 @@ function* balances(dtype: Dtype, logits: Value, ids: Value | undefined, top: num
     Array.from({ length: tokens }, (_, t) => Number(t % 3 !== 1)),
   )
   for (const some of [undefined, counted]) {
-    const name = `${tokens}×${experts}, ${top}${some ? ', some count' : ''}`
+    const name = `${tokens}×${experts}, ${top_k}${some ? ', some count' : ''}`
     const inputs = { logits, ids, counted: some }
     yield { op: 'balance_sums', name, inputs, attrs: {}, dtype: 'f32' }
     const { sums } = outputsOf('balance_sums', inputs, {}, { sums: ['f32', [2, experts]] })
-    const attrs = { top, coefficient: 0.25 }
-    const times = some && tensor('f32', [1], [tokens])
-    yield { op: 'balance_loss', name, inputs: { sums, times }, attrs, dtype: 'f32' }
+    const attrs = { top_k, coefficient: 0.25 }
+    const scale = some && tensor('f32', [1], [tokens])
+    yield { op: 'balance_loss', name, inputs: { sums, scale }, attrs, dtype: 'f32' }
     yield {
       op: 'balance_sums_grad',
       name,

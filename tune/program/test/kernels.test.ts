@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OP_NAMES } from '@cairn-tune/ops'
-import { oneIn } from '@cairn-tune/ops/test/sample'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
 import { CASES, type Case } from './cases.ts'
 import { relativeError, runNative, runOracle, TOLERANCE } from './one-op.ts'
@@ -36,7 +36,7 @@ test('every op is tried', () => {
 
 describe.each(isas)('%s', isa => {
   test.each(
-    oneIn(8, CASES, isas.indexOf(isa)).map(one => [`${one.op} ${one.dtype} ${one.name}`, one] as const),
+    everyNth(8, CASES, isas.indexOf(isa)).map(one => [`${one.op} ${one.dtype} ${one.name}`, one] as const),
   )('%s', async (_, one) => {
     const outputs = await runNative(engineOf(isa), one.op, one.inputs, one.attrs)
     for (const [name, output] of Object.entries(outputs)) {
@@ -49,7 +49,7 @@ describe.each(isas)('%s', isa => {
 
 test('two threads give the bits of one', async () => {
   const fastest = isas.at(-1) ?? ''
-  for (const one of oneIn(8, CASES)) {
+  for (const one of everyNth(8, CASES)) {
     const [many, alone] = [
       await runNative(engineOf(fastest), one.op, one.inputs, one.attrs),
       await runNative(engineOf('alone'), one.op, one.inputs, one.attrs),

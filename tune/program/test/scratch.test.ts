@@ -1,7 +1,7 @@
 /** The bound on the scratch: what an estimate counts before anything runs is what kernels then ask for. */
 import { expect, test } from 'vitest'
 import { createEngine, loadAddon } from '@cairn-tune/native'
-import { oneIn } from '@cairn-tune/ops/test/sample'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import { createRecorder, prepare, scratchBytes } from '@cairn-tune/program'
 import { CASES } from './cases.ts'
 import { runNative } from './one-op.ts'
@@ -30,7 +30,7 @@ const needsData = [
 ]
 
 test('on one thread every op takes the bytes that were foretold', async () => {
-  for (const one of oneIn(4, CASES)) {
+  for (const one of everyNth(4, CASES)) {
     using engine = await createEngine({ threads: 1 })
     const g = createRecorder()
     const given = Object.fromEntries(

@@ -1,7 +1,7 @@
 /** Greedy answers against those of transformers and PEFT, alone and fifty at a time with adapters mixed. */
 import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
-import { oneIn } from '@cairn-tune/ops/test/sample'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import type { Completion } from '@cairn-tune/serve/protocol'
 import { openFixture } from './server-fixture.ts'
 
@@ -11,7 +11,7 @@ const golden = JSON.parse(readFileSync(new URL('reference/greedy.json', import.m
 } & Record<'base' | 'wide' | 'narrow', Answers>
 const models = ['base', 'wide', 'narrow'] as const
 /** `npm test` asks fifty of the two hundred. */
-const prompts = oneIn(4, [...golden.prompts.entries()])
+const prompts = everyNth(4, [...golden.prompts.entries()])
 
 const server = await openFixture()
 afterAll(() => server.close())

@@ -146,7 +146,7 @@ function recordLoss(
       ? {
           coefficient: config.router_aux_loss_coef,
           counted: integers(IS_REAL, slots),
-          times: g.input(COUNTED, 'f32', [1]),
+          scale: g.input(COUNTED, 'f32', [1]),
           sums: [],
         }
       : undefined

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { FAMILIES } from '@cairn-tune/models'
-import { oneIn } from '@cairn-tune/ops/test/sample'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import { mergeAdapter, writeModelOf } from '@cairn-tune/train'
 import { openCheckpoint, writeCheckpoint } from '@cairn-tune/weights'
 import { copyCompanions } from '@cairn-tune/train/merge'
@@ -62,7 +62,7 @@ const many = await writeExperts('many', 64, 1)
 const first = await silenceRouters(await writeExperts('alike', 4, 1), join(bench.directory, 'first'))
 
 test.each(
-  oneIn<[string, string, number]>(2, [
+  everyNth<[string, string, number]>(2, [
     ['every token has all experts', every, 1],
     ['every token has all experts', every, 64],
     ['most of 64 experts have no token', many, 3],

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { FAMILY_NAMES, parseModelConfig, partsOf, type FamilyName } from '@cairn-tune/models'
-import { oneIn } from '@cairn-tune/ops/test/sample'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import { RECIPES, mergeAdapter, readAdapter, writeModelOf } from '@cairn-tune/train'
 import { UnsupportedError, linearsOf, openCheckpoint } from '@cairn-tune/weights'
 import { createBench, losses, textsOf } from './run.ts'
@@ -43,7 +43,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
     threads: 1,
   }
 
-  test.each(oneIn(3, isMxfp4 ? (['qfp8', 'qfp4'] as const) : RECIPES, FAMILY_NAMES.indexOf(name)))(
+  test.each(everyNth(3, isMxfp4 ? (['qfp8', 'qfp4'] as const) : RECIPES, FAMILY_NAMES.indexOf(name)))(
     '%s: the loss falls, and every projection has its adapter',
     async recipe => {
       await written

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { FAMILIES } from '@cairn-tune/models'
-import { oneIn } from '@cairn-tune/ops/test/sample'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import { parseBytes, writeModelOf, type MemoryEstimate, type TrainResult } from '@cairn-tune/train'
 import { createBench, losses, textsOf } from './run.ts'
 
@@ -48,7 +48,7 @@ const adapterOf = ({ output }: TrainResult) => readFileSync(join(output, 'adapte
 
 // `npm test` runs three of the nine, and one of the two large bases.
 test.each(
-  oneIn<[string, object]>(3, [
+  everyNth<[string, object]>(3, [
     ['bf16', {}],
     ['f32 weights from a bf16 file', { compute_dtype: 'f32' }],
     ['fp8, whose scales have a history', { recipe: 'fp8' }],
@@ -128,7 +128,7 @@ describe('a base larger than the budget', () => {
     return parseBytes(needed)
   }
 
-  test.each(oneIn(2, ['bf16', 'qfp8']))(
+  test.each(everyNth(2, ['bf16', 'qfp8']))(
     'is trained within it from the disk, and refused otherwise: %s',
     async recipe => {
       // 16 layers of 13 MB in bf16, 6 MB in FP8.

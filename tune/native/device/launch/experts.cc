@@ -18,16 +18,17 @@ constexpr const char* kNoExpert = "a choice is of no expert";
 void route(DeviceCall& call) {
   const Tensor& logits = *call.in[route_in::logits];
   const auto attrs = RouteAttrs::read(call.attrs);
-  if (attrs.top > logits.dims[1]) throw std::runtime_error("there are fewer experts than choices of a token");
+  if (attrs.top_k > logits.dims[1])
+    throw std::runtime_error("there are fewer experts than choices of a token");
   if (logits.dims[1] > kMostExperts) throw std::runtime_error("there are more than 1024 experts");
   cuda::Route p{};
   p.logits = logits.data;
   p.weights = data_of<float>(call.out[route_out::weights]);
   p.ids = data_of<int32_t>(call.out[route_out::ids]);
-  p.over_all = attrs.over_all;
+  p.softmax_over_all = attrs.softmax_over_all;
   p.tokens = int32_t(logits.dims[0]);
   p.experts = int32_t(logits.dims[1]);
-  p.top = attrs.top;
+  p.top_k = attrs.top_k;
   p.dtype = logits.dtype;
   call.launch("experts", "route", {blocks_of(p.tokens, kRowsOfBlock)}, kThreads, p);
 }
@@ -42,10 +43,10 @@ void route_grad(DeviceCall& call) {
   p.dlogits = call.out[route_grad_out::dlogits]->data;
   p.fault = call.fault_word();
   p.fault_code = call.fault(kNoExpert);
-  p.over_all = RouteGradAttrs::read(call.attrs).over_all;
+  p.softmax_over_all = RouteGradAttrs::read(call.attrs).softmax_over_all;
   p.tokens = int32_t(logits.dims[0]);
   p.experts = int32_t(logits.dims[1]);
-  p.top = int32_t(ids.dims[1]);
+  p.top_k = int32_t(ids.dims[1]);
   p.dtype = logits.dtype;
   call.launch("experts", "route_grad", {blocks_of(p.tokens, kRowsOfBlock)}, kThreads, p);
 }
@@ -93,7 +94,7 @@ void combine(DeviceCall& call) {
   p.fault = call.fault_word();
   p.fault_code = call.fault("a place lies outside z");
   p.columns = z.dims[1];
-  p.top = int32_t(places.dims[1]);
+  p.top_k = int32_t(places.dims[1]);
   p.rows = int32_t(z.dims[0]);
   p.z_dtype = z.dtype;
   p.y_dtype = y.dtype;
@@ -113,7 +114,7 @@ void combine_grad(DeviceCall& call) {
   p.fault = call.fault_word();
   p.fault_code = call.fault("a place lies outside z");
   p.columns = z.dims[1];
-  p.top = int32_t(places.dims[1]);
+  p.top_k = int32_t(places.dims[1]);
   p.rows = int32_t(z.dims[0]);
   p.z_dtype = z.dtype;
   p.y_dtype = dy.dtype;
@@ -137,7 +138,7 @@ void balance_sums(DeviceCall& call) {
   p.sums = data_of<float>(call.out[balance_sums_out::sums]);
   p.tokens = int32_t(logits.dims[0]);
   p.experts = int32_t(logits.dims[1]);
-  p.top = int32_t(ids.dims[1]);
+  p.top_k = int32_t(ids.dims[1]);
   p.spans = int32_t(blocks_of(p.tokens, kRowsPerSum));
   p.dtype = logits.dtype;
   p.partial = call.scratch<float>(0, int64_t(p.spans) * 2 * p.experts + 1);
@@ -161,9 +162,9 @@ void balance_sums_grad(DeviceCall& call) {
 void balance_loss(DeviceCall& call) {
   const auto attrs = BalanceLossAttrs::read(call.attrs);
   const Tensor& sums = *call.in[balance_loss_in::sums];
-  const cuda::BalanceLoss p{data_of<float>(sums), data_of<float>(call.in[balance_loss_in::times]),
+  const cuda::BalanceLoss p{data_of<float>(sums), data_of<float>(call.in[balance_loss_in::scale]),
       data_of<float>(call.out[balance_loss_out::loss]), data_of<float>(call.out[balance_loss_out::dsums]),
-      int32_t(sums.dims[1]), attrs.top, attrs.coefficient, 0};
+      int32_t(sums.dims[1]), attrs.top_k, attrs.coefficient, 0};
   call.launch("experts", "balance_loss", {1}, 1, p);
 }
 

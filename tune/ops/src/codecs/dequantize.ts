@@ -15,7 +15,7 @@ import {
 import { dynamicMap } from './dynamic-map.ts'
 import { decodeBf16, decodeE8m0, decodeMinifloat } from './minifloat.ts'
 import { NF4_TABLE } from './nf4.ts'
-import { floats, getNibble, part, partViews, stackOf, vnniPlace, type Parts } from './parts.ts'
+import { floats, getNibble, part, partViews, stackOf, vnniIndex, type PartViews } from './parts.ts'
 
 const f = Math.fround
 
@@ -43,7 +43,7 @@ export function dequantize(buffer: Uint8Array, dtype: Dtype, shape: Shape): Floa
 }
 
 /** A function from element index (row-major) to its number. */
-function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (index: number) => number {
+function decoder(parts: PartViews, dtype: Dtype, [, k = 1]: Shape): (index: number) => number {
   const codes = part(parts, 'codes')
   const values = part(parts, 'values')
   const scales = part(parts, 'scales')
@@ -59,7 +59,7 @@ function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (index: number) 
     case 'bf16':
       return i => decodeBf16((values[2 * i] ?? 0) | ((values[2 * i + 1] ?? 0) << 8))
     case 'bf16_vnni': {
-      const at = (i: number) => 2 * vnniPlace(Math.floor(i / k), i % k, k)
+      const at = (i: number) => 2 * vnniIndex(Math.floor(i / k), i % k, k)
       return i => decodeBf16((values[at(i)] ?? 0) | ((values[at(i) + 1] ?? 0) << 8))
     }
     case 'fp8_tiles': {

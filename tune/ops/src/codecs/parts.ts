@@ -1,15 +1,15 @@
 /** The buffer of a quantised matrix: its parts by name, its nibbles, and where its numbers lie. */
 import { VNNI_ROWS, countElements, matrixStride, partsOf, type Dtype, type Shape } from '../dtypes.ts'
 
-export type Parts = Record<string, Uint8Array>
+export type PartViews = Record<string, Uint8Array>
 
-export function partViews(buffer: Uint8Array, dtype: Dtype, shape: Shape): Parts {
+export function partViews(buffer: Uint8Array, dtype: Dtype, shape: Shape): PartViews {
   return Object.fromEntries(
     partsOf(dtype, shape).map(({ name, offset, bytes }) => [name, buffer.subarray(offset, offset + bytes)]),
   )
 }
 
-export const part = (parts: Parts, name: string) => parts[name] ?? new Uint8Array()
+export const part = (parts: PartViews, name: string) => parts[name] ?? new Uint8Array()
 export const floats = (bytes: Uint8Array) =>
   new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
 
@@ -25,7 +25,7 @@ export function getNibble(bytes: Uint8Array, index: number, first: 'low' | 'high
 }
 
 /** Where number k of row r of K lies in a bf16_vnni matrix. */
-export const vnniPlace = (r: number, k: number, K: number) =>
+export const vnniIndex = (r: number, k: number, K: number) =>
   (Math.floor(r / VNNI_ROWS) * (K / 2) + Math.floor(k / 2)) * 2 * VNNI_ROWS + (r % VNNI_ROWS) * 2 + (k % 2)
 
 /** Of a stack: the shape of one matrix, its numbers, and bytes from one to the next. */

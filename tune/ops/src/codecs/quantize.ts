@@ -18,7 +18,7 @@ import {
 import { dynamicMap } from './dynamic-map.ts'
 import { decodeE8m0, decodeMinifloat, encodeBf16, encodeE8m0, encodeMinifloat } from './minifloat.ts'
 import { encodeNearest, encodeNf4 } from './nf4.ts'
-import { floats, part, partViews, putNibble, stackOf, vnniPlace, type Parts } from './parts.ts'
+import { floats, part, partViews, putNibble, stackOf, vnniIndex, type PartViews } from './parts.ts'
 
 const f = Math.fround
 const E4M3_MAX = 448
@@ -27,9 +27,9 @@ const E2M1_MAX = 6
 const E4M3_MIN = 2 ** -9
 
 const maxAbs = (values: Float32Array, start: number, end: number) => {
-  let most = 0
-  for (let i = start; i < end; i++) most = Math.max(most, Math.abs(values[i] ?? 0))
-  return most
+  let amax = 0
+  for (let i = start; i < end; i++) amax = Math.max(amax, Math.abs(values[i] ?? 0))
+  return amax
 }
 
 /** Bytes of a matrix, or of a stack of them, in a dtype. */
@@ -49,7 +49,7 @@ export function quantize(values: Float32Array, dtype: Dtype, shape: Shape): Uint
   return buffer
 }
 
-const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shape) => void> = {
+const quantizers: Record<Dtype, (values: Float32Array, parts: PartViews, shape: Shape) => void> = {
   f32: (values, parts) => floats(part(parts, 'values')).set(values),
   i32: (values, parts) => new Int32Array(part(parts, 'values').buffer).set(values),
   bf16: (values, parts) => new Uint16Array(part(parts, 'values').buffer).set(values.map(encodeBf16)),
@@ -63,24 +63,24 @@ const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shap
   bf16_vnni: quantizeVnni,
 }
 
-function quantizeVnni(values: Float32Array, parts: Parts, [, K = 0]: Shape): void {
+function quantizeVnni(values: Float32Array, parts: PartViews, [, K = 0]: Shape): void {
   const codes = new Uint16Array(part(parts, 'values').buffer)
   for (let i = 0; i < values.length; i++)
-    codes[vnniPlace(Math.floor(i / K), i % K, K)] = encodeBf16(values[i] ?? 0)
+    codes[vnniIndex(Math.floor(i / K), i % K, K)] = encodeBf16(values[i] ?? 0)
 }
 
-function quantizeFp8Tiles(values: Float32Array, parts: Parts, [n = 0, k = 0]: Shape): void {
+function quantizeFp8Tiles(values: Float32Array, parts: PartViews, [n = 0, k = 0]: Shape): void {
   const codes = part(parts, 'codes')
   const scales = floats(part(parts, 'scales'))
   for (let row = 0; row < n; row += FP8_TILE) {
     for (let column = 0; column < k; column += FP8_TILE) {
       const rowEnd = Math.min(row + FP8_TILE, n)
       const columnEnd = Math.min(column + FP8_TILE, k)
-      let most = 0
+      let amax = 0
       for (let i = row; i < rowEnd; i++)
-        most = Math.max(most, maxAbs(values, i * k + column, i * k + columnEnd))
-      scales[(row / FP8_TILE) * Math.ceil(k / FP8_TILE) + column / FP8_TILE] = f(most / E4M3_MAX)
-      const inverse = f(E4M3_MAX / Math.max(most, f(1e-10)))
+        amax = Math.max(amax, maxAbs(values, i * k + column, i * k + columnEnd))
+      scales[(row / FP8_TILE) * Math.ceil(k / FP8_TILE) + column / FP8_TILE] = f(amax / E4M3_MAX)
+      const inverse = f(E4M3_MAX / Math.max(amax, f(1e-10)))
       for (let i = row; i < rowEnd; i++) {
         for (let j = column; j < columnEnd; j++)
           codes[i * k + j] = encodeMinifloat('e4m3', f((values[i * k + j] ?? 0) * inverse))
@@ -89,20 +89,20 @@ function quantizeFp8Tiles(values: Float32Array, parts: Parts, [n = 0, k = 0]: Sh
   }
 }
 
-function quantizeFp8Tensor(values: Float32Array, parts: Parts): void {
-  const most = maxAbs(values, 0, values.length)
-  const inverse = f(E4M3_MAX / Math.max(most, f(1e-10)))
-  floats(part(parts, 'scale'))[0] = f(most / E4M3_MAX)
+function quantizeFp8Tensor(values: Float32Array, parts: PartViews): void {
+  const amax = maxAbs(values, 0, values.length)
+  const inverse = f(E4M3_MAX / Math.max(amax, f(1e-10)))
+  floats(part(parts, 'scale'))[0] = f(amax / E4M3_MAX)
   part(parts, 'codes').set(values.map(value => encodeMinifloat('e4m3', f(value * inverse))))
 }
 
-function quantizeNvfp4(values: Float32Array, parts: Parts): void {
+function quantizeNvfp4(values: Float32Array, parts: PartViews): void {
   const codes = part(parts, 'codes')
   const scales = part(parts, 'scales')
-  const most = maxAbs(values, 0, values.length)
-  floats(part(parts, 'tensor_scale'))[0] = f(most / (E4M3_MAX * E2M1_MAX))
-  if (most === 0) return
-  const encode = f((E4M3_MAX * E2M1_MAX) / most)
+  const amax = maxAbs(values, 0, values.length)
+  floats(part(parts, 'tensor_scale'))[0] = f(amax / (E4M3_MAX * E2M1_MAX))
+  if (amax === 0) return
+  const encode = f((E4M3_MAX * E2M1_MAX) / amax)
   for (let start = 0; start < values.length; start += NVFP4_BLOCK) {
     const wanted = f(f(maxAbs(values, start, start + NVFP4_BLOCK) / E2M1_MAX) * encode)
     const code = encodeMinifloat('e4m3', Math.max(wanted, E4M3_MIN))
@@ -117,7 +117,7 @@ function quantizeNvfp4(values: Float32Array, parts: Parts): void {
  * The published rule of microscaling formats: the scale is the largest power of two not above amax, divided
  * by that of the largest code (4).
  */
-function quantizeMxfp4(values: Float32Array, parts: Parts): void {
+function quantizeMxfp4(values: Float32Array, parts: PartViews): void {
   for (let start = 0; start < values.length; start += MXFP4_BLOCK) {
     const code = encodeE8m0(maxAbs(values, start, start + MXFP4_BLOCK) / 4)
     part(parts, 'scales')[start / MXFP4_BLOCK] = code
@@ -128,7 +128,7 @@ function quantizeMxfp4(values: Float32Array, parts: Parts): void {
 }
 
 /** Block scales are stored less their mean, as codes of the dynamic map times one scale a group. */
-function quantizeNf4(values: Float32Array, parts: Parts): void {
+function quantizeNf4(values: Float32Array, parts: PartViews): void {
   const blocks = values.length / NF4_BLOCK
   const scales = Float32Array.from({ length: blocks }, (_, block) =>
     maxAbs(values, block * NF4_BLOCK, (block + 1) * NF4_BLOCK),
@@ -144,21 +144,21 @@ function quantizeNf4(values: Float32Array, parts: Parts): void {
   const centred = scales.map(scale => scale - offset)
   for (let start = 0; start < blocks; start += NF4_GROUP) {
     const end = Math.min(start + NF4_GROUP, blocks)
-    const most = maxAbs(centred, start, end)
-    floats(part(parts, 'group_scales'))[start / NF4_GROUP] = most
+    const amax = maxAbs(centred, start, end)
+    floats(part(parts, 'group_scales'))[start / NF4_GROUP] = amax
     for (let i = start; i < end; i++)
-      part(parts, 'scale_codes')[i] = encodeNearest(map, most === 0 ? 0 : f((centred[i] ?? 0) / most))
+      part(parts, 'scale_codes')[i] = encodeNearest(map, amax === 0 ? 0 : f((centred[i] ?? 0) / amax))
   }
 }
 
 /** Blocks of the flat tensor, each divided by its largest magnitude. */
-function quantizeDynamic(values: Float32Array, parts: Parts, isSigned: boolean): void {
+function quantizeDynamic(values: Float32Array, parts: PartViews, isSigned: boolean): void {
   const map = dynamicMap(isSigned)
   for (let start = 0; start < values.length; start += DYNAMIC_BLOCK) {
     const end = Math.min(start + DYNAMIC_BLOCK, values.length)
-    const most = maxAbs(values, start, end)
-    floats(part(parts, 'scales'))[start / DYNAMIC_BLOCK] = most
+    const amax = maxAbs(values, start, end)
+    floats(part(parts, 'scales'))[start / DYNAMIC_BLOCK] = amax
     for (let i = start; i < end; i++)
-      part(parts, 'codes')[i] = encodeNearest(map, most === 0 ? 0 : f((values[i] ?? 0) / most))
+      part(parts, 'codes')[i] = encodeNearest(map, amax === 0 ? 0 : f((values[i] ?? 0) / amax))
   }
 }

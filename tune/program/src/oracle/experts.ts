@@ -20,17 +20,17 @@ const count = (n: number) => Array.from({ length: n }, (_, i) => i)
 export const route: Define = (inputs, attrs) => {
   const logits = get(inputs, 'logits')
   const [rows, experts] = sizes(logits)
-  const top = number(attrs, 'top')
-  const [weights, ids] = [zeros(rows * top), zeros(rows * top)]
+  const top_k = number(attrs, 'top_k')
+  const [weights, ids] = [zeros(rows * top_k), zeros(rows * top_k)]
   for (let t = 0; t < rows; t++) {
     const row = rowOf(logits, t)
     const chosen = count(experts)
       .toSorted((a, b) => at(row, b) - at(row, a) || a - b)
-      .slice(0, top)
-    const shares = softmaxOf(row, number(attrs, 'over_all') === 0 ? chosen : count(experts))
+      .slice(0, top_k)
+    const shares = softmaxOf(row, number(attrs, 'softmax_over_all') === 0 ? chosen : count(experts))
     for (const [j, e] of chosen.entries()) {
-      weights[t * top + j] = shares.get(e) ?? 0
-      ids[t * top + j] = e
+      weights[t * top_k + j] = shares.get(e) ?? 0
+      ids[t * top_k + j] = e
     }
   }
   return { weights, ids }
@@ -44,7 +44,10 @@ export const routeGrad: Define = (inputs, attrs) => {
     const [ids, w, dw] = ['ids', 'weights', 'dweights'].map(name => rowOf(get(inputs, name), t))
     if (!ids || !w || !dw) continue
     const pull = w.reduce((sum, weight, j) => sum + weight * at(dw, j), 0)
-    const shares = softmaxOf(rowOf(logits, t), number(attrs, 'over_all') === 0 ? [...ids] : count(experts))
+    const shares = softmaxOf(
+      rowOf(logits, t),
+      number(attrs, 'softmax_over_all') === 0 ? [...ids] : count(experts),
+    )
     for (const [e, share] of shares) {
       const j = ids.indexOf(e)
       dlogits[t * experts + e] = share * ((j < 0 ? 0 : at(dw, j)) - pull)
@@ -55,13 +58,13 @@ export const routeGrad: Define = (inputs, attrs) => {
 
 export const expertOrder: Define = (inputs, attrs) => {
   const ids = get(inputs, 'ids')
-  const [, top] = sizes(ids)
+  const [, top_k] = sizes(ids)
   const order = count(ids.values.length).toSorted((a, b) => at(ids.values, a) - at(ids.values, b) || a - b)
   const places = zeros(order.length)
   for (const [place, choice] of order.entries()) places[choice] = place
   return {
     ends: fill(number(attrs, 'experts'), e => ids.values.filter(id => id <= e).length),
-    tokens: fill(order.length, place => Math.floor((order[place] ?? 0) / top)),
+    tokens: fill(order.length, place => Math.floor((order[place] ?? 0) / top_k)),
     places,
   }
 }
@@ -89,15 +92,15 @@ export const expertAdapters: Define = (inputs, attrs) => {
 
 export const combine: Define = inputs => {
   const [z, places] = [get(inputs, 'z'), get(inputs, 'places')]
-  const [[, columns], [rows, top]] = [sizes(z), sizes(places)]
+  const [[, columns], [rows, top_k]] = [sizes(z), sizes(places)]
   return {
     y: fill(rows * columns, i => {
       const t = Math.floor(i / columns)
       let sum = inputs.addend ? at(inputs.addend.values, i) : 0
-      for (let j = 0; j < top; j++)
+      for (let j = 0; j < top_k; j++)
         sum +=
-          (inputs.weights ? at(inputs.weights.values, t * top + j) : 1) *
-          at(z.values, at(places.values, t * top + j) * columns + (i % columns))
+          (inputs.weights ? at(inputs.weights.values, t * top_k + j) : 1) *
+          at(z.values, at(places.values, t * top_k + j) * columns + (i % columns))
       return sum
     }),
   }
@@ -111,16 +114,16 @@ export const combineGrad: Define = inputs => {
     get(inputs, 'weights'),
   ]
   const [, columns] = sizes(z)
-  const [, top] = sizes(weights)
+  const [, top_k] = sizes(weights)
   const dz = zeros(z.values.length)
   for (const [choice, place] of places.entries())
     for (let i = 0; i < columns; i++)
       dz[place * columns + i] =
-        at(weights.values, choice) * at(dy.values, Math.floor(choice / top) * columns + i)
+        at(weights.values, choice) * at(dy.values, Math.floor(choice / top_k) * columns + i)
   return {
     dz,
     dweights: fill(places.length, choice => {
-      const [from, row] = [rowOf(dy, Math.floor(choice / top)), rowOf(z, at(places, choice))]
+      const [from, row] = [rowOf(dy, Math.floor(choice / top_k)), rowOf(z, at(places, choice))]
       return from.reduce((sum, d, i) => sum + d * at(row, i), 0)
     }),
   }
@@ -209,9 +212,9 @@ export const balanceSumsGrad: Define = inputs => {
 const balanceFactor = (inputs: Inputs, attrs: Attrs): [sums: Float64Array, experts: number, by: number] => {
   const sums = get(inputs, 'sums')
   const [, experts] = sizes(sums)
-  const rows = rowOf(sums, 0).reduce((sum, choices) => sum + choices, 0) / number(attrs, 'top')
-  const times = inputs.times ? at(inputs.times.values, 0) : 1
-  return [sums.values, experts, rows > 0 ? (number(attrs, 'coefficient') * times * experts) / rows ** 2 : 0]
+  const rows = rowOf(sums, 0).reduce((sum, choices) => sum + choices, 0) / number(attrs, 'top_k')
+  const scale = inputs.scale ? at(inputs.scale.values, 0) : 1
+  return [sums.values, experts, rows > 0 ? (number(attrs, 'coefficient') * scale * experts) / rows ** 2 : 0]
 }
 
 export const balanceLoss: Define = (inputs, attrs) => {

@@ -3,7 +3,7 @@
  * for long without a turn of the event loop, so that others are answered meanwhile.
  */
 import { afterAll, expect, test } from 'vitest'
-import { oneIn } from '@cairn-tune/ops/test/sample'
+import { everyNth } from '@cairn-tune/ops/test/sample'
 import { openFixture } from '../server-fixture.ts'
 import { attempts, tally } from './attacks.ts'
 import { longestTurn } from './turns.ts'
@@ -199,7 +199,7 @@ const BOMBS = Object.entries(ROUTES).flatMap(([path, bodies]) =>
   Object.entries(bodies).map(([name, make]) => [path, name, make] as const),
 )
 
-test.for(attempts(0, 1) === 1 ? BOMBS : oneIn(3, BOMBS))(
+test.for(attempts(0, 1) === 1 ? BOMBS : everyNth(3, BOMBS))(
   '%s: %s does not hold up other requests',
   async ([path, name, make]) => {
     const made = make()

@@ -14,9 +14,9 @@ export type ConfigToWrite = {
   experts:
     | {
         count: number
-        top: number
-        size: number
-        over_all: boolean
+        top_k: number
+        expert_intermediate_size: number
+        softmax_over_all: boolean
         clamp: { alpha: number; limit: number } | undefined
       }
     | undefined

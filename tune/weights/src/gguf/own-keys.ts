@@ -18,34 +18,34 @@ const EXPERT_KEYS = ['expert_count', 'expert_used_count', 'expert_feed_forward_l
 
 function readExperts({ metadata }: GgufFile, key: (name: string) => string) {
   const whole = (name: string) => metadata.needs(key(name), metadata.whole(key(name)))
-  const [count, top, size] = [
+  const [count, top_k, size] = [
     whole('expert_count'),
     whole('expert_used_count'),
     whole('expert_feed_forward_length'),
   ]
-  return { count, top, size }
+  return { count, top_k, size }
 }
 
 const expertKeys = ({ experts }: ConfigToWrite): Record<string, MetadataValue> => ({
   expert_count: u32(experts?.count ?? 0),
-  expert_used_count: u32(experts?.top ?? 0),
-  expert_feed_forward_length: u32(experts?.size ?? 0),
+  expert_used_count: u32(experts?.top_k ?? 0),
+  expert_feed_forward_length: u32(experts?.expert_intermediate_size ?? 0),
 })
 
 export const QWEN_EXPERT_KEYS: OwnKeys = {
   keys: EXPERT_KEYS,
   read(file, key) {
-    const { count, top, size } = readExperts(file, key)
+    const { count, top_k, size } = readExperts(file, key)
     return {
       num_experts: count,
-      num_experts_per_tok: top,
+      num_experts_per_tok: top_k,
       moe_intermediate_size: size,
       // llama.cpp divides the weights of a token's experts by their sum.
       norm_topk_prob: true,
     }
   },
   write(config) {
-    if (config.experts?.over_all)
+    if (config.experts?.softmax_over_all)
       throw new UnsupportedError(
         'cannot write norm_topk_prob: false to a GGUF file: ' +
           "llama.cpp always divides the weights of a token's experts by their sum",
@@ -102,11 +102,11 @@ export const GPT_OSS_KEYS: OwnKeys = {
   ],
   placesTokens: true,
   read(file, key) {
-    const { count, top, size } = readExperts(file, key)
+    const { count, top_k, size } = readExperts(file, key)
     const { metadata } = file
     return {
       num_local_experts: count,
-      num_experts_per_tok: top,
+      num_experts_per_tok: top_k,
       intermediate_size: size,
       sliding_window: metadata.needs(
         key('attention.sliding_window'),
