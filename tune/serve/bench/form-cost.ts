@@ -61,7 +61,7 @@ function medianInterval(sample: readonly number[]): [low: number, high: number] 
 }
 
 const percent = (share: number) => (100 * share).toFixed(1)
-const told = (sample: readonly number[]) =>
+const percentText = (sample: readonly number[]) =>
   `${percent(median(sample))} % (${medianInterval(sample).map(percent).join(' to ')})`
 
 const prompts = promptsOf(Number(values.sequences), 16)
@@ -82,7 +82,7 @@ for (const [name, one] of [
     console.log(`${name}: free ${free.decode.toFixed(1)}, formed ${formed.decode.toFixed(1)} tokens/s`)
   }
   console.log(
-    `${name}: ${told(pairs)} more time a token, ${told(cpuPairs)} more of the processors ` +
+    `${name}: ${percentText(pairs)} more time a token, ${percentText(cpuPairs)} more of the processors ` +
       `(medians of ${pairs.length} pairs, and where they lie in 95 of 100 cases)`,
   )
 }

@@ -35,7 +35,7 @@ export async function measure(
 ): Promise<Speed> {
   const firsts: number[] = prompts.map(() => -1)
   const [start, startCpu] = [performance.now(), cpuSeconds()]
-  let [begun, begunCpu, began, after] = [0, 0, 0, 0]
+  let [decodeStart, decodeStartCpu, started, after] = [0, 0, 0, 0]
   await Promise.all(
     prompts.map(
       (ids, s) =>
@@ -63,8 +63,9 @@ export async function measure(
               onToken({ token }) {
                 if (made++ === 0) {
                   firsts[s] = token
-                  if (++began === prompts.length) [begun, begunCpu] = [performance.now(), cpuSeconds()]
-                } else if (began === prompts.length) {
+                  if (++started === prompts.length)
+                    [decodeStart, decodeStartCpu] = [performance.now(), cpuSeconds()]
+                } else if (started === prompts.length) {
                   // Tokens of those that began early count only once all have begun.
                   after++
                 }
@@ -78,10 +79,10 @@ export async function measure(
   )
   const tokens = prompts.reduce((sum, { length }) => sum + length, 0)
   return {
-    prefill: (tokens * 1000) / (begun - start),
-    decode: (after * 1000) / (performance.now() - begun),
-    prefillCpu: tokens / (begunCpu - startCpu),
-    decodeCpu: after / (cpuSeconds() - begunCpu),
+    prefill: (tokens * 1000) / (decodeStart - start),
+    decode: (after * 1000) / (performance.now() - decodeStart),
+    prefillCpu: tokens / (decodeStartCpu - startCpu),
+    decodeCpu: after / (cpuSeconds() - decodeStartCpu),
     firsts,
   }
 }

@@ -3,7 +3,7 @@
  * many are finished: each is judged. Arguments: how many (500). Exit code 1 where one is wrong.
  */
 import { openFixture } from '../test/server-fixture.ts'
-import { listSchemas, tryOne } from '../test/schema-suite.ts'
+import { listSchemas, trySchema } from '../test/schema-suite.ts'
 
 const wanted = Number(process.argv[2] ?? 500)
 const server = await openFixture()
@@ -12,7 +12,7 @@ const refused = new Set<string>()
 let [valid, unfinished, wrong, seed] = [0, 0, 0, 0]
 while (valid + wrong < wanted) {
   const some = schemas.filter(({ name }) => !refused.has(name))
-  const verdicts = await Promise.all(some.map(one => tryOne(server, one, ++seed)))
+  const verdicts = await Promise.all(some.map(one => trySchema(server, one, ++seed)))
   for (const { name, schema, verdict, text } of verdicts) {
     if (verdict === 'valid') valid++
     if (verdict === 'unfinished') unfinished++

@@ -3,7 +3,7 @@
  * unloading began.
  */
 import { InputError, UnsupportedError, readStoredAdapter, type StoredAdapter } from '@cairn-tune/weights'
-import { limitsOf, misfitOf, type LoadedAdapter } from './engine/adapters.ts'
+import { limitsOf, incompatibility, type LoadedAdapter } from './engine/adapters.ts'
 import { ApiError, badRequest, notFound } from './errors.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -56,8 +56,8 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
     loading.add(name)
     try {
       const adapter = await read(name, path, model.stacks.maxRank)
-      const misfit = misfitOf(adapter, model.targets, model.stacks.maxRank)
-      if (misfit) throw badRequest(`Loading lora ${name} failed: ${misfit}`)
+      const reason = incompatibility(adapter, model.targets, model.stacks.maxRank)
+      if (reason) throw badRequest(`Loading lora ${name} failed: ${reason}`)
       loaded.set(name, await place(name, path, adapter))
     } finally {
       loading.delete(name)

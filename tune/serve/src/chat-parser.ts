@@ -92,7 +92,7 @@ export function createChatParser({
     return { text: take(buffer.length - keep), tag: undefined }
   }
 
-  function sayContent(text: string, events: ChatEvent[]): void {
+  function emitContent(text: string, events: ChatEvent[]): void {
     if (text === '') return
     hasContent ||= text.trim() !== ''
     events.push({ kind: 'content', text })
@@ -118,7 +118,7 @@ export function createChatParser({
         const tags = [...(hasContent || hasThought ? [] : [TAGS.think]), ...(hasTools ? [TAGS.call] : [])]
         const { text, tag } = until(tags)
         const end = text.trimEnd()
-        sayContent(end, events)
+        emitContent(end, events)
         if (tag === TAGS.think) {
           state = 'reasoning'
           hasThought = true
@@ -171,7 +171,7 @@ export function createChatParser({
   /** A call whose keys come in another order, or no call at all. */
   function readWhole(body: string, end: string, events: ChatEvent[]): void {
     const call = wholeCall.safeParse(parseJson(body))
-    if (!call.success) return sayContent(`${space}${TAGS.call}${body}${end}`, events)
+    if (!call.success) return emitContent(`${space}${TAGS.call}${body}${end}`, events)
     const values = call.data.arguments ?? call.data.parameters ?? {}
     events.push(
       { kind: 'call', index: calls, name: call.data.name },
@@ -191,7 +191,7 @@ export function createChatParser({
     flush() {
       const events: ChatEvent[] = []
       if (state === 'reasoning' && buffer !== '') events.push({ kind: 'reasoning', text: buffer })
-      else if (state === 'content') sayContent(calls > 0 && !hasContent ? buffer.trim() : buffer, events)
+      else if (state === 'content') emitContent(calls > 0 && !hasContent ? buffer.trim() : buffer, events)
       else if (state === 'call') readWhole(buffer, '', events)
       buffer = ''
       return events

@@ -98,20 +98,24 @@ function forcedStart({ tool_choice: choice, tools }: PromptRequest, isHarmony: b
 /** What an answer begins with that the request gives a form or a call. */
 function prefixOf(
   request: PromptRequest,
-  { hasTools, isHarmony, goesOn }: { hasTools: boolean; isHarmony: boolean; goesOn: boolean },
+  {
+    hasTools,
+    isHarmony,
+    continuesMessage,
+  }: { hasTools: boolean; isHarmony: boolean; continuesMessage: boolean },
 ): { prefix: string; isForced: boolean } {
   const forced = hasTools ? forcedStart(request, isHarmony) : ''
-  if (goesOn && forced !== '')
+  if (continuesMessage && forced !== '')
     throw badRequest('tool_choice begins a call, which cannot continue the last message', 'tool_choice')
   if (forced !== '') return { prefix: forced, isForced: true }
   const { response_format: format, structured_outputs: asked } = request
   const hasForm = (format && format.type !== 'text') || (asked !== null && asked !== undefined)
-  return { prefix: isHarmony && hasForm && !goesOn ? FINAL : '', isForced: false }
+  return { prefix: isHarmony && hasForm && !continuesMessage ? FINAL : '', isForced: false }
 }
 
 /** Whether what comes next is a thought: one was just begun, or the message that goes on has not ended it. */
-const isInThought = (text: string, goesOn: boolean): boolean =>
-  goesOn ? text.lastIndexOf('<think>') > text.lastIndexOf('</think>') : /<think>\s*$/.test(text)
+const isInThought = (text: string, continuesMessage: boolean): boolean =>
+  continuesMessage ? text.lastIndexOf('<think>') > text.lastIndexOf('</think>') : /<think>\s*$/.test(text)
 
 /** Keys of a request that make its prompt. */
 export type PromptRequest = Pick<
@@ -128,8 +132,8 @@ export type PromptRequest = Pick<
 >
 
 /** Whether the last message goes on, or an answer begins; throws where both are asked for. */
-function isContinued({ continue_final_message: goesOn, ...request }: PromptRequest): boolean {
-  if (!goesOn) return false
+function isContinued({ continue_final_message: continuesMessage, ...request }: PromptRequest): boolean {
+  if (!continuesMessage) return false
   // The default of both is a new answer, so that has to be said.
   if (request.add_generation_prompt !== false)
     throw badRequest(
@@ -168,14 +172,14 @@ export async function renderChat(
     throw badRequest('tool_choice needs tools', 'tool_choice')
   checkArguments(request.messages)
   try {
-    const goesOn = isContinued(request)
-    const { prefix, isForced } = prefixOf(request, { hasTools, isHarmony, goesOn })
+    const continuesMessage = isContinued(request)
+    const { prefix, isForced } = prefixOf(request, { hasTools, isHarmony, continuesMessage })
     const messages = isHarmony ? toHarmony(request.messages) : request.messages
     const text = await texts.render(
       { messages: messages.map(toMessage), ...(hasTools ? { tools: request.tools ?? [] } : {}) },
       {
-        addGenerationPrompt: !goesOn && request.add_generation_prompt !== false,
-        continueFinalMessage: goesOn,
+        addGenerationPrompt: !continuesMessage && request.add_generation_prompt !== false,
+        continueFinalMessage: continuesMessage,
         variables: request.chat_template_kwargs ?? {},
       },
     )
@@ -183,8 +187,8 @@ export async function renderChat(
     return {
       ids: await texts.encode(text + prefix, { isDocument: request.add_special_tokens ?? false }),
       prefix,
-      startsInReasoning: !isHarmony && prefix === '' && isInThought(text, goesOn),
-      isContinued: goesOn,
+      startsInReasoning: !isHarmony && prefix === '' && isInThought(text, continuesMessage),
+      isContinued: continuesMessage,
       hasTools,
       isForced,
       harmony: isHarmony ? { opened: openedIn(text) } : undefined,

@@ -8,7 +8,7 @@ import { withMarkers } from './harmony/markers.ts'
 import { createHarmonyParser } from './harmony/parser.ts'
 import { renderChat } from './chat-prompt.ts'
 import { generateChoice, type ChoiceResult } from './choice.ts'
-import type { ReplyContext, Send } from './completions.ts'
+import type { ReplyContext, SendChunk } from './completions.ts'
 import type { TokenReport } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'
 import { formOf } from './form-request.ts'
@@ -95,7 +95,7 @@ export async function chat(
   model: ServedModel,
   request: ChatRequest,
   { id, created, name, adapter, signal }: ReplyContext,
-  send: Send,
+  send: SendChunk,
 ): Promise<ChatCompletion> {
   checkRequest('/v1/chat/completions', request)
   const rendered = await renderChat(model, request, model.harmony !== undefined)
@@ -130,7 +130,7 @@ export async function chat(
   })
   const usage = createStreamUsage(request, prompt.ids.length)
   const promptIds = request.return_token_ids ? { prompt_token_ids: prompt.ids } : {}
-  const tell = (...given: Parameters<typeof chunk>) => send({ ...chunk(...given), ...usage.now() })
+  const sendChunk = (...given: Parameters<typeof chunk>) => send({ ...chunk(...given), ...usage.now() })
   const list = (reports: readonly TokenReport[]) =>
     logprobs === undefined ? null : listLogprobs(model, tokenName(model, request), reports)
 
@@ -141,27 +141,27 @@ export async function chat(
     const { harmony } = prompt
     const parser = harmony ? createHarmonyParser({ ...prompt, ...harmony }) : createChatParser(prompt)
     const message = createMessage()
-    let untold: TokenReport[] = []
+    let unsent: TokenReport[] = []
     let named = 0
     /** Ids that were not told yet, where they are asked for. */
     const idsOf = (ids: readonly number[]) => {
       named += ids.length
       return request.return_token_ids ? { token_ids: [...ids] } : {}
     }
-    const say = (events: readonly ChatEvent[]) => {
+    const sendDeltas = (events: readonly ChatEvent[]) => {
       for (const event of events) {
         const delta = message.add(event)
         if (!request.stream) continue
-        tell(index, delta, {
-          logprobs: untold.length > 0 ? list(untold) : null,
-          ...idsOf(untold.map(({ token }) => token)),
+        sendChunk(index, delta, {
+          logprobs: unsent.length > 0 ? list(unsent) : null,
+          ...idsOf(unsent.map(({ token }) => token)),
         })
-        untold = []
+        unsent = []
       }
     }
     if (request.stream)
       send({ ...chunk(index, { role: 'assistant', content: '' }), ...usage.now(), ...promptIds })
-    say(parser.push(harmony ? withMarkers(prompt.prefix) : prompt.prefix))
+    sendDeltas(parser.push(harmony ? withMarkers(prompt.prefix) : prompt.prefix))
     const result = await generateChoice(reader, {
       ids: prompt.ids,
       adapter,
@@ -173,16 +173,16 @@ export async function chat(
       signal,
       onDelta({ text, reports, tokens }) {
         usage.count(index, tokens)
-        untold.push(...reports)
-        say(parser.push(text))
+        unsent.push(...reports)
+        sendDeltas(parser.push(text))
       },
     })
-    say(parser.flush())
+    sendDeltas(parser.flush())
     const end = { finish_reason: message.finish(result.finish), stop_reason: result.stopReason }
     usage.count(index, result.tokens)
     const rest = idsOf(result.ids.slice(named))
     if (request.stream)
-      tell(index, {}, { ...end, logprobs: untold.length > 0 ? list(untold) : null, ...rest })
+      sendChunk(index, {}, { ...end, logprobs: unsent.length > 0 ? list(unsent) : null, ...rest })
     return {
       ...result,
       choice: {
@@ -196,7 +196,7 @@ export async function chat(
   }
   const results = await Promise.all(samplings.map(run))
   const total = usageOf(prompt.ids.length, results, samplings.length)
-  if (request.stream && usage.isAsked) send({ ...chunk(0, {}), choices: [], usage: total })
+  if (request.stream && usage.isRequested) send({ ...chunk(0, {}), choices: [], usage: total })
   return {
     id,
     object: 'chat.completion',

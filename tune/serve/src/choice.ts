@@ -36,7 +36,7 @@ export type ChoiceResult = {
 }
 
 /** The client left; nobody is there to be told. */
-export class ClientGone extends Error {
+export class ClientDisconnected extends Error {
   override name = 'ClientGone'
 }
 
@@ -60,14 +60,14 @@ export function generateChoice(
     const stream = createTextStream({ tokenizer: model.tokenizer, stop, includesStop, skipsSpecial })
     const reports: TokenReport[] = []
     let text = ''
-    let told = 0
+    let sent = 0
     let promptReports: readonly TokenReport[] = []
     let stopReason: string | number | null = null
-    const tell = (more: string, isLast = false) => {
+    const emit = (more: string, isLast = false) => {
       text += more
-      if (more === '' && !(isLast && told < reports.length)) return
-      onDelta?.({ text: more, reports: reports.slice(told), tokens: reports.length })
-      told = reports.length
+      if (more === '' && !(isLast && sent < reports.length)) return
+      onDelta?.({ text: more, reports: reports.slice(sent), tokens: reports.length })
+      sent = reports.length
     }
     model.generator.submit({
       ids,
@@ -83,19 +83,19 @@ export function generateChoice(
         onToken(report) {
           reports.push(report)
           const { text: more, stop: found } = stream.push(report.token)
-          tell(more)
+          emit(more)
           if (found === undefined) return false
           stopReason = found
           return true
         },
         onEnd({ reason, token, error, cachedTokens }) {
           if (reason === 'abort') {
-            reject(error ? toApiError(error) : new ClientGone())
+            reject(error ? toApiError(error) : new ClientDisconnected())
             return
           }
           // An end token is no text; its report still belongs to the answer.
           if (token !== undefined && !model.endTokens.includes(token)) stopReason = token
-          tell(typeof stopReason === 'string' ? '' : stream.flush(), true)
+          emit(typeof stopReason === 'string' ? '' : stream.flush(), true)
           resolve({
             text,
             reports,

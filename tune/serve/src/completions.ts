@@ -30,7 +30,7 @@ export type ReplyContext = {
   signal: AbortSignal
 }
 /** Sends one event of a stream. */
-export type Send = (chunk: object) => void
+export type SendChunk = (chunk: object) => void
 
 type Prompt = { ids: readonly number[]; text: () => string }
 
@@ -87,10 +87,10 @@ const MAX_PROMPT_LOGPROBS = { prompt: 300_000, request: 2_000_000 }
 
 function checkLogprobs(prompts: readonly Prompt[], each: number): void {
   const counts = prompts.map(({ ids }) => ids.length * each)
-  const [longest, all] = [Math.max(...counts), counts.reduce((sum, count) => sum + count, 0)]
-  if (longest > MAX_PROMPT_LOGPROBS.prompt || all > MAX_PROMPT_LOGPROBS.request)
+  const [max, all] = [Math.max(...counts), counts.reduce((sum, count) => sum + count, 0)]
+  if (max > MAX_PROMPT_LOGPROBS.prompt || all > MAX_PROMPT_LOGPROBS.request)
     throw badRequest(
-      `echo and logprobs request ${all} log-probabilities, ${longest} for one prompt; ` +
+      `echo and logprobs request ${all} log-probabilities, ${max} for one prompt; ` +
         `the maximum is ${MAX_PROMPT_LOGPROBS.request} in total and ${MAX_PROMPT_LOGPROBS.prompt} per ` +
         'prompt.',
       'logprobs',
@@ -131,7 +131,7 @@ export async function complete(
   model: ServedModel,
   request: CompletionRequest,
   context: ReplyContext,
-  send: Send,
+  send: SendChunk,
 ): Promise<Completion> {
   checkRequest('/v1/completions', request)
   const prompts = await readPrompts(model, request)
@@ -153,7 +153,7 @@ export async function complete(
     model: name,
     choices,
   })
-  const tell = (choice: CompletionChoice) => send({ ...reply([choice]), ...usage.now() })
+  const sendChoice = (choice: CompletionChoice) => send({ ...reply([choice]), ...usage.now() })
   const choices = prompts.flatMap((prompt, p) =>
     Array.from({ length: n }, (_, choice) => {
       const sampling = toSampling(request, {
@@ -196,8 +196,8 @@ export async function complete(
       finish_reason: null,
       stop_reason: null,
     })
-    const tellPrompt = (logprobsOf: CompletionLogprobs | null) => {
-      if (!isEchoed) tell(part(start, logprobsOf))
+    const sendPrompt = (logprobsOf: CompletionLogprobs | null) => {
+      if (!isEchoed) sendChoice(part(start, logprobsOf))
       isEchoed = true
     }
     const lists = (tokens: Parameters<typeof listLogprobs>[1], from: number) =>
@@ -213,12 +213,12 @@ export async function complete(
       signal,
       ...(request.stream
         ? {
-            onPrompt: reports => tellPrompt(lists(promptList(prompt.ids, reports), 0)),
+            onPrompt: reports => sendPrompt(lists(promptList(prompt.ids, reports), 0)),
             onDelta: ({ text, reports, tokens }) => {
               usage.count(index, tokens)
-              tellPrompt(null)
-              const told = idsOf(reports.map(({ token }) => token))
-              tell({ ...part(text, lists(answerList(reports), offset)), ...told })
+              sendPrompt(null)
+              const tokenIds = idsOf(reports.map(({ token }) => token))
+              sendChoice({ ...part(text, lists(answerList(reports), offset)), ...tokenIds })
               offset += text.length
             },
           }
@@ -227,8 +227,8 @@ export async function complete(
     const end = { finish_reason: result.finish, stop_reason: result.stopReason }
     usage.count(index, result.tokens)
     if (request.stream) {
-      tellPrompt(null)
-      tell({ ...part('', null), ...end, ...idsOf(result.ids.slice(named)) })
+      sendPrompt(null)
+      sendChoice({ ...part('', null), ...end, ...idsOf(result.ids.slice(named)) })
     }
     const tokens = [
       ...(echo ? promptList(prompt.ids, result.promptReports) : []),
@@ -239,6 +239,6 @@ export async function complete(
   }
   const results = await Promise.all(choices.map(run))
   const total = usageOf(promptTokens, results, n)
-  if (request.stream && usage.isAsked) send({ ...reply([]), usage: total })
+  if (request.stream && usage.isRequested) send({ ...reply([]), usage: total })
   return { ...reply(results.map(({ choice }) => choice)), usage: total }
 }

@@ -38,9 +38,9 @@ function readModule(text: string): { name: string; path: string } {
 function parseJson(option: string, text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new InputError(`--${option} ${text}: not JSON (${why})`, { cause })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new InputError(`--${option} ${text}: not JSON (${why})`, { cause: error })
   }
 }
 

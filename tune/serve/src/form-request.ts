@@ -1,7 +1,7 @@
 /** Which form a request asks its answer to have. */
 import type { ChatPrompt } from './chat-prompt.ts'
 import { badRequest } from './errors.ts'
-import { MOST_SOURCE } from './grammar/budget.ts'
+import { MAX_SOURCE_LENGTH } from './grammar/budget.ts'
 import { GrammarError } from './grammar/expression.ts'
 import type { Form } from './grammar/forms.ts'
 import type { Callable, FormSource } from './grammar/sources.ts'
@@ -10,13 +10,13 @@ import { plainSchema } from './plain-schema.ts'
 import type { ChatRequest, SamplingRequest } from './protocol.ts'
 import type { ServedModel } from './served-model.ts'
 
-type Asked = { source: FormSource; param: string }
+type FormField = { source: FormSource; param: string }
 type Start = Pick<FormSource, 'startsInThought'>
 
 /** A longer one is refused as a form anyway, and is not parsed before. */
 function checkText(text: string, param: string): void {
-  if (text.length > 2 * MOST_SOURCE)
-    throw badRequest(`${param}: longer than the maximum of ${MOST_SOURCE} characters`, param)
+  if (text.length > 2 * MAX_SOURCE_LENGTH)
+    throw badRequest(`${param}: longer than the maximum of ${MAX_SOURCE_LENGTH} characters`, param)
 }
 
 function schemaFrom(value: unknown, param: string): Schema {
@@ -33,7 +33,10 @@ function schemaFrom(value: unknown, param: string): Schema {
   throw badRequest(`${param} must be a JSON schema, got ${JSON.stringify(value)}`, param)
 }
 
-function fromResponseFormat({ response_format: format }: SamplingRequest, start: Start): Asked | undefined {
+function fromResponseFormat(
+  { response_format: format }: SamplingRequest,
+  start: Start,
+): FormField | undefined {
   if (!format || format.type === 'text') return undefined
   const param = 'response_format'
   if (format.type === 'json_object') return { source: { kind: 'object', ...start }, param }
@@ -57,13 +60,13 @@ const NOT_OUTPUT: Readonly<Record<string, string>> = {
 function fromStructuredOutputs(
   { structured_outputs: asked }: SamplingRequest,
   start: Start,
-): Asked | undefined {
+): FormField | undefined {
   if (!asked) return undefined
   const param = 'structured_outputs'
-  const said = Object.entries(asked).filter(
+  const given = Object.entries(asked).filter(
     ([, value]) => value !== null && value !== undefined && value !== false,
   )
-  for (const [key] of said) {
+  for (const [key] of given) {
     const reason = Object.hasOwn(NOT_OUTPUT, key) ? NOT_OUTPUT[key] : undefined
     if (reason) throw badRequest(`structured_outputs.${key} is not supported: ${reason}.`, param)
     if (!(OUTPUT_KINDS as readonly string[]).includes(key))
@@ -72,9 +75,9 @@ function fromStructuredOutputs(
         param,
       )
   }
-  if (said.length !== 1)
+  if (given.length !== 1)
     throw badRequest(
-      `structured_outputs must have exactly one of ${OUTPUT_KINDS.join(', ')}, got ${said.length}`,
+      `structured_outputs must have exactly one of ${OUTPUT_KINDS.join(', ')}, got ${given.length}`,
       param,
     )
   const { json, regex, choice, grammar } = asked
@@ -91,7 +94,7 @@ function fromStructuredOutputs(
   return { source, param }
 }
 
-function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): Asked | undefined {
+function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): FormField | undefined {
   if (!prompt.isForced) return undefined
   const functions = (request.tools ?? []).map(({ function: { name, parameters } }): Callable => ({
     name,

@@ -4,7 +4,7 @@ import type { Sampling } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'
 import { checkParameters } from './parameters/check.ts'
 import type { SamplingRequest } from './protocol.ts'
-import { MOST_LOGPROBS } from './engine/step-programs.ts'
+import { MAX_LOGPROBS } from './engine/step-programs.ts'
 import type { ServedModel } from './served-model.ts'
 import type { Texts } from './texts.ts'
 
@@ -44,13 +44,13 @@ export function checkRequest(route: string, request: SamplingRequest & Record<st
 /** The prompt, or the end of it that `truncate_prompt_tokens` leaves. */
 export function truncatePrompt(
   ids: readonly number[],
-  { truncate_prompt_tokens: most }: Pick<SamplingRequest, 'truncate_prompt_tokens'>,
+  { truncate_prompt_tokens: maxTokens }: Pick<SamplingRequest, 'truncate_prompt_tokens'>,
   model: Pick<ServedModel, 'maxModelLen'>,
 ): readonly number[] {
-  if (most === null || most === undefined) return ids
-  if (most === 0)
+  if (maxTokens === null || maxTokens === undefined) return ids
+  if (maxTokens === 0)
     throw badRequest('truncate_prompt_tokens must be -1 or at least 1', 'truncate_prompt_tokens')
-  return ids.slice(-(most === -1 ? model.maxModelLen - 1 : most))
+  return ids.slice(-(maxTokens === -1 ? model.maxModelLen - 1 : maxTokens))
 }
 
 /** How a token is named beside its log-probability. */
@@ -147,9 +147,9 @@ export function toSampling(
         'Please reduce the length of the messages or completion.',
     )
   }
-  if (logprobs !== undefined && logprobs > MOST_LOGPROBS)
+  if (logprobs !== undefined && logprobs > MAX_LOGPROBS)
     throw badRequest(
-      `Requested sample logprobs of ${logprobs}, which is greater than max allowed: ${MOST_LOGPROBS}`,
+      `Requested sample logprobs of ${logprobs}, which is greater than max allowed: ${MAX_LOGPROBS}`,
       'logprobs',
     )
   return {

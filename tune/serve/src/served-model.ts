@@ -18,7 +18,7 @@ import {
   type ModelTokenizer,
 } from '@cairn-tune/weights'
 import { z } from 'zod'
-import { createAdapterStacks, type AdapterStacks, type Target } from './engine/adapters.ts'
+import { createAdapterStacks, type AdapterStacks, type AdapterTarget } from './engine/adapters.ts'
 import { createDora } from './engine/dora.ts'
 import { createGenerator, type Generator } from './engine/generator.ts'
 import { countBlocks } from './engine/count-blocks.ts'
@@ -58,7 +58,7 @@ export type ServedModel = {
   readonly defaults: SamplingDefaults
   /** Undefined where what a token says depends on its neighbours. */
   readonly forms: Forms | undefined
-  readonly targets: readonly Target[]
+  readonly targets: readonly AdapterTarget[]
   readonly stacks: AdapterStacks | undefined
   /** Adapters that are kept in memory, with a slot or without. */
   readonly maxAdapters: number
@@ -90,7 +90,7 @@ async function readGenerationConfig(directory: string): Promise<z.infer<typeof g
 const MORE_ADAPTERS = 8
 
 /** Of an engine. */
-const MOST_THREADS = 1024
+const MAX_THREADS = 1024
 
 /** Whether a checkpoint was saved in f32; what was decoded of fewer bits was not. */
 function isF32(checkpoint: Checkpoint): boolean {
@@ -136,8 +136,8 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const { maxLoras = DEFAULTS.maxLoras, maxCpuLoras = maxLoras } = options
   if (maxCpuLoras < maxLoras)
     throw new InputError(`--max-cpu-loras ${maxCpuLoras} must be at least --max-loras, which is ${maxLoras}`)
-  if (options.threads !== undefined && options.threads > MOST_THREADS)
-    throw new InputError(`--threads must be between 1 and ${MOST_THREADS}, got ${options.threads}`)
+  if (options.threads !== undefined && options.threads > MAX_THREADS)
+    throw new InputError(`--threads must be between 1 and ${MAX_THREADS}, got ${options.threads}`)
   const checkpoint = await openMappedCheckpoint(directory)
   const maxModelLen = options.maxModelLen ?? config.max_position_embeddings
   if (maxModelLen > config.max_position_embeddings)

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { InputError } from '@cairn-tune/weights'
 import { createAdapterRegistry } from './adapter-registry.ts'
 import { ApiError } from './errors.ts'
-import { createGate } from './http/gate.ts'
+import { createAccessControl } from './http/access-control.ts'
 import { UPDATING_NEEDS_KEY, handle, type App } from './http/routes.ts'
 import { DEFAULTS, type ServeOptions } from './serve-options.ts'
 import { loadServedModel } from './served-model.ts'
@@ -52,7 +52,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       model,
       adapters: createAdapterRegistry(model),
       started: Math.floor(Date.now() / 1000),
-      gate: createGate({
+      access: createAccessControl({
         apiKeys: [...(options.apiKeys ?? []), ...[env['VLLM_API_KEY'] ?? []].flat()].filter(
           key => key !== '',
         ),
@@ -63,7 +63,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       allowsUpdating: /^(?:true|1)$/i.test(env['VLLM_ALLOW_RUNTIME_LORA_UPDATING'] ?? ''),
       log,
     }
-    if (app.allowsUpdating && !app.gate.mayUpdate) log(UPDATING_NEEDS_KEY)
+    if (app.allowsUpdating && !app.access.mayUpdate) log(UPDATING_NEEDS_KEY)
     for (const [name, path] of Object.entries(options.loraModules ?? {})) {
       await app.adapters.load(name, path).catch((error: unknown) => {
         // The words that a client would get; here a person started the server with them.

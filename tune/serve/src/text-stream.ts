@@ -72,36 +72,36 @@ export function createTextStream({
 }: TextOptions): TextStream {
   const options = { skipSpecialTokens: skipsSpecial }
   let characters = pieceOf ? readPieces(pieceOf, options) : readDifferences(decode, options)
-  let held = ''
+  let buffer = ''
 
   /** Gives out the beginning of what is held. */
   function take(length: number): string {
-    const text = held.slice(0, length)
-    held = held.slice(length)
+    const text = buffer.slice(0, length)
+    buffer = buffer.slice(length)
     return text
   }
 
   return {
     push(token) {
-      held += characters.push(token)
-      if (stop.length === 0) return { text: take(held.length), stop: undefined }
+      buffer += characters.push(token)
+      if (stop.length === 0) return { text: take(buffer.length), stop: undefined }
       const found = stop
-        .map(text => ({ text, index: held.indexOf(text) }))
+        .map(text => ({ text, index: buffer.indexOf(text) }))
         .filter(({ index }) => index >= 0)
         .toSorted((a, b) => a.index - b.index)[0]
       if (found) {
-        const text = held.slice(0, found.index) + (includesStop ? found.text : '')
+        const text = buffer.slice(0, found.index) + (includesStop ? found.text : '')
         // Nothing that comes after a stop string is text.
-        held = ''
+        buffer = ''
         characters = { push: () => '', flush: () => '' }
         return { text, stop: found.text }
       }
       return {
-        text: take(held.length - stop.reduce((most, text) => Math.max(most, overlap(held, text)), 0)),
+        text: take(buffer.length - stop.reduce((max, text) => Math.max(max, overlap(buffer, text)), 0)),
         stop: undefined,
       }
     },
-    flush: () => take(held.length) + characters.flush(),
+    flush: () => take(buffer.length) + characters.flush(),
   }
 }
 

@@ -86,17 +86,17 @@ function textsBy(
 export function createTexts(
   tokenizer: Tokenizer,
   source: TextSource,
-  { maxAtOnce = MAX_AT_ONCE, maxJobMs = MAX_JOB_MS } = {},
+  { maxBytesPerSlice = MAX_AT_ONCE, maxJobMs = MAX_JOB_MS } = {},
 ): Texts {
   const thread = createThread(source, maxJobMs)
-  let sinceTurn = 0
+  let sinceYield = 0
 
   async function run(job: TextJob): Promise<readonly number[] | string> {
     const size = sizeOf(job)
-    if (size > maxAtOnce) return await thread.run(cloneable(job))
-    sinceTurn += size
-    if (sinceTurn > maxAtOnce) {
-      sinceTurn = size
+    if (size > maxBytesPerSlice) return await thread.run(cloneable(job))
+    sinceYield += size
+    if (sinceYield > maxBytesPerSlice) {
+      sinceYield = size
       await setImmediate()
     }
     return runTextJob(tokenizer, job)
@@ -110,7 +110,7 @@ const cloneable = (job: TextJob): TextJob =>
     ? { ...job, ...(markNumbers({ chat: job.chat, options: job.options }) as object) }
     : job
 
-type Waiting = {
+type QueuedJob = {
   job: TextJob
   resolve: (value: readonly number[] | string) => void
   reject: (error: Error) => void
@@ -121,7 +121,7 @@ function createThread(
   source: TextSource,
   maxJobMs: number,
 ): { run: (job: TextJob) => Promise<readonly number[] | string>; close: () => Promise<void> } {
-  const queue: Waiting[] = []
+  const queue: QueuedJob[] = []
   let worker: Worker | undefined
   let isBusy = false
   let isClosed = false

@@ -22,7 +22,7 @@ export function usageOf(
 
 export type StreamUsage = {
   /** Whether a last chunk tells the sum. */
-  isAsked: boolean
+  isRequested: boolean
   /** So many tokens of a choice were generated so far. */
   count: (index: number, tokens: number) => void
   /**
@@ -37,7 +37,7 @@ export function createStreamUsage(
   promptTokens: number,
 ): StreamUsage {
   const generated = new Map<number, number>()
-  const isAsked = stream_options?.include_usage ?? false
+  const isRequested = stream_options?.include_usage ?? false
   const sum = () => [...generated.values()].reduce((total, tokens) => total + tokens, 0)
   const soFar = () => ({
     prompt_tokens: promptTokens,
@@ -45,8 +45,8 @@ export function createStreamUsage(
     total_tokens: promptTokens + sum(),
   })
   return {
-    isAsked,
+    isRequested,
     count: (index, tokens) => void generated.set(index, tokens),
-    now: () => (isAsked ? { usage: stream_options?.continuous_usage_stats ? soFar() : null } : {}),
+    now: () => (isRequested ? { usage: stream_options?.continuous_usage_stats ? soFar() : null } : {}),
   }
 }

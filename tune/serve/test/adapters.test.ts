@@ -39,14 +39,14 @@ const collectGarbage = runInNewContext('gc') as () => void
  * the collection that found them unused, so this collects until less is not to be had.
  */
 async function memoryInUse(): Promise<{ held: number; resident: number }> {
-  let least = Infinity
-  for (let sinceLeast = 0; sinceLeast < 5; sinceLeast++) {
+  let minimum = Infinity
+  for (let sinceMinimum = 0; sinceMinimum < 5; sinceMinimum++) {
     collectGarbage()
     await turnOfTheLoop()
     const { heapUsed, external } = process.memoryUsage()
-    if (heapUsed + external < least - 1024) [least, sinceLeast] = [heapUsed + external, 0]
+    if (heapUsed + external < minimum - 1024) [minimum, sinceMinimum] = [heapUsed + external, 0]
   }
-  return { held: least, resident: process.memoryUsage().rss }
+  return { held: minimum, resident: process.memoryUsage().rss }
 }
 
 test('an adapter is loaded and unloaded in the words of vLLM, and listed meanwhile', async () => {

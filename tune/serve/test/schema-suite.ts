@@ -30,10 +30,14 @@ export function isValid(schema: object, text: string): boolean {
   return ajv.validate(schema, JSON.parse(text))
 }
 
-export type Verdict = Named & { verdict: 'valid' | 'wrong' | 'unfinished' | 'refused'; text: string }
+export type SuiteResult = Named & { verdict: 'valid' | 'wrong' | 'unfinished' | 'refused'; text: string }
 
 /** One answer to a schema. */
-export async function tryOne(server: Pick<Fixture, 'post'>, named: Named, seed: number): Promise<Verdict> {
+export async function trySchema(
+  server: Pick<Fixture, 'post'>,
+  named: Named,
+  seed: number,
+): Promise<SuiteResult> {
   const { status, body } = await server.post('/v1/completions', {
     prompt: 'Răspuns: ',
     max_tokens: 220,

@@ -1,6 +1,6 @@
 /** Answers that have a form have it always: with random weights, at temperature 1, streamed or not. */
 import { afterAll, expect, test } from 'vitest'
-import { isValid, listSchemas, tryOne } from './schema-suite.ts'
+import { isValid, listSchemas, trySchema } from './schema-suite.ts'
 import { openFixture } from './server-fixture.ts'
 
 const server = await openFixture({ maxModelLen: 2048 })
@@ -39,7 +39,7 @@ const format = { type: 'json_schema', json_schema: { name: 'person', schema: per
 
 test('every finished answer validates, over the schemas of the published suite', async () => {
   const schemas = listSchemas()
-  const verdicts = await Promise.all(schemas.map((one, i) => tryOne(server, one, i + 1)))
+  const verdicts = await Promise.all(schemas.map((one, i) => trySchema(server, one, i + 1)))
   const count = (wanted: string) => verdicts.filter(({ verdict }) => verdict === wanted)
   expect(count('wrong')).toEqual([])
   expect(count('valid').length).toBeGreaterThan(45)

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest'
 import { loadTokenizer, parseExact } from '@cairn-tune/weights'
 import { createTexts, textsOf } from '../src/texts.ts'
 import { writeRandomModel } from './random-model.ts'
-import { longestTurn } from './security/turns.ts'
+import { measureLoopDelay } from './security/loop-delay.ts'
 
 const directory = await mkdtemp(join(tmpdir(), 'cairn-texts-'))
 await writeRandomModel(directory)
@@ -16,7 +16,7 @@ const chatTemplate =
 const tokenizer = await loadTokenizer(directory, chatTemplate)
 const here = textsOf(tokenizer)
 const source = { directory, chatTemplate }
-const there = createTexts(tokenizer, source, { maxAtOnce: 0 })
+const there = createTexts(tokenizer, source, { maxBytesPerSlice: 0 })
 afterAll(async () => {
   await there.close()
   await rm(directory, { recursive: true })
@@ -51,10 +51,10 @@ test('a template that refuses a conversation does so there too', async () => {
 })
 
 test('a job that takes too long ends alone, and the thread starts anew', async () => {
-  const texts = createTexts(tokenizer, source, { maxAtOnce: 0, maxJobMs: 20_000 })
+  const texts = createTexts(tokenizer, source, { maxBytesPerSlice: 0, maxJobMs: 20_000 })
   // The thread is there before the time of the endless job counts.
   await texts.encode('a', { isDocument: false })
-  const short = createTexts(tokenizer, source, { maxAtOnce: 0, maxJobMs: 50 })
+  const short = createTexts(tokenizer, source, { maxBytesPerSlice: 0, maxJobMs: 50 })
   const endless = short.render(chat, { variables: { steps: 1_000_000 } })
   await expect(endless).rejects.toThrow('takes more than 0.05 s')
   expect(await texts.encode('a', { isDocument: false })).toEqual(
@@ -66,7 +66,7 @@ test('a job that takes too long ends alone, and the thread starts anew', async (
 test('a long text does not hold up this thread', async () => {
   const texts = createTexts(tokenizer, source)
   const text = 'ana are mere '.repeat(20_000)
-  const { ms, value } = await longestTurn(() => texts.encode(text, { isDocument: false }))
+  const { ms, value } = await measureLoopDelay(() => texts.encode(text, { isDocument: false }))
   expect(value).toHaveLength(text.length)
   expect(ms).toBeLessThan(100)
   await texts.close()

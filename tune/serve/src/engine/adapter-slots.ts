@@ -9,12 +9,12 @@ import { unloadedError } from './ended.ts'
 
 export type AdapterSlots = {
   /** Gives a loaded adapter a slot where one is free. */
-  place(adapter: LoadedAdapter): Promise<void>
+  fillFreeSlot(adapter: LoadedAdapter): Promise<void>
   /**
    * One more user of an adapter, which has a slot from now on; a promise where that takes a while, which
    * rejects for an adapter that was dropped.
    */
-  hold(adapter: LoadedAdapter): Promise<void> | undefined
+  acquire(adapter: LoadedAdapter): Promise<void> | undefined
   /** One user less. */
   release(adapter: LoadedAdapter): void
   /** Takes an adapter out, which has no users. */
@@ -61,7 +61,7 @@ export function createAdapterSlots(
   }
 
   /** Frees the slot of an adapter without users; false where every one has some. */
-  async function makeRoom(): Promise<boolean> {
+  async function evictIdle(): Promise<boolean> {
     const [unused] = [...users].find(([, count]) => count === 0) ?? []
     if (!unused) return false
     await takeOut(unused)
@@ -75,7 +75,7 @@ export function createAdapterSlots(
       const { adapter } = next
       try {
         if (adapter.slot === undefined && !dropped.has(adapter) && !(await put(adapter))) {
-          if (await makeRoom()) continue
+          if (await evictIdle()) continue
           break
         }
         // The request may have looked the adapter up before it was unloaded. Without a slot it must not run.
@@ -96,8 +96,8 @@ export function createAdapterSlots(
   }
 
   return {
-    place: async adapter => void (await put(adapter)),
-    hold(adapter) {
+    fillFreeSlot: async adapter => void (await put(adapter)),
+    acquire(adapter) {
       if (adapter.slot !== undefined && queue.length === 0) {
         use(adapter)
         return undefined

@@ -16,7 +16,7 @@ import {
 } from '@cairn-tune/weights'
 
 /** A linear that adapters may change; with experts it has a matrix for each. */
-export type Target = { name: string; inputs: number; outputs: number; experts?: number | undefined }
+export type AdapterTarget = { name: string; inputs: number; outputs: number; experts?: number | undefined }
 
 /** An adapter that is loaded. Ids are never used again, slots are. */
 export type LoadedAdapter = {
@@ -51,7 +51,7 @@ export const stackName = (target: string, part: 'a' | 'b' | 'ranks' | 'factors')
 /** One matrix pair of a target: its name in an adapter, and which pair of its stacks belongs to slot 0. */
 type Pair = { name: string; first: number }
 
-const pairsOf = (target: Target, slots: number): Pair[] =>
+const pairsOf = (target: AdapterTarget, slots: number): Pair[] =>
   linearsOf(target).map((name, e) => ({ name, first: e * slots }))
 
 /** Numbers that are written before others get a turn: about a millisecond's work. */
@@ -59,7 +59,7 @@ const NUMBERS_AT_ONCE = 250_000
 
 type Codes = Uint16Array | Float32Array
 
-const modulesOf = (targets: readonly Target[]) => [
+const modulesOf = (targets: readonly AdapterTarget[]) => [
   ...new Set(targets.map(({ name }) => name.split('.').at(-1))),
 ]
 
@@ -67,7 +67,7 @@ const modulesOf = (targets: readonly Target[]) => [
 const MAX_HEADER_BYTES = 100_000_000
 
 /** What an adapter's file has at most: every linear at the largest rank, in numbers of 64 bits. */
-export function limitsOf(targets: readonly Target[], maxRank: number): AdapterLimits {
+export function limitsOf(targets: readonly AdapterTarget[], maxRank: number): AdapterLimits {
   // Gate and up of fused experts share matrices of twice the rank, half of which are zeros.
   const rank = 2 * maxRank
   const numbers = targets.reduce(
@@ -79,9 +79,9 @@ export function limitsOf(targets: readonly Target[], maxRank: number): AdapterLi
 }
 
 /** Why an adapter does not fit this base, or undefined where it does. */
-export function misfitOf(
+export function incompatibility(
   adapter: StoredAdapter,
-  targets: readonly Target[],
+  targets: readonly AdapterTarget[],
   maxRank: number,
 ): string | undefined {
   if (adapter.lora_rank > maxRank)
@@ -121,12 +121,12 @@ export type StackOptions = {
   maxRank: number
   dtype: Arithmetic
   /** What an adapter with DoRA multiplies the columns of a target by. */
-  factorsOf: (target: Target, adapter: StoredAdapter) => Promise<Float32Array>
+  factorsOf: (target: AdapterTarget, adapter: StoredAdapter) => Promise<Float32Array>
 }
 
 export function createAdapterStacks(
   engine: Engine,
-  targets: readonly Target[],
+  targets: readonly AdapterTarget[],
   { slots, maxRank, dtype, factorsOf }: StackOptions,
 ): AdapterStacks {
   const bytes = dtype === 'bf16' ? 2 : 4
@@ -187,7 +187,10 @@ export function createAdapterStacks(
   }
 
   /** Writes one pair of matrices with its rank and scale; how many numbers those were. */
-  function writePair({ inputs, outputs }: Target, { a, b, ranks, index, scale, down, up }: Writing): number {
+  function writePair(
+    { inputs, outputs }: AdapterTarget,
+    { a, b, ranks, index, scale, down, up }: Writing,
+  ): number {
     const rank = down && up ? down.shape[0] : 0
     writeSlot(ranks, { index, byteLength: 2 * 4 }, Float32Array.of(rank, scale))
     if (!down || !up) return 0

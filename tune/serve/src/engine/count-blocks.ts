@@ -5,17 +5,17 @@ import { BLOCK } from './kv-blocks.ts'
 
 /** Blocks that a cache of so many bytes has; throws where not even one sequence fits. */
 export function countBlocks(bytes: number, perBlock: number, maxModelLen: number): number {
-  const least = Math.ceil((maxModelLen + 1) / BLOCK)
+  const minBlocks = Math.ceil((maxModelLen + 1) / BLOCK)
   if (bytes > totalmem())
     throw new InputError(
       `the KV cache of ${bytes} bytes exceeds the memory of this machine, ${totalmem()} bytes; ` +
         'lower --kv-cache-memory',
     )
   const blocks = Math.floor(bytes / perBlock)
-  if (blocks < least)
+  if (blocks < minBlocks)
     throw new InputError(
       `a KV cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, but one sequence of ` +
-        `${maxModelLen} needs ${least * perBlock} bytes; ` +
+        `${maxModelLen} needs ${minBlocks * perBlock} bytes; ` +
         'raise --kv-cache-memory or lower --max-model-len',
     )
   return blocks

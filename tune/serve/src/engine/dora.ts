@@ -4,14 +4,14 @@ import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { floatsOf, type Dtype } from '@cairn-tune/ops'
 import { createRecorder, outputBinding, prepare } from '@cairn-tune/program'
 import { InputError, decodeFloats, type StoredAdapter } from '@cairn-tune/weights'
-import type { Target } from './adapters.ts'
+import type { AdapterTarget } from './adapters.ts'
 
 /** Lengths that an adapter gives the rows of W + scale·B·A, divided by those that they have. */
 export function createDora(
   engine: Engine,
   weights: ReadonlyMap<string, DeviceBuffer>,
   storage: (name: string) => Dtype,
-): (target: Target, adapter: StoredAdapter) => Promise<Float32Array> {
+): (target: AdapterTarget, adapter: StoredAdapter) => Promise<Float32Array> {
   return async ({ name, inputs, outputs }, { tensors, magnitudes, scaleOf }) => {
     const magnitude = magnitudes.find(one => one.name === `${name}${MAGNITUDE}`)
     const weight = weights.get(`${name}.weight`)

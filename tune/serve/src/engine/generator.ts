@@ -12,7 +12,7 @@ import { createPrefillFirst } from './prefill-first.ts'
 import type { KvBlocks } from './kv-blocks.ts'
 import type { Form } from '../grammar/forms.ts'
 import type { Scheduler } from './scheduler.ts'
-import { follow, type EndReason, type Listener, type Sampling, type Sequence } from './sequence.ts'
+import { advanceForm, type EndReason, type Listener, type Sampling, type Sequence } from './sequence.ts'
 import type { Stepper } from './step.ts'
 
 type GeneratorRequest = {
@@ -46,9 +46,14 @@ export type Generator = {
   close(): Promise<void>
 }
 
-type Parts = { stepper: Stepper; scheduler: Scheduler; blocks: KvBlocks; stacks: AdapterStacks | undefined }
+type GeneratorParts = {
+  stepper: Stepper
+  scheduler: Scheduler
+  blocks: KvBlocks
+  stacks: AdapterStacks | undefined
+}
 
-export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): Generator {
+export function createGenerator({ stepper, scheduler, blocks, stacks }: GeneratorParts): Generator {
   const counts: GeneratorCounts = {
     promptTokens: 0,
     cachedTokens: 0,
@@ -94,7 +99,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     counts.generatedTokens++
     sequence.clock.token()
     sequence.ids.push(token)
-    const wrong = follow(sequence, token)
+    const wrong = advanceForm(sequence, token)
     if (wrong) {
       sequence.isComplete = true
       return void unsent.push(() => end(sequence, 'abort', { error: wrong }))
@@ -183,7 +188,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
   /** Hands a sequence to the scheduler, as soon as its adapter has a slot. */
   function start(sequence: Sequence): void {
     const { adapter } = sequence
-    const placed = adapter && slots?.hold(adapter)
+    const placed = adapter && slots?.acquire(adapter)
     const add = () => {
       // It ended while it waited: nothing of it is to run.
       if (!unplaced.delete(sequence)) {
@@ -226,7 +231,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     },
     async load(name, path, adapter) {
       const loaded = loadedOf(nextAdapter++, name, path, adapter)
-      await slots?.place(loaded)
+      await slots?.fillFreeSlot(loaded)
       return loaded
     },
     async unload(adapter) {

@@ -7,13 +7,13 @@
 import type { Chunk } from './scheduler.ts'
 
 /** Prompts of more rows than this are long enough to fill a step. */
-const MOST_ROWS = 64
+const MAX_ROWS = 64
 /** Of the engine's time. */
-const TIME_SHARE = 0.1
+const MAX_TIME_SHARE = 0.1
 /** Milliseconds that can be saved up while no request comes. */
-const MOST_CREDIT = 100
+const MAX_CREDIT_MS = 100
 /** How many times shorter than a step of all it must be. */
-const LEAST_GAIN = 2
+const MIN_SPEEDUP = 2
 /**
  * How much a typical length moves towards each new one: one long step, as the first that records its program,
  * says little.
@@ -35,7 +35,7 @@ const isLast = ({ sequence, count }: Chunk) => sequence.computed + count === seq
 export function createPrefillFirst(): PrefillFirst {
   // Typical lengths; a step alone is thought short until one was seen, and again after a while.
   let [all, alone] = [0, 0]
-  let credit = MOST_CREDIT
+  let credit = MAX_CREDIT_MS
 
   return {
     choose(plan) {
@@ -44,12 +44,12 @@ export function createPrefillFirst(): PrefillFirst {
       if (
         fresh.length === 0 ||
         fresh.length === plan.length ||
-        rows > MOST_ROWS ||
+        rows > MAX_ROWS ||
         !fresh.every(isLast) ||
         credit <= 0
       )
         return plan
-      if (alone * LEAST_GAIN <= all) return fresh
+      if (alone * MIN_SPEEDUP <= all) return fresh
       alone *= 1 - SMOOTHING
       return plan
     },
@@ -60,7 +60,7 @@ export function createPrefillFirst(): PrefillFirst {
         return
       }
       if (!run.some(isNew)) all = move(all, milliseconds)
-      credit = Math.min(MOST_CREDIT, credit + TIME_SHARE * milliseconds)
+      credit = Math.min(MAX_CREDIT_MS, credit + MAX_TIME_SHARE * milliseconds)
     },
   }
 }

@@ -4,7 +4,7 @@
 import type { Engine } from '@cairn-tune/native'
 import { floatsOf, intsOf } from '@cairn-tune/ops'
 import type { Buffers, Prepared } from '@cairn-tune/program'
-import { editsOf, type Edit, type Sequence, type TokenReport } from './sequence.ts'
+import { editsOf, type LogitEdit, type Sequence, type TokenReport } from './sequence.ts'
 import type { HeadSizes, StepPrograms } from './step-programs.ts'
 
 /**
@@ -75,7 +75,11 @@ type Drawn = {
   top_logprobs: Float32Array
 }
 
-function fill({ ins, maskWords }: Desk, rows: readonly HeadRow[], edits: readonly (readonly Edit[])[]): void {
+function fill(
+  { ins, maskWords }: Desk,
+  rows: readonly HeadRow[],
+  edits: readonly (readonly LogitEdit[])[],
+): void {
   ins.rows.fill(-1, rows.length)
   ins.edits.fill(-1)
   ins.masked.fill(-1)
@@ -149,7 +153,7 @@ export function createSampler(
   return {
     async sample(rows) {
       const edits = rows.map(({ sequence, forced }) => (forced < 0 ? editsOf(sequence) : []))
-      const most = Math.max(...rows.map(({ sequence }) => sequence.sampling.logprobs ?? 0))
+      const logprobs = Math.max(...rows.map(({ sequence }) => sequence.sampling.logprobs ?? 0))
       const { prepared, sizes } = programs.head({
         rows: rows.length,
         edits: Math.max(
@@ -157,7 +161,7 @@ export function createSampler(
           edits.reduce((sum, { length }) => sum + length, 0),
         ),
         masks: Math.max(1, rows.filter(({ sequence, forced }) => isMasked(sequence) && forced < 0).length),
-        top: most,
+        top: logprobs,
       })
       const desks = free.get(prepared) ?? []
       free.set(prepared, desks)

@@ -74,7 +74,7 @@ export type Sequence = {
 }
 
 /** Moves the form of a sequence on by a token; what is wrong where it has none that goes on. */
-export function follow({ form }: Pick<Sequence, 'form'>, token: number): GrammarError | undefined {
+export function advanceForm({ form }: Pick<Sequence, 'form'>, token: number): GrammarError | undefined {
   try {
     form?.accept(token)
     return undefined
@@ -91,13 +91,13 @@ function countGenerated({ ids, promptLength }: Pick<Sequence, 'ids' | 'promptLen
   return counts
 }
 
-export type Edit = { token: number; factor: number; add: number }
+export type LogitEdit = { token: number; factor: number; add: number }
 
-const NO_EDITS: readonly Edit[] = []
+const NO_EDITS: readonly LogitEdit[] = []
 /** Far enough below every logit that the token is never drawn, and still finite. */
 const NEVER = -1e30
 /** What penalties, biases and a least length change about a sequence's next logits. */
-export function editsOf(sequence: Sequence): readonly Edit[] {
+export function editsOf(sequence: Sequence): readonly LogitEdit[] {
   const { sampling, ids, promptLength } = sequence
   const { repetitionPenalty, presencePenalty, frequencyPenalty, logitBias, minTokens } = sampling
   const { badWords } = sampling
@@ -110,7 +110,7 @@ export function editsOf(sequence: Sequence): readonly Edit[] {
     badWords.length === 0
   )
     return NO_EDITS
-  const edits = new Map<number, Edit>()
+  const edits = new Map<number, LogitEdit>()
   const change = (token: number, factor: number, add: number) => {
     const known = edits.get(token)
     edits.set(token, { token, factor: factor * (known?.factor ?? 1), add: add + (known?.add ?? 0) })

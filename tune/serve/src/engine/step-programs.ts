@@ -49,7 +49,7 @@ export const HEAD_ROWS = 64
 const MASK_SIZES = [1, 8, 64] as const
 const EDIT_SIZES = [1, 64, 1024, 16_384, 262_144, 4_194_304] as const
 /** Most likely tokens that a caller may ask for, and the one more that a reply names. */
-export const MOST_LOGPROBS = 20
+export const MAX_LOGPROBS = 20
 
 /** What the adapters of a batch have: nothing, pairs of matrices, or also lengths of rows. */
 export type AdapterKind = 'none' | 'lora' | 'dora'
@@ -185,7 +185,7 @@ export type HeadSizes = { rows: number; edits: number; masks: number; top: numbe
 export type StepPrograms = {
   forward(rows: number, kind: AdapterKind): { size: number; prepared: Prepared }
   /** A program for at least so many of each. */
-  head(least: HeadSizes): { sizes: HeadSizes; prepared: Prepared }
+  head(minimum: HeadSizes): { sizes: HeadSizes; prepared: Prepared }
 }
 
 export function createStepPrograms(engine: Engine, model: ModelShape): StepPrograms {
@@ -208,7 +208,7 @@ export function createStepPrograms(engine: Engine, model: ModelShape): StepProgr
         rows: Math.min(HEAD_ROWS, roundUp(ROW_SIZES, rows)),
         edits: roundUp(EDIT_SIZES, edits),
         masks: roundUp(MASK_SIZES, masks),
-        top: Math.min(model.config.vocab_size, top > 1 ? MOST_LOGPROBS : 1),
+        top: Math.min(model.config.vocab_size, top > 1 ? MAX_LOGPROBS : 1),
       }
       return {
         sizes,

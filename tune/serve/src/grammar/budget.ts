@@ -7,32 +7,32 @@ import type { Expression } from './expression.ts'
 import { GrammarError } from './grammar-error.ts'
 
 /** Characters of a source as JSON. */
-export const MOST_SOURCE = 65_536
+export const MAX_SOURCE_LENGTH = 65_536
 /** Parts in each other, of a source or of what is made of it. */
-export const MOST_DEPTH = 256
+export const MAX_DEPTH = 256
 /** At most 0.2 s of combining and comparing, during which others wait, and 60 MB of parts. */
-const MOST = { steps: 300_000, nodes: 300_000 }
+const MAX_WORK = { steps: 300_000, nodes: 300_000 }
 const WHAT = { steps: 'takes too long to compile', nodes: 'has too many parts' }
 
-type Budget = { steps: number; nodes: number; depth: number; kept: Map<object, Map<string, Expression>> }
+type Budget = { steps: number; nodes: number; depth: number; cache: Map<object, Map<string, Expression>> }
 
-const create = (): Budget => ({ steps: 0, nodes: 0, depth: 0, kept: new Map() })
+const create = (): Budget => ({ steps: 0, nodes: 0, depth: 0, cache: new Map() })
 let current: Budget | undefined
 
 /** Counts work of the grammar that is being made; throws where it is too much. */
-export function spend(what: 'steps' | 'nodes', count: number): void {
+export function charge(what: 'steps' | 'nodes', count: number): void {
   if (!current) return
   current[what] += count
-  if (current[what] > MOST[what])
-    throw new GrammarError(`it ${WHAT[what]} (maximum: ${MOST[what]} ${what}); simplify it`)
+  if (current[what] > MAX_WORK[what])
+    throw new GrammarError(`it ${WHAT[what]} (maximum: ${MAX_WORK[what]} ${what}); simplify it`)
 }
 
-const tooDeep = () => new GrammarError(`it is nested deeper than the maximum of ${MOST_DEPTH} levels`)
+const tooDeep = () => new GrammarError(`it is nested deeper than the maximum of ${MAX_DEPTH} levels`)
 
 /** Runs one level of a recursion. */
 export function nested<T>(run: () => T): T {
   if (!current) return run()
-  if (current.depth >= MOST_DEPTH) throw tooDeep()
+  if (current.depth >= MAX_DEPTH) throw tooDeep()
   current.depth++
   try {
     return run()
@@ -43,8 +43,8 @@ export function nested<T>(run: () => T): T {
 
 /** An expression that one grammar needs many times, by its owner and a name. */
 export function once(owner: object, name: string, make: () => Expression): Expression {
-  const known = current?.kept.get(owner) ?? new Map<string, Expression>()
-  current?.kept.set(owner, known)
+  const known = current?.cache.get(owner) ?? new Map<string, Expression>()
+  current?.cache.set(owner, known)
   const expression = known.get(name) ?? make()
   known.set(name, expression)
   return expression
@@ -54,7 +54,7 @@ export function once(owner: object, name: string, make: () => Expression): Expre
 export function checkSource(source: unknown): void {
   let size = 0
   for (let level: unknown[] = [source], depth = 0; level.length > 0; depth++) {
-    if (depth > MOST_DEPTH) throw tooDeep()
+    if (depth > MAX_DEPTH) throw tooDeep()
     const below: unknown[] = []
     for (const value of level) {
       if (typeof value !== 'object' || value === null) {
@@ -66,8 +66,8 @@ export function checkSource(source: unknown): void {
         below.push(inner)
       }
     }
-    if (size > MOST_SOURCE)
-      throw new GrammarError(`it is longer than the maximum of ${MOST_SOURCE} characters`)
+    if (size > MAX_SOURCE_LENGTH)
+      throw new GrammarError(`it is longer than the maximum of ${MAX_SOURCE_LENGTH} characters`)
     level = below
   }
 }

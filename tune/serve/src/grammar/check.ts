@@ -1,7 +1,7 @@
 /**
  * Makes a grammar one that a machine can follow to an end: no unknown rules, no dead ends, no left recursion.
  */
-import { MOST_DEPTH, nested, spend } from './budget.ts'
+import { MAX_DEPTH, nested, charge } from './budget.ts'
 import {
   choice,
   GrammarError,
@@ -14,14 +14,14 @@ import {
 } from './expression.ts'
 
 /** Of expressions: a level of a source becomes a few. */
-const MOST_EXPRESSION_DEPTH = 4 * MOST_DEPTH
+const MAX_EXPRESSION_DEPTH = 4 * MAX_DEPTH
 
 /** Adds the names of rules that hold, until none is added. */
 function addWhile(rules: Grammar['rules'], names: Set<string>, holds: (e: Expression) => boolean): void {
   let left = [...rules]
   for (let before = -1; names.size > before;) {
     before = names.size
-    spend('steps', left.length)
+    charge('steps', left.length)
     for (const [name, body] of left) if (holds(body)) names.add(name)
     left = left.filter(([name]) => !names.has(name))
   }
@@ -39,7 +39,7 @@ function productiveRules(rules: Grammar['rules']): Set<string> {
       case 'choice':
         return e.options.some(ends)
       case 'repeat':
-        return e.least === 0 || ends(e.of)
+        return e.min === 0 || ends(e.of)
       case 'rule':
         return productive.has(e.name)
     }
@@ -65,8 +65,8 @@ function createPruner(productive: ReadonlySet<string>): (e: Expression) => Expre
       }
       case 'repeat': {
         const of = prune(e.of)
-        if (of !== NEVER) return repeat(of, e.least, e.most)
-        return e.least === 0 ? sequence() : NEVER
+        if (of !== NEVER) return repeat(of, e.min, e.max)
+        return e.min === 0 ? sequence() : NEVER
       }
       case 'rule':
         return productive.has(e.name) ? e : NEVER
@@ -88,10 +88,8 @@ function listRules(body: Expression): Set<string> {
   const names = new Set<string>()
   let level = [body]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MOST_EXPRESSION_DEPTH)
-      throw new GrammarError(
-        `its parts are nested deeper than the maximum of ${MOST_EXPRESSION_DEPTH} levels`,
-      )
+    if (depth > MAX_EXPRESSION_DEPTH)
+      throw new GrammarError(`its parts are nested deeper than the maximum of ${MAX_EXPRESSION_DEPTH} levels`)
     const below = new Set<Expression>()
     for (const e of level) {
       if (e.kind === 'rule') names.add(e.name)
@@ -113,7 +111,7 @@ function emptyRules(rules: Grammar['rules']): (e: Expression) => boolean {
       case 'choice':
         return e.options.some(isEmpty)
       case 'repeat':
-        return e.least === 0 || isEmpty(e.of)
+        return e.min === 0 || isEmpty(e.of)
       case 'rule':
         return empty.has(e.name)
     }
@@ -159,7 +157,7 @@ function refuseLeftRecursion(rules: Grammar['rules'], isEmpty: (e: Expression) =
 }
 
 /** Ways that one text may be read at once, beyond which it is not followed. */
-export const MOST_WAYS = 4096
+export const MAX_WAYS = 4096
 
 /** Refuses a rule that has too many ways to begin: no machine could follow it. */
 function refuseManyWays(rules: Grammar['rules'], isEmpty: (e: Expression) => boolean): void {
@@ -189,8 +187,8 @@ function refuseManyWays(rules: Grammar['rules'], isEmpty: (e: Expression) => boo
     return count
   }
   for (const name of rules.keys())
-    if (ofRule(name) > MOST_WAYS)
-      throw new GrammarError(`it has more than ${MOST_WAYS} alternatives at one position; reduce them`)
+    if (ofRule(name) > MAX_WAYS)
+      throw new GrammarError(`it has more than ${MAX_WAYS} alternatives at one position; reduce them`)
 }
 
 /** The grammar as a machine can follow it; throws where no text satisfies it. */

@@ -17,7 +17,7 @@ import {
 } from './expression.ts'
 import { ANY } from './regex.ts'
 
-const MOST_DEPTH = 200
+const MAX_DEPTH = 200
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '0': '\0', f: '\f', b: '\b' }
 const NAME = /[A-Za-z_][A-Za-z0-9_.-]*/y
 const BLANK = /(?:\s|#[^\n]*)*/y
@@ -86,7 +86,7 @@ export function parseEbnf(source: string): Grammar {
     if (take('[')) return characterClass()
     if (take('.')) return characters(ANY)
     if (take('(')) {
-      if (++depth > MOST_DEPTH) fail(`parentheses are nested deeper than the maximum of ${MOST_DEPTH} levels`)
+      if (++depth > MAX_DEPTH) fail(`parentheses are nested deeper than the maximum of ${MAX_DEPTH} levels`)
       const inner = alternatives()
       depth--
       return take(')') ? inner : fail('expected )')
@@ -107,11 +107,11 @@ export function parseEbnf(source: string): Grammar {
     if (take('?')) return repeat(of, 0, 1)
     const counts = match(REPEAT)
     if (!counts) return source[at] === '{' ? fail('expected {m}, {m,} or {m,n}') : of
-    const least = Number(counts[1])
-    const most = counts[2] === '' ? least : counts[3] === '' ? Infinity : Number(counts[3])
-    return most < least
+    const min = Number(counts[1])
+    const max = counts[2] === '' ? min : counts[3] === '' ? Infinity : Number(counts[3])
+    return max < min
       ? fail('the maximum of a repetition must not be below its minimum')
-      : repeat(of, least, most)
+      : repeat(of, min, max)
   }
 
   function alternatives(): Expression {

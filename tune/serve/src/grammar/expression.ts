@@ -1,7 +1,7 @@
 /**
  * Grammars as data: what may be written, byte by byte. Texts are UTF-8, so a character is one byte or more.
  */
-import { spend } from './budget.ts'
+import { charge } from './budget.ts'
 
 export { GrammarError } from './grammar-error.ts'
 
@@ -9,7 +9,7 @@ export type Expression =
   | { readonly kind: 'bytes'; readonly set: Uint8Array }
   | { readonly kind: 'sequence'; readonly parts: readonly Expression[] }
   | { readonly kind: 'choice'; readonly options: readonly Expression[] }
-  | { readonly kind: 'repeat'; readonly of: Expression; readonly least: number; readonly most: number }
+  | { readonly kind: 'repeat'; readonly of: Expression; readonly min: number; readonly max: number }
   | { readonly kind: 'rule'; readonly name: string }
 
 export type Grammar = { root: string; rules: ReadonlyMap<string, Expression> }
@@ -17,7 +17,7 @@ export type Grammar = { root: string; rules: ReadonlyMap<string, Expression> }
 /** Both ends belong to it. */
 export type Range = readonly [from: number, to: number]
 
-export const MOST_CODE_POINT = 0x10ffff
+export const MAX_CODE_POINT = 0x10ffff
 
 /** By both ends; each is made once. */
 const runs: Expression[] = []
@@ -31,7 +31,7 @@ export const sequence = (...parts: readonly Expression[]): Expression => inOrder
 /** For lists of any length, which arguments of a call are not. */
 export function inOrder(parts: readonly Expression[]): Expression {
   const flat = parts.flatMap(part => (part.kind === 'sequence' ? part.parts : [part]))
-  spend('nodes', 1 + flat.length)
+  charge('nodes', 1 + flat.length)
   return flat.length === 1 && flat[0] ? flat[0] : { kind: 'sequence', parts: flat }
 }
 
@@ -42,7 +42,7 @@ export const NEVER: Expression = { kind: 'choice', options: [] }
 
 export function choice(options: readonly Expression[]): Expression {
   const flat = options.flatMap(option => (option.kind === 'choice' ? option.options : [option]))
-  spend('nodes', 1 + flat.length)
+  charge('nodes', 1 + flat.length)
   const sets = flat.flatMap(option => (option.kind === 'bytes' ? [option.set] : []))
   const others = flat.filter(({ kind }) => kind !== 'bytes')
   const all: Expression[] =
@@ -55,8 +55,8 @@ export function choice(options: readonly Expression[]): Expression {
   return all.length === 1 && all[0] ? all[0] : { kind: 'choice', options: all }
 }
 
-export const repeat = (of: Expression, least: number, most: number): Expression =>
-  most === 0 ? NOTHING : least === 1 && most === 1 ? of : { kind: 'repeat', of, least, most }
+export const repeat = (of: Expression, min: number, max: number): Expression =>
+  max === 0 ? NOTHING : min === 1 && max === 1 ? of : { kind: 'repeat', of, min, max }
 
 export const optional = (of: Expression): Expression => repeat(of, 0, 1)
 
@@ -111,5 +111,5 @@ export function complement(ranges: readonly Range[]): Range[] {
     if (next < from) left.push([next, from - 1])
     next = to + 1
   }
-  return next > MOST_CODE_POINT ? left : [...left, [next, MOST_CODE_POINT]]
+  return next > MAX_CODE_POINT ? left : [...left, [next, MAX_CODE_POINT]]
 }

@@ -6,7 +6,7 @@ import { checkSource, withBudget } from './budget.ts'
 import { GrammarError } from './expression.ts'
 import { createMachine, type Machine, type State } from './machine.ts'
 import { grammarOf, type FormSource } from './sources.ts'
-import { createTokenTrie, createTokenTrieInTurns, type TokenTrie } from './token-trie.ts'
+import { createTokenTrie, createTokenTrieInSlices, type TokenTrie } from './token-trie.ts'
 
 /** Follows one answer. */
 export type FormMatcher = {
@@ -24,9 +24,9 @@ export type Forms = {
 }
 
 /** Forms to keep, least recently used first out. */
-const MOST_FORMS = 32
+const MAX_FORMS = 32
 /** Bytes of masks to keep. */
-const MOST_MASK_BYTES = 64 * 2 ** 20
+const MAX_MASK_BYTES = 64 * 2 ** 20
 
 function allow(mask: Int32Array, token: number): void {
   mask[token >> 5] = (mask[token >> 5] ?? 0) | (1 << (token & 31))
@@ -45,13 +45,13 @@ export function createForms(
   const tokens = () => (trie ??= createTokenTrie(vocabSize, bytesOf))
 
   function maskOf(machine: Machine, state: State): Int32Array {
-    const near = machine.within(state, tokens().longest)
+    const near = machine.within(state, tokens().maxTokenBytes)
     const known = masks.get(near)
     if (known) return known
     const mask = tokens().allowed(machine, near)
     // Where nothing can go on, a token is drawn all the same; `accept` refuses it.
     if (state.accepts || mask.every(word => word === 0)) for (const token of endTokens) allow(mask, token)
-    if (masks.size * mask.byteLength > MOST_MASK_BYTES) masks = new Map()
+    if (masks.size * mask.byteLength > MAX_MASK_BYTES) masks = new Map()
     masks.set(near, mask)
     return mask
   }
@@ -92,7 +92,7 @@ export function createForms(
 
   return {
     async ready() {
-      layout ??= createTokenTrieInTurns(vocabSize, bytesOf)
+      layout ??= createTokenTrieInSlices(vocabSize, bytesOf)
       trie ??= await layout
     },
     of(source) {
@@ -109,7 +109,7 @@ export function createForms(
     forms.delete(key)
     forms.set(key, form)
     const [oldest] = forms.keys()
-    if (forms.size > MOST_FORMS && oldest !== undefined) forms.delete(oldest)
+    if (forms.size > MAX_FORMS && oldest !== undefined) forms.delete(oldest)
     return form
   }
 }

@@ -116,13 +116,13 @@ const COUNTED = [
 test.each(COUNTED)('a mask is the same when counts beyond its longest token are left out: %s', source => {
   const words = ['a', 'b', 'c', 'é', '"', 'ab', 'bb', 'bc', 'ca', 'aab', 'aab"', 'aaaa', 'bbbc', 'éa', 'éé']
   const trie = createTokenTrie(words.length, token => new TextEncoder().encode(words[token] ?? ''))
-  expect(trie.longest).toBe(4)
+  expect(trie.maxTokenBytes).toBe(4)
   const machine = machineOf(regexExpression(source, characters))
   fc.assert(
     fc.property(fc.array(fc.nat({ max: words.length - 1 }), { maxLength: 12 }), drawn => {
       let state = machine.start
       for (const token of drawn) {
-        const near = machine.within(state, trie.longest)
+        const near = machine.within(state, trie.maxTokenBytes)
         const mask = trie.allowed(machine, state)
         expect([near.accepts, trie.allowed(machine, near)]).toEqual([state.accepts, mask])
         if (((mask[0] ?? 0) & (1 << token)) === 0) continue

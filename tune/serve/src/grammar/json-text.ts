@@ -76,7 +76,7 @@ export const quoted = (inner: Expression): Expression => sequence(quote, inner, 
 
 /** A character of a string whose value nothing more is asked of. */
 const freeCharacter = choice([inString(ANY), literal('\\/'), unicodeEscape])
-export const string = (least = 0, most = Infinity): Expression => quoted(repeat(freeCharacter, least, most))
+export const string = (min = 0, max = Infinity): Expression => quoted(repeat(freeCharacter, min, max))
 
 /**
  * White space between the parts of a value: none, a space, or a new line with some indentation. More would
@@ -106,10 +106,10 @@ export const colon = sequence(space, literal(':'), space)
 export const enclosed = (open: string, inner: Expression, close: string): Expression =>
   sequence(literal(open), space, inner, space, literal(close))
 
-export const list = (item: Expression, least = 0, most = Infinity): Expression => {
-  if (most < 1) return sequence()
-  const some = sequence(item, repeat(sequence(comma, item), Math.max(0, least - 1), most - 1))
-  return least === 0 ? optional(some) : some
+export const list = (item: Expression, min = 0, max = Infinity): Expression => {
+  if (max < 1) return sequence()
+  const some = sequence(item, repeat(sequence(comma, item), Math.max(0, min - 1), max - 1))
+  return min === 0 ? optional(some) : some
 }
 
 export const anyValue = rule('value')

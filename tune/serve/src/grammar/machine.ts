@@ -3,8 +3,8 @@
  * a stack of what is still to come. States are made when they are first reached and found again by what they
  * hold, so that after a while a byte costs one look into a table.
  */
-import { spend } from './budget.ts'
-import { checkGrammar, MOST_WAYS } from './check.ts'
+import { charge } from './budget.ts'
+import { checkGrammar, MAX_WAYS } from './check.ts'
 import { GrammarError, rule, type Expression, type Grammar } from './expression.ts'
 
 type Repeat = Extract<Expression, { kind: 'repeat' }>
@@ -31,7 +31,7 @@ export type Machine = {
 }
 
 /** Words of memory for states and stacks, roughly; beyond them all are made anew as they are reached. */
-const MOST_WORDS = 2 ** 21
+const MAX_WORDS = 2 ** 21
 const STACK_WORDS = 20
 const STATE_WORDS = 300
 
@@ -52,7 +52,7 @@ export function createMachine(given: Grammar): Machine {
   function push(head: Expression, tail: Stack | undefined): Stack {
     const id = ids.get(head) ?? ids.size
     ids.set(head, id)
-    const key = (tail?.id ?? 0) * MOST_WORDS + id
+    const key = (tail?.id ?? 0) * MAX_WORDS + id
     const known = stacks.get(key)
     if (known) return known
     const stack = { id: nextStack++, head, tail }
@@ -61,23 +61,23 @@ export function createMachine(given: Grammar): Machine {
     return stack
   }
 
-  function counted(e: Repeat, least: number, most: number): Expression {
-    if (least === e.least && most === e.most) return e
+  function counted(e: Repeat, min: number, max: number): Expression {
+    if (min === e.min && max === e.max) return e
     const known = residuals.get(e.of) ?? new Map<string, Expression>()
     residuals.set(e.of, known)
-    const key = `${least} ${most}`
-    const residual = known.get(key) ?? { ...e, least, most }
+    const key = `${min} ${max}`
+    const residual = known.get(key) ?? { ...e, min, max }
     known.set(key, residual)
     return residual
   }
 
   /** What a repetition still is after one of its turns. */
   const afterTurn = (e: Repeat): Expression | undefined =>
-    e.most === 1 ? undefined : counted(e, Math.max(0, e.least - 1), e.most - 1)
+    e.max === 1 ? undefined : counted(e, Math.max(0, e.min - 1), e.max - 1)
 
   /** A turn takes a byte at least, or may be left out: no text of these bytes sees the difference. */
   const roundCounts = (e: Expression, bytes: number): Expression =>
-    e.kind === 'repeat' ? counted(e, Math.min(e.least, bytes), e.most > bytes ? Infinity : e.most) : e
+    e.kind === 'repeat' ? counted(e, Math.min(e.min, bytes), e.max > bytes ? Infinity : e.max) : e
 
   function roundStack(given: Stack, bytes: number): Stack {
     const above: Stack[] = []
@@ -106,11 +106,9 @@ export function createMachine(given: Grammar): Machine {
       }
       if (seen.has(stack.id)) continue
       seen.add(stack.id)
-      spend('steps', 1)
-      if (seen.size > MOST_WAYS)
-        throw new GrammarError(
-          `more than ${MOST_WAYS} ways to parse one text; make the format less ambiguous`,
-        )
+      charge('steps', 1)
+      if (seen.size > MAX_WAYS)
+        throw new GrammarError(`more than ${MAX_WAYS} ways to parse one text; make the format less ambiguous`)
       const { head, tail } = stack
       switch (head.kind) {
         case 'bytes':
@@ -123,7 +121,7 @@ export function createMachine(given: Grammar): Machine {
           for (const option of head.options) add(option, tail)
           break
         case 'repeat': {
-          if (head.least === 0) open.push(tail)
+          if (head.min === 0) open.push(tail)
           const more = afterTurn(head)
           add(head.of, more ? push(more, tail) : tail)
           break
@@ -147,7 +145,7 @@ export function createMachine(given: Grammar): Machine {
   }
 
   function makeNext(state: State, byte: number): State | null {
-    if (words > MOST_WORDS) {
+    if (words > MAX_WORDS) {
       // States that are in use stay valid: they hold their stacks themselves, but no longer each other.
       for (const known of states.values()) known.next.length = 0
       start.next.length = 0

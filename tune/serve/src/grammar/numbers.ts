@@ -14,7 +14,7 @@ const DIGITS = 15
 const LARGEST = 10 ** DIGITS - 1
 
 const digits = (from: string, to: string): Expression => characters([[from.charCodeAt(0), to.charCodeAt(0)]])
-const anyDigits = (least: number, most: number): Expression => repeat(digits('0', '9'), least, most)
+const anyDigits = (min: number, max: number): Expression => repeat(digits('0', '9'), min, max)
 
 /** Numbers of as many digits as both ends have. */
 function sameLength(from: string, to: string): Expression {
@@ -61,8 +61,7 @@ export function integer({ minimum, maximum, isOpenBelow, isOpenAbove }: Bounds):
 }
 
 /** Not zero, so that a number with it lies strictly between two whole ones. */
-const fraction = (most: number): Expression =>
-  sequence(literal('.'), anyDigits(0, most - 1), digits('1', '9'))
+const fraction = (max: number): Expression => sequence(literal('.'), anyDigits(0, max - 1), digits('1', '9'))
 
 /**
  * Numbers within bounds: whole ones, and those between two neighbours that are both within. A bound between

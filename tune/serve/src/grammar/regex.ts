@@ -1,13 +1,13 @@
 /** Regular expressions, as JavaScript writes them, as grammars. */
 import { RegExpParser, type AST } from '@eslint-community/regexpp'
-import { nested, once, spend } from './budget.ts'
+import { nested, once, charge } from './budget.ts'
 import {
   characters,
   choice,
   complement,
   GrammarError,
   inOrder,
-  MOST_CODE_POINT,
+  MAX_CODE_POINT,
   repeat,
   type Expression,
   type Range,
@@ -39,7 +39,7 @@ const LINE_ENDS: readonly Range[] = [
   [0x0d, 0x0d],
   [0x2028, 0x2029],
 ]
-export const ANY: readonly Range[] = [[0, MOST_CODE_POINT]]
+export const ANY: readonly Range[] = [[0, MAX_CODE_POINT]]
 
 /** What looking through all characters counts as. */
 const PROPERTY_STEPS = 15_000
@@ -47,14 +47,14 @@ const properties = new Map<string, readonly Range[]>()
 
 /** Characters of a Unicode property: those that the engine's own expression finds. */
 function propertyRanges(raw: string): readonly Range[] {
-  spend('steps', PROPERTY_STEPS)
+  charge('steps', PROPERTY_STEPS)
   const known = properties.get(raw)
   if (known) return known
   const pattern = new RegExp(`^${raw}$`, 'u')
   const ranges: Range[] = []
   let from = -1
-  for (let point = 0; point <= MOST_CODE_POINT + 1; point++) {
-    const isIn = point <= MOST_CODE_POINT && pattern.test(String.fromCodePoint(point))
+  for (let point = 0; point <= MAX_CODE_POINT + 1; point++) {
+    const isIn = point <= MAX_CODE_POINT && pattern.test(String.fromCodePoint(point))
     if (isIn && from < 0) from = point
     if (!isIn && from >= 0) {
       ranges.push([from, point - 1])
@@ -85,7 +85,7 @@ function rangesOf(element: Element): readonly Range[] {
     }
     case 'CharacterClass': {
       const ranges = element.elements.flatMap(one => rangesOf(one as Element))
-      spend('steps', ranges.length)
+      charge('steps', ranges.length)
       return element.negate ? complement(ranges) : ranges
     }
     default:

@@ -1,5 +1,5 @@
 /** JSON Schema to a list of alternatives that have no references and no combinations left at their top. */
-import { nested, spend } from './budget.ts'
+import { nested, charge } from './budget.ts'
 import { GrammarError } from './expression.ts'
 import {
   bothTypes,
@@ -16,11 +16,11 @@ import {
   type Schema,
 } from './schema-merge.ts'
 
-const MOST_ALTERNATIVES = 200
+const MAX_ALTERNATIVES = 200
 
 /** Whether it is certain that no value satisfies both. */
 function areDisjoint(a: Flat, b: Flat, compare: (a: Schema, b: Schema) => boolean): boolean {
-  spend('steps', 1)
+  charge('steps', 1)
   const [ea, eb] = [a.enum, b.enum] as [unknown[] | undefined, unknown[] | undefined]
   if (ea && eb) return !ea.some(value => isOneOf(value, eb))
   const [ta, tb] = [typesOf(a) ?? ea?.map(typeOf), typesOf(b) ?? eb?.map(typeOf)]
@@ -69,7 +69,7 @@ export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
     if (open.has(schema)) throw new GrammarError('a $ref points back to itself')
     const list = known.get(schema) ?? nested(() => combine(schema, new Set([...open, schema])))
     known.set(schema, list)
-    spend('steps', 1 + list.length)
+    charge('steps', 1 + list.length)
     return list
   }
 
@@ -91,8 +91,8 @@ export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
   function combine(schema: Flat, within: ReadonlySet<Schema>): Flat[] {
     const sub = (value: unknown, keyword: string) => flatten(schemaOf(value, keyword), within)
     const cross = (some: Flat[], others: Flat[]): Flat[] => {
-      if (some.length * others.length > MOST_ALTERNATIVES)
-        throw new GrammarError(`its combinations have more than the maximum of ${MOST_ALTERNATIVES} cases`)
+      if (some.length * others.length > MAX_ALTERNATIVES)
+        throw new GrammarError(`its combinations have more than the maximum of ${MAX_ALTERNATIVES} cases`)
       return some.flatMap(a => others.map(b => conjunction(a, b)))
     }
     let list = [ownKeywords(schema, schema === root)]

@@ -3,7 +3,7 @@
  * exactly is refused by its name, so no answer can break a schema that was accepted.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { spend } from './budget.ts'
+import { charge } from './budget.ts'
 import { GrammarError } from './expression.ts'
 
 export type Schema = boolean | { readonly [keyword: string]: unknown }
@@ -114,13 +114,13 @@ export function ownKeywords(schema: Flat, isRoot: boolean): Flat {
 }
 
 export function isOneOf(value: unknown, list: unknown): boolean {
-  spend('steps', (list as unknown[]).length)
+  charge('steps', (list as unknown[]).length)
   return (list as unknown[]).some(one => isDeepStrictEqual(one, value))
 }
 
 /** A schema as text. What is merged may hold the same parts again and again, so each counts as work. */
 export const keyOf = (schema: unknown): string =>
-  JSON.stringify(schema, (_, value: unknown) => (spend('steps', 1), value))
+  JSON.stringify(schema, (_, value: unknown) => (charge('steps', 1), value))
 
 export function bothTypes(a: readonly string[], b: readonly string[]): string[] {
   const has = (list: readonly string[], type: string) =>
@@ -138,7 +138,7 @@ const both = (a: unknown, b: unknown): unknown =>
 /** Properties of both: what one says of all others holds for those that only the other names. */
 function bothProperties(a: Flat, b: Flat): Record<string, unknown> {
   const [pa, pb] = [schemasOf(a.properties, 'properties'), schemasOf(b.properties, 'properties')]
-  spend('steps', pa.size + pb.size)
+  charge('steps', pa.size + pb.size)
   return Object.fromEntries(
     [...new Set([...pa.keys(), ...pb.keys()])].map(name => [
       name,
@@ -149,7 +149,7 @@ function bothProperties(a: Flat, b: Flat): Record<string, unknown> {
 
 /** What satisfies both. */
 export function conjunction(a: Flat, b: Flat): Flat {
-  spend('steps', 1 + Object.keys(a).length + Object.keys(b).length)
+  charge('steps', 1 + Object.keys(a).length + Object.keys(b).length)
   const merged: Record<string, unknown> = { ...a, ...b }
   const shared = Object.keys(a).filter(keyword => keyword in b)
   const closes = (one: Flat, other: Flat) =>

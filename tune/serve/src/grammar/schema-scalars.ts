@@ -27,11 +27,11 @@ function boundsOf(flat: Flat) {
 }
 
 export function stringFor(flat: Flat): Expression {
-  const [least, most] = [numberOf(flat, 'minLength', 0), numberOf(flat, 'maxLength', Infinity)]
-  const hasLength = least > 0 || most < Infinity
+  const [min, max] = [numberOf(flat, 'minLength', 0), numberOf(flat, 'maxLength', Infinity)]
+  const hasLength = min > 0 || max < Infinity
   const { pattern, format } = flat
   if (pattern !== undefined && format !== undefined) refuse('pattern together with format')
-  if (pattern === undefined && format === undefined) return most < least ? NEVER : string(least, most)
+  if (pattern === undefined && format === undefined) return max < min ? NEVER : string(min, max)
   if (hasLength) refuse('minLength or maxLength with pattern or format (put the length into the pattern)')
   if (pattern !== undefined) return quoted(regexExpression(String(pattern), inString, true))
   const known = Object.hasOwn(FORMATS, String(format)) ? FORMATS[String(format)] : undefined

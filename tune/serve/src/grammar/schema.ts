@@ -34,7 +34,7 @@ import { createFlattener } from './schema-cases.ts'
 import { numberFor, numberOf, refuse, stringFor } from './schema-scalars.ts'
 import { keyOf, schemaOf, schemasOf, typeOf, typesOf, type Flat, type Schema } from './schema-merge.ts'
 
-const MOST_RULES = 2000
+const MAX_RULES = 2000
 
 /** Keywords of each type; one of them without `type` says that the type is meant. */
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
@@ -72,8 +72,7 @@ export function schemaGrammar(root: Schema): Grammar {
     const known = names.get(key)
     if (known !== undefined) return rule(known)
     const name = `schema ${names.size}`
-    if (names.size >= MOST_RULES)
-      throw new GrammarError(`it has more than the maximum of ${MOST_RULES} parts`)
+    if (names.size >= MAX_RULES) throw new GrammarError(`it has more than the maximum of ${MAX_RULES} parts`)
     names.set(key, name)
     rules.set(
       name,
@@ -120,24 +119,24 @@ export function schemaGrammar(root: Schema): Grammar {
   }
 
   function arrayFor(flat: Flat): Expression {
-    const [least, most] = [numberOf(flat, 'minItems', 0), numberOf(flat, 'maxItems', Infinity)]
-    if (flat.uniqueItems === true && most > 1) refuse('uniqueItems')
-    if (most < least) return NEVER
+    const [min, max] = [numberOf(flat, 'minItems', 0), numberOf(flat, 'maxItems', Infinity)]
+    if (flat.uniqueItems === true && max > 1) refuse('uniqueItems')
+    if (max < min) return NEVER
     const prefix = ((flat.prefixItems ?? []) as unknown[]).map(item => schemaOf(item, 'prefixItems'))
     const rest = flat.items === undefined ? true : schemaOf(flat.items, 'items')
-    if (prefix.length === 0 && rest === true && least === 0 && most === Infinity) return anyArray
+    if (prefix.length === 0 && rest === true && min === 0 && max === Infinity) return anyArray
     // Items after those of the prefix come where they are asked for.
     const isOpen = flat.items !== undefined || prefix.length === 0
-    const [fewest, furthest] = [Math.max(0, least - prefix.length), most - prefix.length]
-    const more = isOpen ? furthest : Math.min(fewest, furthest)
+    const [minRest, maxRest] = [Math.max(0, min - prefix.length), max - prefix.length]
+    const more = isOpen ? maxRest : Math.min(minRest, maxRest)
     const item = ruleOf(rest)
-    if (prefix.length === 0) return enclosed('[', list(item, least, most), ']')
-    let tail = more <= 0 ? sequence() : repeat(sequence(comma, item), fewest, more)
-    for (let i = Math.min(prefix.length, most) - 1; i >= 0; i--) {
+    if (prefix.length === 0) return enclosed('[', list(item, min, max), ']')
+    let tail = more <= 0 ? sequence() : repeat(sequence(comma, item), minRest, more)
+    for (let i = Math.min(prefix.length, max) - 1; i >= 0; i--) {
       const one = sequence(...(i > 0 ? [comma] : []), ruleOf(prefix[i] ?? true), tail)
-      tail = i < least ? one : optional(one)
+      tail = i < min ? one : optional(one)
     }
-    return enclosed('[', most < 1 ? sequence() : tail, ']')
+    return enclosed('[', max < 1 ? sequence() : tail, ']')
   }
 
   function objectFor(flat: Flat): Expression {
@@ -154,28 +153,27 @@ export function schemaGrammar(root: Schema): Grammar {
     const isPatterned = [...properties.keys()].some(name => matching(name).length > 0)
     for (const name of required)
       if (!properties.has(name)) properties.set(name, matching(name).length > 0 ? true : (other ?? true))
-    const [least, most] = [numberOf(flat, 'minProperties', 0), numberOf(flat, 'maxProperties', Infinity)]
+    const [min, max] = [numberOf(flat, 'minProperties', 0), numberOf(flat, 'maxProperties', Infinity)]
     const isBare = properties.size === 0 && patterns.length === 0 && flat.propertyNames === undefined
-    if (isBare && (other === undefined || other === true) && least === 0 && most === Infinity)
-      return anyObject
+    if (isBare && (other === undefined || other === true) && min === 0 && max === Infinity) return anyObject
     if (flat.propertyNames !== undefined && (properties.size > 0 || patterns.length > 0))
       refuse('propertyNames together with properties')
-    if (least > Math.max(required.length, properties.size === 0 ? 1 : 0)) refuse(`minProperties ${least}`)
-    if (most < least) return NEVER
-    if (most < properties.size) refuse(`maxProperties ${most} with ${properties.size} properties`)
+    if (min > Math.max(required.length, properties.size === 0 ? 1 : 0)) refuse(`minProperties ${min}`)
+    if (max < min) return NEVER
+    if (max < properties.size) refuse(`maxProperties ${max} with ${properties.size} properties`)
     const entry = (name: string, schema: Schema) => {
       const all = [schema, ...matching(name)].filter(one => one !== true)
       const [only = true] = all
       return sequence(literal(JSON.stringify(name)), colon, ruleOf(all.length > 1 ? { allOf: all } : only))
     }
     const extra = extraEntry()
-    if (least > required.length && !extra) refuse(`minProperties ${least}`)
+    if (min > required.length && !extra) refuse(`minProperties ${min}`)
     let first: Expression = list(
       extra ?? NEVER,
-      least > required.length ? 1 : 0,
-      extra ? most - properties.size : 0,
+      min > required.length ? 1 : 0,
+      extra ? max - properties.size : 0,
     )
-    let after: Expression = extra ? repeat(sequence(comma, extra), 0, most - properties.size) : sequence()
+    let after: Expression = extra ? repeat(sequence(comma, extra), 0, max - properties.size) : sequence()
     // From the last to the first: what may follow, where something stands before it and where nothing does.
     for (const [name, schema] of [...properties].toReversed()) {
       const one = entry(name, schema)

@@ -9,7 +9,7 @@ export type TokenTrie = {
   /** Bytes of a token; undefined for one that is no text. */
   bytesOf(token: number): Uint8Array | undefined
   /** Bytes of the longest token. */
-  readonly longest: number
+  readonly maxTokenBytes: number
   /** A bit for each token of the vocabulary: whether its bytes may come next. */
   allowed(machine: Machine, state: State): Int32Array
 }
@@ -22,16 +22,16 @@ export function createTokenTrie(count: number, bytesOf: BytesOf): TokenTrie {
 }
 
 /** Milliseconds of work between turns of the event loop. */
-const TURN_MS = 20
+const SLICE_MS = 20
 
-export async function createTokenTrieInTurns(count: number, bytesOf: BytesOf): Promise<TokenTrie> {
+export async function createTokenTrieInSlices(count: number, bytesOf: BytesOf): Promise<TokenTrie> {
   const work = layOut(count, bytesOf)
-  let began = performance.now()
+  let sliceStart = performance.now()
   for (let step = work.next(); ; step = work.next()) {
     if (step.done) return step.value
-    if (performance.now() - began < TURN_MS) continue
+    if (performance.now() - sliceStart < SLICE_MS) continue
     await setImmediate()
-    began = performance.now()
+    sliceStart = performance.now()
   }
 }
 
@@ -96,7 +96,7 @@ function* layOut(count: number, bytesOf: BytesOf): Generator<void, TokenTrie> {
 
   return {
     bytesOf: token => texts[token],
-    longest: depth.reduce((most, level) => Math.max(most, level + 1), 0),
+    maxTokenBytes: depth.reduce((max, level) => Math.max(max, level + 1), 0),
     allowed(machine, state) {
       const mask = new Int32Array(words)
       const path: State[] = [state]

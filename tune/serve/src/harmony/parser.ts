@@ -61,7 +61,7 @@ export function createHarmonyParser({ hasTools, opened }: HarmonyOptions): ChatP
     return kind
   }
 
-  function say(kind: Kind, text: string, events: ChatEvent[]): void {
+  function emit(kind: Kind, text: string, events: ChatEvent[]): void {
     if (text === '') return
     if (kind === 'arguments') events.push({ kind, index: calls, text })
     else {
@@ -90,7 +90,7 @@ export function createHarmonyParser({ hasTools, opened }: HarmonyOptions): ChatP
       }
       default: {
         const end = buffer.search(BODY_END)
-        say(state, take(end < 0 ? buffer.length : end), events)
+        emit(state, take(end < 0 ? buffer.length : end), events)
         if (end < 0) return false
         if (state === 'arguments') calls++
         // A body that ends at <|start|> has lost its end; the next message begins there.
@@ -114,7 +114,7 @@ export function createHarmonyParser({ hasTools, opened }: HarmonyOptions): ChatP
     push,
     flush() {
       const events: ChatEvent[] = []
-      if (!hasMessage) say('content', buffer.replaceAll(ANY, ''), events)
+      if (!hasMessage) emit('content', buffer.replaceAll(ANY, ''), events)
       buffer = ''
       return events
     },

@@ -25,11 +25,11 @@ const [QUOTE, COMMA, COLON, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN_OBJECT, CLOSE
 
 export type Shape = { parts: number; values: number; depth: number }
 
-export const tooMany = (count: number, what: string, most: number) =>
+export const tooMany = (count: number, what: string, max: number) =>
   new ApiError(
     413,
     'BadRequestError',
-    `The body has ${count} ${what}; the maximum is ${most}. Send several requests.`,
+    `The body has ${count} ${what}; the maximum is ${max}. Send several requests.`,
   )
 
 /** Throws 413 for a text that has more of anything than a body may have. It need not be JSON. */

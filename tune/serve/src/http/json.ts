@@ -6,16 +6,16 @@ import { ApiError, badRequest } from '../errors.ts'
 import { BODY_LIMITS, checkShape, tooMany, type Shape } from './body-shape.ts'
 
 async function readText(request: IncomingMessage): Promise<string> {
-  const { bytes: most } = BODY_LIMITS
+  const { bytes: maxBytes } = BODY_LIMITS
   const tooLong = () =>
-    new ApiError(413, 'BadRequestError', `The body is larger than the maximum of ${most} bytes.`)
+    new ApiError(413, 'BadRequestError', `The body is larger than the maximum of ${maxBytes} bytes.`)
   // What is announced too long is not waited for.
-  if (Number(request.headers['content-length'] ?? 0) > most) throw tooLong()
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLong()
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.byteLength
-    if (bytes > most) throw tooLong()
+    if (bytes > maxBytes) throw tooLong()
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
@@ -54,9 +54,9 @@ export async function readBody<S extends z.ZodType>(
   let json: unknown
   try {
     json = withExactTools(JSON.parse(text), text, shape)
-  } catch (cause) {
-    if (cause instanceof ApiError) throw cause
-    throw badRequest(`The body is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    throw badRequest(`The body is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
   const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data

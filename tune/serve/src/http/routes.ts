@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { basename } from 'node:path'
 import type { AdapterRegistry } from '../adapter-registry.ts'
-import { ClientGone } from '../choice.ts'
+import { ClientDisconnected } from '../choice.ts'
 import { chat } from '../chat.ts'
-import { complete, type ReplyContext, type Send } from '../completions.ts'
+import { complete, type ReplyContext, type SendChunk } from '../completions.ts'
 import { ApiError, badRequest, errorBody, notFound, unknownModel } from '../errors.ts'
 import { metricsText } from '../metrics.ts'
 import {
@@ -24,14 +24,14 @@ import { responsesRequest } from '../responses/request.ts'
 import { respond } from '../responses/responses.ts'
 import { BODY_LIMITS } from './body-shape.ts'
 import { sendEvent } from './event-stream.ts'
-import type { Gate } from './gate.ts'
+import type { AccessControl } from './access-control.ts'
 import { readBody, sendJson, sendText } from './json.ts'
 
 export type App = {
   model: ServedModel
   adapters: AdapterRegistry
   started: number
-  gate: Gate
+  access: AccessControl
   allowsUpdating: boolean
   log: (line: string) => void
 }
@@ -59,20 +59,20 @@ function findModel(
 async function answer(
   request: { stream?: boolean | null | undefined },
   response: ServerResponse,
-  run: (signal: AbortSignal, send: Send) => Promise<object>,
+  run: (signal: AbortSignal, send: SendChunk) => Promise<object>,
 ): Promise<void> {
-  const gone = new AbortController()
-  response.on('close', () => gone.abort())
+  const disconnected = new AbortController()
+  response.on('close', () => disconnected.abort())
   if (!request.stream) {
-    sendJson(response, 200, await run(gone.signal, () => undefined))
+    sendJson(response, 200, await run(disconnected.signal, () => undefined))
     return
   }
-  const send: Send = chunk => sendEvent(response, JSON.stringify(chunk))
+  const send: SendChunk = chunk => sendEvent(response, JSON.stringify(chunk))
   try {
-    await run(gone.signal, send)
+    await run(disconnected.signal, send)
   } catch (error) {
     // Nothing was said yet: the error is the answer. Else it is the last event.
-    if (!response.headersSent || error instanceof ClientGone) throw error
+    if (!response.headersSent || error instanceof ClientDisconnected) throw error
     send(errorBody(toApiError(error)))
   }
   response.end('data: [DONE]\n\n')
@@ -183,8 +183,8 @@ export const UPDATING_NEEDS_KEY =
 function decodePath(part: string): string {
   try {
     return decodeURIComponent(part)
-  } catch (cause) {
-    throw cause instanceof URIError ? badRequest(`Malformed percent-encoding in the path: ${part}`) : cause
+  } catch (error) {
+    throw error instanceof URIError ? badRequest(`Malformed percent-encoding in the path: ${part}`) : error
   }
 }
 
@@ -207,7 +207,7 @@ function findRoute(app: App, request: IncomingMessage, pathname: string): Handle
     }
   }
   const isOpen = (route: string) =>
-    Object.hasOwn(routes, route) && ((app.allowsUpdating && app.gate.mayUpdate) || !gated.has(route))
+    Object.hasOwn(routes, route) && ((app.allowsUpdating && app.access.mayUpdate) || !gated.has(route))
   const handler = isOpen(key) ? routes[key] : undefined
   if (handler) return handler
   const others = Object.keys(routes).filter(route => isOpen(route) && route.endsWith(` ${pathname}`))
@@ -235,10 +235,10 @@ function toApiError(error: unknown): ApiError {
 export async function handle(app: App, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const pathname = pathOf(request.url ?? '/')
-    if (app.gate.check(request, response, pathname)) return
+    if (app.access.check(request, response, pathname)) return
     await findRoute(app, request, pathname)(app, request, response)
   } catch (error) {
-    if (error instanceof ClientGone || response.destroyed) return
+    if (error instanceof ClientDisconnected || response.destroyed) return
     const known = toApiError(error)
     if (known.status >= 500)
       app.log(

@@ -35,7 +35,7 @@ export type ResponseEvent = { type: string; [key: string]: unknown }
 const idOf = (prefix: string) => `${prefix}_${randomUUID().replaceAll('-', '')}`
 
 /** Takes a chat's deltas in order. `say` is told every event. */
-export function createOutput(say: (event: ResponseEvent) => void) {
+export function createOutput(emit: (event: ResponseEvent) => void) {
   const items: OutputItem[] = []
   let open: OutputItem | undefined
   let call = -1
@@ -45,16 +45,16 @@ export function createOutput(say: (event: ResponseEvent) => void) {
     close('completed')
     open = item
     items.push(item)
-    say({ type: 'response.output_item.added', output_index: items.length - 1, item: structuredClone(item) })
+    emit({ type: 'response.output_item.added', output_index: items.length - 1, item: structuredClone(item) })
     const [part] = item.type === 'function_call' ? [] : item.content
-    if (part) say({ type: 'response.content_part.added', ...place(), content_index: 0, part: { ...part } })
+    if (part) emit({ type: 'response.content_part.added', ...place(), content_index: 0, part: { ...part } })
   }
 
   function close(status: ItemStatus): void {
     if (!open) return
     open.status = status
     if (open.type === 'function_call')
-      say({
+      emit({
         type: 'response.function_call_arguments.done',
         ...place(),
         name: open.name,
@@ -64,10 +64,10 @@ export function createOutput(say: (event: ResponseEvent) => void) {
       const [part] = open.content
       const kind = open.type === 'message' ? 'output_text' : 'reasoning_text'
       const extra = open.type === 'message' ? { logprobs: [] } : {}
-      say({ type: `response.${kind}.done`, ...place(), content_index: 0, text: part?.text ?? '', ...extra })
-      say({ type: 'response.content_part.done', ...place(), content_index: 0, part })
+      emit({ type: `response.${kind}.done`, ...place(), content_index: 0, text: part?.text ?? '', ...extra })
+      emit({ type: 'response.content_part.done', ...place(), content_index: 0, part })
     }
-    say({ type: 'response.output_item.done', output_index: items.length - 1, item: open })
+    emit({ type: 'response.output_item.done', output_index: items.length - 1, item: open })
     open = undefined
   }
 
@@ -94,7 +94,7 @@ export function createOutput(say: (event: ResponseEvent) => void) {
     if (part) part.text += text
     const kind = type === 'message' ? 'output_text' : 'reasoning_text'
     const extra = type === 'message' ? { logprobs: [] } : {}
-    say({ type: `response.${kind}.delta`, ...place(), content_index: 0, delta: text, ...extra })
+    emit({ type: `response.${kind}.delta`, ...place(), content_index: 0, delta: text, ...extra })
   }
 
   return {
@@ -120,7 +120,7 @@ export function createOutput(say: (event: ResponseEvent) => void) {
         }
         if (open?.type !== 'function_call' || text === '') continue
         open.arguments += text
-        say({ type: 'response.function_call_arguments.delta', ...place(), delta: text })
+        emit({ type: 'response.function_call_arguments.delta', ...place(), delta: text })
       }
     },
     /** Nothing follows; the last item is whole unless the answer was cut. */

@@ -3,7 +3,7 @@
  * response. Nothing is stored: a conversation is sent whole each time.
  */
 import { chat } from '../chat.ts'
-import type { ReplyContext, Send } from '../completions.ts'
+import type { ReplyContext, SendChunk } from '../completions.ts'
 import { badRequest } from '../errors.ts'
 import { checkParameters } from '../parameters/check.ts'
 import { chatRequest, type ChatRequest, type RequestMessage } from '../protocol.ts'
@@ -80,14 +80,14 @@ function messagesOf({ input, instructions }: ResponsesRequest): RequestMessage[]
 
 /** The same as a request of a chat. */
 function chatOf(request: ResponsesRequest): ChatRequest {
-  const { tools, tool_choice: choice, text, max_output_tokens: most } = request
+  const { tools, tool_choice: choice, text, max_output_tokens: maxTokens } = request
   const format = text?.format
   const made = {
     messages: messagesOf(request),
     temperature: request.temperature,
     top_p: request.top_p,
     stream: true,
-    ...(most ? { max_completion_tokens: most } : {}),
+    ...(maxTokens ? { max_completion_tokens: maxTokens } : {}),
     ...(tools?.length
       ? {
           tools: tools.map(({ name, description, parameters }) => ({
@@ -121,21 +121,21 @@ export async function respond(
   model: ServedModel,
   request: ResponsesRequest,
   context: ReplyContext,
-  send: Send,
+  send: SendChunk,
 ): Promise<object> {
   checkParameters('/v1/responses', request)
   const asked = chatOf(request)
   let number = 0
-  const say = (event: ResponseEvent) => {
+  const emit = (event: ResponseEvent) => {
     if (request.stream) send({ ...event, sequence_number: number++ })
   }
   const started = shell(request, context)
-  const output = createOutput(say)
-  let isBegun = false
+  const output = createOutput(emit)
+  let isStarted = false
   const begin = () => {
-    if (isBegun) return
-    isBegun = true
-    for (const type of ['response.created', 'response.in_progress']) say({ type, response: started })
+    if (isStarted) return
+    isStarted = true
+    for (const type of ['response.created', 'response.in_progress']) emit({ type, response: started })
   }
   const reply = await chat(model, asked, context, chunk => {
     begin()
@@ -148,7 +148,7 @@ export async function respond(
   const thought = output.items.flatMap(item => (item.type === 'reasoning' ? item.content : []))
   const thoughtTokens = thought.reduce((sum, { text }) => sum + model.tokenizer.encode(text).length, 0)
   const response = { ...started, ...ended(output.items, reply.usage, thoughtTokens, isCut) }
-  say({ type: isCut ? 'response.incomplete' : 'response.completed', response })
+  emit({ type: isCut ? 'response.incomplete' : 'response.completed', response })
   return response
 }
 

@@ -1,5 +1,5 @@
 /**
- * Small random models and an adapter of all projections of each, for judge_gguf.ts: node make_families.ts
+ * Small random models and an adapter of all projections of each, for interop_gguf.ts: node make_families.ts
  * DIRECTORY writes phi3, gemma3 and smollm3 there, each a directory with `model` and `adapter`. Norms are
  * random, so that a one too many or too few in them shows; Gemma's windows and SmolLM3's layers without
  * positions come into play in prompts of some tokens.

@@ -1,5 +1,5 @@
 /**
- * A small random gpt-oss and an adapter of all its projections, for judge_gguf.ts: node make_gpt_oss.ts
+ * A small random gpt-oss and an adapter of all its projections, for interop_gguf.ts: node make_gpt_oss.ts
  * DIRECTORY writes `model`, whose YaRN is rounded as llama.cpp's is, `unrounded`, as published models have
  * it, and `adapter`. Sinks and biases are random, and everything is wide enough that answers wander.
  */

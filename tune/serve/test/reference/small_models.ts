@@ -1,4 +1,4 @@
-/** What the small random models of judge_gguf.ts are made with. */
+/** What the small random models of interop_gguf.ts are made with. */
 import { cp, rm, writeFile } from 'node:fs/promises'
 import { createRandom, readConfig, train } from '@cairn-tune/train'
 import { decodeFloats, encodeFloats, openCheckpoint, writeCheckpoint } from '@cairn-tune/weights'

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { ModelCard } from '@cairn-tune/serve/protocol'
-import { createGate } from '../../src/http/gate.ts'
+import { createAccessControl } from '../../src/http/access-control.ts'
 import { openFixture } from '../server-fixture.ts'
 import { tally } from './attacks.ts'
 
@@ -149,7 +149,7 @@ test('an origin that is allowed may use the server, and its host is one that the
   expect(await ask({ origin: 'https://app.example' })).toBe(200)
   expect(await ask({ origin: 'https://evil.test' })).toBe(403)
   await allowed.close()
-  const gate = createGate({
+  const gate = createAccessControl({
     apiKeys: [],
     allowedOrigins: ['https://app.example'],
     address: '127.0.0.1',

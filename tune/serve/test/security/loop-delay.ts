@@ -10,20 +10,20 @@ const cpuMs = () => {
 }
 
 /** The longest turn while `run` works, and what that gives. */
-export async function longestTurn<T>(run: () => Promise<T>): Promise<{ ms: number; value: T }> {
+export async function measureLoopDelay<T>(run: () => Promise<T>): Promise<{ ms: number; value: T }> {
   const over = new AbortController()
-  let longest = 0
+  let max = 0
   async function watch(): Promise<void> {
     for (let before = cpuMs(); !over.signal.aborted;) {
       await setImmediate()
       const now = cpuMs()
-      longest = Math.max(longest, now - before)
+      max = Math.max(max, now - before)
       before = now
     }
   }
   const watching = watch()
   try {
-    return { value: await run(), ms: longest }
+    return { value: await run(), ms: max }
   } finally {
     over.abort()
     await watching

@@ -6,10 +6,10 @@ export const TOKENS = 32
 const TIE = 2e-5
 
 /** Continuations, and the likeliest tokens that one may begin with, in order. */
-export type Answers = { tokens: number[]; likeliest: { id: number; logprob: number }[] }[]
-type Answer = Answers[number]
+export type Continuations = { tokens: number[]; likeliest: { id: number; logprob: number }[] }[]
+type Answer = Continuations[number]
 /** One of the two sides. */
-export type Ask = (prompts: number[][]) => Answers | Promise<Answers>
+export type Generate = (prompts: number[][]) => Continuations | Promise<Continuations>
 
 /** How much likelier a side's own choice is to it than a token; NaN where that is none of the likeliest. */
 const behind = ({ likeliest }: Answer, token: number | undefined) =>
@@ -19,7 +19,7 @@ const behind = ({ likeliest }: Answer, token: number | undefined) =>
 async function followTies(
   prompt: number[],
   first: [Answer, Answer],
-  asks: readonly [Ask, Ask],
+  asks: readonly [Generate, Generate],
   tie: number,
 ): Promise<number | undefined> {
   let [[own, other], done, ties]: [typeof first, number[], number] = [first, [], 0]
@@ -49,7 +49,7 @@ async function followTies(
 export async function compare(
   name: string,
   prompts: number[][],
-  asks: readonly [Ask, Ask],
+  asks: readonly [Generate, Generate],
   tie = TIE,
 ): Promise<void> {
   const [a, b] = [await asks[0](prompts), await asks[1](prompts)]

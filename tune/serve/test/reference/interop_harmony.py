@@ -1,5 +1,6 @@
-"""200 conversations by openai-harmony, for judge_harmony.ts, which renders them by the template of gpt-oss and
-this project's server: `python judge_harmony.py DIR` writes DIR/conversations.json and DIR/model/tokenizer.json.
+"""200 conversations by openai-harmony, for interop_harmony.ts, which renders them by the template of gpt-oss
+and this project's server: `python interop_harmony.py DIR` writes DIR/conversations.json and
+DIR/model/tokenizer.json.
 
 Needs openai-harmony, transformers, tiktoken, and TIKTOKEN_ENCODINGS_BASE as make_harmony.py has it.
 DIR/model/chat_template.jinja is the published template, put there by hand. It differs from openai-harmony in

@@ -1,5 +1,5 @@
-// llama.cpp's side of judge_gguf.ts: greedy continuations of prompts of token ids, the likeliest first
-// tokens with their log-probabilities, and ids of texts. node judge_llama.mjs INSTALL
+// llama.cpp's side of interop_gguf.ts: greedy continuations of prompts of token ids, the likeliest first
+// tokens with their log-probabilities, and ids of texts. node interop_llama.mjs INSTALL
 // MODEL.gguf [ADAPTER.gguf] < {"prompts",
 // "tokens", "texts"}
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * llama.cpp beside `serve` on exported files: node judge_gguf.ts INSTALL [MODEL [ADAPTER]], where INSTALL is
- * a directory with node-llama-cpp in its node_modules (npm install --ignore-scripts node-llama-cpp; its
+ * llama.cpp beside `serve` on exported files: node interop_gguf.ts INSTALL [MODEL [ADAPTER]], where INSTALL
+ * is a directory with node-llama-cpp in its node_modules (npm install --ignore-scripts node-llama-cpp; its
  * packages bring llama.cpp built). Without MODEL a random one and two adapters for it are made. The model is
  * written anew in f32 (what is in MXFP4 stays), exported, merged with the adapter and exported, and the
  * adapter is exported; of each file llama.cpp continues the prompts greedily, and `serve` in f32 does the
@@ -28,7 +28,7 @@ import {
 } from '@cairn-tune/weights'
 import { isGgufPath } from '@cairn-tune/weights/gguf/gguf-file'
 import { ADAPTERS, writeRandomAdapter, writeRandomModel } from '../random-model.ts'
-import { TOKENS, compare, type Answers, type Ask } from './judge_ties.ts'
+import { TOKENS, compare, type Continuations, type Generate } from './interop_ties.ts'
 
 const QUESTIONS = [
   'What is the capital of France?',
@@ -59,7 +59,7 @@ const PROMPTS = 20
 const ROUNDED = 0.1
 
 const [install, given, givenAdapter] = process.argv.slice(2)
-if (!install) throw new Error('usage: judge_gguf.ts DIRECTORY_WITH_NODE_LLAMA_CPP [MODEL [ADAPTER]]')
+if (!install) throw new Error('usage: interop_gguf.ts DIRECTORY_WITH_NODE_LLAMA_CPP [MODEL [ADAPTER]]')
 const directory = await mkdtemp(join(tmpdir(), 'cairn-gguf-judge-'))
 const at = (name: string) => join(directory, name)
 const cli = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url))
@@ -97,7 +97,7 @@ const textsFor = (tokenizer: ModelTokenizer): string[] => [
 ]
 
 /** What `serve` answers over HTTP, for the base or an adapter. */
-async function ours(model: string, adapter: string | undefined, prompts: number[][]): Promise<Answers> {
+async function ours(model: string, adapter: string | undefined, prompts: number[][]): Promise<Continuations> {
   const server = await startServer({
     model,
     servedModelNames: ['base'],
@@ -139,20 +139,20 @@ async function ours(model: string, adapter: string | undefined, prompts: number[
   }
 }
 
-const judge = fileURLToPath(new URL('judge_llama.mjs', import.meta.url))
+const judge = fileURLToPath(new URL('interop_llama.mjs', import.meta.url))
 const theirs = (
   gguf: string,
   adapter: string | undefined,
   prompts: number[][],
   asked: readonly string[] = [],
-): { answers: Answers; ids: number[][] } =>
+): { answers: Continuations; ids: number[][] } =>
   JSON.parse(
     execFileSync(process.execPath, [judge, install, gguf, adapter ?? ''], {
       input: JSON.stringify({ prompts, tokens: TOKENS, texts: asked }),
       maxBuffer: 2 ** 28,
       stdio: ['pipe', 'pipe', 'inherit'],
     }).toString(),
-  ) as { answers: Answers; ids: number[][] }
+  ) as { answers: Continuations; ids: number[][] }
 
 try {
   if (!given) await writeRandomModel(at('random'))
@@ -176,10 +176,10 @@ try {
       )
   run('export', at('model'), '--format', 'gguf', '--type', 'f32', '--output', at('model.gguf'))
   if (isMxfp4) run('export', at('model'), '--format', 'gguf', '--output', at('stored.gguf'))
-  const here = (model: string, adapter?: string): Ask => {
+  const here = (model: string, adapter?: string): Generate => {
     return texts => ours(model, adapter, texts)
   }
-  const there = (gguf: string, adapter?: string): Ask => {
+  const there = (gguf: string, adapter?: string): Generate => {
     return texts => theirs(gguf, adapter, texts).answers
   }
   if (given) {

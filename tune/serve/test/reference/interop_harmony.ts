@@ -1,6 +1,6 @@
 /**
- * The conversations that judge_harmony.py wrote, rendered by the model's template as the server does it, in
- * text and in ids: `node judge_harmony.ts DIR`.
+ * The conversations that interop_harmony.py wrote, rendered by the model's template as the server does it, in
+ * text and in ids: `node interop_harmony.ts DIR`.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '../errors.ts'
 import { hostnameOf, isLocalName, isLoopback } from './addresses.ts'
 
-export type GateOptions = {
+export type AccessControlOptions = {
   /** Any of them opens every route but those that say that the server is up. None asks for no key. */
   apiKeys: readonly string[]
   /**
@@ -22,7 +22,7 @@ export type GateOptions = {
   host: string
 }
 
-export type Gate = {
+export type AccessControl = {
   /**
    * Throws 401 where a key is missing, and 403 for a page or a host that is not allowed. True where the
    * request is answered: it was a preflight.
@@ -38,7 +38,12 @@ const OPEN_PATHS = new Set(['/health', '/ping', '/version'])
 const digest = (text: string) => createHash('sha256').update(text).digest()
 const forbidden = (message: string) => new ApiError(403, 'ForbiddenError', message)
 
-export function createGate({ apiKeys, allowedOrigins, address, host }: GateOptions): Gate {
+export function createAccessControl({
+  apiKeys,
+  allowedOrigins,
+  address,
+  host,
+}: AccessControlOptions): AccessControl {
   const known = apiKeys.map(digest)
   const allowsAny = allowedOrigins.includes('*')
   const isLocal = isLoopback(address)

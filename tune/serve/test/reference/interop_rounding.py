@@ -1,9 +1,9 @@
 """Whether the rounding of activations is all that llama.cpp does otherwise with experts in MXFP4.
 
-    python judge_rounding.py INSTALL MODEL [CLI]
+    python interop_rounding.py INSTALL MODEL [CLI]
 
-INSTALL has node-llama-cpp (see judge_gguf.ts), MODEL is one that make_gpt_oss.ts wrote. The model is written
-anew with all but its experts in f32 and exported as it is stored; llama.cpp continues twenty prompts
+INSTALL has node-llama-cpp (see interop_gguf.ts), MODEL is one that make_gpt_oss.ts wrote. The model is
+written anew with all but its experts in f32 and exported as it is stored; llama.cpp continues twenty prompts
 greedily by 32 tokens. transformers does the same in f32 on the decoded weights, twice: as it is, and with
 what goes into the products of experts rounded as llama.cpp's Q8_0 is (blocks of 32, a scale of amax / 127
 that is kept in f16, codes to nearest). Needs torch, transformers, safetensors and node on the PATH.
@@ -46,7 +46,7 @@ prompts = [
 ]
 asked = json.dumps({"prompts": prompts, "tokens": TOKENS, "texts": []})
 answered = subprocess.run(
-    ["node", str(here / "judge_llama.mjs"), install, gguf, ""],
+    ["node", str(here / "interop_llama.mjs"), install, gguf, ""],
     input=asked,
     capture_output=True,
     text=True,
