@@ -1,6 +1,6 @@
 /** What an adapter of a run cannot be: by its keys alone, and on the model at hand. */
 import { partsOf, type ModelConfig } from '@cairn-tune/models'
-import { InputError, isOf } from '@cairn-tune/weights'
+import { InputError, matchesLinear } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { checkFused } from './fused-layout.ts'
 import { isPreference } from './methods.ts'
@@ -56,7 +56,7 @@ export function checkModules(config: TrainConfig, model: ModelConfig): void {
         `it has ${modules.join(', ')}`,
     )
   const targets = projections.filter(
-    ({ name: linear }) => wanted === undefined || wanted.some(module => isOf(module, linear)),
+    ({ name: linear }) => wanted === undefined || wanted.some(module => matchesLinear(module, linear)),
   )
   const ofExperts = targets.find(({ experts }) => experts !== undefined)
   const key = config.use_dora ? 'use_dora' : config.lora_dropout > 0 ? 'lora_dropout' : undefined
@@ -67,7 +67,7 @@ export function checkModules(config: TrainConfig, model: ModelConfig): void {
     )
   for (const pattern of ['rank_pattern', 'alpha_pattern'] as const)
     for (const part of Object.keys(config[pattern] ?? {})) {
-      const named = targets.filter(({ name: linear }) => isOf(part, linear))
+      const named = targets.filter(({ name: linear }) => matchesLinear(part, linear))
       if (named.length === 0)
         throw new InputError(`${pattern}: ${part} is not a projection of ${name} that gets an adapter`)
       if (named.some(({ experts }) => experts !== undefined))

@@ -4,7 +4,7 @@ import {
   EXPERT_PARAMETERS,
   InputError,
   isFeedForward,
-  isOf,
+  matchesLinear,
   type AdapterConfig,
   type AdapterStack,
 } from '@cairn-tune/weights'
@@ -17,8 +17,8 @@ export function checkFused(
 ): void {
   const experts = partsOf(model).projections.filter(projection => projection.experts !== undefined)
   const has = (module: string) =>
-    experts.some(one => isOf(module, one.name)) && (wanted === undefined || wanted.includes(module))
-  if (!experts.some(one => wanted === undefined || wanted.some(module => isOf(module, one.name))))
+    experts.some(one => matchesLinear(module, one.name)) && (wanted === undefined || wanted.includes(module))
+  if (!experts.some(one => wanted === undefined || wanted.some(module => matchesLinear(module, one.name))))
     throw new InputError(
       `adapter_layout: peft-fused needs adapters on experts, and no experts of ${name} get one`,
     )
@@ -55,7 +55,8 @@ export function fusedKeys(
   const modules = [...new Set(linears.map(name => name.split('.').at(-1) ?? ''))]
   const expertRank = config.lora_expert_rank ?? config.lora_rank
   for (const name of modules)
-    if (linears.some(linear => isOf(name, linear) && isFeedForward(linear))) ranks.set(name, expertRank)
+    if (linears.some(linear => matchesLinear(name, linear) && isFeedForward(linear)))
+      ranks.set(name, expertRank)
   const others = [...ranks].filter(([, rank]) => rank > 0 && rank !== config.lora_rank)
   return {
     lora_target_modules: modules,

@@ -95,7 +95,7 @@ export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight
   return storedDtype(checkpoint, name) === dtype ? 0 : stored
 }
 
-export type Loading = {
+export type LoadBaseOptions = {
   /**
    * Copies what could be used in place in the file. A map has pages of 4 KiB, and a step that does nothing
    * but read weights runs a third faster over the engine's own memory, which has pages of 2 MiB where the
@@ -116,7 +116,7 @@ export async function loadBase(
   engine: Engine,
   checkpoint: Checkpoint,
   base: readonly BaseWeight[],
-  { copies = false, spoolIn, signal, onProgress }: Loading = {},
+  { copies = false, spoolIn, signal, onProgress }: LoadBaseOptions = {},
 ): Promise<Map<string, DeviceBuffer>> {
   checkBase(checkpoint, base)
   const convert = createConverter(engine)
@@ -129,7 +129,7 @@ export async function loadBase(
     signal?.throwIfAborted()
     const target = spool && !isInPlace(checkpoint, weight) ? spool.take(weight) : undefined
     const way = { engine, convert, copies, inFile: spool !== undefined, ...(target ? { target } : {}) }
-    const buffer = await loadWhole(checkpoint, weight, way)
+    const buffer = await loadCopy(checkpoint, weight, way)
     if (spool) engine.letGo(buffer)
     buffers.set(weight.name, buffer)
     onProgress?.(buffers.size, base.length)
@@ -159,7 +159,7 @@ type Way = {
 }
 
 /** A weight of one matrix or of one for each expert, whose files have them one by one. */
-async function loadWhole(checkpoint: Checkpoint, weight: BaseWeight, way: Way): Promise<DeviceBuffer> {
+async function loadCopy(checkpoint: Checkpoint, weight: BaseWeight, way: Way): Promise<DeviceBuffer> {
   const matrices = storedMatrices(checkpoint, weight)
   if (matrices.length === 1 && matrices[0] === weight) return await loadOne(checkpoint, weight, way)
   const { engine } = way
@@ -231,5 +231,5 @@ export function createF32Loader(
 ): (weight: { name: string; shape: Shape }, target: DeviceBuffer) => Promise<void> {
   const convert = createConverter(engine)
   return async ({ name, shape }, target) =>
-    void (await loadWhole(checkpoint, { name, dtype: 'f32', shape }, { engine, convert, target }))
+    void (await loadCopy(checkpoint, { name, dtype: 'f32', shape }, { engine, convert, target }))
 }

@@ -53,8 +53,8 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
       const template = new Template(text)
       pythonStrips(template.parsed)
       return template
-    } catch (cause) {
-      throw new InputError(`invalid chat template: ${messageOf(cause)}`, { cause })
+    } catch (error) {
+      throw new InputError(`invalid chat template: ${messageOf(error)}`, { cause: error })
     }
   }
   const plain = compile('', '')
@@ -78,9 +78,11 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
         }),
       )
       return continueFinalMessage ? cutAtTag(text, chat.messages) : text
-    } catch (cause) {
-      if (cause instanceof InputError) throw cause
-      throw new InputError(`the chat template rejects the conversation: ${messageOf(cause)}`, { cause })
+    } catch (error) {
+      if (error instanceof InputError) throw error
+      throw new InputError(`the chat template rejects the conversation: ${messageOf(error)}`, {
+        cause: error,
+      })
     }
   }
   const render = (chat: Chat, options: RenderOptions = {}) => renderWith(plain, chat, options)

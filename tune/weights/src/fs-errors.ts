@@ -51,8 +51,8 @@ async function makeOne(path: string): Promise<void> {
   try {
     await mkdir(path)
   } catch (error) {
-    const isMade = codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()
-    if (!isMade) throw error
+    const existsAsDirectory = codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()
+    if (!existsAsDirectory) throw error
   }
 }
 

@@ -38,9 +38,9 @@ export async function ask(hub: Hub, url: string, init: RequestInit = {}): Promis
       headers: { ...headersOf(hub), ...(init.headers as Record<string, string>) },
       signal: hub.signal ?? null,
     })
-  } catch (cause) {
-    if (hub.signal?.aborted) throw cause
-    throw new HubUnreachable(`cannot reach ${new URL(url).origin} (${describe(cause)})`, { cause })
+  } catch (error) {
+    if (hub.signal?.aborted) throw error
+    throw new HubUnreachable(`cannot reach ${new URL(url).origin} (${describe(error)})`, { cause: error })
   }
   if (reply.status >= 500 || reply.status === 429) {
     await reply.body?.cancel()

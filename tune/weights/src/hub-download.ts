@@ -103,9 +103,9 @@ async function receive(hub: Hub, file: RemoteFile, partial: string, onProgress: 
 async function* chunksOf(reply: Response, file: RemoteFile): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of reply.body ?? []) yield chunk
-  } catch (cause) {
-    if (cause instanceof Error && cause.name === 'AbortError') throw cause
-    throw new HubUnreachable(`${file.url}: connection lost`, { cause })
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') throw error
+    throw new HubUnreachable(`${file.url}: connection lost`, { cause: error })
   }
 }
 

@@ -101,9 +101,9 @@ async function openWhole(path: string, maxBytes: number): Promise<ByteSource> {
 function openWeights(path: string): number {
   try {
     return openRegularFile(path)
-  } catch (cause) {
+  } catch (error) {
     throw new InputError(`${path}: cannot read the file; it must contain the matrices of the adapter`, {
-      cause,
+      cause: error,
     })
   }
 }

@@ -87,11 +87,11 @@ function readText(path: string): string {
   let file: number
   try {
     file = openRegularFile(path)
-  } catch (cause) {
+  } catch (error) {
     throw new InputError(
       `${path}: cannot read the file; an adapter is a directory with ${ADAPTER_CONFIG} and ` +
         `${ADAPTER_WEIGHTS}`,
-      { cause },
+      { cause: error },
     )
   }
   try {
@@ -109,8 +109,8 @@ export function readAdapterConfig(path: string): z.infer<typeof configSchema> {
   let json: unknown
   try {
     json = JSON.parse(text)
-  } catch (cause) {
-    throw new InputError(`${path}: not JSON`, { cause })
+  } catch (error) {
+    throw new InputError(`${path}: not JSON`, { cause: error })
   }
   const parsed = configSchema.safeParse(json)
   if (parsed.success) return parsed.data

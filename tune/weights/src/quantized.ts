@@ -219,8 +219,8 @@ async function readBnbState(checkpoint: Checkpoint, name: string): Promise<z.inf
   let state: unknown
   try {
     state = JSON.parse(new TextDecoder().decode(await checkpoint.read(key)))
-  } catch (cause) {
-    throw new InputError(`${where}: ${key} is not JSON`, { cause })
+  } catch (error) {
+    throw new InputError(`${where}: ${key} is not JSON`, { cause: error })
   }
   const parsed = bnbState.safeParse(state)
   if (parsed.success) return parsed.data

@@ -50,11 +50,12 @@ export function rankKeys({
 }
 
 /** Whether a name of a pattern is that of a linear, or the end of it. */
-export const isOf = (name: string, linear: string): boolean => linear === name || linear.endsWith(`.${name}`)
+export const matchesLinear = (name: string, linear: string): boolean =>
+  linear === name || linear.endsWith(`.${name}`)
 
 /** What a pattern has for a linear: of the first name that is the linear's, as in PEFT. */
 export function ofPattern(pattern: Pattern | null | undefined, linear: string): number | undefined {
-  const found = Object.keys(pattern ?? {}).find(name => isOf(name, linear))
+  const found = Object.keys(pattern ?? {}).find(name => matchesLinear(name, linear))
   return found === undefined ? undefined : pattern?.[found]
 }
 

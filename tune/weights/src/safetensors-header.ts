@@ -100,8 +100,8 @@ function parseJson(path: string, json: Uint8Array): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(json))
     if (isRecord(value)) return value
-  } catch (cause) {
-    throw new InputError(`${path}: not a safetensors file: its header is not JSON`, { cause })
+  } catch (error) {
+    throw new InputError(`${path}: not a safetensors file: its header is not JSON`, { cause: error })
   }
   throw new InputError(`${path}: not a safetensors file: its header is not a JSON object`)
 }

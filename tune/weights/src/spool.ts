@@ -34,7 +34,7 @@ export async function openSpool(
   { directory: model }: Pick<Checkpoint, 'directory'>,
 ): Promise<Spool> {
   const bytes = spoolBytes(weights)
-  const file = bytes > 0 ? await mapOrSay(directory, bytes, model) : new Uint8Array()
+  const file = bytes > 0 ? await mapWithHint(directory, bytes, model) : new Uint8Array()
   let end = 0
   return {
     take(weight) {
@@ -45,14 +45,14 @@ export async function openSpool(
   }
 }
 
-async function mapOrSay(directory: string, bytes: number, model: string): Promise<Uint8Array> {
+async function mapWithHint(directory: string, bytes: number, model: string): Promise<Uint8Array> {
   try {
     return await mapSpool(directory, bytes)
-  } catch (cause) {
+  } catch (error) {
     throw new InputError(
       `offload: disk: cannot convert the weights of ${model} into a temporary file of ${bytes} bytes: ` +
-        (cause instanceof Error ? cause.message : String(cause)),
-      { cause },
+        (error instanceof Error ? error.message : String(error)),
+      { cause: error },
     )
   }
 }

@@ -75,11 +75,11 @@ export async function loadTokenizer(directory: string, chatTemplate?: string): P
   const { path, json, config, template } = await readTokenizerTexts(directory)
   try {
     return createTokenizer(json, config, chatTemplate ?? template)
-  } catch (cause) {
-    if (cause instanceof InputError) throw new InputError(`${directory}: ${cause.message}`, { cause })
+  } catch (error) {
+    if (error instanceof InputError) throw new InputError(`${directory}: ${error.message}`, { cause: error })
     throw new InputError(
-      `${path}: invalid tokenizer: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
+      `${path}: invalid tokenizer: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
     )
   }
 }
@@ -89,8 +89,8 @@ function parseJson(path: string, text: string | undefined): object | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
-  } catch (cause) {
-    throw new InputError(`${path}: not JSON`, { cause })
+  } catch (error) {
+    throw new InputError(`${path}: not JSON`, { cause: error })
   }
   throw new InputError(`${path}: must be a JSON object`)
 }
@@ -130,10 +130,10 @@ function createTokenizer(
     },
     pieceOf: createPieces(json, tokenizer),
     idOf,
-    vocabSize: [...known].reduce((most, id) => Math.max(most, id), -1) + 1,
+    vocabSize: [...known].reduce((max, id) => Math.max(max, id), -1) + 1,
     // The characters that stand for bytes take one or two each, so this counts none too few.
     maxTokenBytes: [...tokenizer.get_vocab().keys()].reduce(
-      (most, token) => Math.max(most, Buffer.byteLength(token)),
+      (max, token) => Math.max(max, Buffer.byteLength(token)),
       1,
     ),
     bosTokenId: idOf(bos_token),

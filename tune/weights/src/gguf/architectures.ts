@@ -147,7 +147,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
 export const isAlwaysF32 = (name: string): boolean => /\.mlp\.(gate|router)\.weight$|_bias$/.test(name)
 
 /** Whether a file has this weight plus one. */
-export const hasOneMore = ({ addsOneToNorms }: Architecture, name: string): boolean =>
+export const storesPlusOne = ({ addsOneToNorms }: Architecture, name: string): boolean =>
   addsOneToNorms === true && name.endsWith('norm.weight')
 
 export const ARCHITECTURE_NAMES: readonly string[] = ARCHITECTURES.map(({ name }) => name)

@@ -54,12 +54,12 @@ export function createByteReader(path: string, bytes: Uint8Array) {
     i64: () => view.getBigInt64(take(8), true),
     f64: () => view.getFloat64(take(8), true),
     /** A count of things of which each takes at least so many bytes. */
-    count(what: string, least: number): number {
+    count(what: string, minBytes: number): number {
       const value = size(what)
       const left = bytes.byteLength - position
-      if (value * least > left)
+      if (value * minBytes > left)
         fail(
-          `${what} ${value} is impossible: each takes at least ${least} bytes, and only ${left} are ` +
+          `${what} ${value} is impossible: each takes at least ${minBytes} bytes, and only ${left} are ` +
             'left in the file; the file is truncated or damaged',
         )
       return value

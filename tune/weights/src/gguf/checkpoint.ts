@@ -7,9 +7,9 @@ import type { Checkpoint } from '../checkpoint.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
 import { matricesOf } from '../experts.ts'
 import type { SafetensorsDtype, TensorEntry } from '../safetensors-header.ts'
-import { hasOneMore, permuteRows, weightNames, type WeightName } from './architectures.ts'
+import { storesPlusOne, permuteRows, weightNames, type WeightName } from './architectures.ts'
 import { architectureOf, layersOf } from './config.ts'
-import { distributed, isOfExperts, type Stack } from './distributed-experts.ts'
+import { distributed, isExpertWeight, type Stack } from './distributed-experts.ts'
 import { openGguf, type GgufFile, type GgufTensor } from './gguf-file.ts'
 import { ROPE_DIVISORS } from './rope-scaling.ts'
 import { decodeGguf, storedBytes, type GgufType } from './tensor-types.ts'
@@ -70,14 +70,14 @@ function checkpointOf(file: GgufFile): Checkpoint {
         `${path}: unexpected tensor ${JSON.stringify(tensor.name)} for a ${row.name} model of ` +
           `${layers} layers`,
       )
-    if (row.alternating && isOfExperts(names.name)) {
+    if (row.alternating && isExpertWeight(names.name)) {
       stacks.set(names.name, { ...stacks.get(names.name), [names.rows ?? 'all']: tensor })
       continue
     }
     const permuted = headsOf(path, tensor, names, heads)
     for (const matrix of matricesIn(tensor, names.name)) {
       const weight = weightOfTensor(file, matrix, permuted)
-      add(hasOneMore(row, names.name) ? withoutOne(weight) : weight)
+      add(storesPlusOne(row, names.name) ? withoutOne(weight) : weight)
     }
   }
   for (const [name, stack] of stacks) for (const weight of distributed(file, name, stack)) add(weight)

@@ -12,7 +12,7 @@ import { alternate, codesOf, scalesOf } from './mxfp4-stacks.ts'
 /** The tensors of a weight of all experts: one, or one for its even rows and one for its odd ones. */
 export type Stack = { all?: GgufTensor; even?: GgufTensor; odd?: GgufTensor }
 
-export const isOfExperts = (name: string): boolean => name.includes('.mlp.experts.')
+export const isExpertWeight = (name: string): boolean => name.includes('.mlp.experts.')
 
 /** What a checkpoint has of it: a bias, or codes and scales. */
 export function distributed(file: GgufFile, name: string, { all, even, odd }: Stack) {

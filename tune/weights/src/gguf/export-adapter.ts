@@ -4,8 +4,8 @@ import { InputError, UnsupportedError } from '../errors.ts'
 import { matricesOf, missingExperts } from '../experts.ts'
 import { readAdapter } from '../peft-adapter.ts'
 import { permuteRows } from './architectures.ts'
-import { FILE_TYPES, headsOf, namesOf, type Exported, type ModelToExport } from './export-model.ts'
-import { everyOther } from './mxfp4-stacks.ts'
+import { FILE_TYPES, headsOf, namesOf, type ExportSummary, type ModelToExport } from './export-model.ts'
+import { everySecondRow } from './mxfp4-stacks.ts'
 import { encodeGguf } from './tensor-types.ts'
 import { f32, text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
 
@@ -38,7 +38,7 @@ export async function exportGgufAdapter(
   given: ModelToExport,
   directory: string,
   output: string,
-): Promise<Exported> {
+): Promise<ExportSummary> {
   const { config, model, weights } = given
   const { row, names } = namesOf(given)
   const {
@@ -93,7 +93,7 @@ export async function exportGgufAdapter(
       }
       if (side === 'A') return tensor
       if (one.rows)
-        return { ...tensor, shape: [shape[0] / 2, rank], bytes: everyOther(bytes, shape[0], one.rows) }
+        return { ...tensor, shape: [shape[0] / 2, rank], bytes: everySecondRow(bytes, shape[0], one.rows) }
       const heads = headsOf(config, one)
       return heads === undefined ? tensor : { ...tensor, bytes: permuteRows(bytes, shape[0], heads, false) }
     })

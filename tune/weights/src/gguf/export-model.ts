@@ -16,7 +16,7 @@ import { readTokenizerTexts } from '../tokenizer.ts'
 import {
   ARCHITECTURES,
   ARCHITECTURE_NAMES,
-  hasOneMore,
+  storesPlusOne,
   isAlwaysF32,
   permuteRows,
   weightNames,
@@ -24,7 +24,7 @@ import {
 } from './architectures.ts'
 import { configMetadata, llama3RopeOf } from './config-metadata.ts'
 import type { ConfigToWrite } from './config-to-write.ts'
-import { blocksOf, everyOther } from './mxfp4-stacks.ts'
+import { blocksOf, everySecondRow } from './mxfp4-stacks.ts'
 import { ROPE_DIVISORS, ropeDivisors } from './rope-scaling.ts'
 import { GGUF_TYPES, encodeGguf, type EncodedType, type WrittenType } from './tensor-types.ts'
 import { vocabularyMetadata, vocabularyOf } from './tokenizer-vocabulary.ts'
@@ -45,7 +45,7 @@ export type ModelToExport = {
 }
 
 /** What was written that is not what the type asked for: a line for each kind. */
-export type Exported = { tensors: number; notes: string[] }
+export type ExportSummary = { tensors: number; notes: string[] }
 
 /** The tensors of a file that have a weight's numbers: one, or two with every other row. */
 type Names = ReadonlyMap<string, readonly WeightName[]>
@@ -81,7 +81,7 @@ export async function exportGgufModel(
   given: ModelToExport,
   output: string,
   type: GgufExportType,
-): Promise<Exported> {
+): Promise<ExportSummary> {
   const { model, config, weights } = given
   const { row, names } = namesOf(given)
   const json = JSON.parse((await readModelText(model, 'config.json')) ?? '{}') as Record<string, unknown>
@@ -104,13 +104,13 @@ export async function exportGgufModel(
           type: kind,
           shape: one.rows ? halved(shape) : shape,
           bytes: async () => {
-            if (hasOneMore(row, name))
+            if (storesPlusOne(row, name))
               return encodeGguf(
                 'F32',
                 (await valuesOf(checkpoint, name)).map(weight => weight + 1),
               )
             const bytes = await bytesOf(checkpoint, { name, shape }, kind)
-            if (one.rows) return everyOther(bytes, rowsOf(shape), one.rows)
+            if (one.rows) return everySecondRow(bytes, rowsOf(shape), one.rows)
             return heads === undefined ? bytes : permuteRows(bytes, shape[0] ?? 0, heads, false)
           },
         }
@@ -235,6 +235,6 @@ function fileType(tensors: readonly GgufTensorToWrite[]): number {
     const written = type as WrittenType
     sizes.set(written, (sizes.get(written) ?? 0) + shape.reduce((product, size) => product * size, 1))
   }
-  const [most] = [...sizes].toSorted(([, a], [, b]) => b - a)
-  return FILE_TYPES[most?.[0] ?? 'F32']
+  const [largest] = [...sizes].toSorted(([, a], [, b]) => b - a)
+  return FILE_TYPES[largest?.[0] ?? 'F32']
 }

@@ -26,13 +26,13 @@ export type GgufFile = {
 export const MAGIC = 'GGUF'
 export const VERSION = 3
 export const DEFAULT_ALIGNMENT = 32
-const MOST_DIMENSIONS = 4
+const MAX_DIMENSIONS = 4
 /**
  * A key has its length, its type and a byte; an entry of the table its name's length, dimensions, type,
  * offset.
  */
-const LEAST_KEY_BYTES = 13
-const LEAST_ENTRY_BYTES = 24
+const MIN_KEY_BYTES = 13
+const MIN_ENTRY_BYTES = 24
 
 /** Whether a path names such a file. */
 export const isGgufPath = (path: string): boolean => /\.gguf$/i.test(path)
@@ -60,8 +60,8 @@ export function parseGguf(path: string, bytes: Uint8Array): Pick<GgufFile, 'meta
   const r = createByteReader(path, bytes)
   checkMagic(r, bytes)
   r.about('the header')
-  const tensorCount = r.count('a tensor count of', LEAST_ENTRY_BYTES)
-  const keyCount = r.count('a metadata count of', LEAST_KEY_BYTES)
+  const tensorCount = r.count('a tensor count of', MIN_ENTRY_BYTES)
+  const keyCount = r.count('a metadata count of', MIN_KEY_BYTES)
   const values = new Map<string, GgufValue>()
   for (let i = 0; i < keyCount; i++) {
     r.about(`metadata key ${i + 1} of ${keyCount}`)
@@ -109,8 +109,8 @@ function readEntry(r: ByteReader, alignment: number): GgufTensor {
   const name = r.text()
   r.about(`tensor ${JSON.stringify(name)}`)
   const dimensions = r.u32()
-  if (dimensions < 1 || dimensions > MOST_DIMENSIONS)
-    r.fail(`has ${dimensions} dimensions, expected 1 to ${MOST_DIMENSIONS}`)
+  if (dimensions < 1 || dimensions > MAX_DIMENSIONS)
+    r.fail(`has ${dimensions} dimensions, expected 1 to ${MAX_DIMENSIONS}`)
   const shape = Array.from({ length: dimensions }, () => r.size('a dimension of')).toReversed()
   const id = r.u32()
   const offset = r.size('an offset of')

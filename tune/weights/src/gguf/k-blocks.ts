@@ -18,10 +18,10 @@ const minimumOf = (b: Uint8Array, at: number, s: number) =>
 
 /** f16 scales of scales and minima, those, 128 bytes: a byte has an element of a part and of the next. */
 export function decodeQ4K(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
-  const [d, least] = [halfAt(bytes, at), halfAt(bytes, at + 2)]
+  const [d, dmin] = [halfAt(bytes, at), halfAt(bytes, at + 2)]
   for (let part = 0; part < 8; part++) {
     const scale = d * scaleOf(bytes, at + 4, part)
-    const minimum = least * minimumOf(bytes, at + 4, part)
+    const minimum = dmin * minimumOf(bytes, at + 4, part)
     const [codes, shift] = [at + 16 + 32 * (part >> 1), 4 * (part & 1)]
     for (let j = 0; j < 32; j++)
       y[to + 32 * part + j] = scale * ((at8(bytes, codes + j) >> shift) & 15) - minimum
@@ -30,10 +30,10 @@ export function decodeQ4K(bytes: Uint8Array, at: number, y: Float32Array, to: nu
 
 /** As Q4_K with 32 bytes before the codes, of which bit p is the fifth of part p. */
 export function decodeQ5K(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
-  const [d, least] = [halfAt(bytes, at), halfAt(bytes, at + 2)]
+  const [d, dmin] = [halfAt(bytes, at), halfAt(bytes, at + 2)]
   for (let part = 0; part < 8; part++) {
     const scale = d * scaleOf(bytes, at + 4, part)
-    const minimum = least * minimumOf(bytes, at + 4, part)
+    const minimum = dmin * minimumOf(bytes, at + 4, part)
     const [codes, shift] = [at + 48 + 32 * (part >> 1), 4 * (part & 1)]
     for (let j = 0; j < 32; j++) {
       const high = (at8(bytes, at + 16 + j) >> part) & 1

@@ -45,7 +45,7 @@ export function codesOf(blocks: Uint8Array): Uint8Array {
 }
 
 /** Every other row, the first or the second of each two. */
-export function everyOther(bytes: Uint8Array, rows: number, which: 'even' | 'odd'): Uint8Array {
+export function everySecondRow(bytes: Uint8Array, rows: number, which: 'even' | 'odd'): Uint8Array {
   const size = bytes.byteLength / rows
   const half = new Uint8Array(bytes.byteLength / 2)
   for (let row = 0; row < rows / 2; row++) {

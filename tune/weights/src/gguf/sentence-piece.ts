@@ -70,7 +70,7 @@ function mergesOf(path: string, tokens: readonly Token[], scores: readonly numbe
   for (const [id, token] of tokens.entries()) {
     // What is found first is not in the rest, unless it has ▁, which a text has only then.
     if (token.type === 'unused' || (isFoundFirst(token) && !token.text.includes(SPACE))) continue
-    const merges = waysToPart(path, id, token.text, known)
+    const merges = splitsOf(path, id, token.text, known)
     if (merges.length === 0) continue
     const score = scores[id] ?? 0
     const equals = byScore.get(score)
@@ -93,7 +93,7 @@ function mergesOf(path: string, tokens: readonly Token[], scores: readonly numbe
     )
 }
 
-function waysToPart(path: string, id: number, text: string, known: ReadonlySet<string>): Merge[] {
+function splitsOf(path: string, id: number, text: string, known: ReadonlySet<string>): Merge[] {
   const characters = [...text]
   const ways: Merge[] = []
   for (let at = characters.length - 1; at > 0; at--) {

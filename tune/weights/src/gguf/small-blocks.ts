@@ -82,9 +82,9 @@ export function encodeQ8_0(values: Float32Array): Uint8Array {
   const bytes = new Uint8Array(count * 34)
   const view = new DataView(bytes.buffer)
   for (let i = 0; i < count; i++) {
-    let most = 0
-    for (let j = 0; j < 32; j++) most = Math.max(most, Math.abs(values[32 * i + j] ?? 0))
-    const d = Math.fround(most / 127)
+    let amax = 0
+    for (let j = 0; j < 32; j++) amax = Math.max(amax, Math.abs(values[32 * i + j] ?? 0))
+    const d = Math.fround(amax / 127)
     const inverse = d === 0 ? 0 : Math.fround(1 / d)
     view.setFloat16(34 * i, d, true)
     for (let j = 0; j < 32; j++) {

@@ -1,5 +1,5 @@
 /**
- * Every tensor of a GGUF file as this package decodes it, for judge_values.py: node write_values.ts
+ * Every tensor of a GGUF file as this package decodes it, for interop_values.py: node write_values.ts
  * FILE.gguf OUT.safetensors
  */
 import { writeSafetensors } from '@cairn-tune/weights'

@@ -1,6 +1,6 @@
 """
 Reads GGUF files with the gguf package and holds its numbers against those that write_values.ts wrote: python
-judge_values.py FILE.gguf VALUES.safetensors …
+interop_values.py FILE.gguf VALUES.safetensors …
 (needs gguf, numpy, safetensors; run with gguf 0.19.0).
 """
 

@@ -1,5 +1,5 @@
 /**
- * llama.cpp's ids of texts beside those that are read here: node judge_pieces.ts INSTALL FILE.gguf…, where
+ * llama.cpp's ids of texts beside those that are read here: node interop_pieces.ts INSTALL FILE.gguf…, where
  * INSTALL is a directory with node-llama-cpp in its node_modules. Of each file, which needs no weights: every
  * line of docs/ and of this package's sources, and texts put together at random of letters, spaces, signs of
  * several scripts and the file's special tokens. With GOLDENS=FILE.json the first random texts are written
@@ -40,7 +40,7 @@ type Llama = {
   }>
 }
 const [install, ...files] = process.argv.slice(2)
-if (!install || files.length === 0) throw new Error('usage: judge_pieces.ts INSTALL FILE.gguf…')
+if (!install || files.length === 0) throw new Error('usage: interop_pieces.ts INSTALL FILE.gguf…')
 const entry = createRequire(pathToFileURL(join(install, 'package.json'))).resolve('node-llama-cpp')
 const { getLlama } = (await import(pathToFileURL(entry).href)) as {
   getLlama: (options: object) => Promise<Llama>
