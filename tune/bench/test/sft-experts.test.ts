@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadAddon } from '@cairn-tune/native'
 import { FAMILIES } from '@cairn-tune/models'
-import { writeModelOf } from '@cairn-tune/train'
+import { writeModelFromConfig } from '@cairn-tune/train'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { benchmarkSft, resultRow } from '../src/sft.ts'
 
@@ -25,7 +25,7 @@ const SIZES = {
 await loadAddon()
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cairn-sft-experts-'))
-  await writeModelOf(
+  await writeModelFromConfig(
     join(directory, 'gpt-oss'),
     {
       ...FAMILIES.gpt_oss.defaults,
@@ -36,7 +36,7 @@ beforeAll(async () => {
     },
     1,
   )
-  await writeModelOf(
+  await writeModelFromConfig(
     join(directory, 'qwen3-moe'),
     {
       ...FAMILIES.qwen3_moe.defaults,

@@ -1,6 +1,6 @@
 /** A model with experts as a GGUF file: the same model, and an adapter of its experts as stacks. */
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
-import { writeModelOf } from '@cairn-tune/train'
+import { writeModelFromConfig } from '@cairn-tune/train'
 import { decodeFloats, openMappedCheckpoint, readAdapter } from '@cairn-tune/weights'
 import { openGguf } from '@cairn-tune/weights/gguf/gguf-file'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -25,7 +25,7 @@ const keysOf = (over: Readonly<Record<string, unknown>> = {}) => ({
   ...over,
 })
 beforeAll(async () => {
-  await writeModelOf(at('moe'), keysOf(), 1)
+  await writeModelFromConfig(at('moe'), keysOf(), 1)
   await exportTo('moe.gguf', at('moe'))
 })
 afterAll(remove)
@@ -70,10 +70,10 @@ test('an adapter of experts is exported as stacks, in the order of the experts',
 })
 
 test('layers without experts, and weights that are not divided by their sum, are refused by name', async () => {
-  await writeModelOf(at('mixed'), keysOf({ mlp_only_layers: [0] }), 1)
+  await writeModelFromConfig(at('mixed'), keysOf({ mlp_only_layers: [0] }), 1)
   await expect(exportTo('mixed.gguf', at('mixed'))).rejects.toThrow(
     '"model.layers.0.mlp.gate_proj.weight" has no GGUF name in qwen3moe',
   )
-  await writeModelOf(at('whole'), keysOf({ norm_topk_prob: false }), 1)
+  await writeModelFromConfig(at('whole'), keysOf({ norm_topk_prob: false }), 1)
   await expect(exportTo('whole.gguf', at('whole'))).rejects.toThrow('cannot write norm_topk_prob: false')
 })

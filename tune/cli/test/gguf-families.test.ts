@@ -1,7 +1,7 @@
 /** SmolLM3, Phi-3 and Gemma 3 as GGUF files: written, read back, served, and refused where no key says it. */
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
 import { loadAddon } from '@cairn-tune/native'
-import { writeModelOf } from '@cairn-tune/train'
+import { writeModelFromConfig } from '@cairn-tune/train'
 import { decodeFloats, openMappedCheckpoint } from '@cairn-tune/weights'
 import { openGguf } from '@cairn-tune/weights/gguf/gguf-file'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -33,7 +33,7 @@ const KEYS = {
 } as const
 type Name = keyof typeof KEYS
 const write = (to: string, name: Name, over: Readonly<Record<string, unknown>> = {}) =>
-  writeModelOf(at(to), { ...KEYS[name], model_type: name, ...over }, 3)
+  writeModelFromConfig(at(to), { ...KEYS[name], model_type: name, ...over }, 3)
 afterAll(remove)
 
 describe.each([

@@ -1,6 +1,6 @@
 /** gpt-oss as a GGUF file: experts stay in MXFP4 to the last bit, and what no key could say is refused. */
 import { FAMILIES, readModelConfig } from '@cairn-tune/models'
-import { writeModelOf } from '@cairn-tune/train'
+import { writeModelFromConfig } from '@cairn-tune/train'
 import { decodeFloats, openMappedCheckpoint, readAdapter } from '@cairn-tune/weights'
 import { openGguf } from '@cairn-tune/weights/gguf/gguf-file'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -34,7 +34,7 @@ const keysOf = (over: Readonly<Record<string, unknown>> = {}) => ({
   ...over,
 })
 beforeAll(async () => {
-  await writeModelOf(at('oss'), keysOf(), 1)
+  await writeModelFromConfig(at('oss'), keysOf(), 1)
   await exportTo('oss.gguf', at('oss'))
 })
 afterAll(remove)
@@ -104,7 +104,7 @@ test.each([
     'cannot write rope scaling "linear"',
   ],
 ])('%s: refused by name', async (name, over, message) => {
-  await writeModelOf(at(name), keysOf(over), 1)
+  await writeModelFromConfig(at(name), keysOf(over), 1)
   await expect(exportTo(`${name}.gguf`, at(name))).rejects.toThrow(message)
 })
 

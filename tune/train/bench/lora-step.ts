@@ -90,16 +90,16 @@ export async function prepareLoraStep(
   const tensors = [...micro.base, ...micro.trained.map(tensor => ({ ...tensor, dtype: 'f32' as const }))].map(
     tensor => ({ ...tensor, count: countElements(tensor.shape), isNorm: tensor.name.includes('norm') }),
   )
-  const most = (isNorm: boolean) =>
+  const maxCount = (isNorm: boolean) =>
     Math.max(0, ...tensors.flatMap(one => (one.isNorm === isNorm ? one.count : [])))
-  const sources = { noise: engine.allocate(4 * most(false)), ones: engine.allocate(4 * most(true)) }
-  engine.write(sources.ones, new Float32Array(most(true)).fill(1))
+  const sources = { noise: engine.allocate(4 * maxCount(false)), ones: engine.allocate(4 * maxCount(true)) }
+  engine.write(sources.ones, new Float32Array(maxCount(true)).fill(1))
   const noise = Float32Array.from(
     { length: 65_536 },
     (_, i) => (uniform({ seed: 1, step: 0, op: 0 }, i) - 0.5) * 0.06,
   )
-  for (let at = 0; at < most(false); at += noise.length)
-    engine.write(sources.noise, noise.subarray(0, Math.min(noise.length, most(false) - at)), 4 * at)
+  for (let at = 0; at < maxCount(false); at += noise.length)
+    engine.write(sources.noise, noise.subarray(0, Math.min(noise.length, maxCount(false) - at)), 4 * at)
   for (const { name, dtype, shape, count, isNorm } of tensors) {
     const g = createRecorder()
     const { y } = g.quantize({ x: g.input('x', 'f32', shape.length === 2 ? shape : [1, count]) }, { dtype })

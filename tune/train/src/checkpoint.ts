@@ -100,7 +100,7 @@ export async function writeCheckpointState(
   state: CheckpointState,
   read: (name: string) => Promise<Uint8Array>,
   tensors: readonly StateTensor[],
-  keep: number,
+  maxCount: number,
 ): Promise<void> {
   const folder = join(outputDir, FOLDER)
   const temporary = join(folder, `.${nameOf(state.step)}.part`)
@@ -116,7 +116,7 @@ export async function writeCheckpointState(
   await rm(path, { recursive: true, force: true })
   await rename(temporary, path)
   const all = await listCheckpoints(outputDir)
-  for (const step of all.slice(0, Math.max(0, all.length - keep)))
+  for (const step of all.slice(0, Math.max(0, all.length - maxCount)))
     await rm(join(folder, nameOf(step)), { recursive: true, force: true })
 }
 
@@ -138,7 +138,7 @@ export async function findCheckpoint(outputDir: string): Promise<CheckpointState
 }
 
 /** Throws with the first difference between a checkpoint and the run that wants to go on from it. */
-export function checkGoesOn(
+export function checkResumable(
   found: CheckpointState,
   wanted: Omit<CheckpointState, 'step' | 'position'>,
   outputDir: string,

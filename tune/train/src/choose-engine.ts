@@ -15,7 +15,7 @@ import { InputError } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { memoryBudget, parseBytes } from './memory-budget.ts'
 
-export type Place = {
+export type EngineChoice = {
   engine: Engine
   /** What the run may take of the memory that it computes in. */
   budgetBytes: number
@@ -29,7 +29,7 @@ export type ChooseOptions = {
   /** What Node takes of the memory that the processor computes in. */ processBytes: () => number
   onNote: (line: string) => void
   /** Throws where a place cannot do the run. */
-  tryOut: (place: Place) => void
+  tryOut: (choice: EngineChoice) => void
 }
 
 /** What there is to compute on. */
@@ -45,7 +45,7 @@ const thisMachine: Machine = { listCards, openCard: createCudaEngine, openProces
 /** What the card keeps for its context and for memory that is not in one piece. */
 const CARD_RESERVE = 512 * 2 ** 20
 
-export async function chooseEngine(options: ChooseOptions, machine = thisMachine): Promise<Place> {
+export async function chooseEngine(options: ChooseOptions, machine = thisMachine): Promise<EngineChoice> {
   const { device, offload } = options.config
   if (device === 'cpu') return await onProcessor(options, machine)
   if (device === 'auto') {
@@ -73,18 +73,18 @@ async function checkOrdinal(device: string, { listCards: list }: Machine): Promi
 }
 
 /** The first card that can do the run; says why those before it cannot. Undefined where none can. */
-async function onAnyCard(options: ChooseOptions, machine: Machine): Promise<Place | undefined> {
+async function onAnyCard(options: ChooseOptions, machine: Machine): Promise<EngineChoice | undefined> {
   const { onNote, tryOut } = options
   const ordinals = await realCards(machine)
   for (const ordinal of ordinals) {
-    let place: Place | undefined
+    let choice: EngineChoice | undefined
     try {
-      place = await onCard(ordinal, options, machine)
-      tryOut(place)
-      onNote(`computing on ${place.engine.isa}`)
-      return place
+      choice = await onCard(ordinal, options, machine)
+      tryOut(choice)
+      onNote(`computing on ${choice.engine.isa}`)
+      return choice
     } catch (error) {
-      place?.engine.close()
+      choice?.engine.close()
       onNote(`not using cuda:${ordinal}: ${messageOf(error)}`)
     }
   }
@@ -104,7 +104,7 @@ async function realCards({ listCards: list }: Machine): Promise<number[]> {
 async function onProcessor(
   { threads, config, processBytes, onNote }: ChooseOptions,
   { openProcessor }: Machine,
-): Promise<Place> {
+): Promise<EngineChoice> {
   const engine = await openProcessor({ ...(threads === undefined ? {} : { threads }), log: onNote })
   return { engine, budgetBytes: memoryBudget(config.memory_limit), processBytes }
 }
@@ -113,7 +113,7 @@ async function onCard(
   ordinal: number,
   { config, onNote }: ChooseOptions,
   { openCard }: Machine,
-): Promise<Place> {
+): Promise<EngineChoice> {
   const engine = await openCard({ ordinal, log: onNote })
   const free = engine.freeBytes()
   const limit = config.memory_limit

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { CONFIG_KEYS } from './config.ts'
 import { generated } from './generate.ts'
 import { nearestKey } from './nearest-key.ts'
-import { ALIASES, ELSEWHERE } from './peer-names.ts'
+import { ALIASES, UNSUPPORTED_KEYS } from './peer-names.ts'
 import { readConfig } from './read-config.ts'
 import { learningRateAt, warmupSteps, type Schedule } from './schedule.ts'
 
@@ -180,7 +180,7 @@ test('names and numbers that people bring from other trainers are understood', (
     expect(CONFIG_KEYS).toContain(ours)
     expect(CONFIG_KEYS).not.toContain(theirs)
   }
-  expect(Object.keys(ELSEWHERE).filter(key => CONFIG_KEYS.includes(key))).toEqual([])
+  expect(Object.keys(UNSUPPORTED_KEYS).filter(key => CONFIG_KEYS.includes(key))).toEqual([])
 })
 
 test('nearest keys', () => {

@@ -8,7 +8,7 @@ import { RECIPES } from './recipes.ts'
 
 const count = z.int().positive()
 /** Of an engine. */
-const MOST_THREADS = 1024
+const MAX_THREADS = 1024
 const fraction = z.number().min(0).max(1)
 /** A number for each of some projections, by the end of its name. */
 const pattern = <T extends z.ZodType>(value: T) =>
@@ -243,7 +243,7 @@ export const configSchema = z.strictObject({
     .default('auto')
     .describe('cpu, cuda or cuda:1; auto uses a card that supports the whole run, else the CPU.'),
   threads: count
-    .max(MOST_THREADS)
+    .max(MAX_THREADS)
     .optional()
     .describe('Number of threads; by default one per core available to the process.'),
 })

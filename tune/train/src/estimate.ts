@@ -44,7 +44,7 @@ export type MemoryEstimate = {
   total: number
 }
 
-export type Planned = {
+export type RunPlan = {
   micro: MicroStep
   program: Program
   plan: Plan
@@ -88,7 +88,7 @@ export function planRun({
   budgetBytes,
   processBytes,
   tokenIds,
-}: PlanOptions): Planned {
+}: PlanOptions): RunPlan {
   const stored = (name: string) => plainDtype(checkpoint, name)
   const micro = recordMicroStep(model, config, boundaries, stored)
   const evaluation = planEvaluation(config, () => recordEvaluation(model, config, boundaries, stored))
@@ -111,7 +111,7 @@ export function planRun({
       .reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
     loading: streamed
       ? spoolingBytes(checkpoint, micro.base)
-      : micro.base.reduce((most, weight) => Math.max(most, loadingBytes(checkpoint, weight)), 0),
+      : micro.base.reduce((max, weight) => Math.max(max, loadingBytes(checkpoint, weight)), 0),
     // A program in stages is many programs: what Node has for them counts.
     process: processBytes(),
   }
@@ -161,7 +161,7 @@ export function planRun({
 function planEvaluation(
   { eval_dataset: dataset, eval_split: split }: TrainConfig,
   record: () => Program,
-): Planned['evaluation'] {
+): RunPlan['evaluation'] {
   if (dataset === undefined && split === undefined) return undefined
   return withPlan(record())
 }

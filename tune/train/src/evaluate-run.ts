@@ -26,7 +26,7 @@ export type EvaluatorOptions = {
   /** The loss, and over how many tokens. */
   measure: () => Promise<{ loss: number; tokens: number }>
   /** Keeps what is trained as it is now, the best so far. */
-  keep: () => Promise<void>
+  saveBest: () => Promise<void>
   /** Steps after this one are done again. */
   lastStep: number
 }
@@ -46,7 +46,7 @@ async function readEvaluations(path: string): Promise<Evaluation[]> {
 export async function createEvaluator({
   config,
   measure,
-  keep,
+  saveBest,
   lastStep,
 }: EvaluatorOptions): Promise<Evaluator> {
   const path = join(config.output_dir, EVALUATIONS)
@@ -70,7 +70,7 @@ export async function createEvaluator({
       const seconds = (performance.now() - started) / 1000
       const isBest = loss < (best()?.loss ?? Infinity)
       const evaluation: Evaluation = { step, loss, tokens, seconds, is_best: isBest }
-      if (isBest) await keep()
+      if (isBest) await saveBest()
       all.push(evaluation)
       await appendFile(path, `${JSON.stringify(evaluation)}\n`).catch((error: unknown) => {
         throw withPath(path, error)

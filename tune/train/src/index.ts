@@ -22,7 +22,7 @@ export {
   type Document,
   type DocumentOptions,
   type Documents,
-  type TooLong,
+  type TooLongPolicy,
   type TrainOn,
 } from './data/documents.ts'
 export { readExamples, type Example } from './data/examples.ts'
@@ -51,7 +51,13 @@ export { learningRateAt, type Schedule } from './schedule.ts'
 export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './data/load-dataset.ts'
 export { tokenizeCached } from './data/token-cache.ts'
 export { mergeAdapter } from './merge.ts'
-export { STORED_NVFP4, configJsonOfShape, configOfShape, writeModelOf, writeNewModel } from './new-model.ts'
+export {
+  STORED_NVFP4,
+  configJsonOfShape,
+  configOfShape,
+  writeModelFromConfig,
+  writeNewModel,
+} from './new-model.ts'
 export { SHAPES, type ShapeName } from './shapes.ts'
 export {
   MATMULS,

@@ -6,7 +6,7 @@ import { dequantize } from '@cairn-tune/ops'
 import { decodeFloats, loadTokenizer, openCheckpoint, readWeight } from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BYTE_VOCABULARY } from './byte-tokenizer.ts'
-import { STORED_NVFP4, configOfShape, writeModelOf, writeNewModel } from './new-model.ts'
+import { STORED_NVFP4, configOfShape, writeModelFromConfig, writeNewModel } from './new-model.ts'
 import { SHAPES, type ShapeName } from './shapes.ts'
 
 let directory: string
@@ -166,7 +166,7 @@ test('projections may be stored in NVFP4, and experts of gpt-oss are in MXFP4: r
     ],
   ] as const) {
     const path = join(directory, name)
-    await writeModelOf(path, { ...keys, ...sizes, ...heads }, 1)
+    await writeModelFromConfig(path, { ...keys, ...sizes, ...heads }, 1)
     const checkpoint = await openCheckpoint(path)
     const { dtype, shape, buffer } = await readWeight(checkpoint, weight)
     expect(dtype).toBe(name)

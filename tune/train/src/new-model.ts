@@ -22,7 +22,7 @@ import {
 import { BYTE_VOCABULARY, END_OF_TEXT, END_OF_TURN, byteTokenizerFiles } from './byte-tokenizer.ts'
 import { createRandom } from './random.ts'
 import { mxfp4Codes, nvfp4Codes } from './random-codes.ts'
-import { SHAPES, cutTo, type ShapeName } from './shapes.ts'
+import { SHAPES, truncateShape, type ShapeName } from './shapes.ts'
 
 /**
  * config.json of a shape, with other values of some keys. The byte tokenizer is within every vocabulary.
@@ -55,9 +55,9 @@ export const writeNewModel = (
   layers?: number,
   over: Readonly<Record<string, unknown>> = {},
 ): Promise<void> =>
-  writeModelOf(
+  writeModelFromConfig(
     directory,
-    configJsonOfShape(shape, { ...(layers === undefined ? {} : cutTo(shape, layers)), ...over }),
+    configJsonOfShape(shape, { ...(layers === undefined ? {} : truncateShape(shape, layers)), ...over }),
     seed,
   )
 
@@ -65,7 +65,7 @@ export const writeNewModel = (
 export const STORED_NVFP4 = { quantization_config: { quant_method: 'modelopt', quant_algo: 'NVFP4' } }
 
 /** The same for any config.json. */
-export async function writeModelOf(
+export async function writeModelFromConfig(
   directory: string,
   keys: Readonly<Record<string, unknown>> & { model_type: FamilyName },
   seed: number,

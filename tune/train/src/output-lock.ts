@@ -14,7 +14,7 @@ const LOCK_FILE = '.run.lock'
 /** SQLite's codes for a file that another connection has locked. */
 const BUSY = new Set([5, 6])
 const sqliteError = z.looseObject({ errcode: z.int(), message: z.string() })
-const holderRow = z.object({ pid: z.int(), host: z.string(), since: z.string() })
+const ownerRow = z.object({ pid: z.int(), host: z.string(), since: z.string() })
 
 /** Takes an output_dir, which must be there, until it is disposed of; refused with the holder's name. */
 export function lockOutput(directory: string): Disposable {
@@ -34,19 +34,19 @@ export function lockOutput(directory: string): Disposable {
     file.exec('BEGIN IMMEDIATE')
   } catch (error) {
     const known = sqliteError.safeParse(error)
-    const holder = known.success && BUSY.has(known.data.errcode) && file ? holderOf(file) : undefined
+    const owner = known.success && BUSY.has(known.data.errcode) && file ? ownerText(file) : undefined
     file?.close()
     if (!known.success) throw error
-    if (holder !== undefined)
-      return refuse(`${holder} is writing to it; wait for that run or use another output_dir`, error)
+    if (owner !== undefined)
+      return refuse(`${owner} is writing to it; wait for that run or use another output_dir`, error)
     return refuse(`cannot lock it against other runs (${known.data.message})`, error)
   }
-  const held = file
-  return { [Symbol.dispose]: () => held.close() }
+  const connection = file
+  return { [Symbol.dispose]: () => connection.close() }
 }
 
 /** `process 4711 on somewhere, since 2026-01-02T03:04:05.678Z`. */
-function holderOf(file: DatabaseSync): string {
+function ownerText(file: DatabaseSync): string {
   let row: unknown
   try {
     row = file.prepare('SELECT * FROM holder').get()
@@ -54,8 +54,8 @@ function holderOf(file: DatabaseSync): string {
     // Its holder has only just begun, and there is no table yet, or nobody may read it at this moment.
     if (!sqliteError.safeParse(error).success) throw error
   }
-  const holder = holderRow.safeParse(row)
-  return holder.success
-    ? `process ${holder.data.pid} on ${holder.data.host}, since ${holder.data.since},`
+  const owner = ownerRow.safeParse(row)
+  return owner.success
+    ? `process ${owner.data.pid} on ${owner.data.host}, since ${owner.data.since},`
     : 'another process'
 }

@@ -6,7 +6,7 @@
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import type { Buffers, Prepared } from '@cairn-tune/program'
 import { createBatchBuffers, type BatchBuffers } from './batch-buffers.ts'
-import type { Comparing } from './comparing.ts'
+import type { PreferenceScorer } from './preference-scorer.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch } from './data/batches.ts'
 import type { StreamedPlans } from './plan-streamed.ts'
@@ -26,16 +26,16 @@ type Pass = (
 type RunProgram = (prepared: Prepared, buffers: Buffers, signal?: AbortSignal) => Promise<void>
 
 /** One after the other, each in the same buffers. */
-export const passOneByOne = (
+export const runMicroBatches = (
   prepared: Prepared,
-  { own, comparing, run, seed }: { own: BatchBuffers; comparing: Comparing; run: RunProgram; seed: number },
+  { own, scorer, run, seed }: { own: BatchBuffers; scorer: PreferenceScorer; run: RunProgram; seed: number },
 ): Pass =>
   async function* (window, { first, signal }) {
     let index = first
     for (const batch of window) {
-      const baseline = await comparing.writeBaseline(batch, signal)
+      const baseline = await scorer.writeBaseline(batch, signal)
       own.write(batch)
-      comparing.write(batch)
+      scorer.write(batch)
       if (index !== undefined) own.writeRandom(seed, index++)
       await run(prepared, {}, signal)
       yield { batch, loss: await own.readLoss(), baseline }

@@ -61,7 +61,7 @@ const ALONE = 'a run is one process on one machine'
 const PRECISION = 'recipe and compute_dtype set the number formats of a run'
 
 /** Keys of others that are not there, and why. */
-export const ELSEWHERE: Readonly<Record<string, string>> = {
+export const UNSUPPORTED_KEYS: Readonly<Record<string, string>> = {
   bf16: PRECISION,
   fp16: PRECISION,
   dtype: PRECISION,

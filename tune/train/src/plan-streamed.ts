@@ -99,7 +99,7 @@ export function streamedBytes(
     return weight ? count(weight) : 0
   }
   const whole = ({ dtype, shape }: BaseWeight) => byteLength(dtype, shape)
-  const most = (evaluation ? [step, evaluation] : [step]).flatMap(program => {
+  const max = (evaluation ? [step, evaluation] : [step]).flatMap(program => {
     const bytes = program.weights.map(
       stage =>
         stage.whole.reduce((sum, name) => sum + bytesOf(name, whole), 0) +
@@ -107,15 +107,15 @@ export function streamedBytes(
     )
     return bytes.map((own, i) => own + (bytes[i + 1] ?? 0))
   })
-  return Math.max(...most)
+  return Math.max(...max)
 }
 
 /** The most that a weight takes on its way into the file that it is streamed from. */
 export function spoolingBytes(checkpoint: Checkpoint, base: readonly BaseWeight[]): number {
-  return convertedWeights(checkpoint, base).reduce((most, weight) => {
+  return convertedWeights(checkpoint, base).reduce((max, weight) => {
     const whole = byteLength(weight.dtype, weight.shape)
     const matrix = whole / (weight.shape.length === 3 ? (weight.shape[0] ?? 1) : 1)
     // One matrix as the file has it, and put together; all of them where they are written to.
-    return Math.max(most, whole + Math.max(loadingBytes(checkpoint, weight), 2 * matrix))
+    return Math.max(max, whole + Math.max(loadingBytes(checkpoint, weight), 2 * matrix))
   }, 0)
 }

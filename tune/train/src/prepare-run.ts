@@ -13,12 +13,12 @@ import {
   type Checkpoint,
 } from '@cairn-tune/weights'
 import { checkModules } from './check-adapter.ts'
-import { chooseEngine, type Place } from './choose-engine.ts'
+import { chooseEngine, type EngineChoice } from './choose-engine.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch, BatchSource } from './data/batches.ts'
-import type { Unit } from './data/comparisons.ts'
+import type { Comparison } from './data/comparisons.ts'
 import { skipText } from './data/skips.ts'
-import { planRun, type Planned } from './estimate.ts'
+import { planRun, type RunPlan } from './estimate.ts'
 import { readData } from './read-data.ts'
 import type { DataRecord, Hub } from './run-data.ts'
 
@@ -37,9 +37,9 @@ export type PreparedRun = {
   /** Micro-batches that are evaluated and not trained on. */
   evaluation: readonly Batch[]
   /** What is compared, where answers are. */
-  units: readonly Unit[]
+  units: readonly Comparison[]
   dataset: DataRecord
-  planned: Planned
+  planned: RunPlan
   budgetBytes: number
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -75,26 +75,26 @@ export async function prepareRun(
   checkModules(config, model)
   const checkpoint = await openMappedCheckpoint(modelDirectory)
   const plan = (
-    { engine, budgetBytes, processBytes }: Place,
+    { engine, budgetBytes, processBytes }: EngineChoice,
     boundaries: number,
     tokenIds?: ReadonlySet<number>,
   ) => planRun({ engine, checkpoint, model, config, boundaries, budgetBytes, processBytes, tokenIds })
   const assumedBoundaries = rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1
-  const place = await chooseEngine({
+  const choice = await chooseEngine({
     config,
     threads: threads ?? config.threads,
     processBytes: () => process.memoryUsage.rss() + NODE_GROWTH,
     onNote,
     tryOut: one => void plan(one, assumedBoundaries),
   })
-  const { engine, budgetBytes } = place
+  const { engine, budgetBytes } = choice
   const close = async () => {
     engine.close()
     await checkpoint.close()
   }
   try {
-    checkBase(checkpoint, plan(place, assumedBoundaries).micro.base)
-    const { batches, evaluation, units, mostBoundaries, tokenIds, dataset } = await readData(
+    checkBase(checkpoint, plan(choice, assumedBoundaries).micro.base)
+    const { batches, evaluation, units, maxBoundaries, tokenIds, dataset } = await readData(
       config,
       modelDirectory,
       model,
@@ -117,7 +117,7 @@ export async function prepareRun(
       evaluation,
       units,
       dataset,
-      planned: plan(place, mostBoundaries, tokenIds),
+      planned: plan(choice, maxBoundaries, tokenIds),
       budgetBytes,
       [Symbol.asyncDispose]: close,
     }
@@ -143,12 +143,12 @@ function checkRecipe({ recipe, lora, model: name }: TrainConfig, { quantization 
 
 /** A line for each tenth of a file. */
 function downloadNotes(onNote: (line: string) => void): NonNullable<Hub['onProgress']> {
-  const said = new Map<string, number>()
+  const reported = new Map<string, number>()
   return progress => {
     const { name, receivedBytes: done, totalBytes: total } = progress
     const tenth = total > 0 ? Math.floor((10 * done) / total) : 10
-    if (said.get(name) === tenth) return
-    said.set(name, tenth)
+    if (reported.get(name) === tenth) return
+    reported.set(name, tenth)
     onNote(`${name}: ${10 * tenth} % of ${(total / 2 ** 20).toFixed(0)} MiB`)
   }
 }

@@ -4,7 +4,7 @@ import { parse as parseYaml } from 'yaml'
 import { CONFIG_KEYS, configSchema, type TrainConfig } from './config.ts'
 import { PREFERENCE_LEARNING_RATE, hasReference, isPreference, type Method } from './methods.ts'
 import { nearestKey } from './nearest-key.ts'
-import { ALIASES, ELSEWHERE, VALUE_ALIASES } from './peer-names.ts'
+import { ALIASES, UNSUPPORTED_KEYS, VALUE_ALIASES } from './peer-names.ts'
 import { QUANTIZED_RECIPES } from './recipes.ts'
 import { checkAdapterKeys } from './check-adapter.ts'
 
@@ -105,8 +105,8 @@ function ownValue(key: string, value: unknown): unknown {
 function known(key: string, where: string): string {
   const name = canonical(key)
   if (CONFIG_KEYS.includes(name)) return name
-  if (Object.hasOwn(ELSEWHERE, name))
-    throw new InputError(`${where}: ${JSON.stringify(key)} is not supported: ${ELSEWHERE[name]}`)
+  if (Object.hasOwn(UNSUPPORTED_KEYS, name))
+    throw new InputError(`${where}: ${JSON.stringify(key)} is not supported: ${UNSUPPORTED_KEYS[name]}`)
   const near = nearestKey(name, CONFIG_KEYS)
   throw new InputError(
     `${where}: unknown key ${JSON.stringify(key)}; ` +
@@ -118,9 +118,9 @@ function parseYamlObject(path: string, text: string): Record<string, unknown> {
   let value: unknown
   try {
     value = parseYaml(text)
-  } catch (cause) {
-    throw new InputError(`${path}: not YAML: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
+  } catch (error) {
+    throw new InputError(`${path}: not YAML: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
     })
   }
   if (value === null || value === undefined) return {}

@@ -57,7 +57,7 @@ export async function readExamplesOf(source: Source, options: BatchOptions): Pro
     batches,
     evaluation: evaluated,
     units: [],
-    mostBoundaries: Math.max(batches.mostBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
+    maxBoundaries: Math.max(batches.maxBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
     tokenIds: idsOf([...training, ...evaluation], options.padTokenId),
     dataset: {
       ...read.record,

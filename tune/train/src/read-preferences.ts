@@ -2,13 +2,13 @@
 import { InputError } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { createSource, type BatchOptions } from './data/batches.ts'
-import { fillComparisons, type Unit } from './data/comparisons.ts'
+import { fillComparisons, type Comparison } from './data/comparisons.ts'
 import { splitDocuments } from './data/evaluation-batches.ts'
 import { loadRows } from './data/load-dataset.ts'
 import { packRows } from './data/pack.ts'
 import { PREFERENCE_SHAPES } from './data/preference-examples.ts'
 import { checkSkipped, summarise } from './data/skips.ts'
-import { longestSequence, mismatch, tokenizePreferences } from './data/tokenize-preferences.ts'
+import { maxSequenceLength, mismatch, tokenizePreferences } from './data/tokenize-preferences.ts'
 import type { Preference } from './methods.ts'
 import { hashOf, idsOf, type RunData, type Source } from './run-data.ts'
 
@@ -19,8 +19,9 @@ export async function readPreferences(source: PreferenceSource, options: BatchOp
   const read = await readUnits(config.dataset, config.dataset_split, source)
   const parts = await partUnits(read.units, source)
   const { training, evaluation } = config.method === 'kto' ? mismatchParts(parts, config) : parts
-  const fill = (rows: readonly (readonly Unit[])[]) => fillComparisons(rows, config.method, config, options)
-  const bySequences = (units: readonly Unit[]) =>
+  const fill = (rows: readonly (readonly Comparison[])[]) =>
+    fillComparisons(rows, config.method, config, options)
+  const bySequences = (units: readonly Comparison[]) =>
     units.map(unit => Object.assign([...unit.sequences], { unit }))
   const batches = createSource(bySequences(training), options, rows =>
     fill(rows.map(row => row.map(({ unit }) => unit))),
@@ -31,7 +32,7 @@ export async function readPreferences(source: PreferenceSource, options: BatchOp
     batches,
     evaluation: evaluated,
     units: [...training, ...evaluation],
-    mostBoundaries: Math.max(batches.mostBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
+    maxBoundaries: Math.max(batches.maxBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
     tokenIds: idsOf(
       [...training, ...evaluation].flatMap(unit => unit.sequences),
       options.padTokenId,
@@ -47,7 +48,7 @@ export async function readPreferences(source: PreferenceSource, options: BatchOp
 }
 
 /** A rating as a document of its own, for the hash of what is learned. */
-const signOf = ({ sign }: Unit) => [{ tokens: Int32Array.of(sign), isTrained: new Uint8Array(1) }]
+const signOf = ({ sign }: Comparison) => [{ tokens: Int32Array.of(sign), isTrained: new Uint8Array(1) }]
 
 async function readUnits(name: string, split: string, { config, tokenizer, hub }: PreferenceSource) {
   const { method, max_seq_length: maxSeqLength, too_long: tooLong } = config
@@ -70,9 +71,9 @@ async function readUnits(name: string, split: string, { config, tokenizer, hub }
   }
 }
 
-type Parts = { training: Unit[]; evaluation: Unit[] }
+type SplitComparisons = { training: Comparison[]; evaluation: Comparison[] }
 
-async function partUnits(units: Unit[], source: PreferenceSource): Promise<Parts> {
+async function partUnits(units: Comparison[], source: PreferenceSource): Promise<SplitComparisons> {
   const { eval_dataset: name, eval_split: split, seed } = source.config
   if (name !== undefined)
     return { training: units, evaluation: (await readUnits(name, 'validation', source)).units }
@@ -84,18 +85,28 @@ async function partUnits(units: Unit[], source: PreferenceSource): Promise<Parts
   )
 }
 
-function mismatchParts({ training, evaluation }: Parts, config: PreferenceSource['config']): Parts {
+function mismatchParts(
+  { training, evaluation }: SplitComparisons,
+  config: PreferenceSource['config'],
+): SplitComparisons {
   if (training.length < 2)
     throw new InputError(
       'method kto needs at least 2 rated answers, because it pairs each prompt with another answer',
     )
-  const crossed = (units: readonly Unit[]) =>
-    mismatch(units, config.per_device_train_batch_size, longestSequence(config.method, config.max_seq_length))
+  const crossed = (units: readonly Comparison[]) =>
+    mismatch(
+      units,
+      config.per_device_train_batch_size,
+      maxSequenceLength(config.method, config.max_seq_length),
+    )
   return { training: crossed(training), evaluation: crossed(evaluation) }
 }
 
 /** Every unit once; the last micro-batch is filled up with rows of padding. */
-function evaluationRows(units: readonly Unit[], { batchSize, maxSeqLength }: BatchOptions): Unit[][][] {
+function evaluationRows(
+  units: readonly Comparison[],
+  { batchSize, maxSeqLength }: BatchOptions,
+): Comparison[][][] {
   const lengths = units.map(({ sequences }) => sequences.reduce((sum, { tokens }) => sum + tokens.length, 0))
   const rows = packRows(lengths, maxSeqLength).map(row => row.flatMap(i => units[i] ?? []))
   return Array.from({ length: Math.ceil(rows.length / batchSize) }, (_, b) =>

@@ -222,7 +222,7 @@ export function recordMicroStep(
   const named = (tensors: Iterable<Tensor>) =>
     [...tensors].map(({ name = '', dtype: stored, shape }) => ({ name, dtype: stored, shape }))
   return {
-    program: addUpEarly(g.finish(all)),
+    program: accumulateEarly(g.finish(all)),
     slots,
     boundaries,
     base: config.lora ? named(weightsByName.values()) : [],
@@ -234,7 +234,7 @@ export function recordMicroStep(
 /**
  * Each gradient is added to its sum right after its last part is made, so that no two need memory at a time.
  */
-function addUpEarly(program: Program): Program {
+function accumulateEarly(program: Program): Program {
   const isSum = (step: Step) => step.op === 'accumulate'
   const sums = new Map(program.steps.filter(isSum).map(step => [step.inputs['x'], step]))
   const steps = program.steps

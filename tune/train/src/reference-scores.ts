@@ -10,7 +10,7 @@ import { makeDirectories, openSafetensors, writeSafetensors } from '@cairn-tune/
 import { readInitialAdapter } from './adapter-init.ts'
 import type { TrainConfig } from './config.ts'
 import { cacheRoot, exists } from './data/token-cache.ts'
-import type { Unit } from './data/comparisons.ts'
+import type { Comparison } from './data/comparisons.ts'
 import { hasReference } from './methods.ts'
 import type { Stepper } from './stepper.ts'
 import type { Trained } from './record-step.ts'
@@ -30,7 +30,7 @@ const DECISIVE = [
 export type ReferenceOptions = {
   config: TrainConfig
   modelDirectory: string
-  units: readonly Unit[]
+  units: readonly Comparison[]
   trained: readonly Trained[]
   stepper: Pick<Stepper, 'reference'>
   signal?: AbortSignal | undefined
@@ -38,7 +38,7 @@ export type ReferenceOptions = {
 }
 
 /** Sets `reference` of each unit. */
-export async function askReference(options: ReferenceOptions): Promise<void> {
+export async function scoreWithReference(options: ReferenceOptions): Promise<void> {
   const { config, units, onNote } = options
   if (!hasReference(config.method)) return
   const path = join(cacheRoot(), 'references', `${await hashOf(options)}.safetensors`)
@@ -48,7 +48,7 @@ export async function askReference(options: ReferenceOptions): Promise<void> {
       ? `using cached reference scores of ${units.length} comparisons`
       : `computing reference scores of ${units.length} comparisons`,
   )
-  const scores = isKept ? await readKept(path) : await ask(options)
+  const scores = isKept ? await readCached(path) : await ask(options)
   let at = 0
   for (const unit of units) {
     const documents = documentsOf(unit)
@@ -61,7 +61,10 @@ export async function askReference(options: ReferenceOptions): Promise<void> {
   await writeSafetensors(path, [{ name: 'scores', dtype: 'F32', shape: [scores.length], bytes }])
 }
 
-const documentsOf = ({ sequences, mismatched }: Unit) => [...sequences, ...(mismatched ? [mismatched] : [])]
+const documentsOf = ({ sequences, mismatched }: Comparison) => [
+  ...sequences,
+  ...(mismatched ? [mismatched] : []),
+]
 
 async function ask({ config, units, trained, stepper, signal }: ReferenceOptions): Promise<Float32Array> {
   const { reference_adapter: path } = config
@@ -70,7 +73,7 @@ async function ask({ config, units, trained, stepper, signal }: ReferenceOptions
   return await stepper.reference(units.flatMap(documentsOf), adapter, signal)
 }
 
-async function readKept(path: string): Promise<Float32Array> {
+async function readCached(path: string): Promise<Float32Array> {
   const file = await openSafetensors(path)
   try {
     return floatsOf(await file.read('scores')).slice()

@@ -4,7 +4,7 @@ import { headName, type ModelConfig } from '@cairn-tune/models'
 import { loadingBytes, type Checkpoint } from '@cairn-tune/weights'
 
 /** What the system maps around an address that is read for the first time (`fault_around_bytes`). */
-const READ_AROUND = 64 * 1024
+const READAHEAD_BYTES = 64 * 1024
 const EMBEDDINGS = 'model.embed_tokens.weight'
 
 type Weight = { name: string; dtype: Dtype; shape: Shape }
@@ -35,8 +35,12 @@ export function rowBytes(
 function pagesOf(ids: ReadonlySet<number>, width: number): number {
   const pages = new Set<number>()
   for (const id of ids)
-    for (let page = Math.floor((id * width) / READ_AROUND); page * READ_AROUND < (id + 1) * width; page++)
+    for (
+      let page = Math.floor((id * width) / READAHEAD_BYTES);
+      page * READAHEAD_BYTES < (id + 1) * width;
+      page++
+    )
       pages.add(page)
   // The file does not begin a tensor where the system begins what it maps.
-  return (pages.size + 1) * READ_AROUND
+  return (pages.size + 1) * READAHEAD_BYTES
 }

@@ -1,5 +1,5 @@
 /** What a step that compares answers reports: rewards as TRL defines them, and what they are made of. */
-import type { Unit } from './data/comparisons.ts'
+import type { Comparison } from './data/comparisons.ts'
 import type { Method } from './methods.ts'
 
 /** Sums over the answers of a step. A pair has one of each; an answer rated alone is one of either. */
@@ -27,7 +27,7 @@ type Settings = { method: Method; beta: number; baseline: number }
  */
 export function addRewards(
   sums: RewardSums,
-  units: readonly Unit[],
+  units: readonly Comparison[],
   scores: Float32Array,
   { method, beta, baseline }: Settings,
 ): void {
@@ -49,7 +49,7 @@ export function addRewards(
 }
 
 /** Mean distance from the reference of what is mismatched, and no less than 0 (kto). */
-export function baselineOf(units: readonly Unit[], scores: Float32Array): number {
+export function baselineOf(units: readonly Comparison[], scores: Float32Array): number {
   const sum = units.reduce((all, { reference }, i) => all + (scores[i] ?? NaN) - (reference.at(-1) ?? NaN), 0)
   return Math.max(0, sum / units.length)
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ModelTokenizer, resolveRepo } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import type { Batch, BatchSource } from './data/batches.ts'
-import type { Unit } from './data/comparisons.ts'
+import type { Comparison } from './data/comparisons.ts'
 import type { Document } from './data/documents.ts'
 import type { SkipSummary } from './data/skips.ts'
 
@@ -29,9 +29,9 @@ export type RunData = {
   /** Of the evaluation, in order; empty where there is none. */
   evaluation: readonly Batch[]
   /** What is compared, in training and in evaluation; empty where examples are learned. */
-  units: readonly Unit[]
+  units: readonly Comparison[]
   /** No micro-batch has more of them. */
-  mostBoundaries: number
+  maxBoundaries: number
   /** Every token that is read, padding too. */
   tokenIds: ReadonlySet<number>
   dataset: DataRecord

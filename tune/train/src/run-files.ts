@@ -83,7 +83,7 @@ export async function checkOutput({ output_dir: directory, resume, overwrite }: 
 }
 
 /** Whether output_dir is there, so that it can be locked before anything is read. */
-export const isMade = (directory: string): Promise<boolean> =>
+export const directoryExists = (directory: string): Promise<boolean> =>
   stat(directory).then(
     found => found.isDirectory(),
     () => false,
@@ -117,7 +117,7 @@ export async function readMetrics(directory: string): Promise<StepMetrics[]> {
 }
 
 /** Keeps the steps up to `lastStep`; later ones are repeated. */
-export async function cutMetrics(directory: string, lastStep: number): Promise<void> {
+export async function truncateMetrics(directory: string, lastStep: number): Promise<void> {
   const kept = (await readMetrics(directory)).filter(({ step }) => step <= lastStep)
   await writeTextAtomically(
     join(directory, METRICS),
@@ -154,7 +154,7 @@ export type Trainable = {
 }
 
 /** Writes what was trained: an adapter in PEFT's layout, or a model directory. Returns its path. */
-export async function writeTrained({
+export async function writeResult({
   config,
   trained,
   read,

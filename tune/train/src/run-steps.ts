@@ -12,7 +12,7 @@ import { learningRateAt, warmupSteps } from './schedule.ts'
 import { readState, type Stepper } from './stepper.ts'
 import { openEventFile } from './tensorboard.ts'
 
-export type Steps = {
+export type StepLoopOptions = {
   config: TrainConfig
   run: PreparedRun
   stepper: Stepper
@@ -24,7 +24,7 @@ export type Steps = {
   options: TrainOptions
 }
 
-export type Outcome = { status: TrainResult['status']; step: number; metrics: StepMetrics[] }
+export type StepLoopResult = { status: TrainResult['status']; step: number; metrics: StepMetrics[] }
 
 /** Runs the steps that are left; what is written meanwhile are metrics and checkpoints. */
 export async function runSteps({
@@ -36,7 +36,7 @@ export async function runSteps({
   identity,
   evaluator,
   options: { signal, onStep, onNote },
-}: Steps): Promise<Outcome> {
+}: StepLoopOptions): Promise<StepLoopResult> {
   const { gradient_accumulation_steps: accumulation, save_steps: saveEvery, output_dir: directory } = config
   const metrics: StepMetrics[] = []
   let { step, position } = from

@@ -142,7 +142,7 @@ export type ShapeName = keyof typeof SHAPES
  * Keys that cut a shape to its first layers, with a vocabulary as much smaller, so that the parts of a step
  * keep their shares of its time.
  */
-export function cutTo(shape: ShapeName, layers: number): Record<string, number> {
+export function truncateShape(shape: ShapeName, layers: number): Record<string, number> {
   const { vocab_size, num_hidden_layers } = SHAPES[shape]
   const vocabulary = Math.ceil((vocab_size * layers) / num_hidden_layers / 128) * 128
   return { num_hidden_layers: layers, vocab_size: Math.max(512, vocabulary) }

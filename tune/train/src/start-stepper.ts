@@ -13,7 +13,7 @@ import type { MicroStep } from './record-step.ts'
 import { isBookkeeping, type StateTensor } from './record-update.ts'
 import { createStepper, type Stepper } from './stepper.ts'
 
-export type Start = {
+export type StartPoint = {
   found: CheckpointState | undefined
   /** Values of an adapter that is trained on. */
   initial: ReadonlyMap<string, Float32Array> | undefined
@@ -25,7 +25,7 @@ export type Start = {
 export async function startStepper(
   { engine, checkpoint, model, planned }: PreparedRun,
   config: TrainConfig,
-  { found, initial }: Start,
+  { found, initial }: StartPoint,
   { signal, onNote }: TrainOptions,
 ): Promise<Stepper> {
   const { micro } = planned
@@ -45,7 +45,7 @@ export async function startStepper(
     base,
     fill: found
       ? await openCheckpointTensors(engine, config.output_dir, found.step)
-      : fillAnew({ engine, checkpoint, micro, base }, config, initial),
+      : initialValues({ engine, checkpoint, micro, base }, config, initial),
   })
 }
 
@@ -58,10 +58,10 @@ type Fillable = Pick<PreparedRun, 'engine' | 'checkpoint'> & {
  * What a new run starts from: a new adapter, or the model's own weights. The optimizer's states, which are no
  * weights, start from zero.
  */
-function fillAnew(
+function initialValues(
   run: Fillable,
   { lora, seed, offload }: TrainConfig,
-  initial: Start['initial'],
+  initial: StartPoint['initial'],
 ): (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void> {
   const { engine } = run
   const load = createF32Loader(engine, run.checkpoint)

@@ -7,14 +7,14 @@ import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
 import { ropeTables, type ModelConfig } from '@cairn-tune/models'
 import { adoptAll, outputBinding, prepare, type Buffers, type Prepared } from '@cairn-tune/program'
 import { createBatchBuffers, readNumber } from './batch-buffers.ts'
-import { createComparing } from './comparing.ts'
+import { createPreferenceScorer } from './preference-scorer.ts'
 import type { TrainConfig } from './config.ts'
 import type { Batch } from './data/batches.ts'
 import type { Document } from './data/documents.ts'
 import { DivergedError } from './errors.ts'
-import type { Planned, PlannedProgram } from './estimate.ts'
+import type { RunPlan, PlannedProgram } from './estimate.ts'
 import { noRewards, type RewardSums } from './rewards.ts'
-import { createStreamedPasses, passOneByOne } from './passes.ts'
+import { createStreamedPasses, runMicroBatches } from './passes.ts'
 import { gradientOf, type MicroStep } from './record-step.ts'
 import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
@@ -65,7 +65,7 @@ export type StepperOptions = {
   model: ModelConfig
   micro: MicroStep
   /** The plan that fits, for the program that it is of. */
-  planned: Pick<Planned, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring' | 'streamed'>
+  planned: Pick<RunPlan, 'program' | 'plan' | 'evaluation' | 'reference' | 'scoring' | 'streamed'>
   /** The frozen weights by name. */
   base: ReadonlyMap<string, DeviceBuffer>
   /** Writes what training starts from into one tensor or state; all are zero before. */
@@ -115,14 +115,14 @@ export async function createStepper({
   const opSeconds = new Map<OpName, number>()
 
   const run = (prepared: Prepared, buffers: Buffers, signal?: AbortSignal): Promise<void> =>
-    runBound(prepared.bind({ ...shared, ...comparing.buffers, ...buffers }), signal)
+    runBound(prepared.bind({ ...shared, ...scorer.buffers, ...buffers }), signal)
 
   async function runBound(bound: BoundRun, signal?: AbortSignal): Promise<void> {
     const { seconds } = await bound(signal ? { signal } : {})
     for (const [op, spent] of seconds) opSeconds.set(op, (opSeconds.get(op) ?? 0) + spent)
   }
 
-  const comparing = createComparing({
+  const scorer = createPreferenceScorer({
     engine,
     config,
     boundaries: micro.boundaries,
@@ -131,15 +131,15 @@ export async function createStepper({
     run,
     writeBatch: batch => {
       own.write(batch)
-      comparing.write(batch)
+      scorer.write(batch)
     },
   })
-  const oneByOne = { own, comparing, run, seed: config.seed }
+  const passOptions = { own, scorer, run, seed: config.seed }
   const passes = streamed
     ? createStreamedPasses({ engine, config, micro, plans: streamed, arena, base, shared, run: runBound })
     : {
-        step: passOneByOne(ready(planned), oneByOne),
-        evaluation: planned.evaluation && passOneByOne(ready(planned.evaluation), oneByOne),
+        step: runMicroBatches(ready(planned), passOptions),
+        evaluation: planned.evaluation && runMicroBatches(ready(planned.evaluation), passOptions),
       }
 
   async function evaluate(
@@ -166,7 +166,7 @@ export async function createStepper({
       const history = state.get(name)
       if (history) engine.clear(history, 0, 4)
     }
-    const rewards = comparing.isOn ? noRewards() : undefined
+    const rewards = scorer.isOn ? noRewards() : undefined
     const outcome: StepOutcome = {
       rewards,
       loss: 0,
@@ -179,7 +179,7 @@ export async function createStepper({
     const first = (number - 1) * config.gradient_accumulation_steps
     for await (const { batch, loss, baseline } of passes.step(window, { first, signal })) {
       outcome.loss += loss
-      if (rewards) await comparing.addRewards(rewards, batch, baseline)
+      if (rewards) await scorer.addRewards(rewards, batch, baseline)
       counted += batch.counted
       outcome.realTokens += batch.realTokens
       outcome.trainedTokens += batch.trainedTokens
@@ -200,7 +200,7 @@ export async function createStepper({
 
   const reference: Stepper['reference'] = async (documents, adapter, signal) => {
     if (!planned.reference) throw new Error('[reference] no reference was planned')
-    return await comparing.ask(ready(planned.reference), documents, adapter, signal)
+    return await scorer.scoreDocuments(ready(planned.reference), documents, adapter, signal)
   }
   return { state, step, evaluate, reference, opSeconds }
 }

@@ -6,7 +6,7 @@ import { version as nodeVersion } from 'node:process'
 import { partsOf } from '@cairn-tune/models'
 import { WriteError } from '@cairn-tune/weights'
 import {
-  checkGoesOn,
+  checkResumable,
   decisiveSettings,
   findCheckpoint,
   listCheckpoints,
@@ -21,19 +21,19 @@ import { memoryText } from './estimate.ts'
 import { lockOutput } from './output-lock.ts'
 import type { TrainOptions, TrainResult } from './metrics.ts'
 import { prepareRun, type PreparedRun } from './prepare-run.ts'
-import { askReference } from './reference-scores.ts'
+import { scoreWithReference } from './reference-scores.ts'
 import {
   checkOutput,
   clearOutput,
-  cutMetrics,
+  truncateMetrics,
   hardwareText,
-  isMade,
+  directoryExists,
   makeOutput,
   writeLossChart,
   writeRunFile,
-  writeTrained,
+  writeResult,
 } from './run-files.ts'
-import { runSteps, type Steps } from './run-steps.ts'
+import { runSteps, type StepLoopOptions } from './run-steps.ts'
 import { startStepper } from './start-stepper.ts'
 import { readState } from './stepper.ts'
 
@@ -45,7 +45,7 @@ import { readState } from './stepper.ts'
 export async function train(config: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
   const { signal, onNote = () => undefined } = options
   const directory = config.output_dir
-  using held = (await isMade(directory)) ? lockOutput(directory) : undefined
+  using lock = (await directoryExists(directory)) ? lockOutput(directory) : undefined
   await checkOutput(config)
   await using run = await prepareRun(config, { signal, threads: options.threads, onNote })
   const { memory, recomputed } = run.planned
@@ -62,7 +62,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
     model: modelHash(run),
   }
   const found = config.resume ? await findCheckpoint(config.output_dir) : undefined
-  if (found) checkGoesOn(found, identity, config.output_dir)
+  if (found) checkResumable(found, identity, config.output_dir)
   const wasFor = Number(found?.settings['total_steps'] ?? totalSteps)
   if (wasFor !== totalSteps)
     onNote(
@@ -73,7 +73,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   // The file that a base is streamed from is made there.
   if (config.offload === 'disk') await makeOutput(directory)
   const stepper = await startStepper(run, config, { found, initial }, options)
-  await askReference({
+  await scoreWithReference({
     config,
     modelDirectory: run.modelDirectory,
     units: run.units,
@@ -83,9 +83,9 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
     onNote,
   })
   await makeOutput(directory)
-  using _late = held ? undefined : lockOutput(directory)
+  using _lateLock = lock ? undefined : lockOutput(directory)
   // Another run may have begun there, and ended, while this one read its data.
-  if (!held) await checkOutput(config)
+  if (!lock) await checkOutput(config)
   try {
     return await runToEnd({ config, run, stepper, totalSteps, found, identity, options })
   } catch (error) {
@@ -112,16 +112,18 @@ async function runToEnd({
   found,
   identity,
   options,
-}: Omit<Steps, 'from' | 'evaluator'> & { found: CheckpointState | undefined }): Promise<TrainResult> {
+}: Omit<StepLoopOptions, 'from' | 'evaluator'> & {
+  found: CheckpointState | undefined
+}): Promise<TrainResult> {
   const { onNote = () => undefined } = options
   await clearOutput(config)
-  await cutMetrics(config.output_dir, found?.step ?? 0)
+  await truncateMetrics(config.output_dir, found?.step ?? 0)
   const record = describeRun(run, config, totalSteps, found)
   await writeRunFile(config.output_dir, record)
   if (found) onNote(`resuming after step ${found.step} of ${totalSteps}`)
 
   const writeTo = (path: string) =>
-    writeTrained({
+    writeResult({
       config,
       path,
       trained: run.planned.micro.trained,
@@ -135,7 +137,7 @@ async function runToEnd({
       ? await createEvaluator({
           config,
           measure: () => stepper.evaluate(run.evaluation, options.signal),
-          keep: async () => void (await writeTo(best)),
+          saveBest: async () => void (await writeTo(best)),
           lastStep: found?.step ?? 0,
         })
       : undefined

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { FAMILIES } from '@cairn-tune/models'
 import { everyNth } from '@cairn-tune/ops/test/sample'
-import { mergeAdapter, writeModelOf } from '@cairn-tune/train'
+import { mergeAdapter, writeModelFromConfig } from '@cairn-tune/train'
 import { openCheckpoint, writeCheckpoint } from '@cairn-tune/weights'
 import { copyCompanions } from '@cairn-tune/train/merge'
 import { createBench, losses, textsOf } from './run.ts'
@@ -14,7 +14,7 @@ afterAll(bench.remove)
 
 async function writeExperts(name: string, count: number, top: number): Promise<string> {
   const path = join(bench.directory, name)
-  await writeModelOf(
+  await writeModelFromConfig(
     path,
     {
       ...FAMILIES.qwen3_moe.defaults,

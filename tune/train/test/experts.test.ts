@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { FAMILIES, partsOf, readModelConfig } from '@cairn-tune/models'
-import { mergeAdapter, readAdapter, writeModelOf, writeNewModel } from '@cairn-tune/train'
+import { mergeAdapter, readAdapter, writeModelFromConfig, writeNewModel } from '@cairn-tune/train'
 import { createBench, losses, textsOf } from './run.ts'
 
 const bench = await createBench()
@@ -30,9 +30,9 @@ const [model, smaller, larger] = ['four', 'three', 'five'].map(name => join(benc
   string,
   string,
 ]
-await writeModelOf(model, keysOf(), 1)
-await writeModelOf(smaller, keysOf({ num_experts: 3 }), 1)
-await writeModelOf(larger, keysOf({ num_experts: 5 }), 1)
+await writeModelFromConfig(model, keysOf(), 1)
+await writeModelFromConfig(smaller, keysOf({ num_experts: 3 }), 1)
+await writeModelFromConfig(larger, keysOf({ num_experts: 5 }), 1)
 const settings = {
   model,
   dataset: bench.writeTexts('experts', textsOf(40, 2)),

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { FAMILY_NAMES, parseModelConfig, partsOf, type FamilyName } from '@cairn-tune/models'
 import { everyNth } from '@cairn-tune/ops/test/sample'
-import { RECIPES, mergeAdapter, readAdapter, writeModelOf } from '@cairn-tune/train'
+import { RECIPES, mergeAdapter, readAdapter, writeModelFromConfig } from '@cairn-tune/train'
 import { UnsupportedError, linearsOf, openCheckpoint } from '@cairn-tune/weights'
 import { createBench, losses, textsOf } from './run.ts'
 
@@ -27,7 +27,7 @@ function keysOf(name: FamilyName) {
 
 describe.each(FAMILY_NAMES)('%s', name => {
   const model = join(bench.directory, name)
-  const written = writeModelOf(model, keysOf(name), 1)
+  const written = writeModelFromConfig(model, keysOf(name), 1)
   const { modules, projections } = partsOf(parseModelConfig('config.json', keysOf(name)))
   const linears = projections.flatMap(linearsOf)
   const isMxfp4 = name === 'gpt_oss'

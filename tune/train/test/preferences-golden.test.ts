@@ -5,7 +5,7 @@ import { createEngine } from '@cairn-tune/native'
 import { planMemory, type Program } from '@cairn-tune/program'
 import { golden, readTensors } from '@cairn-tune/models/test/golden-file'
 import { configSchema, learningRateAt, type Document } from '@cairn-tune/train'
-import { fillComparisons, type Unit } from '../src/data/comparisons.ts'
+import { fillComparisons, type Comparison } from '../src/data/comparisons.ts'
 import { mismatch } from '../src/data/tokenize-preferences.ts'
 import { isPreference, type Preference } from '../src/methods.ts'
 import { recordAnswers, recordMicroStep } from '../src/record-step.ts'
@@ -31,19 +31,19 @@ const sequence = (prompt: number[], answer: number[]): Document => ({
   isTrained: Uint8Array.from([...prompt, ...answer, end], (_, i) => Number(i >= prompt.length)),
 })
 
-function unitsOf(method: Preference, batch: number, longest: number): Unit[] {
+function unitsOf(method: Preference, batch: number, maxLength: number): Comparison[] {
   if (method !== 'kto')
     return pairs.map(({ prompt, chosen, rejected }) => ({
       sequences: [sequence(prompt, chosen), sequence(prompt, rejected)],
       sign: 1,
       reference: new Float32Array(3),
     }))
-  const rated = pairs.map(({ prompt, chosen }, i): Unit => ({
+  const rated = pairs.map(({ prompt, chosen }, i): Comparison => ({
     sequences: [sequence(prompt, chosen)],
     sign: labels[i] === true ? 1 : -1,
     reference: new Float32Array(2),
   }))
-  return mismatch(rated, batch, longest)
+  return mismatch(rated, batch, maxLength)
 }
 
 const planned = (program: Program) => ({ program, plan: planMemory(program) })

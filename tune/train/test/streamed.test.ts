@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { FAMILIES } from '@cairn-tune/models'
 import { everyNth } from '@cairn-tune/ops/test/sample'
-import { parseBytes, writeModelOf, type MemoryEstimate, type TrainResult } from '@cairn-tune/train'
+import { parseBytes, writeModelFromConfig, type MemoryEstimate, type TrainResult } from '@cairn-tune/train'
 import { createBench, losses, textsOf } from './run.ts'
 
 const bench = await createBench()
@@ -21,7 +21,7 @@ const shape = {
   initializer_range: 0.05,
 }
 const experts = join(bench.directory, 'experts')
-await writeModelOf(
+await writeModelFromConfig(
   experts,
   {
     ...FAMILIES.qwen3_moe.defaults,
@@ -133,7 +133,7 @@ describe('a base larger than the budget', () => {
     async recipe => {
       // 16 layers of 13 MB in bf16, 6 MB in FP8.
       if (!existsSync(large))
-        await writeModelOf(
+        await writeModelFromConfig(
           large,
           {
             ...FAMILIES.qwen3.defaults,

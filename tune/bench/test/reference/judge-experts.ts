@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { FAMILIES } from '@cairn-tune/models'
-import { writeModelOf } from '@cairn-tune/train'
+import { writeModelFromConfig } from '@cairn-tune/train'
 import { runHarness } from './run-harness.ts'
 
 const QUESTIONS = 60
@@ -64,7 +64,7 @@ const teach = (model: string, output: string, ...settings: string[]) =>
 const base = at('base', 'model')
 if (!existsSync(base)) {
   rmSync(at('random'), { recursive: true, force: true })
-  await writeModelOf(
+  await writeModelFromConfig(
     at('random'),
     {
       ...FAMILIES.qwen3_moe.defaults,

@@ -7,7 +7,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FAMILIES } from '@cairn-tune/models'
-import { writeModelOf } from '@cairn-tune/train'
+import { writeModelFromConfig } from '@cairn-tune/train'
 import { changeVectors, trainAdapter } from './small_models.ts'
 
 const SIZES = {
@@ -38,7 +38,7 @@ const [directory] = process.argv.slice(2)
 if (!directory) throw new Error('usage: make_families.ts DIRECTORY')
 for (const [name, config] of Object.entries(MODELS)) {
   const at = (part: string) => join(directory, name, part)
-  await writeModelOf(at('plain'), config, 7)
+  await writeModelFromConfig(at('plain'), config, 7)
   await changeVectors(at('plain'), at('model'), 7, (vector, random, stored) =>
     vector.endsWith('norm.weight') ? stored.map((value, i) => value + (random[i] ?? 0) / 2) : undefined,
   )

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FAMILIES } from '@cairn-tune/models'
-import { readConfig, train, writeModelOf } from '@cairn-tune/train'
+import { readConfig, train, writeModelFromConfig } from '@cairn-tune/train'
 import { writeGoldenModel } from '../golden-model.ts'
 
 const MOE = {
@@ -30,7 +30,7 @@ for (const name of ['qwen3_moe', 'gpt_oss']) {
   const at = (file: string) => join(directory, name, file)
   mkdirSync(join(directory, name), { recursive: true })
   if (name === 'gpt_oss') await writeGoldenModel(name, at('model'))
-  else await writeModelOf(at('model'), MOE, 1)
+  else await writeModelFromConfig(at('model'), MOE, 1)
   const texts = Array.from({ length: 8 }, (_, i) => `${i} și ${i + 1} fac ${2 * i + 1}.`.slice(0, 15))
   writeFileSync(at('data.jsonl'), texts.map(text => `${JSON.stringify({ text })}\n`).join(''))
   const trained = await train(

@@ -6,7 +6,7 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FAMILIES } from '@cairn-tune/models'
-import { writeModelOf } from '@cairn-tune/train'
+import { writeModelFromConfig } from '@cairn-tune/train'
 import { changeVectors, trainAdapter } from './small_models.ts'
 
 const [directory] = process.argv.slice(2)
@@ -20,7 +20,7 @@ const rope = (truncate: boolean) => ({
   truncate,
   original_max_position_embeddings: 1024,
 })
-await writeModelOf(
+await writeModelFromConfig(
   at('plain'),
   {
     ...FAMILIES.gpt_oss.defaults,

@@ -1,6 +1,6 @@
 /** A prompt and an answer as tokens: where the prompt ends, and what of it is the answer. */
 import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
-import type { Answered } from './preference-examples.ts'
+import type { PromptWithAnswer } from './preference-examples.ts'
 
 /**
  * Ids of prompt and answer, and which are the answer's. Of messages the answer is what the template writes
@@ -8,7 +8,7 @@ import type { Answered } from './preference-examples.ts'
  * answer follows, the answer starts where the two part. A text is ended by the end token.
  */
 export function tokenizeAnswer(
-  answered: Answered,
+  answered: PromptWithAnswer,
   tokenizer: ModelTokenizer,
 ): { ids: number[]; isTrained: boolean[] } {
   const [prompt, answer] =
@@ -20,7 +20,7 @@ export function tokenizeAnswer(
 }
 
 function ofTexts(
-  { prompt, answer }: Extract<Answered, { kind: 'texts' }>,
+  { prompt, answer }: Extract<PromptWithAnswer, { kind: 'texts' }>,
   tokenizer: ModelTokenizer,
 ): [number[], number[]] {
   const end = tokenizer.eosTokenId
@@ -29,7 +29,7 @@ function ofTexts(
 }
 
 function ofMessages(
-  { prompt, answer, tools }: Extract<Answered, { kind: 'chat' }>,
+  { prompt, answer, tools }: Extract<PromptWithAnswer, { kind: 'chat' }>,
   { chat, encode }: ModelTokenizer,
 ): [number[], number[]] {
   if (!chat)

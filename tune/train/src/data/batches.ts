@@ -45,7 +45,7 @@ export type BatchOptions = {
 export type BatchSource = {
   rowsPerEpoch: number
   /** No micro-batch has a longer cuSeqlens. Which lengths share a row is the same in every epoch. */
-  mostBoundaries: number
+  maxBoundaries: number
   /** The micro-batch at a position, and the position after it. */
   batchAt: (position: DataPosition) => { batch: Batch; next: DataPosition }
 }
@@ -82,7 +82,7 @@ export function createSource<T extends readonly Document[]>(
     .toSorted((a, b) => b - a)
   // Rows may be fewer than a micro-batch takes: it then has one of them twice. Padding is one document more
   // to a row.
-  const mostBoundaries =
+  const maxBoundaries =
     Array.from({ length: options.batchSize }, (_, i) => (fullest[i % rowsPerEpoch] ?? 0) + 1).reduce(
       (a, b) => a + b,
     ) + 1
@@ -95,7 +95,7 @@ export function createSource<T extends readonly Document[]>(
   }
   return {
     rowsPerEpoch,
-    mostBoundaries,
+    maxBoundaries,
     batchAt(position) {
       const rows: number[][] = []
       let next = position

@@ -10,7 +10,7 @@ import type { Document } from './documents.ts'
  * One comparison: a chosen answer and the rejected one, or an answer that was rated alone. Each sequence is a
  * prompt and an answer, whose tokens are the trained ones.
  */
-export type Unit = {
+export type Comparison = {
   sequences: readonly Document[]
   /** −1 where the answer was rated down, else 1. */
   sign: 1 | -1
@@ -60,11 +60,11 @@ export function startsOf(rows: readonly (readonly Document[])[], maxSeqLength: n
   })
 }
 
-export type ComparedBatch = Batch & { units: readonly Unit[] }
+export type ComparedBatch = Batch & { units: readonly Comparison[] }
 
 /** A micro-batch of comparisons. */
 export function fillComparisons(
-  rows: readonly (readonly Unit[])[],
+  rows: readonly (readonly Comparison[])[],
   method: Preference,
   weightsOf: Weights,
   options: Pick<BatchOptions, 'maxSeqLength' | 'padTokenId'>,

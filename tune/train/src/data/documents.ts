@@ -7,8 +7,8 @@ import type { Example } from './examples.ts'
 export type Document = { tokens: Int32Array; isTrained: Uint8Array }
 
 export type TrainOn = 'assistant' | 'completion' | 'all'
-export type TooLong = 'truncate' | 'error'
-export type DocumentOptions = { maxSeqLength: number; trainOn: TrainOn; tooLong: TooLong }
+export type TooLongPolicy = 'truncate' | 'error'
+export type DocumentOptions = { maxSeqLength: number; trainOn: TrainOn; tooLong: TooLongPolicy }
 export type Documents = {
   documents: Document[]
   truncated: number

@@ -18,7 +18,7 @@ export function packRows(lengths: readonly number[], rowLength: number): number[
   const bySpace = spaceIndex(rowLength)
   for (const document of order) {
     const length = lengths[document] ?? 0
-    const space = bySpace.leastFrom(length)
+    const space = bySpace.smallestFrom(length)
     const row = space === undefined ? rows.push([]) - 1 : bySpace.take(space)
     rows[row]?.push(document)
     bySpace.put((space ?? rowLength) - length, row)
@@ -27,9 +27,9 @@ export function packRows(lengths: readonly number[], rowLength: number): number[
 }
 
 /** Rows by the space they have left; a bit a size says whether there is any. */
-function spaceIndex(most: number) {
-  const rows: number[][] = Array.from({ length: most + 1 }, () => [])
-  const words = new Uint32Array(Math.ceil((most + 1) / 32))
+function spaceIndex(maxSpace: number) {
+  const rows: number[][] = Array.from({ length: maxSpace + 1 }, () => [])
+  const words = new Uint32Array(Math.ceil((maxSpace + 1) / 32))
   const listOf = (space: number) => rows[space] ?? []
   return {
     put(space: number, row: number): void {
@@ -43,7 +43,7 @@ function spaceIndex(most: number) {
       if (listOf(space).length === 0) words[space >> 5] = (words[space >> 5] ?? 0) & ~(1 << (space & 31))
       return row
     },
-    leastFrom(space: number): number | undefined {
+    smallestFrom(space: number): number | undefined {
       let mask = -1 << (space & 31)
       for (let word = space >> 5; word < words.length; word++, mask = -1) {
         const bits = (words[word] ?? 0) & mask

@@ -6,19 +6,19 @@ import { readConversation } from './conversations.ts'
 import { text, type Shape } from './examples.ts'
 
 /** A prompt with an answer to it: texts end to end, or messages. */
-export type Answered =
+export type PromptWithAnswer =
   | { kind: 'texts'; prompt: string; answer: string }
   | { kind: 'chat'; prompt: ChatMessage[]; answer: ChatMessage[]; tools: unknown[] | undefined }
 
 export type PreferenceExample =
-  | { kind: 'pair'; chosen: Answered; rejected: Answered }
-  | { kind: 'rated'; answered: Answered; isWanted: boolean }
+  | { kind: 'pair'; chosen: PromptWithAnswer; rejected: PromptWithAnswer }
+  | { kind: 'rated'; answered: PromptWithAnswer; isWanted: boolean }
 
 type Values = Record<string, unknown>
 
 const isList = (value: unknown): value is unknown[] => Array.isArray(value)
 
-function answered(prompt: unknown, answer: unknown, tools: unknown): Answered {
+function answered(prompt: unknown, answer: unknown, tools: unknown): PromptWithAnswer {
   if (!isList(prompt) && !isList(answer))
     return { kind: 'texts', prompt: text.parse(prompt), answer: text.parse(answer) }
   if (!isList(prompt) || !isList(answer))

@@ -26,8 +26,8 @@ export const DATA_EXTENSIONS = Object.keys(readers)
 
 /** Rows of a file, or of the files of one split in a directory. Bad rows are returned apart. */
 export async function readRecords(path: string, split = 'train'): Promise<Records> {
-  const found = await stat(path).catch((cause: unknown) => {
-    throw new InputError(`data set ${path}: no such file or directory`, { cause })
+  const found = await stat(path).catch((error: unknown) => {
+    throw new InputError(`data set ${path}: no such file or directory`, { cause: error })
   })
   const files = found.isDirectory() ? await filesOfSplit(path, split) : [path]
   const parts: Row[][] = []
@@ -154,10 +154,10 @@ async function readParquet(path: string): Promise<Row[]> {
   try {
     const rows = await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors })
     return rows.map((values, i) => ({ where: `${path}: row ${i + 1}`, values: { ...values } }))
-  } catch (cause) {
+  } catch (error) {
     throw new InputError(
-      `${path}: invalid Parquet file (${cause instanceof Error ? cause.message : String(cause)})`,
-      { cause },
+      `${path}: invalid Parquet file (${error instanceof Error ? error.message : String(error)})`,
+      { cause: error },
     )
   }
 }

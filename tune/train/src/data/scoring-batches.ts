@@ -14,9 +14,9 @@ export function* scoringBatches(
   { max_seq_length: maxSeqLength, per_device_train_batch_size: rows }: Rows,
   boundaries: number,
 ): Generator<ScoringBatch> {
-  const mostInRow = Math.floor((boundaries - 1) / rows) - 1
-  if (mostInRow < 1) throw new Error(`[scoringBatches] too few boundaries for ${rows} rows: ${boundaries}`)
-  const filled = rowsInOrder(documents, maxSeqLength, mostInRow)
+  const maxPerRow = Math.floor((boundaries - 1) / rows) - 1
+  if (maxPerRow < 1) throw new Error(`[scoringBatches] too few boundaries for ${rows} rows: ${boundaries}`)
+  const filled = rowsInOrder(documents, maxSeqLength, maxPerRow)
   for (let at = 0, from = 0; at < filled.length; at += rows) {
     const own = Array.from({ length: rows }, (_, i) => filled[at + i] ?? [])
     const sequences = own.flat()
@@ -28,13 +28,13 @@ export function* scoringBatches(
   }
 }
 
-function rowsInOrder(documents: readonly Document[], maxSeqLength: number, most: number): Document[][] {
+function rowsInOrder(documents: readonly Document[], maxSeqLength: number, maxPerRow: number): Document[][] {
   const rows: Document[][] = []
   let space = 0
   for (const document of documents) {
     const { length } = document.tokens
     const row = rows.at(-1)
-    if (row && length <= space && row.length < most) {
+    if (row && length <= space && row.length < maxPerRow) {
       row.push(document)
       space -= length
     } else {

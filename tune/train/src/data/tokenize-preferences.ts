@@ -2,20 +2,20 @@
 import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
 import type { Method } from '../methods.ts'
 import { tokenizeAnswer } from './answers.ts'
-import type { Unit } from './comparisons.ts'
-import type { Document, Documents, TooLong } from './documents.ts'
-import type { Answered, PreferenceExample } from './preference-examples.ts'
+import type { Comparison } from './comparisons.ts'
+import type { Document, Documents, TooLongPolicy } from './documents.ts'
+import type { PromptWithAnswer, PreferenceExample } from './preference-examples.ts'
 
 export type PreferenceOptions = {
   method: Method
   maxSeqLength: number
-  tooLong: TooLong
+  tooLong: TooLongPolicy
 }
 
-export type Preferences = Pick<Documents, 'truncated' | 'dropped' | 'refused'> & { units: Unit[] }
+export type Preferences = Pick<Documents, 'truncated' | 'dropped' | 'refused'> & { units: Comparison[] }
 
 /** Tokens that one sequence of a comparison may have: all are of one row. */
-export const longestSequence = (method: Method, maxSeqLength: number): number =>
+export const maxSequenceLength = (method: Method, maxSeqLength: number): number =>
   method === 'kto' ? maxSeqLength : Math.floor(maxSeqLength / 2)
 
 /**
@@ -27,21 +27,21 @@ export function tokenizePreferences(
   tokenizer: ModelTokenizer,
   { method, maxSeqLength, tooLong }: PreferenceOptions,
 ): Preferences {
-  const longest = longestSequence(method, maxSeqLength)
+  const maxLength = maxSequenceLength(method, maxSeqLength)
   const made: Preferences = { units: [], truncated: 0, dropped: 0, refused: [] }
   for (const [index, example] of examples.entries()) {
     try {
       const { answers, sign } = partsOf(example)
       const whole = answers.map(answer => tokenizeAnswer(answer, tokenizer))
-      const most = Math.max(...whole.map(({ ids }) => ids.length))
-      if (most > longest && tooLong === 'error')
+      const length = Math.max(...whole.map(({ ids }) => ids.length))
+      if (length > maxLength && tooLong === 'error')
         throw new InputError(
-          `example ${index + 1} has ${most} tokens, more than the ${longest} that max_seq_length ` +
+          `example ${index + 1} has ${length} tokens, more than the ${maxLength} that max_seq_length ` +
             `${maxSeqLength} allows for one answer with its prompt; ` +
             'raise max_seq_length or set too_long: truncate',
         )
-      if (most > longest) made.truncated++
-      const sequences = whole.map(({ ids, isTrained }) => cut(ids, isTrained, longest))
+      if (length > maxLength) made.truncated++
+      const sequences = whole.map(({ ids, isTrained }) => cut(ids, isTrained, maxLength))
       if (sequences.every(({ isTrained }) => isTrained.includes(1)))
         made.units.push({ sequences, sign, reference: new Float32Array(sequences.length + 1) })
       else made.dropped++
@@ -52,38 +52,45 @@ export function tokenizePreferences(
   }
   if (made.units.length === 0 && made.refused.length < examples.length)
     throw new InputError(
-      `none of ${examples.length} examples has an answer within ${longest} tokens, its share of ` +
+      `none of ${examples.length} examples has an answer within ${maxLength} tokens, its share of ` +
         `max_seq_length ${maxSeqLength}; raise max_seq_length`,
     )
   return made
 }
 
-const partsOf = (example: PreferenceExample): { answers: Answered[]; sign: Unit['sign'] } =>
+const partsOf = (example: PreferenceExample): { answers: PromptWithAnswer[]; sign: Comparison['sign'] } =>
   example.kind === 'pair'
     ? { answers: [example.chosen, example.rejected], sign: 1 }
     : { answers: [example.answered], sign: example.isWanted ? 1 : -1 }
 
 /** The first of so many tokens; the first of all is predicted by nothing. */
-const cut = (ids: readonly number[], isTrained: readonly boolean[], longest: number): Document => ({
-  tokens: Int32Array.from(ids.slice(0, longest)),
-  isTrained: Uint8Array.from(isTrained.slice(0, longest), (flag, i) => Number(flag && i > 0)),
+const cut = (ids: readonly number[], isTrained: readonly boolean[], maxLength: number): Document => ({
+  tokens: Int32Array.from(ids.slice(0, maxLength)),
+  isTrained: Uint8Array.from(isTrained.slice(0, maxLength), (flag, i) => Number(flag && i > 0)),
 })
 
 /**
  * Gives each prompt the answer to another: answers are turned by one place within groups of the size of a
  * micro-batch, in the order of the data, as TRL does it. A last group of one joins the one before.
  */
-export function mismatch(units: readonly Unit[], group: number, longest: number): Unit[] {
-  const groups: Unit[][] = []
+export function mismatch(units: readonly Comparison[], group: number, maxLength: number): Comparison[] {
+  const groups: Comparison[][] = []
   for (let at = 0; at < units.length; at += group) groups.push(units.slice(at, at + group))
   const last = groups.at(-1)
   if (groups.length > 1 && last?.length === 1) groups.splice(-2, 2, [...(groups.at(-2) ?? []), ...last])
   return groups.flatMap(own =>
-    own.map((unit, i): Unit => ({ ...unit, mismatched: crossed(unit, own.at(i - 1) ?? unit, longest) })),
+    own.map((unit, i): Comparison => ({
+      ...unit,
+      mismatched: crossed(unit, own.at(i - 1) ?? unit, maxLength),
+    })),
   )
 }
 
-function crossed({ sequences: [asked] }: Unit, { sequences: [answering] }: Unit, longest: number): Document {
+function crossed(
+  { sequences: [asked] }: Comparison,
+  { sequences: [answering] }: Comparison,
+  maxLength: number,
+): Document {
   if (!asked || !answering) throw new Error('[mismatch] a rated answer has one sequence')
   const [prompt, answer] = [
     asked.tokens.subarray(0, asked.isTrained.indexOf(1)),
@@ -93,6 +100,6 @@ function crossed({ sequences: [asked] }: Unit, { sequences: [answering] }: Unit,
   return cut(
     ids,
     ids.map((_, i) => i >= prompt.length),
-    longest,
+    maxLength,
   )
 }

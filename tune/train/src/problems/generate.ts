@@ -8,7 +8,7 @@
 import { createRandom } from '../random.ts'
 import { FOUR_STEPS } from './four-steps.ts'
 import { ONE_STEP } from './one-step.ts'
-import { drawCast, resultOf, type Draft, type Step, type Template } from './template.ts'
+import { drawCast, resultOf, type ProblemDraft, type CalculationStep, type Template } from './template.ts'
 import { THREE_STEPS } from './three-steps.ts'
 import { TWO_STEPS } from './two-steps.ts'
 import { countEn, countRo } from './words.ts'
@@ -22,7 +22,7 @@ export type Problem = {
   answer: string
   result: number
   template: string
-  steps: readonly Step[]
+  steps: readonly CalculationStep[]
 }
 export type ProblemOptions = {
   language: Language
@@ -101,7 +101,7 @@ function drawNew(
 /**
  * Every result is a whole number of at least 2, so that plurals always fit, and of a size that a child meets.
  */
-function isPlausible({ steps }: Draft, maxNumber: number): boolean {
+function isPlausible({ steps }: ProblemDraft, maxNumber: number): boolean {
   return steps.every(step => {
     const result = resultOf(step)
     return (
@@ -114,7 +114,7 @@ function isPlausible({ steps }: Draft, maxNumber: number): boolean {
 }
 
 /** Names and things are left out: the same sum about other things is the same problem. */
-const keyOf = ({ id }: Template, { steps }: Draft) =>
+const keyOf = ({ id }: Template, { steps }: ProblemDraft) =>
   `${id}:${steps.map(({ left, operator, right }) => `${left}${operator}${right}`).join(',')}`
 
 /** FNV-1a: the half must not depend on a seed. */
@@ -124,7 +124,7 @@ function splitOf(key: string): Split {
   return (hash >>> 8) % TEST_SHARE === 0 ? 'test' : 'train'
 }
 
-function write({ id }: Template, draft: Draft, language: Language): Problem {
+function write({ id }: Template, draft: ProblemDraft, language: Language): Problem {
   const countIn = language === 'en' ? countEn : countRo
   const lines = draft.steps.map(
     step =>

@@ -4,9 +4,9 @@ import { GOODS, PEOPLE, THINGS, countEn, countRo, type Noun, type Person, type T
 
 export type Operator = '+' | '-' | '*' | '/'
 /** `unit` names what the result counts. */
-export type Step = { label: Text; left: number; operator: Operator; right: number; unit: Noun }
-export type Draft = Text & { steps: readonly Step[] }
-export type Template = { id: string; draw: (cast: Cast) => Draft }
+export type CalculationStep = { label: Text; left: number; operator: Operator; right: number; unit: Noun }
+export type ProblemDraft = Text & { steps: readonly CalculationStep[] }
+export type Template = { id: string; draw: (cast: Cast) => ProblemDraft }
 
 /** What a template draws from. `between` and `counted` are the numbers of the problem. */
 export type Cast = {
@@ -35,7 +35,13 @@ export function drawCast(random: Random): Cast {
   }
 }
 
-export const step = (label: Text, left: number, operator: Operator, right: number, unit: Noun): Step => ({
+export const step = (
+  label: Text,
+  left: number,
+  operator: Operator,
+  right: number,
+  unit: Noun,
+): CalculationStep => ({
   label,
   left,
   operator,
@@ -44,7 +50,7 @@ export const step = (label: Text, left: number, operator: Operator, right: numbe
 })
 
 /** The result of a step; a division with a rest has none. */
-export function resultOf({ left, operator, right }: Step): number | undefined {
+export function resultOf({ left, operator, right }: CalculationStep): number | undefined {
   switch (operator) {
     case '+':
       return left + right

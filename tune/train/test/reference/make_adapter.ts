@@ -1,6 +1,6 @@
 /**
- * Writes the config of a family's golden model and an adapter for judge_adapter.py, reads PEFT's, or merges:
- * node make_adapter.ts write|read|merge DIR [FAMILY]
+ * Writes the config of a family's golden model and an adapter for interop_adapter.py, reads PEFT's, or
+ * merges: node make_adapter.ts write|read|merge DIR [FAMILY]
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * A trained adapter for judge_trained.py: `make_trained.ts DIRECTORY [--use_dora …]` writes model/,
+ * A trained adapter for interop_trained.py: `make_trained.ts DIRECTORY [--use_dora …]` writes model/,
  * data.jsonl, run/adapter/, merged/ and loss.json, which has the loss of our engine over all of the data with
  * that adapter, in f32 and on the bf16 base. Further arguments are keys of the run.
  */

@@ -12,7 +12,7 @@ import type { Document } from './data/documents.ts'
 import { scoringBatches } from './data/scoring-batches.ts'
 import { addRewards, baselineOf, type RewardSums } from './rewards.ts'
 
-export type Comparing = {
+export type PreferenceScorer = {
   /** Buffers that all programs are lent. */
   buffers: Buffers
   isOn: boolean
@@ -23,7 +23,7 @@ export type Comparing = {
   /** Adds the rewards of the batch that was run last. */
   addRewards(sums: RewardSums, batch: Batch, baseline: number): Promise<void>
   /** Stepper's `reference`, by the program that says it. */
-  ask(
+  scoreDocuments(
     prepared: Prepared,
     documents: readonly Document[],
     adapter: ReadonlyMap<string, Float32Array> | undefined,
@@ -31,7 +31,7 @@ export type Comparing = {
   ): Promise<Float32Array>
 }
 
-export type ComparingOptions = {
+export type PreferenceScorerOptions = {
   engine: Engine
   config: TrainConfig
   /** Of the stepper's micro-batches. */
@@ -44,7 +44,7 @@ export type ComparingOptions = {
   writeBatch: (batch: Batch) => void
 }
 
-export function createComparing(options: ComparingOptions): Comparing {
+export function createPreferenceScorer(options: PreferenceScorerOptions): PreferenceScorer {
   const { engine, config, boundaries, program, scoring, run, writeBatch } = options
   const extras = new Map<string, DeviceBuffer>(
     EXTRAS.flatMap(name => {
@@ -93,10 +93,10 @@ export function createComparing(options: ComparingOptions): Comparing {
     },
     async addRewards(sums, batch, baseline) {
       const { units } = batch as ComparedBatch
-      const said = await readScores(units.reduce((sum, { sequences }) => sum + sequences.length, 0))
-      addRewards(sums, units, said, { ...config, baseline })
+      const answerScores = await readScores(units.reduce((sum, { sequences }) => sum + sequences.length, 0))
+      addRewards(sums, units, answerScores, { ...config, baseline })
     },
-    async ask(prepared, documents, adapter, signal) {
+    async scoreDocuments(prepared, documents, adapter, signal) {
       // Scales of a run that has begun would depend on when it was asked.
       const unscaled = prepared.bindings
         .filter(name => name.startsWith('amax:'))

@@ -1,5 +1,5 @@
 """Loads the model that make_adapter.ts merged with transformers and compares it with PEFT's own merge. Run
-after judge_adapter.py: python judge_merge.py DIR"""
+after interop_adapter.py: python interop_merge.py DIR"""
 
 import sys
 from pathlib import Path

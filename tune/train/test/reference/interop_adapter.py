@@ -1,7 +1,7 @@
 """
 Loads an adapter of ours in PEFT on a random model and compares what PEFT makes of it with the files
 themselves; then the other way round.
-Run: python judge_adapter.py DIR (needs transformers, peft; DIR is made by make_adapter.ts, which also reads
+Run: python interop_adapter.py DIR (needs transformers, peft; DIR is made by make_adapter.ts, which also reads
 DIR/peft back).
 """
 

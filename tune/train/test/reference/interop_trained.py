@@ -2,7 +2,7 @@
 directory is a model that transformers loads.
 
 node tune/train/test/reference/make_trained.ts DIRECTORY
-python judge_trained.py DIRECTORY
+python interop_trained.py DIRECTORY
 """
 
 import json
