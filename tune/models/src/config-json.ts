@@ -8,7 +8,7 @@ import {
   type ModelText,
 } from '@cairn-tune/weights'
 import { z } from 'zod'
-import { ONLY, configKeys, unknownKey, type ConfigKeys } from './config-keys.ts'
+import { SUPPORTED_VALUES, configKeys, unknownKey, type ConfigKeys } from './config-keys.ts'
 import { FAMILIES, FAMILY_NAMES, familyOf, type Family, type FamilyName } from './families.ts'
 import type { Forward, ModelConfig, Rope } from './model-config.ts'
 import { ropeOf, type LayerKind } from './rope-config.ts'
@@ -62,8 +62,8 @@ async function readJson(directory: string, name: ModelText): Promise<unknown> {
   if (text === undefined) return undefined
   try {
     return JSON.parse(text) as unknown
-  } catch (cause) {
-    throw new InputError(`${join(directory, name)}: not JSON`, { cause })
+  } catch (error) {
+    throw new InputError(`${join(directory, name)}: not JSON`, { cause: error })
   }
 }
 
@@ -80,7 +80,7 @@ function refuseUnsupported(path: string, { activation }: ModelConfig, c: ConfigK
   const name = c.hidden_activation ?? c.hidden_act
   if (!ACTIVATIONS[activation].includes(name))
     unsupported('hidden_act', name, `it must be ${JSON.stringify(ACTIVATIONS[activation][0])}`)
-  for (const [key, supported] of Object.entries(ONLY)) {
+  for (const [key, supported] of Object.entries(SUPPORTED_VALUES)) {
     const value = c[key]
     if (value !== null && value !== undefined && !supported.some(one => one === value))
       unsupported(key, value, supported.length === 0 ? 'it must be absent' : `it must be ${supported[0]}`)

@@ -108,19 +108,20 @@ export type ConfigKeys = z.infer<typeof configKeys>
 export type ConfigKey = keyof typeof special
 
 /** Keys that are read so that nothing goes unnoticed, and what is supported of them. */
-export const ONLY: Partial<Record<keyof typeof common | ConfigKey, readonly (string | number | boolean)[]>> =
-  {
-    attention_dropout: [0],
-    resid_pdrop: [0],
-    embd_pdrop: [0],
-    lm_head_bias: [false],
-    attn_logit_softcapping: [],
-    final_logit_softcapping: [],
-    use_bidirectional_attention: [false],
-    rope_interleaved: [false],
-    full_attn_mod: [1],
-    interpolate_factor: [1],
-  }
+export const SUPPORTED_VALUES: Partial<
+  Record<keyof typeof common | ConfigKey, readonly (string | number | boolean)[]>
+> = {
+  attention_dropout: [0],
+  resid_pdrop: [0],
+  embd_pdrop: [0],
+  lm_head_bias: [false],
+  attn_logit_softcapping: [],
+  final_logit_softcapping: [],
+  use_bidirectional_attention: [false],
+  rope_interleaved: [false],
+  full_attn_mod: [1],
+  interpolate_factor: [1],
+}
 
 /**
  * What transformers writes into a config.json beside the model: nothing of it changes a forward pass here.

@@ -23,14 +23,14 @@ export type ExpertRows = { ends: Tensor; tokens: Tensor }
  * What a linear adds to its product: its own bias, and the rows that it is added to. With `experts` it has a
  * matrix for each, (E, n, columns of x), and a bias of (E, n).
  */
-export type Added = {
+export type LinearOptions = {
   bias?: Tensor | undefined
   addend?: Tensor | undefined
   experts?: ExpertRows | undefined
 }
 
 /** Records y = x·Wᵀ and what is added to it for the weight `<name>.weight` of (n, columns of x). */
-export type Linear = (name: string, x: Tensor, n: number, added?: Added) => Tensor
+export type Linear = (name: string, x: Tensor, n: number, added?: LinearOptions) => Tensor
 
 export type LoraConfig = LoraRanks & {
   /** Last part of the names of the linears that get an adapter, as `q_proj`; all where it is left out. */
@@ -129,7 +129,7 @@ export function createLinear({ g, dtype, weights, lora, rounding, random }: Opti
     return y
   }
 
-  function linear(name: string, x: Tensor, n: number, added: Added = {}): Tensor {
+  function linear(name: string, x: Tensor, n: number, added: LinearOptions = {}): Tensor {
     const plain = { alpha: 1, arithmetic: dtype, dtype }
     const arithmetic = rounding?.arithmeticOf(name) ?? dtype
     const attrs = { ...plain, arithmetic }

@@ -1,7 +1,7 @@
 /** The parts of a model, read from one recording of its forward pass and listed nowhere else. */
 import type { Shape } from '@cairn-tune/ops'
 import { createRecorder, type Recorder, type Tensor } from '@cairn-tune/program'
-import { matmulOf, type Added } from './lora.ts'
+import { matmulOf, type LinearOptions } from './lora.ts'
 import type { ModelConfig } from './model-config.ts'
 import { headName, headOf, recordHidden } from './record-model.ts'
 import { ropeInputs } from './rope.ts'
@@ -65,7 +65,7 @@ function recordParts(config: ModelConfig): ModelParts {
     },
   }
   const plain = { alpha: 1, arithmetic: 'f32', dtype: 'f32' } as const
-  const linear = (name: string, x: Tensor, n: number, added: Added = {}) => {
+  const linear = (name: string, x: Tensor, n: number, added: LinearOptions = {}) => {
     const k = x.shape[1] ?? 0
     const { experts, ...sums } = added
     const count = experts ? experts.ends.shape : []

@@ -13,14 +13,14 @@ import type { ModelConfig } from './model-config.ts'
 import { recordExperts } from './record-experts.ts'
 
 /** What every row of a forward pass comes with. */
-export type Rows = {
+export type RowInputs = {
   ids: Tensor // (T)
   positions: Tensor // (T)
   /** Tables of the model's ropes, in their order: (positions, width of the rope). */
   ropes: readonly Tensor[]
 }
 
-export type Batch = Rows & {
+export type Batch = RowInputs & {
   cuSeqlens: Tensor // (documents + 1)
   targets: Tensor // (T), −100 where nothing is learned
 }
@@ -117,7 +117,7 @@ export const headOf = ({ config, weights }: Pick<Model, 'config' | 'weights'>): 
   weights(headName(config), [config.vocab_size, config.hidden_size])
 
 /** Records the model up to its last norm, (T, C); how rows see one another is the caller's. */
-export function recordHidden(model: Model, rows: Rows, attend: Attend): Tensor {
+export function recordHidden(model: Model, rows: RowInputs, attend: Attend): Tensor {
   const { g, config, dtype, weights } = model
   const { hidden_size: C, vocab_size: V, embedding_scale } = config
   const scale = dtype === 'bf16' ? decodeBf16(encodeBf16(embedding_scale)) : Math.fround(embedding_scale)
@@ -153,7 +153,7 @@ function layerOf(model: Model, l: number): LayerParts {
   return { ...model, l, part, linear, norm: (name, x) => norm(part(name), x) }
 }
 
-function recordLayer(layer: LayerParts, x: Tensor, rows: Rows, attend: Attend): Tensor {
+function recordLayer(layer: LayerParts, x: Tensor, rows: RowInputs, attend: Attend): Tensor {
   const { g, config, norm } = layer
   if (config.norms === 'around') {
     const a = norm(
@@ -172,7 +172,7 @@ function recordLayer(layer: LayerParts, x: Tensor, rows: Rows, attend: Attend): 
 function recordAttention(
   { g, config, weights, linear, l, part }: LayerParts,
   x: Tensor,
-  { positions, ropes }: Rows,
+  { positions, ropes }: RowInputs,
   attend: Attend,
   addend?: Tensor,
 ): Tensor {

@@ -4,7 +4,7 @@ import type { ConfigKeys, RopeKeys } from './config-keys.ts'
 import type { Rope, RopeScaling } from './model-config.ts'
 
 /** Whose config.json is read, and the size of its heads. */
-type Place = { path: string; headDim: number }
+type RopeSource = { path: string; headDim: number }
 
 /** The kinds of layers that have a rotation of their own. */
 export type LayerKind = 'full_attention' | 'sliding_attention'
@@ -20,7 +20,7 @@ const isByKind = (
  * The rotation of a kind of layer. Windowed layers of a family that has `rope_local_base_freq` turn by that
  * and are not scaled.
  */
-export function ropeOf(place: Place, c: ConfigKeys, kind: LayerKind): Rope {
+export function ropeOf(place: RopeSource, c: ConfigKeys, kind: LayerKind): Rope {
   const { rope_parameters: parameters, rope_local_base_freq: local } = c
   const isLocal = kind === 'sliding_attention' && typeof local === 'number'
   const shared = isByKind(parameters) ? undefined : parameters

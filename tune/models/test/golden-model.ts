@@ -50,7 +50,7 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
   const tensors = new Map(files.flatMap(file => [...readTensors(file)]))
   const cuSeqlens = golden.lengths.reduce((ends, length) => [...ends, (ends.at(-1) ?? 0) + length], [0])
   const T = golden.ids.length
-  const longest = Math.max(...golden.lengths)
+  const maxLength = Math.max(...golden.lengths)
 
   /** Every row counts: nothing is padded. */
   const recordedBalance = (g: Recorder, coefficient: number): Balance => ({
@@ -90,7 +90,7 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
         positions: ints('positions', T),
         cuSeqlens: ints('cuSeqlens', cuSeqlens.length),
         targets: ints('targets', T),
-        ropes: ropeInputs(g, config, longest),
+        ropes: ropeInputs(g, config, maxLength),
       },
     )
     const { loss, losses, hidden } = made
@@ -120,7 +120,7 @@ export function openGolden(engine: Engine, golden: Golden, ...files: string[]): 
         targets: golden.targets,
         cuSeqlens,
         positions: packedPositions(cuSeqlens),
-        ...ropeTables(config, longest),
+        ...ropeTables(config, maxLength),
       }
       const program = record(config, hasLora, storedAs)
       const prepared = prepare(engine, program, planMemory(program))

@@ -15,7 +15,7 @@ afterAll(() => engine.close())
 const TOLERANCE = 2e-5
 const LAYERS = 4
 
-const largest = (values: Float32Array) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+const largest = (values: Float32Array) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 0)
 
 /** The largest difference, of the largest of what should be. */
 function distance(actual: Float32Array | undefined, expected: Float32Array): number {

@@ -20,7 +20,7 @@ import { golden, readTensors } from './golden-file.ts'
 const tensors = readTensors('qwen3.safetensors')
 const cuSeqlens = golden.lengths.reduce((ends, length) => [...ends, (ends.at(-1) ?? 0) + length], [0])
 const T = golden.ids.length
-const longest = Math.max(...golden.lengths)
+const maxLength = Math.max(...golden.lengths)
 
 // Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
 const engine = await createEngine({ threads: 2 })
@@ -46,7 +46,7 @@ function record({ dtype, hasLora, store = () => dtype }: Setup): Program {
     positions: input('positions', T),
     cuSeqlens: input('cuSeqlens', cuSeqlens.length),
     targets: input('targets', T),
-    ropes: ropeInputs(g, golden.config, longest),
+    ropes: ropeInputs(g, golden.config, maxLength),
   }
   const { loss, losses, hidden } = recordModel(
     { g, config: golden.config, dtype, weights, linear, trainsHead: !hasLora },
@@ -67,7 +67,7 @@ const data: Record<string, ArrayLike<number>> = {
   targets: golden.targets,
   cuSeqlens,
   positions: packedPositions(cuSeqlens),
-  ...ropeTables(golden.config, longest),
+  ...ropeTables(golden.config, maxLength),
 }
 
 async function run(program: Program, plan = planMemory(program)): Promise<Map<string, Float32Array>> {
@@ -141,7 +141,7 @@ test('layers recomputed under a budget give the same bits', async () => {
   const program = record({ dtype: 'f32', hasLora: true })
   const free = planMemory(program).arenaBytes
   const verdict = planWithin(program, free * 0.8)
-  if (!verdict.fits) throw new Error(`${verdict.leastBytes} bytes would do, of ${free}`)
+  if (!verdict.fits) throw new Error(`${verdict.minBytes} bytes would do, of ${free}`)
   const [plain, again] = [await run(program), await run(verdict.program, verdict.plan)]
   for (const [name, values] of plain) expect(again.get(name), name).toEqual(values)
 })

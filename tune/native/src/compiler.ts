@@ -39,13 +39,13 @@ export async function forAll<T>(items: readonly T[], work: (item: T) => Promise<
 export function runCompiler(command: string, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    let stderr = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
     child.on('error', error => reject(new Error(`cannot start ${command}`, { cause: error })))
     child.on('close', status => {
       if (status === 0) resolve()
       else
-        reject(new Error(`${command} failed with status ${status}:\n${command} ${args.join(' ')}\n${said}`))
+        reject(new Error(`${command} failed with status ${status}:\n${command} ${args.join(' ')}\n${stderr}`))
     })
   })
 }

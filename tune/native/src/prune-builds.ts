@@ -51,15 +51,15 @@ export function pruneBuilds({ cacheDir, now, keep = KEEP, log = () => undefined 
   // Of a removal that was cut short.
   for (const name of names.filter(name => REMOVED.test(name))) remove(join(cacheDir, name), log)
   return old.filter(name => {
-    const aside = join(cacheDir, `${name}.removed-${process.pid}`)
+    const trash = join(cacheDir, `${name}.removed-${process.pid}`)
     try {
       // All at once: nobody finds half a build.
-      renameSync(join(cacheDir, name), aside)
+      renameSync(join(cacheDir, name), trash)
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') log(`cannot remove ${join(cacheDir, name)}: ${String(error)}`)
       return false
     }
-    return remove(aside, log)
+    return remove(trash, log)
   })
 }
 

@@ -60,7 +60,7 @@ test('nf4 with double quantisation has the scale codes of bitsandbytes and decod
   expect(new Float32Array(part('offset').buffer)[0]).toBeCloseTo(nf4.offset, 8)
   const ours = dequantize(buffer, 'nf4', nf4.shape)
   const worst = floats(nf4.double).reduce(
-    (most, value, i) => Math.max(most, Math.abs(value - (ours[i] ?? NaN))),
+    (max, value, i) => Math.max(max, Math.abs(value - (ours[i] ?? NaN))),
     0,
   )
   // The mean of the block scales is summed in another order there: one unit in the last place of a scale of

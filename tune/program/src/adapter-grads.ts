@@ -1,5 +1,5 @@
 /** The way back through what adapters need beside products. */
-import { number, type Backward } from './flow.ts'
+import { number, type Backward } from './gradient-context.ts'
 
 /** The same numbers are drawn again, so what was dropped gets no gradient. */
 export const dropout: Backward = ({ g, step, input, grad }) => ({

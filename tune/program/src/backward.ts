@@ -5,7 +5,14 @@
 import type { OpName } from '@cairn-tune/ops'
 import { dropout, scaleColumns } from './adapter-grads.ts'
 import { balanceLoss, balanceSums, combine, expertRows, route } from './expert-grads.ts'
-import { ONE, number, type Backward, type Flow, type Gradient, type Result } from './flow.ts'
+import {
+  ONE,
+  number,
+  type Backward,
+  type GradientContext,
+  type Gradient,
+  type InputGradients,
+} from './gradient-context.ts'
 import { expertMatmulNt, matmulNt } from './matmul-grads.ts'
 import { dpoLoss, ktoLoss, orpoLoss, segmentSums, tokenLogps } from './preference-grads.ts'
 import type { Tensor } from './program.ts'
@@ -93,7 +100,7 @@ const attention: Backward = ({ g, step, input, output, grad, isWanted }) => {
 }
 
 /** The loss has its gradients from the forward pass, which made and dropped the logits. */
-function lossGrads({ g, step, output, isWanted }: Flow, loss: Gradient): Result {
+function lossGrads({ g, step, output, isWanted }: GradientContext, loss: Gradient): InputGradients {
   const times = (saved: Tensor) => (loss === ONE ? saved : g.scale({ x: saved, factor: loss }, {}).y)
   if (isWanted('weight') && !step.outputs.dweight)
     throw new Error('[head_loss] has no gradient for its weight; record head_loss_trained instead')

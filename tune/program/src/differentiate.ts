@@ -1,6 +1,6 @@
 /** Reverse-mode differentiation: walks the recorded steps backwards and records the gradient ops of each. */
 import { BACKWARD } from './backward.ts'
-import { ONE, type Flow, type Gradient } from './flow.ts'
+import { ONE, type GradientContext, type Gradient } from './gradient-context.ts'
 import { inputTensors, outputTensors, type Step, type Tensor } from './program.ts'
 import type { Recorder } from './record.ts'
 
@@ -88,7 +88,7 @@ function flowOf(
   grads: ReadonlyMap<Tensor, Gradient>,
   needed: ReadonlySet<Tensor>,
   sources: ReadonlyMap<Tensor, Step>,
-): Flow {
+): GradientContext {
   const fail = (what: string): never => {
     throw new Error(`[${step.op}] ${what}`)
   }

@@ -11,7 +11,7 @@ export type Buffers = Readonly<Record<string, DeviceBuffer>>
 export const adoptAll = (engine: Engine, views: Readonly<Record<string, ArrayBufferView>>): Buffers =>
   Object.fromEntries(Object.entries(views).map(([name, host]) => [name, engine.adopt(host)]))
 
-export type Prepared = {
+export type PreparedProgram = {
   readonly plan: Plan
   /**
    * Names of the buffers that each run must be lent: the inputs, and `out:<name>` for each output that is
@@ -44,7 +44,7 @@ export function prepare(
   program: Program,
   plan: Plan = planMemory(program),
   arena: DeviceBuffer = engine.allocate(plan.arenaBytes),
-): Prepared {
+): PreparedProgram {
   if (arena.byteLength < plan.arenaBytes)
     throw new Error(`the program needs an arena of ${plan.arenaBytes} bytes, not ${arena.byteLength}`)
   const flat = flatten(program, plan.placements)

@@ -1,5 +1,5 @@
 /** The way back through what a mixture of experts has beside its linears. */
-import { ONE, number, type Backward } from './flow.ts'
+import { ONE, number, type Backward } from './gradient-context.ts'
 
 /** Which experts are chosen has no gradient; how much each counts has. */
 export const route: Backward = ({ g, step, input, output, grad }) => ({

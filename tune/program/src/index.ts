@@ -6,7 +6,7 @@
  * plan     offsets in the arena, found before a run     oracle   the same program in float64
  * stage    a part of a program that is run by itself
  */
-export { ONE, type Gradient } from './flow.ts'
+export { ONE, type Gradient } from './gradient-context.ts'
 export * from './differentiate.ts'
 export * from './execute.ts'
 export * from './flatten.ts'

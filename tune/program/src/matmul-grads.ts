@@ -7,7 +7,7 @@ import {
   type InputsOf,
   type LinearArithmetic,
 } from '@cairn-tune/ops'
-import { number, type Backward, type Flow, type Result } from './flow.ts'
+import { number, type Backward, type GradientContext, type InputGradients } from './gradient-context.ts'
 import type { Step, Tensor } from './program.ts'
 
 /** The products that a linear's gradients are: towards its input, towards its weight, and of its bias. */
@@ -26,12 +26,12 @@ const arithmeticOf = (step: Step): LinearArithmetic =>
  * own largest magnitude (current scaling).
  */
 function matmulGrads(
-  flow: Flow,
+  flow: GradientContext,
   products: Products,
   a: string,
   b: string,
   second: { a2?: Tensor; b2?: Tensor } = {},
-): Required<Pick<Result, 'parts' | 'summed'>> {
+): Required<Pick<InputGradients, 'parts' | 'summed'>> {
   const { g, step, input, grad, isWanted, soFar } = flow
   const chosen = arithmeticOf(step)
   const isRounded = a === 'a' && isScaled(chosen)
@@ -72,7 +72,7 @@ function matmulGrads(
 }
 
 /** The gradients of y = alpha·(a·bᵀ + a2·b2ᵀ) + bias + addend, by the products that its op's way back has. */
-function linearGrads(flow: Flow, products: Products): Result {
+function linearGrads(flow: GradientContext, products: Products): InputGradients {
   const down = adapterOf(flow)
   if (down) return adapterGrads(flow, products, down)
   const first = matmulGrads(flow, products, 'a', 'b')
@@ -100,7 +100,7 @@ export const expertMatmulNt: Backward = flow => {
 }
 
 /** Gradients of what a product adds after its sums. */
-const addedGrads = ({ grad, isWanted }: Flow, products: Products) => ({
+const addedGrads = ({ grad, isWanted }: GradientContext, products: Products) => ({
   addend: isWanted('addend') ? grad('y') : undefined,
   bias: isWanted('bias') ? products.bias(grad('y')) : undefined,
 })
@@ -108,7 +108,11 @@ const addedGrads = ({ grad, isWanted }: Flow, products: Products) => ({
 /**
  * The step z = alpha·x·Aᵀ of a linear y = x·Wᵀ + z·Bᵀ with its adapter, and what it reads, where it is one.
  */
-function adapterOf({ step, source, isWanted }: Flow): { x: Tensor; A: Tensor; alpha: number } | undefined {
+function adapterOf({
+  step,
+  source,
+  isWanted,
+}: GradientContext): { x: Tensor; A: Tensor; alpha: number } | undefined {
   const down = source('a2')
   const { a: x, b: A } = down?.inputs ?? {}
   if (!down || !x || !A || down.op !== step.op || down.inputs.a2 || down.inputs.addend || down.inputs.bias)
@@ -125,10 +129,10 @@ function adapterOf({ step, source, isWanted }: Flow): { x: Tensor; A: Tensor; al
  * which is the gradient of x·Aᵀ.
  */
 function adapterGrads(
-  flow: Flow,
+  flow: GradientContext,
   products: Products,
   { x, A, alpha }: { x: Tensor; A: Tensor; alpha: number },
-): Result {
+): InputGradients {
   const { step, input, grad, isWanted } = flow
   const arithmetic = arithmeticOf(step) === 'f32' ? 'f32' : 'bf16'
   const dy = grad('y')

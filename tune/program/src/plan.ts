@@ -13,7 +13,7 @@ export type Plan = {
 }
 
 /** Steps, or stages, between which a tensor's memory is taken, both included. */
-export type Life = { tensor: Tensor; bytes: number; from: number; to: number }
+export type Lifetime = { tensor: Tensor; bytes: number; from: number; to: number }
 
 /** Name of the buffer that an output of a program is written to. */
 export const outputBinding = (name: string) => `out:${name}`
@@ -28,7 +28,7 @@ export function planMemory(program: Program): Plan {
     const root = rootOf(tensor)
     if (!placements.has(root)) placements.set(root, { binding: outputBinding(name) })
   }
-  const arenaBytes = place(
+  const arenaBytes = assignOffsets(
     listLives(program, rootOf).filter(({ tensor }) => !placements.has(tensor)),
     placements,
   )
@@ -59,8 +59,8 @@ function findRoots(program: Program): (tensor: Tensor) => Tensor {
   return rootOf
 }
 
-function listLives(program: Program, rootOf: (tensor: Tensor) => Tensor): Life[] {
-  const lives = new Map<Tensor, Life>()
+function listLives(program: Program, rootOf: (tensor: Tensor) => Tensor): Lifetime[] {
+  const lives = new Map<Tensor, Lifetime>()
   for (const [i, step] of program.steps.entries()) {
     for (const tensor of [...inputTensors(step), ...outputTensors(step)].map(rootOf)) {
       const life = lives.get(tensor)
@@ -80,8 +80,8 @@ function listLives(program: Program, rootOf: (tensor: Tensor) => Tensor): Life[]
 /**
  * Largest first, each at the lowest offset that is free for its whole life. Returns the end of the highest.
  */
-export function place(lives: Life[], placements: Map<Tensor, Placement>): number {
-  const placed: (Life & { offset: number })[] = []
+export function assignOffsets(lives: Lifetime[], placements: Map<Tensor, Placement>): number {
+  const placed: (Lifetime & { offset: number })[] = []
   let end = 0
   for (const life of lives.toSorted((a, b) => b.bytes - a.bytes || a.from - b.from)) {
     let offset = 0

@@ -1,5 +1,5 @@
 /** The way back through what training on preferences adds to a model. */
-import { ONE, type Backward, type Flow, type Gradient } from './flow.ts'
+import { ONE, type Backward, type GradientContext, type Gradient } from './gradient-context.ts'
 import type { Tensor } from './program.ts'
 
 export const tokenLogps: Backward = ({ g, step, input, output, grad, isWanted }) => {
@@ -26,7 +26,7 @@ export const segmentSums: Backward = ({ g, input, grad }) => ({
 })
 
 /** A loss has the gradients of its inputs beside it. */
-function saved({ g, output, lossGrad }: Flow, of: Readonly<Record<string, string>>) {
+function saved({ g, output, lossGrad }: GradientContext, of: Readonly<Record<string, string>>) {
   const loss: Gradient = lossGrad('loss')
   const times = (x: Tensor) => (loss === ONE ? x : g.scale({ x, factor: loss }, {}).y)
   return {

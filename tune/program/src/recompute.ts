@@ -27,7 +27,7 @@ const cheapOps: readonly OpName[] = [
   'scale',
 ]
 
-export type Policy = {
+export type RecomputePolicy = {
   /** Blocks that recompute their cheap ops. */
   cheap: ReadonlySet<string>
   /** Blocks that recompute everything but what other blocks read. */
@@ -35,7 +35,7 @@ export type Policy = {
 }
 
 /** The program with steps of its blocks repeated in the backward phase as the policy says. */
-export function recompute(program: Program, policy: Policy): Program {
+export function recompute(program: Program, policy: RecomputePolicy): Program {
   const producers = new Map<Tensor, Step>()
   for (const step of program.steps) for (const tensor of outputTensors(step)) producers.set(tensor, step)
   const kept = new Set([...readOutsideTheirBlock(program, producers), ...Object.values(program.outputs)])
@@ -97,29 +97,29 @@ function readOutsideTheirBlock(program: Program, producers: ReadonlyMap<Tensor, 
   )
 }
 
-export type Verdict =
-  | { fits: true; program: Program; plan: Plan; policy: Policy }
+export type FitResult =
+  | { fits: true; program: Program; plan: Plan; policy: RecomputePolicy }
   /** Not even with everything recomputed: this is how many bytes the smallest arena has. */
-  | { fits: false; leastBytes: number }
+  | { fits: false; minBytes: number }
 
 /**
  * The plan that recomputes least among those within a budget of arena bytes. Nothing runs before this has
  * said yes.
  */
-export function planWithin(program: Program, budgetBytes: number): Verdict {
+export function planWithin(program: Program, budgetBytes: number): FitResult {
   const blocks = [...new Set(program.steps.flatMap(({ block }) => block ?? []))]
-  let leastBytes = Infinity
+  let minBytes = Infinity
   for (const policy of policies(blocks)) {
     const changed = recompute(program, policy)
     const plan = planMemory(changed)
     if (plan.arenaBytes <= budgetBytes) return { fits: true, program: changed, plan, policy }
-    leastBytes = Math.min(leastBytes, plan.arenaBytes)
+    minBytes = Math.min(minBytes, plan.arenaBytes)
   }
-  return { fits: false, leastBytes }
+  return { fits: false, minBytes }
 }
 
 /** From nothing recomputed, over cheap ops of more and more blocks, to whole blocks of more and more. */
-function* policies(blocks: readonly string[]): Generator<Policy> {
+function* policies(blocks: readonly string[]): Generator<RecomputePolicy> {
   const some = (count: number) => new Set(blocks.slice(0, count))
   for (let count = 0; count <= blocks.length; count++) yield { cheap: some(count), whole: new Set() }
   for (let count = 1; count <= blocks.length; count++)

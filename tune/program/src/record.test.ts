@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ONE } from './flow.ts'
+import { ONE } from './gradient-context.ts'
 import { differentiate } from './differentiate.ts'
 import { planMemory } from './plan.ts'
 import { createRecorder } from './record.ts'

@@ -4,7 +4,7 @@
  * fetched. The steps are the same in the same order, so a program in stages gives the bits of the whole.
  */
 import { PART_ALIGNMENT, alignUp, byteLength } from '@cairn-tune/ops'
-import { outputBinding, place, type Life } from './plan.ts'
+import { outputBinding, assignOffsets, type Lifetime } from './plan.ts'
 import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
 
 export type Stage = {
@@ -16,13 +16,13 @@ export type Stage = {
   /** Names of the whole's inputs that it reads. */
   reads: ReadonlySet<string>
   /** Where the buffer of a binding lies among what is carried; other bindings are as of the whole. */
-  carried: ReadonlyMap<string, Span>
+  carried: ReadonlyMap<string, ByteRange>
 }
 
 /** Bytes [from, to). */
-export type Span = { from: number; to: number }
+export type ByteRange = { from: number; to: number }
 
-export type Staged = {
+export type StagedProgram = {
   stages: Stage[]
   /** Size of what stages carry to one another, for each run that is under way at a time. */
   carriedBytes: number
@@ -32,12 +32,15 @@ export type Staged = {
  * Cuts wherever steps go over from one group of inputs to another. `groupOf` gives an input's group by its
  * name; steps that read none of any group belong to the stage at hand.
  */
-export function cutIntoStages(program: Program, groupOf: (input: string) => string | undefined): Staged {
+export function cutIntoStages(
+  program: Program,
+  groupOf: (input: string) => string | undefined,
+): StagedProgram {
   const runs = splitSteps(program.steps, groupOf)
   const lives = carriedLives(runs)
-  const placements: Parameters<typeof place>[1] = new Map()
-  const carriedBytes = place([...lives.values()], placements)
-  const spanOf = (tensor: Tensor): Span | undefined => {
+  const placements: Parameters<typeof assignOffsets>[1] = new Map()
+  const carriedBytes = assignOffsets([...lives.values()], placements)
+  const spanOf = (tensor: Tensor): ByteRange | undefined => {
     const placed = placements.get(tensor)
     const bytes = byteLength(tensor.dtype, tensor.shape)
     return placed && 'offset' in placed ? { from: placed.offset, to: placed.offset + bytes } : undefined
@@ -63,9 +66,9 @@ function splitSteps(steps: readonly Step[], groupOf: (input: string) => string |
 }
 
 /** Tensors that a later stage reads than the one that makes them, with the stages that they live in. */
-function carriedLives(runs: readonly (readonly Step[])[]): Map<Tensor, Life> {
+function carriedLives(runs: readonly (readonly Step[])[]): Map<Tensor, Lifetime> {
   const made = new Map<Tensor, number>()
-  const lives = new Map<Tensor, Life>()
+  const lives = new Map<Tensor, Lifetime>()
   for (const [i, steps] of runs.entries())
     for (const step of steps) {
       for (const tensor of outputTensors(step)) made.set(tensor, i)
@@ -82,12 +85,12 @@ function carriedLives(runs: readonly (readonly Step[])[]): Map<Tensor, Life> {
 function makeStage(
   { outputs }: Program,
   steps: readonly Step[],
-  spanOf: (tensor: Tensor) => Span | undefined,
+  spanOf: (tensor: Tensor) => ByteRange | undefined,
 ): Stage {
   const tensors: Tensor[] = []
   const own = new Map<Tensor, Tensor>()
   const reads = new Set<string>()
-  const carried = new Map<string, Span>()
+  const carried = new Map<string, ByteRange>()
   const made: Record<string, Tensor> = {}
   const add = (tensor: Tensor, as: Pick<Tensor, 'name' | 'isInput'>): Tensor => {
     const copy = { ...tensor, ...as, id: tensors.length }

@@ -35,7 +35,7 @@ function stepText(step: Step, plan: Plan | undefined): string {
     tensor ? [`${name}: ${nameOf(tensor)}`] : [],
   )
   const outputs = Object.values(step.outputs)
-  const types = outputs.map(tensor => typeText(tensor) + placeText(tensor, plan))
+  const types = outputs.map(tensor => typeText(tensor) + placementText(tensor, plan))
   return (
     `${outputs.map(nameOf).join(', ')} = ${step.op}(${inputs.join(', ')})${attrsText(step)} → ` +
     `${types.join(', ')}`
@@ -52,7 +52,7 @@ function attrsText({ op, attrs }: Step): string {
   return entries.length === 0 ? '' : ` {${entries.map(([name, value]) => `${name}: ${value}`).join(', ')}}`
 }
 
-function placeText(tensor: Tensor, plan: Plan | undefined): string {
+function placementText(tensor: Tensor, plan: Plan | undefined): string {
   const place = plan?.placements.get(tensor)
   if (!place) return ''
   return 'offset' in place ? ` @${place.offset}` : ` in ${place.binding}`

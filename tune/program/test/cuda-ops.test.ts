@@ -34,7 +34,7 @@ const kernelOf = ({ op, inputs, attrs }: { op: OpName; inputs: Values; attrs: At
 function sampleOf<C extends { op: OpName; inputs: Values; attrs: Attrs }>(cases: readonly C[]): readonly C[] {
   if (RUN_ALL) return cases
   const smallest = [...Map.groupBy(cases, kernelOf).values()].map(some =>
-    some.reduce((least, one) => (sizeOf(one.inputs) < sizeOf(least.inputs) ? one : least)),
+    some.reduce((smallest, one) => (sizeOf(one.inputs) < sizeOf(smallest.inputs) ? one : smallest)),
   )
   return [...new Set([...smallest, ...everyNth(16, cases)])]
 }

@@ -165,8 +165,8 @@ test('a budget is met by recomputing no more than needed; if none is met, the er
   expect(tight.policy.cheap.size + tight.policy.whole.size).toBeGreaterThan(0)
   const none = planWithin(program, 100)
   if (none.fits) throw new Error('100 bytes are too few for anything')
-  expect(none.leastBytes).toBeLessThanOrEqual(tight.plan.arenaBytes)
-  expect(planWithin(program, none.leastBytes).fits).toBe(true)
+  expect(none.minBytes).toBeLessThanOrEqual(tight.plan.arenaBytes)
+  expect(planWithin(program, none.minBytes).fits).toBe(true)
 })
 
 test('the program as text is the one on file', () => {

@@ -56,7 +56,7 @@ export function* paged(dtype: Dtype): Generator<Case> {
     ],
     [[[3, 33, 17]], 1, 1, 64],
   ] as const) {
-    const tokens = spans.reduce((most, [first, rows]) => Math.max(most, first + rows), 0) + 2
+    const tokens = spans.reduce((max, [first, rows]) => Math.max(max, first + rows), 0) + 2
     const blocks = 19
     const cacheRows = blocks * block * spans.length
     const inputs = {

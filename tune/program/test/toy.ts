@@ -3,7 +3,7 @@
  * finite differences.
  */
 import { countElements, uniform, type Dtype } from '@cairn-tune/ops'
-import { ONE } from '../src/flow.ts'
+import { ONE } from '../src/gradient-context.ts'
 import { differentiate } from '../src/differentiate.ts'
 import type { Program, Tensor } from '../src/program.ts'
 import { createRecorder } from '../src/record.ts'

@@ -10,7 +10,7 @@ import {
   recompute,
   scratchBytes,
   type Plan,
-  type Policy,
+  type RecomputePolicy,
   type Program,
 } from '@cairn-tune/program'
 import type { ModelConfig } from '@cairn-tune/models'
@@ -168,7 +168,7 @@ function planEvaluation(
 
 const withPlan = (program: Program): PlannedProgram => ({ program, plan: planMemory(program) })
 
-type Chosen = { arenaBytes: number; program: Program; plan: Plan; policy: Policy }
+type Chosen = { arenaBytes: number; program: Program; plan: Plan; policy: RecomputePolicy }
 
 const isPlanned = (chosen: Chosen | { arenaBytes: number }): chosen is Chosen => 'plan' in chosen
 
@@ -181,16 +181,16 @@ function choosePlan(
     const verdict = planWithin(program, budgetBytes)
     return verdict.fits
       ? { ...verdict, arenaBytes: verdict.plan.arenaBytes }
-      : { arenaBytes: verdict.leastBytes }
+      : { arenaBytes: verdict.minBytes }
   }
   const blocks = new Set(mode === 'all' ? program.steps.flatMap(({ block }) => block ?? []) : [])
-  const policy: Policy = { cheap: blocks, whole: blocks }
+  const policy: RecomputePolicy = { cheap: blocks, whole: blocks }
   const changed = mode === 'all' ? recompute(program, policy) : program
   const plan = planMemory(changed)
   return { program: changed, plan, policy, arenaBytes: plan.arenaBytes }
 }
 
-function policyText({ cheap, whole }: Policy): string {
+function policyText({ cheap, whole }: RecomputePolicy): string {
   if (whole.size > 0) return `${whole.size} whole layers, cheap ops of ${cheap.size}`
   return cheap.size > 0 ? `cheap ops of ${cheap.size} layers` : 'nothing'
 }

@@ -4,7 +4,7 @@
  * each gradient gets its parts in the order of micro-batches either way.
  */
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
-import type { Buffers, Prepared } from '@cairn-tune/program'
+import type { Buffers, PreparedProgram } from '@cairn-tune/program'
 import { createBatchBuffers, type BatchBuffers } from './batch-buffers.ts'
 import type { PreferenceScorer } from './preference-scorer.ts'
 import type { TrainConfig } from './config.ts'
@@ -23,11 +23,11 @@ type Pass = (
 ) => AsyncGenerator<Passed>
 
 /** Runs a program on what all programs are lent and `buffers`. */
-type RunProgram = (prepared: Prepared, buffers: Buffers, signal?: AbortSignal) => Promise<void>
+type RunProgram = (prepared: PreparedProgram, buffers: Buffers, signal?: AbortSignal) => Promise<void>
 
 /** One after the other, each in the same buffers. */
 export const runMicroBatches = (
-  prepared: Prepared,
+  prepared: PreparedProgram,
   { own, scorer, run, seed }: { own: BatchBuffers; scorer: PreferenceScorer; run: RunProgram; seed: number },
 ): Pass =>
   async function* (window, { first, signal }) {

@@ -8,16 +8,16 @@ import {
   planMemory,
   recompute,
   type Plan,
-  type Policy,
+  type RecomputePolicy,
   type Program,
-  type Staged,
+  type StagedProgram,
 } from '@cairn-tune/program'
 import { convertedWeights, loadingBytes, type BaseWeight, type Checkpoint } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import type { MicroStep } from './record-step.ts'
 import { rowBytes } from './resident-weights.ts'
 
-export type StreamedProgram = Staged & {
+export type StreamedProgram = StagedProgram & {
   plans: Plan[]
   /** The largest arena of a stage. */
   arenaBytes: number
@@ -28,7 +28,7 @@ export type StreamedProgram = Staged & {
 /** The programs of a run whose base is streamed. */
 export type StreamedPlans = {
   /** What was cut: the program of a step with everything recomputed. */
-  whole: { program: Program; policy: Policy }
+  whole: { program: Program; policy: RecomputePolicy }
   step: StreamedProgram
   evaluation: StreamedProgram | undefined
   /** Of the largest stage of any. */

@@ -4,7 +4,13 @@
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, floatsOf } from '@cairn-tune/ops'
-import { adoptAll, outputBinding, type Buffers, type Prepared, type Program } from '@cairn-tune/program'
+import {
+  adoptAll,
+  outputBinding,
+  type Buffers,
+  type PreparedProgram,
+  type Program,
+} from '@cairn-tune/program'
 import type { TrainConfig } from './config.ts'
 import type { Batch } from './data/batches.ts'
 import { EXTRAS, type ComparedBatch } from './data/comparisons.ts'
@@ -24,7 +30,7 @@ export type PreferenceScorer = {
   addRewards(sums: RewardSums, batch: Batch, baseline: number): Promise<void>
   /** Stepper's `reference`, by the program that says it. */
   scoreDocuments(
-    prepared: Prepared,
+    prepared: PreparedProgram,
     documents: readonly Document[],
     adapter: ReadonlyMap<string, Float32Array> | undefined,
     signal?: AbortSignal,
@@ -39,8 +45,8 @@ export type PreferenceScorerOptions = {
   /** That of a step: its inputs say what of it is read. */
   program: Program
   /** Says how likely answers are by what is trained so far (kto). */
-  scoring: Prepared | undefined
-  run: (prepared: Prepared, buffers: Buffers, signal?: AbortSignal) => Promise<void>
+  scoring: PreparedProgram | undefined
+  run: (prepared: PreparedProgram, buffers: Buffers, signal?: AbortSignal) => Promise<void>
   writeBatch: (batch: Batch) => void
 }
 
@@ -56,7 +62,7 @@ export function createPreferenceScorer(options: PreferenceScorerOptions): Prefer
   const readScores = async (count: number) => floatsOf(await engine.read(scores, 0, count * 4)).slice()
 
   async function score(
-    prepared: Prepared,
+    prepared: PreparedProgram,
     buffers: Buffers,
     documents: readonly Document[],
     signal?: AbortSignal,

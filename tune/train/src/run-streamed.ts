@@ -4,7 +4,7 @@
  * it has.
  */
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
-import { prepare, type Buffers, type Plan, type Program, type Span } from '@cairn-tune/program'
+import { prepare, type Buffers, type Plan, type Program, type ByteRange } from '@cairn-tune/program'
 import type { StreamedProgram } from './plan-streamed.ts'
 
 export type StreamedRun = {
@@ -64,7 +64,7 @@ export function createStreamedRun(options: StreamedOptions): StreamedRun {
   }
 }
 
-type StageToBind = { program: Program; plan: Plan | undefined; spans: ReadonlyMap<string, Span> }
+type StageToBind = { program: Program; plan: Plan | undefined; spans: ReadonlyMap<string, ByteRange> }
 
 /** A stage on the memory of each micro-batch, bound once and not looked up in every run. */
 function bindStage(

@@ -5,7 +5,7 @@
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
 import { ropeTables, type ModelConfig } from '@cairn-tune/models'
-import { adoptAll, outputBinding, prepare, type Buffers, type Prepared } from '@cairn-tune/program'
+import { adoptAll, outputBinding, prepare, type Buffers, type PreparedProgram } from '@cairn-tune/program'
 import { createBatchBuffers, readNumber } from './batch-buffers.ts'
 import { createPreferenceScorer } from './preference-scorer.ts'
 import type { TrainConfig } from './config.ts'
@@ -114,7 +114,7 @@ export async function createStepper({
   }
   const opSeconds = new Map<OpName, number>()
 
-  const run = (prepared: Prepared, buffers: Buffers, signal?: AbortSignal): Promise<void> =>
+  const run = (prepared: PreparedProgram, buffers: Buffers, signal?: AbortSignal): Promise<void> =>
     runBound(prepared.bind({ ...shared, ...scorer.buffers, ...buffers }), signal)
 
   async function runBound(bound: BoundRun, signal?: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 /** Weights from one dtype into another, by the engine's own kernels. */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, type Dtype, type Shape } from '@cairn-tune/ops'
-import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
+import { createRecorder, prepare, type PreparedProgram } from '@cairn-tune/program'
 
 export type Convert = (
   bytes: Uint8Array,
@@ -13,8 +13,8 @@ export type Convert = (
 
 /** Casts and quantises with the engine; weights of one shape share a program. */
 export function createConverter(engine: Engine): Convert {
-  const programs = new Map<string, Prepared>()
-  function programFor(from: Dtype, to: Dtype, shape: Shape): Prepared {
+  const programs = new Map<string, PreparedProgram>()
+  function programFor(from: Dtype, to: Dtype, shape: Shape): PreparedProgram {
     const key = `${from} ${to} ${shape.join(' ')}`
     const known = programs.get(key)
     if (known) return known

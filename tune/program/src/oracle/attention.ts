@@ -64,8 +64,8 @@ function addScaled(
 
 function logSumExp(scores: ArrayLike<number>): number {
   const all = Array.from(scores)
-  const most = all.reduce((a, b) => Math.max(a, b), -Infinity)
-  return most + Math.log(all.reduce((sum, score) => sum + Math.exp(score - most), 0))
+  const max = all.reduce((a, b) => Math.max(a, b), -Infinity)
+  return max + Math.log(all.reduce((sum, score) => sum + Math.exp(score - max), 0))
 }
 
 export const attention: Define = (inputs, attrs) => {

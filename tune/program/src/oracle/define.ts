@@ -6,7 +6,7 @@ import * as attention from './attention.ts'
 import * as experts from './experts.ts'
 import * as norms from './norms.ts'
 import * as preferences from './preferences.ts'
-import * as products from './products.ts'
+import * as products from './matmuls.ts'
 import * as serving from './serving.ts'
 import { at, fill, get, number, type Define } from './matrix.ts'
 
@@ -41,7 +41,7 @@ const adamw: Define = (inputs, attrs) => {
   }
 }
 
-const largest = (values: Float64Array) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+const largest = (values: Float64Array) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 0)
 
 const clipFactor: Define = (inputs, attrs) => {
   const count = at(get(inputs, 'count').values, 0)

@@ -1,12 +1,12 @@
 /** Meaning of the ops of a mixture of experts, in float64. */
 import type { Attrs } from '@cairn-tune/ops'
-import { matmulNn, matmulNt, matmulTn } from './products.ts'
+import { matmulNn, matmulNt, matmulTn } from './matmuls.ts'
 import { at, fill, get, number, sizes, zeros, type Define, type Inputs, type Matrix } from './matrix.ts'
 
 /** softmax of the numbers at some indices of a row, by those. */
 function softmaxOf(values: Float64Array, indices: readonly number[]): Map<number, number> {
-  const most = Math.max(...indices.map(i => at(values, i)))
-  const powers = indices.map(i => Math.exp(at(values, i) - most))
+  const max = Math.max(...indices.map(i => at(values, i)))
+  const powers = indices.map(i => Math.exp(at(values, i) - max))
   const sum = powers.reduce((a, b) => a + b, 0)
   return new Map(indices.map((i, place) => [i, (powers[place] ?? 0) / sum]))
 }

@@ -9,8 +9,8 @@ function logitsOf(inputs: Inputs) {
     logits.subarray(t * vocab, (t + 1) * vocab),
   )
   const totals = rows.map(row => {
-    const most = row.reduce((a, b) => Math.max(a, b), -Infinity)
-    return most + Math.log(row.reduce((sum, z) => sum + Math.exp(z - most), 0))
+    const max = row.reduce((a, b) => Math.max(a, b), -Infinity)
+    return max + Math.log(row.reduce((sum, z) => sum + Math.exp(z - max), 0))
   })
   return { rows, totals, vocab, targets: get(inputs, 'targets').values }
 }

@@ -32,8 +32,8 @@ export function roundByBlocks(
   random?: { seed: number; step: number; stream: number },
 ): Matrix {
   const [rows, columns] = sizes(x)
-  const most = Math.max(amax, f(1e-30))
-  const encode = f(2688 / most)
+  const amaxOrTiny = Math.max(amax, f(1e-30))
+  const encode = f(2688 / amaxOrTiny)
   const values = new Float64Array(x.values.length)
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column += NVFP4_BLOCK) {
@@ -47,7 +47,7 @@ export function roundByBlocks(
         const rounding = random
           ? { uniform: uniform({ seed: random.seed, step: random.step, op: random.stream }, i) }
           : 'nearest'
-        values[i] = round('e2m1', f(at(x.values, i) * factor), rounding) * scale * f(most / 2688)
+        values[i] = round('e2m1', f(at(x.values, i) * factor), rounding) * scale * f(amaxOrTiny / 2688)
       }
     }
   }

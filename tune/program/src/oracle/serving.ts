@@ -54,9 +54,9 @@ export const pagedAttention: Define = (inputs, attrs) => {
             fill(width, i => at(q, from + i) * at(k, place.key(key, keyHead + i))).reduce((a, b) => a + b, 0),
         )
         const sink = inputs.sinks ? at(inputs.sinks.values, head) : -Infinity
-        const most = scores.reduce((a, b) => Math.max(a, b), sink)
-        const weights = scores.map(score => Math.exp(score - most))
-        const total = weights.reduce((a, b) => a + b, Math.exp(sink - most))
+        const max = scores.reduce((a, b) => Math.max(a, b), sink)
+        const weights = scores.map(score => Math.exp(score - max))
+        const total = weights.reduce((a, b) => a + b, Math.exp(sink - max))
         for (const [j, key] of cached.entries()) {
           for (let i = 0; i < width; i++)
             y[from + i] = at(y, from + i) + (at(weights, j) / total) * at(v, place.value(key, keyHead + i))
@@ -70,7 +70,7 @@ export const pagedAttention: Define = (inputs, attrs) => {
 export const loraDelta: Define = inputs => {
   const [x, a, b] = [get(inputs, 'x'), get(inputs, 'a'), get(inputs, 'b')]
   const [rows, k] = sizes(x)
-  const [, most = 0, n = 0] = b.shape
+  const [, max = 0, n = 0] = b.shape
   const y = inputs.addend?.values.slice() ?? zeros(rows * n)
   for (const [t, adapter] of get(inputs, 'adapters').values.entries()) {
     if (adapter < 0) continue
@@ -81,12 +81,12 @@ export const loraDelta: Define = inputs => {
     for (let r = 0; r < rank; r++) {
       const z =
         scale *
-        fill(k, i => at(x.values, t * k + i) * at(a.values, (adapter * most + r) * k + i)).reduce(
+        fill(k, i => at(x.values, t * k + i) * at(a.values, (adapter * max + r) * k + i)).reduce(
           (sum, value) => sum + value,
           0,
         )
       for (let i = 0; i < n; i++)
-        y[t * n + i] = at(y, t * n + i) + z * at(b.values, (adapter * most + r) * n + i)
+        y[t * n + i] = at(y, t * n + i) + z * at(b.values, (adapter * max + r) * n + i)
     }
   }
   return { y }
@@ -145,8 +145,8 @@ function draw(
 ): number {
   const order = ranked(logits)
   if (temperature === 0) return order[0] ?? -1
-  const most = at(logits, order[0] ?? 0)
-  const p = logits.map(logit => Math.exp((logit - most) / temperature))
+  const max = at(logits, order[0] ?? 0)
+  const p = logits.map(logit => Math.exp((logit - max) / temperature))
   const keep = (floor: number) => p.forEach((value, i) => (p[i] = value < floor ? 0 : value))
   keep(minP)
   if (topK > 0 && topK < p.length) keep(at(p, order[topK - 1] ?? 0))
@@ -170,8 +170,8 @@ export const sample: Define = (inputs, attrs) => {
   }
   for (let row = 0; row < rows; row++) {
     const logits = get(inputs, 'logits').values.slice(row * vocab, (row + 1) * vocab)
-    const most = logits.reduce((a, b) => Math.max(a, b), -Infinity)
-    const total = most + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - most), 0))
+    const max = logits.reduce((a, b) => Math.max(a, b), -Infinity)
+    const total = max + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - max), 0))
     const [topK, low, high, counter] = Array.from(words.subarray(row * 4, row * 4 + 4)) as [
       number,
       number,

@@ -3,7 +3,7 @@
  */
 import type { Engine } from '@cairn-tune/native'
 import { floatsOf, intsOf } from '@cairn-tune/ops'
-import type { Buffers, Prepared } from '@cairn-tune/program'
+import type { Buffers, PreparedProgram } from '@cairn-tune/program'
 import { editsOf, type LogitEdit, type Sequence, type TokenReport } from './sequence.ts'
 import type { HeadSizes, StepPrograms } from './step-programs.ts'
 
@@ -22,7 +22,7 @@ function createDesk(
   engine: Engine,
   sizes: HeadSizes,
   maskWords: number,
-  prepared: Prepared,
+  prepared: PreparedProgram,
   shared: Buffers,
 ) {
   const { rows, edits, masks, top } = sizes
@@ -148,7 +148,7 @@ export function createSampler(
   shared: Buffers,
 ): Sampler {
   const maskWords = Math.ceil(vocabSize / 32)
-  const free = new Map<Prepared, Desk[]>()
+  const free = new Map<PreparedProgram, Desk[]>()
 
   return {
     async sample(rows) {

@@ -17,7 +17,7 @@ import type { Arithmetic, Dtype, Shape } from '@cairn-tune/ops'
 import {
   createRecorder,
   prepare,
-  type Prepared,
+  type PreparedProgram,
   type Program,
   type Recorder,
   type Tensor,
@@ -183,14 +183,14 @@ function recordHead(
 export type HeadSizes = { rows: number; edits: number; masks: number; top: number }
 
 export type StepPrograms = {
-  forward(rows: number, kind: AdapterKind): { size: number; prepared: Prepared }
+  forward(rows: number, kind: AdapterKind): { size: number; prepared: PreparedProgram }
   /** A program for at least so many of each. */
-  head(minimum: HeadSizes): { sizes: HeadSizes; prepared: Prepared }
+  head(minimum: HeadSizes): { sizes: HeadSizes; prepared: PreparedProgram }
 }
 
 export function createStepPrograms(engine: Engine, model: ModelShape): StepPrograms {
-  const known = new Map<string, Prepared>()
-  const get = (key: string, record: () => Program): Prepared => {
+  const known = new Map<string, PreparedProgram>()
+  const get = (key: string, record: () => Program): PreparedProgram => {
     const made = known.get(key) ?? prepare(engine, record())
     known.set(key, made)
     return made

@@ -5,7 +5,7 @@
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import { partsOf, ropeTables } from '@cairn-tune/models'
 import { byteLength } from '@cairn-tune/ops'
-import { adoptAll, type Prepared } from '@cairn-tune/program'
+import { adoptAll, type PreparedProgram } from '@cairn-tune/program'
 import { createCachePages } from './cache-pages.ts'
 import { BLOCK } from './kv-blocks.ts'
 import type { AdapterStacks } from './adapters.ts'
@@ -113,7 +113,7 @@ export function createStepper(
   }
 
   const sampler = createSampler(engine, programs, config.vocab_size, { ...shared, hidden })
-  const forwards = new Map<Prepared, BoundRun>()
+  const forwards = new Map<PreparedProgram, BoundRun>()
 
   function forward(rows: number, kind: AdapterKind): { size: number; run: BoundRun } {
     const { size, prepared } = programs.forward(rows, kind)

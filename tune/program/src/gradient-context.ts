@@ -6,7 +6,7 @@ import type { Recorder } from './record.ts'
 export const ONE = 'one'
 export type Gradient = Tensor | typeof ONE
 
-export type Flow = {
+export type GradientContext = {
   g: Recorder
   step: Step
   /** An input of the step by name. */
@@ -34,12 +34,12 @@ export type Flow = {
  * Gradients of a step's inputs: parts of their sums, or whole sums. `others` are parts of sums of tensors
  * that the step does not read itself, recorded where they are wanted.
  */
-export type Result = {
+export type InputGradients = {
   parts?: Record<string, Tensor | undefined>
   summed?: Record<string, Tensor | undefined>
   others?: readonly (readonly [Tensor, () => Tensor])[]
 }
-export type Backward = (flow: Flow) => Result
+export type Backward = (flow: GradientContext) => InputGradients
 
 /** An attribute of a step as a number; 0 where it was left out. */
 export const number = (step: Step, name: string): number => Number(step.attrs[name] ?? 0)
