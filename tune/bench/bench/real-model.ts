@@ -95,7 +95,7 @@ async function measure(url: string, name: string, directory: string): Promise<Me
 }
 
 /** What is measured is kept, row by row. */
-async function kept(name: string, make: (directory: string) => Promise<Row>): Promise<Row> {
+async function readOrMeasure(name: string, make: (directory: string) => Promise<Row>): Promise<Row> {
   const directory = join(output ?? '', name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
   const path = join(directory, 'row.json')
   if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Row
@@ -156,7 +156,7 @@ async function trainRow(config: DemoConfig, directory: string): Promise<Row> {
 }
 
 const rows = [
-  await kept('untrained', async directory => {
+  await readOrMeasure('untrained', async directory => {
     const server = await serveBase({ model, storage: 'bf16', ...threads })
     try {
       return { config: 'untrained', ...(await measure(server.url, model, join(directory, 'eval'))) }
@@ -167,7 +167,8 @@ const rows = [
 ]
 const wanted = values.recipes?.split(',')
 for (const config of CONFIGS)
-  if (!wanted || wanted.includes(config.recipe)) rows.push(await kept(config.name, d => trainRow(config, d)))
+  if (!wanted || wanted.includes(config.recipe))
+    rows.push(await readOrMeasure(config.name, d => trainRow(config, d)))
 
 const cell = ({ accuracy, stderr }: Score) => `${accuracy.toFixed(3)} ± ${stderr.toFixed(3)}`
 console.log(

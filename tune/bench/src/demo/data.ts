@@ -65,9 +65,9 @@ function drawProblems(language: Language, split: Split, count: number, seed: num
 }
 
 /** A row of the columns `prompt` and `completion`; the loss counts the completion. */
-export type Row = { prompt: string; completion: string }
+export type TrainingRow = { prompt: string; completion: string }
 
-const rowOf = ({ question, answer }: Problem): Row => ({
+const rowOf = ({ question, answer }: Problem): TrainingRow => ({
   prompt: questionPrompt(question),
   completion: ` ${answer}`,
 })
@@ -76,13 +76,13 @@ const rowOf = ({ question, answer }: Problem): Row => ({
  * A Romanian problem without what it asks for and without its answer: the words become known, how to solve
  * anything with them does not.
  */
-function statementOf({ question }: Problem): Row {
+function statementOf({ question }: Problem): TrainingRow {
   const sentences = question.match(/[^.?]+[.?]\s*/g) ?? []
-  const told = sentences
+  const completion = sentences
     .filter(sentence => !sentence.includes('?'))
     .join('')
     .trim()
-  return { prompt: '', completion: told }
+  return { prompt: '', completion: completion }
 }
 
 /**
@@ -90,7 +90,7 @@ function statementOf({ question }: Problem): Row {
  * problem long before it can add: with few sums it set up every step of 500 problems right and got half of
  * the additions and four fifths of the subtractions wrong.
  */
-function drawSum({ pick, between }: Random): Row {
+function drawSum({ pick, between }: Random): TrainingRow {
   const operator = pick(['+', '-', '*'] as const)
   const completion = {
     '+': () => {
@@ -115,7 +115,7 @@ function drawSum({ pick, between }: Random): Row {
 export type BaseDataOptions = { problems: number; statements: number; sums: number; seed: number }
 
 /** English problems with every step written out, plain sums, and a small share of Romanian statements. */
-export function baseRows({ problems, statements, sums, seed }: BaseDataOptions): Row[] {
+export function baseRows({ problems, statements, sums, seed }: BaseDataOptions): TrainingRow[] {
   const english = drawProblems('en', 'train', problems, seed).map(rowOf)
   const romanian = drawProblems('ro', 'train', statements, seed + 1000)
     .map(statementOf)
@@ -125,7 +125,7 @@ export function baseRows({ problems, statements, sums, seed }: BaseDataOptions):
 }
 
 /** Romanian problems for the adapters. */
-export const adapterRows = ({ problems, seed }: { problems: number; seed: number }): Row[] =>
+export const adapterRows = ({ problems, seed }: { problems: number; seed: number }): TrainingRow[] =>
   drawProblems('ro', 'train', problems, seed + 2000).map(rowOf)
 
 /** Questions of the test half, which no model is trained on. */

@@ -7,7 +7,7 @@ import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configSchema, train, type StepMetrics } from '@cairn-tune/train'
 import { makeDirectory, writeTextAtomically } from '@cairn-tune/weights'
-import { adapterRows, baseRows, type Row } from './data.ts'
+import { adapterRows, baseRows, type TrainingRow } from './data.ts'
 import { writeNewBase } from './new-base.ts'
 import { baseTrainConfig, type DemoPlan } from './plan.ts'
 import { trainTokenizer } from './train-tokenizer.ts'
@@ -20,7 +20,7 @@ export type PrepareOptions = {
   onStep?: ((metrics: StepMetrics) => void) | undefined
 }
 
-export const writeRows = (path: string, rows: readonly Row[]) =>
+export const writeRows = (path: string, rows: readonly TrainingRow[]) =>
   writeTextAtomically(path, rows.map(row => `${JSON.stringify(row)}\n`).join(''))
 
 /**
@@ -76,7 +76,7 @@ const exists = (path: string) =>
   )
 
 /** Of the rows themselves too: another generator of problems makes another base. */
-const hashOf = (plan: DemoPlan, rows: readonly Row[]) =>
+const hashOf = (plan: DemoPlan, rows: readonly TrainingRow[]) =>
   createHash('sha256')
     .update(
       JSON.stringify([plan.base, baseTrainConfig(plan, { model: '', dataset: '', outputDir: '' }), rows]),

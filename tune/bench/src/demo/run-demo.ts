@@ -14,7 +14,7 @@ import { makeDirectory, writeTextAtomically } from '@cairn-tune/weights'
 import { evaluate, type EvalProgress } from '../eval/evaluate.ts'
 import type { Score } from '../eval/gsm8k.ts'
 import { adapterRows, testQuestions } from './data.ts'
-import { keep } from './keep.ts'
+import { readOrMeasure } from './measurement-file.ts'
 import { withAdapter, type RunningServer, type StartServer } from './lora-server.ts'
 import { OUTCOME_FILE, bothSchema, rowSchema, type DemoOutcome, type DemoRow } from './outcome.ts'
 import { adapterTrainConfig, type DemoConfig, type DemoPlan } from './plan.ts'
@@ -54,7 +54,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoOutcome> {
   const dataset = join(outputDir, 'romanian.jsonl')
   await writeRows(dataset, adapterRows({ problems: plan.adapter.problems, seed: plan.base.seed }))
   await using plainServer = closing(await options.startServer({ model: base, storage: 'bf16', threads }))
-  const untrained = await keep(
+  const untrained = await readOrMeasure(
     {
       path: join(outputDir, 'eval', 'untrained.json'),
       madeOf: [base, plan.questions],
@@ -77,7 +77,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoOutcome> {
       const directory = join(outputDir, `${slugOf(config)}-seed-${seed}`)
       const label = seeds.length > 1 ? `${config.name}, seed ${seed}` : config.name
       rows.push(
-        await keep(
+        await readOrMeasure(
           { path: join(directory, 'row.json'), madeOf: [base, plan, config, seed], schema: rowSchema, fresh },
           () => measureRow(options, { base, dataset, config, seed, directory, label, plainServer }),
         ),

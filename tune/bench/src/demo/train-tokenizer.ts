@@ -65,9 +65,10 @@ function mostFrequentPair(words: readonly Word[]): [string, string] | undefined 
     }
   }
   let best: string | undefined
-  let most = 1
+  let bestCount = 1
   for (const [pair, count] of counts) {
-    if (count > most || (count === most && best !== undefined && pair < best)) [best, most] = [pair, count]
+    if (count > bestCount || (count === bestCount && best !== undefined && pair < best))
+      [best, bestCount] = [pair, count]
   }
   const [left, right] = best?.split(' ') ?? []
   return left !== undefined && right !== undefined ? [left, right] : undefined

@@ -56,13 +56,13 @@ export async function ask(body: object, options: AskOptions): Promise<Reply> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await askOnce(body, options)
-    } catch (cause) {
+    } catch (error) {
       signal?.throwIfAborted()
       const isFinal =
         attempt >= attempts ||
-        cause instanceof InputError ||
-        (cause instanceof AskError && !cause.isRetryable)
-      if (isFinal) throw cause
+        error instanceof InputError ||
+        (error instanceof AskError && !error.isRetryable)
+      if (isFinal) throw error
       await wait(waitMsAfter(attempt), signal)
     }
   }
@@ -80,14 +80,14 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     })
     text = await response.text()
-  } catch (cause) {
+  } catch (error) {
     throw new AskError(
       `POST ${url}: ` +
         (limit.aborted
           ? `no answer within ${timeoutMs / 1000} s`
-          : `${describe(cause)}; is the server running?`),
+          : `${describe(error)}; is the server running?`),
       true,
-      { cause },
+      { cause: error },
     )
   }
   // Nothing of that name is there: neither model nor path comes by being asked again.

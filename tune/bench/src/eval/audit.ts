@@ -80,7 +80,7 @@ function parseGeneration(path: string, line: string, number: number): Generation
 function parseLine(path: string, line: string, number: number): unknown {
   try {
     return JSON.parse(line)
-  } catch (cause) {
-    throw new InputError(`${path}:${number}: not JSON`, { cause })
+  } catch (error) {
+    throw new InputError(`${path}:${number}: not JSON`, { cause: error })
   }
 }

@@ -99,7 +99,7 @@ export async function evaluate(options: EvalOptions): Promise<EvalResult> {
       ...(options.headers && { headers: options.headers }),
       ...(options.wait && { wait: options.wait }),
     })
-    const generation = judge({
+    const generation = scoreReply({
       index,
       question,
       reference: answer,
@@ -174,7 +174,7 @@ function resultsOf(
   }
 }
 
-function judge(
+function scoreReply(
   generation: Omit<
     Generation,
     'extracted' | 'is_right' | 'finish_reason' | 'prompt_tokens' | 'completion_tokens'

@@ -10,11 +10,11 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
   let value: unknown
   try {
     value = JSON.parse(await readFile(path, 'utf8'))
-  } catch (cause) {
+  } catch (error) {
     throw new InputError(
       `${path}: expected a benchmark result in JSON: ` +
-        `${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
+        `${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
     )
   }
   const parsed = resultSchema.safeParse(value)
@@ -24,10 +24,10 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
 
 /** A file, or every result.json below a directory; later runs come last. */
 export async function readResults(path: string): Promise<BenchmarkResult[]> {
-  const found = await stat(path).catch((cause: unknown) => {
+  const found = await stat(path).catch((error: unknown) => {
     throw new InputError(
       `${path}: no such file or directory; expected a ${RESULT_FILE} or a directory that contains some`,
-      { cause },
+      { cause: error },
     )
   })
   const files = found.isDirectory()

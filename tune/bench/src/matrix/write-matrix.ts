@@ -121,11 +121,11 @@ export async function readOutcome(path: string): Promise<DemoOutcome> {
   let value: unknown
   try {
     value = JSON.parse(await readFile(path, 'utf8'))
-  } catch (cause) {
+  } catch (error) {
     throw new InputError(
       `${path}: expected the accuracy.json of cairn-tune demo: ` +
-        `${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
+        `${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
     )
   }
   const parsed = outcomeSchema.safeParse(value)

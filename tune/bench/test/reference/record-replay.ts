@@ -23,7 +23,7 @@ import { MODELS, serveArguments, writeReplayModel, type Recorded, type Recording
 import { runHarness } from './run-harness.ts'
 
 /** In log-probability; what instruction sets differ by is near 1e-5. */
-const LEAST_MARGIN = 0.002
+const MIN_MARGIN = 0.002
 const CANDIDATES = 40
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'cairn-replay-'))
@@ -67,7 +67,7 @@ const TURNS: readonly (readonly [model: (typeof MODELS)[number], filter: FilterN
 
 async function pickQuestions(url: string): Promise<{ question: string; answer: string }[]> {
   const picked: { question: string; answer: string }[] = []
-  let least = Infinity
+  let minMargin = Infinity
   for (const { question, answer } of (['ro', 'en'] as const).flatMap((language): Problem[] =>
     generateProblems({ language, split: 'test', count: CANDIDATES, seed: 11 }),
   )) {
@@ -81,8 +81,8 @@ async function pickQuestions(url: string): Promise<{ question: string; answer: s
         marginOf(url, gsm8kRequest(model, question), replies[model].usage.completion_tokens),
       ),
     )
-    if (!(Math.min(...margins) >= LEAST_MARGIN)) continue
-    least = Math.min(least, ...margins)
+    if (!(Math.min(...margins) >= MIN_MARGIN)) continue
+    minMargin = Math.min(minMargin, ...margins)
     const turn = TURNS[picked.length % (TURNS.length + 1)]
     const own = turn ? extractAnswer(turn[1], replies[turn[0]].choices[0]?.text ?? '') : INVALID
     picked.push({
@@ -90,7 +90,7 @@ async function pickQuestions(url: string): Promise<{ question: string; answer: s
       answer: own === INVALID ? answer : answer.replace(/#### .*$/, () => `#### ${own}`),
     })
   }
-  console.log(`${picked.length} questions, the closest token ${least} ahead`)
+  console.log(`${picked.length} questions, the closest token ${minMargin} ahead`)
   return picked
 }
 

@@ -10,9 +10,12 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 
-export type Asked = { path: string; body: Record<string, unknown> }
+export type ScriptedRequest = { path: string; body: Record<string, unknown> }
 /** Status and body to answer with in place of the script; undefined is the script. */
-export type Trouble = (asked: Asked, count: number) => { status: number; body: string } | undefined
+export type FailureScript = (
+  asked: ScriptedRequest,
+  count: number,
+) => { status: number; body: string } | undefined
 
 export const readReplies = () =>
   JSON.parse(readFileSync(new URL('replies.json', import.meta.url), 'utf8')) as Record<string, string>
@@ -21,13 +24,13 @@ export async function startScriptedServer({
   port = 0,
   replies = readReplies(),
   trouble = () => undefined,
-}: { port?: number; replies?: Record<string, string>; trouble?: Trouble } = {}) {
-  const asked: Asked[] = []
+}: { port?: number; replies?: Record<string, string>; trouble?: FailureScript } = {}) {
+  const asked: ScriptedRequest[] = []
   let running = 0
-  let mostAtOnce = 0
+  let maxConcurrent = 0
   const server = createServer(async (request, response) => {
     running++
-    mostAtOnce = Math.max(mostAtOnce, running)
+    maxConcurrent = Math.max(maxConcurrent, running)
     const body = await readBody(request)
     running--
     if (request.method !== 'POST' || request.url !== '/v1/completions')
@@ -66,7 +69,7 @@ export async function startScriptedServer({
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
-    mostAtOnce: () => mostAtOnce,
+    mostAtOnce: () => maxConcurrent,
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -8,14 +8,14 @@ import { z } from 'zod'
  * Reads the file when it was made of the same things, else measures and writes it. `madeOf` is whatever
  * decides the value; `fresh` measures in any case.
  */
-export async function keep<T>(
+export async function readOrMeasure<T>(
   { path, madeOf, schema, fresh }: { path: string; madeOf: unknown; schema: z.ZodType<T>; fresh: boolean },
   measure: () => Promise<T>,
 ): Promise<T> {
   const key = createHash('sha256').update(JSON.stringify(madeOf)).digest('hex')
   if (!fresh) {
-    const kept = z.object({ key: z.literal(key), value: schema }).safeParse(await readJson(path))
-    if (kept.success) return kept.data.value
+    const stored = z.object({ key: z.literal(key), value: schema }).safeParse(await readJson(path))
+    if (stored.success) return stored.data.value
   }
   const value = await measure()
   await writeTextAtomically(path, `${JSON.stringify({ key, value })}\n`)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { keep } from './keep.ts'
+import { readOrMeasure } from './measurement-file.ts'
 
 const schema = z.object({ right: z.number() })
 
@@ -13,7 +13,7 @@ function measurement() {
   const path = join(directory, 'row.json')
   let measured = 0
   const run = (madeOf: unknown, { fresh = false, shape = schema } = {}) =>
-    keep({ path, madeOf, schema: shape, fresh }, async () => ({ right: ++measured }))
+    readOrMeasure({ path, madeOf, schema: shape, fresh }, async () => ({ right: ++measured }))
   return { path, run }
 }
 
@@ -38,7 +38,7 @@ test('a measurement that fails leaves what was kept', async () => {
   const { path, run } = measurement()
   await run('a')
   await expect(
-    keep({ path, madeOf: 'b', schema, fresh: false }, () => Promise.reject(new Error('no server'))),
+    readOrMeasure({ path, madeOf: 'b', schema, fresh: false }, () => Promise.reject(new Error('no server'))),
   ).rejects.toThrow('no server')
   expect(await run('a')).toEqual({ right: 1 })
 })

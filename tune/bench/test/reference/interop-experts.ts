@@ -3,7 +3,7 @@
  * that has learnt some of the questions it is asked, and an adapter on it, both from one server.
  *
  *   pip install 'lm_eval[api]' transformers
- *   PATH=<that environment>/bin:$PATH node tune/bench/test/reference/judge-experts.ts DIR
+ *   PATH=<that environment>/bin:$PATH node tune/bench/test/reference/interop-experts.ts DIR
  *
  * What is in DIR is not made again: the training takes minutes.
  */
