@@ -4,12 +4,12 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDirectory, runHere as run, start, type Started } from './program.ts'
+import { createDirectory, runHere as run, start, type RunningProgram } from './program.ts'
 
 const QUESTIONS = 24
 const { path, remove } = createDirectory()
 const model = path('tiny')
-let server: Started
+let server: RunningProgram
 let url: string
 
 async function serve(port = '0'): Promise<void> {
@@ -30,7 +30,7 @@ async function serve(port = '0'): Promise<void> {
     '64MiB',
     '--json',
   ])
-  await server.says(out => {
+  await server.waitForOutput(out => {
     if (out.includes('\n')) ({ url } = JSON.parse(out) as { url: string })
     return out.includes('\n')
   })
@@ -63,7 +63,7 @@ const results = (output: string) =>
   JSON.parse(readFileSync(`${path(output)}/results.json`, 'utf8')) as Record<string, Record<string, unknown>>
 
 /** Resolves with the first answer on record. */
-const hears = ({ child, ended }: Started, sign: RegExp) =>
+const hears = ({ child, ended }: RunningProgram, sign: RegExp) =>
   new Promise<void>((resolve, reject) => {
     let heard = ''
     child.stderr?.on('data', (text: string) => {

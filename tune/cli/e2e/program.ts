@@ -8,13 +8,13 @@ import { main as runMain } from '../src/run.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
-export type Ended = { code: number | null; out: string; err: string }
-export type Started = {
+export type ProgramResult = { code: number | null; out: string; err: string }
+export type RunningProgram = {
   child: ChildProcess
-  /** Resolves with the first text that `test` accepts on stdout. */ says: (
+  /** Resolves with the first text that `test` accepts on stdout. */ waitForOutput: (
     test: (out: string) => boolean,
   ) => Promise<void>
-  ended: Promise<Ended>
+  ended: Promise<ProgramResult>
 }
 
 const running = new Set<ChildProcess>()
@@ -32,7 +32,7 @@ export const createDirectory = (): { path: (name: string) => string; remove: () 
 }
 
 /** Starts `cairn-tune` with these arguments. Nothing is asked of a hub. */
-export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
+export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
   const child = spawn(process.execPath, [main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, HF_HUB_OFFLINE: '1', ...env },
@@ -43,33 +43,33 @@ export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Sta
   const waiting = new Set<() => void>()
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text
-    for (const look of waiting) look()
+    for (const check of waiting) check()
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<ProgramResult>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', code => resolve({ code, out, err }))
   })
-  const says = (test: (out: string) => boolean) =>
+  const waitForOutput = (test: (out: string) => boolean) =>
     new Promise<void>((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         if (!test(out)) return
-        waiting.delete(look)
+        waiting.delete(check)
         resolve()
       }
-      waiting.add(look)
-      look()
+      waiting.add(check)
+      check()
       void ended.then(() => reject(new Error(`ended without saying it: ${out}${err}`)))
     })
-  return { child, says, ended }
+  return { child, waitForOutput, ended }
 }
 
 /** Runs it to its end. */
-export const run = (args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Ended> =>
+export const run = (args: readonly string[], env?: NodeJS.ProcessEnv): Promise<ProgramResult> =>
   start(args, env).ended
 
 /** Runs it to its end in this process. What a command does with signals and threads needs one of its own. */
-export async function runHere(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+export async function runHere(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ProgramResult> {
   let [out, err] = ['', '']
   const code = await runMain(args, {
     env: { ...process.env, HF_HUB_OFFLINE: '1', ...env },

@@ -26,7 +26,7 @@ test('a model is served with the options of the specification until Ctrl-C', asy
   ]
   const server = start(args, { VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' })
   let said = ''
-  await server.says(out => {
+  await server.waitForOutput(out => {
     said = out
     return out.includes('\n')
   })

@@ -58,7 +58,7 @@ test('a run killed at any step and gone on with ends in the bits of one that nev
   // checkpoint is written, so only from the third on the first checkpoint is there for certain.
   const killed = 3 + Math.floor(Math.random() * 12)
   const victim = start(train(inTwo, '--save-steps', '2'))
-  await victim.says(out => stepsSaid(out) >= killed)
+  await victim.waitForOutput(out => stepsSaid(out) >= killed)
   victim.child.kill('SIGKILL')
   expect((await victim.ended).code).toBe(null)
   const resumed = await run(train(inTwo, '--save-steps', '2', '--resume'))
@@ -77,7 +77,7 @@ test('a run killed at any step and gone on with ends in the bits of one that nev
 test('a second run in the same directory is refused with the holder named; a holder that was killed holds nothing', async () => {
   const output = newOutput('shared')
   const first = start(train(output))
-  await first.says(out => stepsSaid(out) >= 1)
+  await first.waitForOutput(out => stepsSaid(out) >= 1)
   // It stands still, so that it is at work for as long as the second one takes to start.
   first.child.kill('SIGSTOP')
   const second = await run(train(output, '--overwrite', '--seed', '7'))
@@ -99,7 +99,7 @@ test('a second run in the same directory is refused with the holder named; a hol
 test('Ctrl-C saves a checkpoint and exits 130', async () => {
   const stopped = newOutput('stopped')
   const running = start(train(stopped))
-  await running.says(out => stepsSaid(out) >= 2)
+  await running.waitForOutput(out => stepsSaid(out) >= 2)
   running.child.kill('SIGINT')
   const { code, out } = await running.ended
   expect(code).toBe(130)

@@ -1,6 +1,6 @@
 /** How an evaluation is shown: one line drawn over on a terminal, a line now and then elsewhere. */
 import type { EvalProgress } from '@cairn-tune/bench'
-import type { Io } from './command.ts'
+import type { CommandIo } from './command.ts'
 
 export type AnswersView = { answers: (progress: EvalProgress, what?: string) => void; end: () => void }
 
@@ -8,9 +8,9 @@ const BAR = 20
 /** Where stderr is no terminal, a line for each of these shares. */
 const QUIET_SHARE = 0.25
 
-export function showAnswers({ note, terminal }: Pick<Io, 'note' | 'terminal'>): AnswersView {
+export function showAnswers({ note, terminal }: Pick<CommandIo, 'note' | 'terminal'>): AnswersView {
   let isDrawn = false
-  let said = 0
+  let reported = 0
   return {
     answers: (progress, what) => {
       const line = `${what === undefined ? '' : `${what}: `}${answersLine(progress)}`
@@ -20,9 +20,9 @@ export function showAnswers({ note, terminal }: Pick<Io, 'note' | 'terminal'>): 
         return
       }
       const share = progress.done / progress.total
-      if (share < said) said = 0
-      if (share < 1 && share < said + QUIET_SHARE) return
-      said = share
+      if (share < reported) reported = 0
+      if (share < 1 && share < reported + QUIET_SHARE) return
+      reported = share
       note(line)
     },
     end: () => {

@@ -7,7 +7,7 @@ import { nearestKey } from '@cairn-tune/train'
 import { type ExitCode, UsageError } from './exit.ts'
 
 /** The world of a command. Data goes to `out`, everything meant for a person to `note`. */
-export type Io = {
+export type CommandIo = {
   env: NodeJS.ProcessEnv
   out: (text: string) => void
   note: (line: string) => void
@@ -28,7 +28,7 @@ export type Command = {
   usage: readonly (readonly [form: string, does: string])[]
   /** Printed under the usage by --help. */
   more?: () => string
-  run: (argv: readonly string[], io: Io) => Promise<ExitCode>
+  run: (argv: readonly string[], io: CommandIo) => Promise<ExitCode>
 }
 
 const SHARED = {
@@ -42,7 +42,7 @@ type Args<O extends ParseArgsOptionsConfig> = ReturnType<
 
 /** A command whose options node:util parses. */
 export function defineCommand<const O extends ParseArgsOptionsConfig>(
-  command: Omit<Command, 'run'> & { options: O; run: (args: Args<O>, io: Io) => Promise<ExitCode> },
+  command: Omit<Command, 'run'> & { options: O; run: (args: Args<O>, io: CommandIo) => Promise<ExitCode> },
 ): Command {
   const { options, run, ...about } = command
   return { ...about, run: (argv, io) => run(parse(argv, options), io) }
@@ -98,10 +98,10 @@ export function takePositionals<const N extends readonly string[]>(
 }
 
 /** A whole number of an option. */
-export function wholeNumber(name: string, text: string | undefined, least = 0): number | undefined {
+export function wholeNumber(name: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value < least)
-    throw new UsageError(`--${name} must be a whole number of at least ${least}, got ${JSON.stringify(text)}`)
+  if (!/^\d+$/.test(text) || value < min)
+    throw new UsageError(`--${name} must be a whole number of at least ${min}, got ${JSON.stringify(text)}`)
   return value
 }

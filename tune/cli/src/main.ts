@@ -1,10 +1,10 @@
 /** The process of the command line: its streams, its signals and its exit code. */
-import type { Io } from './command.ts'
+import type { CommandIo } from './command.ts'
 import { EXIT } from './exit.ts'
 import { main } from './run.ts'
 
 const interrupt = new AbortController()
-const io: Io = {
+const io: CommandIo = {
   env: process.env,
   out: text => void process.stdout.write(text),
   note: line => void process.stderr.write(`${line}\n`),

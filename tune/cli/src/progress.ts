@@ -3,7 +3,7 @@
  * machines.
  */
 import { bytesText, type StepMetrics } from '@cairn-tune/train'
-import type { Io } from './command.ts'
+import type { CommandIo } from './command.ts'
 
 export type ProgressView = {
   note: (line: string) => void
@@ -16,7 +16,7 @@ const BAR = 20
 const QUIET_SECONDS = 10
 
 export function showProgress(
-  { out, note, terminal }: Pick<Io, 'out' | 'note' | 'terminal'>,
+  { out, note, terminal }: Pick<CommandIo, 'out' | 'note' | 'terminal'>,
   { json }: { json: boolean },
 ): ProgressView {
   let isDrawn = false

@@ -3,11 +3,11 @@
  * exit code. Tests call it with streams of their own.
  */
 import { nearestKey } from '@cairn-tune/train'
-import { type Io, usageOf } from './command.ts'
+import { type CommandIo, usageOf } from './command.ts'
 import { commands } from './commands.ts'
 import { EXIT, type ExitCode, UsageError, failureOf } from './exit.ts'
 
-async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
+async function run(argv: readonly string[], io: CommandIo): Promise<ExitCode> {
   const [first = 'help', second] = argv
   const asked = ['--help', '-h'].includes(first) ? 'help' : first
   const pair = commands.find(({ name }) => name === `${asked} ${second}`)
@@ -39,7 +39,7 @@ function unknownCommand(first: string, second: string | undefined): UsageError {
 }
 
 /** Runs one command to its end; `argv` is what follows `cairn-tune`. */
-export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
+export async function main(argv: readonly string[], io: CommandIo): Promise<ExitCode> {
   try {
     return await run(argv, io)
   } catch (error) {

@@ -1,7 +1,7 @@
 import { createEngine, findNvcc, listCards, listIsas, nvccCandidates } from '@cairn-tune/native'
 import { VERSION, bytesText, memoryBudget } from '@cairn-tune/train'
 import { hubCacheRoot } from '@cairn-tune/weights'
-import { defineCommand, table, type Io } from '../command.ts'
+import { defineCommand, table, type CommandIo } from '../command.ts'
 import { EXIT } from '../exit.ts'
 
 export const doctor = defineCommand({
@@ -32,7 +32,7 @@ export const doctor = defineCommand({
 })
 
 /** A line a card, and what compiles kernels for it. */
-async function cardFacts(io: Pick<Io, 'env' | 'note'>): Promise<Record<string, string>> {
+async function cardFacts(io: Pick<CommandIo, 'env' | 'note'>): Promise<Record<string, string>> {
   const nvcc = findNvcc(nvccCandidates(io.env))
   const compiler = nvcc ? `${nvcc.version}, ${nvcc.command}` : 'not found'
   try {

@@ -9,7 +9,7 @@ import {
   resolveRepo,
   type ModelToExport,
 } from '@cairn-tune/weights'
-import { defineCommand, takePositionals, type Io } from '../command.ts'
+import { defineCommand, takePositionals, type CommandIo } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
 const exists = (path: string) =>
@@ -29,7 +29,7 @@ async function exportTo(
   given: string,
   output: string,
   options: { base: string | undefined; type: (typeof GGUF_EXPORT_TYPES)[number] | undefined },
-  io: Io,
+  io: CommandIo,
 ) {
   const hub = { env: io.env, signal: io.signal }
   if (!(await exists(join(given, 'adapter_config.json')))) {

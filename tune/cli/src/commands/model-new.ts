@@ -24,17 +24,17 @@ export const modelNew = defineCommand({
     const [directory] = takePositionals(positionals, ['DIR'])
     const name = names.find(known => known === shape)
     if (!name) throw new UsageError(`--shape must be ${names.join(', ')}, got ${JSON.stringify(shape)}`)
-    const most = SHAPES[name].num_hidden_layers
-    const kept = wholeNumber('layers', layers)
-    if (kept !== undefined && (kept < 1 || kept > most))
-      throw new UsageError(`--layers must be from 1 to ${most} for ${name}, got ${kept}`)
+    const maxLayers = SHAPES[name].num_hidden_layers
+    const layerCount = wholeNumber('layers', layers)
+    if (layerCount !== undefined && (layerCount < 1 || layerCount > maxLayers))
+      throw new UsageError(`--layers must be from 1 to ${maxLayers} for ${name}, got ${layerCount}`)
     if (stored !== undefined && (stored !== 'nvfp4' || SHAPES[name].model_type === 'gpt_oss'))
       throw new UsageError(
         '--stored must be nvfp4 and is not available for gpt-oss, which is stored in MXFP4; ' +
           `got ${JSON.stringify(stored)}`,
       )
     const over = stored === undefined ? {} : STORED_NVFP4
-    await writeNewModel(directory, name, wholeNumber('seed', seed) ?? 1, kept, over)
+    await writeNewModel(directory, name, wholeNumber('seed', seed) ?? 1, layerCount, over)
     io.out(json ? `${JSON.stringify({ directory, shape: name })}\n` : `${directory}\n`)
     return EXIT.ok.code
   },
