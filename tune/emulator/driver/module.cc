@@ -167,10 +167,11 @@ CUDA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* at, size_t* bytes, CUmodule 
 
 CUDA_API CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   if (attribute != 8) return CUDA_SUCCESS;  // hints about the cache
-  u32 most = Limits::get().shared_opt_in;
-  if (value < 0 || u32(value) + function->code.shared_bytes > most)
+  u32 max_bytes = Limits::get().shared_opt_in;
+  if (value < 0 || u32(value) + function->code.shared_bytes > max_bytes)
     return fail(CUDA_ERROR_INVALID_VALUE, function->code.kernel + " asks for " + std::to_string(value) +
-                                              " bytes of shared memory; a block has " + std::to_string(most));
+                                              " bytes of shared memory; a block has " +
+                                              std::to_string(max_bytes));
   function->shared_allowed = u32(value) + function->code.shared_bytes;
   return CUDA_SUCCESS;
 }

@@ -9,7 +9,7 @@
 
 namespace emulator {
 
-constexpr u32 kMostPolls = 1 << 22;
+constexpr u32 kMaxPolls = 1 << 22;
 
 void Counts::add(const Counts& other) {
   auto* to = reinterpret_cast<u64*>(this);
@@ -56,8 +56,8 @@ void Block::start_warp(u32 index, u32 threads) {
   warp.waiting.clear();
   warp.copies.clear();
   warp.committed.fill(0);
-  warp.products.clear();
-  warp.held_sums.clear();
+  warp.matmuls.clear();
+  warp.saved_sums.clear();
   warp.product_groups = 0;
   warp.executed = 0;
   warp.local = local_file.data() + size_t(code.local_bytes) * kLanes * index;
@@ -182,7 +182,7 @@ void Block::run(const Launch& with, std::array<u32, 3> at) {
       // Who polls may wait for a block on another thread; who is at a barrier waits for this one.
       bool polls = std::any_of(
           warps.begin(), warps.end(), [](const Warp& w) { return w.state == WarpState::polling; });
-      if (!polls || idle > kMostPolls) report_deadlock();
+      if (!polls || idle > kMaxPolls) report_deadlock();
       std::this_thread::yield();
     }
     if (executed > settings.instruction_limit)

@@ -104,10 +104,10 @@ struct AsyncCopy {
 };
 
 /// A wgmma whose group has not been waited for: descriptors of its operands, and whether it adds to the sums.
-struct GroupProduct {
+struct GroupMatmul {
   const Instruction* at;
   u64 a, b;
-  bool keeps;
+  bool accumulates;
   u32 group;
 };
 
@@ -129,9 +129,9 @@ struct Warp {
   Mask barrier_lanes = 0;
   std::vector<AsyncCopy> copies;
   std::array<u32, kLanes> committed{};
-  std::vector<GroupProduct> products;
+  std::vector<GroupMatmul> matmuls;
   u32 product_groups = 0;
-  std::map<u32, std::vector<float>> held_sums;  // by the first register of the accumulators
+  std::map<u32, std::vector<float>> saved_sums;  // by the first register of the accumulators
   std::byte* local = nullptr;
   Mask carries = 0;  // of add.cc and its kind
   u64 executed = 0;

@@ -126,12 +126,12 @@ u64 convert(u64 bits, const Plan& plan) {
   u32 to_bits = bytes_of(plan.to) * 8;
   bool is_large = !is_signed(plan.from) && value < 0;  // a u64 above every i64
   if (is_signed(plan.to)) {
-    i64 most = i64(~0ull >> (65 - to_bits));
-    return u64(is_large ? most : std::clamp(value, -most - 1, most));
+    i64 max_value = i64(~0ull >> (65 - to_bits));
+    return u64(is_large ? max_value : std::clamp(value, -max_value - 1, max_value));
   }
   if (value < 0 && !is_large) return 0;
-  u64 most = cut(~0ull, to_bits / 8);
-  return std::min(u64(value), most);
+  u64 max_value = cut(~0ull, to_bits / 8);
+  return std::min(u64(value), max_value);
 }
 
 void convert_any(Warp& w, const Instruction& i) {

@@ -67,19 +67,18 @@ Shape shape_of(const Instruction& i) {
   return shape;
 }
 
-void read_both(Warp& w, const GroupProduct& product, float* a, float* b) {
-  const Instruction& i = *product.at;
+void read_both(Warp& w, const GroupMatmul& matmul, float* a, float* b) {
+  const Instruction& i = *matmul.at;
   Shape shape = shape_of(i);
-  read_operand(
-      w, i, read_descriptor(w, i, product.a, shape.a_across), w.index % 4 * 16, 16, shape.is_half, a);
-  read_operand(w, i, read_descriptor(w, i, product.b, shape.b_across), 0, shape.columns, shape.is_half, b);
+  read_operand(w, i, read_descriptor(w, i, matmul.a, shape.a_across), w.index % 4 * 16, 16, shape.is_half, a);
+  read_operand(w, i, read_descriptor(w, i, matmul.b, shape.b_across), 0, shape.columns, shape.is_half, b);
 }
 
 // `held` has the accumulators as registers: register r of lane l at r · 32 + l.
-void finish(Warp& w, const GroupProduct& product, std::vector<float>& held) {
-  Shape shape = shape_of(*product.at);
+void finish(Warp& w, const GroupMatmul& matmul, std::vector<float>& held) {
+  Shape shape = shape_of(*matmul.at);
   std::vector<float> a(16 * kDepth), b(size_t(shape.columns) * kDepth);
-  read_both(w, product, a.data(), b.data());
+  read_both(w, matmul, a.data(), b.data());
   float sign = shape.negates_a != shape.negates_b ? -1.0f : 1.0f;
   std::vector<float> across(b.size());
   for (u32 n = 0; n < shape.columns; ++n)
@@ -89,7 +88,7 @@ void finish(Warp& w, const GroupProduct& product, std::vector<float>& held) {
     auto place = [&](u32 n) -> float& {
       return held[(n / 8 * 4 + row / 8 * 2 + n % 2) * kLanes + row % 8 * 4 + n % 8 / 2];
     };
-    for (u32 n = 0; n < shape.columns; ++n) sums[n] = product.keeps ? place(n) : 0.0f;
+    for (u32 n = 0; n < shape.columns; ++n) sums[n] = matmul.accumulates ? place(n) : 0.0f;
     for (u32 k = 0; k < kDepth; ++k) {
       float factor = sign * a[row * kDepth + k];
       const float* column = &across[k * shape.columns];
@@ -103,10 +102,10 @@ void run_product(Warp& w, const Instruction& i) {
   if (!w.gather(i, kAllLanes, "wgmma")) return;
   ++w.block->counts.mma;
   u32 lane = u32(std::countr_zero(w.mask)), registers = i.list_size;
-  GroupProduct product{
+  GroupMatmul matmul{
       &i, w.at<u64>(i.a)[lane], w.at<u64>(i.b)[lane], (w.predicate(i.c) >> lane & 1) != 0, w.product_groups};
-  read_both(w, product, nullptr, nullptr);
-  auto [held, is_new] = w.held_sums.try_emplace(w.list(i, 0));
+  read_both(w, matmul, nullptr, nullptr);
+  auto [held, is_new] = w.saved_sums.try_emplace(w.list(i, 0));
   if (is_new) {
     held->second.resize(registers * kLanes);
     for (u32 r = 0; r < registers; ++r) {
@@ -115,27 +114,27 @@ void run_product(Warp& w, const Instruction& i) {
       std::fill(sums, sums + kLanes, std::bit_cast<float>(0x7fffffffu));
     }
   }
-  w.products.push_back(product);
+  w.matmuls.push_back(matmul);
 }
 
 void run_commit(Warp& w, const Instruction&) { ++w.product_groups; }
 
 void run_wait(Warp& w, const Instruction& i) {
   if (!w.gather(i, kAllLanes, "wgmma.wait_group")) return;
-  std::vector<GroupProduct> left, done;
-  for (const GroupProduct& product : w.products)
-    (product.group + i.detail < w.product_groups ? done : left).push_back(product);
-  for (const GroupProduct& product : done) finish(w, product, w.held_sums.at(w.list(*product.at, 0)));
-  w.products = left;
-  for (const GroupProduct& product : done) {
-    u32 key = w.list(*product.at, 0);
-    auto held = w.held_sums.find(key);
-    bool goes_on = false;
-    for (const GroupProduct& other : left) goes_on |= w.list(*other.at, 0) == key;
-    if (held == w.held_sums.end() || goes_on) continue;
-    for (u32 r = 0; r < product.at->list_size; ++r)
-      std::memcpy(w.at<float>(w.list(*product.at, r)), &held->second[r * kLanes], sizeof(float) * kLanes);
-    w.held_sums.erase(held);
+  std::vector<GroupMatmul> left, done;
+  for (const GroupMatmul& matmul : w.matmuls)
+    (matmul.group + i.detail < w.product_groups ? done : left).push_back(matmul);
+  for (const GroupMatmul& matmul : done) finish(w, matmul, w.saved_sums.at(w.list(*matmul.at, 0)));
+  w.matmuls = left;
+  for (const GroupMatmul& matmul : done) {
+    u32 key = w.list(*matmul.at, 0);
+    auto held = w.saved_sums.find(key);
+    bool is_pending = false;
+    for (const GroupMatmul& other : left) is_pending |= w.list(*other.at, 0) == key;
+    if (held == w.saved_sums.end() || is_pending) continue;
+    for (u32 r = 0; r < matmul.at->list_size; ++r)
+      std::memcpy(w.at<float>(w.list(*matmul.at, r)), &held->second[r * kLanes], sizeof(float) * kLanes);
+    w.saved_sums.erase(held);
   }
 }
 

@@ -9,7 +9,7 @@
 namespace emulator {
 namespace {
 
-constexpr int kRows = 16, kColumns = 8, kMostDepth = 32;
+constexpr int kRows = 16, kColumns = 8, kMaxDepth = 32;
 
 struct ReadBf16 {
   static constexpr int bytes = 2;

@@ -21,7 +21,7 @@ export type Launch = {
   env?: Record<string, string>
 }
 
-export type Outcome = {
+export type LaunchResult = {
   status: number | null
   /** What the program says of the driver's error. */ error: string
   /** What the emulator says of it. */ message: string
@@ -31,7 +31,7 @@ export type Outcome = {
 
 export type Card = {
   /** The program that only knows `dlopen`. */ host: string
-  run: (launch: Launch) => Outcome
+  run: (launch: Launch) => LaunchResult
   [Symbol.dispose]: () => void
 }
 
@@ -53,7 +53,7 @@ export async function openCard(): Promise<Card> {
   }
 }
 
-function runLaunch(launch: Launch, folder: string, host: string, library: string): Outcome {
+function runLaunch(launch: Launch, folder: string, host: string, library: string): LaunchResult {
   const { kernel, grid = [1], block = [32], shared = 0, args, env = {} } = launch
   const module = join(folder, 'module.ptx')
   const counts = join(folder, 'counts.json')
@@ -86,6 +86,6 @@ function runLaunch(launch: Launch, folder: string, host: string, library: string
       const bytes = readFileSync(path)
       return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer
     }),
-    counts: JSON.parse(readFileSync(counts, 'utf8')) as Outcome['counts'],
+    counts: JSON.parse(readFileSync(counts, 'utf8')) as LaunchResult['counts'],
   }
 }

@@ -40,7 +40,7 @@ const words = [
 ]
 const others = [3n, 0xffffffffn, 1n, 0x80000000n, 5n, 0x10000n, 17n]
 const longs = [...words, 0x7fffffffffffffffn, 0x8000000000000000n, 0xffffffffffffffffn, 0x123456789abcdefn]
-const most = (a: bigint, b: bigint) => (a > b ? a : b)
+const max = (a: bigint, b: bigint) => (a > b ? a : b)
 
 test('integers of 32 bits: sums, products and their halves, quotients, extremes', () => {
   const of = (text: string, expected: Case['expected']): Case => ({
@@ -59,7 +59,7 @@ test('integers of 32 bits: sums, products and their halves, quotients, extremes'
     of('div.u32 $d, $a, $b;', (a, b) => a / b),
     of('div.s32 $d, $a, $b;', (a, b) => u32(s32(a) / s32(b))),
     of('rem.s32 $d, $a, $b;', (a, b) => u32(s32(a) % s32(b))),
-    of('max.s32 $d, $a, $b;', (a, b) => u32(most(s32(a), s32(b)))),
+    of('max.s32 $d, $a, $b;', (a, b) => u32(max(s32(a), s32(b)))),
     of('min.u32 $d, $a, $b;', (a, b) => (a < b ? a : b)),
     of('abs.s32 $d, $a;', a => u32(s32(a) < 0n ? -s32(a) : s32(a))),
     of('add.sat.s32 $d, $a, $b;', (a, b) => {

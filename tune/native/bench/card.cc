@@ -13,13 +13,13 @@ using namespace cairn::device;
 namespace {
 
 double difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double most = 1e-30, apart = 0;
+  double maximum = 1e-30, difference = 0;
   for (size_t i = 0; i < a.size(); i++) {
     if (std::isnan(a[i]) || std::isnan(b[i])) return NAN;
-    most = std::max(most, double(std::fabs(b[i])));
-    apart = std::max(apart, double(std::fabs(a[i] - b[i])));
+    maximum = std::max(maximum, double(std::fabs(b[i])));
+    difference = std::max(difference, double(std::fabs(a[i] - b[i])));
   }
-  return apart / most;
+  return difference / maximum;
 }
 
 // Arguments of each form in the order of the op table.

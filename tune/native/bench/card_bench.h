@@ -120,7 +120,7 @@ struct Bench {
     CUevent start = nullptr, end = nullptr;
     check_driver(card.driver, card.driver.event_create(&start, 0), "event");
     check_driver(card.driver, card.driver.event_create(&end, 0), "event");
-    float least = 1e30f;
+    float min_ms = 1e30f;
     for (int i = 0; i < repeats; i++) {
       check_driver(card.driver, card.driver.event_record(start, card.stream()), "event");
       call();
@@ -128,11 +128,11 @@ struct Bench {
       float milliseconds = 0;
       check_driver(card.driver, card.driver.event_wait(end), "wait");
       check_driver(card.driver, card.driver.event_elapsed(&milliseconds, start, end), "time");
-      least = std::min(least, milliseconds);
+      min_ms = std::min(min_ms, milliseconds);
     }
     card.driver.event_destroy(start);
     card.driver.event_destroy(end);
-    return least;
+    return min_ms;
   }
   void release() {
     card.wait("a row");

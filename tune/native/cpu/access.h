@@ -86,10 +86,10 @@ inline float dot3(const float* a, const float* b, const float* c, int64_t n) {
 // Largest magnitude; a NaN is none.
 template <class T>
 inline float max_abs(const T* values, int64_t n) {
-  vf most{}, more{};
+  vf amax{}, more{};
   int64_t i = 0;
   for (; i + 2 * VL <= n; i += 2 * VL) {
-    most = max((vf)((vu)load(values + i) & 0x7fffffff), most);
+    amax = max((vf)((vu)load(values + i) & 0x7fffffff), amax);
     more = max((vf)((vu)load(values + i + VL) & 0x7fffffff), more);
   }
   float rest = 0;
@@ -99,7 +99,7 @@ inline float max_abs(const T* values, int64_t n) {
     else size = __builtin_fabsf(values[i]);
     rest = size > rest ? size : rest;
   }
-  const float lanes = max_lanes(max(most, more));
+  const float lanes = max_lanes(max(amax, more));
   return rest > lanes ? rest : lanes;
 }
 

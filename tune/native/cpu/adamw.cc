@@ -79,10 +79,10 @@ struct State {
     for (int64_t i = 0; i < n; i++) to[i] = map[codes[first + i]] * scales[first / kDynamicBlock];
   }
   void write(const float* map, int64_t first, int64_t n, const float* from) const {
-    const float most = max_abs(from, n);
-    scales[first / kDynamicBlock] = most;
+    const float amax = max_abs(from, n);
+    scales[first / kDynamicBlock] = amax;
     for (int64_t i = 0; i < n; i++)
-      codes[first + i] = uint8_t(encode_nearest(map, 256, most == 0 ? 0 : from[i] / most));
+      codes[first + i] = uint8_t(encode_nearest(map, 256, amax == 0 ? 0 : from[i] / amax));
   }
 };
 

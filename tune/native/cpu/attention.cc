@@ -31,17 +31,17 @@ int64_t list_tiles(const Shape& s, int64_t size, Tile* to) {
 inline size_t tile_bytes(int64_t tiles) { return size_t(tiles + 1) * sizeof(Tile); }
 
 // One row of scores: turns those of keys [unseen, seen) into weights, others into 0, and returns their sum.
-// `most` grows to the largest score so far; both count in powers of two.
+// `maximum` grows to the largest score so far; both count in powers of two.
 template <bool coarse>
-inline float softmax_row(const Sizes& s, float* z, bf16* z16, int64_t unseen, int64_t seen, float& most) {
+inline float softmax_row(const Sizes& s, float* z, bf16* z16, int64_t unseen, int64_t seen, float& maximum) {
   const int64_t end = ceil_div(seen, VL) * VL;
   for (int64_t c = 0; c < unseen; c++) z[c] = -__builtin_inff();
   for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff();
   const vf scale = splat(s.scale * kLog2E);
-  vf top = splat(most), lanes{};
-  for (int64_t c = 0; c < end; c += VL) top = max(top, load(z + c) * scale);
-  most = max_lanes(top);
-  const vf down = splat(-most);
+  vf maxima = splat(maximum), lanes{};
+  for (int64_t c = 0; c < end; c += VL) maxima = max(maxima, load(z + c) * scale);
+  maximum = max_lanes(maxima);
+  const vf down = splat(-maximum);
   for (int64_t c = 0; c < end; c += VL) {
     const vf p = exp2<coarse>(fma(load(z + c), scale, down));
     put(s.pairs, z16 + c, z + c, p);
@@ -60,14 +60,14 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
   uint32_t* weights = left + kQueries * s.width_words;
   float* grid = reinterpret_cast<float*>(weights + kQueries * s.key_words);
   float* sums = grid + kQueries * kKeys;
-  float most[kQueries], total[kQueries];
+  float maximum[kQueries], total[kQueries];
   pack_left(s, q, start + row0, rows, left);
   std::memset(sums, 0, size_t(kQueries * s.padded) * 4);
   // A sink is a score that was there first and has no value.
   const Tensor* sinks = call.in[attention_in::sinks];
   float sink_scratch[1];
   const float sink = sinks ? read_row(*sinks, head, 1, sink_scratch)[0] * kLog2E : -__builtin_inff();
-  for (int64_t i = 0; i < kQueries; i++) most[i] = sink, total[i] = sinks ? 1 : 0;
+  for (int64_t i = 0; i < kQueries; i++) maximum[i] = sink, total[i] = sinks ? 1 : 0;
   for (int64_t j = first_key(s.window, row0) / kKeys; j * kKeys < row0 + rows; j++) {
     const int64_t key0 = j * kKeys, count = min64(kKeys, length - key0);
     scores(s, left, row0, rows, keys + key0 * s.width_words, key0, count, grid);
@@ -79,14 +79,14 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
         put_zeros(s.pairs, z16, z, kKeys);
         continue;
       }
-      const float before = most[i], sum = s.words == Words::f32
-                                              ? softmax_row<false>(s, z, z16, unseen, seen, most[i])
-                                              : softmax_row<true>(s, z, z16, unseen, seen, most[i]);
-      if (most[i] == before) {
+      const float before = maximum[i], sum = s.words == Words::f32
+                                                 ? softmax_row<false>(s, z, z16, unseen, seen, maximum[i])
+                                                 : softmax_row<true>(s, z, z16, unseen, seen, maximum[i]);
+      if (maximum[i] == before) {
         total[i] += sum;
         continue;
       }
-      const float shrink = exp2<false>(splat(before - most[i]))[0];
+      const float shrink = exp2<false>(splat(before - maximum[i]))[0];
       total[i] = total[i] * shrink + sum;
       for (int64_t c = 0; c < s.padded; c += VL)
         store(sums + i * s.padded + c, load(sums + i * s.padded + c) * shrink);
@@ -103,7 +103,7 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
     float* row = sums + i * s.padded;
     for (int64_t c = 0; c < s.padded; c += VL) store(row + c, load(row + c) / total[i]);
     write_row(y, head_of(y, head, s.width).at(start + row0 + i), s.width, row);
-    floats_of(lse)[head * s.tokens + start + row0 + i] = most[i] * kLn2 + __builtin_logf(total[i]);
+    floats_of(lse)[head * s.tokens + start + row0 + i] = maximum[i] * kLn2 + __builtin_logf(total[i]);
   }
 }
 
@@ -147,8 +147,8 @@ void attention_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = AttentionAttrs::read(call.attrs);
   const Sizes s(*call.in[attention_in::q], *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads,
       attrs.scale, attrs.window, {kQueries, kKeys});
-  sizes.add_shared(0, tile_bytes(s.most_tiles(kKeys) + s.most_tiles(kQueries)));
-  sizes.add_shared(1, s.packed_bytes(s.most_tiles(kKeys)));
+  sizes.add_shared(0, tile_bytes(s.max_tiles(kKeys) + s.max_tiles(kQueries)));
+  sizes.add_shared(1, s.packed_bytes(s.max_tiles(kKeys)));
   sizes.add_own(0, scratch_bytes(s));
 }
 

@@ -44,7 +44,7 @@ struct Sizes {
         documents(cu_seqlens.dims[0] - 1) {}
 
   // Most tiles of `size` rows that documents can have: each but the full ones ends one.
-  int64_t most_tiles(int64_t size) const { return min64(tokens, tokens / size + documents); }
+  int64_t max_tiles(int64_t size) const { return min64(tokens, tokens / size + documents); }
   // Words of one tile of keys and one of values, packed.
   int64_t key_size() const { return tile.keys * width_words; }
   int64_t value_size() const { return key_words * padded; }

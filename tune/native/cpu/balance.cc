@@ -14,9 +14,9 @@ inline bool counts(const Tensor* counted, int64_t t) { return !counted || ints_o
 
 // p = softmax of a row.
 inline void softmax(const float* row, int64_t n, float* p) {
-  float most = row[0], sum = 0;
-  for (int64_t e = 1; e < n; e++) most = row[e] > most ? row[e] : most;
-  for (int64_t e = 0; e < n; e++) sum += p[e] = exp(splat(row[e] - most))[0];
+  float maximum = row[0], sum = 0;
+  for (int64_t e = 1; e < n; e++) maximum = row[e] > maximum ? row[e] : maximum;
+  for (int64_t e = 0; e < n; e++) sum += p[e] = exp(splat(row[e] - maximum))[0];
   for (int64_t e = 0; e < n; e++) p[e] /= sum;
 }
 

@@ -25,8 +25,8 @@ struct Spans {
   int64_t length(int64_t e) const { return ends[e] - first(e); }
 };
 
-Product* list_of(const Call& call, int64_t count) {
-  return static_cast<Product*>(shared_scratch(call.scratch, kProducts, size_t(count) * sizeof(Product)));
+GemmTask* list_of(const Call& call, int64_t count) {
+  return static_cast<GemmTask*>(shared_scratch(call.scratch, kGemmTasks, size_t(count) * sizeof(GemmTask)));
 }
 
 // a·b[e]ᵀ or a·b[e] with what is added, for the rows of expert e.
@@ -38,9 +38,9 @@ struct Linear {
   Rounding rounding;
 
   int64_t outputs() const { return b.dims[b_along_k ? 1 : 2]; }
-  LargestProduct largest() const { return {arithmetic, a.dims[0], a.dims[1], a2 ? a2->dims[1] : 0}; }
+  GemmBounds largest() const { return {arithmetic, a.dims[0], a.dims[1], a2 ? a2->dims[1] : 0}; }
 
-  void make(Product& to, int64_t e, int64_t first, int64_t rows, const Tensor& y) const {
+  void make(GemmTask& to, int64_t e, int64_t first, int64_t rows, const Tensor& y) const {
     Pair second{};
     if (a2)
       second = {{stored_of(rows_of(*a2, first, rows)), true}, {stored_of(matrix_of(*b2, e)), b_along_k},
@@ -61,14 +61,14 @@ struct Linear {
 
   void run(const Call& call, const Tensor& ends) const {
     const Spans spans(ends, a.dims[0]);
-    Product* products = list_of(call, spans.count);
+    GemmTask* tasks = list_of(call, spans.count);
     for (int64_t e = 0; e < spans.count; e++)
-      make(products[e], e, spans.first(e), spans.length(e), *call.out[0]);
-    gemm_many(call, products, spans.count);
+      make(tasks[e], e, spans.first(e), spans.length(e), *call.out[0]);
+    gemm_many(call, tasks, spans.count);
   }
 
   void count_scratch(ScratchSizes& sizes) const {
-    sizes.add_shared(kProducts, size_t(b.dims[0]) * sizeof(Product));
+    sizes.add_shared(kGemmTasks, size_t(b.dims[0]) * sizeof(GemmTask));
     gemm_many_scratch(largest(), b.dims[0], sizes);
   }
 };
@@ -117,23 +117,23 @@ void expert_matmul_tn(Call& call) {
   const auto attrs = ExpertMatmulTnAttrs::read(call.attrs);
   const WeightGrad w(call);
   const Spans spans(*call.in[expert_matmul_tn_in::ends], w.a.dims[0]);
-  Product* products = list_of(call, spans.count);
+  GemmTask* tasks = list_of(call, spans.count);
   for (int64_t e = 0; e < spans.count; e++) {
     const int64_t first = spans.first(e), rows = spans.length(e);
     const Operand left{stored_of(rows_of(w.left(), first, rows)), false},
         right{stored_of(rows_of(w.right(), first, rows)), false};
-    products[e] = {{w.left().dims[1], w.right().dims[1], {{left, right, rows}, {}}, attrs.alpha,
-                       attrs.arithmetic, nullptr, matrix_of(*call.out[0], e)},
+    tasks[e] = {{w.left().dims[1], w.right().dims[1], {{left, right, rows}, {}}, attrs.alpha,
+                    attrs.arithmetic, nullptr, matrix_of(*call.out[0], e)},
         {}, {}};
-    products[e].g.is_transposed = w.is_transposed;
+    tasks[e].g.is_transposed = w.is_transposed;
   }
-  gemm_many(call, products, spans.count);
+  gemm_many(call, tasks, spans.count);
 }
 
 void expert_matmul_tn_scratch(const Call& call, ScratchSizes& sizes) {
   const WeightGrad w(call);
   const int64_t experts = call.in[expert_matmul_tn_in::ends]->count;
-  sizes.add_shared(kProducts, size_t(experts) * sizeof(Product));
+  sizes.add_shared(kGemmTasks, size_t(experts) * sizeof(GemmTask));
   gemm_many_scratch(
       {ExpertMatmulTnAttrs::read(call.attrs).arithmetic, w.left().dims[1], w.a.dims[0], 0}, experts, sizes);
 }

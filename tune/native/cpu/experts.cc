@@ -40,10 +40,10 @@ void route(Call& call) {
         ids[j] = int32_t(best);
       }
       float sum = 0;
-      const float most = row[ids[0]];
-      for (int64_t j = 0; j < top_k; j++) weights[j] = exp_one(row[ids[j]] - most);
+      const float maximum = row[ids[0]];
+      for (int64_t j = 0; j < top_k; j++) weights[j] = exp_one(row[ids[j]] - maximum);
       if (attrs.softmax_over_all)
-        for (int64_t e = 0; e < experts; e++) sum += exp_one(row[e] - most);
+        for (int64_t e = 0; e < experts; e++) sum += exp_one(row[e] - maximum);
       else
         for (int64_t j = 0; j < top_k; j++) sum += weights[j];
       for (int64_t j = 0; j < top_k; j++) weights[j] /= sum;
@@ -72,10 +72,10 @@ void route_grad(Call& call) {
       std::memset(out, 0, size_t(experts) * 4);
       if (softmax_over_all) {
         const float* row = read_row(logits, t * experts, experts, scratch);
-        const float most = row[id[0]];
+        const float maximum = row[id[0]];
         float sum = 0;
-        for (int64_t e = 0; e < experts; e++) sum += exp_one(row[e] - most);
-        for (int64_t e = 0; e < experts; e++) out[e] = -exp_one(row[e] - most) / sum * pull;
+        for (int64_t e = 0; e < experts; e++) sum += exp_one(row[e] - maximum);
+        for (int64_t e = 0; e < experts; e++) out[e] = -exp_one(row[e] - maximum) / sum * pull;
         for (int64_t j = 0; j < top_k; j++) out[id[j]] += w[j] * dw[j];
       } else {
         for (int64_t j = 0; j < top_k; j++) out[id[j]] = w[j] * (dw[j] - pull);

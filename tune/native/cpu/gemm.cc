@@ -65,10 +65,10 @@ struct Loops {
     return i + 1 < slices ? WordSpan{first, head * (i + 1) / slices / 64 * 64, 0}
                           : WordSpan{first, head, tail};
   }
-  int64_t most_words() const {
-    int64_t most = 0;
-    for (int64_t i = 0; i < slices; i++) most = max64(most, slice(i).count());
-    return most;
+  int64_t max_words() const {
+    int64_t max_count = 0;
+    for (int64_t i = 0; i < slices; i++) max_count = max64(max_count, slice(i).count());
+    return max_count;
   }
   // Blocks begin at whole tiles.
   static int64_t block_start(int64_t count, int64_t block, int64_t blocks) {
@@ -115,7 +115,7 @@ inline void prefetch_rows(const Gemm& g, int64_t row0, int64_t rows, int64_t col
   const int64_t size = int64_t(element_size(g.y.dtype));
   for (int64_t i = 0; i < rows; i++) {
     const char* at = g.y.data + ((row0 + i) * g.n + column) * size;
-    for (int64_t ahead = 0; ahead < NR * size; ahead += 64) __builtin_prefetch(at + ahead, 1, 3);
+    for (int64_t offset = 0; offset < NR * size; offset += 64) __builtin_prefetch(at + offset, 1, 3);
   }
 }
 
@@ -157,7 +157,7 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
       for (int64_t i = r.first; i < r.last; i += MR, next += share) {
         float* strip = sums + (i - r.first) * NR;
         const int64_t rows = min64(MR, r.last - i);
-        for (int64_t ahead = 0; ahead < share; ahead += 16) __builtin_prefetch(next + ahead, 0, 2);
+        for (int64_t offset = 0; offset < share; offset += 16) __builtin_prefetch(next + offset, 0, 2);
         if (is_end) prefetch_rows(g, r.m0 + i, rows, column);
         const bool add = block > 0 || !r.is_first;
         if (r.a)
@@ -192,7 +192,8 @@ inline int64_t groups_of(int64_t width, int64_t chunks, int threads) {
 // Rows of a chunk where there are `rows`. Chunks are of about one size and, where there are several, an even
 // number: two threads are done together.
 inline int64_t chunk_rows_of(int64_t rows) {
-  const int64_t least = ceil_div(rows, kChunkRows), chunks = least > 1 ? (least + 1) / 2 * 2 : 1;
+  const int64_t min_chunks = ceil_div(rows, kChunkRows),
+                chunks = min_chunks > 1 ? (min_chunks + 1) / 2 * 2 : 1;
   return ceil_div(ceil_div(rows, chunks), MR) * MR;
 }
 
@@ -211,9 +212,9 @@ void gemm_scratch(const Gemm& g, ScratchSizes& sizes) {
   const int64_t rows = min64(kBlockRows, g.m);
   if (rows == 0 || loops.panels == 0) return;
   if (loops.slices > 1) sizes.add_shared(kGemmSums, kept_bytes(rows, loops.panels));
-  if (loops.packs_in_task) sizes.add_own(kGemmA, a_bytes(min64(rows, kChunkRows), loops.most_words()));
-  else if (!loops.a_in_place) sizes.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
-  sizes.add_shared(kGemmB, b_bytes(loops.panels, loops.most_words()));
+  if (loops.packs_in_task) sizes.add_own(kGemmA, a_bytes(min64(rows, kChunkRows), loops.max_words()));
+  else if (!loops.a_in_place) sizes.add_shared(kGemmA, a_bytes(rows, loops.max_words()));
+  sizes.add_shared(kGemmB, b_bytes(loops.panels, loops.max_words()));
   sizes.add_own(kGemmTile, size_t(kTileFloats) * 4);
 }
 

@@ -36,21 +36,21 @@ inline size_t tile_bytes(int64_t rows) {
 
 }  // namespace
 
-void gemm_many_scratch(const LargestProduct& most, int64_t count, ScratchSizes& sizes) {
-  if (most.rows == 0 || count == 0) return;
-  const Words words = words_for(most.arithmetic);
-  const int64_t largest = word_count(words, most.k) + word_count(words, most.k2);
+void gemm_many_scratch(const GemmBounds& bounds, int64_t count, ScratchSizes& sizes) {
+  if (bounds.rows == 0 || count == 0) return;
+  const Words words = words_for(bounds.arithmetic);
+  const int64_t largest = word_count(words, bounds.k) + word_count(words, bounds.k2);
   sizes.add_shared(kGemmSums, size_t(count + 1) * 8);
   sizes.add_own(kGemmA, size_t(max64(kBlockWords, padded_rows(1) * largest)) * 4);
-  sizes.add_own(kGemmTile, tile_bytes(min64(most.rows, kBlockRows)));
+  sizes.add_own(kGemmTile, tile_bytes(min64(bounds.rows, kBlockRows)));
 }
 
-void gemm_many(const Call& call, const Product* products, int64_t count) {
+void gemm_many(const Call& call, const GemmTask* tasks, int64_t count) {
   int64_t* ends = static_cast<int64_t*>(shared_scratch(call.scratch, kGemmSums, size_t(count + 1) * 8));
   int64_t blocks = 0;
-  for (int64_t i = 0; i < count; i++) ends[i] = blocks += blocks_of(products[i].g);
+  for (int64_t i = 0; i < count; i++) ends[i] = blocks += blocks_of(tasks[i].g);
   if (blocks == 0) return;
-  const int64_t panels = ceil_div(products[0].g.n, NR);
+  const int64_t panels = ceil_div(tasks[0].g.n, NR);
   const int64_t groups = min64(panels, max64(1, ceil_div(kTasksPerThread * thread_count(call.pool), blocks)));
   parallel(call, blocks * groups, [&](int64_t task, int thread) {
     const Tiles tiles;
@@ -61,10 +61,11 @@ void gemm_many(const Call& call, const Product* products, int64_t count) {
       if (ends[middle] > block) last = middle;
       else i = middle + 1;
     }
-    const Gemm& g = products[i].g;
+    const Gemm& g = tasks[i].g;
     const Words words = words_for(g.arithmetic);
-    const int64_t most = block_rows(words_of(g)), row = (block - (i > 0 ? ends[i - 1] : 0)) * most,
-                  rows = min64(most, g.m - row), first = word_count(words, g.pair[0].k),
+    const int64_t rows_per_block = block_rows(words_of(g)),
+                  row = (block - (i > 0 ? ends[i - 1] : 0)) * rows_per_block,
+                  rows = min64(rows_per_block, g.m - row), first = word_count(words, g.pair[0].k),
                   second = word_count(words, g.pair[1].k);
     uint32_t* a = static_cast<uint32_t*>(
         thread_scratch(call.scratch, thread, kGemmA, size_t(padded_rows(rows) * words_of(g)) * 4));

@@ -5,23 +5,23 @@
 namespace cairn {
 
 // One of them; `g` may point at what is beside it.
-struct Product {
+struct GemmTask {
   Gemm g;
   Tensor addend, bias;
 };
 
 // The most that one of them has: rows of a block of the left side, and k of both pairs.
-struct LargestProduct {
+struct GemmBounds {
   Arithmetic arithmetic;
   int64_t rows, k, k2;
 };
 
 // Slot of the scratch that the list of products is kept in.
-enum : int { kProducts = 4 };
+enum : int { kGemmTasks = 4 };
 
 namespace CAIRN_ISA {
-void gemm_many(const Call& call, const Product* products, int64_t count);
-void gemm_many_scratch(const LargestProduct& most, int64_t count, ScratchSizes& sizes);
+void gemm_many(const Call& call, const GemmTask* tasks, int64_t count);
+void gemm_many_scratch(const GemmBounds& bounds, int64_t count, ScratchSizes& sizes);
 }  // namespace CAIRN_ISA
 
 }  // namespace cairn

@@ -76,12 +76,12 @@ inline int64_t row_bytes(const Stored& s) {
 
 // Brings the rows of b that come next nearer, a few lines with each step of the work before them: more at
 // once would only wait for one another.
-struct Ahead {
+struct Prefetch {
   const char *at, *end;
   int64_t lines;
 
   // `rows` rows from `row0` on, in `steps` steps.
-  Ahead(const Stored& b, int64_t row0, int64_t rows, int64_t steps) {
+  Prefetch(const Stored& b, int64_t row0, int64_t rows, int64_t steps) {
     at = b.part[0] + row0 * row_bytes(b), end = at + max64(rows, 0) * row_bytes(b);
     lines = ceil_div(ceil_div(max64(end - at, 0), kCacheLine), max64(steps, 1));
   }
@@ -99,8 +99,8 @@ struct Panel {
 // c (R, nv·VL) = or += a·bᵀ over n words of rows of a.
 template <bool pairs, int nv, int R>
 [[gnu::noinline]] void strip(int64_t n, const uint32_t* __restrict a, int64_t lda, const Panel& b,
-    float* __restrict c, bool add, Ahead& next) {
-  Ahead ahead = next;
+    float* __restrict c, bool add, Prefetch& next) {
+  Prefetch prefetch = next;
   const uint32_t* at[nv];
   for (int j = 0; j < nv; j++) at[j] = b.words + j * b.group;
   const int64_t step = b.word;
@@ -110,7 +110,7 @@ template <bool pairs, int nv, int R>
 #pragma GCC unroll 3
     for (int j = 0; j < nv; j++) sum[i][j] = add ? load(c + i * NR + j * VL) : vf{};
   for (int64_t k = 0; k < n; k++) {
-    if (k % kStepWords == 0) ahead.step();
+    if (k % kStepWords == 0) prefetch.step();
     vu row[nv];
 #pragma GCC unroll 3
     for (int j = 0; j < nv; j++) row[j] = load_as<vu>(at[j] + k * step);
@@ -123,22 +123,22 @@ template <bool pairs, int nv, int R>
   for (int i = 0; i < R; i++)
 #pragma GCC unroll 3
     for (int j = 0; j < nv; j++) store(c + i * NR + j * VL, sum[i][j]);
-  next = ahead;
+  next = prefetch;
 }
 
 template <bool pairs, int nv, int R = kRegisterRows>
 inline void run_strip(int64_t rows, int64_t n, const uint32_t* a, int64_t lda, const Panel& b, float* c,
-    bool add, Ahead& ahead) {
+    bool add, Prefetch& prefetch) {
   if constexpr (R > 1)
-    if (rows < R) return run_strip<pairs, nv, R - 1>(rows, n, a, lda, b, c, add, ahead);
-  strip<pairs, nv, R>(n, a, lda, b, c, add, ahead);
+    if (rows < R) return run_strip<pairs, nv, R - 1>(rows, n, a, lda, b, c, add, prefetch);
+  strip<pairs, nv, R>(n, a, lda, b, c, add, prefetch);
 }
 
 // Rows [row0, row0 + rows) past one stretch of a panel, in strips as even as they come: no strip has rows
 // that are not there.
 template <bool pairs, int nv>
-void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n, const Panel& b, Ahead& ahead,
-    float* sums) {
+void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n, const Panel& b,
+    Prefetch& prefetch, float* sums) {
   const int64_t strips = strips_of(rows);
 #if defined(__AMX_BF16__)
   if constexpr (pairs) {
@@ -146,7 +146,7 @@ void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n,
       run_tiles(rows - i, nv, n,
           {a.row(row0 + i) + from * MR, kTileWords, MR * kTileWords, kTileRows * kTileWords},
           {b.words, b.word, b.group}, sums + i * NR, NR, from > 0, [&] {
-            for (int64_t word = 0; word < kTileWords; word += kStepWords) ahead.step();
+            for (int64_t word = 0; word < kTileWords; word += kStepWords) prefetch.step();
           });
     return;
   }
@@ -154,7 +154,7 @@ void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n,
   for (int64_t s = 0; s < strips; s++) {
     const int64_t first = rows * s / strips, last = rows * (s + 1) / strips;
     run_strip<pairs, nv>(
-        last - first, n, a.row(row0 + first) + from, a.stride, b, sums + first * NR, from > 0, ahead);
+        last - first, n, a.row(row0 + first) + from, a.stride, b, sums + first * NR, from > 0, prefetch);
   }
 }
 
@@ -167,7 +167,7 @@ inline void finish(
 // One panel of columns through the nearest cache, stretch by stretch.
 template <int nv>
 void multiply_panel(const Gemm& g, const Left& a, int64_t row0, int64_t rows, int64_t column, int64_t columns,
-    Ahead ahead, uint32_t* b, float* sums) {
+    Prefetch prefetch, uint32_t* b, float* sums) {
   const Words words = words_for(g.arithmetic);
   const int64_t per = words == Words::pairs ? 2 : 1, k = g.pair[0].k, count = words_of(g);
   for (int64_t from = 0; from < max64(count, 1); from += kStretch) {
@@ -177,15 +177,15 @@ void multiply_panel(const Gemm& g, const Left& a, int64_t row0, int64_t rows, in
       panel = {vnni_row(g.pair[0].b.stored, column) + from * kVnniRows, kVnniRows, count * kVnniRows};
     else if (has_pairs(g)) transpose_panel<nv>(g, column, columns, from, n, b);
     else pack<nv * VL>(words, g.pair[0].b, column, columns, k0, min64(k - k0, n * per), b, 0);
-    if (words == Words::pairs) pass_by<kHasBf16Dot, nv>(a, row0, rows, from, n, panel, ahead, sums);
-    else pass_by<false, nv>(a, row0, rows, from, n, panel, ahead, sums);
+    if (words == Words::pairs) pass_by<kHasBf16Dot, nv>(a, row0, rows, from, n, panel, prefetch, sums);
+    else pass_by<false, nv>(a, row0, rows, from, n, panel, prefetch, sums);
   }
 }
 
 // VL columns whose transposed words are multiplied in registers.
 template <int R>
 void multiply_transposed(
-    const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, float* sums) {
+    const Gemm& g, const Left& a, int64_t column, int64_t columns, Prefetch prefetch, float* sums) {
   const Columns group(g, column, columns);
   const int64_t count = words_of(g), whole = group.whole(count);
   vf sum[R] = {};
@@ -193,7 +193,7 @@ void multiply_transposed(
   int64_t word = 0;
   for (; word < whole; word += VL) {
     group.load_transposed(word, r);
-    ahead.step();
+    prefetch.step();
 #pragma GCC unroll 16
     for (int w = 0; w < VL; w++)
 #pragma GCC unroll 8
@@ -209,10 +209,10 @@ void multiply_transposed(
 
 template <int R = kTransposedRows>
 inline void run_transposed(
-    const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, float* sums) {
+    const Gemm& g, const Left& a, int64_t column, int64_t columns, Prefetch prefetch, float* sums) {
   if constexpr (R > 1)
-    if (g.m < R) return run_transposed<R - 1>(g, a, column, columns, ahead, sums);
-  multiply_transposed<R>(g, a, column, columns, ahead, sums);
+    if (g.m < R) return run_transposed<R - 1>(g, a, column, columns, prefetch, sums);
+  multiply_transposed<R>(g, a, column, columns, prefetch, sums);
 }
 
 template <Words words>
@@ -283,11 +283,11 @@ void gemm_stream_nt(const Call& call, const Gemm& g) {
                         transposed ? ceil_div(words_of(g), VL) : ceil_div(words_of(g), kStepWords) * strips;
       for (int64_t column = task * per_task; column < end; column += unit) {
         const int64_t columns = min64(unit, end - column), next = column + columns;
-        const Ahead ahead(stored, next, min64(unit, end - next), steps);
-        if (transposed) run_transposed(g, a, column, columns, ahead, sums);
-        else if (columns > 2 * VL) multiply_panel<3>(g, a, row0, rows, column, columns, ahead, b, sums);
-        else if (columns > VL) multiply_panel<2>(g, a, row0, rows, column, columns, ahead, b, sums);
-        else multiply_panel<1>(g, a, row0, rows, column, columns, ahead, b, sums);
+        const Prefetch prefetch(stored, next, min64(unit, end - next), steps);
+        if (transposed) run_transposed(g, a, column, columns, prefetch, sums);
+        else if (columns > 2 * VL) multiply_panel<3>(g, a, row0, rows, column, columns, prefetch, b, sums);
+        else if (columns > VL) multiply_panel<2>(g, a, row0, rows, column, columns, prefetch, b, sums);
+        else multiply_panel<1>(g, a, row0, rows, column, columns, prefetch, b, sums);
         finish(g, sums, row0, rows, column, columns);
       }
     }

@@ -17,26 +17,26 @@ float loss_and_gradient(T* z, int64_t n, int32_t target) {
     std::memset(z, 0, size_t(n) * sizeof(T));
     return 0;
   }
-  const float wanted = float_at(z, target), most = row_max(z, n);
+  const float wanted = float_at(z, target), maximum = row_max(z, n);
   vf lanes{};
-  over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - most) * kLog2E); });
+  over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - maximum) * kLog2E); });
   const float sum = sum_lanes(lanes), inverse = 1.0f / sum;
   over_row(z, n, [&](vf v, T* to, int live) {
-    store_live(to, exp2<sizeof(T) == 2>((v - most) * kLog2E) * inverse, live);
+    store_live(to, exp2 < sizeof(T) == 2 > ((v - maximum) * kLog2E) * inverse, live);
   });
-  put_one(z + target, __builtin_expf(wanted - most) * inverse - 1.0f);
-  return __builtin_logf(sum) + (most - wanted);
+  put_one(z + target, __builtin_expf(wanted - maximum) * inverse - 1.0f);
+  return __builtin_logf(sum) + (maximum - wanted);
 }
 
 // The first chunk is the longest; the last may have rows that gemm must pack where it reads those of the
 // first in place.
 void count_scratch(ScratchSizes& sizes, const Tensor& x, const Tensor& weight, Arithmetic arithmetic,
     int64_t chunk, bool trains) {
-  const int64_t longest = min64(chunk, x.dims[0]), columns = x.dims[1], vocab = weight.dims[0];
+  const int64_t max_rows = min64(chunk, x.dims[0]), columns = x.dims[1], vocab = weight.dims[0];
   const Operand of_x{plain(nullptr, x.dtype, columns), true},
       of_logits{plain(nullptr, logits_dtype(arithmetic), vocab), true};
-  sizes.add_shared(0, logits_bytes(longest, vocab, arithmetic));
-  const int64_t chunks[] = {longest, x.dims[0] - max64(0, x.dims[0] - 1) / max64(1, chunk) * chunk};
+  sizes.add_shared(0, logits_bytes(max_rows, vocab, arithmetic));
+  const int64_t chunks[] = {max_rows, x.dims[0] - max64(0, x.dims[0] - 1) / max64(1, chunk) * chunk};
   for (const int64_t rows : chunks) {
     gemm_scratch({rows, vocab, {{of_x, {}, columns}, {}}, 1.0f, arithmetic, nullptr, {}}, sizes);
     gemm_scratch({rows, columns, {{of_logits, {}, vocab}, {}}, 1.0f, arithmetic, nullptr, {}}, sizes);

@@ -18,16 +18,16 @@ inline void put_one(float* to, float value) { *to = value; }
 
 template <class T>
 inline float row_max(const T* z, int64_t n) {
-  float most = -__builtin_inff();
-  vf lanes = splat(most);
+  float maximum = -__builtin_inff();
+  vf lanes = splat(maximum);
   int64_t i = 0;
   for (; i + VL <= n; i += VL) lanes = max(lanes, load(z + i));
-  most = max_lanes(lanes);
+  maximum = max_lanes(lanes);
   for (; i < n; i++) {
     const float one = float_at(z, i);
-    most = one > most ? one : most;
+    maximum = one > maximum ? one : maximum;
   }
-  return most;
+  return maximum;
 }
 
 // Calls body(vector, first, live) over a row, the last vector padded with -inf.

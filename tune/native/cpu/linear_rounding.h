@@ -10,15 +10,16 @@ inline Rounding rounding_of(Arithmetic arithmetic, bool is_gradient, const Tenso
   Rounding r;
   // Sizes are asked for before there is data.
   const float amax = a_amax && a_amax->data ? floats_of(*a_amax)[0] : 0;
-  const float most = arithmetic == Arithmetic::nvfp4 ? 448.0f * 6.0f
-                     : is_gradient                   ? 57344.0f
-                                                     : 448.0f,
-              least = arithmetic == Arithmetic::nvfp4 ? 1e-30f : 1e-10f;
+  const float max_value = arithmetic == Arithmetic::nvfp4 ? 448.0f * 6.0f
+                          : is_gradient                   ? 57344.0f
+                                                          : 448.0f,
+              min_amax = arithmetic == Arithmetic::nvfp4 ? 1e-30f : 1e-10f;
   r.format = arithmetic == Arithmetic::nvfp4 ? Rounding::nvfp4
              : is_gradient                   ? Rounding::e5m2
                                              : Rounding::e4m3;
-  r.encode = most / (amax > least ? amax : least);
-  r.decode = arithmetic == Arithmetic::nvfp4 ? (amax > least ? amax : least) / most : 1.0f / r.encode;
+  r.encode = max_value / (amax > min_amax ? amax : min_amax);
+  r.decode =
+      arithmetic == Arithmetic::nvfp4 ? (amax > min_amax ? amax : min_amax) / max_value : 1.0f / r.encode;
   return r;
 }
 

@@ -70,8 +70,8 @@ void run_delta(Call& call, const Run* runs, int64_t run_count) {
   const Tensor* addend = call.in[lora_delta_in::addend];
   const float* ranks = floats_of(*call.in[lora_delta_in::ranks]);
   const bool rounds = LoraDeltaAttrs::read(call.attrs).arithmetic == Arithmetic::bf16;
-  const int64_t k = x.dims[1], most = a.dims[1], n = b.dims[2];
-  float* z = static_cast<float*>(shared_scratch(call.scratch, 1, size_t(x.dims[0] * most) * 4));
+  const int64_t k = x.dims[1], max_rank = a.dims[1], n = b.dims[2];
+  float* z = static_cast<float*>(shared_scratch(call.scratch, 1, size_t(x.dims[0] * max_rank) * 4));
   parallel(call, run_count, [&](int64_t i, int thread) {
     const Run& run = runs[i];
     if (run.adapter < 0) return;
@@ -81,14 +81,14 @@ void run_delta(Call& call, const Run* runs, int64_t run_count) {
     const int64_t rank = int64_t(ranks[run.adapter * 2]);
     const float scale = ranks[run.adapter * 2 + 1];
     for (int64_t r = 0; r < rank; r++) {
-      const E* row = reinterpret_cast<const E*>(a.data) + (run.adapter * most + r) * k;
+      const E* row = reinterpret_cast<const E*>(a.data) + (run.adapter * max_rank + r) * k;
       float sums[kRun];
       if (run.count == 4) shrink<4>(rows, row, k, sums);
       else if (run.count == 3) shrink<3>(rows, row, k, sums);
       else if (run.count == 2) shrink<2>(rows, row, k, sums);
       else shrink<1>(rows, row, k, sums);
       for (int j = 0; j < run.count; j++)
-        z[run.rows[j] * most + r] = rounds ? decode_bf16(encode_bf16(scale * sums[j])) : scale * sums[j];
+        z[run.rows[j] * max_rank + r] = rounds ? decode_bf16(encode_bf16(scale * sums[j])) : scale * sums[j];
     }
   });
   const int64_t chunks = ceil_div(n, kColumns);
@@ -98,11 +98,11 @@ void run_delta(Call& call, const Run* runs, int64_t run_count) {
     float* out[kRun];
     const float* zs[kRun];
     for (int j = 0; j < run.count; j++)
-      out[j] = floats_of(y) + run.rows[j] * n + first, zs[j] = z + run.rows[j] * most;
+      out[j] = floats_of(y) + run.rows[j] * n + first, zs[j] = z + run.rows[j] * max_rank;
     if (run.adapter < 0) {
       for (int j = 0; j < run.count; j++) std::memset(out[j], 0, size_t(columns) * 4);
     } else {
-      const E* from = reinterpret_cast<const E*>(b.data) + run.adapter * most * n + first;
+      const E* from = reinterpret_cast<const E*>(b.data) + run.adapter * max_rank * n + first;
       const int64_t rank = int64_t(ranks[run.adapter * 2]);
       if (run.count == 4) expand<4>(zs, rank, from, n, columns, out);
       else if (run.count == 3) expand<3>(zs, rank, from, n, columns, out);

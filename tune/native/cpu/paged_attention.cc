@@ -30,7 +30,7 @@ size_t scratch_bytes(const Pages& p) {
 
 // Scores of one row become weights: those of keys outside [unseen, seen) are zero. What was summed before
 // shrinks to the new largest score.
-inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_t count, float& most,
+inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_t count, float& maximum,
     float& total, float* sums) {
   for (int64_t c = seen; c < ceil_div(count, VL) * VL; c++) z[c] = -__builtin_inff();
   for (int64_t c = 0; c < unseen; c++) z[c] = -__builtin_inff();
@@ -39,15 +39,15 @@ inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_
   } else {
     vf high = splat(-__builtin_inff());
     for (int64_t c = 0; c < seen; c += VL) high = max(high, load(z + c));
-    const float now = max_lanes(high) * p.scale, next = now > most ? now : most;
-    const float shrink = most == next ? 1.0f : exp(splat(most - next))[0];
+    const float now = max_lanes(high) * p.scale, next = now > maximum ? now : maximum;
+    const float shrink = maximum == next ? 1.0f : exp(splat(maximum - next))[0];
     vf sum{};
     for (int64_t c = 0; c < seen; c += VL) {
       const vf e = exp(load(z + c) * p.scale - next);
       store(z + c, e);
       sum += e;
     }
-    most = next;
+    maximum = next;
     total = total * shrink + sum_lanes(sum);
     if (shrink != 1.0f)
       for (int64_t c = 0; c < p.padded; c += VL) store(sums + c, load(sums + c) * shrink);
@@ -86,9 +86,10 @@ struct Rows {
 
 // Largest score and sum of weights of query i of a key head before its first key: those of a sink, a score
 // that has no value.
-inline void start_row(const Pages& p, const Tensor* sinks, int64_t kv, int64_t i, float& most, float& total) {
+inline void start_row(
+    const Pages& p, const Tensor* sinks, int64_t kv, int64_t i, float& maximum, float& total) {
   float scratch[1];
-  most = sinks ? read_row(*sinks, kv * p.group + i % p.group, 1, scratch)[0] : -__builtin_inff();
+  maximum = sinks ? read_row(*sinks, kv * p.group + i % p.group, 1, scratch)[0] : -__builtin_inff();
   total = sinks ? 1 : 0;
 }
 
@@ -116,35 +117,35 @@ void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& 
                &v = *call.in[paged_attention_in::v];
   const int64_t queries = rows.queries(p), states = heads * kFewQueries;
   float* sums = static_cast<float*>(thread_scratch(call.scratch, thread, 0, scratch_bytes(p)));
-  float *most = sums + states * p.padded, *total = most + states, *grid = total + states;
+  float *maximum = sums + states * p.padded, *total = maximum + states, *grid = total + states;
   uint32_t* weights = reinterpret_cast<uint32_t*>(grid + kFewQueries * BC);
   float* scratch = reinterpret_cast<float*>(weights + kFewQueries * BC / 2);
   const Tensor* sinks = call.in[paged_attention_in::sinks];
   for (int64_t head = 0; head < heads; head++)
     for (int64_t i = 0; i < kFewQueries; i++)
-      start_row(p, sinks, first + head, i, most[head * kFewQueries + i], total[head * kFewQueries + i]);
+      start_row(p, sinks, first + head, i, maximum[head * kFewQueries + i], total[head * kFewQueries + i]);
   std::memset(sums, 0, size_t(states * p.padded) * 4);
-  Ahead ahead{p, k, v, rows.span.table, first, heads};
-  ahead.aim(rows.first_key(p), min64(rows.first_key(p) + BC, rows.keys), 1);
-  ahead.step();
+  Prefetch prefetch{p, k, v, rows.span.table, first, heads};
+  prefetch.aim(rows.first_key(p), min64(rows.first_key(p) + BC, rows.keys), 1);
+  prefetch.step();
   for (int64_t key0 = rows.first_key(p); key0 < rows.keys; key0 += BC) {
     const int64_t count = min64(BC, rows.keys - key0);
     if (key0 + BC < rows.keys) {
-      ahead.aim(key0 + BC, min64(key0 + 2 * BC, rows.keys), heads * steps_of(p, count));
+      prefetch.aim(key0 + BC, min64(key0 + 2 * BC, rows.keys), heads * steps_of(p, count));
     } else {
-      ahead.table = next.span.table;
-      ahead.aim(next.first_key(p), min64(next.first_key(p) + BC, next.keys), heads * steps_of(p, count));
+      prefetch.table = next.span.table;
+      prefetch.aim(next.first_key(p), min64(next.first_key(p) + BC, next.keys), heads * steps_of(p, count));
     }
     for (int64_t head = 0; head < heads; head++) {
       const uint32_t* few[kFewQueries];
       for (int64_t i = 0; i < queries; i++)
         few[i] = query_words(p, q, rows.place(p, first + head, i), scratch + i * p.width);
       const int64_t state = head * kFewQueries;
-      score_in_place(p, k, rows.span.table, first + head, key0, count, ahead, few, queries, grid);
+      score_in_place(p, k, rows.span.table, first + head, key0, count, prefetch, few, queries, grid);
       for (int64_t i = 0; i < queries; i++)
         weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count,
-            most[state + i], total[state + i], sums + (state + i) * p.padded);
-      sum_in_place(p, v, rows.span.table, first + head, key0, count, ahead, grid, queries, weights,
+            maximum[state + i], total[state + i], sums + (state + i) * p.padded);
+      sum_in_place(p, v, rows.span.table, first + head, key0, count, prefetch, grid, queries, weights,
           sums + state * p.padded);
     }
   }
@@ -163,12 +164,12 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
   uint32_t *keys = left + left_size, *values = keys + key_size, *weights = values + value_size;
   float *grid = reinterpret_cast<float*>(weights + weight_size), *sums = grid + kQueries * BC,
         *scratch = sums + kQueries * p.padded;
-  float most[kQueries], total[kQueries];
+  float maximum[kQueries], total[kQueries];
 
   for (int64_t i = 0; i < queries; i++) {
     const float* in = read_row(q, rows.place(p, kv, i), p.width, scratch + i * p.width);
     if (in != scratch + i * p.width) std::memcpy(scratch + i * p.width, in, size_t(p.width) * 4);
-    start_row(p, call.in[paged_attention_in::sinks], kv, i, most[i], total[i]);
+    start_row(p, call.in[paged_attention_in::sinks], kv, i, maximum[i], total[i]);
   }
   pack<kRegisterRows>(p.words, {plain(scratch, Dtype::f32, p.width), true}, 0, queries, 0, p.width, left,
       p.width_words * kRegisterRows);
@@ -185,7 +186,7 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
             full_words(p.words, p.width), left + i * p.width_words, keys + panel * NR * p.width_words, NR,
             grid + i * BC + panel * NR, BC, false);
     for (int64_t i = 0; i < queries; i++)
-      weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count, most[i],
+      weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count, maximum[i],
           total[i], sums + i * p.padded);
     pack<kRegisterRows>(
         p.words, {plain(grid, Dtype::f32, BC), true}, 0, queries, 0, count, weights, n * kRegisterRows);

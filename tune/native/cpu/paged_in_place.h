@@ -25,7 +25,7 @@ inline vf multiply_words(vf sum, const uint32_t* a, int64_t word, vu b) {
 }
 
 // Prefetches the keys and values of some heads, a few lines with each step of the work on those before them.
-struct Ahead {
+struct Prefetch {
   const Pages& p;
   const Tensor &keys, &values;
   const int32_t* table;
@@ -81,7 +81,7 @@ inline int64_t steps_of(const Pages& p, int64_t keys) { return p.head_words + ce
 // Some groups of VL keys side by side.
 template <Words words, int R, int groups = kGroups<R>>
 void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0,
-    int64_t keys, Ahead& ahead, const uint32_t* const* q, float* grid) {
+    int64_t keys, Prefetch& prefetch, const uint32_t* const* q, float* grid) {
   static_assert(BC % (groups * VL) == 0);
   for (int64_t i = 0; i < keys; i += groups * VL) {
     const uint32_t* at[groups];
@@ -90,7 +90,7 @@ void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t he
       at[g] = key_at(p, k, table, key0 + min64(i + g * VL, (keys - 1) / VL * VL), head);
     vf sum[R][groups] = {};
     for (int64_t word = 0; word < p.head_words; word++) {
-      ahead.step();
+      prefetch.step();
 #pragma GCC unroll 8
       for (int g = 0; g < groups; g++) {
         const vu b = load_as<vu>(at[g] + word * p.block);
@@ -106,7 +106,7 @@ void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t he
 // nv vectors of the head; `weights` has words of `stride` to a query.
 template <Words words, int R, int nv>
 void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys,
-    Ahead& ahead, const uint32_t* weights, int64_t stride, int64_t column, float* sums) {
+    Prefetch& prefetch, const uint32_t* weights, int64_t stride, int64_t column, float* sums) {
   vf sum[R][nv];
   for (int i = 0; i < R; i++)
     for (int j = 0; j < nv; j++) sum[i][j] = load(sums + i * p.padded + column + j * VL);
@@ -114,7 +114,7 @@ void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head
     const uint32_t* at = value_at(p, v, table, key0 + first, head) + column;
     const int64_t last = min64(keys, first + VL);
     for (int64_t key = first; key < last; key += p.per, at += p.columns) {
-      ahead.step();
+      prefetch.step();
       // A key beyond the last may hold anything, a NaN too.
       const vu there = key + p.per > last ? vu{} + 0xffff : vu{} + 0xffffffff;
 #pragma GCC unroll 8
@@ -133,11 +133,11 @@ void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head
 // As many vectors at a time as leave registers for their sums.
 template <Words words, int R, int nv = kColumns<R>>
 void sum_all(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys,
-    Ahead& ahead, const uint32_t* weights, int64_t stride, float* sums, int64_t column = 0) {
+    Prefetch& prefetch, const uint32_t* weights, int64_t stride, float* sums, int64_t column = 0) {
   for (; column + nv * VL <= p.width; column += nv * VL)
-    sum_few<words, R, nv>(p, v, table, head, key0, keys, ahead, weights, stride, column, sums);
+    sum_few<words, R, nv>(p, v, table, head, key0, keys, prefetch, weights, stride, column, sums);
   if constexpr (nv > 1)
-    sum_all<words, R, nv / 2>(p, v, table, head, key0, keys, ahead, weights, stride, sums, column);
+    sum_all<words, R, nv / 2>(p, v, table, head, key0, keys, prefetch, weights, stride, sums, column);
 }
 
 template <int n>
@@ -164,19 +164,19 @@ inline void with_queries(Words words, int64_t queries, Body body) {
 
 // grid (queries, BC) = queries times keys.
 inline void score_in_place(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0,
-    int64_t keys, Ahead& ahead, const uint32_t* const* q, int64_t queries, float* grid) {
+    int64_t keys, Prefetch& prefetch, const uint32_t* const* q, int64_t queries, float* grid) {
   // Queries beyond the last repeat it; their rows of the grid are nobody's.
   const uint32_t* all[kFewQueries];
   for (int64_t i = 0; i < kFewQueries; i++) all[i] = q[min64(i, queries - 1)];
   with_queries(p.words, queries, [&](auto kind, auto R) {
-    score_few<kind.words, R.value>(p, k, table, head, key0, keys, ahead, all, grid);
+    score_few<kind.words, R.value>(p, k, table, head, key0, keys, prefetch, all, grid);
   });
 }
 
 // sums (queries, padded) += weights in grid, rounded to the arithmetic, times values. Rounded weights that
 // are no pairs replace those in the grid.
 inline void sum_in_place(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0,
-    int64_t keys, Ahead& ahead, float* grid, int64_t queries, uint32_t* scratch, float* sums) {
+    int64_t keys, Prefetch& prefetch, float* grid, int64_t queries, uint32_t* scratch, float* sums) {
   const int64_t padded = ceil_div(keys, VL) * VL, stride = p.pairs() ? padded / 2 : BC;
   uint32_t* weights = p.pairs() ? scratch : reinterpret_cast<uint32_t*>(grid);
   for (int64_t i = 0; i < queries && p.words != Words::f32; i++)
@@ -185,7 +185,7 @@ inline void sum_in_place(const Pages& p, const Tensor& v, const int32_t* table, 
       else store(grid + i * BC + c, round_bf16(load(grid + i * BC + c)));
     }
   with_queries(p.words, queries, [&](auto kind, auto R) {
-    sum_all<kind.words, R.value>(p, v, table, head, key0, keys, ahead, weights, stride, sums);
+    sum_all<kind.words, R.value>(p, v, table, head, key0, keys, prefetch, weights, stride, sums);
   });
 }
 

@@ -63,13 +63,13 @@ void fp8_tiles(Call& call, const Tensor& x, const Tensor& y) {
     float* scratch = row_slot(call, thread, 0, kFp8Tile);
     for (int64_t tile = 0; tile < across; tile++) {
       const int64_t from = tile * kFp8Tile, n = min64(kFp8Tile, columns - from);
-      float most = 0;
+      float amax = 0;
       for (int64_t i = first; i < last; i++) {
         const float size = max_abs(read_row(x, i * columns + from, n, scratch), n);
-        most = size > most ? size : most;
+        amax = size > amax ? size : amax;
       }
-      reinterpret_cast<float*>(w.part[1])[first / kFp8Tile * across + tile] = most / kE4m3Max;
-      const float inverse = kE4m3Max / (most > 1e-10f ? most : 1e-10f);
+      reinterpret_cast<float*>(w.part[1])[first / kFp8Tile * across + tile] = amax / kE4m3Max;
+      const float inverse = kE4m3Max / (amax > 1e-10f ? amax : 1e-10f);
       for (int64_t i = first; i < last; i++) {
         const float* values = read_row(x, i * columns + from, n, scratch);
         for (int64_t j = 0; j < n; j++)
@@ -92,8 +92,8 @@ float max_abs_of(Call& call, const Tensor& x) {
 
 void fp8_tensor(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
-  const float most = max_abs_of(call, x), scale = most / kE4m3Max,
-              inverse = kE4m3Max / (most > 1e-10f ? most : 1e-10f);
+  const float amax = max_abs_of(call, x), scale = amax / kE4m3Max,
+              inverse = kE4m3Max / (amax > 1e-10f ? amax : 1e-10f);
   std::memcpy(w.part[1], &scale, 4);
   parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
     const float* values = read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask));
@@ -113,14 +113,14 @@ inline void put_nibbles(const float* values, int64_t n, uint8_t* bytes, Encode e
 
 void nvfp4(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
-  const float most = max_abs_of(call, x), tensor_scale = most / (kE4m3Max * kE2m1Max);
+  const float amax = max_abs_of(call, x), tensor_scale = amax / (kE4m3Max * kE2m1Max);
   std::memcpy(w.part[2], &tensor_scale, 4);
-  if (most == 0) {
+  if (amax == 0) {
     std::memset(w.codes, 0, size_t(x.count / 2));
     std::memset(w.scales, 0, size_t(x.count / kNvfp4Block));
     return;
   }
-  const float encode = (kE4m3Max * kE2m1Max) / most;
+  const float encode = (kE4m3Max * kE2m1Max) / amax;
   parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
     const float* values = read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask));
     for (int64_t i = 0; i < last - first; i += kNvfp4Block) {
@@ -169,10 +169,10 @@ void nf4(Call& call, const Tensor& x, const Tensor& y) {
   dynamic_map(true, map);
   parallel_spans(call, blocks, kNf4Group, [&](int64_t first, int64_t last, int) {
     for (int64_t i = first; i < last; i++) scales[i] -= offset;
-    const float most = max_abs(scales + first, last - first);
-    group_scales[first / kNf4Group] = most;
+    const float amax = max_abs(scales + first, last - first);
+    group_scales[first / kNf4Group] = amax;
     for (int64_t i = first; i < last; i++)
-      w.scales[i] = uint8_t(encode_nearest(map, 256, most == 0 ? 0 : scales[i] / most));
+      w.scales[i] = uint8_t(encode_nearest(map, 256, amax == 0 ? 0 : scales[i] / amax));
   });
 }
 

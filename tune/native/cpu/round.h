@@ -32,16 +32,16 @@ inline vf with_sign(vf size, vf of) {
 
 // To nearest, ties to even, saturating: `mantissa` bits kept of numbers from 2^least on, below that multiples
 // of 2^(least - mantissa).
-template <int mantissa, int least>
-inline vf round_nearest(vf v, float most) {
+template <int mantissa, int min_exponent>
+inline vf round_nearest(vf v, float max_value) {
   constexpr int drop = 23 - mantissa;
-  const vf size = min(fabs(v), splat(most));
+  const vf size = min(fabs(v), splat(max_value));
   const vu bits = (vu)size;
   const vf normal = (vf)((bits + ((1u << (drop - 1)) - 1) + ((bits >> drop) & 1)) & ~((1u << drop) - 1));
   // Adding 1.5 · 2^23 units and taking them back rounds to whole units.
-  const vf magic = splat(1.5f * power_of_two(23 + least - mantissa));
+  const vf magic = splat(1.5f * power_of_two(23 + min_exponent - mantissa));
   const vf below = (size + magic) - magic;
-  return with_sign(size < power_of_two(least) ? below : normal, v);
+  return with_sign(size < power_of_two(min_exponent) ? below : normal, v);
 }
 
 inline vf round_e4m3(vf v) { return round_nearest<3, -6>(v, 448); }
@@ -126,9 +126,9 @@ inline void round_span(float* values, int64_t n, float encode, Round round) {
 
 // What numbers of a block are multiplied by before they are rounded, and after: from the largest magnitude of
 // each block, a lane a block.
-inline void nvfp4_scales(const Rounding& r, vf most, vf& factor, vf& scale) {
-  const vf wanted = most / 6.0f * r.encode, least = splat(0.001953125f);
-  scale = round_e4m3(wanted > least ? wanted : least);
+inline void nvfp4_scales(const Rounding& r, vf amax, vf& factor, vf& scale) {
+  const vf wanted = amax / 6.0f * r.encode, min_scale = splat(0.001953125f);
+  scale = round_e4m3(wanted > min_scale ? wanted : min_scale);
   factor = r.encode / scale;
 }
 
@@ -143,14 +143,14 @@ inline int64_t round_nvfp4_blocks(const Rounding& r, int64_t first, int64_t n, f
     float* v = values + done;
     vu rows[VL];
     for (int b = 0; b < VL; b++) {
-      vf most = fabs(load(v + b * kNvfp4Block));
-      for (int64_t j = VL; j < kNvfp4Block; j += VL) most = max(most, fabs(load(v + b * kNvfp4Block + j)));
-      rows[b] = (vu)most;
+      vf amax = fabs(load(v + b * kNvfp4Block));
+      for (int64_t j = VL; j < kNvfp4Block; j += VL) amax = max(amax, fabs(load(v + b * kNvfp4Block + j)));
+      rows[b] = (vu)amax;
     }
     transpose(rows);
-    vf most{}, factor, scale;
-    for (int b = 0; b < VL; b++) most = max(most, (vf)rows[b]);
-    nvfp4_scales(r, most, factor, scale);
+    vf amax{}, factor, scale;
+    for (int b = 0; b < VL; b++) amax = max(amax, (vf)rows[b]);
+    nvfp4_scales(r, amax, factor, scale);
     alignas(64) float factors[VL], scales[VL], drawn[stochastic ? kBatch : 1];
     store(factors, factor);
     store(scales, scale);
@@ -181,10 +181,10 @@ inline void round_nvfp4(const Rounding& r, int64_t first, int64_t n, float* valu
     const int64_t live = min64(kNvfp4Block, n - i);
     alignas(64) float block[16] = {}, uniform[16];
     std::memcpy(block, values + i, size_t(live) * 4);
-    vf most{};
-    for (int64_t j = 0; j < 16; j += VL) most = max(most, fabs(load(block + j)));
+    vf amax{};
+    for (int64_t j = 0; j < 16; j += VL) amax = max(amax, fabs(load(block + j)));
     vf factors, scales;
-    nvfp4_scales(r, splat(max_lanes(most)), factors, scales);
+    nvfp4_scales(r, splat(max_lanes(amax)), factors, scales);
     const float factor = factors[0], scale = scales[0];
     if (stochastic) {
       const int64_t from = first + i;

@@ -13,35 +13,35 @@ namespace cairn::CAIRN_ISA {
 namespace {
 
 inline float largest(const float* values, int64_t n) {
-  vf most = splat(-__builtin_inff());
+  vf maximum = splat(-__builtin_inff());
   int64_t i = 0;
-  for (; i + VL <= n; i += VL) most = max(most, load(values + i));
-  float result = max_lanes(most);
+  for (; i + VL <= n; i += VL) maximum = max(maximum, load(values + i));
+  float result = max_lanes(maximum);
   for (; i < n; i++) result = values[i] > result ? values[i] : result;
   return result;
 }
 
 // The lowest token among those with the largest number; 0 where no number is one.
 inline int64_t argmax(const float* values, int64_t n) {
-  const float most = largest(values, n);
+  const float maximum = largest(values, n);
   for (int64_t i = 0; i < n; i++)
-    if (values[i] == most) return i;
+    if (values[i] == maximum) return i;
   return 0;
 }
 
 inline double log_sum_exp(const float* values, int64_t n) {
-  const float most = largest(values, n);
+  const float maximum = largest(values, n);
   double sum = 0;
   int64_t i = 0;
   // Added in f64 a stretch at a time: a vocabulary is too long for one f32 sum.
   while (i + VL <= n) {
     vf part{};
     const int64_t end = min64(n, i + 64 * VL);
-    for (; i + VL <= end; i += VL) part += exp(load(values + i) - most);
+    for (; i + VL <= end; i += VL) part += exp(load(values + i) - maximum);
     sum += sum_lanes(part);
   }
-  for (; i < n; i++) sum += exp(splat(values[i] - most))[0];
-  return double(most) + __builtin_log(sum);
+  for (; i < n; i++) sum += exp(splat(values[i] - maximum))[0];
+  return double(maximum) + __builtin_log(sum);
 }
 
 // The `k` largest, in order; the lower token first among equals.
@@ -121,10 +121,10 @@ inline float highest_floor(const float* p, int64_t n, Enough enough) {
 
 inline int64_t draw(const float* logits, int64_t n, float temperature, float top_p, float min_p,
     int64_t top_k, float uniform, float* p) {
-  const float most = largest(logits, n);
+  const float maximum = largest(logits, n);
   int64_t i = 0;
-  for (; i + VL <= n; i += VL) store(p + i, exp((load(logits + i) - most) / temperature));
-  for (; i < n; i++) p[i] = exp(splat((logits[i] - most) / temperature))[0];
+  for (; i + VL <= n; i += VL) store(p + i, exp((load(logits + i) - maximum) / temperature));
+  for (; i < n; i++) p[i] = exp(splat((logits[i] - maximum) / temperature))[0];
   float floor = min_p > 0 ? min_p : 0;
   if (top_k > 0 && top_k < n) {
     const float by_k = highest_floor(p, n, [&](Mass mass) { return mass.count >= top_k; });

@@ -18,7 +18,7 @@ struct Head {
   int64_t tokens() const { return x.dims[0]; }
   int64_t columns() const { return x.dims[1]; }
   int64_t vocab() const { return weight.dims[0]; }
-  int64_t longest() const { return min64(chunk, tokens()); }
+  int64_t max_rows() const { return min64(chunk, tokens()); }
   size_t row_bytes() const { return size_t(columns()) * element_size(x.dtype); }
 };
 
@@ -27,11 +27,11 @@ void count_scratch(ScratchSizes& sizes, const Head& h, bool has_grad) {
   const Dtype dtype = logits_dtype(h.arithmetic);
   const Operand of_x{plain(nullptr, h.x.dtype, h.columns()), true},
       of_logits{plain(nullptr, dtype, h.vocab()), true};
-  sizes.add_shared(kLogits, logits_bytes(h.longest(), h.vocab(), h.arithmetic));
-  sizes.add_shared(kRows, size_t(h.longest()) * h.row_bytes());
+  sizes.add_shared(kLogits, logits_bytes(h.max_rows(), h.vocab(), h.arithmetic));
+  sizes.add_shared(kRows, size_t(h.max_rows()) * h.row_bytes());
   sizes.add_shared(kLive, size_t(h.tokens()) * 4);
-  if (has_grad) sizes.add_shared(kGrads, size_t(h.longest()) * h.row_bytes());
-  for (const int64_t rows : {h.longest(), max64(1, h.longest() - 1)}) {
+  if (has_grad) sizes.add_shared(kGrads, size_t(h.max_rows()) * h.row_bytes());
+  for (const int64_t rows : {h.max_rows(), max64(1, h.max_rows() - 1)}) {
     gemm_scratch({rows, h.vocab(), {{of_x, {}, h.columns()}, {}}, 1.0f, h.arithmetic, nullptr, {}}, sizes);
     if (has_grad)
       gemm_scratch(
@@ -51,10 +51,10 @@ void over_live_rows(Call& call, const Head& h, Body body) {
     if (ints_of(h.targets)[t] != kIgnored) live[count++] = int32_t(t);
   if (count == 0) return;
   char* rows_of_x =
-      static_cast<char*>(shared_scratch(call.scratch, kRows, size_t(h.longest()) * h.row_bytes()));
-  Tensor logits{dtype, 2, {h.longest(), h.vocab(), 0, 0}, 0, nullptr};
+      static_cast<char*>(shared_scratch(call.scratch, kRows, size_t(h.max_rows()) * h.row_bytes()));
+  Tensor logits{dtype, 2, {h.max_rows(), h.vocab(), 0, 0}, 0, nullptr};
   logits.data = static_cast<char*>(
-      shared_scratch(call.scratch, kLogits, logits_bytes(h.longest(), h.vocab(), h.arithmetic)));
+      shared_scratch(call.scratch, kLogits, logits_bytes(h.max_rows(), h.vocab(), h.arithmetic)));
   for (int64_t first = 0; first < count; first += h.chunk) {
     const int64_t rows = min64(h.chunk, count - first);
     parallel(call, rows, [&](int64_t i, int) {
@@ -69,10 +69,10 @@ void over_live_rows(Call& call, const Head& h, Body body) {
 
 template <class T>
 void score_row(T* z, int64_t n, int32_t target, float& logp, float& lse) {
-  const float most = row_max(z, n);
+  const float maximum = row_max(z, n);
   vf lanes{};
-  over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - most) * kLog2E); });
-  lse = most + __builtin_logf(sum_lanes(lanes));
+  over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - maximum) * kLog2E); });
+  lse = maximum + __builtin_logf(sum_lanes(lanes));
   logp = float_at(z, target) - lse;
 }
 
@@ -125,7 +125,7 @@ void token_logps_grad(Call& call) {
     });
     Tensor grads{dx.dtype, 2, {rows, h.columns(), 0, 0}, 0, nullptr};
     grads.data =
-        static_cast<char*>(shared_scratch(call.scratch, kGrads, size_t(h.longest()) * h.row_bytes()));
+        static_cast<char*>(shared_scratch(call.scratch, kGrads, size_t(h.max_rows()) * h.row_bytes()));
     const Operand a{plain(logits.data, logits.dtype, h.vocab()), true}, b{stored_of(h.weight), false};
     gemm(call, {rows, h.columns(), {{a, b, h.vocab()}, {}}, 1.0f, h.arithmetic, nullptr, grads});
     parallel(call, rows, [&](int64_t i, int) {

@@ -8,23 +8,23 @@ using namespace cairn::cuda;
 
 namespace {
 
-// Turns scores into weights (unnormalised) and counts them in. `most` and `total` are of this thread's rows;
-// most counts in powers of two, total is this thread's share.
-__device__ inline void weigh(float (&z)[kHeadRows / 8][4], float scale, float (&most)[2], float (&total)[2],
-    float (&shrink)[2]) {
+// Turns scores into weights (unnormalised) and counts them in. `maximum` and `total` are of this thread's
+// rows; most counts in powers of two, total is this thread's share.
+__device__ inline void weigh(
+    float (&z)[kHeadRows / 8][4], float scale, float (&maximum)[2], float (&total)[2], float (&shrink)[2]) {
 #pragma unroll
   for (int half = 0; half < 2; half++) {
-    float top = most[half];
+    float new_maximum = maximum[half];
 #pragma unroll
     for (int j = 0; j < kHeadRows / 8; j++)
 #pragma unroll
-      for (int c = 0; c < 2; c++) top = fmaxf(top, z[j][half * 2 + c] * scale);
-    top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, 1));
-    top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, 2));
+      for (int c = 0; c < 2; c++) new_maximum = fmaxf(new_maximum, z[j][half * 2 + c] * scale);
+    new_maximum = fmaxf(new_maximum, __shfl_xor_sync(kAllLanes, new_maximum, 1));
+    new_maximum = fmaxf(new_maximum, __shfl_xor_sync(kAllLanes, new_maximum, 2));
     // A row that has seen no key yet has no largest score.
-    const float base = top == -INFINITY ? 0.0f : top;
-    shrink[half] = exp2_fast(most[half] - base);
-    most[half] = top;
+    const float base = new_maximum == -INFINITY ? 0.0f : new_maximum;
+    shrink[half] = exp2_fast(maximum[half] - base);
+    maximum[half] = new_maximum;
     total[half] *= shrink[half];
 #pragma unroll
     for (int j = 0; j < kHeadRows / 8; j++)
@@ -57,7 +57,7 @@ __device__ inline void attend(const Attention& p) {
   const float scale = p.scale * kLog2E;
   // A sink is a score that was there first and has no value.
   const float sink = p.sinks ? load_float(p.sinks, p.sinks_dtype, head) * kLog2E : -INFINITY;
-  float most[2] = {sink, sink}, total[2] = {};
+  float maximum[2] = {sink, sink}, total[2] = {};
   if (p.sinks && lane % 4 == 0) total[0] = total[1] = 1;
   float sums[width / 8][4] = {};
   for (int key = first; key < last_row; key += kHeadRows) {
@@ -79,7 +79,7 @@ __device__ inline void attend(const Attention& p) {
         }
     }
     float shrink[2];
-    weigh(z, scale, most, total, shrink);
+    weigh(z, scale, maximum, total, shrink);
 #pragma unroll
     for (int j = 0; j < width / 8; j++)
 #pragma unroll
@@ -99,7 +99,7 @@ __device__ inline void attend(const Attention& p) {
     total[half] += __shfl_xor_sync(kAllLanes, total[half], 2);
     const int query = tile.row + row + half * 8 + lane / 4;
     if (lane % 4 == 0 && query < tile.end)
-      p.lse[int64_t(head) * p.tokens + query] = most[half] * kLn2 + logf(total[half]);
+      p.lse[int64_t(head) * p.tokens + query] = maximum[half] * kLn2 + logf(total[half]);
   }
   write_rows<width>(p.y, p.q_stride, head * p.width, p.width, tile.row + row, tile.end, sums,
       1.0f / total[0], 1.0f / total[1]);

@@ -19,14 +19,14 @@ __device__ inline void grad_queries(const Attention& p) {
   const int lane = int(threadIdx.x) % kWarp, row = int(threadIdx.x) / kWarp * 16,
             first = first_key(tile, p.window),
             last_row = tile.row + kHeadRows < tile.end ? tile.row + kHeadRows : tile.end;
-  const auto ask = [&](int key, int stage) {
+  const auto start_copy = [&](int key, int stage) {
     const uint32_t keys = stages + stage * 2 * kTileBytes;
     copy_rows<width, kHeadRows>(keys, p.k, p.k_stride, kv * p.width, p.width, key, tile.end);
     copy_rows<width, kHeadRows>(keys + kTileBytes, p.v, p.k_stride, kv * p.width, p.width, key, tile.end);
   };
   copy_rows<width, kHeadRows>(queries, p.q, p.q_stride, head * p.width, p.width, tile.row, tile.end);
   copy_rows<width, kHeadRows>(grads, p.dy, p.q_stride, head * p.width, p.width, tile.row, tile.end);
-  ask(first, 0);
+  start_copy(first, 0);
   group_copies();
 
   const float scale = p.scale * kLog2E;
@@ -44,7 +44,7 @@ __device__ inline void grad_queries(const Attention& p) {
   for (int key = first; key < last_row; key += kHeadRows) {
     await_copies<0>();
     __syncthreads();
-    if (key + kHeadRows < last_row) ask(key + kHeadRows, 1 - stage);
+    if (key + kHeadRows < last_row) start_copy(key + kHeadRows, 1 - stage);
     group_copies();
     const uint32_t keys = stages + stage * 2 * kTileBytes;
     float z[kHeadRows / 8][4], d[kHeadRows / 8][4];
@@ -84,7 +84,7 @@ __device__ inline void grad_keys(const Attention& p) {
                           ? tile.row + kHeadRows - 1 + p.window
                           : tile.end,
             tiles = (seen_to - tile.row + kQueries - 1) / kQueries, steps = tiles * group;
-  const auto ask = [&](int step, int stage) {
+  const auto start_copy = [&](int step, int stage) {
     const int head = kv * group + step / tiles, query = tile.row + step % tiles * kQueries;
     const uint32_t queries = stages + stage * kStageBytes;
     copy_rows<width, kQueries>(queries, p.q, p.q_stride, head * p.width, p.width, query, tile.end);
@@ -103,7 +103,7 @@ __device__ inline void grad_keys(const Attention& p) {
   };
   copy_rows<width, kHeadRows>(keys, p.k, p.k_stride, kv * p.width, p.width, tile.row, tile.end);
   copy_rows<width, kHeadRows>(values, p.v, p.k_stride, kv * p.width, p.width, tile.row, tile.end);
-  ask(0, 0);
+  start_copy(0, 0);
   group_copies();
 
   const float scale = p.scale * kLog2E;
@@ -112,7 +112,7 @@ __device__ inline void grad_keys(const Attention& p) {
   for (int step = 0; step < steps; step++) {
     await_copies<0>();
     __syncthreads();
-    if (step + 1 < steps) ask(step + 1, 1 - stage);
+    if (step + 1 < steps) start_copy(step + 1, 1 - stage);
     group_copies();
     const uint32_t queries = stages + stage * kStageBytes;
     const float* rows = reinterpret_cast<const float*>(

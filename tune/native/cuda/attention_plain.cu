@@ -86,22 +86,22 @@ extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_plain(
   const int lane = int(threadIdx.x) % kWarp;
   read_head(p, p.q, p.q_stride, r.row, r.head, r.first);
   __syncwarp();
-  float most = p.sinks ? load_float(p.sinks, p.sinks_dtype, r.head) : -INFINITY, total = p.sinks ? 1 : 0;
+  float maximum = p.sinks ? load_float(p.sinks, p.sinks_dtype, r.head) : -INFINITY, total = p.sinks ? 1 : 0;
   float sums[kParts] = {};
   for (int key = first_seen(p, r); key <= r.row; key += kWarp) {
     const int count = r.row + 1 - key < kWarp ? r.row + 1 - key : kWarp;
-    const float z = lane < count
-                        ? p.scale * dot_head(p, r.first, p.k, p.k_stride, key + lane, r.kv)
-                        : -INFINITY,
-                top = fmaxf(most, warp_max(z)), shrink = expf(most - top), weight = expf(z - top);
+    const float z = lane < count ? p.scale * dot_head(p, r.first, p.k, p.k_stride, key + lane, r.kv)
+                                 : -INFINITY,
+                new_maximum = fmaxf(maximum, warp_max(z)), shrink = expf(maximum - new_maximum),
+                weight = expf(z - new_maximum);
     total = total * shrink + warp_sum(weight);
-    most = top;
+    maximum = new_maximum;
 #pragma unroll
     for (int i = 0; i < kParts; i++) sums[i] *= shrink;
     gather(p, weight, p.v, p.k_stride, key, count, r.kv, sums);
   }
   write_head(p, p.y, p.q_stride, r.row, r.head, sums, 1.0f / total);
-  if (lane == 0) p.lse[int64_t(r.head) * p.tokens + r.row] = most + logf(total);
+  if (lane == 0) p.lse[int64_t(r.head) * p.tokens + r.row] = maximum + logf(total);
 }
 
 extern "C" __global__ void __launch_bounds__(kWarps* kWarp) attention_delta(

@@ -18,14 +18,14 @@ struct LogitsOfWarp {
   int count;
   Dtype dtype;
   __device__ float at(int i) const { return load_float(data, dtype, first + i); }
-  __device__ float most() const {
-    float maximum = -INFINITY;
-    for (int e = int(threadIdx.x) % kWarp; e < count; e += kWarp) maximum = fmaxf(maximum, at(e));
-    return warp_max(maximum);
+  __device__ float maximum() const {
+    float value = -INFINITY;
+    for (int e = int(threadIdx.x) % kWarp; e < count; e += kWarp) value = fmaxf(value, at(e));
+    return warp_max(value);
   }
-  __device__ float sum_from(float most) const {
+  __device__ float sum_from(float maximum) const {
     float sum = 0;
-    for (int e = int(threadIdx.x) % kWarp; e < count; e += kWarp) sum += expf(at(e) - most);
+    for (int e = int(threadIdx.x) % kWarp; e < count; e += kWarp) sum += expf(at(e) - maximum);
     return warp_sum(sum);
   }
 };
@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) route(const __grid_consta
   if (t >= p.tokens) return;
   const LogitsOfWarp row{p.logits, int64_t(t) * p.experts, p.experts, p.dtype};
   uint32_t taken = 0;  // of the numbers of this lane
-  float most = 0, total = 0;
+  float maximum = 0, total = 0;
   for (int j = 0; j < p.top_k; j++) {
     float best = -INFINITY;
     int id = p.experts;
@@ -55,15 +55,15 @@ extern "C" __global__ void __launch_bounds__(kThreads) route(const __grid_consta
         best = other, id = other_id;
     }
     if (id % kWarp == lane) taken |= 1u << (id / kWarp);
-    if (j == 0) most = best;
-    const float weight = expf(best - most);
+    if (j == 0) maximum = best;
+    const float weight = expf(best - maximum);
     total += weight;
     if (lane == 0) {
       p.ids[int64_t(t) * p.top_k + j] = id;
       p.weights[int64_t(t) * p.top_k + j] = weight;
     }
   }
-  if (p.softmax_over_all) total = row.sum_from(most);
+  if (p.softmax_over_all) total = row.sum_from(maximum);
   __syncwarp();
   for (int j = lane; j < p.top_k; j += kWarp) p.weights[int64_t(t) * p.top_k + j] /= total;
 }
@@ -79,9 +79,10 @@ extern "C" __global__ void __launch_bounds__(kThreads) route_grad(const __grid_c
     pull += w[j] * dw[j];
     if (lane == 0 && (ids[j] < 0 || ids[j] >= p.experts)) report(p.fault, p.fault_code);
   }
-  const float most = p.softmax_over_all ? row.most() : 0, sum = p.softmax_over_all ? row.sum_from(most) : 1;
+  const float maximum = p.softmax_over_all ? row.maximum() : 0,
+              sum = p.softmax_over_all ? row.sum_from(maximum) : 1;
   for (int e = lane; e < p.experts; e += kWarp) {
-    float grad = p.softmax_over_all ? -expf(row.at(e) - most) / sum * pull : 0;
+    float grad = p.softmax_over_all ? -expf(row.at(e) - maximum) / sum * pull : 0;
     for (int j = 0; j < p.top_k; j++)
       if (ids[j] == e) grad += p.softmax_over_all ? w[j] * dw[j] : w[j] * (dw[j] - pull);
     store_float(p.dlogits, p.dtype, row.first + e, grad);
@@ -193,10 +194,10 @@ extern "C" __global__ void __launch_bounds__(kWarp) balance_spans(const __grid_c
   for (int t = first; t < last; t++) {
     if (p.counted && p.counted[t] == 0) continue;
     const LogitsOfWarp row{p.logits, int64_t(t) * p.experts, p.experts, p.dtype};
-    const float most = row.most(), sum = row.sum_from(most);
+    const float maximum = row.maximum(), sum = row.sum_from(maximum);
     for (int e = lane; e < p.experts; e += kWarp) {
       for (int j = 0; j < p.top_k; j++) sums[e] += p.ids[int64_t(t) * p.top_k + j] == e ? 1.0f : 0.0f;
-      sums[p.experts + e] += expf(row.at(e) - most) / sum;
+      sums[p.experts + e] += expf(row.at(e) - maximum) / sum;
     }
   }
 }
@@ -215,13 +216,13 @@ extern "C" __global__ void __launch_bounds__(kThreads) balance_sums_grad(const _
   const LogitsOfWarp row{p.logits, int64_t(t) * p.experts, p.experts, p.dtype};
   const bool counts = !p.counted || p.counted[t] != 0;
   const float* dp = p.dsums + p.experts;
-  const float most = row.most(), sum = row.sum_from(most);
+  const float maximum = row.maximum(), sum = row.sum_from(maximum);
   float pull = 0;
-  for (int e = lane; e < p.experts; e += kWarp) pull = fmaf(expf(row.at(e) - most) / sum, dp[e], pull);
+  for (int e = lane; e < p.experts; e += kWarp) pull = fmaf(expf(row.at(e) - maximum) / sum, dp[e], pull);
   pull = warp_sum(pull);
   for (int e = lane; e < p.experts; e += kWarp)
-    store_float(p.dlogits, p.dtype, row.first + e,
-        counts ? expf(row.at(e) - most) / sum * (dp[e] - pull) : 0.0f);
+    store_float(
+        p.dlogits, p.dtype, row.first + e, counts ? expf(row.at(e) - maximum) / sum * (dp[e] - pull) : 0.0f);
 }
 
 extern "C" __global__ void __launch_bounds__(1) balance_loss(const __grid_constant__ BalanceLoss p) {

@@ -43,24 +43,25 @@ __device__ inline void over_row(T* z, int64_t n, Body body) {
 }
 
 struct Softmax {
-  float most, sum;
+  float maximum, sum;
 };
 
 // The largest logit of a row, and the sum of exp(z − most).
 template <class T>
 __device__ inline Softmax softmax_of(T* z, int64_t n) {
   __shared__ float space[kThreads / kWarp + 1];
-  float most = -INFINITY, sum = 0;
+  float maximum = -INFINITY, sum = 0;
   over_row<false>(z, n, [&](float v) {
-    if (v > most) {
-      sum *= exp2_fast((most - v) * kLog2E);
-      most = v;
+    if (v > maximum) {
+      sum *= exp2_fast((maximum - v) * kLog2E);
+      maximum = v;
     }
-    sum += exp2_fast((v - most) * kLog2E);
+    sum += exp2_fast((v - maximum) * kLog2E);
     return 0.0f;
   });
-  const float top = block_max(most, space);
-  return {top, block_sum(most == -INFINITY ? 0.0f : sum * exp2_fast((most - top) * kLog2E), space)};
+  const float block_maximum = block_max(maximum, space);
+  return {block_maximum,
+      block_sum(maximum == -INFINITY ? 0.0f : sum * exp2_fast((maximum - block_maximum) * kLog2E), space)};
 }
 
 template <class T>
@@ -76,11 +77,11 @@ __device__ inline void loss_row(const LogitRows& p, T* z, int64_t row) {
   const float wanted = logit(z, target);
   const Softmax s = softmax_of(z, p.vocab);
   const float inverse = 1.0f / s.sum;
-  over_row<true>(z, p.vocab, [&](float v) { return exp2_fast((v - s.most) * kLog2E) * inverse; });
+  over_row<true>(z, p.vocab, [&](float v) { return exp2_fast((v - s.maximum) * kLog2E) * inverse; });
   __syncthreads();
   if (threadIdx.x > 0) return;
-  put_logit(z, target, expf(wanted - s.most) * inverse - 1.0f);
-  p.losses[row] = logf(s.sum) + (s.most - wanted);
+  put_logit(z, target, expf(wanted - s.maximum) * inverse - 1.0f);
+  p.losses[row] = logf(s.sum) + (s.maximum - wanted);
 }
 
 // The row of the op that a row of logits is, or −1 past the last.
@@ -95,7 +96,7 @@ __device__ inline void score_row(const LogitRows& p, T* z) {
   if (row < 0) return;
   const Softmax s = softmax_of(z, p.vocab);
   if (threadIdx.x > 0) return;
-  const float lse = s.most + logf(s.sum);
+  const float lse = s.maximum + logf(s.sum);
   p.lse[row] = lse;
   p.logps[row] = logit(z, p.targets[row]) - lse;
 }

@@ -11,14 +11,14 @@ namespace {
 constexpr int kWarps = 8;
 constexpr int64_t kRowsPerSum = 64;
 
-struct Place {
+struct HeadRow {
   int64_t head, row, at;
   const float* cosines;
   int lane;
 };
 
 // Which head this warp has, or false where there is none or its position is out of place.
-__device__ bool find_head(const HeadNorm& p, Place& place) {
+__device__ bool find_head(const HeadNorm& p, HeadRow& place) {
   place.lane = int(threadIdx.x) % kWarp;
   place.head = int64_t(blockIdx.x) * kWarps + threadIdx.x / kWarp;
   if (place.head >= p.rows * p.heads) return false;
@@ -40,7 +40,7 @@ __device__ float weight_at(const HeadNorm& p, int i) {
 
 // body(i, number i of the head after a rotation by `direction` of what `number` gives), each i once.
 template <class Number, class Body>
-__device__ void rotate(const HeadNorm& p, const Place& place, float direction, Number number, Body body) {
+__device__ void rotate(const HeadNorm& p, const HeadRow& place, float direction, Number number, Body body) {
   const int half = p.rotated / 2;
   for (int i = place.lane; i < half; i += kWarp) {
     const float a = number(i), b = number(i + half), c = place.cosines[i],
@@ -79,7 +79,7 @@ struct Halves {
 };
 
 template <int kEach>
-__device__ void forward_whole(const HeadNorm& p, const Place& place) {
+__device__ void forward_whole(const HeadNorm& p, const HeadRow& place) {
   const int half = kEach * kWarp, from = place.lane * kEach;
   Halves<kEach> x, w;
   x.load(p.x, p.dtype, place.at + from, half);
@@ -100,7 +100,7 @@ __device__ void forward_whole(const HeadNorm& p, const Place& place) {
 }
 
 template <int kEach>
-__device__ void backward_whole(const HeadNorm& p, const Place& place) {
+__device__ void backward_whole(const HeadNorm& p, const HeadRow& place) {
   const int half = kEach * kWarp, from = place.lane * kEach;
   Halves<kEach> back, x, w;
   back.load(p.dy, p.dy_dtype, place.at + from, half);
@@ -127,24 +127,24 @@ __device__ void backward_whole(const HeadNorm& p, const Place& place) {
 }  // namespace
 
 extern "C" __global__ void qk_norm_rope_64(const __grid_constant__ HeadNorm p) {
-  Place place;
+  HeadRow place;
   if (find_head(p, place)) forward_whole<1>(p, place);
 }
 extern "C" __global__ void qk_norm_rope_128(const __grid_constant__ HeadNorm p) {
-  Place place;
+  HeadRow place;
   if (find_head(p, place)) forward_whole<2>(p, place);
 }
 extern "C" __global__ void qk_norm_rope_grad_64(const __grid_constant__ HeadNorm p) {
-  Place place;
+  HeadRow place;
   if (find_head(p, place)) backward_whole<1>(p, place);
 }
 extern "C" __global__ void qk_norm_rope_grad_128(const __grid_constant__ HeadNorm p) {
-  Place place;
+  HeadRow place;
   if (find_head(p, place)) backward_whole<2>(p, place);
 }
 
 extern "C" __global__ void qk_norm_rope(const __grid_constant__ HeadNorm p) {
-  Place place;
+  HeadRow place;
   if (!find_head(p, place)) return;
   float r = 1;
   if (p.weight) {
@@ -166,7 +166,7 @@ extern "C" __global__ void qk_norm_rope(const __grid_constant__ HeadNorm p) {
 }
 
 extern "C" __global__ void qk_norm_rope_grad(const __grid_constant__ HeadNorm p) {
-  Place place;
+  HeadRow place;
   if (!find_head(p, place)) return;
   const auto dy = [&](int i) { return load_float(p.dy, p.dy_dtype, place.at + i); };
   if (!p.weight) {

@@ -1,6 +1,6 @@
 // Products of bf16 matrices: a·bᵀ (nt), a·b (nn), aᵀ·b (tn), in tiles of 128×128 and, for small results,
 // 64×64.
-#include "product.h"
+#include "matmul_tiles.h"
 
 using namespace cairn::cuda;
 

@@ -29,7 +29,7 @@ __device__ inline void load_tile(
 extern "C" __global__ void __launch_bounds__(kThreads) matmul_f32(const __grid_constant__ MatmulF32 p) {
   __shared__ float tile_a[kDepth][kTile + 1], tile_b[kDepth][kTile + 1];
   const Matmul& m = p.result;
-  Place place{int(blockIdx.x) * kTile, int(blockIdx.y) * kTile, m.m, 0};
+  ResultTile place{int(blockIdx.x) * kTile, int(blockIdx.y) * kTile, m.m, 0};
   int64_t skip_a = 0, y_row = 0;
   int k[2] = {m.k[0], m.k[1]};
   if (m.ends && p.sums_rows) {
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) matmul_f32(const __grid_c
     skip_a = start;
     k[0] = m.ends[e] - start;
     y_row = int64_t(e) * m.m;
-  } else if (m.ends && !place_of_expert(m, kTile, int(blockIdx.x), place)) {
+  } else if (m.ends && !expert_tile_of(m, kTile, int(blockIdx.x), place)) {
     return;
   }
   if (m.live_rows) {

@@ -1,7 +1,7 @@
 // Products with a stored weight, whose codes become bf16 between memory and shared memory: a·bᵀ (nt) and a·b
 // (nn), for every storage.
 #include "decode.h"
-#include "product.h"
+#include "matmul_tiles.h"
 
 using namespace cairn::cuda;
 
@@ -24,7 +24,7 @@ struct StoredRight {
     return space;
   }
 
-  __device__ StoredRight(const Matmul& p, const Place& place)
+  __device__ StoredRight(const Matmul& p, const ResultTile& place)
       : weight(p, place.matrix * p.weight_next, table()),
         row(int(threadIdx.x) / kRunsOfRow),
         run(int(threadIdx.x) % kRunsOfRow),

@@ -1,13 +1,13 @@
 // Products on sm_90's tensor cores, which take their operands from shared memory by themselves: tiles of
-// 128×256, or 128×128 where those are too few. Otherwise as product.h has it, in steps of 64. Copies run two
-// steps ahead of the products, and products of one step go on while the next are prepared.
+// 128×256, or 128×128 where those are too few. Otherwise as matmul_tiles.h has it, in steps of 64. Copies run
+// two steps ahead of the products, and products of one step go on while the next are prepared.
 #include "work.h"
 
 using namespace cairn::cuda;
 
 namespace {
 
-constexpr int kTileM = 128, kDepth = 64, kThreads = 256, kBuffers = 4, kAhead = 2;
+constexpr int kTileM = 128, kDepth = 64, kThreads = 256, kBuffers = 4, kPrefetched = 2;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -23,19 +23,19 @@ __device__ inline void multiply_groups(const Matmul& p) {
   if (!w.find(p, kTileM, columns, kDepth)) return;
   Copier<TileA, TileB, kDepth> copier(p, w);
   const uint32_t tiles = shared_address(shared);
-  const auto ask = [&] {
+  const auto start_copy = [&] {
     if (copier.step < w.last)
       copier.copy(p, w, tiles + uint32_t((copier.step - w.first) % kBuffers * kStageBytes), false);
     copier.step++;
     group_copies();
   };
 #pragma unroll
-  for (int i = 0; i < kAhead; i++) ask();
+  for (int i = 0; i < kPrefetched; i++) start_copy();
 
   const int group = int(threadIdx.x) / 128, warp = int(threadIdx.x) / kWarp % 4;
   float sums[kBlocks][16][4] = {};
   for (int step = w.first; step < w.last; step++) {
-    await_copies<kAhead - 1>();
+    await_copies<kPrefetched - 1>();
     fence_tensor_reads();
     __syncthreads();
     const uint32_t a = tiles + uint32_t((step - w.first) % kBuffers * kStageBytes), b = a + TileA::kBytes;
@@ -54,7 +54,7 @@ __device__ inline void multiply_groups(const Matmul& p) {
     }
     group_products();
     // The buffer asked for is that of two steps ago, whose products all warps have awaited.
-    ask();
+    start_copy();
     await_products<1>();
     if (p.grid != Grid::none && w.ends_head(step)) {
       await_products<0>();

@@ -78,12 +78,12 @@ extern "C" __global__ void adamw_8bit(const __grid_constant__ Adamw8 p) {
     p.p[at] = update(p.p[at], load_float(p.g, p.g_dtype, at), m, v);
   }
   // The sums hold barriers: nobody writes a scale before all have read it.
-  const float m_most = block_max(fabsf(m), space), v_most = block_max(fabsf(v), space);
+  const float m_amax = block_max(fabsf(m), space), v_amax = block_max(fabsf(v), space);
   if (threadIdx.x == 0) {
-    p.m_scales[block] = m_most;
-    p.v_scales[block] = v_most;
+    p.m_scales[block] = m_amax;
+    p.v_scales[block] = v_amax;
   }
   if (!is_there) return;
-  p.m[at] = uint8_t(encode_nearest(m_map, 256, m_most == 0 ? 0 : m / m_most));
-  p.v[at] = uint8_t(encode_nearest(v_map, 256, v_most == 0 ? 0 : v / v_most));
+  p.m[at] = uint8_t(encode_nearest(m_map, 256, m_amax == 0 ? 0 : m / m_amax));
+  p.v[at] = uint8_t(encode_nearest(v_map, 256, v_amax == 0 ? 0 : v / v_amax));
 }

@@ -19,9 +19,9 @@ __device__ float* floats_of(void* part) { return static_cast<float*>(part); }
 
 // The largest magnitude of n values from element `at`.
 __device__ float max_abs(const Quantize& p, int64_t at, int64_t n) {
-  float most = 0;
-  for (int64_t i = 0; i < n; i++) most = fmaxf(most, fabsf(load_float(p.x, p.dtype, at + i)));
-  return most;
+  float amax = 0;
+  for (int64_t i = 0; i < n; i++) amax = fmaxf(amax, fabsf(load_float(p.x, p.dtype, at + i)));
+  return amax;
 }
 
 // Two nibbles a byte.
@@ -37,16 +37,16 @@ __device__ void put_nibbles(const Quantize& p, int64_t at, int64_t n, Encode enc
 
 extern "C" __global__ void quantize_spans(const __grid_constant__ Quantize p) {
   __shared__ float space[kWarps];
-  const float most = block_max(span_max(p.x, p.dtype, p.count, blockIdx.x), space);
-  if (threadIdx.x == 0) p.partial[blockIdx.x] = most;
+  const float amax = block_max(span_max(p.x, p.dtype, p.count, blockIdx.x), space);
+  if (threadIdx.x == 0) p.partial[blockIdx.x] = amax;
 }
 
-extern "C" __global__ void quantize_most(const __grid_constant__ Quantize p) {
+extern "C" __global__ void quantize_amax(const __grid_constant__ Quantize p) {
   __shared__ float space[kWarps];
-  float most = 0;
-  for (int64_t i = threadIdx.x; i < p.spans; i += blockDim.x) most = fmaxf(most, p.partial[i]);
-  most = block_max(most, space);
-  if (threadIdx.x == 0) *p.most = most;
+  float amax = 0;
+  for (int64_t i = threadIdx.x; i < p.spans; i += blockDim.x) amax = fmaxf(amax, p.partial[i]);
+  amax = block_max(amax, space);
+  if (threadIdx.x == 0) *p.amax = amax;
 }
 
 // A thread a word of two numbers; rows that fill the last group are zero.
@@ -76,31 +76,31 @@ extern "C" __global__ void quantize_fp8_tiles(const __grid_constant__ Quantize p
       if (row < p.rows && column < p.columns) body(row * p.columns + column);
     }
   };
-  float most = 0;
-  over([&](int64_t at) { most = fmaxf(most, fabsf(load_float(p.x, p.dtype, at))); });
-  most = block_max(most, space);
-  if (threadIdx.x == 0) floats_of(p.part[1])[blockIdx.x] = most / kE4m3Max;
-  const float inverse = kE4m3Max / (most > 1e-10f ? most : 1e-10f);
+  float amax = 0;
+  over([&](int64_t at) { amax = fmaxf(amax, fabsf(load_float(p.x, p.dtype, at))); });
+  amax = block_max(amax, space);
+  if (threadIdx.x == 0) floats_of(p.part[1])[blockIdx.x] = amax / kE4m3Max;
+  const float inverse = kE4m3Max / (amax > 1e-10f ? amax : 1e-10f);
   over([&](int64_t at) {
     bytes_of(p.part[0])[at] = uint8_t(encode_minifloat(kE4m3, load_float(p.x, p.dtype, at) * inverse));
   });
 }
 
 extern "C" __global__ void quantize_fp8_tensor(const __grid_constant__ Quantize p) {
-  const float most = *p.most, inverse = kE4m3Max / (most > 1e-10f ? most : 1e-10f);
-  if (first_of_thread() == 0) *floats_of(p.part[1]) = most / kE4m3Max;
+  const float amax = *p.amax, inverse = kE4m3Max / (amax > 1e-10f ? amax : 1e-10f);
+  if (first_of_thread() == 0) *floats_of(p.part[1]) = amax / kE4m3Max;
   for (int64_t i = first_of_thread(); i < p.count; i += threads_of_grid())
     bytes_of(p.part[0])[i] = uint8_t(encode_minifloat(kE4m3, load_float(p.x, p.dtype, i) * inverse));
 }
 
 // A thread a block of the format.
 extern "C" __global__ void quantize_nvfp4(const __grid_constant__ Quantize p) {
-  const float most = *p.most;
-  if (first_of_thread() == 0) *floats_of(p.part[2]) = most / (kE4m3Max * kE2m1Max);
-  const float encode = (kE4m3Max * kE2m1Max) / most;
+  const float amax = *p.amax;
+  if (first_of_thread() == 0) *floats_of(p.part[2]) = amax / (kE4m3Max * kE2m1Max);
+  const float encode = (kE4m3Max * kE2m1Max) / amax;
   for (int64_t block = first_of_thread(); block < p.count / kNvfp4Block; block += threads_of_grid()) {
     const int64_t at = block * kNvfp4Block;
-    if (most == 0) {
+    if (amax == 0) {
       bytes_of(p.part[1])[block] = 0;
       put_nibbles<false>(p, at, kNvfp4Block, [](float) { return 0; });
       continue;
@@ -162,7 +162,7 @@ extern "C" __global__ void quantize_nf4_scales(const __grid_constant__ QuantizeS
   const int64_t at = int64_t(blockIdx.x) * kNf4Group + threadIdx.x;
   const bool is_there = at < p.count / kNf4Block;
   const float scale = is_there ? p.scales[at] - *floats_of(p.part[3]) : 0;
-  const float most = block_max(fabsf(scale), space);
-  if (threadIdx.x == 0) floats_of(p.part[2])[blockIdx.x] = most;
-  if (is_there) bytes_of(p.part[1])[at] = uint8_t(encode_nearest(numbers, 256, most == 0 ? 0 : scale / most));
+  const float amax = block_max(fabsf(scale), space);
+  if (threadIdx.x == 0) floats_of(p.part[2])[blockIdx.x] = amax;
+  if (is_there) bytes_of(p.part[1])[at] = uint8_t(encode_nearest(numbers, 256, amax == 0 ? 0 : scale / amax));
 }

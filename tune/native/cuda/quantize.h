@@ -12,7 +12,7 @@ struct Quantize {
   void* part[5];
   // Largest magnitudes of spans, and that of all.
   float* partial;
-  float* most;
+  float* amax;
   // nf4: the scale of each block before it is rounded.
   float* scales;
   int64_t rows, columns, count, spans;

@@ -13,16 +13,17 @@ __device__ inline float with_sign(float size, float of) {
 
 // To nearest, ties to even, saturating: `mantissa` bits kept of numbers from 2^least on, below that multiples
 // of 2^(least - mantissa).
-template <int mantissa, int least>
-__device__ inline float round_nearest(float v, float most) {
+template <int mantissa, int min_exponent>
+__device__ inline float round_nearest(float v, float max_value) {
   constexpr int drop = 23 - mantissa;
-  const float magnitude = float_of(bits_of(v) & 0x7fffffff), size = magnitude < most ? magnitude : most;
+  const float magnitude = float_of(bits_of(v) & 0x7fffffff),
+              size = magnitude < max_value ? magnitude : max_value;
   const uint32_t bits = bits_of(size);
   const float normal =
       float_of((bits + ((1u << (drop - 1)) - 1) + ((bits >> drop) & 1)) & ~((1u << drop) - 1));
   // Adding 1.5 · 2^23 units and taking them back rounds to whole units.
-  const float magic = 1.5f * power_of_two(23 + least - mantissa), below = (size + magic) - magic;
-  return with_sign(size < power_of_two(least) ? below : normal, v);
+  const float magic = 1.5f * power_of_two(23 + min_exponent - mantissa), below = (size + magic) - magic;
+  return with_sign(size < power_of_two(min_exponent) ? below : normal, v);
 }
 
 __device__ inline float round_e4m3(float v) { return round_nearest<3, -6>(v, 448); }
@@ -41,9 +42,11 @@ __device__ inline float round_e2m1_stochastic(float v, float uniform) {
 // What numbers are multiplied by before they are rounded; as rounding_of in cpu/linear_rounding.h.
 __device__ inline float encode_factor(Grid grid, float a_amax) {
   const bool is_nvfp4 = grid == Grid::nvfp4 || grid == Grid::nvfp4_stochastic;
-  const float most = is_nvfp4 ? 448.0f * 6.0f : grid == Grid::e5m2 ? 57344.0f : 448.0f,
-              least = is_nvfp4 ? 1e-30f : 1e-10f;
-  return most / (a_amax > least ? a_amax : least);
+  const float max_value = is_nvfp4             ? 448.0f * 6.0f
+                          : grid == Grid::e5m2 ? 57344.0f
+                                               : 448.0f,
+              min_amax = is_nvfp4 ? 1e-30f : 1e-10f;
+  return max_value / (a_amax > min_amax ? a_amax : min_amax);
 }
 
 struct RandomKey {
@@ -78,14 +81,14 @@ __device__ inline void round_run(
       values[i] = grid == Grid::e4m3 ? round_e4m3(values[i] * encode) : round_e5m2(values[i] * encode);
     return;
   }
-  float most = 0;
+  float amax = 0;
 #pragma unroll
   for (int i = 0; i < 16; i++) {
     const float size = float_of(bits_of(values[i]) & 0x7fffffff);
-    most = most > size ? most : size;
+    amax = amax > size ? amax : size;
   }
-  const float least = 0.001953125f, wanted = most / 6.0f * encode,
-              scale = round_e4m3(wanted > least ? wanted : least), factor = encode / scale;
+  const float min_scale = 0.001953125f, wanted = amax / 6.0f * encode,
+              scale = round_e4m3(wanted > min_scale ? wanted : min_scale), factor = encode / scale;
   if (grid == Grid::nvfp4) {
 #pragma unroll
     for (int i = 0; i < 16; i++) values[i] = round_e2m1(values[i] * factor) * scale;

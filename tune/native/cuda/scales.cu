@@ -15,16 +15,16 @@ constexpr int kWarps = 8;
 // A block a span.
 extern "C" __global__ void amax(const __grid_constant__ Reduce p) {
   __shared__ float space[kWarps];
-  const float most = block_max(span_max(p.x, p.dtype, p.count, blockIdx.x), space);
-  if (threadIdx.x == 0) p.partial[blockIdx.x] = most;
+  const float amax = block_max(span_max(p.x, p.dtype, p.count, blockIdx.x), space);
+  if (threadIdx.x == 0) p.partial[blockIdx.x] = amax;
 }
 
 extern "C" __global__ void amax_of_spans(const __grid_constant__ Reduce p) {
   __shared__ float space[kWarps];
-  float most = 0;
-  for (int64_t i = threadIdx.x; i < p.spans; i += blockDim.x) most = fmaxf(most, p.partial[i]);
-  most = block_max(most, space);
-  if (threadIdx.x == 0) *p.y = most;
+  float amax = 0;
+  for (int64_t i = threadIdx.x; i < p.spans; i += blockDim.x) amax = fmaxf(amax, p.partial[i]);
+  amax = block_max(amax, space);
+  if (threadIdx.x == 0) *p.y = amax;
 }
 
 extern "C" __global__ void sum_squares(const __grid_constant__ Reduce p) {

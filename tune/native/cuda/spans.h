@@ -10,10 +10,10 @@ constexpr int64_t kSpan = 16384;
 
 // This thread's share of the largest magnitude in a span; a NaN is none.
 __device__ inline float span_max(const void* x, Dtype dtype, int64_t count, int64_t span) {
-  float most = 0;
+  float amax = 0;
   for (int64_t i = span * kSpan + threadIdx.x; i < count && i < (span + 1) * kSpan; i += blockDim.x)
-    most = fmaxf(most, fabsf(load_float(x, dtype, i)));
-  return most;
+    amax = fmaxf(amax, fabsf(load_float(x, dtype, i)));
+  return amax;
 }
 
 #endif

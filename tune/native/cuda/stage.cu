@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(256) stage(const __grid_constant__ 
   for (int64_t i = first_of_thread(); i < p.runs[p.count - 1]; i += threads_of_grid()) {
     int64_t first = 0;
 #pragma unroll
-    for (int j = 0; j < kMostStaged; j++) {
+    for (int j = 0; j < kMaxStaged; j++) {
       if (j < p.count && i >= first && i < p.runs[j]) stage_run(p.matrix[j], i - first);
       if (j < p.count) first = p.runs[j];
     }

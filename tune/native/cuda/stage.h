@@ -24,12 +24,12 @@ struct StagedMatrix {
   int32_t without_tensor_scale;
 };
 
-constexpr int kMostStaged = 4;
+constexpr int kMaxStaged = 4;
 
 struct Stage {
-  StagedMatrix matrix[kMostStaged];
+  StagedMatrix matrix[kMaxStaged];
   // Runs of sixteen numbers of all matrices up to and with this one.
-  int64_t runs[kMostStaged];
+  int64_t runs[kMaxStaged];
   int64_t count;
 };
 

@@ -12,8 +12,8 @@ namespace {
 template <class Weight>
 __device__ inline void unpack(const Unpack& p) {
   __shared__ float table[Weight::kTableFloats ? Weight::kTableFloats : 1];
-  const Weight weight(p.product, 0, table);
-  const int64_t runs_of_row = p.product.weight.columns / 16;
+  const Weight weight(p.matmul, 0, table);
+  const int64_t runs_of_row = p.matmul.weight.columns / 16;
   for (int64_t i = first_of_thread(); i < p.runs; i += threads_of_grid()) {
     typename Weight::Codes codes;
     weight.fetch(int(i / runs_of_row), int(i % runs_of_row) * 16, codes);

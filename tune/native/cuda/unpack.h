@@ -4,10 +4,10 @@
 
 namespace cairn::cuda {
 
-// The weight of a product as bf16, row by row. Of `product` the weight counts, and whether it is without its
+// The weight of a product as bf16, row by row. Of `matmul` the weight counts, and whether it is without its
 // tensor's scale.
 struct Unpack {
-  Matmul product;
+  Matmul matmul;
   uint16_t* to;
   int64_t runs;
 };

@@ -39,10 +39,10 @@ __device__ inline float block_max(float value, float* space) {
   value = warp_max(value);
   if (lane == 0) space[warp] = value;
   __syncthreads();
-  float most = space[0];
-  for (int i = 1; i < warps; i++) most = fmaxf(most, space[i]);
+  float maximum = space[0];
+  for (int i = 1; i < warps; i++) maximum = fmaxf(maximum, space[i]);
   __syncthreads();
-  return most;
+  return maximum;
 }
 
 // What is wrong with the data that a kernel was given. The first report stays.

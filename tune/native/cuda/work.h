@@ -9,14 +9,14 @@
 namespace cairn::cuda {
 
 // What a block works on. Rows are those of a; of an expert's rows, `rows` is the end.
-struct Place {
+struct ResultTile {
   int row, column, rows;
   // The expert.
   int matrix;
 };
 
 // Tiles are taken in groups of eight rows of them, so that blocks that run at a time share what they read.
-__device__ inline void place_of(int block, int tiles_m, int tiles_n, int& m, int& n) {
+__device__ inline void tile_of(int block, int tiles_m, int tiles_n, int& m, int& n) {
   constexpr int kGroup = 8;
   const int group = block / (kGroup * tiles_n), first = group * kGroup,
             size = tiles_m - first < kGroup ? tiles_m - first : kGroup, rest = block % (kGroup * tiles_n);
@@ -25,7 +25,7 @@ __device__ inline void place_of(int block, int tiles_m, int tiles_n, int& m, int
 }
 
 // The tile of rows `index` where rows are of experts.
-__device__ inline bool place_of_expert(const Matmul& p, int size, int index, Place& to) {
+__device__ inline bool expert_tile_of(const Matmul& p, int size, int index, ResultTile& to) {
   RaggedTile tile;
   if (!find_tile(p.ends, p.experts, size, index, tile)) return false;
   to.matrix = tile.span;
@@ -39,9 +39,11 @@ __device__ inline bool place_of_expert(const Matmul& p, int size, int index, Pla
 __device__ inline float scale_of(const Matmul& p, int matrix) {
   if (p.grid == Grid::none) return 1;
   const bool is_nvfp4 = p.grid == Grid::nvfp4 || p.grid == Grid::nvfp4_stochastic;
-  const float most = is_nvfp4 ? 448.0f * 6.0f : p.grid == Grid::e5m2 ? 57344.0f : 448.0f,
-              least = is_nvfp4 ? 1e-30f : 1e-10f, amax = *p.a_amax > least ? *p.a_amax : least,
-              decode = is_nvfp4 ? amax / most : 1.0f / (most / amax);
+  const float max_value = is_nvfp4               ? 448.0f * 6.0f
+                          : p.grid == Grid::e5m2 ? 57344.0f
+                                                 : 448.0f,
+              min_amax = is_nvfp4 ? 1e-30f : 1e-10f, amax = *p.a_amax > min_amax ? *p.a_amax : min_amax,
+              decode = is_nvfp4 ? amax / max_value : 1.0f / (max_value / amax);
   const char* tensor = static_cast<const char*>(p.tensor_scale);
   return tensor ? decode * *reinterpret_cast<const float*>(tensor + matrix * p.weight_next) : decode;
 }
@@ -71,7 +73,7 @@ __device__ inline void finish_two(
 // `depth` each. `head` steps are of the first pair.
 template <bool a_along_k>
 struct Work {
-  Place place;
+  ResultTile place;
   const uint16_t *a[2], *b[2];
   int k[2];
   // The result's first row, where each expert has a matrix of its own.
@@ -83,12 +85,12 @@ struct Work {
     place = {0, 0, p.m, 0};
     const int tiles_n = (p.n + columns - 1) / columns;
     int tile_m, tile_n;
-    place_of(int(blockIdx.x), int(gridDim.x) / tiles_n, tiles_n, tile_m, tile_n);
+    tile_of(int(blockIdx.x), int(gridDim.x) / tiles_n, tiles_n, tile_m, tile_n);
     place.row = tile_m * rows;
     place.column = tile_n * columns;
     for (int i = 0; i < 2; i++) a[i] = p.a[i], b[i] = p.b[i], k[i] = p.k[i];
     if (a_along_k && p.ends) {
-      if (!place_of_expert(p, rows, tile_m, place)) return false;
+      if (!expert_tile_of(p, rows, tile_m, place)) return false;
       for (int i = 0; i < 2; i++) b[i] += place.matrix * p.b_next[i];
     } else if (p.ends) {
       const int e = place.matrix = int(blockIdx.z), start = e > 0 ? p.ends[e - 1] : 0;

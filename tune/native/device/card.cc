@@ -151,8 +151,8 @@ CUmodule Card::load(const std::string& name) {
   int options[] = {kJitErrorLog, kJitErrorLogBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   const CUresult result = driver.module_load(&module, image.c_str(), 2, options, values);
-  const std::string said = log[0] ? std::string(": ") + log : "";
-  check_driver(driver, result, ("loading the kernels " + path + said).c_str());
+  const std::string details = log[0] ? std::string(": ") + log : "";
+  check_driver(driver, result, ("loading the kernels " + path + details).c_str());
   return module;
 }
 

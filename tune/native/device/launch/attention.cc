@@ -10,7 +10,7 @@ namespace cairn::device {
 
 namespace {
 
-constexpr int kRows = 64, kThreads = 128, kQueries = 32, kPlainRows = 4, kMostWidth = 256, kDeltaSlot = 0;
+constexpr int kRows = 64, kThreads = 128, kQueries = 32, kPlainRows = 4, kMaxWidth = 256, kDeltaSlot = 0;
 
 // Sizes of both ways, checked.
 cuda::Attention attention_of(const Tensor& q, const Tensor& k, const Tensor& cu_seqlens, int32_t heads,
@@ -29,7 +29,7 @@ cuda::Attention attention_of(const Tensor& q, const Tensor& k, const Tensor& cu_
   p.dtype = q.dtype;
   p.q_stride = int32_t(q.dims[1]);
   p.k_stride = int32_t(k.dims[1]);
-  if (p.width > kMostWidth) throw std::runtime_error("heads are wider than 256");
+  if (p.width > kMaxWidth) throw std::runtime_error("heads are wider than 256");
   return p;
 }
 
@@ -38,7 +38,7 @@ bool is_for_tiles(const cuda::Attention& p) {
 }
 
 // Tiles of a document's rows: each but the full ones ends one.
-int64_t most_tiles(const cuda::Attention& p) {
+int64_t max_tiles(const cuda::Attention& p) {
   return std::min<int64_t>(p.tokens, p.tokens / kRows + p.documents);
 }
 
@@ -67,7 +67,7 @@ void attention(DeviceCall& call) {
   p.lse = data_of<float>(call.out[attention_out::lse]);
   if (sinks) p.sinks = sinks->data, p.sinks_dtype = sinks->dtype;
   if (!is_for_tiles(p)) return launch_plain(call, "attention_plain", p, p.heads);
-  call.launch("attention", name_of("attention", p).c_str(), {p.heads, most_tiles(p)}, kThreads, p,
+  call.launch("attention", name_of("attention", p).c_str(), {p.heads, max_tiles(p)}, kThreads, p,
       3 * kRows * padded_width(p) * 2);
 }
 
@@ -92,9 +92,9 @@ void attention_grad(DeviceCall& call) {
     return launch_plain(call, "attention_dkv_plain", p, p.kv_heads);
   }
   const int row = padded_width(p) * 2;
-  call.launch("attention_grad", name_of("attention_dq", p).c_str(), {p.heads, most_tiles(p)}, kThreads, p,
+  call.launch("attention_grad", name_of("attention_dq", p).c_str(), {p.heads, max_tiles(p)}, kThreads, p,
       6 * kRows * row);
-  call.launch("attention_grad", name_of("attention_dkv", p).c_str(), {p.kv_heads, most_tiles(p)}, kThreads, p,
+  call.launch("attention_grad", name_of("attention_dkv", p).c_str(), {p.kv_heads, max_tiles(p)}, kThreads, p,
       2 * kRows * row + 2 * kQueries * (2 * row + 8));
 }
 

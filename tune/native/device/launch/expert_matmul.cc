@@ -1,7 +1,7 @@
 // The three matmuls of the linears of experts: as matmul.cc has them, for the rows of each expert with its
 // own matrices. Where experts' rows end is data, so tiles find their expert on the card.
 #include "launchers.h"
-#include "product.h"
+#include "multiply.h"
 
 namespace cairn::device {
 
@@ -15,7 +15,7 @@ void expert_matmul_nt(DeviceCall& call) {
   const auto attrs = ExpertMatmulNtAttrs::read(call.attrs);
   const Tensor &a = *call.in[expert_matmul_nt_in::a], &b = *call.in[expert_matmul_nt_in::b],
                &y = *call.out[0];
-  Product p{Form::nt, a.dims[0], b.dims[1],
+  MatmulSpec p{Form::nt, a.dims[0], b.dims[1],
       {pair_of(&a, &b), pair_of(call.in[expert_matmul_nt_in::a2], call.in[expert_matmul_nt_in::b2])},
       attrs.arithmetic, attrs.alpha, call.in[expert_matmul_nt_in::bias], call.in[expert_matmul_nt_in::addend],
       y.data, y.dtype};
@@ -28,7 +28,7 @@ void expert_matmul_nn(DeviceCall& call) {
   const auto attrs = ExpertMatmulNnAttrs::read(call.attrs);
   const Tensor &a = *call.in[expert_matmul_nn_in::a], &b = *call.in[expert_matmul_nn_in::b],
                &y = *call.out[0];
-  Product p{Form::nn, a.dims[0], b.dims[2],
+  MatmulSpec p{Form::nn, a.dims[0], b.dims[2],
       {pair_of(&a, &b), pair_of(call.in[expert_matmul_nn_in::a2], call.in[expert_matmul_nn_in::b2])},
       attrs.arithmetic, attrs.alpha, nullptr, call.in[expert_matmul_nn_in::addend], y.data, y.dtype};
   p.ends = call.in[expert_matmul_nn_in::ends];
@@ -43,7 +43,7 @@ void expert_matmul_tn(DeviceCall& call) {
   const auto attrs = ExpertMatmulTnAttrs::read(call.attrs);
   const Tensor &a = *call.in[expert_matmul_tn_in::a], &b = *call.in[expert_matmul_tn_in::b],
                &y = *call.out[0];
-  Product p{Form::tn, a.dims[1], b.dims[1], {pair_of(&a, &b), {}}, attrs.arithmetic, attrs.alpha, nullptr,
+  MatmulSpec p{Form::tn, a.dims[1], b.dims[1], {pair_of(&a, &b), {}}, attrs.arithmetic, attrs.alpha, nullptr,
       nullptr, y.data, y.dtype};
   p.ends = call.in[expert_matmul_tn_in::ends];
   multiply(call, p);

@@ -10,7 +10,7 @@ namespace cairn::device {
 
 namespace {
 
-constexpr int kThreads = 256, kRowsOfBlock = kThreads / 32, kMostExperts = 1024, kRowsPerSum = 64;
+constexpr int kThreads = 256, kRowsOfBlock = kThreads / 32, kMaxExperts = 1024, kRowsPerSum = 64;
 constexpr const char* kNoExpert = "a choice is of no expert";
 
 }  // namespace
@@ -20,7 +20,7 @@ void route(DeviceCall& call) {
   const auto attrs = RouteAttrs::read(call.attrs);
   if (attrs.top_k > logits.dims[1])
     throw std::runtime_error("there are fewer experts than choices of a token");
-  if (logits.dims[1] > kMostExperts) throw std::runtime_error("there are more than 1024 experts");
+  if (logits.dims[1] > kMaxExperts) throw std::runtime_error("there are more than 1024 experts");
   cuda::Route p{};
   p.logits = logits.data;
   p.weights = data_of<float>(call.out[route_out::weights]);

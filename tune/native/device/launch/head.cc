@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "launchers.h"
-#include "product.h"
+#include "multiply.h"
 
 namespace cairn::device {
 
@@ -31,24 +31,24 @@ struct Head {
   int64_t tokens() const { return x.dims[0]; }
   int64_t columns() const { return x.dims[1]; }
   int64_t vocab() const { return weight.dims[0]; }
-  int64_t longest() const { return std::min(chunk, tokens()); }
+  int64_t max_rows() const { return std::min(chunk, tokens()); }
   int64_t rows_from(int64_t first) const { return std::min(chunk, tokens() - first); }
   Dtype logits_dtype() const { return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32; }
   int64_t row_bytes() const { return columns() * size_of(x.dtype); }
 
   // logits = x·weightᵀ; rows · weight; what turns logits' gradients into that of the weight.
-  Product logits(const void* rows_of_x, int64_t rows, void* to) const {
+  MatmulSpec logits(const void* rows_of_x, int64_t rows, void* to) const {
     return {Form::nt, rows, vocab(),
         {{floats_at(rows_of_x, x.dtype, rows, columns()), matrix_of(weight)}, {}}, arithmetic, 1, nullptr,
         nullptr, to, logits_dtype()};
   }
-  Product back(const void* grads, int64_t rows, void* to) const {
+  MatmulSpec back(const void* grads, int64_t rows, void* to) const {
     return {Form::nn, rows, columns(),
         {{floats_at(grads, logits_dtype(), rows, vocab()), matrix_of(weight)}, {}}, arithmetic, 1, nullptr,
         nullptr, to, x.dtype};
   }
-  Product weight_grad(const void* grads, const void* rows_of_x, int64_t rows, const Tensor* so_far,
-      const Tensor& to) const {
+  MatmulSpec weight_grad(
+      const void* grads, const void* rows_of_x, int64_t rows, const Tensor* so_far, const Tensor& to) const {
     return {Form::tn, vocab(), columns(),
         {{floats_at(grads, logits_dtype(), rows, vocab()),
              floats_at(rows_of_x, x.dtype, rows, columns())},
@@ -59,12 +59,12 @@ struct Head {
 
 void run_head_loss(DeviceCall& call, const Head& h, const Tensor* dweight) {
   const Tensor &losses = *call.out[head_loss_out::losses], &dx = *call.out[head_loss_out::dx];
-  char* logits = call.scratch(kLogits, h.longest() * h.vocab() * size_of(h.logits_dtype()));
+  char* logits = call.scratch(kLogits, h.max_rows() * h.vocab() * size_of(h.logits_dtype()));
   // The first chunk is the longest, the last may be shared out in another way.
   const int64_t last = std::max<int64_t>(0, h.tokens() - 1) / h.chunk * h.chunk;
-  const Product ways[] = {h.logits(h.x.data, h.longest(), logits), h.back(logits, h.longest(), dx.data),
+  const MatmulSpec ways[] = {h.logits(h.x.data, h.max_rows(), logits), h.back(logits, h.max_rows(), dx.data),
       h.logits(h.x.data, h.rows_from(last), logits), h.back(logits, h.rows_from(last), dx.data),
-      h.weight_grad(logits, h.x.data, h.longest(), nullptr, dweight ? *dweight : dx),
+      h.weight_grad(logits, h.x.data, h.max_rows(), nullptr, dweight ? *dweight : dx),
       h.weight_grad(logits, h.x.data, h.rows_from(last), nullptr, dweight ? *dweight : dx)};
   const Workspace workspace =
       dweight ? workspace_of(call, {&ways[0], &ways[1], &ways[2], &ways[3], &ways[4], &ways[5]})
@@ -103,10 +103,10 @@ struct LiveHead {
     int32_t* found = call.scratch<int32_t>(kLive, h.tokens() + 1);
     live = found;
     count = found + h.tokens();
-    rows = call.scratch(kRows, h.longest() * h.row_bytes());
-    logits = call.scratch(kLogits, h.longest() * h.vocab() * size_of(h.logits_dtype()));
-    grads = has_grad ? call.scratch(kGrads, h.longest() * h.row_bytes()) : nullptr;
-    const Product forward = logits_of(h, 0), back = grads_of(h, 0);
+    rows = call.scratch(kRows, h.max_rows() * h.row_bytes());
+    logits = call.scratch(kLogits, h.max_rows() * h.vocab() * size_of(h.logits_dtype()));
+    grads = has_grad ? call.scratch(kGrads, h.max_rows() * h.row_bytes()) : nullptr;
+    const MatmulSpec forward = logits_of(h, 0), back = grads_of(h, 0);
     workspace = has_grad ? workspace_of(call, {&forward, &back}) : workspace_of(call, {&forward});
     params.logits = logits;
     params.targets = data_of<int32_t>(h.targets);
@@ -119,14 +119,14 @@ struct LiveHead {
             int32_t(h.tokens()), params.vocab, 0});
   }
 
-  Product logits_of(const Head& h, int64_t first) const {
-    Product p = h.logits(rows, h.longest(), logits);
+  MatmulSpec logits_of(const Head& h, int64_t first) const {
+    MatmulSpec p = h.logits(rows, h.max_rows(), logits);
     p.live_rows = count;
     p.first_row = int32_t(first);
     return p;
   }
-  Product grads_of(const Head& h, int64_t first) const {
-    Product p = h.back(logits, h.longest(), grads);
+  MatmulSpec grads_of(const Head& h, int64_t first) const {
+    MatmulSpec p = h.back(logits, h.max_rows(), grads);
     p.live_rows = count;
     p.first_row = int32_t(first);
     return p;
@@ -138,7 +138,7 @@ struct LiveHead {
   }
 
   void make_logits(DeviceCall& call, const Head& h, int64_t first) {
-    call.launch("head", "gather_live", {h.longest()}, kThreads, moved(h, h.x.data, rows, first));
+    call.launch("head", "gather_live", {h.max_rows()}, kThreads, moved(h, h.x.data, rows, first));
     multiply(call, logits_of(h, first), workspace);
     params.first = int32_t(first);
   }
@@ -174,7 +174,7 @@ void token_logps(DeviceCall& call) {
   live.params.lse = data_of<float>(lse);
   for (int64_t first = 0; first < h.tokens(); first += h.chunk) {
     live.make_logits(call, h, first);
-    call.launch("head", "score_rows", {h.longest()}, kThreads, live.params);
+    call.launch("head", "score_rows", {h.max_rows()}, kThreads, live.params);
   }
 }
 
@@ -189,9 +189,9 @@ void token_logps_grad(DeviceCall& call) {
   live.params.lse = data_of<float>(call.in[token_logps_grad_in::lse]);
   for (int64_t first = 0; first < h.tokens(); first += h.chunk) {
     live.make_logits(call, h, first);
-    call.launch("head", "grad_rows", {h.longest()}, kThreads, live.params);
+    call.launch("head", "grad_rows", {h.max_rows()}, kThreads, live.params);
     multiply(call, live.grads_of(h, first), live.workspace);
-    call.launch("head", "scatter_live", {h.longest()}, kThreads, live.moved(h, live.grads, dx.data, first));
+    call.launch("head", "scatter_live", {h.max_rows()}, kThreads, live.moved(h, live.grads, dx.data, first));
   }
 }
 

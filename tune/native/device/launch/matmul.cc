@@ -1,6 +1,6 @@
 // The three matmuls of a linear layer: forward, towards the input, towards the weight.
 #include "launchers.h"
-#include "product.h"
+#include "multiply.h"
 
 namespace cairn::device {
 
@@ -13,7 +13,7 @@ Pair pair_of(const Tensor* a, const Tensor* b) { return a ? Pair{matrix_of(*a), 
 void matmul_nt(DeviceCall& call) {
   const auto attrs = MatmulNtAttrs::read(call.attrs);
   const Tensor &a = *call.in[matmul_nt_in::a], &b = *call.in[matmul_nt_in::b], &y = *call.out[0];
-  Product p{Form::nt, a.dims[0], b.dims[0],
+  MatmulSpec p{Form::nt, a.dims[0], b.dims[0],
       {pair_of(&a, &b), pair_of(call.in[matmul_nt_in::a2], call.in[matmul_nt_in::b2])}, attrs.arithmetic,
       attrs.alpha, call.in[matmul_nt_in::bias], call.in[matmul_nt_in::addend], y.data, y.dtype};
   p.a_amax = call.in[matmul_nt_in::a_amax];
@@ -23,7 +23,7 @@ void matmul_nt(DeviceCall& call) {
 void matmul_nn(DeviceCall& call) {
   const auto attrs = MatmulNnAttrs::read(call.attrs);
   const Tensor &a = *call.in[matmul_nn_in::a], &b = *call.in[matmul_nn_in::b], &y = *call.out[0];
-  Product p{Form::nn, a.dims[0], b.dims[1],
+  MatmulSpec p{Form::nn, a.dims[0], b.dims[1],
       {pair_of(&a, &b), pair_of(call.in[matmul_nn_in::a2], call.in[matmul_nn_in::b2])}, attrs.arithmetic,
       attrs.alpha, nullptr, call.in[matmul_nn_in::addend], y.data, y.dtype};
   p.a_amax = call.in[matmul_nn_in::a_amax];

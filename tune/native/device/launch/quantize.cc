@@ -12,12 +12,12 @@ namespace {
 constexpr int kThreads = 256;
 
 // The largest magnitude of all of x, for formats with a scale of the whole tensor.
-void find_most(DeviceCall& call, cuda::Quantize& params) {
+void find_amax(DeviceCall& call, cuda::Quantize& params) {
   params.spans = blocks_of(params.count, cuda::kSpan);
   params.partial = call.scratch<float>(0, params.spans + 1);
-  params.most = call.scratch<float>(1, 1);
+  params.amax = call.scratch<float>(1, 1);
   call.launch("quantize", "quantize_spans", {params.spans}, kThreads, params);
-  call.launch("quantize", "quantize_most", {1}, kThreads, params);
+  call.launch("quantize", "quantize_amax", {1}, kThreads, params);
 }
 
 void nf4(DeviceCall& call, cuda::Quantize& params) {
@@ -52,10 +52,10 @@ void quantize(DeviceCall& call) {
       return call.launch("quantize", "quantize_fp8_tiles",
           {blocks_of(x.dims[0], kFp8Tile) * blocks_of(x.dims[1], kFp8Tile)}, kThreads, params);
     case Dtype::fp8_tensor:
-      find_most(call, params);
+      find_amax(call, params);
       return launch("quantize_fp8_tensor", x.count);
     case Dtype::nvfp4:
-      find_most(call, params);
+      find_amax(call, params);
       return launch("quantize_nvfp4", x.count / kNvfp4Block);
     case Dtype::mxfp4:
       return launch("quantize_mxfp4", x.count / kMxfp4Block);

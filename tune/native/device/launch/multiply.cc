@@ -4,24 +4,24 @@
 #include "../../cuda/matmul_f32.h"
 #include "../../cuda/stage.h"
 #include "../../cuda/unpack.h"
-#include "product_plan.h"
+#include "matmul_plan.h"
 
 namespace cairn::device {
 
 namespace {
 
-const Matrix& operand(const Product& p, int i) { return i % 2 == 0 ? p.pair[i / 2].a : p.pair[i / 2].b; }
+const Matrix& operand(const MatmulSpec& p, int i) { return i % 2 == 0 ? p.pair[i / 2].a : p.pair[i / 2].b; }
 int64_t stride_of(const Matrix& m) { return align_up(m.columns, kRun); }
 int64_t staged_bytes(const Matrix& m, const Plan& plan) {
   return align_up(m.rows * m.matrices * stride_of(m) * plan.element(), 256);
 }
-int64_t staged_bytes(const Product& p, const Plan& plan) {
+int64_t staged_bytes(const MatmulSpec& p, const Plan& plan) {
   int64_t bytes = 0;
   for (int i = 0; i < 4; i++)
     if (plan.staged[i] || (i == 1 && plan.unpacks)) bytes += staged_bytes(operand(p, i), plan);
   return bytes;
 }
-int64_t partial_count(const Product& p, const Plan& plan) {
+int64_t partial_count(const MatmulSpec& p, const Plan& plan) {
   return plan.splits > 1 ? plan.splits * p.m * p.n : 0;
 }
 
@@ -32,7 +32,7 @@ struct Operands {
   Dtype dtype[4] = {};
 };
 
-Operands stage(DeviceCall& call, const Product& p, const Plan& plan, char* space) {
+Operands stage(DeviceCall& call, const MatmulSpec& p, const Plan& plan, char* space) {
   Operands made;
   cuda::Stage params{};
   int64_t runs = 0;
@@ -63,7 +63,7 @@ Operands stage(DeviceCall& call, const Product& p, const Plan& plan, char* space
   return made;
 }
 
-cuda::Matmul result_of(const Product& p, const Plan& plan, const Operands& o, float* partial) {
+cuda::Matmul result_of(const MatmulSpec& p, const Plan& plan, const Operands& o, float* partial) {
   cuda::Matmul r{};
   for (int i = 0; i < 2; i++) {
     r.k[i] = int32_t(plan.k[i]);
@@ -90,7 +90,7 @@ cuda::Matmul result_of(const Product& p, const Plan& plan, const Operands& o, fl
   return r;
 }
 
-void multiply_f32(DeviceCall& call, const Product& p, const Operands& o, const cuda::Matmul& result) {
+void multiply_f32(DeviceCall& call, const MatmulSpec& p, const Operands& o, const cuda::Matmul& result) {
   cuda::MatmulF32 params{result, {}, {}, p.form == Form::tn, 0};
   for (int i = 0; i < (has_second(p) ? 2 : 1); i++) {
     const bool a_along = p.form != Form::tn, b_along = p.form == Form::nt;
@@ -115,9 +115,9 @@ Matrix matrix_of(const Tensor& t) {
   return {stored_of(first), rows, columns, t.dims[0], matrix_stride(t.dtype, rows, columns)};
 }
 
-Workspace workspace_of(DeviceCall& call, std::initializer_list<const Product*> products) {
+Workspace workspace_of(DeviceCall& call, std::initializer_list<const MatmulSpec*> specs) {
   int64_t staged = 0, partial = 0;
-  for (const Product* p : products) {
+  for (const MatmulSpec* p : specs) {
     const Plan plan(call.device(), *p);
     staged = std::max(staged, staged_bytes(*p, plan));
     partial = std::max(partial, partial_count(*p, plan));
@@ -126,7 +126,7 @@ Workspace workspace_of(DeviceCall& call, std::initializer_list<const Product*> p
       partial > 0 ? call.scratch<float>(kPartialSlot, partial) : nullptr};
 }
 
-void multiply(DeviceCall& call, const Product& p, const Workspace& workspace) {
+void multiply(DeviceCall& call, const MatmulSpec& p, const Workspace& workspace) {
   if (p.m > INT32_MAX || p.n > INT32_MAX || p.pair[0].a.columns > INT32_MAX)
     throw std::runtime_error("a side of a product is longer than 2^31");
   if (is_rounded(p.arithmetic) && !p.a_amax)

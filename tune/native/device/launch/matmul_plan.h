@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 
-#include "product.h"
+#include "multiply.h"
 
 namespace cairn::device {
 
@@ -39,23 +39,23 @@ inline const char* decoder_of(const Matrix& b) {
   }
 }
 
-inline cuda::Grid grid_of(const Product& p) {
+inline cuda::Grid grid_of(const MatmulSpec& p) {
   if (p.arithmetic == Arithmetic::fp8_hybrid) return p.is_gradient ? cuda::Grid::e5m2 : cuda::Grid::e4m3;
   if (p.arithmetic != Arithmetic::nvfp4) return cuda::Grid::none;
   return p.is_gradient && p.random ? cuda::Grid::nvfp4_stochastic : cuda::Grid::nvfp4;
 }
 
-inline bool has_second(const Product& p) { return p.pair[1].a.columns > 0; }
-inline bool is_scaled_weight(const Product& p) {
+inline bool has_second(const MatmulSpec& p) { return p.pair[1].a.columns > 0; }
+inline bool is_scaled_weight(const MatmulSpec& p) {
   return is_rounded(p.arithmetic) &&
          (p.pair[0].b.stored.dtype == Dtype::nvfp4 || p.pair[0].b.stored.dtype == Dtype::fp8_tensor);
 }
 
-inline int64_t row_tiles(const Product& p, int64_t size) {
+inline int64_t row_tiles(const MatmulSpec& p, int64_t size) {
   return p.ends && p.form != Form::tn ? p.m / size + p.ends->count : blocks_of(p.m, size);
 }
-inline int64_t matrices_of(const Product& p) { return p.ends && p.form == Form::tn ? p.ends->count : 1; }
-inline int64_t blocks_in(const Product& p, const Tiles& tiles) {
+inline int64_t matrices_of(const MatmulSpec& p) { return p.ends && p.form == Form::tn ? p.ends->count : 1; }
+inline int64_t blocks_in(const MatmulSpec& p, const Tiles& tiles) {
   return row_tiles(p, tiles.rows) * blocks_of(p.n, tiles.columns) * matrices_of(p);
 }
 
@@ -71,7 +71,7 @@ struct Plan {
   int64_t splits = 1;
   int64_t k[2];
 
-  Plan(const DeviceInfo& device, const Product& p) : in_f32(p.arithmetic == Arithmetic::f32) {
+  Plan(const DeviceInfo& device, const MatmulSpec& p) : in_f32(p.arithmetic == Arithmetic::f32) {
     for (int i = 0; i < 2; i++) k[i] = p.form == Form::tn ? p.pair[i].a.rows : p.pair[i].a.columns;
     if (!in_f32) decoder = p.form == Form::tn ? nullptr : decoder_of(p.pair[0].b);
     for (int i = 0; i < 4; i++) {
@@ -84,15 +84,15 @@ struct Plan {
                          : i == 0 ? !lies || is_rounded(p.arithmetic) : i == 1 && decoder ? false : !lies;
     }
     if (in_f32) return;
-    constexpr int64_t kEnough = 120;
-    if (blocks_in(p, kLarge) >= kEnough) tiles = kLarge;
+    constexpr int64_t kMinBlocks = 120;
+    if (blocks_in(p, kLarge) >= kMinBlocks) tiles = kLarge;
     unpacks = decoder && device.capability == 90 && !p.ends && p.m >= kManyRows &&
               tiles.rows == kLarge.rows;
     if (device.capability == 90 && (!decoder || unpacks) && tiles.rows == kLarge.rows)
-      tiles = blocks_in(p, kWideGroups) >= kEnough ? kWideGroups : kGroups;
+      tiles = blocks_in(p, kWideGroups) >= kMinBlocks ? kWideGroups : kGroups;
     const int64_t blocks = blocks_in(p, tiles),
                   steps = blocks_of(k[0], tiles.depth) + blocks_of(k[1], tiles.depth);
-    if (!p.ends && !p.live_rows && blocks < kEnough)
+    if (!p.ends && !p.live_rows && blocks < kMinBlocks)
       splits = std::max<int64_t>(1, std::min({256 / std::max<int64_t>(blocks, 1), steps / 16, int64_t(16)}));
   }
 

@@ -22,7 +22,7 @@ struct TileShape {
 // and put what they make of them into shared memory once the step before is done.
 struct PlainRight {
   static constexpr bool kDecodes = false;
-  __device__ PlainRight(const Matmul&, const Place&) {}
+  __device__ PlainRight(const Matmul&, const ResultTile&) {}
   __device__ void fetch(int) {}
   __device__ void put(char*) const {}
 };
@@ -41,7 +41,7 @@ __device__ inline void multiply(const Matmul& p) {
   if (!w.find(p, size, size, kStep)) return;
   Copier<TileA, TileB, kStep> copier(p, w);
   Right stored(p, w.place);
-  const auto ask = [&](int stage) {
+  const auto start_copy = [&](int stage) {
     if (copier.step < w.last) {
       const int at = copier.copy(p, w, shared_address(tiles + stage * kStageBytes), Right::kDecodes);
       if (Right::kDecodes && at >= 0) stored.fetch(at);
@@ -55,7 +55,7 @@ __device__ inline void multiply(const Matmul& p) {
   };
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; stage++) {
-    ask(stage);
+    start_copy(stage);
     put(stage);
   }
 
@@ -67,7 +67,7 @@ __device__ inline void multiply(const Matmul& p) {
     await_copies<kStages - 2>();
     __syncthreads();
     const int next = stage == 0 ? kStages - 1 : stage - 1;
-    ask(next);
+    start_copy(next);
     const uint32_t tile = shared_address(tiles + stage * kStageBytes);
 #pragma unroll
     for (int at = 0; at < kStep; at += 16) {

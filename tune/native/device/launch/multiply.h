@@ -24,7 +24,7 @@ struct Pair {
 // Whether rows of a and b lie along the sums: a·bᵀ, a·b, aᵀ·b.
 enum class Form { nt, nn, tn };
 
-struct Product {
+struct MatmulSpec {
   Form form;
   int64_t m, n;
   // The second pair is there where its a has columns.
@@ -53,11 +53,11 @@ struct Workspace {
   float* partial;
 };
 constexpr int kStagedSlot = 6, kPartialSlot = 7;
-Workspace workspace_of(DeviceCall& call, std::initializer_list<const Product*> products);
+Workspace workspace_of(DeviceCall& call, std::initializer_list<const MatmulSpec*> specs);
 
-void multiply(DeviceCall& call, const Product& product, const Workspace& workspace);
-inline void multiply(DeviceCall& call, const Product& product) {
-  multiply(call, product, workspace_of(call, {&product}));
+void multiply(DeviceCall& call, const MatmulSpec& spec, const Workspace& workspace);
+inline void multiply(DeviceCall& call, const MatmulSpec& spec) {
+  multiply(call, spec, workspace_of(call, {&spec}));
 }
 
 }  // namespace cairn::device
