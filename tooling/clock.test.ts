@@ -1,6 +1,6 @@
 /**
- * Somebody may set the clock at any moment. What waits, limits or measures takes performance.now() or the
- * monotonic side of a Clock; the date is read in the places below, each for a reason (decision 14).
+ * The system clock can be set at any moment. Timeouts, limits and measurements use performance.now() or the
+ * monotonic side of a Clock. The files below may read the date, each for the stated reason (decision 14).
  */
 import { expect, test } from 'vitest'
 import { listPackages, readSources } from './workspace.ts'

@@ -1,7 +1,7 @@
 /**
- * The version of the fold that workers keep snapshots of (decision 19): a hash of the code that makes a
- * position of a log, as a bundler finds it. Everything the fold reaches is in it, and nothing that it does
- * not; a comment, a name, a type or a line break changes nothing.
+ * The version of the fold whose snapshots runners store (decision 19): a hash of the bundled code that folds
+ * a log into a position. It covers exactly the code that the fold imports. Comments, names, types and line
+ * breaks do not change it.
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'

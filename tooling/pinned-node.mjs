@@ -1,4 +1,4 @@
-// Plain JavaScript that Node 20 can run: it is what finds the newer Node.
+// Plain JavaScript that Node 20 can run, because this file finds the newer Node.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -25,12 +25,12 @@ export function pinnedNode() {
 }
 
 /**
- * What each Node of ours, and whatever it starts, is started with. Variables that are set already win.
- * - Code is kept as it was compiled, with its types stripped, by the hash of its source: a start takes half
- *   the CPU, and a service at rest 17 MB less, as nothing that strips types is loaded. Node reads past a
- *   cache that it cannot use or write.
- * - glibc gives each thread an arena of its own, whose freed pages the others cannot use. Two are enough for
- *   threads that allocate in V8's heaps most of the time.
+ * Environment of the pinned Node and its children. Variables that are already set win.
+ * - Node caches compiled code without types by the hash of its source: a start takes half the CPU, and an
+ *   idle service 17 MB less, because the type stripper is not loaded. Node ignores a cache that it cannot
+ *   read or write.
+ * - glibc gives each thread its own arena, whose freed pages other threads cannot use. Two arenas are enough,
+ *   because these threads allocate mostly in V8's heaps.
  */
 const started = {
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)),

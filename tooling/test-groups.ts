@@ -6,7 +6,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readImports, resolveRelative, root } from './workspace.ts'
 
-/** Whoever imports it, through whatever file of its own, opens pages in Chromium. */
+/** A test that imports this file, directly or not, opens pages in Chromium. */
 export const BROWSER_HELPER = 'agent/app/e2e/browser.ts'
 
 /** Deaths, clocks, disks, networks and attackers: `npm run test:faults`. */

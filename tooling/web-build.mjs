@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const web = join(root, 'agent/web')
 const stampPath = join(web, 'dist/.sources')
 
-// What the bundle is made of: the UI, the packages it may import, and the locked versions of the rest.
+// Inputs of the bundle: the UI, the packages it may import, and the locked versions of its dependencies.
 const sources = [
   'agent/web',
   'agent/client/src',
@@ -25,7 +25,7 @@ export async function ensureWebBuilt({ force = false } = {}) {
   if (!force && existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash) return
   console.error('Building the web UI ...')
   const vite = join(root, 'node_modules/vite/bin/vite.js')
-  // vite empties dist first, stamp included: a build that fails leaves none and is tried again.
+  // vite empties dist first, including the stamp, so a failed build is repeated by the next call.
   const code = await runPinned([vite, 'build', '--logLevel', 'warn'], { cwd: web })
   if (code !== 0) throw new Error('The web UI did not build; the message of vite is above.')
   writeFileSync(stampPath, hash)

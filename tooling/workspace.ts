@@ -1,4 +1,4 @@
-/** What the repository's own gate tests read: its packages, their files and what each file imports. */
+/** Lists the packages, files and imports of the repository for the gate tests. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ export type Import = {
 export type SourceFile = { path: string; pkg: string; text: string; isTest: boolean }
 
 const skipped = new Set(['node_modules', 'dist', 'coverage'])
-/** What a server that was started there has left; a folder of sources may have that name. */
+/** `data` folders that a server has created. A folder of sources may have the same name. */
 const isLeftBehind = (folder: string, name: string): boolean => name === 'data' && !folder.includes('/src')
 
 /** Repo-relative paths of every file and folder below `folder`, build output and dependencies left out. */
@@ -70,7 +70,7 @@ export function readImports({ path, text }: Pick<SourceFile, 'path' | 'text'>): 
     specifier: statement.moduleRequest.value,
     isType: /^import\s+type\b(?!\s*(?:,|from\b))/.test(text.slice(statement.start, statement.end)),
   }))
-  // Of what is exported by its name after an import, the statement is that import.
+  // `export { a }` of an imported name: the statement found is the import.
   const exports = module.staticExports.flatMap(statement => {
     const specifier = statement.entries.find(entry => entry.moduleRequest)?.moduleRequest?.value
     return specifier
@@ -84,7 +84,7 @@ export function readImports({ path, text }: Pick<SourceFile, 'path' | 'text'>): 
   return [...imports, ...exports, ...dynamic]
 }
 
-/** Repo-relative path a relative specifier points at. */
+/** The repo-relative path that a relative specifier resolves to. */
 export function resolveRelative(from: string, specifier: string): string {
   return relative(root, resolve(root, dirname(from), specifier.replace(/\?.*$/, '')))
 }

@@ -34,7 +34,7 @@ test('nobody takes the writer of the reserved types, nor one that no producer ha
 test('docs and OpenAPI mark exactly the types that nothing writes: the module of a writer names each type it writes', () => {
   const named = EVENT_TYPES.filter(type =>
     (writers.get(EVENTS[type].producer) ?? []).some(path =>
-      // As an argument, not within EventData<'…'> or EventDraft<'…'>.
+      // Matches an argument, not EventData<'…'> or EventDraft<'…'>.
       new RegExp(`(?<!<)'${type.replaceAll('.', '\\.')}'`).test(textOf.get(path) ?? ''),
     ),
   )

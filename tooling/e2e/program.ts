@@ -1,6 +1,6 @@
 /**
- * Both products as a person starts them: processes with arguments, an environment and output. Nothing of
- * either product is imported.
+ * Runs both products as processes with arguments, an environment and output. Imports nothing from either
+ * product.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -15,8 +15,8 @@ export type ProgramOptions = { cwd: string; env?: Record<string, string> }
 type ProgramResult = { code: number | null; out: string; err: string }
 
 /**
- * The shell's environment without what configures a Cairn server: a test must not write to the store of
- * whoever runs it.
+ * The shell's environment without the variables that configure a Cairn server: a test must not write to the
+ * developer's own store.
  */
 const INHERITED = Object.entries(process.env).filter(
   ([name]) => !/^(?:CAIRN_|DATABASE_|VLLM_)|^(?:PORT|HOST|LOG_LEVEL)$/.test(name),
@@ -33,7 +33,7 @@ function launch(
     env: { ...Object.fromEntries(INHERITED), HF_HUB_OFFLINE: '1', ...env },
   })
   const { promise: firstLine, resolve, reject } = Promise.withResolvers<string>()
-  // Nobody waits for the first line of a command that is run to its end.
+  // `run` never awaits the first line, so its rejection must not be unhandled.
   firstLine.catch(() => {})
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -57,7 +57,7 @@ function launch(
   return { child, ended, firstLine }
 }
 
-/** Runs a command to its end; its stdout. Anything but exit code 0 is an error with what it said. */
+/** Runs a command to its end and returns its stdout. Throws with its output on a nonzero exit code. */
 export async function run(
   program: keyof typeof MAIN,
   args: readonly string[],
@@ -69,7 +69,7 @@ export async function run(
   return out
 }
 
-/** Starts a server with `--json`; its address. `stop` is a Ctrl-C, which also comes when the test is over. */
+/** Starts a server with `--json` and returns its URL. `stop` sends Ctrl-C, and runs when the test ends. */
 export async function serve(
   program: keyof typeof MAIN,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Runs inside the emulated processor: the tests of the kernels as they stand, or those files that are named.
- * Says what was tried and the worst errors.
+ * Runs inside the emulated processor: the kernel tests, or the files given as arguments. Prints the counts
+ * and the worst errors.
  */
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * Tries the ARM kernels on a machine that is none: `npm run neon` compiles them with a cross compiler and
- * runs their tests in the arm64 build of Node under qemu. Minutes, and it fetches that Node, so it is no part
- * of `npm test`. Arguments are test files to run instead.
+ * Tests the ARM kernels on another processor: `npm run neon` compiles them with a cross compiler and runs
+ * their tests in the arm64 build of Node under qemu. It takes minutes and downloads that Node, so it is not
+ * part of `npm test`. Arguments are test files to run instead.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs'
@@ -35,7 +35,7 @@ function checkTools(): void {
 }
 
 /**
- * Where the compiler's C library for ARM lies: emulated programs find their loader and libraries under it.
+ * The directory of the compiler's C library for ARM, where emulated programs find their loader.
  */
 function findSysroot(): string {
   const library = outputOf(compiler, '-print-file-name=libc.so.6') ?? ''

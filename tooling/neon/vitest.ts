@@ -1,11 +1,11 @@
 /**
- * As much of vitest as the tests of kernels say, in plain Node: vitest itself needs native parts for the
- * emulated processor and starts a process for each file. What is missing here is undefined, so a test that
- * asks for it fails instead of passing.
+ * The part of vitest's API that the kernel tests use, in plain Node: vitest itself needs native parts for the
+ * emulated processor and starts a process for each file. Anything else is undefined, so a test that uses it
+ * fails instead of passing.
  */
 import { inspect, isDeepStrictEqual } from 'node:util'
 
-/** What one test came to. `errors` are the numbers that it held against a bound. */
+/** `errors` are the numbers that the test compared with a bound. */
 export type TestResult = { name: string; failure?: unknown; errors: number[] }
 
 type Body = (...args: unknown[]) => unknown
@@ -47,11 +47,10 @@ function check(isRight: boolean, ...message: (string | undefined)[]): void {
   if (!isRight) throw new Error(message.filter(part => part !== undefined).join(': '))
 }
 
-/** What the tests have tensors as. */
 const isTensor = (value: unknown): value is Float64Array | Float32Array | Uint8Array =>
   value instanceof Float64Array || value instanceof Float32Array || value instanceof Uint8Array
 
-// Tensors are long, and one number that differs says enough.
+// Tensors are long: report only the first number that differs.
 function firstDifference(actual: unknown, expected: unknown): string {
   if (!isTensor(actual) || !isTensor(expected)) return `${String(actual)} is not ${String(expected)}`
   const at = expected.findIndex((value, i) => !Object.is(actual[i], value))
@@ -60,7 +59,7 @@ function firstDifference(actual: unknown, expected: unknown): string {
     : `number ${at} is ${actual[at]} instead of ${expected[at]}`
 }
 
-/** The message that a function throws. */
+/** The message of the error that a function throws. */
 function thrownMessage(body: unknown): string {
   try {
     ;(body as () => unknown)()
