@@ -6,7 +6,7 @@ import { RECIPES } from '@cairn-tune/train/recipes'
 import { z } from 'zod'
 
 export const RESULT_FILE = 'result.json'
-/** Of the whole benchmark. */
+/** Samples of a whole benchmark run. */
 export const SAMPLES = 10_000
 
 const rate = z.number().nonnegative()
@@ -46,10 +46,10 @@ const unsupported = z.object({ status: z.literal('unsupported'), message: z.stri
 
 export const resultSchema = z.object({
   schema: z.literal(1),
-  /** Who ran it: `cairn-tune`, or the baseline's name. */
+  /** The program measured: `cairn-tune`, or the baseline's name. */
   program: z.string().min(1),
   program_version: z.string(),
-  /** As it was asked for: a name on the hub or a directory. */
+  /** The model as the caller named it: a name on the hub or a directory. */
   model: z.string().min(1),
   /** A recipe of ours, or the baseline's own name for what it ran, such as `nf4`. */
   recipe: z.union([z.enum(RECIPES), z.string().min(1)]),

@@ -19,8 +19,8 @@ const STEPS = { minSteps: 3, maxSteps: 4 }
 const MAX_NUMBER = 200
 
 /**
- * Those of them without a division. With all templates of the generator a base of this size needs several
- * times the time until it reads numbers at all.
+ * The templates without a division. With all templates, a base of this size trains several times longer
+ * before it reads numbers.
  */
 const TEMPLATES: readonly string[] = [
   'two-goods',

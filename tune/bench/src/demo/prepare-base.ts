@@ -43,7 +43,7 @@ export async function prepareBase({
   const [untrained, dataset] = [join(directory, 'untrained'), join(directory, 'train.jsonl')]
   if (!(await exists(join(untrained, 'config.json')))) {
     await rm(untrained, { recursive: true, force: true })
-    // Of both languages, so that Romanian words are as short as English ones.
+    // The corpus has both languages, so that Romanian words get as few tokens as English ones.
     const corpus = [...rows, ...adapterRows({ problems: VOCABULARY_PROBLEMS, seed: plan.base.seed })].map(
       ({ prompt, completion }) => prompt + completion,
     )
@@ -75,7 +75,7 @@ const exists = (path: string) =>
     () => false,
   )
 
-/** Of the rows themselves too: another generator of problems makes another base. */
+/** Includes the rows, because another problem generator needs another base. */
 const hashOf = (plan: DemoPlan, rows: readonly TrainingRow[]) =>
   createHash('sha256')
     .update(

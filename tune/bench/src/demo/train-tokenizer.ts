@@ -55,7 +55,7 @@ function countWords(corpus: Iterable<string>): Word[] {
   }))
 }
 
-/** Of pairs equally frequent the first by code units, so that nothing depends on the order of the corpus. */
+/** Ties go to the first pair by code units, so that the result does not depend on the order of the corpus. */
 function mostFrequentPair(words: readonly Word[]): [string, string] | undefined {
   const counts = new Map<string, number>()
   for (const { symbols, count } of words) {

@@ -20,7 +20,7 @@ import {
 export type Question = { question: string; answer: string }
 
 export type EvalOptions = {
-  /** Of the completions endpoint, or of the server. */
+  /** URL of the completions endpoint, or of the server. */
   url: string
   /** The model or adapter, as the server names it. */
   model: string

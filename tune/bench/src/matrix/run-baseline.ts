@@ -49,7 +49,7 @@ export async function checkPython(python: string): Promise<void> {
   )
 }
 
-/** As many as the training half that the benchmark generates. */
+/** Size of the training half that the benchmark generates. */
 const PROBLEMS = 7473
 const SEED = 42
 

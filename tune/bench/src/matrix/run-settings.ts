@@ -3,7 +3,7 @@ import type { StdioOptions } from 'node:child_process'
 import { OWN_PROGRAM } from './tables.ts'
 import { SAMPLES, type BenchmarkResult } from '../result.ts'
 
-/** As the benchmark's flags of these names; what is undefined is as the benchmark has it. */
+/** Values of the benchmark's flags with these names. Undefined keeps the benchmark's default. */
 export type RunSettings = {
   samples?: number | undefined
   maxSteps?: number | undefined

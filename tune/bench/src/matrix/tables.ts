@@ -16,7 +16,7 @@ export type Table = {
   notes: readonly string[]
 }
 
-/** Who the speed-ups are measured against, and what of it is the reference. */
+/** The baseline's recipe that speed-ups are measured against. */
 const BASELINE_RECIPE = 'nf4'
 export const OWN_PROGRAM = 'cairn-tune'
 
@@ -136,7 +136,7 @@ const shortName = (model: string) => model.replace(/\/+$/, '').split('/').at(-1)
 export const nameAmong = (models: readonly string[], model: string) =>
   models.some(other => other !== model && shortName(other) === shortName(model)) ? model : shortName(model)
 
-/** Of its runs, below the matrix' own. */
+/** Folder of a model's runs, below that of the matrix. */
 export const folderAmong = (models: readonly string[], model: string) =>
   nameAmong(models, model)
     .split('/')

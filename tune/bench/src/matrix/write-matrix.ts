@@ -30,7 +30,7 @@ import {
 export type MatrixReport = {
   models: readonly string[]
   results: readonly BenchmarkResult[]
-  /** Of a demonstration, where there was one. */ accuracy?: DemoOutcome | undefined
+  /** Result of the demonstration, if one ran. */ accuracy?: DemoOutcome | undefined
 }
 
 const tablesOf = ({ models, results, accuracy }: MatrixReport): Table[] => [

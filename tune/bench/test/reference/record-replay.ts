@@ -41,7 +41,7 @@ const post = async (url: string, body: object) =>
     })
   ).json()) as Reply
 
-/** Of all tokens of an answer, how far the closest was ahead. */
+/** The smallest margin of an answer's tokens over the runner-up, in log-probability. */
 async function marginOf(
   url: string,
   request: ReturnType<typeof gsm8kRequest>,

@@ -146,7 +146,7 @@ export async function writeReplayModel(directory: string): Promise<{ base: strin
 
 export const MODELS = ['base', 'adapter'] as const
 
-/** As the specification's evaluation starts its server, in f32. */
+/** Starts the server as the specification's evaluation does, in f32. */
 export const serveArguments = ({ base, adapter }: { base: string; adapter: string }): string[] => [
   base,
   '--served-model-name',
