@@ -25,8 +25,7 @@ const flags = [
   '--json',
 ]
 /**
- * So many steps of some 40 ms each that a run which is to be killed is still at work when the signal comes,
- * also on a machine that is busy.
+ * Enough steps of about 40 ms that a run is still in progress when the test kills it, also on a busy machine.
  */
 const STEPS = 60
 const train = (output: string, ...more: string[]) => [

@@ -6,7 +6,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { nearestKey } from '@cairn-tune/train'
 import { type ExitCode, UsageError } from './exit.ts'
 
-/** The world of a command. Data goes to `out`, everything meant for a person to `note`. */
+/** The environment and output of a command. Data goes to `out`, messages for people to `note`. */
 export type CommandIo = {
   env: NodeJS.ProcessEnv
   out: (text: string) => void
@@ -85,7 +85,7 @@ export function table(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd() + '\n').join('')
 }
 
-/** Exactly the positionals a command takes; says which is missing. */
+/** The positional arguments of a command. Throws with the name of a missing one. */
 export function takePositionals<const N extends readonly string[]>(
   given: readonly string[],
   names: N,

@@ -38,8 +38,8 @@ export type Failure = { code: ExitCode; message: string }
 const isOfSystem = (error: Error) => 'syscall' in error && 'code' in error
 
 /**
- * Those that name a mistake or an outcome speak for themselves; the rest may be bugs and show where they come
- * from.
+ * Errors about input or an outcome are reported by their message. Any other error may be a bug and is
+ * reported with its stack.
  */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { code: EXIT.failure.code, message: String(error) }

@@ -114,7 +114,7 @@ export const serveRun = defineCommand({
     if (model === undefined) throw new UsageError('expected MODEL, a directory or a name on the hub')
     const stranger = more.find(text => !text.includes('=') && !text.startsWith('{'))
     if (stranger !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(stranger)}`)
-    // As vLLM's flag does, one --lora-modules may be followed by several.
+    // As in vLLM, one --lora-modules may be followed by several modules.
     const loraModules = readModules([...(values['lora-modules'] ?? []), ...more])
     if (!values['enable-lora'] && Object.keys(loraModules).length > 0)
       throw new UsageError('--lora-modules needs --enable-lora')
