@@ -33,7 +33,7 @@ const common = {
   intermediate_size: size,
   num_hidden_layers: size,
   num_attention_heads: size,
-  /** As many as attention heads where it is null or left out. */
+  /** Defaults to the number of attention heads when null or absent. */
   num_key_value_heads: size.nullish(),
   /** hidden_size / num_attention_heads where it is null or left out. */
   head_dim: size.nullish(),
@@ -44,7 +44,7 @@ const common = {
   tie_word_embeddings: z.boolean().default(false),
   rope_theta: positive.default(10_000),
   rope_scaling: rope.nullish(),
-  /** Of the whole model, or by the kind of a layer. */
+  /** For the whole model, or by layer type. */
   rope_parameters: z
     .union([rope, z.partialRecord(z.enum(['full_attention', 'sliding_attention']), rope)])
     .nullish(),
@@ -107,7 +107,7 @@ export type ConfigKeys = z.infer<typeof configKeys>
 /** A key that only some families have. */
 export type ConfigKey = keyof typeof special
 
-/** Keys that are read so that nothing goes unnoticed, and what is supported of them. */
+/** Supported values of keys whose other values would change the model. */
 export const SUPPORTED_VALUES: Partial<
   Record<keyof typeof common | ConfigKey, readonly (string | number | boolean)[]>
 > = {

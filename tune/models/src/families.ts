@@ -49,7 +49,7 @@ const QWEN_KEYS = ['use_sliding_window', 'sliding_window', 'max_window_layers', 
 const QWEN = { vocab_size: 151936, max_position_embeddings: 32768, max_window_layers: 28 } as const
 const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 } as const
 
-/** transformers says 128 where a file is silent, which no published one is. */
+/** transformers defaults to 128; every published config sets it. */
 const expertCount = (c: ConfigKeys) => c.num_experts ?? c.num_local_experts ?? 128
 
 /** SmolLM3's layers turn but for every so many. */

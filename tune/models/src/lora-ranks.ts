@@ -6,7 +6,7 @@ export type LoraRanks = {
   lora_alpha: number
   /** Counts alpha / √rank times in place of alpha / rank. */
   use_rslora?: boolean | undefined
-  /** Of feed-forward linears in a model with experts, where it is another; alpha / rank is the same. */
+  /** Rank of feed-forward linears in a model with experts, if it differs; alpha / rank stays the same. */
   lora_expert_rank?: number | undefined
   /** Ranks of some linears by the end of their names, as `q_proj` or `layers.3.self_attn.q_proj`. */
   rank_pattern?: Readonly<Record<string, number>> | undefined

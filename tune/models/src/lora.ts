@@ -20,8 +20,8 @@ export type Weights = (name: string, shape: Shape) => Tensor
 export type ExpertRows = { ends: Tensor; tokens: Tensor }
 
 /**
- * What a linear adds to its product: its own bias, and the rows that it is added to. With `experts` it has a
- * matrix for each, (E, n, columns of x), and a bias of (E, n).
+ * Bias and addend of a linear layer. With `experts` it has one matrix per expert, (E, n, columns of x), and a
+ * bias of (E, n).
  */
 export type LinearOptions = {
   bias?: Tensor | undefined

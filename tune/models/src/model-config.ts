@@ -1,72 +1,72 @@
-/** What a forward pass needs to know of a model, by the names of config.json where it has one. */
+/** Model parameters of a forward pass, with the names of config.json where they exist there. */
 import type { QuantizedLayout } from '@cairn-tune/weights'
 import type { FamilyName } from './families.ts'
 
-/** How frequencies of a rope were stretched for longer texts, by transformers' `rope_type`. */
+/** Scaling of rotary frequencies for longer contexts, by transformers' `rope_type`. */
 export type RopeScaling =
   | { type: 'linear'; factor: number }
   | { type: 'llama3'; factor: number; low: number; high: number; original: number }
   | { type: 'yarn'; factor: number; fast: number; slow: number; original: number; truncates: boolean }
-  /** Factors of each frequency: for runs within the original length, and for longer ones. */
+  /** Factors of each frequency, for runs within the original length and for longer runs. */
   | { type: 'longrope'; short: readonly number[]; long: readonly number[]; original: number }
 
-/** How positions turn queries and keys. */
+/** Rotary embedding parameters. */
 export type Rope = {
   theta: number
-  /** Numbers of a head that turn; those behind them stay as they are. */
+  /** Rotary dimensions of a head. The dimensions after them are not rotated. */
   width: number
   scaling: RopeScaling | undefined
-  /** What cosines and sines are multiplied by. */
+  /** Factor of cosines and sines. */
   attention_factor: number
 }
 
-/** The experts of layers that have some. */
+/** Experts of mixture-of-experts layers. */
 export type ExpertsConfig = {
   count: number
-  /** Experts that a token goes to. */
+  /** Experts chosen per token. */
   top_k: number
-  /** Feed-forward size of one. */
+  /** Feed-forward size of one expert. */
   expert_intermediate_size: number
-  /** Weights are parts of the softmax over all experts, not over those chosen. */
+  /** The router's softmax covers all experts, not only the chosen ones. */
   softmax_over_all: boolean
   /** Name of the router in a layer. */
   router: string
-  /** The router and the projections of experts add a bias. */
+  /** The router and the expert projections have biases. */
   is_biased: boolean
-  /** Gates and ups are rows of one matrix in turn, and limited before they meet; undefined is SwiGLU of two. */
+  /** Gate and up rows alternate in one matrix and are clamped. Undefined means SwiGLU of two matrices. */
   clamp: { alpha: number; limit: number } | undefined
 }
 
 export type Layer = {
-  /** Its feed-forward part is the model's experts. */
+  /** The feed-forward part is the model's experts. */
   has_experts: boolean
-  /** Which of the model's ropes rotates its queries and keys; undefined where nothing does. */
+  /** Index of the rope that rotates queries and keys. Undefined means no rotation. */
   rope: number | undefined
-  /** Keys that a query sees, its own among them; 0 is all of its document up to its own. */
+  /** Keys that a query attends to, including its own. 0 means all earlier keys of its document. */
   window: number
 }
 
-/** What sets a family apart from Llama, and the model's own values of it. */
+/** Differences from Llama, with the model's values. */
 export type Forward = {
-  /** What scores are multiplied by before the softmax. */
+  /** Factor of attention scores before the softmax. */
   attention_scale: number
-  /** What embeddings are multiplied by, rounded to the dtype of activations; 0 is nothing. */
+  /** Factor of embeddings, rounded to the dtype of activations. 0 means none. */
   embedding_scale: number
-  /** A head's softmax has one score more, a weight of the layer, that has no value. */
+  /** The softmax of each head has an attention sink: one learned score without a value. */
   sinks: boolean
-  /** Queries and keys are normalised by head before they turn. */
+  /** Queries and keys are normalised per head before the rotation. */
   qk_norm: boolean
-  /** Norms multiply by this plus their weight. */
+  /** Added to the weight of each norm. */
   weight_offset: 0 | 1
-  /** Norms stand before attention and feed-forward, or before and after each. */
+  /** Norms before attention and feed-forward, or before and after each. */
   norms: 'before' | 'around'
-  /** Queries, keys and values are rows of one matrix, as are gates and ups. */
+  /** Query, key and value projections share one matrix, and so do gate and up projections. */
   is_fused: boolean
-  /** How gates let ups through. */
+  /** Gated activation. */
   activation: 'swiglu' | 'geglu'
   /** Experts of the layers that `has_experts`. */
   experts: ExpertsConfig | undefined
-  /** Projections that add a bias, by the last parts of their names. */
+  /** Projections with a bias, by the last part of their names. */
   biases: readonly string[]
 }
 
@@ -84,13 +84,13 @@ export type ModelConfig = Forward & {
   tie_word_embeddings: boolean
   initializer_range: number
   bos_token_id: number | undefined
-  /** A file may name one or several; the first is the one that ends a turn. */
+  /** One or several. The first ends a turn. */
   eos_token_ids: number[]
   pad_token_id: number | undefined
-  /** Different rotations of the model's layers. */
+  /** The distinct rotations of the model's layers. */
   ropes: readonly Rope[]
   /** One a layer. */
   layers: readonly Layer[]
-  /** How the base's frozen projections are stored, where the checkpoint says so. */
+  /** Storage of the base's frozen projections, if the checkpoint declares it. */
   quantization: QuantizedLayout | undefined
 }

@@ -12,7 +12,7 @@ import type { Linear, Weights } from './lora.ts'
 import type { ModelConfig } from './model-config.ts'
 import { recordExperts } from './record-experts.ts'
 
-/** What every row of a forward pass comes with. */
+/** Inputs of every forward pass. T is the number of rows. */
 export type RowInputs = {
   ids: Tensor // (T)
   positions: Tensor // (T)
@@ -41,9 +41,9 @@ export type Balance = {
   coefficient: number
   /** (T), 0 for rows that do not count: padding. */
   counted: Tensor
-  /** What it is multiplied by, (1): the loss is a sum over so many tokens. */
+  /** (1): number of tokens that the loss sums over. The balance loss is multiplied by it. */
   scale: Tensor
-  /** Of each layer with experts so far. */
+  /** Sums of each layer with experts that is already recorded. */
   sums: Tensor[]
 }
 
