@@ -20,24 +20,24 @@ export type PreparedProgram = {
   readonly bindings: readonly string[]
   /** Bytes of one of those buffers. */
   bytesOf(binding: string): number
-  /** Bytes that kernels work in beside arena and buffers, at most: what a plan's bytes do not count. */
+  /** Maximum scratch bytes of the kernels. A plan's bytes do not include them. */
   readonly scratchBytes: number
-  /** Looks buffers up once, for runs that are lent the same ones each time. */
+  /** Resolves buffers once, for runs that reuse them. */
   bind(buffers: Buffers): BoundRun
   run(buffers: Buffers, options?: RunOptions): Promise<RunReport>
 }
 
 /**
- * Bytes that an engine's kernels need at most to run a program, beside its arena and buffers; nothing is
- * allocated for it.
+ * Maximum scratch bytes of an engine's kernels for a program, in addition to its arena and buffers. Allocates
+ * nothing.
  */
 export function scratchBytes(engine: Engine, program: Program, plan: Plan = planMemory(program)): number {
   return engine.scratchBound(engine.compile(flatten(program, plan.placements)))
 }
 
 /**
- * Readies a program for runs. Its arena is allocated here unless it is lent one, which programs that never
- * run at the same time may share.
+ * Compiles a program. Allocates its arena unless the caller passes one. Programs that never run at the same
+ * time may share an arena.
  */
 export function prepare(
   engine: Engine,

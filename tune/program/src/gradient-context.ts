@@ -1,8 +1,8 @@
-/** What the gradients of a step are made of: its tensors, and how they flow back. */
+/** Input and result of a gradient rule. */
 import type { Step, Tensor } from './program.ts'
 import type { Recorder } from './record.ts'
 
-/** The gradient of a loss by itself, where nothing needs to be multiplied. */
+/** The gradient of a loss with respect to itself: no multiplication is needed. */
 export const ONE = 'one'
 export type Gradient = Tensor | typeof ONE
 
@@ -13,19 +13,19 @@ export type GradientContext = {
   input: (name: string) => Tensor
   /** An output of the step by name: what the forward pass saved. */
   output: (name: string) => Tensor
-  /** Gradient of an output; only asked of outputs that have one. */
+  /** Gradient of an output. Call it only for outputs that have one. */
   grad: (name: string) => Tensor
-  /** The same for a loss, which may be differentiated by itself. */
+  /** Gradient of a loss, which may be `ONE`. */
   lossGrad: (name: string) => Gradient
   isWanted: (input: string) => boolean
   /**
-   * What has been summed for an input so far. An op that can add it in its own epilogue hands back the whole
-   * sum under `summed`.
+   * The sum of an input's gradients so far. An op that can add it in its epilogue returns the whole sum under
+   * `summed`.
    */
   soFar: (input: string) => Tensor | undefined
   /**
-   * The step that made an input, where this step alone reads it and nobody asks for its gradient: an op may
-   * then answer for both.
+   * The step that computes an input, if only this step reads it and its gradient is not wanted. An op may
+   * then differentiate both at once.
    */
   source: (input: string) => Step | undefined
 }

@@ -99,12 +99,12 @@ function readOutsideTheirBlock(program: Program, producers: ReadonlyMap<Tensor, 
 
 export type FitResult =
   | { fits: true; program: Program; plan: Plan; policy: RecomputePolicy }
-  /** Not even with everything recomputed: this is how many bytes the smallest arena has. */
+  /** Even full recomputation does not fit. `minBytes` is the size of the smallest arena. */
   | { fits: false; minBytes: number }
 
 /**
- * The plan that recomputes least among those within a budget of arena bytes. Nothing runs before this has
- * said yes.
+ * Returns the plan with the least recomputation whose arena fits the budget. A run starts only after this
+ * check.
  */
 export function planWithin(program: Program, budgetBytes: number): FitResult {
   const blocks = [...new Set(program.steps.flatMap(({ block }) => block ?? []))]

@@ -24,7 +24,7 @@ export type ByteRange = { from: number; to: number }
 
 export type StagedProgram = {
   stages: Stage[]
-  /** Size of what stages carry to one another, for each run that is under way at a time. */
+  /** Bytes that stages pass to each other, for each concurrent run. */
   carriedBytes: number
 }
 
