@@ -19,9 +19,9 @@ export const ARITHMETICS = ['f32', 'bf16'] as const
 export type Arithmetic = (typeof ARITHMETICS)[number]
 
 /**
- * Those of a linear layer's own product. fp8_hybrid rounds `a` to E4M3 in the forward pass and, in matmul_nn,
- * to E5M2 in the backward pass; nvfp4 to E2M1 in blocks of 16 along k with E4M3 scales. Both need `a_amax`,
- * use `b` as it is stored and multiply and add as bf16 does; a2·b2 stays bf16.
+ * Arithmetics of a linear layer's own matmul. fp8_hybrid rounds `a` to E4M3 in the forward pass and, in
+ * matmul_nn, to E5M2 in the backward pass; nvfp4 to E2M1 in blocks of 16 along k with E4M3 scales. Both need
+ * `a_amax`, use `b` as it is stored and multiply and add as bf16 does; a2·b2 stays bf16.
  */
 export const LINEAR_ARITHMETICS = [...ARITHMETICS, 'fp8_hybrid', 'nvfp4'] as const
 export type LinearArithmetic = (typeof LINEAR_ARITHMETICS)[number]

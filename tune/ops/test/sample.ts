@@ -8,7 +8,7 @@ export const RUN_ALL = process.env['CAIRN_TESTS'] === 'all'
 
 const SAMPLE = Number(process.env['CAIRN_SAMPLE'] ?? 0)
 
-/** Every `many`-th case, at least one. Tables that are walked several times begin at places of their own. */
+/** Every `n`-th case, at least one. `offset` makes several samples of one table differ. */
 export function everyNth<T>(n: number, cases: readonly T[], offset = 0): readonly T[] {
   if (RUN_ALL) return cases
   const step = Math.min(n, cases.length)

@@ -28,6 +28,6 @@ export function getNibble(bytes: Uint8Array, index: number, first: 'low' | 'high
 export const vnniIndex = (r: number, k: number, K: number) =>
   (Math.floor(r / VNNI_ROWS) * (K / 2) + Math.floor(k / 2)) * 2 * VNNI_ROWS + (r % VNNI_ROWS) * 2 + (k % 2)
 
-/** Of a stack: the shape of one matrix, its numbers, and bytes from one to the next. */
+/** Layout of a stack: shape and element count of one matrix, and the bytes between matrices. */
 export const stackOf = (dtype: Dtype, shape: Shape) =>
   [shape.slice(1), countElements(shape.slice(1)), matrixStride(dtype, shape)] as const
