@@ -19,7 +19,7 @@ export type ChatPrompt = {
   hasTools: boolean
   /** Whether the prefix begins a call that the request insists on. */
   isForced: boolean
-  /** Of a model that answers in the harmony format: what the prompt has of the answer's first message. */
+  /** Harmony format only: the part of the answer's first message that the prompt already contains. */
   harmony: { opened: string } | undefined
 }
 

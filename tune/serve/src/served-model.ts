@@ -50,7 +50,7 @@ export type ServedModel = {
   readonly texts: Texts
   /** A longer prompt has more tokens than the model takes, however they are cut. */
   readonly maxPromptBytes: number
-  /** Of a model that answers in the harmony format. */
+  /** Set if the model answers in the harmony format. */
   readonly harmony: Harmony | undefined
   readonly vocabSize: number
   readonly maxModelLen: number
@@ -89,7 +89,7 @@ async function readGenerationConfig(directory: string): Promise<z.infer<typeof g
 /** Adapters in memory for each slot, where nothing is said. */
 const MORE_ADAPTERS = 8
 
-/** Of an engine. */
+/** Maximum threads of an engine. */
 const MAX_THREADS = 1024
 
 /** Whether a checkpoint was saved in f32; what was decoded of fewer bits was not. */

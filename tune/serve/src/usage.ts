@@ -23,7 +23,7 @@ export function usageOf(
 export type StreamUsage = {
   /** Whether a last chunk tells the sum. */
   isRequested: boolean
-  /** So many tokens of a choice were generated so far. */
+  /** Records how many tokens of a choice have been generated so far. */
   count: (index: number, tokens: number) => void
   /**
    * What stands beside the choices of a chunk: null before the last one, or with `continuous_usage_stats` the

@@ -70,7 +70,7 @@ test('a log-likelihood: echo with one token more, a number for every token but t
   const context = Buffer.byteLength(question)
   expect(text.startsWith(question)).toBe(true)
   expect(logprobs?.token_logprobs).toHaveLength(context + 1)
-  // As the harness does: the tokens of the continuation, without the one generated.
+  // The harness scores the tokens of the continuation, without the generated one.
   const scores = logprobs?.token_logprobs.slice(context - 7, -1) ?? []
   const best =
     logprobs?.top_logprobs.slice(context - 7, -1).map(top => Math.max(...Object.values(top ?? {}))) ?? []

@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import { afterAll, expect, test } from 'vitest'
 import { openFixture } from './server-fixture.ts'
 
-/** As Qwen3 writes tools and calls, in little. */
+/** A small template that writes tools and calls as Qwen3 does. */
 const template = `{%- if tools %}{{-
   '<|im_start|>system\\n' ~ (tools | tojson) ~ '<|im_end|>\\n'
 }}{%- endif %}

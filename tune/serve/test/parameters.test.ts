@@ -146,7 +146,7 @@ test.each([
   expect(keys.filter(key => !Object.hasOwn(PARAMETERS[route] ?? {}, key))).toEqual([])
 })
 
-/** As vLLM's own request classes have them; reference/make_vllm_keys.py reads them. */
+/** Keys of vLLM's request classes, as read by reference/make_vllm_keys.py. */
 const { keys: VLLM } = JSON.parse(
   readFileSync(new URL('reference/vllm-keys.json', import.meta.url), 'utf8'),
 ) as { keys: Record<string, string[]> }

@@ -5,7 +5,7 @@ import { openFixture } from './server-fixture.ts'
 
 const files = byteTokenizerFiles()
 const json = JSON.parse(files['tokenizer.json'] ?? '') as object
-/** As the tokenizers of Llama 2, Mistral and Gemma end: a first space is taken away. */
+/** The decoder of Llama 2, Mistral and Gemma, which strips a leading space. */
 const decoder = {
   type: 'Sequence',
   decoders: [

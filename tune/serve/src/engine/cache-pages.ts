@@ -5,7 +5,7 @@
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 
-/** Of the largest pages that the engine's memory is made of. */
+/** Size of the largest pages of the engine's memory. */
 const PAGE_BYTES = 2 ** 21
 
 export type CachePages = {

@@ -2,7 +2,7 @@
 
 export type Histogram = {
   readonly bounds: readonly number[]
-  /** Of the values up to each bound, and of all after the last. */
+  /** Number of values up to each bound, and above the last. */
   readonly counts: readonly number[]
   readonly sum: number
   add(seconds: number): void

@@ -1,29 +1,29 @@
 /**
- * Prefill first: a step for new requests alone, which lowers their TTFT. A new request waits for the running
- * step and then for its own, which takes as long as the rows of all sequences together. Its few rows alone
- * are done in a fraction of that, but cost another reading of the weights. So such steps get only a share of
- * the engine's time. What is computed is the same either way.
+ * Prefill first: runs a step with only the new requests, which lowers their TTFT. Otherwise a new request
+ * waits for the running step and then for a step with the rows of all sequences. Its own few rows take a
+ * fraction of that time but read all weights once more, so these steps get a limited share of the engine's
+ * time. Results are the same either way.
  */
 import type { Chunk } from './scheduler.ts'
 
 /** Prompts of more rows than this are long enough to fill a step. */
 const MAX_ROWS = 64
-/** Of the engine's time. */
+/** Share of the engine's time. */
 const MAX_TIME_SHARE = 0.1
-/** Milliseconds that can be saved up while no request comes. */
+/** Milliseconds of credit that accumulate while no request arrives. */
 const MAX_CREDIT_MS = 100
-/** How many times shorter than a step of all it must be. */
+/** A step of new requests must be this many times shorter than a step of all. */
 const MIN_SPEEDUP = 2
 /**
- * How much a typical length moves towards each new one: one long step, as the first that records its program,
- * says little.
+ * Weight of a new duration in the moving average. A single long step, such as the one that records a program,
+ * has little effect.
  */
 const SMOOTHING = 0.1
 
 export type PrefillFirst = {
-  /** The part of a plan that runs now: all of it, or the new requests'. */
+  /** Returns the chunks to run now: the whole plan, or only those of new requests. */
   choose(plan: readonly Chunk[]): readonly Chunk[]
-  /** Learns how long a step took, of a plan that `choose` gave. */
+  /** Records the duration of a step that `choose` returned. */
   record(run: readonly Chunk[], isAlone: boolean, milliseconds: number): void
 }
 
@@ -33,7 +33,7 @@ const isNew = ({ sequence }: Chunk) => sequence.ids.length === sequence.promptLe
 const isLast = ({ sequence, count }: Chunk) => sequence.computed + count === sequence.ids.length
 
 export function createPrefillFirst(): PrefillFirst {
-  // Typical lengths; a step alone is thought short until one was seen, and again after a while.
+  // Average durations. `alone` starts at zero and decays, so that a step of new requests is tried again.
   let [all, alone] = [0, 0]
   let credit = MAX_CREDIT_MS
 

@@ -15,7 +15,7 @@ export type HeadRow = { sequence: Sequence; row: number; forced: number }
 
 export type Sampler = { sample(rows: readonly HeadRow[]): Promise<TokenReport[]> }
 
-/** Of one run; used again by later ones. */
+/** Buffers of one run, reused by later runs. */
 type Desk = ReturnType<typeof createDesk>
 
 function createDesk(

@@ -13,7 +13,7 @@ import {
   type Grammar,
 } from './expression.ts'
 
-/** Of expressions: a level of a source becomes a few. */
+/** Maximum depth of expressions. One level of a source becomes several levels of expressions. */
 const MAX_EXPRESSION_DEPTH = 4 * MAX_DEPTH
 
 /** Adds the names of rules that hold, until none is added. */

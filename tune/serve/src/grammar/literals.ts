@@ -6,7 +6,7 @@ const partsOf = (text: string): readonly Expression[] => {
   return whole.kind === 'sequence' ? whole.parts : [whole]
 }
 
-/** Of lists that are alike up to `at`; a byte is one expression wherever it stands. */
+/** Builds the prefix tree of lists that are equal up to `at`. Each byte has one shared expression. */
 function tree(texts: readonly (readonly Expression[])[], at: number): Expression {
   const [first = []] = texts
   let end = at

@@ -44,7 +44,7 @@ export function createMachine(given: Grammar): Machine {
   /** States by what they were made of: most bytes of a character lead to the same one. */
   const ways = new Map<string, State>()
   const residuals = new Map<Expression, Map<string, Expression>>()
-  /** Of one number of bytes. */
+  /** Caches for one byte count, `nearBytes`. */
   let [rounded, near, nearBytes] = [new Map<Stack, Stack>(), new WeakMap<State, State>(), 0]
   let nextStack = 1
   let words = 0

@@ -7,7 +7,7 @@ import { charge } from './budget.ts'
 import { GrammarError } from './expression.ts'
 
 export type Schema = boolean | { readonly [keyword: string]: unknown }
-/** Of one alternative; `const` is an enum of one, `items` stands after `prefixItems`. */
+/** Keywords of one alternative. `const` becomes an enum with one value; `items` follows `prefixItems`. */
 export type Flat = { readonly [keyword: string]: unknown }
 
 const TYPES = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
@@ -104,7 +104,7 @@ export function ownKeywords(schema: Flat, isRoot: boolean): Flat {
     if (typeof name !== 'string')
       throw new GrammarError(`required must be a list of property names, got ${JSON.stringify(name)}`)
   if ('const' in schema) own.enum = [schema.const].filter(value => !own.enum || isOneOf(value, own.enum))
-  // As it was written before prefixItems.
+  // An array of `items` is the older spelling of prefixItems.
   if (Array.isArray(own.items)) {
     own.prefixItems = own.items as unknown
     delete own.items

@@ -17,7 +17,7 @@ export const MARKERS = {
 
 type Marker = keyof typeof MARKERS
 const NAMES = Object.keys(MARKERS) as Marker[]
-/** Those that end an answer: it is whole, or a tool is called. */
+/** Markers that end an answer: it is complete, or it calls a tool. */
 const ENDS = ['<|return|>', '<|call|>'] as const satisfies readonly Marker[]
 
 /** A prompt's text with the markers in it that its tokens will be. */

@@ -1,7 +1,7 @@
 /**
- * Who may ask: API keys, and which browser pages. A page of any site can send requests to a server on the
- * reader's machine, so a request is refused by its Origin before it has an effect, and by its Host, because a
- * site can let its own name resolve to 127.0.0.1 (DNS rebinding) and is then of the same origin.
+ * Access control: API keys, and the browser pages that may send requests. A page of any site can send
+ * requests to a server on the user's machine, so a request is rejected by its Origin before it has an effect.
+ * It is also rejected by its Host, because a site can let its own name resolve to 127.0.0.1 (DNS rebinding).
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -9,7 +9,7 @@ import { ApiError } from '../errors.ts'
 import { hostnameOf, isLocalName, isLoopback } from './addresses.ts'
 
 export type AccessControlOptions = {
-  /** Any of them opens every route but those that say that the server is up. None asks for no key. */
+  /** Any key grants access to every route. Health routes need none. An empty list disables the check. */
   apiKeys: readonly string[]
   /**
    * Origins whose pages may send requests and read answers; `*` is any. A server on a loopback address also
@@ -32,7 +32,7 @@ export type AccessControl = {
   readonly mayUpdate: boolean
 }
 
-/** They tell nothing of anyone's requests. */
+/** Paths that reveal nothing about requests. */
 const OPEN_PATHS = new Set(['/health', '/ping', '/version'])
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
@@ -51,7 +51,7 @@ export function createAccessControl({
     [host, ...allowedOrigins.map(origin => origin.replace(/^[a-z]+:\/\//i, ''))].map(hostnameOf),
   )
 
-  /** Every key is compared, so that time tells nothing. */
+  /** Compares with every key, so that timing reveals nothing. */
   function hasKey({ headers: { authorization = '' } }: IncomingMessage): boolean {
     const given = digest(/^Bearer (.+)$/i.exec(authorization)?.[1] ?? '')
     return known.map(key => timingSafeEqual(key, given)).includes(true)

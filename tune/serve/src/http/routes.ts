@@ -36,7 +36,7 @@ export type App = {
   log: (line: string) => void
 }
 
-/** Of the package; it is a tree's version until there are releases. */
+/** Version of the package, until there are releases. */
 const VERSION = '0.0.0'
 
 type Handler = (app: App, request: IncomingMessage, response: ServerResponse) => Promise<void> | void

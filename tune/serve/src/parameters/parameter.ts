@@ -12,5 +12,5 @@ export type Parameter =
 
 export type ParameterTable = Readonly<Record<string, Parameter>>
 
-/** Of a key that is accepted because by its meaning it changes nothing. */
+/** Documents a key that is accepted and has no effect by its meaning. */
 export const NO_EFFECT = 'accepted; no effect'

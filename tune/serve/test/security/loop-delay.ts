@@ -1,6 +1,6 @@
 /**
- * How long this thread works without a turn of the event loop: the longest time that any other request waits
- * for it. In processor time, which does not depend on what else the machine does.
+ * Measures how long this thread blocks the event loop, which is the longest time that another request waits.
+ * Uses processor time, which does not depend on other programs.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -9,7 +9,7 @@ const cpuMs = () => {
   return (user + system) / 1000
 }
 
-/** The longest turn while `run` works, and what that gives. */
+/** Returns the longest block during `run`, and its result. */
 export async function measureLoopDelay<T>(run: () => Promise<T>): Promise<{ ms: number; value: T }> {
   const over = new AbortController()
   let max = 0
