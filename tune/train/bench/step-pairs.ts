@@ -7,7 +7,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** As much of a tree as is measured. */
+/** The part of a tree that is measured. */
 type Step = { run(): Promise<{ loss: number }> }
 type Native = {
   createEngine(options: {

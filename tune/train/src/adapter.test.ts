@@ -164,7 +164,7 @@ test('a run starts with B zero and A uniform within 1/√inputs, each by its own
   expect(a0!.values.every(value => Math.abs(value) <= bound)).toBe(true)
   const mean = a0!.values.reduce((sum, value) => sum + value, 0) / a0!.values.length
   const variance = a0!.values.reduce((sum, value) => sum + value ** 2, 0) / a0!.values.length
-  // Of 16384 draws: the mean within 4 standard errors of 0, the variance within 3 % of a third of the bound's
+  // 16384 draws: the mean within 4 standard errors of 0, the variance within 3 % of a third of the bound's
   // square.
   expect(Math.abs(mean)).toBeLessThan((4 * bound) / Math.sqrt(3 * 16384))
   expect(Math.abs(variance / (bound ** 2 / 3) - 1)).toBeLessThan(0.03)

@@ -137,7 +137,7 @@ export async function findCheckpoint(outputDir: string): Promise<CheckpointState
   return parsed.data
 }
 
-/** Throws with the first difference between a checkpoint and the run that wants to go on from it. */
+/** Throws with the first difference between a checkpoint and the run that resumes from it. */
 export function checkResumable(
   found: CheckpointState,
   wanted: Omit<CheckpointState, 'step' | 'position'>,

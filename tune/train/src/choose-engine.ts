@@ -17,24 +17,24 @@ import { memoryBudget, parseBytes } from './memory-budget.ts'
 
 export type EngineChoice = {
   engine: Engine
-  /** What the run may take of the memory that it computes in. */
+  /** Memory budget of the run on its device. */
   budgetBytes: number
-  /** What is taken of that memory beside the run. */
+  /** Memory of that device in use by this process outside the run. */
   processBytes: () => number
 }
 
 export type ChooseOptions = {
   config: Pick<TrainConfig, 'device' | 'memory_limit' | 'offload'>
   threads: number | undefined
-  /** What Node takes of the memory that the processor computes in. */ processBytes: () => number
+  /** Host memory in use by Node. */ processBytes: () => number
   onNote: (line: string) => void
-  /** Throws where a place cannot do the run. */
+  /** Throws if the run does not fit the engine. */
   tryOut: (choice: EngineChoice) => void
 }
 
-/** What there is to compute on. */
+/** The available devices. */
 export type Machine = {
-  /** Throws where there is no driver. */
+  /** Throws if there is no driver. */
   listCards: () => Promise<readonly Card[]>
   openCard: (options: { ordinal: number; log: (line: string) => void }) => Promise<CudaEngine>
   openProcessor: (options: { threads?: number; log: (line: string) => void }) => Promise<Engine>

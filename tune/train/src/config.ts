@@ -7,7 +7,7 @@ import { DPO_LOSSES, METHODS } from './methods.ts'
 import { RECIPES } from './recipes.ts'
 
 const count = z.int().positive()
-/** Of an engine. */
+/** Maximum threads of an engine. */
 const MAX_THREADS = 1024
 const fraction = z.number().min(0).max(1)
 /** A number for each of some projections, by the end of its name. */

@@ -65,7 +65,7 @@ export type TrainResult = {
   steps: number
   /** Steps of this call, without those before a resume. */
   metrics: readonly StepMetrics[]
-  /** Of the whole run. */
+  /** Evaluations of the whole run. */
   evaluations: readonly Evaluation[]
   /** Seconds of those steps, by op, largest first. */
   opSeconds: readonly (readonly [op: string, seconds: number])[]

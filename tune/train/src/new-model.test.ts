@@ -29,7 +29,7 @@ test('a new model is read like any other', async () => {
   ).toEqual(partsOf(config).weights.toSorted((a, b) => a.name.localeCompare(b.name)))
   const values = decodeFloats('BF16', await weights.read('model.embed_tokens.weight'))
   const spread = Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0) / values.length)
-  // Of 20480 draws: the standard deviation within 3 %.
+  // 20480 draws: the standard deviation within 3 %.
   expect(Math.abs(spread / 0.02 - 1)).toBeLessThan(0.03)
   expect(decodeFloats('BF16', await weights.read('model.norm.weight')).every(value => value === 1)).toBe(true)
   await weights.close()

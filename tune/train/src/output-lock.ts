@@ -1,7 +1,7 @@
 /**
- * One run at a time in an output_dir (contract T4.7). The lock is the system's own, held on a small file that
- * stays there: it ends with the process, however that ends, so nothing has to be cleaned up after a kill and
- * no process id is trusted.
+ * One run at a time in an output_dir (contract T4.7). An operating system lock on a small file, which the
+ * system releases when the process ends for any reason: nothing needs cleanup after a kill, and no process id
+ * is trusted.
  */
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const BUSY = new Set([5, 6])
 const sqliteError = z.looseObject({ errcode: z.int(), message: z.string() })
 const ownerRow = z.object({ pid: z.int(), host: z.string(), since: z.string() })
 
-/** Takes an output_dir, which must be there, until it is disposed of; refused with the holder's name. */
+/** Locks an existing output_dir until disposed. Throws with the owner if another process has the lock. */
 export function lockOutput(directory: string): Disposable {
   const refuse = (why: string, cause: unknown): never => {
     throw new InputError(`output_dir ${directory}: ${why}`, { cause })
@@ -24,7 +24,7 @@ export function lockOutput(directory: string): Disposable {
   let file: DatabaseSync | undefined
   try {
     file = new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 })
-    // Who holds it must be read by others at once, and need not outlive a power cut.
+    // Other processes read the owner at once; it need not survive a power cut.
     file.exec('PRAGMA synchronous = OFF')
     file.exec('BEGIN IMMEDIATE')
     file.exec('CREATE TABLE IF NOT EXISTS holder (pid INTEGER, host TEXT, since TEXT)')
@@ -51,7 +51,7 @@ function ownerText(file: DatabaseSync): string {
   try {
     row = file.prepare('SELECT * FROM holder').get()
   } catch (error) {
-    // Its holder has only just begun, and there is no table yet, or nobody may read it at this moment.
+    // The owner has just started and the table does not exist yet, or the file is locked for reading.
     if (!sqliteError.safeParse(error).success) throw error
   }
   const owner = ownerRow.safeParse(row)

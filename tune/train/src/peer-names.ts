@@ -60,7 +60,7 @@ export const VALUE_ALIASES: Readonly<Partial<Record<Key, Readonly<Record<string,
 const ALONE = 'a run is one process on one machine'
 const PRECISION = 'recipe and compute_dtype set the number formats of a run'
 
-/** Keys of others that are not there, and why. */
+/** Keys of other trainers that are not supported, with the reason. */
 export const UNSUPPORTED_KEYS: Readonly<Record<string, string>> = {
   bf16: PRECISION,
   fp16: PRECISION,

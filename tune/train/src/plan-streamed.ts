@@ -31,7 +31,7 @@ export type StreamedPlans = {
   whole: { program: Program; policy: RecomputePolicy }
   step: StreamedProgram
   evaluation: StreamedProgram | undefined
-  /** Of the largest stage of any. */
+  /** Bytes of the largest stage of any program. */
   arenaBytes: number
   /** What stages carry, of all micro-batches of a window. */
   carriedBytes: number

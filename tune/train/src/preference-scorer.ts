@@ -1,6 +1,6 @@
 /**
- * What a stepper needs beside its own to compare answers: buffers for what comparisons read, and programs
- * that only say how likely answers are. Nothing of it is there where examples are learned.
+ * Buffers and programs with which a stepper scores answers for preference methods: inputs of comparisons, and
+ * log-probabilities of answers. Supervised runs allocate none of them.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { byteLength, floatsOf } from '@cairn-tune/ops'
@@ -19,16 +19,16 @@ import { scoringBatches } from './data/scoring-batches.ts'
 import { addRewards, baselineOf, type RewardSums } from './rewards.ts'
 
 export type PreferenceScorer = {
-  /** Buffers that all programs are lent. */
+  /** Buffers that all programs share. */
   buffers: Buffers
   isOn: boolean
-  /** Writes what a batch has beside its tokens. */
+  /** Writes the inputs of a batch other than its tokens. */
   write(batch: Batch): void
-  /** Writes what kto measures the answers of a micro-batch by, and returns it; 0 for other methods. */
+  /** Writes and returns the KL baseline of a micro-batch (kto). 0 for other methods. */
   writeBaseline(batch: Batch, signal?: AbortSignal): Promise<number>
   /** Adds the rewards of the batch that was run last. */
   addRewards(sums: RewardSums, batch: Batch, baseline: number): Promise<void>
-  /** Stepper's `reference`, by the program that says it. */
+  /** Scores documents with a program. */
   scoreDocuments(
     prepared: PreparedProgram,
     documents: readonly Document[],
@@ -40,11 +40,11 @@ export type PreferenceScorer = {
 export type PreferenceScorerOptions = {
   engine: Engine
   config: TrainConfig
-  /** Of the stepper's micro-batches. */
+  /** Boundaries of the stepper's micro-batches. */
   boundaries: number
-  /** That of a step: its inputs say what of it is read. */
+  /** The step's program. Its inputs determine which buffers are needed. */
   program: Program
-  /** Says how likely answers are by what is trained so far (kto). */
+  /** Computes log-probabilities of answers under the current weights (kto). */
   scoring: PreparedProgram | undefined
   run: (prepared: PreparedProgram, buffers: Buffers, signal?: AbortSignal) => Promise<void>
   writeBatch: (batch: Batch) => void

@@ -26,7 +26,7 @@ export type DataRecord = {
 
 export type RunData = {
   batches: BatchSource
-  /** Of the evaluation, in order; empty where there is none. */
+  /** Batches of the evaluation, in order; empty if there is none. */
   evaluation: readonly Batch[]
   /** What is compared, in training and in evaluation; empty where examples are learned. */
   units: readonly Comparison[]

@@ -82,7 +82,7 @@ export async function checkOutput({ output_dir: directory, resume, overwrite }: 
   )
 }
 
-/** Whether output_dir is there, so that it can be locked before anything is read. */
+/** Whether output_dir exists, so that it can be locked before anything is read. */
 export const directoryExists = (directory: string): Promise<boolean> =>
   stat(directory).then(
     found => found.isDirectory(),
@@ -116,7 +116,7 @@ export async function readMetrics(directory: string): Promise<StepMetrics[]> {
     .map(line => JSON.parse(line) as StepMetrics)
 }
 
-/** Keeps the steps up to `lastStep`; later ones are repeated. */
+/** Removes the metrics of steps after `lastStep`, which are run again. */
 export async function truncateMetrics(directory: string, lastStep: number): Promise<void> {
   const kept = (await readMetrics(directory)).filter(({ step }) => step <= lastStep)
   await writeTextAtomically(
@@ -153,7 +153,7 @@ export type Trainable = {
   modules: readonly string[]
 }
 
-/** Writes what was trained: an adapter in PEFT's layout, or a model directory. Returns its path. */
+/** Writes the trained adapter (PEFT layout) or model directory, and returns its path. */
 export async function writeResult({
   config,
   trained,

@@ -1,4 +1,4 @@
-/** The steps of a run, one after the other, with their metrics and checkpoints. */
+/** The training loop: steps, metrics and checkpoints. */
 import { writeCheckpointState, type CheckpointState } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
 import type { Evaluator } from './evaluate-run.ts'
@@ -19,14 +19,14 @@ export type StepLoopOptions = {
   totalSteps: number
   from: { step: number; position: DataPosition }
   identity: Omit<CheckpointState, 'step' | 'position'>
-  /** Undefined where nothing is evaluated. */
+  /** Undefined if the run has no evaluation. */
   evaluator: Evaluator | undefined
   options: TrainOptions
 }
 
 export type StepLoopResult = { status: TrainResult['status']; step: number; metrics: StepMetrics[] }
 
-/** Runs the steps that are left; what is written meanwhile are metrics and checkpoints. */
+/** Runs the remaining steps, and writes metrics and checkpoints. */
 export async function runSteps({
   config,
   run,

@@ -15,7 +15,7 @@ export type StreamedRun = {
 type StreamedOptions = {
   engine: Engine
   streamed: StreamedProgram
-  /** Of at least the largest stage's bytes. */
+  /** At least as large as the largest stage. */
   arena: DeviceBuffer
   /** For what stages carry: the bytes of one micro-batch, as many times as a window has. */
   carried: DeviceBuffer

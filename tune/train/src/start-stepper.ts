@@ -1,4 +1,4 @@
-/** The weights of a run and what its training starts from. */
+/** Loads the weights of a run and the starting point of its training. */
 import type { DeviceBuffer } from '@cairn-tune/native'
 import { MAGNITUDE } from '@cairn-tune/models'
 import { floatsOf } from '@cairn-tune/ops'
@@ -15,12 +15,12 @@ import { createStepper, type Stepper } from './stepper.ts'
 
 export type StartPoint = {
   found: CheckpointState | undefined
-  /** Values of an adapter that is trained on. */
+  /** Values of an existing adapter to continue training. */
   initial: ReadonlyMap<string, Float32Array> | undefined
 }
 
 /**
- * Loads the frozen weights, and what training starts from: a checkpoint, the model itself, or a new adapter.
+ * Loads the frozen weights and the starting point: a checkpoint, the model itself, or a new adapter.
  */
 export async function startStepper(
   { engine, checkpoint, model, planned }: PreparedRun,
@@ -55,8 +55,7 @@ type Fillable = Pick<PreparedRun, 'engine' | 'checkpoint'> & {
 }
 
 /**
- * What a new run starts from: a new adapter, or the model's own weights. The optimizer's states, which are no
- * weights, start from zero.
+ * Initial values of a new run: a new adapter, or the model's own weights. Optimizer states start at zero.
  */
 function initialValues(
   run: Fillable,

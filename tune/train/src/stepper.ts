@@ -50,7 +50,7 @@ export type Stepper = {
 }
 
 type StepOutcome = {
-  /** Of a step that compares answers. */
+  /** Set for steps of preference methods. */
   rewards: RewardSums | undefined
   loss: number
   gradNorm: number

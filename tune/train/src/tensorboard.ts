@@ -21,7 +21,7 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffff_ffff) >>> 0
 }
 
-/** As TensorFlow masks the sums of records, which may hold sums themselves. */
+/** TensorFlow masks the checksums of records, because records may contain checksums. */
 function maskedSum(bytes: Uint8Array): Buffer {
   const crc = crc32c(bytes)
   const sum = Buffer.alloc(4)

@@ -221,5 +221,5 @@ function describeRun(
   }
 }
 
-/** Of the package; it is a tree's version until there are releases. */
+/** Version of the package, until there are releases. */
 export const VERSION = '0.0.0'

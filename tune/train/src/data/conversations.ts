@@ -33,7 +33,7 @@ const openai = z.looseObject({
   role: z.string(),
   content: content.nullish(),
   tool_calls: z.array(toolCall).nullish(),
-  /** As OpenAI's fine-tuning has it: 0 is a turn that is shown and not learned. */
+  /** As in OpenAI's fine-tuning: 0 excludes the turn from the loss. */
   weight: z.literal([0, 1], { error: 'weight must be 0 or 1' }).nullish(),
 })
 const sharegpt = z.looseObject({ from: z.string(), value: z.string() })

@@ -8,7 +8,7 @@ import { checkSkipped, type BadRows, type Skipped } from './skips.ts'
 
 export type DatasetOptions = ResolveOptions & {
   split?: string
-  /** As many examples as this, repeated from the start where there are fewer. */ samples?: number
+  /** Number of examples. A smaller dataset repeats from its start. */ samples?: number
   seed: number
   /** What stands for columns that have other names. */
   columns?: ColumnMap
@@ -27,7 +27,7 @@ export type Dataset<E = Example> = {
 
 /** Names of the generated data sets. */
 export const GENERATED: Record<string, Language> = { 'problems:en': 'en', 'problems:ro': 'ro' }
-/** As many as gsm8k has. */
+/** Number of examples in gsm8k. */
 const GENERATED_SIZES = { train: 7473, test: 1319 } as const
 
 /** A file, a directory, a name on the hub, or `problems:en` and `problems:ro`, which are generated. */
