@@ -97,14 +97,14 @@ export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight
 
 export type LoadBaseOptions = {
   /**
-   * Copies what could be used in place in the file. A map has pages of 4 KiB, and a step that does nothing
-   * but read weights runs a third faster over the engine's own memory, which has pages of 2 MiB where the
-   * system gives them. The file's pages are given back.
+   * Copies weights that could be used in place in the mapped file. A map has pages of 4 KiB; a step that only
+   * reads weights runs a third faster from the engine's own memory with pages of 2 MiB. The file's pages are
+   * released.
    */
   copies?: boolean
   /**
-   * A directory for weights that cannot be used in place in the file: none is then in this process's own
-   * memory, and the pages of each may come and go. The pages of all are gone when they are loaded.
+   * A directory for weights that cannot be used in place in the file. They are mapped from there instead of
+   * held in this process's memory, so the system can evict their pages.
    */
   spoolIn?: string | undefined
   signal?: AbortSignal | undefined

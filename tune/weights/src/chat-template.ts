@@ -105,7 +105,7 @@ const tagLast = (messages: readonly ChatMessage[]): ChatMessage[] =>
     i === messages.length - 1 ? { ...message, content: lastText(messages) + TAG } : message,
   )
 
-/** As transformers does it: up to the tag, without the white space that the template has trimmed there. */
+/** Cuts before the tag like transformers, without the white space that the template trims there. */
 function cutAtTag(text: string, messages: readonly ChatMessage[]): string {
   const at = text.lastIndexOf(TAG.trim())
   if (at < 0 || !text.includes(lastText(messages).trim()))

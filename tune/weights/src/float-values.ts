@@ -75,7 +75,7 @@ function findInWords(stored: Uint8Array, exponents: readonly number[]): number |
 /** Where the first number lies that is not finite; undefined where all are. */
 export function findNotFinite(dtype: FloatDtype, stored: Uint8Array): number | undefined {
   if (dtype === 'F32') return findInWords(stored, [0x7f80_0000])
-  // Of bf16 the words tell the pair; an odd last number is in none.
+  // A bf16 word covers two numbers. An odd last number is in no word.
   const pairs = Math.floor(stored.byteLength / 4)
   const from = dtype === 'BF16' ? 2 * (findInWords(stored, [0x7f80, 0x7f80_0000]) ?? pairs) : 0
   const at = decodeFloats(dtype, stored.subarray(2 * from)).findIndex(value => !Number.isFinite(value))

@@ -80,6 +80,6 @@ export class WriteError extends Error {
 
 const STORAGE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'])
 
-/** An error of writing with the path in it, which the system's own words leave out; others as they are. */
+/** Adds the path to an error of writing, whose message lacks it. Returns other errors unchanged. */
 export const withPath = (path: string, error: unknown): unknown =>
   STORAGE.has(codeOf(error) ?? '') ? new WriteError(path, error) : error

@@ -8,7 +8,7 @@ import { openRegularFile } from './regular-file.ts'
 
 export type AdapterConfig = Ranks & {
   baseModel: string
-  /** Of the whole adapter where read: the largest. */
+  /** Rank of the adapter. The largest one, if ranks differ. */
   lora_rank: number
   lora_dropout: number
   /** Whether it counts alpha / √rank times in place of alpha / rank. */

@@ -49,7 +49,7 @@ export function rankKeys({
   }
 }
 
-/** Whether a name of a pattern is that of a linear, or the end of it. */
+/** Whether a pattern name equals a linear's name or its last parts. */
 export const matchesLinear = (name: string, linear: string): boolean =>
   linear === name || linear.endsWith(`.${name}`)
 

@@ -44,7 +44,7 @@ export type TensorEntry = {
 export type SafetensorsHeader = { metadata: Record<string, string>; tensors: Map<string, TensorEntry> }
 
 export const LENGTH_BYTES = 8
-/** As the format's own library has it. */
+/** The same limit as in the safetensors library. */
 const MAX_HEADER_BYTES = 100_000_000
 
 /**

@@ -25,7 +25,8 @@ function byteOfCharacter(): Map<string, number> {
 }
 
 /**
- * Undefined for tokenizers that do not end in bytes: those strip or add spaces by what stands beside a token.
+ * Undefined for tokenizers that are not byte-level: they strip or add spaces depending on the neighbouring
+ * tokens.
  */
 export function createPieces(json: object, tokenizer: Tokenizer): PieceOf | undefined {
   if (!('decoder' in json) || (json.decoder as { type?: unknown } | null)?.type !== 'ByteLevel')

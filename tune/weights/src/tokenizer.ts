@@ -10,7 +10,7 @@ import { createPieces, type PieceOf } from './token-pieces.ts'
 export type ModelTokenizer = {
   /** Ids of a text; special tokens written in it count as such, none are added. */
   encode: (text: string) => number[]
-  /** As encode, with what the tokenizer puts around every text (a start token, where it has one). */
+  /** Encodes with the special tokens that the tokenizer adds to every text, such as a start token. */
   encodeDocument: (text: string) => number[]
   /** Ids without a token, of a model whose table is padded, are no text: transformers leaves them out too. */
   decode: (ids: readonly number[], options?: { skipSpecialTokens?: boolean }) => string

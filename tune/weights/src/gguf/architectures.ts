@@ -146,7 +146,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
 /** What files have in f32 whatever the matrices are: the router, and biases of experts. */
 export const isAlwaysF32 = (name: string): boolean => /\.mlp\.(gate|router)\.weight$|_bias$/.test(name)
 
-/** Whether a file has this weight plus one. */
+/** Whether a file stores this weight plus one. */
 export const storesPlusOne = ({ addsOneToNorms }: Architecture, name: string): boolean =>
   addsOneToNorms === true && name.endsWith('norm.weight')
 

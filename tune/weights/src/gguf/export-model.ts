@@ -44,7 +44,7 @@ export type ModelToExport = {
   weights: readonly { name: string; shape: Shape }[]
 }
 
-/** What was written that is not what the type asked for: a line for each kind. */
+/** `notes` has one line for each kind of tensor written in another type than requested. */
 export type ExportSummary = { tensors: number; notes: string[] }
 
 /** The tensors of a file that have a weight's numbers: one, or two with every other row. */

@@ -48,7 +48,7 @@ export const GEMMA_KEYS: OwnKeys = {
   },
 }
 
-/** Of a layer; where there is none that sees all, of the first. */
+/** Rope theta of a layer. A negative index, when no layer sees all keys, means the first layer. */
 function thetaOf({ layers, ropes }: ConfigToWrite, layer: number): number {
   return ropes[layers[Math.max(layer, 0)]?.rope ?? 0]?.theta ?? 0
 }

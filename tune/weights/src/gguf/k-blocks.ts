@@ -28,7 +28,7 @@ export function decodeQ4K(bytes: Uint8Array, at: number, y: Float32Array, to: nu
   }
 }
 
-/** As Q4_K with 32 bytes before the codes, of which bit p is the fifth of part p. */
+/** Q4_K plus 32 bytes before the codes. Bit p of each is the fifth bit of part p. */
 export function decodeQ5K(bytes: Uint8Array, at: number, y: Float32Array, to: number): void {
   const [d, dmin] = [halfAt(bytes, at), halfAt(bytes, at + 2)]
   for (let part = 0; part < 8; part++) {

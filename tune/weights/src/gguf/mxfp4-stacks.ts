@@ -44,7 +44,7 @@ export function codesOf(blocks: Uint8Array): Uint8Array {
   return codes
 }
 
-/** Every other row, the first or the second of each two. */
+/** The even or the odd rows. */
 export function everySecondRow(bytes: Uint8Array, rows: number, which: 'even' | 'odd'): Uint8Array {
   const size = bytes.byteLength / rows
   const half = new Uint8Array(bytes.byteLength / 2)

@@ -127,7 +127,7 @@ export const GPT_OSS_KEYS: OwnKeys = {
   },
 }
 
-/** As published models have them: bounds of the ramp are not rounded, which no key of a file says. */
+/** Published models do not round the bounds of the ramp. GGUF has no key for that. */
 function readYarn({ path, metadata }: GgufFile, key: (name: string) => string): Record<string, unknown> {
   const type = metadata.text(key(`${YARN}.type`)) ?? 'none'
   if (type === 'none') return { rope_type: 'default' }
