@@ -179,7 +179,7 @@ void Block::run(const Launch& with, std::array<u32, 3> at) {
     if (is_done) break;
     idle = moved ? 0 : idle + 1;
     if (idle > 1) {
-      // Who polls may wait for a block on another thread; who is at a barrier waits for this one.
+      // A polling warp may wait for a block on another thread. A warp at a barrier waits for this block.
       bool polls = std::any_of(
           warps.begin(), warps.end(), [](const Warp& w) { return w.state == WarpState::polling; });
       if (!polls || idle > kMaxPolls) report_deadlock();

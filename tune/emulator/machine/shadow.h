@@ -1,5 +1,5 @@
-// Who touched each byte of shared memory last, and whether an asynchronous copy is on its way to it. Finds
-// two accesses of which one writes, by threads that nothing has ordered: no barrier, no bar.warp.sync.
+// Records the last access to each byte of shared memory and pending asynchronous copies to it. Detects races:
+// two accesses, at least one of them a write, by threads that no barrier and no bar.warp.sync has ordered.
 //
 // Time is the number of synchronisations in the block. known[w][v] is the time up to which warp w has seen
 // what warp v did; an access of v at time t is ordered before one of w when known[w][v] > t. Words are kept

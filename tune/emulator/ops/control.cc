@@ -139,7 +139,7 @@ void decode_bar(Decoder& decoder, const Statement& s, Instruction& i) {
   if (at < last) i.c = decoder.source(s.operands[at], 4);
 }
 
-// Of several vectors or packs: mov.b64 d, {a, b} and mov.b64 {a, b}, d.
+// Packs and unpacks vectors: mov.b64 d, {a, b} and mov.b64 {a, b}, d.
 void run_pack(Warp& w, const Instruction& i) {
   u32 bytes = u32(i.detail & 255), total = u32(i.detail >> 8);
   each_lane(w.mask, [&](u32 lane) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr u32 kDepth = 16;
 
-// Of Instruction::detail.
+// Decoded from Instruction::detail.
 struct Shape {
   u16 columns;
   bool is_half;  // f16, else bf16

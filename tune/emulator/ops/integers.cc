@@ -44,7 +44,7 @@ template <class T>
 struct Sub {
   T operator()(T a, T b) const { return T(bare<T>(a) - bare<T>(b)); }
 };
-// Of 16 bits the product would be of int, which may overflow.
+// A product of 16-bit operands would be an int, which may overflow.
 template <class T>
 struct MulLow {
   T operator()(T a, T b) const { return T(u64(a) * u64(b)); }

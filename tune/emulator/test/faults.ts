@@ -4,7 +4,7 @@ import { ptxOf, readPtx, type Launch } from './card.ts'
 export type Fault = {
   name: string
   launch: Launch
-  /** Of the emulator's message. */ says: RegExp
+  /** Matches the emulator's message. */ says: RegExp
 }
 
 const edit = (ptx: string, ...edits: readonly (readonly [string, string])[]): string =>

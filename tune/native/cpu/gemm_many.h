@@ -1,22 +1,22 @@
-// Many products of one kind but different sizes, as experts have them; gemm_many.cc has it.
+// Many matmuls of one kind with different sizes, as experts need (gemm_many.cc).
 #pragma once
 #include "gemm.h"
 
 namespace cairn {
 
-// One of them; `g` may point at what is beside it.
+// `g` may point to `addend` and `bias`.
 struct GemmTask {
   Gemm g;
   Tensor addend, bias;
 };
 
-// The most that one of them has: rows of a block of the left side, and k of both pairs.
+// Upper bounds of all tasks: rows of a block of the left side, and k of both pairs.
 struct GemmBounds {
   Arithmetic arithmetic;
   int64_t rows, k, k2;
 };
 
-// Slot of the scratch that the list of products is kept in.
+// Scratch slot of the task list.
 enum : int { kGemmTasks = 4 };
 
 namespace CAIRN_ISA {

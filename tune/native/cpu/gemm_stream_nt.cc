@@ -74,8 +74,8 @@ inline int64_t row_bytes(const Stored& s) {
   return is_nibbles(s.dtype) ? s.columns / 2 : s.columns;
 }
 
-// Brings the rows of b that come next nearer, a few lines with each step of the work before them: more at
-// once would only wait for one another.
+// Prefetches the next rows of b, a few cache lines per step of the current work: issuing more at once would
+// only fill the line-fill buffers.
 struct Prefetch {
   const char *at, *end;
   int64_t lines;

@@ -24,7 +24,7 @@ inline vf multiply_words(vf sum, const uint32_t* a, int64_t word, vu b) {
   else return multiply_add<words == Words::pairs>(sum, a[word], b);
 }
 
-// Prefetches the keys and values of some heads, a few lines with each step of the work on those before them.
+// Prefetches the keys and values of some heads, a few cache lines per step of the current work.
 struct Prefetch {
   const Pages& p;
   const Tensor &keys, &values;
@@ -130,7 +130,7 @@ void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head
     for (int j = 0; j < nv; j++) store(sums + i * p.padded + column + j * VL, sum[i][j]);
 }
 
-// As many vectors at a time as leave registers for their sums.
+// Processes as many vectors at a time as leave registers for their sums.
 template <Words words, int R, int nv = kColumns<R>>
 void sum_all(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys,
     Prefetch& prefetch, const uint32_t* weights, int64_t stride, float* sums, int64_t column = 0) {

@@ -15,7 +15,7 @@ struct Attention {
   // Documents end at cu_seqlens[1 … documents].
   const int32_t* cu_seqlens;
   const void* sinks;
-  // Of the gradient; delta (heads, tokens) is what delta_rows makes: dy·y of each row and head.
+  // Gradient only. delta (heads, tokens) is dy·y of each row and head, from delta_rows.
   const void* dy;
   float* delta;
   void* dq;

@@ -14,7 +14,7 @@ constexpr int kWarps = 4, kParts = 8;
 
 struct Row {
   int head, kv, row, start, end;
-  // Of this warp: two rows of `width` floats.
+  // This warp's scratch: two rows of `width` floats.
   float *first, *second;
 };
 

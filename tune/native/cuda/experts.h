@@ -10,7 +10,7 @@ struct Route {
   const void* logits;
   float* weights;
   int32_t* ids;
-  // Of the gradient, where weights and ids are read.
+  // Gradient only; weights and ids are inputs then.
   const float* dweights;
   void* dlogits;
   int32_t* fault;
@@ -43,7 +43,7 @@ struct Combine {
   const float* weights;
   const void* addend;
   void* y;
-  // Of the gradient.
+  // Gradient only.
   const void* dy;
   void* dz;
   float* dweights;

@@ -12,7 +12,7 @@ struct PlainOperand {
   int32_t padding;
 };
 
-// Of `result` everything counts but its operands. With `sums_rows`, sums run along the rows of experts.
+// The operands of `result` are unused. With `sums_rows`, sums run along the rows of experts.
 struct MatmulF32 {
   Matmul result;
   PlainOperand a[2], b[2];

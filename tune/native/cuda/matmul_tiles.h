@@ -1,4 +1,4 @@
-// The product of matrices on tensor cores, in tiles: what every kernel of matmul*.cu is.
+// Tiled matmul on tensor cores, shared by the kernels of matmul*.cu.
 //
 // A block makes a square tile of the result. It walks along k in steps of 32: while it multiplies one step
 // from shared memory, copies of the next ones are on their way. Each of its warps keeps a part of the tile's

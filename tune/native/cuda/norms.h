@@ -6,7 +6,7 @@
 
 namespace cairn::cuda {
 
-// Of rms_norm and its gradients; those that an op has no use for are null.
+// Parameters of rms_norm and its gradients. Pointers that an op does not use are null.
 struct RmsNorm {
   const void* dy;
   const void* x;
@@ -18,7 +18,7 @@ struct RmsNorm {
   Dtype dy_dtype, dtype, weight_dtype;
 };
 
-// Of qk_norm_rope and its gradients.
+// Parameters of qk_norm_rope and its gradients.
 struct HeadNorm {
   const void* dy;
   const void* x;

@@ -40,7 +40,7 @@ struct DeviceBound {
   std::shared_ptr<const DeviceProgram> program;
   Bound bound;
   CUgraphExec graph = nullptr;
-  // Of the scratch that the graph was recorded with.
+  // Version of the scratch that the graph was recorded with.
   uint64_t scratch_version = 0;
 };
 

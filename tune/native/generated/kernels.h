@@ -76,7 +76,7 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void gather_rows(Call& call);
 [[gnu::weak]] void sample(Call& call);
 
-// Of a kernel that needs scratch memory: how much.
+// Scratch memory of the kernels that need it.
 [[gnu::weak]] void embed_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void embed_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void rms_norm_scratch(const Call& call, ScratchSizes& sizes);

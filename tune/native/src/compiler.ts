@@ -27,7 +27,7 @@ export function findCompiler(candidates: string[]): Compiler {
   )
 }
 
-/** As many at a time as this process has processors. */
+/** Runs one task per available processor at a time. */
 export async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items]
   const worker = async () => {

@@ -74,7 +74,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
     addon.copyUp(handleOf(buffer), at, memory)
   }
 
-  /** Of each program the last memory it was bound to: a graph is recorded once for the same memory. */
+  /** The last memory that each program was bound to. Its graph is recorded once per memory. */
   const bounds = new WeakMap<
     Executable,
     { arena: DeviceBuffer; bindings: readonly DeviceBuffer[]; bound: Handle<'bound'> }

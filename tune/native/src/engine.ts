@@ -78,7 +78,7 @@ export type Engine = {
    * threads and the instruction set.
    */
   scratchBound(program: Executable): number
-  /** Of one thread; NaN where nothing measures it, as on a card. */
+  /** Peak FLOP/s of one thread. NaN if not measured, as on a GPU. */
   peakFlops(arithmetic: Arithmetic): number
   /** Stops the threads. A run in flight is cancelled. */
   close(): void
@@ -102,7 +102,7 @@ export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
 
 /** The memory behind each buffer, which lives as long as the buffer does. */
 const memories = new WeakMap<DeviceBuffer, Uint8Array>()
-/** Those that are of files. */
+/** Buffers whose memory is a mapped file. */
 const ofFiles = new WeakSet<DeviceBuffer>()
 
 function bufferOf(memory: Uint8Array): DeviceBuffer {

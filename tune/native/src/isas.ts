@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 
 export type Isa = {
   name: string
-  /** Of the compiler. */ flags: readonly string[]
+  /** Compiler flags. */ flags: readonly string[]
   /** What Linux calls the features it needs, in /proc/cpuinfo. */ features: readonly string[]
   /** Left out where the compiler does not know its flags. */
   isOptional?: boolean
@@ -50,8 +50,8 @@ export function isasOf(architecture: NodeJS.Architecture): readonly Isa[] {
 }
 
 /**
- * Those that a processor can run, by its features; all of them where the features are unknown. Compiling the
- * others takes most of the first start and gives kernels that never run.
+ * The instruction sets that a processor with these features can run, or all if the features are unknown.
+ * Compiling the others would take most of the first start.
  */
 export function runnableIsas(
   isas: readonly Isa[],

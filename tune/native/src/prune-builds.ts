@@ -48,7 +48,7 @@ export function pruneBuilds({ cacheDir, now, keep = KEEP, log = () => undefined 
     .slice(keep)
     .filter(({ usedMs }) => now - usedMs > UNUSED_MS)
     .map(({ name }) => name)
-  // Of a removal that was cut short.
+  // Left over from an interrupted removal.
   for (const name of names.filter(name => REMOVED.test(name))) remove(join(cacheDir, name), log)
   return old.filter(name => {
     const trash = join(cacheDir, `${name}.removed-${process.pid}`)

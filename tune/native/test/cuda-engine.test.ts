@@ -45,7 +45,7 @@ afterAll(() => {
 
 const [f32, bf16, i32] = [0, 1, 2]
 const bound = (i: number) => -1 - i
-/** Of the step `scale`. */
+/** Tensors of the step `scale`. */
 const scaling = [
   [f32, 5],
   [f32, 1],

@@ -128,7 +128,7 @@ export function kernelsHeader(): string {
     '// Weak: an op that this backend has no kernel for is a null entry, which the executor refuses by name.',
     ...OP_NAMES.map(name => `[[gnu::weak]] void ${name}(Call& call);`),
     '',
-    '// Of a kernel that needs scratch memory: how much.',
+    '// Scratch memory of the kernels that need it.',
     ...OP_NAMES.map(name => `[[gnu::weak]] void ${name}_scratch(const Call& call, ScratchSizes& sizes);`),
     '',
     `inline const Kernel kKernels[] = {\n    ${OP_NAMES.join(',\n    ')}};`,

@@ -8,7 +8,7 @@
 namespace cairn::device {
 
 constexpr int kRun = 16;
-// So many rows are eight tiles: a weight that each of them decodes anew had better be decoded once.
+// From this many rows (eight tiles) on, decode the weight once instead of in every tile.
 constexpr int64_t kManyRows = 1024;
 
 // A kernel's tile of the result, and how it walks along k.

@@ -1,5 +1,5 @@
-// A product of matrices, as ops describe it, and its launches: operands that cannot be read as they are go to
-// a scratch first, and where few blocks would have long sums, they are shared out.
+// A matmul as ops describe it, and its launches. Operands that kernels cannot read directly are staged to
+// scratch first. If few blocks would have long sums, the sums are split over more blocks.
 #pragma once
 #include "../../cuda/matmul.h"
 #include "../launch.h"
@@ -37,7 +37,7 @@ struct MatmulSpec {
   Dtype y_dtype;
   // Where each expert's rows end.
   const Tensor* ends = nullptr;
-  // Of rounded left operands.
+  // For rounded left operands.
   const Tensor* a_amax = nullptr;
   const Tensor* random = nullptr;
   bool is_gradient = false;
@@ -47,7 +47,7 @@ struct MatmulSpec {
   int32_t first_row = 0;
 };
 
-// What products work in beside their operands: taken once an op, as large as the largest asks for.
+// Scratch of an op's matmuls, allocated once at the size of the largest.
 struct Workspace {
   char* staged;
   float* partial;
