@@ -55,7 +55,7 @@ test('at every stop of the tour all has a name and a place, and what happens is 
     ['navigation', 'Main'],
     ['button', 'New session'],
     ['link', /^Inbox/],
-    ['complementary', 'The session'],
+    ['complementary', 'Session'],
   ])
   await press('button', /^New session$/)
   await stop('a new session', [
@@ -143,15 +143,15 @@ test('at every stop of the tour all has a name and a place, and what happens is 
     ['grid', 'Events'],
     ['columnheader', 'type'],
     ['row', /user\.message/],
-    ['complementary', 'Detail'],
+    ['complementary', 'Details'],
     ['button', /Copy JSON/],
   ])
   for (const [path, title, part, name] of [
     ['/inbox', 'Inbox', 'main', ''],
     ['/missions', 'Missions', 'link', /See what is there/],
     ['/schedules', 'Schedules', 'heading', /A loop/],
-    ['/notices', 'Notices', 'checkbox', 'Questions'],
-    ['/admin/users', 'Administration', 'columnheader', 'E-mail'],
+    ['/notices', 'Notifications', 'checkbox', 'Questions'],
+    ['/admin/users', 'Administration', 'columnheader', 'Email'],
   ] as const) {
     await page.goto(server.url + path)
     await stop(
