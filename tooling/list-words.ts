@@ -56,9 +56,10 @@ const commandArea = (program: string, { name, summary, usage, more }: Command): 
 })
 
 async function commandAreas(): Promise<Area[]> {
-  const { loadCommands } = await load('agent/app/src/cli/commands.ts')
+  const { COMMAND_NAMES, loadCommand } = await load('agent/app/src/cli/commands.ts')
   const { commands } = await load('tune/cli/src/commands.ts')
-  const agent = await (loadCommands as () => Promise<readonly Command[]>)()
+  const loadOne = loadCommand as (name: string) => Promise<Command>
+  const agent = await Promise.all((COMMAND_NAMES as readonly string[]).map(name => loadOne(name)))
   return [
     ...agent.map(command => commandArea('cairn', command)),
     ...(commands as readonly Command[]).map(command => commandArea('cairn-tune', command)),
