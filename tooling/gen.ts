@@ -1,4 +1,4 @@
-/** Writes the files derived from the contracts; with --check only says whether they are up to date. */
+/** Writes the files derived from the contracts, the code and the tests; --check only reports stale ones. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +8,7 @@ import { generated as fromOps } from '@cairn-tune/ops/generate'
 import { generated as fromServing } from '@cairn-tune/serve/generate'
 import { generated as fromTraining } from '@cairn-tune/train/generate'
 import { foldVersionModule } from './fold-version.ts'
+import { promisesPage } from './promises.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')
@@ -20,6 +21,7 @@ for (const [path, text] of Object.entries({
   ...(await fromTraining()),
   ...(await fromServing()),
   'agent/state/src/fold-version.ts': await foldVersionModule(),
+  'docs/promises.md': promisesPage(),
 })) {
   const file = join(root, path)
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue

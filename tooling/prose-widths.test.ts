@@ -10,7 +10,7 @@ import { listPaths, root } from './workspace.ts'
 const MAX_COLUMNS = 110
 
 /** Pages that are written by `npm run gen`. */
-const GENERATED = ['events', 'tune/ops', 'tune/config', 'tune/recipes', 'tune/parameters'].map(
+const GENERATED = ['events', 'promises', 'tune/ops', 'tune/config', 'tune/recipes', 'tune/parameters'].map(
   name => `docs/${name}.md`,
 )
 
