@@ -24,6 +24,7 @@ test('the version that is written down is that of the code', async () => {
   expect(readFileSync(written, 'utf8')).toBe(await foldVersionModule())
 })
 
+/** Promise 8.6: A change of the fold's code changes its version; a comment does not. */
 test('a change of what the fold does, however deep, changes what is hashed, and nothing else does', async () => {
   const before = await bundleOf({ 'entry.ts': entry, 'reached.ts': reached })
   const same = [

@@ -31,6 +31,7 @@ test('nobody takes the writer of the reserved types, nor one that no producer ha
   ).toEqual([])
 })
 
+/** Promise 10.2: The reference marks exactly the event types that no module writes yet. */
 test('docs and OpenAPI mark exactly the types that nothing writes: the module of a writer names each type it writes', () => {
   const named = EVENT_TYPES.filter(type =>
     (writers.get(EVENTS[type].producer) ?? []).some(path =>

@@ -60,6 +60,7 @@ const said = ({ message }: Answered) => ({
   ]),
 })
 
+/** Promise 10.11, T6: An adapter trained on an exported good answer gives that answer in the next session. */
 test('an answer rated good is exported, trained, served and given again by the adapter, tool call and all', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cairn-loop-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }))

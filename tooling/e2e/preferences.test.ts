@@ -66,6 +66,7 @@ const train = (
     place,
   )
 
+/** Promise T4.9: Ratings of sessions change the answers of later sessions. */
 test('a rating down and a rating up become a pair, and the next session gives the answer that was rated up', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cairn-preferences-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }))

@@ -18,6 +18,7 @@ const note = (type: 'FACT' | 'CLAIM' | 'RESULT', content: string, ttl_ms: number
   ttl_ms,
 })
 
+/** Promise 14.16: Every session of a tree shows the same board. */
 test('every session of a tree shows the same board: what still counts, by whom, and until when', async () => {
   await using service = await startService()
   const root = await service.newSession()

@@ -34,6 +34,7 @@ async function start() {
   return { service, act }
 }
 
+/** Promise 5.1: An administrator sees and changes only connections of their own organisation. */
 test('connections are made by administrators, for their own organisation only', async () => {
   const { service, act } = await start()
   await using _service = service
@@ -111,6 +112,7 @@ test('what cannot work is refused with what would be right, and cairn.yaml is ch
   }
 })
 
+/** Promise 15.4: A connection removed from cairn.yaml is reported and can be deleted. */
 test('what cairn.yaml names no more says so, runs nowhere and can be deleted', async () => {
   const { service, act } = await start()
   await using _service = service

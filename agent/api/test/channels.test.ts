@@ -80,6 +80,10 @@ test('an administrator sees the connections and dead letters of their own organi
   expect((await service.call('/v1/admin/channels', { token: stranger.token })).json.channels).toEqual([])
 })
 
+/**
+ * Promise 14.7: With `require_confirm` a person accepts the disclosure before their first message is
+ * accepted.
+ */
 test('with require_confirm a person accepts the disclosure before their first message is taken', async () => {
   await using service = await startService({
     config: { disclosure: { level: 'basic', require_confirm: true } },

@@ -27,6 +27,7 @@ test('every listing is checked for its cursor', () => {
   expect(listing.length).toBeGreaterThanOrEqual(7)
 })
 
+/** Promise 4.20: A listing rejects a cursor that it did not issue. */
 test.each(listing)('%s refuses a cursor that it did not give out', async path => {
   const query = path.startsWith('/v1/search') ? 'q=x&' : ''
   for (const cursor of ['garbage', 'zzz', '1', '1.abc', '~', '1~1', '%20', 'x'.repeat(5000)]) {
@@ -51,6 +52,7 @@ test('a cursor goes on where its page ended, and a damaged one or one of another
     expect((await service.call(path, asUser)).json.code).toBe('invalid_cursor')
 })
 
+/** Promise 4.20: HEAD returns the status of GET. */
 test.each(OPERATIONS.filter(({ method }) => method === 'get').map(({ path }) => inPath(path)))(
   'HEAD %s has the status of GET and no body',
   async path => {
@@ -68,6 +70,7 @@ test('a slash at the end of a path changes nothing', async () => {
   expect((await service.call(`/v1/sessions/${id}/`)).json.id).toBe(id)
 })
 
+/** Promise 4.20: A body with only optional keys may be absent, and every route rejects unknown keys. */
 test('a body whose keys are all optional may be absent, and unknown keys are refused where none is taken', async () => {
   const id = await service.newSession()
   const rubric = { type: 'text', content: 'it is done' }
@@ -89,6 +92,7 @@ test('the document says which bodies may be absent', () => {
   expect(required('/v1/sessions/{id}/messages')).toBe(true)
 })
 
+/** Promise 14.5: A worker session accepts no mission, schedule or goal. */
 test('a worker takes no mission, schedule or goal: each is refused with the same status and code', async () => {
   const id = await spawn(service, await service.newSession(), 'work')
   const rubric = { type: 'text', content: 'it is done' }
@@ -155,6 +159,7 @@ test('items are filtered by kind and by the type of their event', async () => {
   expect((await service.call('/v1/inbox?kind=inbox.nothing')).status).toBe(400)
 })
 
+/** Promise 4.7: A question can also be answered through its inbox item. */
 test('a question is answered at its inbox item too, and a refusal there says how', async () => {
   const session_id = await service.newSession()
   const { event, item_id } = createQuestionItem(
@@ -194,6 +199,7 @@ test('a stop says whether it stopped anything, and writes nothing where nothing 
   expect((await post(`/v1/sessions/${id}/stop`)).json).toMatchObject({ stopped: false, last_event_id: 2 })
 })
 
+/** Promise 14.7: Accepting the disclosure twice writes one event. */
 test('the disclosure that a person accepts again is one event', async () => {
   const id = await service.newSession()
   for (let again = 0; again < 3; again++)
@@ -201,6 +207,7 @@ test('the disclosure that a person accepts again is one event', async () => {
   expect((await service.store.read(id, 0, 10)).map(({ type }) => type)).toEqual(['disclosure.confirmed'])
 })
 
+/** Promise 4.8: A command's reply cannot be rated. */
 test('the reply to a command cannot be rated', async () => {
   const id = await service.newSession()
   const message = { role: 'assistant' as const, content: 'No turn is running.' }

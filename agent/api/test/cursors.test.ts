@@ -25,6 +25,10 @@ async function idsOf(
   return stream.ids()
 }
 
+/**
+ * Promise 3.2: `after` takes precedence over `Last-Event-ID`, and without either the stream starts at the
+ * beginning.
+ */
 test('a stream starts after `after`, else after Last-Event-ID, else at the beginning', async () => {
   await using service = await startService()
   const path = `/v1/sessions/${await withLog(service, 4)}/events`

@@ -64,6 +64,7 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
   const fork = (service: Service, id: string, event_id: number, token?: string) =>
     service.call(`/v1/sessions/${id}/fork`, { method: 'POST', body: { event_id }, ...(token && { token }) })
 
+  /** Promise 6.11: A fork contains the conversation up to its event, at rest and without usage. */
   test('a fork holds what was said up to its event, is at rest, costs nothing, and has the files', async () => {
     await using service = await start()
     const id = await talked(service)
@@ -102,6 +103,7 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
     expect((await fork(service, id, 8)).json.code).toBe('wrong_target')
   })
 
+  /** Promise 6.10: A restored session is active and at rest. */
   test('an archived session comes back at rest; what is not archived does not', async () => {
     await using service = await start()
     const id = await talked(service)
@@ -116,6 +118,7 @@ describe.each(['SQLite', 'Postgres'])('on %s', kind => {
   })
 })
 
+/** Promise 6.11: A fork has the original's title, or none if nothing was said before. */
 test('a fork has the title of the other session, and none where nothing was said before', async () => {
   await using service = await startService()
   const id = await talked(service)

@@ -102,6 +102,7 @@ const headers = fc.dictionary(
   { maxKeys: 4 },
 )
 
+/** Promise 4.4: No client input causes a 500. */
 test('no body, header, path or cursor makes a 500', async () => {
   await using service = await startService()
   const session = await service.newSession()

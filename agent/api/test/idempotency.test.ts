@@ -9,6 +9,7 @@ afterAll(() => shared[Symbol.asyncDispose]())
 const send = (service: Service, path: string, body: unknown, key: string, token = service.adminToken) =>
   service.call(path, { method: 'POST', body, token, headers: { 'idempotency-key': key } })
 
+/** Promise 4.5: A replay with the same `Idempotency-Key` has no second effect. */
 test('the same key and body get the first answer and have no second effect', async () => {
   await using service = await startService()
   const id = await service.newSession()
@@ -65,6 +66,7 @@ test('while the first is running the second is 409', async () => {
   ).toBe('true')
 })
 
+/** Promise 4: A request that crashed releases its `Idempotency-Key`, and its message is written once. */
 test.each(['before', 'after'] as const)(
   'a request that died %s its commit is taken up by the next with its key, and its message is written once',
   async when => {

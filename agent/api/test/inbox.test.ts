@@ -52,6 +52,7 @@ test('a gate is decided once; the second answer is told the first', async () => 
   expect((await respond(service, randomUUID(), { decision: 'approve' })).status).toBe(404)
 })
 
+/** Promise 4.7: Service accounts decide only if the configuration allows it. */
 test.each([
   [true, [200, undefined]],
   [false, [403, 'people_decide']],
@@ -147,6 +148,7 @@ test('the live inbox sends what is pending, then every change of what this princ
   other.close()
 })
 
+/** Promise 5.5: An inbox item names the account that decided it. */
 test('an item names who decided, as a person or as a service account', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount({ scope: 'org' })

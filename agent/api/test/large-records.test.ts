@@ -34,6 +34,7 @@ test('a record of 40 MB reaches every reader whole, and what comes after it too'
   }
 })
 
+/** Promise 3.6: A slow reader of a large record stays connected while it makes progress. */
 test('a reader of a large record is not cut while it takes something, however slowly', async () => {
   // The kernel tells of room in steps that take this reader longer than it may stall.
   const stallMs = 1_000
@@ -68,6 +69,7 @@ test('a reader of a large record is not cut while it takes something, however sl
   expect(taken).toBeGreaterThan(12 * MB)
 })
 
+/** Promise 3.6: A reader that stalls within a large record is disconnected and resumes with its cursor. */
 test('a reader that stalls in the middle of a large record is cut off, and its cursor brings the record', async () => {
   await using service = await startService({ tuning: { tickMs: 50 } })
   const id = await withRecord(service, 40 * MB)

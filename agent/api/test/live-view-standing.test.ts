@@ -60,6 +60,7 @@ const ENDINGS: Record<string, (person: Person) => unknown> = {
   'the login expires': () => service.advance(8 * 24 * 3_600_000),
 }
 
+/** Promise 5.7: A live view ends with its login or account and returns control of the browser. */
 test.each(Object.entries(ENDINGS))(
   'when %s, the live view closes, hears nothing more, and returns control',
   async (_what, end) => {

@@ -33,6 +33,7 @@ test('a login link works once, and not after its time', async () => {
   expect((await logIn(service, { link_token: late })).status).toBe(401)
 })
 
+/** Promise 5.2: A refresh token works once, and a second use ends the login. */
 test('a refresh token is worth one use; using it again ends the login', async () => {
   await using service = await startService()
   const { json: first } = await logIn(service, { link_token: await link(service) })
@@ -46,6 +47,7 @@ test('a refresh token is worth one use; using it again ends the login', async ()
   expect((await service.call('/v1/auth/me', { token: second.access_token })).status).toBe(401)
 })
 
+/** Promise 5.2: A refresh token that was never issued ends no login. */
 test('a wrong secret with the id of a login is refused and ends nothing; one that was good before ends it', async () => {
   await using service = await startService()
   const { json: first } = await logIn(service, { link_token: await link(service) })
@@ -119,6 +121,7 @@ test('a password that was set logs in, another does not, and the store has a has
   expect([wrong.status, nobody.status, nobody.json.detail]).toEqual([401, 401, wrong.json.detail])
 })
 
+/** Promise 5.8: A new password ends all other logins of the user. */
 test('a new password ends every other login and every unused link of its user', async () => {
   await using service = await startService()
   const mine = (await logIn(service, { link_token: await link(service) })).json
@@ -140,6 +143,7 @@ test('a new password ends every other login and every unused link of its user', 
   expect((await refresh(service, mine.refresh_token)).status).toBe(200)
 })
 
+/** Promise 5.8: A new password requires the current one or a login link. */
 test('a new password needs the current one, or a new login link where that is forgotten', async () => {
   await using service = await startService()
   const set = (body: object) => service.call('/v1/auth/password', { method: 'POST', body })
@@ -177,6 +181,7 @@ test('guessing the current password with a stolen token is slowed like a login',
   expect((await guess('correct horse battery')).status).toBe(429)
 })
 
+/** Promise 5.8: A new login link revokes the user's older ones. */
 test('a newer login link ends the older ones of its user, and of nobody else', async () => {
   await using service = await startService()
   const { user } = await service.addUser()
@@ -216,6 +221,7 @@ test('guessing is slowed per e-mail and address, and a success forgets the failu
   expect((await guess('wrong again')).status).toBe(401)
 })
 
+/** Promise 5: No header bypasses the rate limit of password guesses. */
 test('behind a trusted proxy guessing is slowed per address behind it; without one nobody gets round it by a header', async () => {
   const guessAs = (service: Service, address: string) =>
     service.call('/v1/auth/login', {

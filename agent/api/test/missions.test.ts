@@ -64,6 +64,7 @@ test('a mission is paused, resumed with a note and cancelled, and each says who 
   expect((await post(service, '/v1/missions', { ...asked, session_id })).status).toBe(201)
 })
 
+/** Promise 4.7: An impossible mission request returns a problem document with the fix and changes nothing. */
 test('what cannot be is a problem document that says what would be right, and changes nothing', async () => {
   await using service = await startService()
   const session_id = await service.newSession()

@@ -44,6 +44,7 @@ async function begin(config: ConfigInput = WITH_MAIL) {
   return { service, sealing, id: user.id, ann: as(token), as }
 }
 
+/** Promise 4.19: A person's notification settings are visible only to them. */
 test('everything is off until a person chooses; another person, an administrator too, sees and changes nothing', async () => {
   const { service, ann, as } = await begin()
   await using _ = service

@@ -55,6 +55,7 @@ test.each<[string, CallInit, number, string]>([
   if (status === 405) expect(answer.headers.get('allow')).toBe('POST, GET, HEAD')
 })
 
+/** Promise 4.4: A blank message, goal or rubric is rejected. */
 test.each([
   ['an empty text', ''],
   ['spaces and line ends', ' \n\t\u00a0\u3000'],
@@ -272,6 +273,7 @@ test('more requests than the limit are refused until the bucket refills', async 
   expect((await service.call('/v1/auth/me', { token: await service.mintAdmin() })).status).toBe(200)
 })
 
+/** Promise 4.3: A problem document lists at most twenty errors and counts the rest. */
 test('a problem document lists twenty errors and counts the rest, and stays small', async () => {
   await using service = await startService()
   const id = await service.newSession()

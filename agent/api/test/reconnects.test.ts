@@ -8,6 +8,7 @@ import { openStream } from './stream.ts'
 /** What a stream begins with. */
 const OPENING = 'retry: 2000\n: connected\n'
 
+/** Promise 3.4: A reader that resumes with `after` misses no event and receives none twice. */
 test('a thousand connections cut anywhere give together exactly the log that poll gives', async () => {
   await using service = await startService()
   const id = await service.newSession()

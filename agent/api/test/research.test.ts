@@ -40,6 +40,7 @@ test('research is a mission of that kind, and shows its settings, branches and s
   expect([none.status, none.json.detail]).toEqual([404, expect.stringContaining('is not a research mission')])
 })
 
+/** Promise 4.7: An impossible research request returns a problem document that names the fix. */
 test('what research cannot be is a problem document that says what would be right', async () => {
   await using service = await startService({
     config: {

@@ -35,6 +35,7 @@ test('a search finds what was said, says where, and its filters are those of the
   expect((await service.call('/v1/search')).status).toBe(400)
 })
 
+/** Promise 4.16: No search finds words of another user's session. */
 test('nobody finds a word of somebody else, whichever way they ask', async () => {
   await using service = await startService()
   const { token: owner } = await service.addUser()
@@ -61,6 +62,7 @@ test('nobody finds a word of somebody else, whichever way they ask', async () =>
   expect((await find(service, 'q=xylophone')).ids).toEqual([id])
 })
 
+/** Promise 4.17: The session stream sends each change only to principals who may see the session. */
 test('the stream tells each change of a session that its reader may see, and of no other', async () => {
   await using service = await startService()
   const { token } = await service.addUser()

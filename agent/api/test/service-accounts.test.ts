@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
 
+/** Promise 5.3: A service account can read the stream below `/v1/api`. */
 test('a service account reads the stream under /v1/api/', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()
@@ -19,6 +20,7 @@ test('a service account reads the stream under /v1/api/', async () => {
   stream.close()
 })
 
+/** Promise 3.8: A service account cannot poll, and `/v1/api` has no poll route. */
 test('rejects a service token on the poll route, which has no alias', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()
@@ -29,6 +31,7 @@ test('rejects a service token on the poll route, which has no alias', async () =
     expect((await service.call(`/v1/api/sessions/${id}/events/poll`, { token: who })).status).toBe(404)
 })
 
+/** Promise 5.3: A service token is rejected outside `/v1/api`. */
 test('a service token is refused outside /v1/api/', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()

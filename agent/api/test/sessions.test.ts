@@ -9,6 +9,7 @@ const post = (service: Service, path: string, body?: unknown) =>
 const types = async (service: Service, id: string) =>
   (await service.store.read(id, 0, 100)).map(({ type }) => type)
 
+/** Promise 6.4: A message's response contains the message's own id, also for `/stop`. */
 test('a /stop answers with the id of its message, as every message does, and the stop comes after it', async () => {
   await using service = await startService()
   const id = await service.newSession()
@@ -237,6 +238,10 @@ test('artifacts are listed with metadata and fetched one by one; the disclosure 
   expect(await types(service, id)).toEqual(['disclosure.confirmed'])
 })
 
+/**
+ * Promise 4.21: A client cannot create a session that appears to come from a platform, a parent or a
+ * schedule.
+ */
 test('a caller names its session by what it is, and not by what the service creates itself', async () => {
   await using service = await startService()
   const create = (channel: string) => post(service, '/v1/sessions', { channel })

@@ -26,6 +26,10 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
+/**
+ * Promise 4.22: The shared stream sends each event of several logs once after its cursor, byte-identical to
+ * single streams.
+ */
 test('the shared stream sends the log of each session after its cursor, history and live, once', async () => {
   const [first, second] = [await service.newSession(), await service.newSession()]
   for (const id of [first, second, second]) await service.say(id, 'before')
@@ -42,6 +46,7 @@ test('the shared stream sends the log of each session after its cursor, history 
   for (const each of [stream, single]) each.close()
 })
 
+/** Promise 4.22: The shared stream sends session and inbox changes only to principals who may see them. */
 test('with changes=true the shared stream also sends changes of sessions and of the inbox', async () => {
   const { token } = await service.addUser()
   const stream = await openStream(service, '/v1/stream?changes=true', { token })
@@ -56,6 +61,7 @@ test('with changes=true the shared stream also sends changes of sessions and of 
   stream.close()
 })
 
+/** Promise 4.22, 4.2: The shared stream refuses a session of another tenant and continues with the others. */
 test('the shared stream refuses a session of another tenant as one that does not exist', async () => {
   const { token } = await service.addUser()
   const [foreign, own] = [await service.newSession(), await service.newSession(token)]
@@ -83,6 +89,7 @@ test('the shared stream rejects a query that names nothing, a session twice, or 
   expect((await service.call('/v1/stream?changes=true', { token: null })).status).toBe(401)
 })
 
+/** Promise 4.22: The shared stream ends with its login. */
 test('the shared stream ends when its login is revoked, and drains as every stream does', async () => {
   await using service = await startService()
   const { user } = await service.addUser('carol@example.org')
@@ -106,6 +113,7 @@ test('the shared stream ends when its login is revoked, and drains as every stre
   await drained
 })
 
+/** Promise 4.22, 3.6: A stalled shared stream is disconnected and loses no event on resume. */
 test('a shared stream that takes nothing and lacks more than 1 MiB of its logs together is cut off', async () => {
   await using service = await startService({ tuning: { stallMs: 500, tickMs: 50 } })
   const cursors: Record<string, number> = {}

@@ -85,6 +85,7 @@ test('the probes tell life from readiness', async () => {
   service.store.listSessions = list
 })
 
+/** Promise 4.11: A server that cannot write is not ready and becomes ready again by itself. */
 test('readyz is false while writes are refused and true again with the first that is taken, by itself', async () => {
   await using service = await startService()
   const ready = async () => (await service.call('/readyz', { token: null })).status

@@ -10,6 +10,7 @@ import { openStream } from './stream.ts'
 
 const TEXT = 'x'.repeat(20_000)
 
+/** Promise 3.6: A reader that stalls with 1 MiB unsent is disconnected and delays no other reader. */
 test('a reader that stalls with more than 1 MiB unsent is disconnected; the others get everything', async () => {
   await using service = await startService({ tuning: { stallMs: 2000, tickMs: 50 } })
   const id = await service.newSession()

@@ -22,6 +22,7 @@ test('a stream begins with retry and a comment, and its headers forbid buffering
   stream.close()
 })
 
+/** Promise 3.5: Every block of a stream has data, so no client delivers an empty event. */
 test('every block of a stream carries data, so that no client hands out an event that is none', async () => {
   await using service = await startService({ tuning: { heartbeatMs: 60, tickMs: 20 } })
   const id = await service.newSession()
@@ -52,6 +53,7 @@ test('a comment is sent whenever no byte went out for the interval', async () =>
   stream.close()
 })
 
+/** Promise 3.5: A draining server ends its streams cleanly. */
 test('draining ends every stream with a comment and a complete body, and refuses new ones', async () => {
   await using service = await startService()
   const id = await service.newSession()
@@ -75,6 +77,7 @@ test('draining ends every stream with a comment and a complete body, and refuses
   await expect(once(connect(service.port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED')
 })
 
+/** Promise 4.4: One principal cannot occupy all streams. */
 test('a principal has so many streams open and no more, and closing one lets another open', async () => {
   await using service = await startService({ config: { limits: { streams_per_principal: 3 } } })
   const machine = await service.addServiceAccount()

@@ -91,6 +91,7 @@ async function foreigners(service: Service): Promise<[who: string, token: string
   ]
 }
 
+/** Promise 4.2: Every route returns 404 for resources of another tenant. */
 test('every route of a session, an inbox item or a task answers 404 to everyone whose it is not, and changes nothing', async () => {
   await using service = await startService()
   const target = await withItem(service)

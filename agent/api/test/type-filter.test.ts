@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
 
+/** Promise 3.3: A `type` parameter changes no byte of a poll response. */
 test('a type parameter changes no byte of the poll answer', async () => {
   await using service = await startService()
   const id = await service.newSession()
@@ -19,6 +20,7 @@ test('a type parameter changes no byte of the poll answer', async () => {
   expect(many.text).toBe(plain.text)
 })
 
+/** Promise 3.3: A `type` parameter changes no byte of the stream. */
 test('a type parameter changes no byte of the stream, on either of its routes', async () => {
   await using service = await startService()
   const id = await service.newSession()

@@ -19,6 +19,7 @@ const gate = () =>
     },
   )
 
+/** Promise 4.13: A reader of a session can list all workers below it with their states. */
 test('the workers below a session are listed with how each stands, a page at a time', async () => {
   await using service = await startService()
   const root = await service.newSession()
@@ -71,6 +72,7 @@ test('the workers below a session are listed with how each stands, a page at a t
   expect((await service.call(`/v1/sessions/${root}/workers?status=complete,failed`)).json.workers).toEqual([])
 })
 
+/** Promise 4.13: A session record contains its position in its tree. */
 test('a session says where it stands in its tree, and the list can be of roots or of one parent', async () => {
   await using service = await startService()
   const root = await service.newSession()
@@ -92,6 +94,7 @@ test('a session says where it stands in its tree, and the list can be of roots o
   expect(foreign.json.sessions).toEqual([])
 })
 
+/** Promise 4.13: The inbox of a root session lists the items of its workers. */
 test('an approval of a worker is listed for its root, and names it', async () => {
   await using service = await startService()
   const root = await service.newSession()

@@ -7,6 +7,7 @@ import { startService } from './service.ts'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
+/** Promise 4.14: An uploaded file stays inside the workspace and replaces no file. */
 test('an upload lies below uploads, replaces nothing, and leads nowhere else', async () => {
   await using service = await startService()
   const id = await service.newSession()
@@ -33,6 +34,7 @@ test('an upload lies below uploads, replaces nothing, and leads nowhere else', a
   expect(refused.json.code).toBe('wrong_target')
 })
 
+/** Promise 4.14: A checkpoint shows only files of its own session, as they were. */
 test('a checkpoint shows its files as they were; anything else is not there', async () => {
   await using service = await startService()
   const id = await service.newSession()

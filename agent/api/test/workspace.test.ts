@@ -47,6 +47,7 @@ test('a file is shown as text, an image as base64, long text cut and marked', as
   expect((await at.file('big.png')).json.code).toBe('wrong_target')
 })
 
+/** Promise 4: No path or link leads out of the workspace. */
 test('no path and no link leads out of the workspace', async () => {
   await using at = await withWorkspace()
   await symlink(join(at.service.dir, 'auth-key.json'), join(at.root, 'key.txt'))

@@ -48,6 +48,7 @@ function folder(dir: string): string {
   return cwd
 }
 
+/** Promise 7: An editor can control Cairn over ACP, and every frame matches the protocol's schema. */
 test('an editor drives sessions: prompt, approval, form, cancel, list, load and resume, all frames sound', async () => {
   const place = makePlace({ scenario, config: gated })
   const cwd = folder(place.dir)

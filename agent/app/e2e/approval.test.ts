@@ -38,6 +38,7 @@ const decide = (client: CairnClient, item_id: string, decision: 'approve' | 'rej
 const results = (events: SessionEvent[]): unknown[] =>
   events.filter(isType('tool.result')).map(({ data }) => JSON.parse(data.content) as unknown)
 
+/** Promise 10.4: An approval covers one call, once, across restarts. */
 test(
   'an approval lets that very call run once, whatever is killed in between',
   { timeout: 2 * PATIENCE_MS },

@@ -16,6 +16,9 @@ const scenario = {
   ],
 }
 
+/**
+ * Promise 6.6: A real server removes an archived session's folder and keeps its events, also across restarts.
+ */
 test(
   'the folder of an archived session goes, its events stay, and a restart in between changes nothing',
   { timeout: 4 * PATIENCE_MS },

@@ -41,6 +41,7 @@ const scenario = {
   ],
 }
 
+/** Promise 4.15: No page violates an axe rule, at three widths, in light and dark. */
 test('axe finds no violation on the main pages', async () => {
   const server = await startService(makePlace({ scenario }))
   const { page } = await openPage(await openBrowser())

@@ -117,6 +117,10 @@ const filesBelow = (folder: string): string[] =>
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name))
 
+/**
+ * Promise 14.12, 11.5: No sandboxed process has a provider key, a browser secret or another run's token in
+ * its memory.
+ */
 test('no process in a box knows the key of a provider, a secret of the browser, or the token of a run', async () => {
   const { url, keys } = await startModelServer()
   const place = makePlace({

@@ -102,6 +102,7 @@ const findings = async (page: Page) => {
   )
 }
 
+/** Promise 14.19: After a person logs in on a page, the same turn continues in the same browser. */
 test('a login: a person takes over, types a secret, returns; the turn goes on, the secret is nowhere', async () => {
   const site = await startSite()
   const scenario = {

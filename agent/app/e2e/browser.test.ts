@@ -57,6 +57,7 @@ const REMEMBER_ROWS =
   '  new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: ' +
   'true })'
 
+/** Promise 14.19, 11.7: The demo tour visits a page of the service itself and reaches no other local port. */
 test('the tour: log in, watch the answer stream, answer, approve, and find every event of it', async () => {
   const server = await startService(makePlace())
   expect(server.demo).toBe(true)
@@ -201,6 +202,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   expect(troubles).toEqual([])
 })
 
+/** Promise 1.1: The page shows every event and survives a server crash without a reload. */
 test('a page that is open when the server is killed goes on without a reload, and misses nothing', async () => {
   const place = makePlace()
   place.env['PORT'] = String(await freePort())

@@ -68,6 +68,7 @@ const filesBelow = (dir: string): string[] =>
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name))
 
+/** Promise 11: No output contains a secret, whatever its source. */
 test(
   'canaries in the configuration, the environment, messages, answers and tools come out nowhere',
   { timeout: 2 * PATIENCE_MS },

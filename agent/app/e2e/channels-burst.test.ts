@@ -101,6 +101,7 @@ const wordsOf = (answers: Record<string, string[]>): Record<string, string[]> =>
     Object.entries(answers).map(([name, texts]) => [name, texts.join('\n').match(/p\d+-\d+/g) ?? []]),
   )
 
+/** Promise 15.3: The next server answers fifty messages per platform sent around a kill. */
 test(
   'fifty messages on each platform to a server that is killed among them are all answered by the next one',
   { timeout: 4 * PATIENCE_MS },

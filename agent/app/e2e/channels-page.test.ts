@@ -13,6 +13,7 @@ const POLL = { timeout: PATIENCE_MS }
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 const scenario = { rules: [{ when: { user: '^(.*)$' }, answer: { text: 'echo {{user.1}}' } }] }
 
+/** Promise 11.5: Secrets entered on the page are sealed and appear in no response, file or log line. */
 test(
   'a channel is made on its page, sends a test message, and what was refused goes out again',
   { timeout: 2 * PATIENCE_MS },

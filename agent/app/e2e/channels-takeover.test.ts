@@ -13,6 +13,10 @@ const TTL_MS = 30_000
 
 type Lease = { holder: string; epoch: number; held_until: number }
 
+/**
+ * Promise 15.3: Among several processes one polls and one holds the socket, and another takes over when its
+ * lease expires.
+ */
 test(
   'of two replicas one polls and one holds the socket; when it is killed, the other goes on once its lease has ended',
   { timeout: 3 * PATIENCE_MS },

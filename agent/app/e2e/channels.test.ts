@@ -16,6 +16,7 @@ async function send({ url }: Server, path: string, text: string, secret = SECRET
   return (await fetch(url + path, { method: 'POST', headers, body: Buffer.from(raw) })).status
 }
 
+/** Promise 15.3, 15.4: A restarted server answers all acknowledged channel messages once and in order. */
 test(
   'messages that a killed server had acknowledged are answered by the next one, in order and once',
   { timeout: 2 * PATIENCE_MS },

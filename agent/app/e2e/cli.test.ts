@@ -147,6 +147,10 @@ test('sessions lists ids, states and titles, and finds the old ones by their wor
   expect((await cairn(place, ['sessions', '--limit', 'x'])).code).toBe(2)
 })
 
+/**
+ * Promise 4.13: `cairn workers` lists all workers as a tree and emits none of their terminal control
+ * sequences.
+ */
 test('workers lists all below a session as a tree, and writes nothing of theirs that a terminal would obey', async () => {
   const { place, server } = await served()
   const { client } = server

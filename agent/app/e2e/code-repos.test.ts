@@ -38,6 +38,10 @@ const textsBelow = (folder: string): string =>
     .map(path => readFileSync(path, 'latin1'))
     .join('\n')
 
+/**
+ * Promise 14.18, 14.12: A coding run clones its repository and pushes after approval, and its token never
+ * enters events, files or the sandbox.
+ */
 test('a run clones its repository, pushes what a person approves, and never has the token', async () => {
   const upstream = await startGitServer({ user: 'x-access-token', token: TOKEN })
   const place = makePlace({

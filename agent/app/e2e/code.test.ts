@@ -38,6 +38,11 @@ const scenario = {
 const config = { agents: { assistant: { governance: { require_approval: ['code.execute'] } } } }
 const POLL = { timeout: PATIENCE_MS }
 
+/**
+ * Promise 14.18: The Changes view of a session shows line by line what a coding run changed.
+ * Promise 14.12, 14.18: The built-in coding agent runs in a sandbox, writes no token, and a stop ends its
+ * processes within 10 s.
+ */
 test('a coding agent works in its box, a person decides in the page, and nothing outlives a stop', async () => {
   const place = makePlace({ scenario, config })
   const server = await startService(place)

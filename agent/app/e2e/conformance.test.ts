@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { cairn, makePlace, startService } from './server.ts'
 
+/** Promise 4: `npm run conformance` can check any running server over HTTP. */
 test('a server that was just started passes every check, and says so in JSON', async () => {
   const place = makePlace()
   const server = await startService(place)

@@ -38,6 +38,7 @@ const STORES = {
   },
 } as const
 
+/** Promise 1.3: `kill -9` at any moment loses no event and repeats no effect. */
 test.each(Object.entries(STORES))(
   'on %s, kills at random moments lose nothing and run nothing twice',
   { timeout: PATIENCE_MS + rounds(30) * 30_000 },

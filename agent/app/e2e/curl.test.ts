@@ -74,6 +74,7 @@ function follow(
   }
 }
 
+/** Promise 3.4: A reader whose connection breaks during an answer continues exactly there. */
 test('curl with the cursor of a broken connection, in the middle of an answer, gets exactly the rest', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const { client, url } = await startService(place)

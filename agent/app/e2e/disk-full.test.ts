@@ -23,6 +23,9 @@ const SCENARIO = {
 const limitFiles = (pid: number, bytes: number | 'unlimited'): void =>
   void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
 
+/**
+ * Promise 4: With a full disk, writes are refused and reads continue, and writes resume without a restart.
+ */
 test('a full disk is a 503 to writers; readers are served, nothing acknowledged is lost, and with space again everything continues', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const server = await startServer(place)

@@ -31,6 +31,7 @@ async function openEvents(page: Page): Promise<{ rows: number; last: number }> {
 const activeRow = (page: Page): Promise<number | null> =>
   page.evaluate<string | null>(ACTIVE_ROW).then(index => (index === null ? null : Number(index) - 1))
 
+/** Promise 4.15: The keys of the EVENTS tab work without a click first. */
 test('every key of the EVENTS tab works without a click into the grid first', async () => {
   const { page, troubles } = await openPage(await openBrowser())
   const { rows } = await openEvents(page)

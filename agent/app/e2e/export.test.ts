@@ -148,6 +148,7 @@ const RICH = {
   ],
 }
 
+/** Promise 12: Three exports of the same sessions are byte-identical. */
 test('three exports of the same sessions are the same bytes, in every format', async () => {
   const place = makePlace({ scenario: RICH })
   const { client } = await startService(place)

@@ -21,6 +21,7 @@ async function scriptsOf(page: Page): Promise<{ bytes: number; scripts: string[]
   return { bytes: sizes.reduce((sum, size) => sum + size, 0), scripts }
 }
 
+/** Promise 4.15: The login form and the session list load at most 130 kB of scripts. */
 test('the login form and the list of sessions load at most 130 kB of scripts', async () => {
   const server = await startService(makePlace())
   const { page } = await openPage(await openBrowser())

@@ -114,6 +114,10 @@ function expectTwoRounds(events: readonly SessionEvent[], outcome_id: string): v
   })
 }
 
+/**
+ * Promise 14.10: A goal, by command or API, runs to `satisfied` against a third-party model server with every
+ * documented key.
+ */
 test('a goal by command: outcome.defined, needs_revision, a continuation, satisfied, in the order of the specification', async () => {
   const { client, id } = await start()
   await say(client, id, '/goal Write a poem\nRubric:\nevery line is there')

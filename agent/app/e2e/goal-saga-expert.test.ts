@@ -127,6 +127,7 @@ const CONFIG = {
   experts: { reviewer: { description: 'reads code', system: 'You review code.', tools: ['read_file'] } },
 }
 
+/** Promise 4.15: The page shows goals, experts and sagas live, works by keyboard and fits a phone. */
 test('a goal is worked on to the end with an expert, and a stop rolls a saga back; by keyboard and on a phone as well', async () => {
   const place = makePlace({ scenario: SCENARIO, config: CONFIG })
   const server = await startService(place)

@@ -16,6 +16,7 @@ const SEED = Number(process.env['NETWORK_SEED'] ?? Math.floor(Math.random() * 2 
 const READERS = 4
 const MESSAGES = 120
 
+/** Promise 3: Readers behind any network lose no event and receive none twice. */
 test(
   'readers behind a network that cuts, stalls and buffers lose nothing and see nothing twice',
   { timeout: 2 * PATIENCE_MS },
@@ -98,6 +99,7 @@ const FLOOD_BYTES = 500_000
 const residentOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 
+/** Promise 3: Readers that never read use little memory and are disconnected. */
 test(
   'readers that never read cost the server no memory to speak of, and are disconnected in the end',
   { timeout: 2 * PATIENCE_MS },

@@ -48,6 +48,7 @@ const config = {
   },
 }
 
+/** Promise 1.1: Inbox items can be answered in the browser, and an accepted skill survives a server crash. */
 test('in the browser: an action is done, news are acknowledged, a proposed skill is accepted and then runs', async () => {
   const place = makePlace({ scenario, config })
   const server = await startServer(place)

@@ -40,6 +40,7 @@ const scenario = {
 }
 const config = { agents: { assistant: { governance: { require_approval: ['todo'] } } } }
 
+/** Promise 2.8, 5.5: The inbox shows hidden characters and names the person or service account that acted. */
 test('the inbox draws what an agent hid in its texts, and says who decided', async () => {
   const server = await startService(makePlace({ scenario, config }))
   const { client } = server

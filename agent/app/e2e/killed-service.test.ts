@@ -53,6 +53,7 @@ function below(pid: number, all: readonly Process[]): Process[] {
   return children.flatMap(child => [child, ...below(child.pid, all)])
 }
 
+/** Promise 11.8: A killed service leaves no sandboxed process, and the next start removes its files. */
 test('a service that is killed leaves no process of a box, and the next start removes its files', async () => {
   const place = makePlace({ scenario, config: { code: { tool: 'allow' } } })
   const temp = join(place.dir, 't')

@@ -25,6 +25,7 @@ async function endSharedWorker(browser: Browser, server: string): Promise<number
   return workers.length
 }
 
+/** Promise 4.23: Ten visible pages of one browser stay live when one closes or their shared worker dies. */
 test('ten visible pages of one browser load and stay live, whichever of them closes, and when their worker dies', async () => {
   const { url, loginUrl, client } = await startService(makePlace({ scenario }))
   const browser = await openBrowser()

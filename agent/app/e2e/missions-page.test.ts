@@ -58,6 +58,7 @@ const scenario = {
   ],
 }
 
+/** Promise 14.5: The page lists a mission, shows its tasks as a graph and a table, and controls it. */
 test('a mission is listed, followed through its verdict, tasks, board and workers, and steered', async () => {
   const server = await startService(makePlace({ scenario }))
   const { client } = server

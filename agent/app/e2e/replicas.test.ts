@@ -71,6 +71,7 @@ test('a server on Postgres runs a turn, and its logs and its store are sound', a
   expect(await server.stop()).toBe(0)
 })
 
+/** Promise 9: Any replica serves any session, and any runner replaces a killed one. */
 test(
   'a message posted at one replica is streamed by the other and worked on by any worker; one that is killed is replaced',
   { timeout: 2 * PATIENCE_MS },
@@ -116,6 +117,7 @@ test(
   },
 )
 
+/** Promise 5, 9: A login at one replica is valid at all others. */
 test('a login made at one replica holds at the others, on a directory of their own too, which is warned about', async () => {
   const place = await shared()
   const other = {
@@ -142,6 +144,7 @@ test('a login made at one replica holds at the others, on a directory of their o
     expect(b.log()).toMatch(new RegExp(`keep their files elsewhere: .* one shared ${variable}, see`))
 })
 
+/** Promise 9: The service survives a crash of its database server and reports not ready meanwhile. */
 test(
   'a server whose database crashes stays up, says so, and goes on when it is back',
   { timeout: 2 * PATIENCE_MS },

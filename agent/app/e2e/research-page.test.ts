@@ -103,6 +103,7 @@ const scenario = (web: string) => ({
   ],
 })
 
+/** Promise 14.5: The page shows the branches, scores, levels, sources and report of a research run. */
 test('research is followed through its branches, scores, levels, sources and report', async () => {
   const web = await servePages()
   const agents = { assistant: { governance: { egress: { internal: ['127.0.0.1'] } } } }

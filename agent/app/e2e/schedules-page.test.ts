@@ -21,6 +21,7 @@ const scenario = {
   ],
 }
 
+/** Promise 4: An invalid schedule is rejected with an error that names the fix. */
 test('a schedule is previewed, made, run, paused and ended on its page, and what is wrong is told', async () => {
   const place = makePlace({ scenario })
   const server = await startService(place)

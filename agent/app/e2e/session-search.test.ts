@@ -6,6 +6,10 @@ import { makePlace, startService } from './server.ts'
 
 const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 
+/**
+ * Promise 4.12: Search finds a session regardless of its age and reports no result only after searching all
+ * sessions.
+ */
 test('a session is found however old it is, and "none" is said only when all were looked through', async () => {
   const server = await startService(makePlace())
   const make = (title: string) => server.client.call('createSession', { body: { title } })

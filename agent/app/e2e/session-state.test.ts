@@ -14,6 +14,11 @@ import { expectState, placeOfStates } from './told-state.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
 
+/**
+ * Promise 4.10: Session record, list, header, tab title and commands show the same state.
+ * Promise 12.4: `cairn send` exits with 6 when the session then waits for a person, including for an
+ * approval.
+ */
 test('record, list, head, title and commands tell one state, in every state', async () => {
   const at = placeOfStates()
   const server = await startService(at)

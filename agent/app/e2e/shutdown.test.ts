@@ -52,6 +52,7 @@ test('an iteration that does not end within drain_s is cut, and the server ends 
   expect(server.log()).not.toContain('"level":"error"')
 })
 
+/** Promise 4.11: A draining server is not ready from the start of the drain. */
 test('from the first moment of a drain the server is not ready, and whoever is there is served', async () => {
   const place = makePlace({ scenario: SLOW })
   const server = await startServer(place)

@@ -102,6 +102,9 @@ const MOVES: Record<SessionState, readonly Move[]> = {
   needs_action: [completing],
 }
 
+/**
+ * Promise 4.10: All views and the inbox show the same state after every step of a random walk in a browser.
+ */
 test(
   `a walk of ${STEPS} steps through the states is told alike everywhere (WALK_SEED=${SEED})`,
   async () => {

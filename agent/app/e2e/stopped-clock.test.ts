@@ -40,6 +40,7 @@ const SCENARIO = {
 const MOMENTS = ['llm.delta', 'llm.response', 'tool.call'] as const
 const ATTEMPTS = 10
 
+/** Promise 8: A runner suspended past its lease writes nothing more. */
 test(
   'a worker stopped past its lease is replaced; when it goes on, whatever it still writes is refused',
   { timeout: 10 * PATIENCE_MS },

@@ -69,6 +69,7 @@ const scenario = {
   ],
 }
 
+/** Promise 14.15: A person can answer a blocked task on the page, and its worker continues with the note. */
 test('tasks are seen with their attempts, a blocked one is answered on the page, and it goes on with the note', async () => {
   const place = makePlace({ scenario })
   const server = await startService(place)

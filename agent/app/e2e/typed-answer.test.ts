@@ -29,6 +29,10 @@ const SCENARIO = {
   ],
 }
 
+/**
+ * Promise 6.8: Typed text answers the open question by default, in the page and in `cairn send`; a new
+ * message expires it.
+ */
 test('the composer answers an open question, or sends a new message instead, and the inbox says which', async () => {
   const server = await startService(makePlace({ scenario: SCENARIO }))
   const { page } = await openPage(await openBrowser())

@@ -96,6 +96,7 @@ async function openWidget(page: Page): Promise<Frame> {
   return frame
 }
 
+/** Promise 15.7: The widget works by keyboard, on a phone and on another site's page. */
 test(
   'a visitor of another site talks by keyboard, and nothing of it is hard to reach',
   { timeout: 3 * PATIENCE_MS },
@@ -175,6 +176,7 @@ test(
   },
 )
 
+/** Promise 15.7: A visitor's token gives access to no API route, and no unlisted site can embed the frame. */
 test(
   'a site that the connection does not name cannot hold the frame, and a visitor reaches no route of the API',
   { timeout: 2 * PATIENCE_MS },

@@ -75,6 +75,10 @@ const scenario = {
   ],
 }
 
+/**
+ * Promise 4.13: The page shows workers live, links their inbox items to them, and renders their text as plain
+ * text.
+ */
 test('workers are seen at work, asked about and stopped, and what they say is text', async () => {
   const server = await startService(makePlace({ scenario }))
   const { client } = server

@@ -27,6 +27,7 @@ async function ask({ store }: Bench, id: string): Promise<void> {
   await store.commit({ session_id: id, events: [event] })
 }
 
+/** Promise 14.13: `/stop` in a channel leaves the session active. */
 test('/stop aborts the running turn, and the session stays active', async () => {
   const { store, callback, start } = await makeBench('sqlite', {}, {}, { echo: false })
   const channels = await start()
@@ -94,6 +95,7 @@ test('a question is answered by a press or by its words; other text passes it ov
   }
 })
 
+/** Promise 15.6: A button action answers only in sessions where its sender may write. */
 test('a press answers a question for nobody but whoever may speak in that session', async () => {
   const bench = await makeBench('sqlite', {}, {}, { echo: false })
   const { store, callback, start } = bench
@@ -112,6 +114,7 @@ test('a press answers a question for nobody but whoever may speak in that sessio
   await expect.poll(async () => (await typesOf(store, id)).at(-1)).toBe('ask_user_question.response')
 })
 
+/** Promise 15.6: An approval over a channel is decided once, by an authorised person. */
 test('an approval is decided by who may decide it, once, and by nobody else', async () => {
   const bench = await makeBench('sqlite', {}, {}, { echo: false })
   const { store, callback, start } = bench

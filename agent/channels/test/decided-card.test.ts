@@ -139,6 +139,7 @@ const gate = (store: LogStore, session_id: string, tool_call_id: string): Promis
     ],
   })
 
+/** Promise 15.4, 15.6: An approval card shows who decided, also after a second button action. */
 test.each(Object.keys(TALKS))(
   'on %s the card says who approved, its buttons go, and a second press shows the first decision',
   { timeout: 60_000 },

@@ -50,6 +50,7 @@ test('the language is the sender’s where there is a text, else the configured 
   })
 })
 
+/** Promise 15.5: No session content is sent before the AI disclosure, which is recorded once. */
 test('nothing precedes the disclosure, which is recorded once, in the language of the sender', async () => {
   const { store, callback, start } = await makeBench('sqlite', {}, { disclosure: { level: 'enhanced' } })
   const channels = await start()
@@ -76,6 +77,7 @@ test('nothing precedes the disclosure, which is recorded once, in the language o
   ])
 })
 
+/** Promise 15.5: Nothing is sent after a permanently rejected disclosure. */
 test('a disclosure that the platform refuses for good lets nothing follow it', async () => {
   const { store, callback, start } = await makeBench('sqlite', {}, { disclosure: { level: 'basic' } })
   const channels = await start()

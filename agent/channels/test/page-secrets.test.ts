@@ -8,6 +8,7 @@ import { KINDS, makeBench, ORG } from './bench.ts'
 const whsec = (byte: number): string => `whsec_${Buffer.alloc(32, byte).toString('base64')}`
 const SOON = { timeout: 10_000 }
 
+/** Promise 11.5: Every runner redacts secrets entered on the page, even if it runs no channel. */
 test.each(KINDS)('on %s a worker knows the secrets of the page, old ones and new ones', async kind => {
   const { store, sealing, users, callback } = await makeBench(kind, {}, {}, { only: {} })
   const deps = { store, newId: randomUUID, sealing, agents: ['greeter'], urlProblem: () => null }

@@ -42,6 +42,7 @@ const say = async (channels: Channels, id: string, text: string, secret = SECRET
   )
 }
 
+/** Promise 15.3: A connection created on the page runs at once and ends when it is deleted. */
 test.each(KINDS)(
   'on %s a connection of the page runs when it is made, with another secret when it is changed, and ends',
   async kind => {
@@ -64,6 +65,7 @@ test.each(KINDS)(
   },
 )
 
+/** Promise 15.4: A disabled connection stays disabled after a restart. */
 test('what a callback that is gone has disabled stays so after a restart, until somebody enables it', async () => {
   const bench = await makeBench('sqlite')
   const { store, callback, start } = bench

@@ -23,6 +23,7 @@ const gate = {
   arguments: { command: 'ls' },
 }
 
+/** Promise 15.1: Only events that the contract marks visible reach a platform. */
 test('what is rendered is what the contract lets a channel show, type by type', () => {
   expect(RENDERED.toSorted()).toEqual(typesWith('channel').toSorted())
   expect(VISIBLE).not.toContain('code.run_progress')

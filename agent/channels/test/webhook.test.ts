@@ -40,6 +40,7 @@ test.each(KINDS)('on %s a message makes a session, goes on with it, and is answe
   expect(new Set(callback.taken.map(({ key }) => key)).size).toBe(2)
 })
 
+/** Promise 15.4: An answer that is not yet in memory is not skipped. */
 test('a page that ends before what the row tells of is no end: nothing of it is passed over', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const read: LogStore['read'] = async (...asked) => (await store.read(...asked)).slice(0, 1)
@@ -49,6 +50,7 @@ test('a page that ends before what the row tells of is no end: nothing of it is 
   await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: one', 'echo: two'])
 })
 
+/** Promise 15.4: A message part is sent under one key until the platform accepts it. */
 test('what the callback does not take is sent again under the same key, until it does', async () => {
   const { callback, start } = await makeBench('sqlite')
   const channels = await start()
@@ -60,6 +62,7 @@ test('what the callback does not take is sent again under the same key, until it
   expect(new Set(keys).size).toBe(1)
 })
 
+/** Promise 15.4: A part that the platform rejects becomes a failed delivery, and later answers continue. */
 test('what the callback refuses is a dead letter, and later answers go on', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
@@ -213,6 +216,7 @@ test('while a coding agent runs, the callback gets its updates in their order', 
     ])
 })
 
+/** Promise 15.3: A message that always fails is given up after five attempts and blocks no later one. */
 test('a message that fails five times is given up, visibly, and what comes after it goes on', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const isPoison = ({ events }: Commit) => JSON.stringify(events).includes('poison')

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createClient, type SharedItem } from '../src/index.ts'
 import { frameOf, makeLog, openStream, serve } from './hostile-server.ts'
 
+/** Promise 4.22: The client of the shared stream reconnects with the cursor of each session. */
 test('after cuts the shared stream continues at the cursor of each session, without a refused one', async () => {
   const logs = new Map(['a', 'b'].map(id => [id, makeLog(id, 4, () => 0.5)]))
   const problem = { type: 'x', title: 'Gone', status: 404, code: 'not_found', detail: 'No.', request_id: 'r' }

@@ -72,6 +72,10 @@ async function setUp() {
   }
 }
 
+/**
+ * Promise 6.6: Cairn removes the workspaces and checkpoints of archived sessions and their children, and no
+ * others.
+ */
 test('workspaces and checkpoints of archived sessions go, their children’s too; those of others stay', async () => {
   const at = await setUp()
   const [kept, gone] = [await at.session(), await at.session()]
@@ -105,6 +109,7 @@ test('what a death left of a copy that was not finished goes with its session', 
   await stop()
 })
 
+/** Promise 6.6: The workspace of an archived session stays until its last running command ends. */
 test('a command that still runs keeps its workspace until it has ended, and others have time to let go', async () => {
   expect([GRACE_MS, 500, 86_400_000].map(sweepMs)).toEqual([SWEEP_MS, 1000, SWEEP_MS])
   const at = await setUp()

@@ -120,6 +120,7 @@ test('text without a secret is given back untouched', () => {
   expect(redact(json)).toBe(json)
 })
 
+/** Promise 2: No event contains a secret. */
 test('whatever goes in, JSON comes out, with the same shape and without the secrets', () => {
   const secret = fc.constantFrom(...Object.values(SECRETS))
   const known = ['s3cr3t"quoted\\', 'nabcdef', 'u0041bcd', '1234567', ':[{},"']

@@ -16,6 +16,10 @@ test('work is running, and so is a rollback after a stop', () => {
   expect(stateOf({ has_work: true, wake_id: 3 })).toBe('running')
 })
 
+/**
+ * Promise 4.10: An open question outranks other states, an approval shows after the turn, and a stopped
+ * session is idle.
+ */
 test('a question that is open needs its answer, whatever else asks for a worker meanwhile', () => {
   const asked = { waiting_on: 'question', asked_id: 5 } as const
   expect(stateOf({ ...asked, wake_id: 1, has_work: true })).toBe('needs_answer')

@@ -108,6 +108,10 @@ test.each(['Bearer ', 'authorization: bearer   '])(
   },
 )
 
+/**
+ * Promise 2.5, 11.5: The stream redactor removes the same secrets as from the whole text, whatever the
+ * chunks.
+ */
 test('property: in whatever pieces text arrives, nothing is lost and what is taken out is what would be taken out of the whole', () => {
   const word = fc.oneof(
     fc.constantFrom(...SECRETS),
@@ -186,6 +190,7 @@ const NEVER_ENDING: readonly (readonly [what: string, piece: string])[] = [
   ['a known secret', KNOWN[1]?.slice(0, 5) ?? ''],
 ]
 
+/** Promise 2.5: Redacting a stream takes time linear in its length and blocks no other work. */
 test.each(NEVER_ENDING)('work grows with the text and not with what is held: %s', (_, piece) => {
   /** Of so many characters, behind as many as are ever held. */
   const scan = (length: number): number => {

@@ -11,6 +11,7 @@ test('what begins work overtakes the chunks that wait, in order', () => {
   expect(lines.size()).toBe(0)
 })
 
+/** Promise 2.6: New work is committed before deltas of running answers, without starving them. */
 test('a chunk waits for at most so many batches as the chunks before it fill, whatever keeps coming', () => {
   const lines = createWaitingLines<number>()
   for (let chunk = 0; chunk < 100; chunk++) lines.push(chunk, true)

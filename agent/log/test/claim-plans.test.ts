@@ -16,6 +16,7 @@ const VALUES =
   `'s' || n, 'org', 'user' || (n % 40), 'user', 'a', 'web', 'active', '{}', 0, 0, ` +
   'n % 90, n % 90 - 1 + (n % 91) / 90'
 
+/** Promise 8.7: On Postgres a claim never scans the sessions table. */
 test('Postgres plans no scan over the sessions for any statement of a claim', async () => {
   const { place, schema, remove } = await makePostgresPlace()
   const store = await openPostgresStore({ url: place })

@@ -6,6 +6,7 @@ import { openSqliteStore } from '@cairn/log'
 import { expect, onTestFinished, test } from 'vitest'
 import { newSession, say } from './conformance/fixture.ts'
 
+/** Promise 15.4: Events up to a session row's last id are readable at once, even if not yet in memory. */
 test('an end of the log is as new as the row that tells how far it goes', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-log-'))
   const store = await openSqliteStore({ dir })

@@ -42,6 +42,7 @@ async function runChild(
   return lines
 }
 
+/** Promise 11.1: An acknowledged event is on disk. */
 test('ten kills at random moments lose no acknowledged event and leave no gap', async () => {
   const acknowledged: number[] = []
   const told: string[] = []
@@ -99,6 +100,7 @@ const commit = (text: string): Transactional => ({
   events: [['llm.thinking', JSON.stringify(thought(text).data), null]],
 })
 
+/** Promise 11.1: The log does not acknowledge a write that the disk refuses. */
 test('a batch that the disk refuses is acknowledged to nobody, and the next one goes through', () => {
   const db = openDb(join(dir, 'full.db'))
   configureWriter(db)

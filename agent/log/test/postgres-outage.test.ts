@@ -32,6 +32,7 @@ async function privatePlace() {
 const textsOf = (events: readonly { json: string }[]): string[] =>
   events.map(({ json }) => (JSON.parse(json) as { data: { reasoning: string } }).data.reasoning)
 
+/** Promise 9, 11: On Postgres a commit whose connection breaks is written once and acknowledged correctly. */
 test.each(['before', 'after'] as const)(
   'a connection that is cut %s the COMMIT leaves each commit of the batch in the log once, and answers it',
   async when => {
@@ -86,6 +87,7 @@ test('a refusal in a batch whose answer was lost stays a refusal', async () => {
   ])
 })
 
+/** Promise 9, 11: A database server that crashes under load loses no acknowledged event and repeats none. */
 test('a server that is crashed four times under load loses nothing that was acknowledged, and nothing is there twice', async () => {
   const { place: at, server } = await privatePlace()
   const stores = [await open(at, { patienceMs: 60_000 }), await open(at, { patienceMs: 60_000 })]
@@ -150,6 +152,7 @@ test('while the database is out, reads and commits fail as an outage; when it is
   expect((await here.commit({ session_id: 's', events: [thought('again')] })).last_id).toBe(3)
 })
 
+/** Promise 8: A lost notification delays a reader but loses no event. */
 test('a commit that a listening process was never told of is found by the slow poll', async () => {
   const at = await place()
   const [here, there] = [await open(at, { pollMs: 50 }), await open(at)]
@@ -182,6 +185,7 @@ test('a commit that a listening process was never told of is found by the slow p
   expect(await here.read('s', 0, 10)).toHaveLength(1)
 })
 
+/** Promise 11: Cairn refuses a database that cannot keep what it acknowledges. */
 test('a database that cannot keep what it acknowledges is refused by name', async () => {
   const { place: at } = await privatePlace()
   for (const setting of ['fsync', 'full_page_writes']) {

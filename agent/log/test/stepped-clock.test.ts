@@ -12,6 +12,7 @@ import { claimOne, makeClock, thought } from './conformance/fixture.ts'
 
 const LEASE_MS = 60_000
 
+/** Promise 8.2: A lease of the embedded store lasts its full time even if the clock is set. */
 test.each(CLOCK_STEPS_MS)(
   'a lease neither ends nor lasts longer when the clock is set by %d ms',
   async step => {

@@ -49,6 +49,7 @@ function parseTrace(trace: string): Call[] {
   })
 }
 
+/** Promise 11: A commit is written and synced before it is acknowledged, as seen by the kernel. */
 test('no commit is acknowledged before a sync of the log has ended that began after its last write', async () => {
   if (!canTrace()) {
     console.warn(

@@ -77,6 +77,7 @@ test('the log was cut where the test thinks', () => {
   expect((wal.length - 32) % frameSize).toBe(0)
 })
 
+/** Promise 11: A log cut at any byte contains exactly its complete commits. */
 test('cut at every byte of its last frame, and around every frame of its last commits, it holds exactly the commits that are whole', async () => {
   const cuts = new Set<number>()
   for (let cut = wal.length - frameSize; cut <= wal.length; cut++) cuts.add(cut)

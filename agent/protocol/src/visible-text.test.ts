@@ -93,6 +93,7 @@ const any = fc.oneof(
 
 const HIDES = /(?![\n\t])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069\u200B\u{E0000}-\u{E0FFF}]/u
 
+/** Promise 2.8: Invisible and misleading characters are visible wherever a person decides or reads tools. */
 test('property: texts that differ are drawn differently, and nothing that was drawn is left to hide', () => {
   fc.assert(
     fc.property(any, any, (a, b) => {

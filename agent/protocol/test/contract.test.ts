@@ -41,6 +41,7 @@ test("another producer's type does not compile, and throws where the types were 
   expect(() => messages('session.pause', {})).toThrow(/written by lifecycle/)
 })
 
+/** Promise 10.2: No module can write the 14 reserved event types. */
 test('a reserved type has no writer: neither the producer nor the type compiles', () => {
   // @ts-expect-error nothing produces reserved types
   expect(() => writer('none')('session.start', {})).not.toThrow()
@@ -48,6 +49,7 @@ test('a reserved type has no writer: neither the producer nor the type compiles'
   expect(() => messages('session.start', {})).toThrow(/written by none/)
 })
 
+/** Promise 16.1: Cairn validates a payload exactly on write and loosely on read. */
 test('reading is loose: unknown keys pass, and a record is read whatever its payload became', () => {
   const line = JSON.stringify({
     id: 3,

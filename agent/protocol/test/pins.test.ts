@@ -208,6 +208,7 @@ const RESERVED = [
   'research.report',
 ]
 
+/** Promise 14.1: The protocol defines exactly 101 event types with their documented keys. */
 test('the enumeration holds exactly the 101 types of the specification', () => {
   expect([...EVENT_TYPES].toSorted()).toEqual([...Object.keys(PINNED), ...RESERVED].toSorted())
   expect(EVENT_TYPES).toHaveLength(101)

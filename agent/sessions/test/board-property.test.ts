@@ -118,6 +118,9 @@ async function expectLimits({ store, clock }: Desk, { root_id }: { root_id: stri
   }
 }
 
+/**
+ * Promise 14.16: The commit order alone determines the board, and its limits hold under concurrent writers.
+ */
 test('property: the order of the commits alone makes the board, and no limit is passed, whoever read what when', async () => {
   await using desk = await setUp()
   await fc.assert(
@@ -130,6 +133,7 @@ test('property: the order of the commits alone makes the board, and no limit is 
   expect(await desk.store.check()).toEqual([])
 })
 
+/** Promise 14.16: A renewed claim on the board stays with its holder. */
 test('a claim that is renewed while another writer decides stays with its holder', async () => {
   await using desk = await setUp()
   const claim: GivenNote = { type: 'CLAIM', content: 'a well', ttl_s: 30 }

@@ -42,6 +42,7 @@ test('a note is one visible line, numbered behind those there are', () => {
   expect(admitted).toMatchObject([{ index: 0, seq: 5 }])
 })
 
+/** Promise 14.16: Fixed rules alone decide whether the board admits a note. */
 test.each([
   ['empty', board(), [note('FACT', ' \u200b ')]],
   ['too_long', board(), [note('FACT', 'x'.repeat(201))]],
@@ -92,6 +93,7 @@ test('an own claim is renewed, one that has run out is free, and a result takes 
 })
 
 const read = (at: number | null, anew = false) => ({ at, anew })
+/** Promise 14.16: A reader of the board receives each note of another author once. */
 test('a reader is shown all at first, then what is new, and nothing of its own', () => {
   const all = board(
     on(1, 'one'),

@@ -92,6 +92,7 @@ test.each([
   expect(outcomesIn(logs.get(LEAD))).toEqual([{ id: LEAF, tokens: 5 }])
 })
 
+/** Promise 14.4: A worker's outcome counts all tokens and cost below it, including what commits meanwhile. */
 test('an answer that lands while a stop is composed is counted in the outcome', async () => {
   await using desk = await setUp()
   await setFamily(desk)
@@ -112,6 +113,7 @@ test('an answer that lands while a stop is composed is counted in the outcome', 
   expect(outcomesIn(logs.get(LEAD))).toEqual([{ id: LEAF, tokens: 12 }])
 })
 
+/** Promise 6.9: A stop completes even if the sessions below write all the time. */
 test('a stop comes to its end although a worker below writes all the time', async () => {
   await using desk = await setUp()
   await setFamily(desk)
@@ -134,6 +136,10 @@ test('a stop comes to its end although a worker below writes all the time', asyn
   expect(checkTree(await logsOf(desk), { settled: true })).toEqual([])
 })
 
+/**
+ * Promise 6.9: Retrying a paused session resumes its workers; the retry is refused while a session above is
+ * paused.
+ */
 test('a retry of a paused session takes up all that its pause had paused, and is refused below one that is paused', async () => {
   await using desk = await setUp()
   await setFamily(desk)
@@ -151,6 +157,7 @@ test('a retry of a paused session takes up all that its pause had paused, and is
   expect(checkTree(await logsOf(desk))).toEqual([])
 })
 
+/** Promise 6.9: A resume leaves a separately paused worker, and all below it, paused. */
 test('a worker that was paused by itself stays paused with its own workers when the session above goes on', async () => {
   await using desk = await setUp()
   await setFamily(desk)
@@ -168,6 +175,7 @@ test('a worker that was paused by itself stays paused with its own workers when 
   expect(checkTree(await logsOf(desk))).toEqual([])
 })
 
+/** Promise 6.9: A session whose turn has ended is paused and resumed with its open workers. */
 test.each([
   ['ended in order', sessionCompleted('completed', 'w'), 'completed'],
   [
@@ -212,6 +220,7 @@ test('a session whose turn has ended and that has no open workers is not paused'
   })
 })
 
+/** Promise 6.9: Stopping a paused session ends its workers and answers no message. */
 test('a stop of a paused session ends its workers and leaves it paused', async () => {
   await using desk = await setUp()
   await setFamily(desk)

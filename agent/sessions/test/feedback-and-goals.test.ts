@@ -24,6 +24,7 @@ const response = foreign('llm.response', {
 })
 const expert = foreign('expert.result', { expert: 'sql', success: true, iterations_used: 1, content: 'c' })
 
+/** Promise 14.9: A rating of an answer is `user.feedback`; a rating of an expert endorses or overrides it. */
 test('a rating of an answer is user.feedback; of an expert, endorse or override', async () => {
   await using desk = await setUp()
   const rate = async (event_id: number, rating: 'up' | 'down') =>
@@ -90,6 +91,7 @@ test('only answers can be rated', async () => {
 
 const rubric = { type: 'text', content: 'it works' } as const
 
+/** Promise 14.10: A goal set through the API writes `user.define_outcome`, with at most 20 iterations. */
 test('a goal is defined through the API with its clamp, and work on it begins', async () => {
   await using desk = await setUp()
   await desk.write([sessionCompleted('completed', 'w')])

@@ -83,6 +83,7 @@ test('an approval is one commit: the item, a grant for an hour, and the message 
   expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
 
+/** Promise 5.5: A decision records the user or service account that made it. */
 test.each([
   ['a user', alice, 'A person', { decided_by_user_id: 'alice' }],
   ['a service account', judge, 'A service account', { decided_by_service_account_id: 'judge' }],
@@ -105,6 +106,7 @@ test.each([
   },
 )
 
+/** Promise 6.6: Archiving a session expires its open inbox items. */
 test('what a session still asks of people expires when it is archived, in the same commit, and takes no answer', async () => {
   await using desk = await setUp()
   const asked = await raise(desk, gate(desk))
@@ -149,6 +151,7 @@ test('what a session still asks of people expires when it is archived, in the sa
   unwatch()
 })
 
+/** Promise 10.12: A decision with a `shown_hash` is accepted only if it matches the item's arguments. */
 test('an approval that says what was shown must have shown the arguments of the item; without a word it is taken', async () => {
   await using desk = await setUp()
   const whole = { arguments: { command: 'rm' }, shown_hash: 'shown-1' }
@@ -197,6 +200,7 @@ test('a rejection tells the model and grants nothing', async () => {
   expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
 
+/** Promise 4.7: A second decision is rejected with the first one. */
 test('whoever answers second learns the first decision, and nothing changes', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))

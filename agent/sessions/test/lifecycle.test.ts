@@ -55,6 +55,7 @@ test('a stop leaves no work behind; a pause keeps it for the resume', async () =
   expect(await desk.store.claim('worker', 1, 60_000)).toHaveLength(1)
 })
 
+/** Promise 6.4: A stop writes no event if nothing runs. */
 test('a stop where nothing runs writes no event and says so, however often it is asked for', async () => {
   await using desk = await setUp()
   expect(await stopSession(desk.deps, desk.session.id)).toMatchObject({ status: 'active', stopped: false })

@@ -185,6 +185,7 @@ describe('text typed while a question waits', () => {
     expect(await desk.row()).toMatchObject({ waiting_on: null, state: 'running' })
   })
 
+  /** Promise 6.8: Text that cannot answer the open question is rejected and writes nothing. */
   test('is refused, and nothing is written, where it cannot be the answer', async () => {
     await using desk = await setUp()
     await asks(desk, 'call-1', { ...colour, allow_other: false })

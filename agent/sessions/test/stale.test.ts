@@ -70,6 +70,7 @@ async function told(desk: Desk): Promise<unknown[]> {
   return events.flatMap(event => (event.type === 'delegation.stale' ? [event.data] : []))
 }
 
+/** Promise 14.4: Cairn reports a delegated worker that is silent too long, once per silence. */
 test('a delegated child that is silent for a minute is told of once, and once more when it was silent again', async () => {
   await using desk = await setUp()
   await delegate(desk)

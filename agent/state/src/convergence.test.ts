@@ -84,6 +84,7 @@ function recount(
   return { count, level: RESEARCH_LEVELS.findLast(level => count >= rules.levels[level]) ?? null }
 }
 
+/** Promise 14.5: Research levels depend only on the scores. */
 test('the standing after any harvests is that of the plain list of their scores', () => {
   fc.assert(
     fc.property(

@@ -97,6 +97,7 @@ test('a question that was answered is open until its tool.result, which the mode
   })
 })
 
+/** Promise 7.12: Logs of older releases without the `tool.result` of an answered question remain readable. */
 test('in logs of older releases, which wrote no such tool.result, the answer itself is what the model reads', () => {
   const old = [reply(), user('and hurry'), request()].reduce(foldConversation, asked())
   expect(old.open).toEqual([])

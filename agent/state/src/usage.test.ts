@@ -36,6 +36,7 @@ test.each(typesWith('usage'))('the usage of %s is in the sums of view, turn and 
   expect(foldGoal(foldGoal(null, goal), event)?.spent).toEqual({ tokens: 9, cost_usd: 0.25 })
 })
 
+/** Promise 7.2: A turn's summary counts all usage, whatever started the turn. */
 test('a turn that no message began counts what it used', () => {
   const wake = at(2, 'harness.wake', { worker_id: 'w', cursor: 1 })
   const turn = [at(1, 'worker.complete', { worker_id: 'c' }), wake, at(3, 'llm.response', payload)]

@@ -71,6 +71,7 @@ function copies<T>(
   return seen.size
 }
 
+/** Promise 7: Folding an event of a long log costs no more than one of a short log. */
 test('a fold of ten thousand events copies the conversation and the calls of the turn once, not once an event', () => {
   const events = turnOf(2000)
   const owned = new WeakSet<readonly unknown[]>()

@@ -28,6 +28,7 @@ import { anyLog } from './any-log.ts'
 
 const log = anyLog(40)
 
+/** Promise 1: Recovery is the fold: any prefix of a log folds, and resuming from it reaches the same end. */
 test('the conversation, the turn, the goal and the saga fold any prefix, and resuming from it reaches the same end', () => {
   fc.assert(
     fc.property(log, fc.nat(), (events, cut) => {

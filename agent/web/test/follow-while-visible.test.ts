@@ -26,6 +26,7 @@ function openPage(visibilityState: 'visible' | 'hidden', isWanted?: () => boolea
   }
 }
 
+/** Promise 4.23: A hidden page releases its streams. */
 test('a page gives its streams back 20 s after it was hidden, and takes them again when it is seen', () => {
   const page = openPage('visible')
   page.show('hidden')

@@ -5,6 +5,9 @@ import { fakeBrowser, fakeServer, problem, settle, watch } from './live-server.t
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
 const silent = { onItems: () => undefined, onFailed: () => undefined }
 
+/**
+ * Promise 4.23: Any number of pages share two connections, and each receives every event of its session once.
+ */
 test('ten pages share two connections, and each receives every event of its session once', async () => {
   const server = fakeServer()
   const browser = fakeBrowser(server)
@@ -50,6 +53,7 @@ test('a page that turns to another session opens one connection, and the last pa
   expect(server.connected()).toBe(0)
 })
 
+/** Promise 4.23: Pages lose and repeat no event when their shared worker dies. */
 test('a hub that dies unnoticed is replaced, and no event is lost or repeated', async () => {
   const server = fakeServer()
   const browser = fakeBrowser(server)
@@ -128,6 +132,7 @@ test('a refused session fails alone; a login that has ended fails everything', a
   expect(again.ids).toEqual([2])
 })
 
+/** Promise 4.23: A page receives no data of another user of the same browser. */
 test('nothing of another user who logged in to the same browser is delivered', async () => {
   const server = fakeServer('somebody else')
   const browser = fakeBrowser(server)

@@ -72,6 +72,10 @@ const run = async (more: Partial<DemoOptions> & Pick<DemoOptions, 'startServer'>
   }
 }
 
+/**
+ * Promise T8.1: Each adapter of the accuracy table is loaded, queried and unloaded, quantised recipes on both
+ * bases.
+ */
 test('each adapter is trained, loaded, asked in both languages, unloaded; one base serves all', async () => {
   const first = recording()
   const { outcome, steps } = await run({ startServer: first.startServer })

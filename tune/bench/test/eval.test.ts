@@ -48,6 +48,7 @@ const at = (url: string): EvalOptions => ({
 const byPrompt = (a: Record<string, unknown>, b: Record<string, unknown>) =>
   String(a['prompt']) < String(b['prompt']) ? -1 : 1
 
+/** Promise T6.2: Both answer filters extract what the harness extracts. */
 test('both filters take from each reply what the harness takes, and judge it alike', () => {
   const replies = readReplies()
   const ours = harness.judged.map(({ index, filter }) => {
@@ -59,6 +60,10 @@ test('both filters take from each reply what the harness takes, and judge it ali
   expect(ours).toHaveLength(2 * questions.length)
 })
 
+/**
+ * Promise T6.2: An evaluation sends the requests of lm-evaluation-harness and reproduces its figures to the
+ * last digit.
+ */
 test('the server is asked what the harness asks, and the numbers agree to the last digit', async () => {
   await using server = await startScriptedServer()
   const { scores } = await evaluate(at(server.url))
@@ -79,6 +84,7 @@ test('no more requests run at once than are allowed', async () => {
   expect(server.mostAtOnce()).toBeLessThanOrEqual(5)
 })
 
+/** Promise T6.2: An evaluation that is killed and resumed repeats no request. */
 test('a killed evaluation goes on without asking again, and ends with the same numbers', async () => {
   const kill = new AbortController()
   await using server = await startScriptedServer()

@@ -57,6 +57,9 @@ async function repeat({ method, path, headers, body }: Recorded) {
   }
 }
 
+/**
+ * Promise T6.2: The harness's own requests, sent concurrently, return the answers that the harness received.
+ */
 test('all requests at once, base and adapter mixed, get the answers that the harness got', async () => {
   const replies = await Promise.all(requests.map(repeat))
   expect(replies).toEqual(
@@ -75,6 +78,7 @@ test('what it asks besides is answered alike', async () => {
   expect(asked.length).toBeGreaterThan(0)
 })
 
+/** Promise T6.2: An evaluation of the real server gives the figures that the harness printed. */
 test.each(MODELS)(
   '%s: an evaluation of the server has the figures that the harness printed, in every digit',
   async model => {

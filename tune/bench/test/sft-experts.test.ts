@@ -80,6 +80,7 @@ test.each(['bf16', 'fp8', 'qbnb'] as const)(
   },
 )
 
+/** Promise T5.2: gpt-oss on another base is `-`, and a mixture of experts that does not fit is `OOM`. */
 test.each(['gpt-oss', 'qwen3-moe'])(
   '%s: what does not fit is OOM by the estimate, before it runs',
   async model => {

@@ -104,6 +104,7 @@ test('a whole evaluation shows progress, prints both figures, and keeps every ge
     })
 })
 
+/** Promise T6.2: An interrupted `cairn-tune eval` exits with 130 and resumes to the same figures. */
 test('interrupted, it ends with 130; called again, it asks what is open: the same figures', async () => {
   const running = start(args('base', 'stopped', '--num_concurrent', '1'))
   await hears(running, /\[█+·+\] \d+\/24/)

@@ -27,6 +27,7 @@ const args = (output: string, recipes: string, ...more: string[]) => [
   ...more,
 ]
 
+/** Promise T5: The matrix measures only missing cells, shows comparable ones and prints one JSON document. */
 test('each recipe is measured in its own process; a later call measures what is missing', async () => {
   const first = await run(args('matrix', 'bf16'))
   expect(first.code, first.err).toBe(0)

@@ -48,6 +48,7 @@ const lines = (text: string) =>
     .map(line => JSON.parse(line) as Record<string, unknown>)
 const stepsSaid = (out: string) => out.split('\n').length - 1
 
+/** Promise T4: A run that is killed and resumed ends with the same bits. */
 test('a run killed at any step and gone on with ends in the bits of one that never stopped', async () => {
   const [atOnce, inTwo] = [newOutput('whole'), newOutput('killed')]
   const whole = await run(train(atOnce))
@@ -73,6 +74,10 @@ test('a run killed at any step and gone on with ends in the bits of one that nev
   expect(numbers(inTwo)).toEqual(numbers(atOnce))
 })
 
+/**
+ * Promise T4.7: A second run in the same directory is refused with the holder's name, and SIGKILL releases
+ * the directory.
+ */
 test('a second run in the same directory is refused with the holder named; a holder that was killed holds nothing', async () => {
   const output = newOutput('shared')
   const first = start(train(output))
@@ -95,6 +100,7 @@ test('a second run in the same directory is refused with the holder named; a hol
   expect(lines(readFileSync(`${path(output)}/metrics.jsonl`, 'utf8'))).toHaveLength(2)
 })
 
+/** Promise T4: Ctrl-C saves a checkpoint and exits with 130. */
 test('Ctrl-C saves a checkpoint and exits 130', async () => {
   const stopped = newOutput('stopped')
   const running = start(train(stopped))
@@ -106,6 +112,10 @@ test('Ctrl-C saves a checkpoint and exits 130', async () => {
   expect(readdirSync(`${path(stopped)}/checkpoints`)).toHaveLength(1)
 })
 
+/**
+ * Promise T5: The benchmark writes adapter, metrics and result to `benchmark_sft_<recipe>` and marks a short
+ * run.
+ */
 test('the benchmark writes its adapter and result, and prints a row that says it was short', async () => {
   const env = { OUTPUT_DIR: path(newOutput('benchmarks')) }
   const done = await run(

@@ -47,6 +47,10 @@ test('its experts are one tensor, which is read as a matrix for each, bit for bi
   expect(config.layers).toEqual(expected.layers)
 })
 
+/**
+ * Promise T3.4: A mixture-of-experts model exported to GGUF serves the same answers with stacked expert
+ * adapters.
+ */
 test('it serves the same answers, to the last bit of their log-probabilities', async () => {
   const expected = await answer('moe')
   expect(await answer('moe.gguf')).toEqual(expected)

@@ -68,6 +68,10 @@ describe.each([
     })
   })
 
+  /**
+   * Promise T3.4: Phi-3, Gemma 3 and SmolLM3 exported to GGUF serve the same answers, with converted norms
+   * and row orders.
+   */
   test('it serves the same answers, to the last bit of their log-probabilities', async () => {
     expect(await answer(file)).toEqual(await answer(name))
   })

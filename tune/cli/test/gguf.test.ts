@@ -93,6 +93,7 @@ async function answer(model: string, dtype?: 'f32'): Promise<unknown> {
   }
 }
 
+/** Promise T3.4: A model exported to GGUF serves and trains identically to the last bit. */
 test('it serves the same completions and chats, to the last bit of their log-probabilities', async () => {
   expect(await answer(at('tiny.gguf'))).toEqual(await answer(at('tiny')))
 })

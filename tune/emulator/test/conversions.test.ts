@@ -72,6 +72,7 @@ describe('a number of f32 becomes the code that the codecs give it', () => {
     })
   })
 
+  /** Promise T2.5: Conversions of the emulated card match the codecs. */
   test.each(['e4m3', 'e5m2'] as const)('%s pairs, saturated', (name: MinifloatName) => {
     const codes = convert(`cvt.rn.satfinite.${name}x2.f32 $d, $a, 0f3F800000;`, 'hw', bits32, 'sm_89')
     all.forEach((value, at) =>

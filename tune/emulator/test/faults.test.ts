@@ -66,6 +66,7 @@ describe('a planted fault is named', () => {
     expect(status).not.toBe(0)
   })
 
+  /** Promise T1.2: The emulated card reports a kernel fault with its line and warp. */
   test('and only in the text that has it: the kernel, its line, block and warp are in the message', () => {
     const { message } = card.run(FAULTS[1]!.launch)
     expect(message).toMatch(/^cairn emulator: product line \d+ \(ldmatrix[.\w]+\) block 0,0,0 warp \d: /)

@@ -102,6 +102,7 @@ test('what is written is read back the same', () => {
   expect(parseModelConfig('config.json', written)).toEqual(parseModelConfig('config.json', keys))
 })
 
+/** Promise T3: An unknown architecture or config.json key is rejected by name. */
 test.each([
   [
     { model_type: 'bloom' },

@@ -37,6 +37,7 @@ test('a Qwen3 has the specification’s seven projections in each layer, of the 
   )
 })
 
+/** Promise T3: Names, shapes and adapter targets are derived from the forward pass. */
 test('weights, caches and head are those that a forward pass reads', () => {
   const { weights, caches, head } = partsOf(tiny)
   expect(caches).toEqual([12, 12])

@@ -29,6 +29,7 @@ async function farthest(kind: string, golden: Golden): Promise<number> {
 describe.each(['dora', 'patterns', 'patterns_rslora', 'dora_patterns', 'dropout'])('%s', kind => {
   const golden = readAdapterGolden(kind)
 
+  /** Promise T4.1: DoRA, rank patterns and dropout train as in PEFT. */
   test('losses and gradients are those of PEFT', async () => {
     expect(await farthest(kind, golden)).toBeLessThan(TOLERANCE)
   })

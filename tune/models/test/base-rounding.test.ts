@@ -148,6 +148,7 @@ test('q, k and v share a history, as do gate and up; nvfp4 needs none', () => {
   expect(record('nvfp4', 'nvfp4').histories).toEqual([])
 })
 
+/** Promise T7: With rounding to small formats, recomputing and the number of threads change no bit. */
 test.each(kinds)(
   '%s on %s: recomputing whole layers and the number of threads change no bit',
   async (arithmetic, stored) => {

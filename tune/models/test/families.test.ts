@@ -89,6 +89,10 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
 describe.each(FAMILY_NAMES)('%s', name => {
   const golden = openGolden(engine, readFamily(name), `families/${name}.safetensors`)
 
+  /**
+   * Promise T3: Llama, Mistral, Qwen2, Qwen3, Qwen3-MoE, gpt-oss, Phi-3 and Gemma 3 compute what transformers
+   * and PEFT compute.
+   */
   test('with an adapter: hidden states, losses, gradients are those of transformers and PEFT', async () => {
     expect(await farthest(golden, true)).toBeLessThan(TOLERANCE)
   })
@@ -105,6 +109,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
   const flags = Object.entries(FLAGS).filter(
     ([, turnOff]) => JSON.stringify(turnOff(config)) !== JSON.stringify(config),
   )
+  /** Promise T3: The tests fail if any feature of a model family is missing. */
   test.each(flags)('without %s nothing of it is met', async (_, turnOff) => {
     expect(await farthest(golden, true, turnOff(config))).toBeGreaterThan(1e3 * TOLERANCE)
   })

@@ -40,6 +40,10 @@ describe.each([8, 128])('a window of %d keys', size => {
     )
   }
 
+  /**
+   * Promise T3: gpt-oss with sliding windows of 8 and 128 keys has the logits, losses and gradients of
+   * transformers.
+   */
   test('logits, losses and gradients of q, k, v, o and experts are those of transformers', async () => {
     const projections = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_up_proj', 'down_proj']
     expect(expected.length).toBe(2 + LAYERS * projections.length * 2)

@@ -20,6 +20,7 @@ const script = `
   console.log(JSON.stringify({ isas: await listIsas(), isa: engine.isa, peak: engine.peakFlops('bf16') > 0 }))
 `
 
+/** Promise T7: A process without access to the matrix unit's registers uses the next instruction set. */
 test.runIf(isLinux)(
   'a process that is refused the tile registers takes the next instruction set',
   async () => {

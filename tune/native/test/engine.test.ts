@@ -92,6 +92,7 @@ test.each([0, 1, 65, 4 << 20, (8 << 20) + 3])(
   },
 )
 
+/** Promise T7: Only the engine accesses its memory, which callers read and write through it. */
 test('what is written to a buffer is read back, part by part, and cleared', async () => {
   const buffer = engine.allocate(16)
   engine.write(buffer, Int32Array.of(1, 2), 4)

@@ -14,6 +14,7 @@ const golden = JSON.parse(readFileSync(new URL('golden/dynamic.json', import.met
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text, 'base64'))
 const floats = (text: string) => new Float32Array(bytes(text).buffer)
 
+/** Promise T4: AdamW's 8-bit states use the maps of bitsandbytes. */
 test.each([
   ['signed', 'dynamic8'],
   ['unsigned', 'dynamic8_unsigned'],

@@ -73,6 +73,7 @@ function interpretKernels(): void {
 }
 
 if (findNvcc(nvccCandidates(process.env)) !== undefined) {
+  /** Promise T1.2: Each CUDA kernel gives the oracle's results on the emulated card. */
   describe('on the emulated card', interpretKernels)
 } else {
   test('without nvcc there are no kernels to interpret, and the engine says so', async () => {

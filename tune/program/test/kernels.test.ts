@@ -29,6 +29,7 @@ const oracleOf = (one: Case) => {
 /** Ops whose outputs are stored in few bits: storage.test.ts and adamw-8bit.test.ts compare bytes. */
 const testedByTheBit = ['quantize', 'dequantize', 'adamw_8bit']
 
+/** Promise T7: Every mixture-of-experts op gives the numbers of its definition in every storage format. */
 test('every op is tried', () => {
   const tried = new Set(CASES.map(({ op }) => op))
   expect(OP_NAMES.filter(op => !tried.has(op) && !testedByTheBit.includes(op))).toEqual([])

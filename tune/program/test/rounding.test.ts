@@ -49,6 +49,7 @@ const f32 = (values: Float64Array) => Float64Array.from(values, value => Math.fr
 const matrix = (values: Float64Array) => ({ shape: [size, size], values })
 
 describe.each(engines)('%s', (_, engine) => {
+  /** Promise T7: fp8 and NVFP4 round the operands of base matmuls exactly to the format's grid. */
   test.each([1, 448, 3e-5, 1e30])(
     'fp8_hybrid: activations are E4M3 by a largest magnitude of %d, saturating',
     async amax => {

@@ -23,6 +23,7 @@ const rowsOf = ({ dtype, shape: [, columns = 0], bytes }: Value, first: number, 
 
 describe.each(isas)('%s', isa => {
   // 52 columns and 330 of k leave both a rest; 24 vectors of columns are several tasks.
+  /** Promise T6: A row of a batch has the same bits as alone, whichever kernel computes it. */
   test.each([
     ['bf16', 'bf16', 52, 330],
     ['bf16', 'bf16', 400, 64],
@@ -55,6 +56,7 @@ describe.each(isas)('%s', isa => {
     },
   )
 
+  /** Promise T6: A row's numbers do not depend on rows of other experts. */
   test.each([
     ['bf16', 'bf16'],
     ['bf16', 'bf16_vnni'],

@@ -29,6 +29,7 @@ const needsData = [
   'token_logps_grad',
 ]
 
+/** Promise T7: A kernel's scratch memory is known before a run, so the memory estimate includes it. */
 test('on one thread every op takes the bytes that were foretold', async () => {
   for (const one of everyNth(4, CASES)) {
     using engine = await createEngine({ threads: 1 })

@@ -59,6 +59,7 @@ async function ask({ url }: RunningServer, model: string): Promise<{ ids: number
   return { ids: choice?.token_ids ?? [], logprobs }
 }
 
+/** Promise T6.5: Each kind of adapter, in a mixed batch, answers like its merged model. */
 test('in one batch each adapter answers as the model that it is merged into, and the base as alone', async () => {
   const names = Object.keys(kinds)
   const together = await serve('base', 'f32', names)

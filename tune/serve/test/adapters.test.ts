@@ -49,6 +49,7 @@ async function memoryInUse(): Promise<{ held: number; resident: number }> {
   return { held: minimum, resident: process.memoryUsage().rss }
 }
 
+/** Promise T6.1: Adapters load and unload through vLLM's routes. */
 test('an adapter is loaded and unloaded in the words of vLLM, and listed meanwhile', async () => {
   expect(await load('again', join(server.directory, 'wide'))).toEqual({
     status: 200,
@@ -127,6 +128,9 @@ test('an adapter that cannot be served is refused, and its name stays free', asy
   expect((await unload('x')).status).toBe(200)
 })
 
+/**
+ * Promise T6.5: No answer comes from another adapter, and unloading an adapter fails only its own requests.
+ */
 test('fifty clients while an adapter comes and goes: answers are of their own adapter', async () => {
   const expected = {
     base: tokens(await ask('base')),
@@ -181,6 +185,7 @@ test('fifty clients while an adapter comes and goes: answers are of their own ad
   expect(late.resident - early.resident).toBeLessThan(256 * 2 ** 20)
 }, 600_000)
 
+/** Promise T6.1: Without the environment variable the adapter routes do not exist. */
 test('without the environment variable the two routes are not there', async () => {
   const closed = await openFixture({ env: {} })
   expect((await closed.post('/v1/load_lora_adapter', { lora_name: 'x', lora_path: 'y' })).status).toBe(404)

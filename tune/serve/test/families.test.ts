@@ -84,11 +84,13 @@ describe.each(FAMILY_NAMES)('%s', name => {
   })
   afterAll(() => server.close())
 
+  /** Promise T6: Each family's greedy tokens equal those of transformers. */
   test('greedy tokens are those of transformers, one prompt after the other', async () => {
     for (const [i, prompt] of greedy.prompts.entries())
       expect(await complete(server, 'base', prompt), `prompt ${i}`).toEqual(greedy.answers[i])
   })
 
+  /** Promise T4, T6: An adapter of any family answers like its merged model. */
   test('the same in one batch with an adapter, whose answers are those of the merged model', async () => {
     await mergeAdapter({ base: model, adapter, output: merged })
     const alone = await serve(merged)

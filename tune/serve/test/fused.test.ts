@@ -49,6 +49,7 @@ async function answers(
   }
 }
 
+/** Promise T4, T6: PEFT adapters of fused experts answer as in PEFT, alone and merged. */
 test.each(['qwen3_moe', 'gpt_oss'])(
   '%s: greedy tokens with an adapter of PEFT are those of PEFT',
   async name => {

@@ -46,6 +46,7 @@ test.each(models)('%s: prompts, one after the other, give the tokens of the refe
   }
 })
 
+/** Promise T6: Greedy tokens equal those of transformers and PEFT, alone and in mixed batches of fifty. */
 test('the same, fifty at a time with base and adapters in one batch', async () => {
   const jobs = prompts.flatMap(([i, prompt]) => models.map(model => ({ prompt, i, model })))
   const work = async () => {

@@ -29,6 +29,7 @@ const post = async (path: string, body: object) => {
   return { status: response.status, body: (isJson ? JSON.parse(text) : text) as never }
 }
 
+/** Promise T6.1: With an API key set, only the health routes answer without it. */
 test('a key is asked of every client; only the routes that say the server is up are open', async () => {
   for (const path of ['/v1/models', '/metrics', '/nowhere'])
     expect((await send(path, { key: 'three' })).status).toBe(401)
@@ -98,6 +99,7 @@ test('a body that is announced too long is refused before any of it came', async
   )
 })
 
+/** Promise T6.5: More adapters than slots answer as they do alone. */
 test('more adapters than places answer as they do alone, at once and in turn', async () => {
   await writeRandomAdapter(join(server.directory, 'third'), { rank: 4, modules: ['v_proj'], seed: 9 })
   const loaded = await post('/v1/load_lora_adapter', {

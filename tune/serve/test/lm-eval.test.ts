@@ -56,6 +56,7 @@ test('several prompts at once come back in order', async () => {
   )
 })
 
+/** Promise T6.2: The harness gets its log-likelihoods from the server. */
 test('a log-likelihood: echo with one token more, a number for every token but the first', async () => {
   const { body } = await server.post('/v1/completions', {
     prompt: question,

@@ -242,6 +242,7 @@ test('n choices with a seed differ from one another and not from one time to the
   expect(new Set(one.choices.map(({ text }) => text)).size).toBe(3)
 })
 
+/** Promise T6: The OpenAI client recognises the server's errors. */
 test('errors are those that the client knows', async () => {
   const missing = await client.completions
     .create({ model: 'nobody', prompt: 'x' })

@@ -113,6 +113,7 @@ const rows = Object.entries(PARAMETERS).flatMap(([route, table]) =>
   Object.entries(table).map(([key, row]) => [route, key, row] as const),
 )
 
+/** Promise T6.4: Every request key is implemented, or rejected by name with the reason. */
 test.each(rows)('%s: %s is done, or refused by its name with the reason', async (route, key, row) => {
   const { prompt: _, ...others } = { prompt: undefined, ...beside[key] }
   const extra = route === '/tokenize' ? { ...beside[key] } : route === '/v1/responses' ? {} : others
@@ -151,6 +152,7 @@ const { keys: VLLM } = JSON.parse(
   readFileSync(new URL('reference/vllm-keys.json', import.meta.url), 'utf8'),
 ) as { keys: Record<string, string[]> }
 
+/** Promise T6.4: No request key of vLLM's server is ignored. */
 test.each(Object.entries(VLLM))('the table of %s has every key that vLLM’s server takes', (route, keys) => {
   expect(keys.filter(key => !Object.hasOwn(PARAMETERS[route] ?? {}, key))).toEqual([])
 })
@@ -226,6 +228,7 @@ test('tokens of log-probabilities are named by their ids where that is asked for
   )
 })
 
+/** Promise T6.4: A request can continue the last message of a conversation. */
 test('a last message goes on where it ends; without a header the conversation is as it is', async () => {
   const open = [...messages, { role: 'assistant', content: 'Bună' }]
   const text = async (body: object) =>

@@ -47,6 +47,7 @@ test('a response is what a chat of the same conversation answers, and counts the
   expect(response.status).toBe(isCut ? 'incomplete' : 'completed')
 })
 
+/** Promise T6.4: The Responses API works with the OpenAI client: text, streams, tool calls and forms. */
 test('a stream tells every event of the whole response in order, and ends with it', async () => {
   const whole = await client.responses.create({ ...greedy, input: 'Ana are mere' })
   const events = []

@@ -91,6 +91,7 @@ test.each(['f32', 'bf16'] as const)(
   },
 )
 
+/** Promise T6: No other sequence, chunk, cache reuse or preemption changes a bit of an answer. */
 test('a cache that runs full while answers grow makes the newest wait, its answer unchanged', async () => {
   const prompts = Array.from({ length: 6 }, (_, i) => ({ model: 'base', prompt: beginning.slice(i, i + 20) }))
   const long = { max_tokens: 100 }

@@ -37,6 +37,9 @@ const person = {
 }
 const format = { type: 'json_schema', json_schema: { name: 'person', schema: person, strict: true } }
 
+/**
+ * Promise T6.6: A finished answer always has the requested form, even with random weights at temperature 1.
+ */
 test('every finished answer validates, over the schemas of the published suite', async () => {
   const schemas = listSchemas()
   const verdicts = await Promise.all(schemas.map((one, i) => trySchema(server, one, i + 1)))
@@ -122,6 +125,7 @@ test('a form holds when it is streamed, greedy, stopped, biased, or asked for lo
   expect(stopped?.text).toMatch(/^\{\s*"name"\s*:\s*"[\s\S]*"\s*,\s*$/)
 })
 
+/** Promise T6.6: A required tool call is always a valid call of one of the request's tools. */
 test('a call that is insisted on is always a valid call of one of the tools', async () => {
   const weather = {
     type: 'object',
@@ -171,6 +175,7 @@ test('numbers of a tool are what its schema says, however they are written', asy
   expect(JSON.parse(text)).toMatchObject({ half: 0.5, one: 1 })
 })
 
+/** Promise T6.6: An impossible form is rejected with the impossible part. */
 test.each([
   [{ json: { type: 'strng' } }, /unknown type "strng"; known: null, boolean/],
   [{ json: { type: 'string', maxLenght: 3 } }, /"maxLenght" is not a schema keyword/],

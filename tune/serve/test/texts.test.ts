@@ -26,6 +26,7 @@ const chat = {
   tools: [parseExact('{"least": 1.0, "most": 1e-7}')],
 }
 
+/** Promise T6.8: Long texts are tokenised on another thread with identical tokens. */
 test('the other thread gives the same tokens, texts and conversations, in any order', async () => {
   const text = 'Ană are mere <|im_end|> 123'
   const ids = await here.encode(text, { isDocument: true })

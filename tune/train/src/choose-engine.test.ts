@@ -57,6 +57,10 @@ async function choose(cards: readonly FakeCard[] | undefined, config: Partial<Ch
 
 const processor = 'processor, 3 threads'
 
+/**
+ * Promise T1.2: `auto` selects the first suitable card and explains skipped ones; an unknown card is rejected
+ * with the available ones.
+ */
 test.each([
   ['auto', undefined, processor, []],
   ['auto', [], processor, []],

@@ -403,6 +403,7 @@ test.each<
   await expect(take(file, content, columns)).rejects.toThrow(says)
 })
 
+/** Promise T4.2: Unusable rows, and only those, are skipped, counted and named. */
 test('what a run left out is said, counted and named in its record; bad_rows: error stops at it', async () => {
   const dataset = join(directory, 'run.jsonl')
   const text = { text: 'one and one is two' }

@@ -19,6 +19,7 @@ function tokenize({ row }: Row, trainOn: 'completion' | 'assistant') {
   return { ids: [...tokens], mask: [...isTrained] }
 }
 
+/** Promise T4.2: Completion labels equal those of TRL. */
 test.each(rows.map(one => [JSON.stringify(one.row), one] as const))('as TRL labels it: %s', (_, one) => {
   expect(tokenize(one, 'completion')).toEqual({ ids: one.ids, mask: one.mask })
 })

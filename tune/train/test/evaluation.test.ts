@@ -46,6 +46,7 @@ test.each(['bf16', 'fp8', 'qbnb'])(
   },
 )
 
+/** Promise T4.8: An evaluation changes no bit of a run and equals the loss at the start of the next step. */
 test.each(['bf16', 'fp8', 'fp4'])('evaluating changes no bit of a run (%s)', async recipe => {
   const [plain, evaluated] = [
     await bench.run({ ...settings, recipe }),
@@ -84,6 +85,7 @@ test('a run that gets no better ends after the patience it has', async () => {
   expect(notes.find(line => line.startsWith('step 1: evaluation loss '))).toMatch(/tokens, the best so far$/)
 })
 
+/** Promise T4.8: The best evaluated state is kept and can replace the last one. */
 test('what was best is kept, is what the run leaves where that is asked for, and can be gone on from', async () => {
   // Signs that the training texts have none of: the more is learned of those, the less likely are these.
   const far = bench.writeTexts('far', ['@#$%^&*()!'.repeat(3), '~`|<>?[]{}'.repeat(3)])
@@ -129,6 +131,7 @@ test('training starts from an adapter, and an adapter that does not fit is refus
   await expect(from({ init_adapter: '/nowhere' })).rejects.toThrow(/nowhere.*cannot read the file/)
 })
 
+/** Promise T4.5: A run extended to more steps, or from an adapter, equals a single longer run. */
 test('a run goes on to more steps than it was begun for, and says so', async () => {
   const output_dir = join(bench.directory, 'longer')
   await bench.run({ ...settings, max_steps: 3, output_dir })

@@ -45,6 +45,7 @@ const settings = {
   threads: 1,
 }
 
+/** Promise T4: Adapters of experts can have their own rank, in a form that PEFT reads. */
 test('experts get adapters of lora_expert_rank, and the file says so in patterns that PEFT takes', async () => {
   const run = await bench.run({ ...settings, lora_expert_rank: 2, lora_target_modules: 'q_proj,up_proj' })
   const adapter = await readAdapter(run.output)
@@ -66,6 +67,7 @@ test('experts get adapters of lora_expert_rank, and the file says so in patterns
   })
 })
 
+/** Promise T4: An adapter of experts saved fused is equivalent, and training resumes from it. */
 test('written fused, an adapter is the same, and training goes on from either', async () => {
   const half = { ...settings, lora_expert_rank: 2, max_steps: 2, lr_scheduler_type: 'constant' }
   const runs = [await bench.run(half), await bench.run({ ...half, adapter_layout: 'peft-fused' })]
@@ -139,6 +141,7 @@ test('lora_expert_rank is refused where a model has no experts', async () => {
   )
 })
 
+/** Promise T3.2: An adapter for another number of experts is rejected by name. */
 test('an adapter of another count of experts is refused by name', async () => {
   const run = await bench.run(settings)
   const output = join(bench.directory, 'merged')

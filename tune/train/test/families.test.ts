@@ -43,6 +43,10 @@ describe.each(FAMILY_NAMES)('%s', name => {
     threads: 1,
   }
 
+  /**
+   * Promise T3, T2: gpt-oss is read and trained in MXFP4, as distributed, and converted to no other format.
+   * Promise T2, T3: Each model family trains in every recipe.
+   */
   test.each(everyNth(3, isMxfp4 ? (['qfp8', 'qfp4'] as const) : RECIPES, FAMILY_NAMES.indexOf(name)))(
     '%s: the loss falls, and every projection has its adapter',
     async recipe => {

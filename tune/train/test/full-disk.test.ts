@@ -14,6 +14,10 @@ const settings = {
   save_steps: 2,
 }
 
+/**
+ * Promise T4.5: A full disk is reported with the path and the last saved step, and the run can resume from
+ * it.
+ */
 test('a full disk is named with the path and the last step that is saved, from which the run goes on', async () => {
   const output_dir = join(bench.directory, 'full')
   const metrics = join(output_dir, 'metrics.jsonl')

@@ -129,6 +129,7 @@ const REWARDS = {
   logps_rejected: 'logps/rejected',
 }
 
+/** Promise T4.9: Five steps of dpo, kto and orpo have the losses, norms and rewards of TRL. */
 test.each([
   ['dpo sigmoid', { method: 'dpo' }, { ...LOSS, ...REWARDS }],
   ['dpo hinge', { method: 'dpo', loss_type: 'hinge' }, { ...LOSS, ...REWARDS }],

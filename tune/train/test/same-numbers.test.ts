@@ -28,6 +28,7 @@ function expectClose(actual: TrainResult, expected: TrainResult): void {
   )
 }
 
+/** Promise T4: Documents packed into rows train as they do alone. */
 test('documents packed into rows train as they do one to a row', async () => {
   const packed = await bench.run({ ...exact, per_device_train_batch_size: 4 })
   const apart = await bench.run({ ...exact, per_device_train_batch_size: 8, packing: false })
@@ -37,6 +38,7 @@ test('documents packed into rows train as they do one to a row', async () => {
   expectClose(packed, apart)
 })
 
+/** Promise T4: Four micro-batches of two rows train like one batch of eight rows. */
 test('four micro-batches of two rows train as one of eight, whatever tokens each trains', async () => {
   const uneven = bench.writeTexts(
     'uneven',
@@ -55,6 +57,7 @@ test('four micro-batches of two rows train as one of eight, whatever tokens each
   expectClose(parts, whole)
 })
 
+/** Promise T7: Recomputation changes no bit. */
 test.each(['bf16', 'fp8', 'fp4'])(
   'recomputing everything gives the adapter of keeping everything, bit for bit (%s)',
   async recipe => {
@@ -77,6 +80,7 @@ test.each(['bf16', 'fp4'])('three threads give the adapter of one, bit for bit (
   expect(adapterOf(three).equals(adapterOf(one))).toBe(true)
 })
 
+/** Promise T4: A run that is stopped and resumed ends with the same bits. */
 test.each([
   ['bf16', true, 'adamw'],
   ['bf16', false, 'adamw_8bit'],

@@ -48,6 +48,7 @@ function layersOf(
   }
 }
 
+/** Promise T2: Layers that a recipe skips are stored and multiplied in bf16. */
 test('fp4: the last layers are stored and multiplied in bf16, the others in NVFP4', () => {
   const { storage, arithmetic } = layersOf('fp4', { skip_quant_last_layers: 2 })
   expect(storage).toEqual([['nvfp4'], ['nvfp4'], ['bf16'], ['bf16']])

@@ -47,6 +47,7 @@ const settings = {
 const adapterOf = ({ output }: TrainResult) => readFileSync(join(output, 'adapter_model.safetensors'))
 
 // `npm test` runs three of the nine, and one of the two large bases.
+/** Promise T7: A base streamed from disk gives the bits of one in memory, within a smaller memory budget. */
 test.each(
   everyNth<[string, object]>(3, [
     ['bf16', {}],

@@ -122,6 +122,7 @@ test('numbers that leave the finite stop the run; the last whole step is saved',
   expect(existsSync(join(output_dir, 'adapter'))).toBe(false)
 })
 
+/** Promise T4: A run that does not fit in memory is refused with its size before anything is written. */
 test('what does not fit is refused with a number before anything is written', async () => {
   const output_dir = join(bench.directory, 'too-large')
   const run = bench.run({ ...settings, output_dir, memory_limit: '20MB' })

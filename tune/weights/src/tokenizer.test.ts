@@ -41,6 +41,7 @@ test('gives the ids and the texts that the Python library gives', () => {
   expect(tokenizer.decode([1, 85, 2], { skipSpecialTokens: true })).toBe(tokenizer.decode([85]))
 })
 
+/** Promise T3: Decoding tokens one by one gives the same text as decoding them together. */
 test('the pieces of tokens, put together, are the text of all of them, whole characters or not', () => {
   const ids = Array.from({ length: 4000 }, (_, i) => (i * 7919 + ((i * i) % 1009)) % tokenizer.vocabSize)
   for (const skipSpecialTokens of [false, true]) {

@@ -104,6 +104,7 @@ test.each(['BF16', 'F16', 'F32'] as const)(
   },
 )
 
+/** Promise T2.5: No quantiser turns a NaN into a number. */
 test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4'] as const)(
   'a weight with a NaN is refused by name before %s makes a number of it',
   async dtype => {

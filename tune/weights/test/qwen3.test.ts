@@ -25,6 +25,9 @@ const tokenizer = await loadTokenizer(QWEN3_DIRECTORY)
 const template = tokenizer.chat ?? expect.unreachable()
 const toolsOf = ({ tools }: { tools: boolean }) => (tools ? golden.tools : undefined)
 
+/**
+ * Promise T3.1: Qwen3 prompts and tokens equal those of transformers for 144 renderings and 2,000 strings.
+ */
 test('144 renderings are those of transformers, numbers and white space included', () => {
   expect(golden.renderings).toHaveLength(144)
   for (const one of golden.renderings) {

@@ -81,6 +81,7 @@ const connections = (): Promise<number> =>
     service.api.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
   )
 
+/** Promise 11.12: Broken connections delay other requests by less than a second. */
 test(
   'whatever breaks on some connections, the service goes on answering others within a second',
   { timeout: rounds(60_000, 600_000) },

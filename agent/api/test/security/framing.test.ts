@@ -132,6 +132,7 @@ function judge(text: string, allowed: readonly number[]): void {
   expect(problems).toEqual([])
 }
 
+/** Promise 4.4: The server rejects requests that a proxy could interpret as a different request. */
 test.each(Object.entries(AMBIGUOUS))('%s: refused, and nothing behind it is answered', async (_what, bytes) =>
   judge(await exchange(bytes), [400, 405, 408, 413, 431, 501, 505]),
 )
@@ -140,6 +141,7 @@ test.each(Object.entries(HARMLESS))('%s: one answer, and ours', async (_what, [b
   judge(await exchange(bytes), allowed),
 )
 
+/** Promise 4.4: A pipelined stream adds no bytes to another response. */
 test('a stream that is pipelined puts no bytes into the answer before it', async () => {
   const session = await service.newSession()
   await service.say(session, 'once only')

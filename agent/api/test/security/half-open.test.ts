@@ -44,6 +44,7 @@ async function keepHalf(service: Service, text: string): Promise<Socket> {
   return socket
 }
 
+/** Promise 4.4: Half-open connections hold no file descriptor for long. */
 test.each(Object.entries(BEGINNINGS))(
   'clients that send %s and keep their half open hold no descriptor for long',
   async (what, beginning) => {

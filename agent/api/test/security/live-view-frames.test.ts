@@ -37,6 +37,7 @@ const MALFORMED: Record<string, readonly [bytes: Buffer, closeCode: number]> = {
   'an invalid close code': [closeFrame(1005), 1002],
 }
 
+/** Promise 11.12: A malformed WebSocket frame closes only its own live view. */
 test.each(Object.entries(MALFORMED))(
   '%s closes the live view and nothing else',
   async (_what, [bytes, code]) => {

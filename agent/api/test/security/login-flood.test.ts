@@ -41,6 +41,9 @@ function flood(service: Service, addressOf: (n: number) => string) {
   return { seen, over: Promise.all(all) }
 }
 
+/**
+ * Promise 4.4: A login flood delays other logins by a bounded time, and excess logins are rejected at once.
+ */
 test('of hundreds of logins from one address a few wait and the others are refused; one from elsewhere has its turn', async () => {
   await using service = await startBehindProxy()
   const { seen, over } = flood(service, () => '198.51.100.1')
@@ -72,6 +75,7 @@ test('of hundreds of logins from as many addresses a bounded number waits, and w
   expect((await logIn(service, '203.0.113.8')).status).toBe(200)
 })
 
+/** Promise 4.4: Trying one password with many email addresses is rate limited. */
 test('one password tried with many e-mails from one address is slowed, whatever the address writes of itself', async () => {
   await using service = await startBehindProxy()
   const statuses: number[] = []

@@ -46,6 +46,7 @@ async function talked(service: Service, token: string): Promise<string> {
   return id
 }
 
+/** Promise 4.18: A shared link shows the chat and no secret, cost, person or policy. */
 test('a link shows the chat without a login, and of it neither secrets, sums, people nor policies', async () => {
   await using service = await open()
   const { user, token } = await service.addUser()
@@ -71,6 +72,9 @@ test('a link shows the chat without a login, and of it neither secrets, sums, pe
     expect((await service.call(path, { token: share.token })).status).toBe(401)
 })
 
+/**
+ * Promise 4.18: A shared link ends on revocation, on expiry, and with its session or its creator's account.
+ */
 test('a link ends: by its owner, with its time, with the session, with the account, and with the setting', async () => {
   await using service = await open()
   const { user, token } = await service.addUser()
@@ -118,6 +122,7 @@ test('a link ends: by its owner, with its time, with the session, with the accou
   expect(user.id).not.toBe(other.user.id)
 })
 
+/** Promise 4.18: No shared link is created while the setting is off or for another user's session. */
 test('nobody makes a link where the setting is off, of a foreign session, or as a machine', async () => {
   await using off = await startService()
   const own = await off.newSession()

@@ -46,6 +46,7 @@ async function onPostgres(): Promise<Stored & AsyncDisposable> {
 
 const stores = { SQLite: onSqlite, Postgres: onPostgres }
 
+/** Promise 5.3: The store contains no secret that is shown only once. */
 test.each(Object.entries(stores))(
   'on %s no token, login link or refresh token lies in the store, with an Idempotency-Key or without',
   async (name, open) => {
@@ -89,6 +90,7 @@ test.each(Object.entries(stores))(
   },
 )
 
+/** Promise 4.5: A replay of a request that returned a secret reports that the secret was already shown. */
 test.each(Object.entries(stores))(
   'on %s a replay of a request whose answer had a secret is told that it was shown, and what was made',
   async (_, open) => {

@@ -13,6 +13,7 @@ const PASSWORD = 'correct horse battery'
 const logIn = (service: Service, password: string, email = 'admin@example.org') =>
   service.call('/v1/auth/login', { method: 'POST', token: null, body: { email, password } })
 
+/** Promise 4.4: Setting the clock locks nobody out and lifts no rate limit. */
 test.each(CLOCK_STEPS_MS)('nobody is locked out when the clock is set by %d ms', async step => {
   await using service = await startService({
     config: { limits: { requests_per_minute: 60 } },

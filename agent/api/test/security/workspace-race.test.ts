@@ -9,6 +9,7 @@ import { startSwapper, SWAPPER_PLACES } from '@cairn/workspace/test/swapper'
 import { keepTrying, setTrap } from '@cairn/workspace/test/trap'
 import { startService } from '../service.ts'
 
+/** Promise 4: A command that swaps folders for links gets no outside file through the workspace routes. */
 test.each(SWAPPER_PLACES)(
   'a command %s that swaps folders for links gets no file and no name outside out of the routes',
   { timeout: rounds(120_000, 300_000) },

@@ -104,6 +104,7 @@ function probes(stun: string, url: string): Record<string, string> {
   }
 }
 
+/** Promise 4.9: An HTML artifact sends nothing over the network, including WebRTC. */
 test('an html artifact reaches nobody: no STUN packet and no request, in its frame or in any that it makes', async () => {
   const server = await startService(makePlace())
   const { seen, stun, url } = await sentinels()

@@ -15,6 +15,10 @@ import { endsTurn, newSession, readLog, runTurn, say, waitFor } from '../session
 const SCENARIO = { rules: [{ answer: { text: 'Noted.' } }] }
 const MISSING = 'records that had been acknowledged are missing'
 
+/**
+ * Promise 2.2, 3.9: Records lost in damaged files are reported at start, by `cairn doctor` and to readers,
+ * and no id is reused.
+ */
 test('a log that was cut while the server was down is told by doctor, at the start and to readers, and no id is given twice', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const first = await startServer(place)
@@ -69,6 +73,7 @@ test('a log that was cut while the server was down is told by doctor, at the sta
   expect(await fourth.stop()).toBe(0)
 })
 
+/** Promise 9.3: An unreadable database or an empty key file is rejected with a clear error. */
 test('a database full of garbage and an empty key are refused with a sentence, and left as they are', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const first = await startServer(place)

@@ -52,6 +52,7 @@ const resultsOf = async (server: RunningService, id: string, text: string): Prom
   (await runTurn(server.client, id, text)).filter(isType('tool.result')).map(({ data }) => data.content)
 const sandboxOf = async (client: CairnClient) => (await client.call('about')).sandbox
 
+/** Promise 11.8: Without a sandbox no command runs, and every interface reports the reason. */
 test.each([
   ['bubblewrap is not installed: bwrap is not in PATH', onlyPrograms],
   ['No permissions to create new namespace', refusingBwrap],
@@ -85,6 +86,7 @@ test('the box is found wherever PATH has bwrap', async () => {
   expect(ranIn(place, id)).toBe(true)
 })
 
+/** Promise 11.8: Commands run without a sandbox only if the configuration explicitly allows it. */
 test('the configuration can say by name that commands run without a box, and everyone is told', async () => {
   const sandbox = { terminal: 'unboxed', network: 'open' }
   const place = makePlace({ scenario: CALLS, config: { sandbox } })

@@ -34,6 +34,10 @@ const filesIn = (folder: string): string[] =>
     .filter(entry => !entry.isDirectory())
     .map(entry => join(entry.parentPath, entry.name))
 
+/**
+ * Promise 11.13: Other users read neither the data directory nor a backup, and a restored backup opens sealed
+ * secrets.
+ */
 test('no other user reads the data directory, one that was there before and was open included, or a backup', async () => {
   const place = makePlace({ scenario: SCENARIO })
   mkdirSync(place.dataDir, { recursive: true })

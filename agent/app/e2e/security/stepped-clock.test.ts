@@ -42,6 +42,7 @@ function findFaketime(): string | null {
   }
 }
 
+/** Promise 4.4, 7.10: A real server measures durations correctly when its clock is set. */
 test('a server whose clock is set by minutes, hours and years, forth and back, locks nobody out and measures right', async () => {
   const faketime = findFaketime()
   if (faketime === null)

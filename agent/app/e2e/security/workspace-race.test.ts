@@ -24,6 +24,7 @@ const scenario = (command: string) => ({
   ],
 })
 
+/** Promise 4: A user whose terminal command swaps folders for links gets no server key. */
 test('a user whose command swaps a folder for a link to the data directory gets no key and no listing of it', async () => {
   const command = `timeout ${SECONDS} sh -c "./swap ${quoted(['d', 's'])}"; true`
   const boxed = SWAPPER_PLACES.some(([, inBox]) => inBox)

@@ -21,6 +21,7 @@ const spawned = writer('coordination')('worker.spawned', {
   depth: 1,
 })
 
+/** Promise 9.3: `cairn doctor` checks the logs of a session tree against each other. */
 test('what the logs of a tree do not say together is found, and the session named', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-check-logs-'))
   const store = await openSqliteStore({ dir })

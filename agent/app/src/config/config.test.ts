@@ -117,6 +117,7 @@ test('an internal address on the allow list is a mistake that names the list it 
   ])
 })
 
+/** Promise 10: A policy entry that can match no tool is rejected at start. */
 test('an entry of a policy that can match no tool is one sentence that names its line and the nearest tool', () => {
   const text = `mcp_servers:
   bank: {url: "http://127.0.0.1:1/mcp"}
@@ -181,6 +182,7 @@ agents:
   ])
 })
 
+/** Promise 10: Two MCP servers cannot provide tools with the same name. */
 test('two MCP servers cannot have tools of one name', () => {
   const names = (list: string) => problemsOf(() => parse(`mcp_servers:\n${list}`))
   const server = '{url: "http://127.0.0.1:1/"}'

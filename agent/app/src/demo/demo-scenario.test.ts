@@ -113,6 +113,7 @@ test('where a browser is offered the tour visits a page of the service itself', 
   expect(JSON.stringify(without.messages)).toContain('could not open the page (no browser is free)')
 })
 
+/** Promise 14.19: Without a browser the demo tour reports it and completes its other steps. */
 test('where no browser is offered the tour says so, and does the rest', async () => {
   const results = { ask_user_question: ANSWERED, terminal: GATED, edit_file: GATED }
   for (const offers of [withWorkers, offered, withoutTerminal]) {
@@ -170,6 +171,7 @@ test('a mission of the demo has two rounds: it is sent back for what is missing,
   expect(await judge('Earlier verdicts:\n1. needs_revision: …')).toMatchObject({ result: 'satisfied' })
 })
 
+/** Promise 14.5: The demo tour runs a mission of two rounds and ends with a loop of two runs. */
 test.each([
   ['the command', 'terminal', { output: '31 tour/notes.md' }],
   ['the change of a file', 'edit_file', { path: 'tour/notes.md', replaced: 1 }],

@@ -66,6 +66,7 @@ test('no two data directories of a folder have the same default', () => {
   expect(defaultWorkspacesDir('/srv/data')).toBe('/srv/workspaces')
 })
 
+/** Promise 12: Workspaces are separate from the server's keys and database, even through links. */
 test('the two directories must lie apart, whatever links lead to them', () => {
   const dir = makeFolder()
   const data = join(dir, 'data')
@@ -87,6 +88,7 @@ test('the data directory of another server is no place for workspaces', () => {
   )
 })
 
+/** Promise 12: Workspaces of an older server are moved at start without loss. */
 test('what lies in the old place is moved, once, and said', () => {
   const { dir, data, old } = makeOld()
   const said: unknown[] = []

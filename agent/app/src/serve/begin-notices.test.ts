@@ -91,6 +91,7 @@ test.each(['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:7f00:1]', 'loc
   },
 )
 
+/** Promise 4.19: A webhook's address is checked at each connection, and the checked address is dialled. */
 test('a name that changes its mind is judged at each dial, and the address that was judged is dialled', async () => {
   const allowed = await listen(OPEN, 0, (_, response) =>
     // The connection ends with the answer, so that the next attempt dials.

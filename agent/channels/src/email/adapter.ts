@@ -108,13 +108,9 @@ export function createEmailAdapter(options: EmailOptions): Adapter {
     while ((sentAt[0] ?? at) <= at - HOUR_MS) sentAt.shift()
     const [first] = sentAt
     if (first !== undefined && sentAt.length >= perHour)
-      throw new SendFailed(
-        'rate_limited',
-        `${perHour} emails were sent within the last hour, the limit (per_hour)`,
-        {
-          afterMs: first + HOUR_MS - at,
-        },
-      )
+      throw new SendFailed('rate_limited', `reached the limit of ${perHour} emails per hour (per_hour)`, {
+        afterMs: first + HOUR_MS - at,
+      })
     sentAt.push(at)
     try {
       const { messageId } = await transport.sendMail({

@@ -78,6 +78,7 @@ test('it is live once its session is on disk: from then on nothing that is said 
   expect(cursors).toEqual([expect.stringContaining('session-1')])
 })
 
+/** Promise 15.3, 15.4: The Discord adapter speaks the protocol of discord.js. */
 test('discord.js’s own Client logs in to the fake, hears, answers with buttons and is pressed', async () => {
   const discord = await startFakeDiscord()
   onTestFinished(discord.close)
@@ -156,6 +157,7 @@ test('in a server a mention opens a thread, in which the conversation goes on wi
   expect(discord.messages).toHaveLength(4)
 })
 
+/** Promise 15.4: A part whose Discord response was lost is posted once. */
 test('a part whose answer was lost is there once, and a rate limit is waited out', async () => {
   const bench = await makeDiscord()
   const { discord, start, store } = bench
@@ -172,6 +174,7 @@ test('a part whose answer was lost is there once, and a rate limit is waited out
   expect(discord.calls.filter(({ path }) => path.endsWith('/messages'))).toHaveLength(3)
 })
 
+/** Promise 15.3: Discord messages sent while the bot was offline arrive once. */
 test('what was said while nobody listened comes when somebody does, once', async () => {
   const bench = await makeDiscord()
   const { discord, start, store } = bench

@@ -14,6 +14,7 @@ const saidIn = async ({ store }: Bench, at = 0) => {
   return (await logOf(store, sessions[at]!.id)).filter(({ type }) => type === 'user.message')
 }
 
+/** Promise 15.6: An email cannot decide an approval. */
 test.each(KINDS)(
   'on %s a person holds a conversation by mail; what needs a decision is decided in the web UI',
   { timeout: 120_000 },
@@ -211,6 +212,7 @@ test('what a mail server refuses for now goes out later, for good is a dead lett
   expect(post.got[1]?.messageId).toBe(post.got[2]?.messageId)
 })
 
+/** Promise 15.4: A bounced email is a failed delivery. */
 test('a mail that comes back is a dead letter, and is not answered', async () => {
   const bench = await startEmail()
   const { store, post, mailbox, write, open } = bench

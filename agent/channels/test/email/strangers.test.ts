@@ -22,6 +22,7 @@ async function settled({ store, mailbox }: EmailBench): Promise<void> {
   await expect.poll(() => store.channels.nextInbound(connection!.id, 10)).toEqual([])
 }
 
+/** Promise 15.6: Automatic emails are not answered. */
 test('mails that a program wrote are not answered: two services that write to one another fall silent', async () => {
   const bench = await startEmail()
   const { post, mailbox, write, open } = bench
@@ -57,6 +58,7 @@ test('mails that a program wrote are not answered: two services that write to on
   await expect.poll(() => post.got.length).toBe(2)
 })
 
+/** Promise 15.6: A forged From address grants no permission. */
 test('a forged From has no right of whom it names, and one that its domain disowns is not even answered', async () => {
   const bench = await startEmail({ settings: { access: 'linked' } })
   const { store, users, post, write, answer, open } = bench
@@ -115,6 +117,7 @@ test('Authentication-Results count of the named server alone, and for the domain
   expect(verdictOf(['mx.example.org; dmarc=pass'], null, 'ann@example.com')).toBe('none')
 })
 
+/** Promise 15.6: Knowing the message ids of an email conversation gives no access to it. */
 test('who knows the ids of a conversation is not thereby in it', async () => {
   const bench = await startEmail()
   const { store, post, write, answer, open } = bench

@@ -15,6 +15,7 @@ const calls = ({ hook }: Stage) => hook.calls.length
 /** Enough for the longest wait between two attempts. */
 const WAIT_MS = 3 * 60 * 60_000
 
+/** Promise 4.19: An inbox notification is a signed webhook with no more content than the inbox list. */
 test('an open item is told to a webhook once, signed, with no more than the list of the inbox shows', async () => {
   const stage = await makeStage()
   await stage.setHook()
@@ -53,6 +54,10 @@ test('a secret in a title that was stored before its rule was known is not told'
   expect(JSON.stringify(stage.hook.calls)).not.toContain('IOSFODNN7EXAMPLX')
 })
 
+/**
+ * Promise 4.19: A rejected notification is retried under the same id and visibly abandoned after eight
+ * attempts.
+ */
 test('what is not taken is sent again under the same id, and given up after eight attempts, visibly', async () => {
   const stage = await makeStage()
   await stage.setHook()
@@ -85,6 +90,7 @@ test('the waits between attempts grow threefold to two hours; a webhook that is 
   await expect.poll(stage.recent).toEqual([{ state: 'dead', attempts: 1, error: 'the webhook returned 410' }])
 })
 
+/** Promise 4.19: A person can resend an abandoned notification. */
 test('what was given up is sent again when its person asks, unless it was answered meanwhile', async () => {
   const stage = await makeStage()
   await stage.setHook()
@@ -114,6 +120,7 @@ test('a redirect is not followed: nobody judged where it leads', async () => {
   expect(calls(stage)).toBe(1)
 })
 
+/** Promise 4.19: A notification of an item answered before delivery is withdrawn. */
 test('what is answered before it was sent, or between two attempts, is withdrawn', async () => {
   const stage = await makeStage()
   await stage.setHook()
@@ -142,6 +149,7 @@ test('who turns the webhook off is not told what was planned', async () => {
   expect(calls(stage)).toBe(1)
 })
 
+/** Promise 4.19: A crash while sending loses no notification. */
 test('killed between the call and its record, the next process sends it again under the same id, once', async () => {
   const stage = await makeStage()
   await stage.setHook()
@@ -164,6 +172,7 @@ test('killed between the call and its record, the next process sends it again un
   await killed.stop()
 })
 
+/** Promise 4.19: Several processes send each notification once. */
 test('two processes send each notice once', async () => {
   const stage = await makeStage()
   await stage.setHook()
@@ -191,6 +200,7 @@ test('thirty notices go out within an hour, and the others later', async () => {
   await expect.poll(() => calls(stage)).toBe(32)
 })
 
+/** Promise 4.19: Emails are sent to an address only after its code was confirmed. */
 test('mail goes to an address once its code came back, and names what waits, with a link', async () => {
   const stage = await makeStage()
   stage.start()
@@ -227,6 +237,7 @@ test('a mail that is refused for good is dead, one that is refused for now comes
   expect(stage.post.got).toEqual([])
 })
 
+/** Promise 4.19: Notifications are sent to no internal address. */
 test('what an address inside would be told is dead at once; the person reads why', async () => {
   const stage = await makeStage()
   await setNotificationWebhook(stage.deps, stage.ann, 'https://inside.example')

@@ -16,6 +16,7 @@ const SAMPLE = ['webhook', 'Telegram, long poll', 'a mailbox', 'Discord']
 
 const tried = bringing.filter(({ way }) => RUN_ALL || SAMPLE.includes(way))
 
+/** Promise 15.3: Fifty messages sent during downtime are answered once and in order after the restart. */
 test.each(tried.flatMap(each => kinds.map(kind => ({ ...each, kind }))))(
   '$way: fifty messages while the service is down are answered when it is back, on $kind',
   async ({ open, kind }) => {

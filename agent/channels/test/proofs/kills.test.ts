@@ -80,6 +80,10 @@ afterAll(() =>
   ),
 )
 
+/**
+ * Promise 15.3, 15.4: Faults at any write lose and duplicate no channel message, and answers keep their
+ * order.
+ */
 test.each(ways)(
   '$way: a fault at any write loses nothing, doubles no message and keeps the order, on both stores',
   { timeout: RUN_ALL ? 3_600_000 : 240_000 },

@@ -62,6 +62,7 @@ const readers = ways
     })),
   )
 
+/** Promise 15.1: No platform receives an event or key that people may not see. */
 test.each(readers)('$way: $reader sees of every event what they may see, and nothing else', async reader => {
   const { way, open, isLinked } = reader
   const stage = await open()

@@ -59,6 +59,7 @@ const textsOf = async ({ stage, channels }: Place): Promise<string[]> =>
 const platforms = ways.filter(({ way }) => !way.endsWith('hold'))
 const written = platforms.filter(({ way }) => way !== 'website')
 
+/** Promise 15.6: Every platform adapter rejects a forged or stale request and writes no row. */
 test.each(platforms)('$way: a forged or stale call is refused, and no row is written', async ({ open }) => {
   const place = await begin(open)
   const { stage, channels, store, connectionId } = place
@@ -97,6 +98,7 @@ test.each(written)('$way: what comes again is one message', async ({ open }) => 
   await end(place)
 })
 
+/** Promise 15.6: On every platform a stranger reaches no session and guesses no pairing code. */
 test.each(written)('$way: a stranger is told once how to be known, and guesses no code', async ({ open }) => {
   const place = await begin(open, { access: 'linked' })
   const { stage, store, users } = place
@@ -116,6 +118,7 @@ test.each(written)('$way: a stranger is told once how to be known, and guesses n
   await end(place)
 })
 
+/** Promise 15.6: A button of another conversation answers nothing. */
 test.each(written)('$way: a button in another conversation answers nothing', async ({ open }) => {
   const place = await begin(open)
   const { stage, channels, store } = place
@@ -167,6 +170,7 @@ test.each(written)('$way: who says they are somebody else has no right of theirs
   await end(place)
 })
 
+/** Promise 11.5: No log line, event, error or message to people contains a platform token. */
 test.each(platforms)(
   '$way: no token is in a line, an event, an error or what people read',
   async ({ open }) => {

@@ -12,6 +12,7 @@ const nothingCame = async ({ store }: Bench): Promise<void> => {
   expect(await store.channels.nextInbound(connection!.id, 10)).toEqual([])
 }
 
+/** Promise 15.6: A forged, altered or stale webhook request is rejected. */
 test('a forged, altered, stale or foreign signature is refused, and no row is written', async () => {
   const bench = await makeBench('sqlite')
   const channels = await bench.start()
@@ -49,6 +50,7 @@ test('a forged, altered, stale or foreign signature is refused, and no row is wr
   await nothingCame(bench)
 })
 
+/** Promise 15.3: A platform event is accepted once. */
 test('a webhook that is sent again is taken once, whoever repeats it and however often at once', async () => {
   const { store, callback, start } = await makeBench('sqlite')
   const channels = await start()
@@ -64,6 +66,7 @@ test('a webhook that is sent again is taken once, whoever repeats it and however
   expect(messages).toHaveLength(2)
 })
 
+/** Promise 15.6: A stranger reaches no session through a webhook. */
 test.each(['linked', 'allowlist'] as const)(
   'with access %s a stranger is told once how to be known, and no session hears of them',
   async access => {
@@ -80,6 +83,7 @@ test.each(['linked', 'allowlist'] as const)(
   },
 )
 
+/** Promise 15.6: A pairing code links one account, once. */
 test('only a live code links an account, once; wrong ones are counted, and the fifth is the last', async () => {
   const bench = await makeBench('sqlite', { access: 'linked' })
   const { store, users, callback, start, advance } = bench

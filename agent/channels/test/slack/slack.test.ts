@@ -70,6 +70,9 @@ const command = (slack: FakeSlack, who: Person, channel: string, text: string) =
   trigger_id: randomUUID(),
 })
 
+/**
+ * Promise 15.3, 15.4: The Slack adapter speaks the protocol of Slack's own clients and of another adapter.
+ */
 test.each(['events', 'socket'] as const)('over %s it holds a conversation', async mode => {
   const { slack, bench, give, dm } = await startSlack('sqlite', { mode }, false)
   const pressAs = async (who: Person, label: string): Promise<void> => {
@@ -118,6 +121,7 @@ test('a mention begins a conversation in its thread, and the answer to the answe
   ])
 })
 
+/** Promise 15.4: A part whose Slack response was lost is looked up and posted once. */
 test.each(KINDS)('on %s a part whose answer was lost is on Slack once', async kind => {
   const { slack, give, dm } = await startSlack(kind)
   slack.fail('chat.postMessage', 'drop', { status: 500 }, 'limit', { status: 503 }, 'drop')
@@ -141,6 +145,7 @@ test('blocks that Slack refuses go out as plain text', async () => {
   expect((await ours(slack, dm)).some(({ blocks }) => blocks === undefined)).toBe(true)
 })
 
+/** Promise 15.3, 15.6: A forged, stale or repeated Slack request changes nothing. */
 test('forged and stale requests change nothing, a repeated one neither, and a challenge is answered', async () => {
   const { slack, bench, channels, give, dm } = await startSlack('sqlite')
   const payload = await slack.say('ann', dm, 'hello')

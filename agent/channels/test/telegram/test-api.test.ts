@@ -104,6 +104,7 @@ async function startTelegram({ echo }: { echo: boolean }) {
   return { api, bench, shown, press, say }
 }
 
+/** Promise 15.3, 15.4: The Telegram adapter holds a conversation through a third-party Telegram server. */
 test('on telegram-test-api a person holds a conversation with a question, an approval and a stop', async () => {
   const { api, bench, shown, press, say } = await startTelegram({ echo: false })
   await holdConversation(bench, {

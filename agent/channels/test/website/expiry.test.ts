@@ -4,6 +4,7 @@ import { hashToken, VISITOR_TTL_MS } from '../../src/website/visitor.ts'
 import { makeBench, ORG } from '../bench.ts'
 import { SITE, visit } from './visit.ts'
 
+/** Promise 15.7: An expired visitor is deleted. */
 test('a visitor whose time is over is deleted, with the hash of their token', async () => {
   const site = { platform: 'website' as const, origins: [SITE], access: 'open' as const, agent: 'greeter' }
   const { store, start, advance } = await makeBench('sqlite', {}, {}, { only: { site } })

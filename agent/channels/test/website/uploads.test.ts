@@ -72,6 +72,7 @@ test('a file lies in the inbox of the workspace, and the message that names it h
   await expect(send(ann, ' ', [])).rejects.toMatchObject({ code: 'invalid_body' })
 })
 
+/** Promise 15.7: A visitor can name only files of their own conversation. */
 test('nobody names a file that is not of their own conversation, nor anything else of a workspace', async () => {
   const { channels, bench, key } = await startSite()
   const ann = await visit(channels, { key })
@@ -113,6 +114,7 @@ test('files count for what a visitor may send, and a conversation takes 50', asy
   await expect(put()).rejects.toMatchObject({ code: 'limit_reached' })
 })
 
+/** Promise 15.7: Only scripts of the connection's listed origins can read responses. */
 test('a script of an origin that the connection names may read the answers, and no other', async () => {
   const { channels, key } = await startSite()
   const told = (origin: string, path = '/v1/website/sessions') =>

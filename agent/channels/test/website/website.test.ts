@@ -45,6 +45,7 @@ const signIdentity = (claims: Record<string, unknown>, seconds = 120, secret = I
     .setExpirationTime(Math.floor(Date.now() / 1000) + seconds)
     .sign(new TextEncoder().encode(secret))
 
+/** Promise 15.7: A visitor sees only the listed keys of a conversation. */
 test.each(KINDS)('on %s a visitor holds a conversation, and sees of it what they may see', async kind => {
   const { channels, store, key } = await startSite(kind, {}, { echo: false })
   const ann = await visit(channels, { key, language: 'de-AT' })
@@ -117,6 +118,7 @@ const WRITES = [
   ['confirm-disclosure', undefined],
 ] as const
 
+/** Promise 15.7: A visitor reaches only their own conversations. */
 test('every route answers 404 to another visitor and to nobody at all, and changes nothing', async () => {
   const { channels, store, key } = await startSite('sqlite', {}, { echo: false })
   const ann = await visit(channels, { key })
@@ -153,6 +155,7 @@ test('every route answers 404 to another visitor and to nobody at all, and chang
   expect(await logOf(store, ann.id)).toEqual(before)
 })
 
+/** Promise 15.7: A visitor's write requires the conversation's token and an allowed origin. */
 test('a write needs the token of its conversation and an origin that is allowed', async () => {
   const { channels, store, key } = await startSite('sqlite', {}, { echo: false })
   const ann = await visit(channels, { key })
@@ -220,6 +223,7 @@ test('where it is required, nothing is taken before the disclosure is accepted',
   expect((await visit(channels, { key }, ann.cookie)).begun.json).toMatchObject({ confirmed: true })
 })
 
+/** Promise 15.3: A visitor's message is stored once, however often it is sent. */
 test.each(KINDS)(
   'on %s a message that is sent again is there once, though the first answer was lost',
   async kind => {

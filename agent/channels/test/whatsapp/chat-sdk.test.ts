@@ -87,6 +87,7 @@ test.each(['button_reply', 'list_reply'])('a %s has the value and sender that th
   })
 })
 
+/** Promise 15.3: WhatsApp users who hide their phone number are recognised and answered. */
 test('who hides their number is known by the id that both read, and is answered under it', async () => {
   const HIDDEN = idOf(ANN)
   const text = JSON.stringify(incoming(ANN, { type: 'text', text: { body: 'hello' } }))

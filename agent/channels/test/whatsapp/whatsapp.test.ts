@@ -144,6 +144,7 @@ test('forged bodies, other numbers and wrong verify tokens change nothing; a rep
   expect(log.filter(({ type }) => type === 'user.message')).toHaveLength(1)
 })
 
+/** Promise 15.4: A later WhatsApp status settles a part's delivery. */
 test.each(KINDS)(
   'on %s a lost answer is settled by its status, or sent again when none comes',
   async kind => {
@@ -166,6 +167,7 @@ test.each(KINDS)(
   },
 )
 
+/** Promise 15.4: A part outside WhatsApp's messaging window is held until the person writes. */
 test('past the window a template goes out once, and the part when the person has written', async () => {
   const { graph, bench, give, shown } = await startWhatsApp('sqlite', { echo: false })
   await give(textFrom(ANN, 'hello'))

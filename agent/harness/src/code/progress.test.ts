@@ -15,6 +15,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ wait: fc.integer({ min: 1, max: 20 }) }) },
 )
 
+/** Promise 14.18: The joined progress texts are the agent's text, with at most two events per second. */
 test('property: the texts joined are the agent’s text, and so many events have so many half seconds', async () => {
   let written = 0
   await fc.assert(

@@ -25,6 +25,7 @@ function makeHomes(runs: readonly (readonly [string, string])[]): string {
   return dataDir
 }
 
+/** Promise 14.18: The next start removes what finished coding runs left on disk. */
 test('what runs left that are over, or that the log does not have, goes; the others keep theirs', async () => {
   const dataDir = makeHomes([
     ['s1', 'done'],

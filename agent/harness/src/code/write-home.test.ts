@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { writeHome } from './write-home.ts'
 
+/** Promise 11.8: A coding agent's home directory exposes no file of the service through links. */
 test('what a process left in its home leads no file out of it', async () => {
   const root = mkdtempSync(join(tmpdir(), 'cairn-home-'))
   onTestFinished(() => rmSync(root, { recursive: true }))

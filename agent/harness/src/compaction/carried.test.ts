@@ -98,6 +98,7 @@ test('of what nobody ever decides on the newest hundred are kept', () => {
   expect(waiting.at(-1)).toContain('(call-149)')
 })
 
+/** Promise 14.4: A compaction keeps the list of active workers. */
 test('workers are carried while they are at work, and are told not to be started again', () => {
   const spawned = (worker_id: string, goal: string): Line => [
     'worker.spawned',

@@ -113,6 +113,7 @@ const conversations = fc
     }
   })
 
+/** Promise 7: A compaction never separates a call from its result. */
 test('property: whatever the conversation, folding the compaction keeps the newest messages as they are and parts no call from its result', () => {
   fc.assert(
     fc.property(conversations, fc.integer({ min: 10, max: 5000 }), ({ conversation, next }, window) => {

@@ -87,6 +87,7 @@ const withoutApproval = (input: GateInput): GateInput => ({
   hasGrant: false,
 })
 
+/** Promise 10.4: An approval removes only the need for approval, and all other checks still apply. */
 test('an approved call never passes where the same call ungated would be refused', () => {
   fc.assert(
     fc.property(anyInput, input => {

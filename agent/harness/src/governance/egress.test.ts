@@ -79,6 +79,7 @@ test.each([
   expect(matchesHost(pattern, host)).toBe(expected)
 })
 
+/** Promise 11.7: A host and port in `egress.internal` opens only that port. */
 test.each([
   ['http://example.org/', egress(), null],
   ['https://example.org:8443/x', egress(), null],

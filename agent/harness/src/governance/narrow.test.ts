@@ -47,6 +47,7 @@ function right(agent: AgentConfig, tool: string): number {
 const reaches = (agent: AgentConfig, host: string): boolean =>
   urlProblem(`http://${host}/`, agent.governance.egress) === null
 
+/** Promise 14.4: A worker never has more permissions than the agents above it. */
 test('property: what a narrowed agent may do, itself and the one above may do', () => {
   fc.assert(
     fc.property(agents, agents, (own, above) => {

@@ -11,6 +11,10 @@ const sources = [
 const TRUE = 'tides of the world are measured in the Bay of Fundy'
 const FALSE = 'tides of the world are never measured in the Bay of Fundy'
 
+/**
+ * Promise 14.5: A research report with a fabricated quotation is refused with a list of the invalid
+ * quotations.
+ */
 test.each<[what: string, markdown: string, problems: string[]]>([
   ['a quotation of its source', `It says: "${TRUE}" [S1].`, []],
   ['one that its source does not have', `It says: "${FALSE}" [S1].`, ['not_in_source']],

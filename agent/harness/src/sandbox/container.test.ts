@@ -32,6 +32,10 @@ const argumentsOf = (view: Partial<ContainerView> = {}): string[] =>
     ...view,
   })
 
+/**
+ * Promise 11.8, 11.9: A Podman sandbox has no network, no privileges and its limits, like a bubblewrap
+ * sandbox.
+ */
 test('a container has no network, no rights, no more than its limits, and our labels', () => {
   const said = argumentsOf()
   expect(said).toEqual(

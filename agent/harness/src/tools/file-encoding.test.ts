@@ -24,6 +24,7 @@ async function edit(bytes: Buffer, args: Record<string, unknown>): Promise<Buffe
   return readFileSync(path)
 }
 
+/** Promise 11.14: An edit changes no byte outside the replaced text. */
 test.each([
   ['Latin-1', latin1('grüße preis\n'), { old_string: 'preis', new_string: 'price' }, latin1('grüße price\n')],
   [

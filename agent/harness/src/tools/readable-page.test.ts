@@ -7,6 +7,7 @@ const BASE = 'https://example.org/'
 const link = (at: number) => `<li><a href="/page/${at}?x=1&amp;y=2">Page number ${at}</a></li>`
 const html = `<title>Links</title><ul>${Array.from({ length: 80_000 }, (_, at) => link(at)).join('')}</ul>`
 
+/** Promise 7.11: Converting a large page does not block the event loop. */
 test('five megabytes of links are made readable off the event loop, as they would be on it', async () => {
   expect(html.length).toBeGreaterThan(4_500_000)
   const working = new AbortController()

@@ -104,6 +104,7 @@ test.each([
   expect(requests).toBe(0)
 })
 
+/** Promise 11.7: An allowed host name reaches no private address unless `egress.internal` names it. */
 test('a name on the allow list that leads inside is not connected to; on the internal list it is', async () => {
   let requests = 0
   const port = await serve((_, response) => {

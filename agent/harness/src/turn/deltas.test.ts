@@ -41,6 +41,7 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
   return { deltas, commits, waits, failures, tick, timers }
 }
 
+/** Promise 2.6: The first delta of an answer is committed without waiting for a batch. */
 test('the first chunk of an answer is written at once, and no other commit may go before it', async () => {
   const { deltas, commits, waits, tick } = writing()
   deltas.push('content', 'It')

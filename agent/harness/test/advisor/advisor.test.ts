@@ -9,6 +9,7 @@ import { ADVISES, advisedAgent, advisorScenario } from './advisor-scenario.ts'
 const catalog = { 'demo/model': { input: 1, output: 2 }, 'demo/advisor': { input: 10, output: 20 } }
 const models = { default: 'demo/model', providers: { demo: { kind: 'scripted' as const } }, catalog }
 
+/** Promise 14.1: The advisor is not a tool, and its usage is counted. */
 test('before a turn that used tools ends, the advisor looks at it, and the model acts on what it says', async () => {
   await using stage = await setStage({ scenario: advisorScenario, agent: advisedAgent, config: { models } })
   const harness = stage.start()
@@ -118,6 +119,7 @@ test('a long turn is looked at every so many iterations, at most so often', asyn
   ])
 })
 
+/** Promise 14.1: A failing advisor never fails the turn. */
 test('an advisor that fails costs the turn its advice and nothing else', async () => {
   const rules = [
     { when: { system: ADVISES }, answer: { error: { status: 500, message: 'the advisor is out' } } },

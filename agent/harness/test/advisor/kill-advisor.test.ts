@@ -36,6 +36,7 @@ test('the advised session is, byte for byte, the golden one of this version', ()
   expect(now).toBe(golden)
 })
 
+/** Promise 1: Each advisor point of a turn calls the advisor at most once, wherever the runner dies. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   'the advised session killed just $when commit $nth ends, and the advisor is asked once a point',
   async death => {

@@ -119,6 +119,7 @@ const ATTACKS: Readonly<Record<string, (port: string) => string>> = {
     `p.setLocalDescription(o)); setTimeout(r, 500) })`,
 }
 
+/** Promise 11.9: A page in the browser reaches no private address. */
 test.each(Object.entries(ATTACKS))('a page in the browser does not reach %s', async (what, attempt) => {
   await stage.call('browser_navigate', { url: `${stage.site}/attack` })
   stage.seen.length = 0
@@ -181,6 +182,7 @@ test('a file goes up from the workspace, one comes down under a clean name, none
   expect(readFileSync(join(workspace, 'downloads', name), 'utf8')).toBe('the report')
 })
 
+/** Promise 14.19: A cancelled browser call has no later effect on the page. */
 test('a call that is ended does nothing in the page afterwards', async () => {
   await stage.call('browser_navigate', { url: `${stage.site}/later` })
   const { page } = await stage.call('browser_snapshot')
@@ -243,6 +245,7 @@ function fakeSocket() {
   return { face, said, frames: () => frames, say: (message: object) => listener(JSON.stringify(message)) }
 }
 
+/** Promise 14.19, 11.5: No agent reads and no store contains what a person types in the browser. */
 test('a person takes over, types a secret, returns: the agent goes on and reads it nowhere', async () => {
   const { live, session_id } = stage
   await stage.call('browser_navigate', { url: stage.site })
@@ -313,6 +316,7 @@ test('a person takes over, types a secret, returns: the agent goes on and reads 
   ])
 })
 
+/** Promise 14.19: When a browser is destroyed while a person drives it, their control ends first. */
 test('a browser that is destroyed while a person drives: control ends first, each event once', async () => {
   const { live, session_id } = stage
   await live.acquire(session_id, { id: 'user-alice', admin: false }, false, null)

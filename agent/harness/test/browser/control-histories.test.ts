@@ -53,6 +53,7 @@ const seen = { histories: 0, events: 0, granted: 0, browsers: 0 }
 const place = await openControlPlace()
 afterAll(() => place.store.close())
 
+/** Promise 14.19: A browser starts once, ends once and has one driver at a time, in any order of events. */
 test('every history of one browser and those who want it is legal', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 10, maxLength: 40 }), fc.integer(), async (acts, seed) => {

@@ -145,6 +145,7 @@ test('undisturbed, one browser begins and ends, and one person drives', () => {
   ])
 })
 
+/** Promise 14.19, 10: On each store browser and control events stay paired, wherever the runner dies. */
 test.each([
   ...oneIn(8, deaths).map(death => ({ on: 'SQLite', open: undefined, death })),
   ...oneIn(16, deaths).map(death => ({ on: 'Postgres', open: onPostgres, death })),

@@ -100,6 +100,7 @@ const ATTEMPTS = {
     's.onopen = s.onerror = s.onclose = r })',
 } as const
 
+/** Promise 11.9: A page in a remote browser requests no host that the policy refuses. */
 test.each(Object.entries(ATTEMPTS))('a page in it does not reach %s by name', async (_, attempt) => {
   await stage.call('browser_navigate', { url: stage.site })
   stage.seen.length = 0

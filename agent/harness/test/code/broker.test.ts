@@ -66,6 +66,9 @@ async function open(
   return { broker, seen: upstream.seen, ask, auth, chat }
 }
 
+/**
+ * Promise 14.12: A model key never enters a coding agent's sandbox, and the run's token expires with the run.
+ */
 test('the key goes to the model server alone, and the token dies with the run', async () => {
   const { broker, seen, ask, auth, chat } = await open('openai', CHAT)
   const answered = await ask(chat, { ...auth, cookie: 'of-the-box=1' })

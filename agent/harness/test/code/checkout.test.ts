@@ -57,6 +57,7 @@ const told = (tree: string) => ({
   changed: git(tree, 'status', '--porcelain'),
 })
 
+/** Promise 14.18: Each run in a repository has its own worktree and branch. */
 test('runs that begin at the same time have one clone, and each a worktree on its own branch', async () => {
   const { workspace, take } = stage()
   const ids = ['aaaaaaaa-1', 'bbbbbbbb-2', 'cccccccc-3']
@@ -168,6 +169,10 @@ test('a worktree that nobody used for a week goes with the next run; its commits
   expect(git(tree, 'log', '--format=%s', '-1')).toBe('mine')
 })
 
+/**
+ * Promise 14.18: A finished run's worktree is removed after a week, unless it has work outside a branch's
+ * commits.
+ */
 test.each(Object.keys(HELD))('a worktree with %s stays, however long nobody used it', async held => {
   const { workspace, take } = stage()
   const tree = await take('aaaaaaaa')

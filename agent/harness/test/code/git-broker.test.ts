@@ -57,6 +57,7 @@ async function stage(verdict: PushVerdict = 'allow') {
   return { server, broker, pushes, origin, clone, inBox, said }
 }
 
+/** Promise 14.12: A repository token is sent only to the repository's server and follows no redirect. */
 test('git clones, fetches and pushes; the token goes to the server of the repository alone', async () => {
   const { server, pushes, clone, inBox, said } = await stage()
   writeFileSync(join(clone, 'page.txt'), 'made')
@@ -88,6 +89,7 @@ test('a push that is too large for one piece is judged once, and arrives', async
   expect(git(server.folder, 'cat-file', '-s', 'cairn/1:large')).toBe(String(large.length))
 })
 
+/** Promise 14.18: A push without approval changes nothing, and git prints the reason. */
 test.each(['reject', 'cancelled'] as const)(
   'a push that is answered %s changes nothing, and git says why',
   async verdict => {

@@ -50,6 +50,7 @@ test('undisturbed, the run ends', () => {
   expect(undisturbed.seen).toMatchObject({ did: ['did a'], live: 0, violations: [] })
 })
 
+/** Promise 14.18: A coding run whose runner dies has one result, and its agent repeats no action. */
 test.each(oneIn(6, deathsOf(undisturbed.commits)))(
   'killed just $when commit $nth, the run has one result and the agent did nothing twice',
   async death => {

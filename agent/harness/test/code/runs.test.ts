@@ -51,6 +51,9 @@ const sound = (events: readonly SessionEvent[], coder: ScriptedAgent): void => {
   expect(of(events, 'code.run_result').length).toBe(of(events, 'code.run_started').length)
 }
 
+/**
+ * Promise 14.18: A `/code` run has one result, which is its reply; the channel gets it and the model a note.
+ */
 test('/code begins a run, shows what the agent does, and its end is the reply', async () => {
   const { stage, coder } = await scene()
   await using _ = stage
@@ -116,6 +119,10 @@ test('a permission is judged: what nothing names is allowed, what is denied is r
   ])
 })
 
+/**
+ * Promise 14.18, 10: An approved permission of a coding run is used once, and changed input needs a new
+ * approval.
+ */
 test('an approval given in time is used once, and changed input asks again', async () => {
   const { stage, coder } = await scene({ agent: asks })
   await using _ = stage
@@ -137,6 +144,10 @@ test('an approval given in time is used once, and changed input asks again', asy
   expect(typesOf(events)).not.toContain('llm.request')
 })
 
+/**
+ * Promise 14.18: A coding run that waits for a decision holds no process and no runner, and continues after
+ * it.
+ */
 test.each(['approve', 'reject'] as const)(
   'a run that nobody decides on is parked without a worker, and the %s takes it up in a new process',
   async decision => {
@@ -184,6 +195,7 @@ test('what is said while a call is parked closes the call and not the run', asyn
   expect(coder.live()).toBe(0)
 })
 
+/** Promise 14.18, 6: A stop ends a coding run and its session in one commit. */
 test('a stop ends the run with the session, whatever the agent does about it', async () => {
   const { stage, coder } = await scene()
   await using _ = stage
@@ -246,6 +258,9 @@ test.each([
   expect(of(events, 'code.run_result')[0]!.data.error).toMatch(error)
 })
 
+/**
+ * Promise 14.18: A coding agent with unreadable output is ended at once, and its result contains the reason.
+ */
 test.each([
   'npm warn deprecated',
   '{"jsonrpc": "2.0", "id": 3, "result": {"stopReason"',
@@ -264,6 +279,7 @@ test.each([
   expect(coder.live()).toBe(0)
 })
 
+/** Promise 14.18: A run's result contains the changed files, before and after. */
 test('the result names the files that changed since the run began, and has them as they were and as they are', async () => {
   const { stage, coder } = await scene()
   await using _ = stage

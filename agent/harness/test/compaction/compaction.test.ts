@@ -56,6 +56,7 @@ test('a turn that outgrows the window is compacted between two iterations, and n
   expect(input_tokens).toBe(summed.reduce((sum, tokens) => sum + tokens, 0))
 })
 
+/** Promise 7: A request that exceeds the context is compacted and retried once. */
 test('a request that the server finds too long is made once more after a compaction', async () => {
   await using stage = await setStage({
     scenario: {

@@ -49,6 +49,7 @@ async function converse(stage: Stage, content: string): Promise<void> {
 const compactions = (events: readonly SessionEvent[]) =>
   events.filter(event => event.type === 'context.compact')
 
+/** Promise 7: A session that compacts keeps its plan, its goal and its open approvals. */
 test(
   'a session of 300 messages compacts several times and still knows its plan, its goal and the approval that is open',
   { timeout: 600_000 },

@@ -6,6 +6,7 @@ import { finishWork, goal, OUTCOME, ROOT, setTree, spawn, wait } from './tree-st
 const share = (...notes: readonly unknown[]) => ({ name: 'share_note', arguments: { notes } })
 const fact = (content: unknown, more: object = {}) => ({ type: 'FACT', content, ...more })
 
+/** Promise 13.1: An invalid board note returns a clear error and writes nothing. */
 test('a note that cannot be is a clear error of the tool or named with its reason, and the board stays as it was', async () => {
   const bad: [object, string][] = [
     [{ name: 'share_note', arguments: {} }, 'notes'],

@@ -20,6 +20,7 @@ async function soundLogs(stage: Stage): Promise<SessionEvent[][]> {
   return [...logs.values()]
 }
 
+/** Promise 14.4: A worker gets a share of its parent's budget and returns the unused part. */
 test('a worker is given its share of what is left, and what it used is given back with its outcome', async () => {
   await using stage = await setStage({
     session: { budget: { max_tokens: 90_000 } },
@@ -58,6 +59,7 @@ test('where less than 2,000 tokens would be its share no worker is made, and the
   expect(await stage.store.coordination.children(stage.session_id)).toEqual([])
 })
 
+/** Promise 14.4: At 90 % of a budget one model call remains; beyond the budget no model is called. */
 test('at nine tenths of a budget the next call has no tools and must answer; past it no model is called', async () => {
   await using stage = await setStage({
     session: { budget: { max_tokens: 10_000 } },
@@ -130,6 +132,7 @@ test('a worker whose time is up is stopped, and its parent goes on', async () =>
   expect(parent.find(event => event.type === 'worker.failed')).toMatchObject({ data: { cause: 'deadline' } })
 })
 
+/** Promise 14.4: A budget has a time limit that stops the session and all sessions below it. */
 test('a session whose time is up is stopped with all below it', async () => {
   await using stage = await setStage({
     session: { budget: { max_minutes: 1 / 60 } },

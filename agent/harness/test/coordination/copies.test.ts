@@ -78,6 +78,7 @@ async function ask(stage: Stage, message: string): Promise<Record<string, unknow
   return JSON.parse(result.data.content) as Record<string, unknown>
 }
 
+/** Promise 14.4: A worker in a copy changes no file of its parent, and all changes in the copy are listed. */
 test('a worker changes its copy alone, what it changed is told whoever wrote it, and it comes back when it is asked for', async () => {
   const { stage, here, there, copies } = await startCopied()
   await using _ = stage
@@ -109,6 +110,7 @@ test('a worker changes its copy alone, what it changed is told whoever wrote it,
   expect([at(here, 'new/made.txt'), at(here, 'gone.txt')]).toEqual([null, 'to be removed'])
 })
 
+/** Promise 14.4: A merge conflict changes no file unless the caller's `on_conflict` resolves it. */
 test('a conflict changes nothing here, is listed, and is decided by on_conflict', async () => {
   const { stage, here, there } = await startCopied()
   await using _ = stage
@@ -127,6 +129,7 @@ test('a conflict changes nothing here, is listed, and is decided by on_conflict'
   expect(at(here, 'both.txt')).toBe(TEXT.replace('two', 'by the worker'))
 })
 
+/** Promise 11.3: Applying a worker's files is idempotent. */
 test('what was merged is known as such: repeated, it is neither a conflict nor overwritten', async () => {
   const { stage, here, there } = await startCopied()
   await using _ = stage
@@ -157,6 +160,7 @@ test('a worker that shares the workspace has no copy, and nothing to apply', asy
   })
 })
 
+/** Promise 14.4: A copy that is too large or interrupted by a crash leaves no partial copy. */
 test('a copy that would be too large fails the worker at its start, says what would do, and leaves nothing half made', async () => {
   const { stage, copies } = await startCopied({ copyLimits: { max_bytes: 1000, max_files: 1 } })
   await using _ = stage

@@ -20,6 +20,7 @@ async function resultOf(stage: Stage): Promise<Record<string, unknown>> {
   return JSON.parse(results[0] ?? '') as Record<string, unknown>
 }
 
+/** Promise 14.4: Delegated goals run in parallel, and the call returns their results in order. */
 test('two goals are worked on side by side, and their results in order are the result of the call', async () => {
   await using stage = await setStage({
     scenario: {
@@ -59,6 +60,7 @@ test('two goals are worked on side by side, and their results in order are the r
   expect(await stage.store.coordination.claimTimers('nobody', 10, 1000)).toEqual([])
 })
 
+/** Promise 14.4: A delegation has a time limit and reports when it exceeds it. */
 test('a delegation that takes longer than its time is stopped, and says so', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
@@ -83,6 +85,7 @@ test('a delegation that takes longer than its time is stopped, and says so', asy
   })
 })
 
+/** Promise 14.4: A user message detaches a delegation, which continues as a worker. */
 test('a message of the user detaches a delegation: it goes on, and is told of like any worker', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },

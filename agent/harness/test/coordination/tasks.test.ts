@@ -49,6 +49,7 @@ const until = async (stage: Stage, taskStatus: Task['status']): Promise<Task> =>
   return found as Task
 }
 
+/** Promise 14.15: Tasks start in dependency order with earlier results, and a failed attempt is retried. */
 test('tasks begin in their order, the results before them are told, and an attempt that fails is made again', async () => {
   await using stage = await setTree([
     { when: goal('lay'), answer: finishWork('The ground is laid.') },
@@ -97,6 +98,7 @@ test('tasks begin in their order, the results before them are told, and an attem
   })
 })
 
+/** Promise 14.15: A task that fails permanently cancels the tasks that depend on it. */
 test('a task whose attempts all come to nothing fails, and what was to come after it is cancelled', async () => {
   await using stage = await setTree([
     { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
@@ -136,6 +138,7 @@ test('a task whose attempts all come to nothing fails, and what was to come afte
 
 const HELD = { when: goal('hold'), steps: [block('Which way?'), finishWork('Held: {{result.answer}}.')] }
 
+/** Promise 14.15: A blocked task occupies no runner and continues with the answer. */
 test('a blocked task holds no worker, its owner answers, and the answer is the result of the call', async () => {
   await using stage = await setTree([
     HELD,
@@ -165,6 +168,7 @@ const LEFT = [
   { steps: [calls(task('held', 'hold on')), say('ok')] },
 ]
 
+/** Promise 14.15: A person is asked about a blocked task when its owner does not answer. */
 test('an owner that comes to rest with a task blocked has a person asked, whose note is the answer', async () => {
   await using stage = await setTree(LEFT)
   const { harness } = stage
@@ -186,6 +190,7 @@ test('an owner that comes to rest with a task blocked has a person asked, whose 
   })
 })
 
+/** Promise 4.7: The first answer to a blocked task counts, and later ones are refused. */
 test('the first answer to a block counts: all others are refused and told who was first', async () => {
   await using stage = await setTree(LEFT)
   const { harness } = stage
@@ -288,6 +293,7 @@ test('a cancelled task ends its worker and what was to come after it, is not tri
   })
 })
 
+/** Promise 6.9: Stopping the owner cancels its tasks. */
 test('a stop of the owner cancels its tasks, those that have not begun too, and starts none', async () => {
   await using stage = await setTree(
     [
@@ -319,6 +325,7 @@ test('a stop of the owner cancels its tasks, those that have not begun too, and 
   expect((await stage.store.listInbox({ org_id: 'org', status: ['pending'], limit: 10 })).items).toEqual([])
 })
 
+/** Promise 14.15: Ready tasks wait for a free worker and are never lost. */
 test('more tasks become ready than there are places: each begins as soon as there is one', async () => {
   await using stage = await setTree(
     [
@@ -401,6 +408,7 @@ test('a task of someone else is not there', async () => {
   })
 })
 
+/** Promise 13.1: An impossible task call returns a clear error and creates nothing. */
 test('what cannot be is a clear error of the tool, and no task is made', async () => {
   const bad = [
     task('a', ''),

@@ -9,6 +9,7 @@ const PLACES = 24
 /** What is left of the places to sessions without a parent. */
 const CHILDREN = PLACES * 0.75
 
+/** Promise 14.4: 200 waiting parents hold no lease and no turn of a process. */
 test('200 parents that wait hold no lease and no place, and the turn of another goes on beside them', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0, concurrent_turns: PLACES },

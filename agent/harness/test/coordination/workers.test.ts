@@ -19,6 +19,7 @@ const ended = (events: readonly SessionEvent[]): boolean => events.at(-1)?.type 
 const results = (log: readonly SessionEvent[]): string[] =>
   log.flatMap(event => (event.type === 'tool.result' ? [event.data.content] : []))
 
+/** Promise 14.4: Workers run in parallel, and the parent continues with all their results. */
 test('three workers run side by side, and a parent that waits for them goes on with their results', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
@@ -95,6 +96,7 @@ test('a root ends while its worker is at work, and the outcome reopens it', asyn
   ])
 })
 
+/** Promise 14.4: A user message ends a parent's wait for its workers. */
 test('a message of the user ends the waiting at once, and the worker goes on', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
@@ -122,6 +124,7 @@ test('a message of the user ends the waiting at once, and the worker goes on', a
   expect(workerTypes(logs.get(stage.session_id) ?? [])).toEqual(['worker.spawned', 'worker.failed'])
 })
 
+/** Promise 6.9: A stop ends all workers below the session in one commit. */
 test('a stop ends all below it in one commit, and wakes nobody', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
@@ -145,6 +148,7 @@ test('a stop ends all below it in one commit, and wakes nobody', async () => {
   expect((await stage.session()).status).toBe('active')
 })
 
+/** Promise 6.9: A pause or resume applies to all workers below the session. */
 test('a pause pauses all below, a resume resumes what it paused, and a child alone is not resumed', async () => {
   await using stage = await setStage({
     limits: { drain_s: 0 },
@@ -201,6 +205,7 @@ const gatedBy = async (stage: Stage): Promise<string> => {
   return (await gates())[0]?.id ?? ''
 }
 
+/** Promise 14.4: An approved call of a worker runs before the worker's outcome is delivered. */
 test('a worker whose call needs an approval waits for the decision, and its outcome comes behind what was approved', async () => {
   await using stage = await setStage({
     agent: { governance: { require_approval: ['note'] } },
@@ -229,6 +234,7 @@ test('a worker whose call needs an approval waits for the decision, and its outc
   })
 })
 
+/** Promise 14.4: A decision made after a worker ended changes nothing and reports the reason. */
 test('a decision that comes after the end of the worker is told so, and nothing is done', async () => {
   await using stage = await setStage({
     agent: { governance: { require_approval: ['note'] } },
@@ -253,6 +259,7 @@ test('a decision that comes after the end of the worker is told so, and nothing 
   await expectSound(stage)
 })
 
+/** Promise 13.1: An impossible worker call returns a clear error and creates nothing. */
 test('what cannot be is a clear error of the tool, and nothing is made', async () => {
   const calls = [
     spawn(''),

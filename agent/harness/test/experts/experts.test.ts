@@ -191,6 +191,7 @@ test.each<[string, Answers, Answers, string]>([
   },
 )
 
+/** Promise 14.6: An expert never exceeds the permissions of its agent. */
 test.each([
   [
     'a tool that it was not given',
@@ -308,6 +309,7 @@ test('a stop while the expert works ends its call of the model, and the delegati
   ).toHaveLength(1)
 })
 
+/** Promise 14.9: A delegation to an expert ends and no expert runs twice, wherever the runner dies. */
 test('a worker that dies between the delegation and the result: the outcome is unknown, the delegation is closed, no expert runs twice', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-expert-'))

@@ -17,6 +17,7 @@ for (const { name, set, play } of TREES) {
   const { golden, now } = compareGolden(name, undisturbed.events)
 
   describe(`the ${name} session`, () => {
+    /** Promise 10: Each release writes the golden session of its version byte for byte. */
     test('is, byte for byte, the golden one of this version', () => {
       expect(checkHistory(undisturbed.events, { settled: true, current: true })).toEqual([])
       // The first logs were written before there was a normal form.
@@ -28,6 +29,9 @@ for (const { name, set, play } of TREES) {
     })
 
     const deaths = deathsOf(undisturbed.commits)
+    /**
+     * Promise 10: A crash anywhere in a session of any family changes neither its end nor repeats an effect.
+     */
     test.each(oneIn(8, deaths))(
       'killed just $when commit $nth, ends the same way and does nothing twice',
       async death => {

@@ -22,6 +22,7 @@ const plan = {
   ],
 }
 
+/** Promise 14.11: Long work writes check-ins, of which at most one is open. */
 test('work that goes on for long tells how it stands, each time after so many minutes, and only the newest item is open', async () => {
   await using stage = await setStage({
     scenario: { rules: [{ steps: [plan, call('hang', 'a'), call('hang', 'b'), say('planted')] }] },
@@ -84,6 +85,7 @@ test('a check-in is acknowledged, and then the next one finds nothing to end', a
   expect(await acknowledgeInbox(stage.deps, item!.id, alice)).toMatchObject({ status: 'acknowledged' })
 })
 
+/** Promise 14.11: A long task creates an inbox item when it ends. */
 test('short work says nothing of itself; work that took long is announced behind its end, with its answer', async () => {
   for (const minutes of [10, 0]) {
     await using stage = await setStage({
@@ -159,6 +161,7 @@ const asking = {
   ],
 }
 
+/** Promise 7: A waiting user action occupies no runner, and the same turn continues when it is done. */
 test('an action that only the user can do holds no worker; done, the same turn goes on', async () => {
   await using stage = await setStage({ scenario: asking })
   const first = stage.start()
@@ -242,6 +245,7 @@ async function pursue(stage: Stage, told: EventType) {
   return harness
 }
 
+/** Promise 14.10: A blocked goal asks a person for an action, and the agent continues when it is done. */
 test('a blocked goal asks for an action that says what it waits for, and the next turn makes that old news', async () => {
   await using stage = await setStage(judgedAs('blocked', 'Only you have the key.'))
   const harness = await pursue(stage, 'inbox.action_required')

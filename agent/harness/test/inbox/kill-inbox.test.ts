@@ -67,6 +67,7 @@ test('the session that tells of itself is, byte for byte, the golden one of this
   })
 })
 
+/** Promise 10: No inbox item is created twice, wherever the runner dies. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   'the session that tells of itself, killed just $when commit $nth, ends the same way with the same items',
   async death => {

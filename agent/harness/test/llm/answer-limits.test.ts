@@ -52,6 +52,7 @@ function endless(
 const LONG = 'x'.repeat(16 * 1024)
 const call = (id: string, args: string) => ({ id, index: 0, function: { name: 'look', arguments: args } })
 
+/** Promise 7.11: A model call accepts a bounded amount of data and ends, whatever the model server sends. */
 test.each<[string, (fetch: Fetch) => ModelProvider, string, (at: number) => string, RegExp]>([
   ['text, OpenAI', openai, ': \n\n', () => delta({ content: LONG }), /more than 2 MiB of text/],
   [

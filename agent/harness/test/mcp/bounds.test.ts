@@ -50,6 +50,7 @@ test('a list that repeats its cursor ends there, and the log says so', async () 
   )
 })
 
+/** Promise 7: Listing an MCP server's tools ends, whatever cursors it returns. */
 test('a list whose cursor is new on every page ends after 100 pages, with or without tools', async () => {
   let pages = 0
   const { mcp, server, logged } = await start({
@@ -138,6 +139,7 @@ test('a connection that ends at once every time is opened ever more rarely', asy
   expect(waits).toEqual([1249, 2248, 4246, 8242])
 })
 
+/** Promise 7: An MCP server that does not answer delays neither a turn nor the shutdown. */
 test('a server that takes a connection and never answers holds up neither a turn nor the end of the service', async () => {
   const held: ServerResponse[] = []
   const hold: Answer = (_, response) => void held.push(response)

@@ -58,6 +58,10 @@ async function start(servers: Record<string, Server>, ports: number[] = []) {
   return { mcp, dataDir, logged, run }
 }
 
+/**
+ * Promise 11.8, 11.9: A stdio MCP server sees no data of the service and reaches only what its configuration
+ * allows.
+ */
 test('it sees the system, its files, a folder of its own, the named variables, and nothing else', async () => {
   const { run, dataDir } = await start({ own: shell({ env: ['NAMED'] }) })
   const secret = join(dataDir, 'secret.txt')

@@ -12,6 +12,7 @@ const verdicts = async (stage: Stage) =>
     (event): event is EventOf<'mission.evaluation.end'> => event.type === 'mission.evaluation.end',
   )
 
+/** Promise 14.5: A mission has one budget for its whole session tree. */
 test('tokens of the coordinator and of its workers are one budget: used up, the round fails unasked', async () => {
   await using stage = await setStage({
     scenario: {
@@ -138,6 +139,10 @@ test('a mission fails with the budget of its session, and does not stay active b
   await expectSound(stage)
 })
 
+/**
+ * Promise 14.5: When a mission's time limit expires, its workers are stopped and the evaluator grades the
+ * existing work.
+ */
 test('when its time is up the workers are stopped, and the evaluator judges what is there', async () => {
   await using stage = await setStage({
     scenario: {

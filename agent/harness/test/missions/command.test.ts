@@ -55,6 +55,7 @@ test('an amount that no budget can have is named like one that cannot be read', 
   })
 })
 
+/** Promise 14.5: The `/mission` command starts, pauses, resumes and cancels a mission. */
 test('a mission is begun, looked at, paused with its worker, resumed and cancelled by commands', async () => {
   await using stage = await setStage({
     scenario: {

@@ -14,6 +14,7 @@ import {
   verdict,
 } from './mission-stage.ts'
 
+/** Promise 14.5: A mission runs in rounds until its evaluator is satisfied. */
 test('a mission goes through two rounds with workers, is sent back once and then satisfied, in the order of its design', async () => {
   await using stage = await setStage({
     scenario: twoRounds([verdict('needs_revision', 'There is no report.'), verdict('satisfied')]),
@@ -73,6 +74,7 @@ test('a mission goes through two rounds with workers, is sent back once and then
   expect(logs.size).toBe(4)
 })
 
+/** Promise 14.5: The evaluator of a mission sees tasks and files, not only claims. */
 test('the evaluator has a context of its own: it sees the tasks, the files that the answer names, and those that are missing', async () => {
   await using stage = await setStage({
     scenario: {
@@ -137,6 +139,7 @@ test('after so many rounds as it may have a mission is over', async () => {
   await expectSound(stage)
 })
 
+/** Promise 14.5: A session has at most one active mission or goal, and a worker has none. */
 test('a session has one mission or one goal at a time, and a worker none', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('Yes.') }] } })
   await define(stage)
@@ -163,6 +166,7 @@ test('a session has one mission or one goal at a time, and a worker none', async
   expect((await missionRow(stage)).status).toBe('active')
 })
 
+/** Promise 14.5: The agent answers a message that arrives while a round is graded. */
 test('a message that comes while a round is graded is answered, although the verdict ends the mission', async () => {
   const gate = Promise.withResolvers<undefined>()
   await using stage = await setStage({

@@ -100,6 +100,10 @@ describe.each(Object.entries(STORES))('on %s', (_name, open) => {
     await expectSound(stage)
   })
 
+  /**
+   * Promise 14.5: A pause during grading keeps the verdict and starts no round; a pause before grading stops
+   * the turn.
+   */
   test('a pause during the grading keeps the verdict and begins no round before the resume', async () => {
     await using stage = await actDuring(open, VERDICT, pause, NEXT, verdict('satisfied'))
     await expect.poll(async () => (await missionRow(stage)).iteration).toBe(1)
@@ -231,6 +235,7 @@ test('a pause pauses the workers, a resume lets them go on, and the coordinator 
   await endWork(stage)
 })
 
+/** Promise 14.5: A worker of a paused mission resumes only with its mission. */
 test('a worker of a paused mission goes on with that alone, whatever becomes of its session', async () => {
   const { stage, mission, worker } = await withWorker()
   await using _ = stage
@@ -287,6 +292,10 @@ test('a pause between two looks of the time that is up keeps the mission paused,
   expect(said).toEqual(['mission_kickoff'])
 })
 
+/**
+ * Promise 14.5: A cancelled mission is not graded, and the cancel ends its workers unless they are to
+ * continue.
+ */
 test('a cancel ends the workers with the mission; without the cascade they go on as plain workers', async () => {
   for (const cascade_to_workers of [true, false]) {
     const { stage, mission, worker } = await withWorker()

@@ -26,6 +26,9 @@ async function errorsOf(stage: Stage, tool: string): Promise<string[]> {
   })
 }
 
+/**
+ * Promise 14.5: A branch cites only sources that it fetched, and each source records what it is cited for.
+ */
 test('only what was fetched by the branch, and stands there, can be cited', async () => {
   await using stage = await setStage(
     withWeb({

@@ -23,6 +23,7 @@ const resultsOf = async (stage: Stage, name: string): Promise<Record<string, unk
       : [],
   )
 
+/** Promise 14.5: In mode metric, a real command scores each branch in a temporary copy of the workspace. */
 test('branches are measured by a real command, and what is better is taken over', async () => {
   await using stage = await setStage({
     tools: [terminalTool({ sandbox: await sandboxed() })],

@@ -9,6 +9,10 @@ import { defineResearch, FUNDY, HARVESTED, report, reportRules, withWeb } from '
 const FABRICATED = 'Experts agree: "the water there never rises by more than two metres at all" [S1].'
 const GOOD = `In the Bay of Fundy "where ${FUNDY}" [S1, S2].\n\nThe moon makes them [S2].\n\nThat is all.`
 
+/**
+ * Promise 14.5: The coordinator receives each research branch's result once, with a score that the branch did
+ * not assign.
+ */
 test('research goes from branches over their harvest to a report that is graded, in the order of its design', async () => {
   await using stage = await setStage(
     withWeb({

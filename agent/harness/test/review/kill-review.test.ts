@@ -70,6 +70,7 @@ test('the reviewed session is, byte for byte, the golden one of this version', (
   expect(now).toBe(golden)
 })
 
+/** Promise 1: A review interrupted by a crash is repeated and writes one memory and one proposal. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   'killed just $when commit $nth, the review is done over where it was cut: one memory, one proposal',
   async death => {

@@ -73,6 +73,7 @@ test('after its turns a session is looked back over: the memory is written, a sk
   )
 })
 
+/** Promise 14.13: The next session of the same user, and of no other, reads the memory of a review. */
 test('the next session of the same user is told; another user is not', async () => {
   await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent })
   const harness = stage.start()
@@ -91,6 +92,7 @@ test('the next session of the same user is told; another user is not', async () 
   }
 })
 
+/** Promise 14.3: An accepted skill runs as `/<skill>`, and a rejected one does not. */
 test('an accepted skill is a skill: listed, and run as /<skill>; a rejected one is not, and neither is proposed again', async () => {
   for (const decision of ['approve', 'reject'] as const) {
     await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent })
@@ -206,6 +208,7 @@ test('it is off by default, counts turns, and asks only for what is on', async (
   expect((await itemsOf(stage)).map(item => item.kind)).toEqual(['task_complete'])
 })
 
+/** Promise 14.13: A session stays usable during its review. */
 test('a session stays usable while it is looked back over', async () => {
   await using stage = await setStage({
     scenario: {

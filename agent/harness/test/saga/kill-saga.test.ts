@@ -46,6 +46,7 @@ test('the undisturbed rollback is sound', () => {
   expect(undisturbed.commits).toBe(8)
 })
 
+/** Promise 10: Each saga step is undone at most once, wherever the runner dies. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   'a rollback killed just $when commit $nth is gone on with, and undoes nothing twice',
   async death => {

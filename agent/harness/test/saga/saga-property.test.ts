@@ -156,6 +156,7 @@ async function live({
   }
 }
 
+/** Promise 14.8: Any saga is undone in reverse, each step at most once, with its failures listed. */
 test(
   'property: whatever a saga did and wherever its workers died, it is undone in reverse, each step once at most, and failures are listed',
   { timeout: 600_000 },

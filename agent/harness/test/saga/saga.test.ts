@@ -62,6 +62,7 @@ test('a turn that ends in order commits its saga: a step for every call that cha
   expect(await stage.store.check()).toEqual([])
 })
 
+/** Promise 14.8: A session writes `saga.start` once per saga, not per turn. */
 test('a saga is activated once, when the session starts: turns without a step share it, and the turn that has steps commits it', async () => {
   const { stage } = await setSagaStage({
     rules: [
@@ -88,6 +89,7 @@ test('a saga is activated once, when the session starts: turns without a step sh
   expect(await stage.store.check()).toEqual([])
 })
 
+/** Promise 10.6: Every event of a saga step names its compensation. */
 test('a step names what undoes it from its beginning to its end', async () => {
   const { stage } = await setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] })
   await using _ = stage
@@ -105,6 +107,9 @@ test('a step names what undoes it from its beginning to its end', async () => {
   }
 })
 
+/**
+ * Promise 14.8: A pause undoes the committed steps in reverse order, both files and declared compensations.
+ */
 test('a pause rolls back in reverse: content is restored, a created file is gone, the declared undo ran', async () => {
   const { stage, booked, file } = await setSagaStage(working)
   await using _ = stage
@@ -178,6 +183,7 @@ test('a stop rolls back and leaves the session active; a message that comes mean
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
+/** Promise 6: A model that continues after a rollback is informed of what was undone. */
 test('a rollback is news for the model, and nothing that it is asked about', async () => {
   const { stage } = await setSagaStage(working)
   await using _ = stage
@@ -196,6 +202,7 @@ test('a rollback is news for the model, and nothing that it is asked about', asy
   expect(checkHistory(await stage.events())).toEqual([])
 })
 
+/** Promise 10: A recoverable tool error rolls nothing back. */
 test('a session that fails rolls back; a tool that fails does not', async () => {
   const { stage, file } = await setSagaStage({
     rules: [
@@ -224,6 +231,7 @@ test('a session that fails rolls back; a tool that fails does not', async () => 
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
+/** Promise 13.4: A failed compensation is listed, and the rollback continues. */
 test('an undo that fails and a tool without one are listed, the unwinding goes on, and the saga is escalated', async () => {
   const { stage, booked, file } = await setSagaStage({
     rules: [{ steps: [...WORK, call('note', 'for ever'), HANG] }],
@@ -252,6 +260,7 @@ test('an undo that fails and a tool without one are listed, the unwinding goes o
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
+/** Promise 14.8: A session without sagas writes no saga event. */
 test('without sagas there is no event of one, and a pause undoes nothing', async () => {
   const { stage, file } = await setSagaStage(working, { enabled: false })
   await using _ = stage
@@ -265,6 +274,7 @@ test('without sagas there is no event of one, and a pause undoes nothing', async
   expect(file('kept.txt')).toBe('changed')
 })
 
+/** Promise 14.8: A pause before the first step reports no rollback. */
 test('a pause before any step ends the saga and reports no rollback: there was nothing to compensate', async () => {
   const { stage } = await setSagaStage({
     rules: [{ when: { user: 'again' }, answer: say('hello') }, { answer: { hang: true } }],

@@ -63,6 +63,7 @@ async function run(death: Death) {
   }
 }
 
+/** Promise 10: A compensation runs once through a real MCP server, wherever the runner dies. */
 test('bookings are cancelled by their own ids, latest first; one that the hotel refuses is listed and the others go on', async () => {
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const { seen: ledger, events, commits, problems } = await run(null)

@@ -108,6 +108,9 @@ describe('the worker of a run dies', async () => {
     expect(checkTree(seen.logs)).toEqual([])
     expect(seen.stage.ran.length).toBeLessThanOrEqual(1)
   }
+  /**
+   * Promise 14.17: A schedule starts one run and delivers one result, even if the process dies at any commit.
+   */
   test.each(oneIn(4, deaths))('just $when commit $nth, and it is told once', death => judge(death))
   test.each(oneIn(8, deaths))('on Postgres, just $when commit $nth, and it is told once', death =>
     judge(death, onPostgres),

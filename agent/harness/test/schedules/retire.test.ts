@@ -75,6 +75,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await store.check()).toEqual([])
   })
 
+  /** Promise 14.17: Sessions of old scheduled runs are archived unless someone continues them. */
   test('one that a person goes on with stays, until nobody has for as long', async () => {
     await using at = await begin()
     const { deps, wall, store } = at
@@ -98,6 +99,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await store.check()).toEqual([])
   })
 
+  /** Promise 14.17: Archiving a session with thousands of runs blocks no other commit. */
   test('of an archived session the runs are archived first, each in a commit of its own', async () => {
     await using at = await begin()
     const { deps, store, stage } = at

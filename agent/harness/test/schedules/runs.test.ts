@@ -66,6 +66,9 @@ describe.each(STORES)('on %s', (_, open) => {
     }
   }
 
+  /**
+   * Promise 14.17: The session that created a schedule gets each result once and is woken only on request.
+   */
   test('a slot begins a session of its own, whose answer the session above is told once and quietly', async () => {
     await using at = await begin()
     const { stage, store, deps, wall } = at
@@ -180,6 +183,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect((await store.coordination.schedule(id))?.status).toBe('completed')
   })
 
+  /** Promise 14.17: Five consecutive failures pause a schedule and create an inbox item for a person. */
   test('failures in a row pause it, a person is asked, and resuming goes on from now', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
@@ -208,6 +212,7 @@ describe.each(STORES)('on %s', (_, open) => {
     )
   })
 
+  /** Promise 14.17: After an outage a schedule starts one run, not a burst. */
   test('an outage of a minute, an hour and three days: one run, and every slot is accounted for', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
@@ -224,6 +229,7 @@ describe.each(STORES)('on %s', (_, open) => {
     }
   })
 
+  /** Promise 14.17: Setting the clock back repeats no scheduled run. */
   test('a clock that is set back an hour brings nothing twice', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
@@ -243,6 +249,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(slots).toEqual([1, 2, 3, 4])
   })
 
+  /** Promise 14.17: Processes with different clocks start each scheduled run once. */
   test('two processes whose clocks are 3 s apart begin each slot once', async () => {
     await using at = await begin()
     const { stage, deps, wall, store, place } = at
@@ -359,6 +366,7 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await runsOf(store, id)).toEqual([])
   })
 
+  /** Promise 14.17: Disabling a user or revoking a service account ends its schedules. */
   test('so does a service account that is revoked or has expired', async () => {
     await using at = await begin()
     const { deps, wall, store } = at

@@ -36,6 +36,9 @@ const hidesOnlyWords = (whole: string, shown: string): boolean =>
     's',
   ).test(whole)
 
+/**
+ * Promise 10.12: An approval runs exactly what its inbox item showed, or the item counts the hidden parts.
+ */
 test('property: what a grant runs is exactly what its item could show, or the item says how many parts it does not show', async () => {
   await using bench = await makeBench()
   const ran: unknown[] = []

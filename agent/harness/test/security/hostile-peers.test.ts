@@ -69,6 +69,7 @@ const ANSWERS: Record<string, readonly [answer: string, status: number | null]> 
   'half of its body': [`${HEAD}Content-Length: 50\r\n\r\nhi`, 200],
 }
 
+/** Promise 11.12: A peer that violates its protocol ends only its own connection. */
 test.each(
   Object.entries(ANSWERS).flatMap(([what, [text, status]]) =>
     ['GET', 'HEAD', 'POST'].map(method => ({ what, text, status, method })),

@@ -71,6 +71,9 @@ afterAll(() => {
 })
 
 describe.each(kinds)('%s', (kind, sandbox) => {
+  /**
+   * Promise 11.10: No process that a command starts outlives the command, with any of eight escape methods.
+   */
   test.each([
     ['the end of its call', false],
     ['a stop', true],

@@ -93,6 +93,7 @@ const CHANGES: Record<string, { tools: Definition[]; announce?: boolean }> = {
   },
 }
 
+/** Promise 10.12: An approval of an MCP tool covers only the definition that was shown. */
 test('whatever a server changes after an approval, the approval runs nothing and is not spent', async () => {
   const unexpected: string[] = []
   for (const [what, { tools, announce }] of Object.entries(CHANGES)) {
@@ -135,6 +136,7 @@ test('a call without an approval goes to no tool whose change the server has ann
   expect((await callTool(bench.deps({ checkpoints: null }, rug.mcp.tools()), paying())).status).toBe('ok')
 })
 
+/** Promise 10.12: A pending approval expires when its MCP server changes the tool. */
 test('an item shows what the server says of the tool; a change lets it expire, and the log says so', async () => {
   await using bench = await makeBench()
   const rug = await startRug()

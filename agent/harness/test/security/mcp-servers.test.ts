@@ -163,6 +163,7 @@ async function callOf(mcp: McpServers, name = 'mcp__x__pay'): Promise<string> {
   return typeof content === 'string' ? content : String(content['error'])
 }
 
+/** Promise 14.6: An MCP call ends and reads a bounded amount, whatever the server answers. */
 test('whatever a server answers to a call, the call ends at once, and little of the answer is read', async () => {
   const unexpected: string[] = []
   let tried = 0

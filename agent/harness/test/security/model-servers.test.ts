@@ -11,6 +11,7 @@ import { type Protocol, startHostileServer, WAYS } from './hostile-model-server.
 
 const PROTOCOLS: Protocol[] = ['openai', 'anthropic']
 
+/** Promise 7.11: A turn ends and the service continues, whatever the model server sends. */
 test('whatever a model server sends, its turn ends, the log is sound, and the next session works', async () => {
   await using server = await startHostileServer(
     Object.fromEntries(Object.entries(WAYS).map(([name, { way }]) => [name, way])),

@@ -154,6 +154,7 @@ const ATTACKS: Readonly<Record<string, () => string>> = {
     `(exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3) 2>&1`,
 }
 
+/** Promise 11.9: A sandbox reaches no private address through its proxy. */
 test.each(Object.entries(ATTACKS))('through its proxy a box does not reach %s', async (what, attempt) => {
   seen.length = 0
   const { said } = await run(attempt(), allowed)
@@ -162,6 +163,7 @@ test.each(Object.entries(ATTACKS))('through its proxy a box does not reach %s', 
   expect(seen.filter(line => !line.includes('allowed.test'))).toEqual([])
 })
 
+/** Promise 11.9: DNS rebinding gives a sandbox no access to other addresses. */
 test('a name that changes its mind is asked once a connection, and never dialled elsewhere', async () => {
   seen.length = 0
   asked = 0

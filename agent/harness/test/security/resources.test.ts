@@ -48,6 +48,10 @@ describe.each(kinds)('%s', (kind, sandbox) => {
     expect(error !== undefined || exit_code !== 0).toBe(true)
   })
 
+  /**
+   * Promise 11.11: A command that exceeds its limit of processes, memory or file size ends without harming
+   * the machine.
+   */
   test('many processes together do not have more memory than their command', async () => {
     const one = `perl -e '$x = "x" x (40 * 1024 * 1024); sleep 30; print "had it\\n"' &`
     const { error, output } = await run(`${one.repeat(8)} wait`)
@@ -120,6 +124,10 @@ describe('the quota of a workspace', async () => {
     }
   }
 
+  /**
+   * Promise 11.11: A command over the workspace quota gets an error, and nothing is written until there is
+   * space.
+   */
   test('a command that goes over it has an error, and nothing is written until there is space again', async () => {
     const { run, write, edit, path } = make()
     const over = await run('head -c 6000000 /dev/urandom > big')

@@ -67,6 +67,7 @@ const TARGETS = {
   'a name': () => 'getent hosts example.org; echo',
 }
 
+/** Promise 11.9: A sandboxed command reaches no port, metadata address or abstract socket. */
 test.each(Object.entries(TARGETS))('a boxed command does not reach %s', async (what, attempt) => {
   const said = await run(attempt())
   const reached = /REACHED|instance-id|^\d+\.\d+\.\d+\.\d+ +example/m.test(said)
@@ -120,6 +121,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   'its rights':
     'chroot / true; su -c true; setpriv --reuid 0 true; chown 1 .; mknod x c 1 1; ip link set lo down',
 }
+/** Promise 11.8: A sandboxed command changes nothing on the machine, including kernel settings. */
 test.each(Object.entries(CHANGES))('a boxed command does not change %s', async (what, commands) => {
   const context = makeContext()
   const each = commands.split('; ')

@@ -58,6 +58,10 @@ const FAMILIES = {
   mctp: 45,
 }
 
+/**
+ * Promise 11.9: A sandboxed command opens no socket to the hypervisor or rarely used kernel code, even with
+ * an open network.
+ */
 test.each(['none', 'open'] as const)(
   'a boxed command opens no socket that reaches the hypervisor or rarely used kernel code: network %s',
   async network => {
@@ -86,6 +90,7 @@ test.each(['none', 'open'] as const)(
   },
 )
 
+/** Promise 11.8: A sandbox filters system calls, and common programs run in it. */
 test('a boxed command uses no system call that is refused, and knows its filter', async () => {
   const calls = [
     ...Object.entries(FORBIDDEN_CALLS).map(([name, numbers]) => [name, numbers[architecture], 1] as const),
@@ -107,6 +112,7 @@ test('a boxed command uses no system call that is refused, and knows its filter'
   expect(lines).toEqual(expected)
 })
 
+/** Promise 11.8: A sandbox inherits no open file of the service. */
 test('a boxed command has no descriptor but its three, whatever the service was started with', async () => {
   const { output } = await run('ls /proc/self/fd')
   // The fourth is the folder that ls reads.

@@ -32,6 +32,10 @@ const textsBelow = (folder: string): string =>
 
 const artifactTool = createArtifactTool({ listArtifacts: () => Promise.resolve([]) }, () => 'id')
 
+/**
+ * Promise 7: A command that swaps folders for links lets no tool read or change anything outside the
+ * workspace.
+ */
 test.each(SWAPPER_PLACES)(
   'a command %s that swaps folders for links gets nothing outside read, listed, changed or made by any tool',
   { timeout: rounds(120_000, 300_000) },

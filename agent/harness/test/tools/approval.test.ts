@@ -13,6 +13,10 @@ import { call, makeBench, makeTool, newId, policyOf, typesOf } from './bench.ts'
 const policy = policyOf({ require_approval: ['write_file', 'terminal'] })
 const write = { path: 'a.txt', content: 'x' }
 
+/**
+ * Promise 10.5: A gated call writes `tool.call`, `policy.denied`, `inbox.governance_gate` and `tool.result`,
+ * in this order.
+ */
 test('a gated call: tool.call, policy.denied, inbox.governance_gate, tool.result with the marker, in one commit', async () => {
   await using bench = await makeBench()
   const one = call('write_file', write)
@@ -204,6 +208,7 @@ test('with log_allowed every passed gate is recorded too, in the commit of the c
   })
 })
 
+/** Promise 14.6: A gated call repeated before its decision creates no second inbox item. */
 test('a gated call that is made again before anybody decided is told so, and leaves one item to answer', async () => {
   await using bench = await makeBench()
   const [first, second, third] = [

@@ -5,6 +5,7 @@ import { callTool } from '../../src/tools/call-tool.ts'
 import { closeCalls, groupCalls, runCalls } from '../../src/tools/run-calls.ts'
 import { call, makeBench, makeTool, policyOf, typesOf } from './bench.ts'
 
+/** Promise 7.9: A `tool.call` is on disk before its tool starts. */
 test('the tool.call is on disk before the tool starts', async () => {
   await using bench = await makeBench()
   let seen: string[] = []

@@ -13,6 +13,7 @@ async function runOne(bench: Bench, one: ReturnType<typeof call>, ...how: Parame
   return { outcome, result: await bench.resultOf(one) }
 }
 
+/** Promise 13.1: A failed tool writes a `tool.result` with an error and no other event. */
 test('a tool that throws is a tool.result whose content has an error, and no other event', async () => {
   await using bench = await makeBench()
   const { outcome, result } = await runOne(bench, call('breaks'), {}, [
@@ -189,6 +190,7 @@ test('a path out of the workspace and a host that may not be reached are refused
   }
 })
 
+/** Promise 10.3: Arguments and results contain no absolute workspace path. */
 test('the arguments and the result are recorded with the workspace path as __WORKSPACE__', async () => {
   await using bench = await makeBench()
   const { result } = await runOne(

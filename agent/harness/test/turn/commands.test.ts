@@ -246,6 +246,7 @@ test('the model loads a skill by the tool, which stages its files', async () => 
   expect(typesOf(events)).not.toContain('skill.invoked')
 })
 
+/** Promise 6.7: A slash command's reply is distinguishable from a model's answer. */
 test('a reply to a command is told apart from an answer: no model, no tokens, and neither cost key', async () => {
   for (const catalog of [{}, { 'demo/model': { input: 1, output: 1 } }]) {
     await using stage = await setStage({

@@ -154,6 +154,7 @@ test('a message that arrives during a turn is folded in at the next iteration', 
   expect((await stage.events()).filter(event => event.type === 'session.complete')).toHaveLength(1)
 })
 
+/** Promise 7.3: A message that arrives as a turn ends is answered. */
 test('a message that arrives while the last answer streams is answered in the same turn, never buried', async () => {
   const answer = Promise.withResolvers<void>()
   await using stage = await setStage({

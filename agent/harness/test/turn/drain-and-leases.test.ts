@@ -94,6 +94,7 @@ test('a worker that finds its llm.request answered by another asks no model', as
   expect(stage.ran).toEqual([])
 })
 
+/** Promise 8.1: At most one runner acts for a session. */
 test('a worker whose lease ran out says nothing more when another has taken over', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-lease-'))

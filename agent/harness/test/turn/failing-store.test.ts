@@ -67,6 +67,7 @@ async function run(nth: number, when: 'before' | 'after') {
   }
 }
 
+/** Promise 7: A failed commit, before or after it reached the disk, does not change how the turn ends. */
 test('a commit that fails anywhere in a turn, before or after it landed, ends it no other way and runs nothing twice', async () => {
   const undisturbed = await run(Number.POSITIVE_INFINITY, 'before')
   expect(undisturbed.commits).toBeGreaterThan(6)

@@ -163,6 +163,10 @@ test('the last call of the budget has no tools and must answer', async () => {
   expect(stage.server.requests.at(-1)?.body.tools ?? []).toEqual([])
 })
 
+/**
+ * Promise 7.6: A turn makes at most as many model calls as its budget allows and reports when it is
+ * exhausted.
+ */
 test.each([
   ['is empty', { empty: true as const }],
   ['is cut for its length', { text: 'as far as', finish_reason: 'length' }],
@@ -260,6 +264,7 @@ test('a message that arrives while a call fails for good is not buried by the fa
   expect((await stage.events()).map(event => event.type)).not.toContain('session.fail')
 })
 
+/** Promise 7.11: Arguments nested too deep fail their call, not the turn. */
 test.each([3000, 200_000])(
   'arguments nested %i deep are a failure of that call: the turn goes on, with no crash',
   async depth => {
@@ -283,6 +288,7 @@ test.each([3000, 200_000])(
   },
 )
 
+/** Promise 7.11: Text streamed before an answer exceeded its limit stays in the log. */
 test('what a server said before it said too much stays in the log, and it is not asked again', async () => {
   const text = `${'a line of words\n'.repeat(140_000)}`
   await using stage = await setStage({

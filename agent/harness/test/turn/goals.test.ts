@@ -176,6 +176,7 @@ test('status, pause, resume and clear say what is, change what they name, and le
   expect(stage.server.requests).toHaveLength(2)
 })
 
+/** Promise 10.8: A goal paused during grading stays paused, and its verdict is recorded. */
 test('a pause that arrives while the evaluator runs takes effect: its verdict is recorded and nothing goes on until the resume', async () => {
   await using stage = await setStage({
     scenario: {
@@ -305,6 +306,7 @@ test('a goal ends at its maximum, and a goal over its budget within one call', a
   ])
 })
 
+/** Promise 10: A goal ends within one model call of its budget. */
 test('a budget that is used up between two calls of a turn ends turn and goal before the next call, without asking the evaluator', async () => {
   await using stage = await setStage({
     scenario: {

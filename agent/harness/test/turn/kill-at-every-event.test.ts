@@ -20,6 +20,7 @@ test('the undisturbed session is sound and has effects to repeat', () => {
   expect(undisturbed.commits).toBeGreaterThan(15)
 })
 
+/** Promise 11.3: A non-idempotent tool starts at most once per call, wherever the runner dies. */
 test.each(oneIn(4, deathsOf(undisturbed.commits)))(
   'killed just $when commit $nth, the next worker ends the session the same way and repeats no effect',
   async death => {
@@ -112,6 +113,7 @@ test('the same exception three times over fails the session', async () => {
   expect((await stage.events()).filter(event => event.type === 'harness.crash')).toHaveLength(3)
 })
 
+/** Promise 10.3: Crash and failure events contain no local path. */
 test('the crashes of a session and the failure they come to say __WORKSPACE__ for its folder', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('never lands') }] } })
   const workspace = join(stage.dir, 'workspaces', stage.session_id)

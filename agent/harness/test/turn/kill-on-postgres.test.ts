@@ -14,6 +14,7 @@ const onPostgres: OpenStore = async now => {
 }
 const undisturbed = await playGolden(null, onPostgres)
 
+/** Promise 9: The crash matrix passes on Postgres. */
 test.each(oneIn(8, deathsOf(undisturbed.commits)))(
   'on Postgres, killed just $when commit $nth, the next worker ends the session the same way and repeats no effect',
   async death => {

@@ -6,6 +6,7 @@ import { call, say, setStage } from './stage.ts'
 const secret = `sk-${'a1B2'.repeat(8)}`
 const scenario = { rules: [{ steps: [call('note', `key ${secret}`), say('done')] }] }
 
+/** Promise 2: A tool receives the secret that the model wrote, and the log never contains it. */
 test('a tool gets the secret that the model wrote; the log never has it', async () => {
   await using stage = await setStage({ scenario })
   stage.start()
@@ -42,6 +43,7 @@ test('a call whose secret was lost with its worker is not made with something el
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
+/** Promise 2: A streamed secret appears in no chunk and in no two joined chunks. */
 test('a secret that the model streams letter by letter is in no chunk and in no two of them together', async () => {
   await using stage = await setStage({
     scenario: {

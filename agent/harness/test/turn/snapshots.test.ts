@@ -51,6 +51,7 @@ describe('a snapshot and what came since lead where the whole log does, wherever
     expect(compactions).toBeGreaterThan(0)
   })
 
+  /** Promise 8.6: A snapshot plus later events gives the same state as the whole log. */
   test('any events in any order', () => {
     fc.assert(
       fc.property(anyLog(60), fc.nat(), (events, at) => {

@@ -34,6 +34,7 @@ test('a stop ends a running model call at once and leaves the session active', a
   ])
 })
 
+/** Promise 11.4: A stopped turn starts no further tool. */
 test('a stop during a tool starts nothing more: no tool.call of that turn follows it, in this turn or the next', async () => {
   await using stage = await setStage({
     scenario: {
@@ -71,6 +72,7 @@ test('a stop during a tool starts nothing more: no tool.call of that turn follow
   ])
 })
 
+/** Promise 6.3: A paused turn resumes with its `turn_id` and repeats no call. */
 test('a paused turn goes on under its turn_id when resumed, and repeats no call', async () => {
   await using stage = await setStage({
     scenario: {

@@ -26,6 +26,7 @@ async function converse(naming: ScenarioInput['rules'][number], title?: string) 
   }
 }
 
+/** Promise 7.13: A session gets a title from its first message at once and from a model after the turn. */
 test('a session without a title gets one from its first message at once, and one from a model after the turn', async () => {
   const { events, session, problems } = await converse({ when: NAMES, answer: say('"Border and hedge."') })
   expect(events.flatMap(event => (event.type === 'session.title_updated' ? [event.data] : []))).toEqual([
@@ -56,6 +57,7 @@ test('a title that was given is left alone', async () => {
   expect(typesOf(events)).not.toContain('session.title_updated')
 })
 
+/** Promise 7.13: A title that is missing after a crash is created after the next turn. */
 test('a title that a worker did not live to find is found after the next turn', async () => {
   await using stage = await setStage({
     scenario: {
@@ -77,6 +79,7 @@ test('a title that a worker did not live to find is found after the next turn', 
   await second.idle()
 })
 
+/** Promise 7.13: A title set by a person is never replaced, even if it equals the provisional one. */
 test('a title that a person gives while a model is asked stands, also if it reads like the one before', async () => {
   const naming = Promise.withResolvers<void>()
   await using stage = await setStage({

@@ -37,6 +37,7 @@ async function onFreshWorker(stage: Stage, step: () => Promise<unknown>): Promis
   await harness.stop()
 }
 
+/** Promise 7.8: A waiting question occupies no runner and survives a restart. */
 test('a question holds no worker, survives a restart, and its answer is the result of its call', async () => {
   await using stage = await setStage({ scenario: asking })
   await onFreshWorker(stage, async () => {
@@ -347,6 +348,7 @@ test('two people deciding at once get one decision', async () => {
   ).toHaveLength(1)
 })
 
+/** Promise 6.4: A stop expires the open question, and the next text is a message. */
 test.each([
   ['a stop', (stage: Stage) => stopSession(stage.deps, stage.session_id)],
   ['/stop as a message', (stage: Stage) => stage.send('/stop')],
@@ -384,6 +386,7 @@ test.each([
   expect(checkHistory(events, { settled: true, current: true })).toEqual([])
 })
 
+/** Promise 6.4: A stop expires the action that the turn waits for. */
 test('a stop expires the action that the turn waits for, and to complete it later is refused', async () => {
   const action = { title: 'Log in', instructions: 'Log in at the bank.', reason: 'It asks for a code.' }
   await using stage = await setStage({

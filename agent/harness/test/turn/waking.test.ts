@@ -62,6 +62,7 @@ const positionOf = async ({ store, session_id }: Stage, upTo: number): Promise<P
   }
 }
 
+/** Promise 8.6: Waking a long session reads the events since its last snapshot, not its whole log. */
 test('the first worker of a long session reads all of it, and every later one what came since', async () => {
   const scene = await liveStage(20_000)
   await using stage = scene.stage
@@ -74,6 +75,7 @@ test('the first worker of a long session reads all of it, and every later one wh
   expect(scene.seen.saved).toHaveLength(1)
 })
 
+/** Promise 8.6: A session that is ten times as long costs no more to wake. */
 test('ten times the life is the same wake', async () => {
   const reads: number[] = []
   for (const events of [3000, 30_000]) {
@@ -93,6 +95,7 @@ test('a short session has no snapshot, and asks for none', async () => {
   expect(scene.seen.saved).toEqual([])
 })
 
+/** Promise 8.6: An unreadable snapshot, or one from other code, is ignored and replaced. */
 test.for([
   { what: 'of other code', spoil: (body: string) => ({ version: 'another', body }) },
   { what: 'that is no JSON', spoil: (body: string) => ({ version: FOLD_VERSION, body: body.slice(1) }) },
@@ -150,6 +153,7 @@ test.for(['drains', 'has lost its lease'])('a worker that %s keeps none', async 
   expect(scene.seen.saved).toEqual([])
 })
 
+/** Promise 8.6: A session's snapshot has a bounded size, up to a million events. */
 test('a million events make no longer snapshot than thirty thousand', () => {
   const longest = { early: 0, late: 0 }
   let position = startPosition

@@ -36,6 +36,10 @@ export function defineBoards(bench: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
+  /**
+   * Promise 14.16: Of two concurrent writers to a board, each store admits only one that has read the other's
+   * note.
+   */
   test('who writes without having read the last note is refused, and writes nothing', async () => {
     const { store, act } = await openRoot(bench)
     const both = await Promise.allSettled([act(add(0, 'a')), act(add(0, 'b'))])

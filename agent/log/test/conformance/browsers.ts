@@ -50,6 +50,7 @@ export function defineBrowsers({ open: openStore }: Bench): void {
     expect(await store.browsers.browser('s')).toMatchObject({ browser_id: 'two', worker_id: 'other' })
   })
 
+  /** Promise 14.19: On each store one person drives a browser at a time. */
   test('one person drives at a time; a browser that is driven is not closed as if it were not', async () => {
     const { store, clock } = await begin()
     await act(store, open('one'), control('one', null, 'alice'))

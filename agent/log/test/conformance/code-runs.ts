@@ -69,6 +69,10 @@ export function defineCodeRuns({ open }: Bench): void {
     expect((await store.coordination.codeRuns('one', 1)).map(({ run_id }) => run_id)).toEqual(['b'])
   })
 
+  /**
+   * Promise 14.18, 9: On each store a source event has one coding run, a session one active run, and a run
+   * one end.
+   */
   test('of two ends one is written, with its events, and the other nothing', async () => {
     const { store } = await opened()
     await act(store, 'one', begin('a', 7))

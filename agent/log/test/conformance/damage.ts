@@ -188,6 +188,7 @@ const repair = TABLES.map(
 ).join('\n')
 
 export function defineDamage({ open: openStore, sql }: Bench): void {
+  /** Promise 9.3: On each store `cairn doctor` finds links, tasks and timers that contradict the logs. */
   test('a link, a task or a timer that is not what the logs say is found, and what would be right is named', async () => {
     const { store, place } = await openStore()
     await makeFamily(store)

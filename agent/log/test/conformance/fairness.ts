@@ -152,6 +152,7 @@ export function defineFairness({ open }: Bench): void {
     expect(await takes(store, 2, { children: 1 })).toEqual(['tree.02'])
   })
 
+  /** Promise 8.7: A flood of one principal's workers delays another principal's turn by at most one claim. */
   test('a flood of 1,000 children of one principal delays the turn of another by at most one claim', async () => {
     const { store, clock } = await open()
     const places = 8
@@ -190,6 +191,7 @@ export function defineFairness({ open }: Bench): void {
     expect(seen.size).toBe(300)
   })
 
+  /** Promise 8.7: A session tree has a maximum number of running workers, even with concurrent claims. */
   test('workers that claim at the same moment pass no limit together', async () => {
     const { store } = await open()
     await makeWork(store, [...childrenOf('wide', 20), ...childrenOf('other', 20, 'bob')])
@@ -208,6 +210,7 @@ export function defineFairness({ open }: Bench): void {
     expect(all.filter(id => id.startsWith('other'))).toHaveLength(4)
   })
 
+  /** Promise 8.7: No claim goes to the principal with more running turns. */
   test('whatever is claimed and ended, no claim goes to the principal with more turns running', async () => {
     const { store } = await open()
     let seed = 7
@@ -239,6 +242,7 @@ export function defineFairness({ open }: Bench): void {
     expect(running.size).toBeGreaterThan(0)
   })
 
+  /** Promise 8.7: Scheduled runs of a principal queue behind each other and delay no worker's turn. */
   test('runs of schedules of one principal wait for one another, and keep no worker from its turn', async () => {
     const { store } = await open()
     const runs = ['ann', 'bob'].flatMap(by =>

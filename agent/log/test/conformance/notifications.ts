@@ -98,6 +98,7 @@ export function defineNotices({ open, sql }: Bench): void {
     })
   })
 
+  /** Promise 4.19: On each store an open item notifies its owner and the administrators who enabled it. */
   test('what is open is told to its owner and to administrators who ask; to nobody of another organisation', async () => {
     const { store } = await begin()
     for (const user of ['root', 'ann', 'bob', 'eve']) {

@@ -73,6 +73,7 @@ export function defineResearch({ open }: Bench): void {
     expect(await readAll(store, 'a')).toHaveLength(3)
   })
 
+  /** Promise 14.5: Two branches that cite at the same time get different source numbers without a gap. */
   test('of two sessions that take one number at once the second is refused, and there is no gap', async () => {
     const { store } = await openTwo()
     const both = await Promise.allSettled([

@@ -33,6 +33,7 @@ const findWords = async (store: LogStore, words: string, options: Options = {}) 
 const idsOf = ({ found }: SearchPage): string[] => found.map(({ session }) => session.id)
 
 function defineWords({ open, kind }: Bench): void {
+  /** Promise 4.16: Search finds messages, actions and answers, and returns their location. */
   test('a session is found by what was said in it, by whom ever, and the hit says where', async () => {
     const { store } = await open()
     await store.createSession(newSession('s-title', { title: 'Quarterly harvest' }))

@@ -298,6 +298,7 @@ async function tell(
 }
 
 export function defineState({ open }: Bench): void {
+  /** Promise 4.10: Filtering by state lists exactly the sessions whose record has that state. */
   test('property: after every step of any walk, the record, the list, the commit and the claim tell one state', async () => {
     const { store } = await open()
     let walks = 0

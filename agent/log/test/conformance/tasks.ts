@@ -67,6 +67,7 @@ export function defineTasks(bench: Bench): void {
     expect(await store.coordination.tasks('other')).toEqual([])
   })
 
+  /** Promise 1.3: Of two concurrent transitions of a task, each store commits exactly one. */
   test('of two moves from one state the first is made, and the other writes nothing', async () => {
     const { store, act } = await openRoot(bench)
     await act(add('one', { status: 'running', attempt_count: 1 }))

@@ -193,6 +193,7 @@ export function defineWriting({ open }: Bench): void {
     expect(await store.check()).toEqual([])
   })
 
+  /** Promise 4.13: On each store a session records whether any of its calls had no known rate. */
   test('that a call had no known rate is told of its session, and of no other', async () => {
     const { store } = await open()
     for (const id of ['priced', 'unpriced', 'new']) await store.createSession(newSession(id))

@@ -145,6 +145,7 @@ async function judge(dir: string): Promise<string[]> {
   return problems
 }
 
+/** Promise 2.2: An undamaged store reports no loss. */
 test('a store that was killed after any commit has lost nothing, and nothing is told', async () => {
   const some = oneIn(4, [...moments.entries()])
   for (const [n, moment] of some) {
@@ -178,6 +179,7 @@ test('a log cut in half is told with how much is missing and since when, and is 
   expect(readLosses(dir)).toMatchObject({ missing: null, past: [{ records: COMMITS - left }] })
 })
 
+/** Promise 2.2: Damage anywhere in the write-ahead log is reported. */
 test(
   'wherever a log is cut, lost or changed in a bit, what is missing is told and no id is given twice',
   LONG,
@@ -245,6 +247,7 @@ test('a second loss is told as a second one, and readers of either are known', a
   await store.close()
 })
 
+/** Promise 8.6: A log that lost its end discards the snapshots of it. */
 test('a loss takes the snapshots with it: what they were folded from may be gone', async () => {
   const { dir } = copyOf(killed)
   const { store } = await open(dir)

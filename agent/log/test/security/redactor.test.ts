@@ -139,6 +139,10 @@ const ENCODED: Record<string, string> = {
   'with a zero-width space in it': (KNOWN[0] as string).replace('-', '\u200B-'),
 }
 
+/**
+ * Promise 2.5, 11.5: The redactor removes the known disguised forms of a secret; encoded secrets pass, as
+ * documented.
+ */
 test.each(Object.entries(FORMS))(
   '%s is taken out, in plain text and in JSON within it',
   (_, [text, secret]) => {
@@ -329,6 +333,7 @@ const piece = fc.oneof(
 )
 const hostile = fc.array(piece, { maxLength: 12 }).map(parts => parts.join(''))
 
+/** Promise 2.5: In call arguments the redactor hides only known secrets and single words. */
 test('property: of arguments nothing is hidden but known secrets and single words, whatever stands around them', () => {
   const tries = rounds(3000, 100_000)
   let hidden = 0

@@ -89,6 +89,7 @@ const GOLDEN: [cron: string, zone: string, from: string, to: string, slots: stri
 ]
 
 describe('the rules of zones', () => {
+  /** Promise 14.17: Schedules follow the clock of their time zone, including its clock changes. */
   test.each(GOLDEN)('%s in %s from %s until %s', (cron, zone, from, to, expected) => {
     expect(slots(cron, zone, from, to)).toEqual(expected)
   })
@@ -146,6 +147,7 @@ describe('the rules of zones', () => {
 })
 
 describe('a year', () => {
+  /** Promise 14.17: The scheduled times of a whole year have zero drift. */
   test.each(ZONES)('of hourly and daily slots in %s has drift 0', zone => {
     const [from, to] = [Date.UTC(2026, 0), Date.UTC(2027, 0)]
     const count = (cron: string): number[] => {
@@ -240,6 +242,9 @@ describe('compared with other libraries', () => {
     expect(compared).toBeGreaterThan(900)
   })
 
+  /**
+   * Promise 14.17: Away from clock changes, the next scheduled time equals that of croner and cron-parser.
+   */
   test('in zones, away from the days of a change, they say the same', () => {
     let compared = 0
     fc.assert(

@@ -285,6 +285,7 @@ describe('a schedule that is changed, paused or resumed', () => {
     expect(desk.due_at).toBe(START + 2 * HOUR)
   })
 
+  /** Promise 14.17: Changing, pausing or resuming a schedule loses no scheduled time. */
   test('accounts for the slots that passed and were not acted on yet', () => {
     const late = START + 3 * HOUR + 1000
     const moved = change(new Desk({ timing: noon }), { timing: { ...noon, anchor_at: START + 1 } }, late)
@@ -296,6 +297,7 @@ describe('a schedule that is changed, paused or resumed', () => {
     expect(accountedFor(paused)).toEqual({ rows: 3, state: 3 })
   })
 
+  /** Promise 14.17: A schedule never returns to a scheduled time that it already handled. */
   test('never goes back behind a slot that was acted on, whatever the clock says', () => {
     const desk = new Desk({ timing: noon }).at(START + 2 * HOUR).end('success', START + 2 * HOUR + 1)
     const back = START + 30 * MINUTE
@@ -306,6 +308,7 @@ describe('a schedule that is changed, paused or resumed', () => {
     expect(desk.due_at).toBe(START + 2 * HOUR + 30 * MINUTE)
   })
 
+  /** Promise 14.17: A schedule has at most `max_runs` runs. */
   test('has no more runs than max_runs: by its slots, by hand, resumed or from its queue', () => {
     const spent = (): Desk => new Desk({ max_runs: 1, max_failures: 1 }).at(START + MINUTE)
     const resumed = spent()
@@ -345,6 +348,7 @@ test('jitter is the same each time, differs between schedules and stays in its b
   expect(new Set(shifts).size).toBeGreaterThan(250)
 })
 
+/** Promise 14.17: Each scheduled time of an active schedule either starts a run or is counted as missed. */
 test('whatever happens, every slot that passes while it is active is accounted for, once and in order', () => {
   const step = fc.record({
     wait: fc.oneof(fc.integer({ min: 1, max: 3 * 60 }), fc.integer({ min: 1, max: 2 * 86_400 })),

@@ -25,6 +25,9 @@ const textsBelow = (folder: string): string =>
 
 const OPTIONS = { max_bytes: 2 ** 30, max_files: 10_000, skip: [], keep_bytes: 2 ** 20 }
 
+/**
+ * Promise 14.4: A copy contains nothing from outside the workspace, even if a command swaps files for links.
+ */
 test.each(SWAPPER_PLACES)(
   'a command %s that swaps folders and files for links gets nothing outside into a copy or its list of changes',
   { timeout: rounds(120_000, 300_000) },

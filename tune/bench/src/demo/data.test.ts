@@ -12,6 +12,7 @@ test('no Romanian row of the base asks or answers anything', () => {
   for (const { completion } of romanian) expect(completion).not.toMatch(/[?=#]|Câ[tț]/)
 })
 
+/** Promise T8: No adapter is tested on a problem that it was trained on. */
 test('what is asked was never taught: no language shares a problem of both halves', () => {
   const taught = new Set(
     [

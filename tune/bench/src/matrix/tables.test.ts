@@ -48,6 +48,7 @@ const results = [
 ]
 const models = ['Qwen/Qwen3-0.6B', 'Qwen/Qwen3-1.7B']
 
+/** Promise T5.2: Throughput cells are thousands, `OOM`, `-` or `TODO`. */
 test('the throughput table has cells k, OOM, - and TODO, and a column for each baseline', () => {
   const { columns, rows } = throughputTable({ models, results })
   expect(columns).toEqual([
@@ -76,6 +77,7 @@ test('a cell says where weights came from the disk, and the table what that mean
   expect(throughputTable({ models, results }).notes.join()).not.toMatch(/streamed/)
 })
 
+/** Promise T5.3: Speedups are computed from unrounded figures against the baseline's NF4. */
 test('speed-ups are of unrounded figures against the NF4 run of the baseline', () => {
   // Rounded first, 3.01 / 1.00 would be 3.01x.
   const { columns, rows } = speedupTable({ models, results })

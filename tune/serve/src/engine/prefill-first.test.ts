@@ -82,6 +82,7 @@ test('no request goes alone where that is no shorter, until it is tried again', 
   expect(tries.at(-1)).toBe(true)
 })
 
+/** Promise T6: Prefill-only steps take at most a tenth of the engine's time. */
 test('steps of new requests alone take a tenth of the time at most', () => {
   const prefillFirst = seasoned(1)
   const plan = [...crowd, chunk(3)]

@@ -30,6 +30,7 @@ const tagged = (inner: object, tag: string) => ({
   required: ['next', 'kind'],
 })
 
+/** Promise T6.6: A form that would cost more than the limit is rejected. */
 test.each<[string, object]>([
   ['anyOf that doubles at every level', { schema: chain(30, either)(true) }],
   ['a part in itself 1,500 times', { schema: within(1500, items => ({ type: 'array', items })) }],

@@ -36,6 +36,7 @@ const markedOf = ({ segments }: Case) =>
 const piecesOf = (text: string, size: number) =>
   Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size))
 
+/** Promise T6: Harmony answers parse as in openai-harmony, streamed or whole. */
 test('200 answers mean what openai-harmony makes of them, whole and in pieces of 1, 3 and 7 characters', () => {
   expect(cases).toHaveLength(200)
   for (const one of cases) {

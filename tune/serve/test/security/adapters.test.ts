@@ -201,6 +201,7 @@ let tried = 0
 let unexpected = 0
 afterAll(() => tally('adapters that do not fit', tried, unexpected))
 
+/** Promise T6.5: An adapter that does not fit is rejected by tensor and shape and changes no other answer. */
 test('an adapter that does not fit is refused by tensor and shape, and no answer changes', async () => {
   const before = {
     base: await logprobs('base'),
@@ -230,6 +231,7 @@ test('an adapter that does not fit is refused by tensor and shape, and no answer
   expect((await unload('third')).status).toBe(200)
 })
 
+/** Promise T6.5: An adapter that failed to load occupies no slot. */
 test('a slot is free again after its adapter could not be written', async () => {
   // Every number is finite, and the lengths of the rows of W + BA are not; that is found while writing.
   await writeChanged('huge', files => {

@@ -199,6 +199,7 @@ const BOMBS = Object.entries(ROUTES).flatMap(([path, bodies]) =>
   Object.entries(bodies).map(([name, make]) => [path, name, make] as const),
 )
 
+/** Promise T6.8: No request blocks other requests. */
 test.for(attempts(0, 1) === 1 ? BOMBS : everyNth(3, BOMBS))(
   '%s: %s does not hold up other requests',
   async ([path, name, make]) => {

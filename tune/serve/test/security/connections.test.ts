@@ -98,6 +98,7 @@ const running = async (): Promise<number> => {
   )
 }
 
+/** Promise T6.9: Broken connections do not stop the inference server. */
 test('hundreds of broken connections do not stop the server, and others are answered', async () => {
   const rounds = attempts(15, 100)
   const all = Object.values(BREAKS).flatMap(how =>

@@ -289,6 +289,7 @@ test('every method on every route has an answer below 500', async () => {
 test('odd headers have an answer below 500', async () => {
   await tryAll('odd headers', headerAttempts())
 })
+/** Promise T6.9: Malformed paths, methods, headers and bodies get a status below 500. */
 test('odd values of every key have an answer below 500', async () => {
   const random = createRandom(seed)
   await tryAll(

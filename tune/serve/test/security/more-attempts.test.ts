@@ -160,6 +160,7 @@ test('a name of an adapter is a name and nothing else', async () => {
   expect(answer(await ask('wide'))).toEqual(before)
 })
 
+/** Promise T6.5: A name reassigned to another adapter returns only that adapter's answers. */
 test('a name that is given to another adapter has none of the answers of the first', async () => {
   const expected = { wide: answer(await ask('wide')), narrow: answer(await ask('narrow')) }
   const rounds = attempts(6, 100)

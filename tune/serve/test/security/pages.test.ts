@@ -103,6 +103,7 @@ test('a body of another type than JSON is refused on every route, and has no eff
   expect((await send({ path: '/tokenize', body: prompt, headers: parameters })).status).toBe(400)
 })
 
+/** Promise T6.7: A web page of another origin cannot command the server. */
 test('a page of another origin is refused on every route, and has no effect', async () => {
   const wrong: string[] = []
   for (const origin of FOREIGN_ORIGINS)
@@ -121,6 +122,7 @@ test('a page of another origin is refused on every route, and has no effect', as
   expect(own.status).toBe(200)
 })
 
+/** Promise T6.7: A site whose name resolves to this machine cannot use the server. */
 test('a name that only resolves to this machine is refused, also with its own origin', async () => {
   const wrong: string[] = []
   for (const foreign of FOREIGN_HOSTS)
@@ -162,6 +164,7 @@ test('an origin that is allowed may use the server, and its host is one that the
   expect(check({ host: 'evil.test' })).toThrow('Host "evil.test" is not allowed')
 })
 
+/** Promise T6.7: Over a network, changing adapters requires an API key. */
 test('on an address that others reach, adapters are changed only with a key', async () => {
   const lines: string[] = []
   const open = await openFixture({ host: '0.0.0.0', log: line => lines.push(line) })

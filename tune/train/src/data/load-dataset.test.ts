@@ -86,6 +86,7 @@ test('a tokenised data set is read back as it was made, and made anew when anyth
   expect((await readdir(cache)).every(name => /^[0-9a-f]{32}\.safetensors$/.test(name))).toBe(true)
 })
 
+/** Promise T4: The training toolkit reads the sft export of Cairn Agent unchanged. */
 test('what cairn export --format sft wrote is read as it is, and every answer is trained', async () => {
   const { examples } = await loadDataset(
     fileURLToPath(new URL('../../test/fixtures/sft-export.jsonl', import.meta.url)),

@@ -167,6 +167,7 @@ test('an adapter: names, permuted rows of B, and alpha that is scale times rank'
   )
 })
 
+/** Promise T3.4: An export rejects by name what GGUF cannot represent. */
 describe('what a file could not say is refused by name', () => {
   type Json = Record<string, unknown>
   /** Exports the small Qwen3 with a changed tokenizer.json, config.json or weight. */

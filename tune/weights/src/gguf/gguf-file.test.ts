@@ -26,6 +26,7 @@ const bits = ({ buffer, byteOffset, length }: Float32Array) => new Uint32Array(b
 describe('what the gguf package wrote', () => {
   const shapes = GGUF_TYPE_NAMES.map(type => [type, ['F32', 'F16', 'BF16'].includes(type)] as const)
 
+  /** Promise T3.3: A GGUF file decodes to the numbers of llama.cpp, bit for bit. */
   test.each(shapes)('%s means what the package says, in every bit and shape', async (type, isPlain) => {
     const own = [...file.tensors.values()].filter(
       ({ name }) => name.startsWith(`${type}.`) && !name.endsWith('.expected'),
@@ -211,6 +212,7 @@ describe('a file that is not right', () => {
     await expect(openGguf(join(directory, 'none.gguf'))).rejects.toThrow('none.gguf: no such file')
   })
 
+  /** Promise T3.3: A damaged GGUF file is rejected by path and tensor and never read past its end. */
   test('a head with any byte changed is read or refused by name, never a crash', () => {
     const head = whole.subarray(0, 6000)
     const seen = { read: 0, refused: 0 }

@@ -21,6 +21,10 @@ type Goldens = Record<string, { text: string; ids: number[]; decoded: string }[]
 const goldens = JSON.parse(await readFile(reference('pieces.json'), 'utf8')) as Goldens
 
 describe.each(Object.entries(goldens))('%s', (name, rows) => {
+  /**
+   * Promise T3.3: A GGUF SentencePiece tokenizer matches llama.cpp except for documented cases, or is
+   * rejected by name.
+   */
   test('has the ids and texts that llama.cpp has', async () => {
     const tokenizer = await loadTokenizer(reference(`${name}.gguf`))
     expect(rows).toHaveLength(60)
