@@ -43,8 +43,8 @@ export async function openConnection(
     if (twin !== undefined)
       throw new Error(`uses the same secret as the channel ${twin}: each channel needs its own`)
     opened = { connection: await ready(opening, row, settings, env, fingerprint), shared }
-  } catch (thrown) {
-    const { message } = asError(thrown)
+  } catch (error) {
+    const { message } = asError(error)
     report('error', `channel ${name} failed to open: ${message}`)
     if (await isNobodys(opening, id)) await channels.setConnection(id, 'broken', message)
     return null

@@ -37,14 +37,14 @@ export async function openFile({ folder, name, stats, shown }: Located): Promise
     throw new PathProblem(`'${shown}' is a folder; use list_files to list it`)
   // Checked before opening: opening a device can have side effects.
   if (!stats.isFile()) throw new PathProblem(`'${shown}' is not a regular file`)
-  const handle = await folder.openFile(name, constants.O_RDONLY).catch((thrown: unknown) => {
-    if (errorCode(thrown) === 'ENOENT')
-      throw new PathProblem(`file '${shown}' not found in the workspace`, { cause: thrown })
-    if (errorCode(thrown) === 'EACCES')
-      throw new PathProblem(`no permission to read '${shown}'`, { cause: thrown })
-    if (CHANGED.includes(errorCode(thrown) ?? ''))
-      throw new PathProblem(`'${shown}' ${changed().message}`, { cause: thrown })
-    throw thrown
+  const handle = await folder.openFile(name, constants.O_RDONLY).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT')
+      throw new PathProblem(`file '${shown}' not found in the workspace`, { cause: error })
+    if (errorCode(error) === 'EACCES')
+      throw new PathProblem(`no permission to read '${shown}'`, { cause: error })
+    if (CHANGED.includes(errorCode(error) ?? ''))
+      throw new PathProblem(`'${shown}' ${changed().message}`, { cause: error })
+    throw error
   })
   try {
     const now = await handle.stat()

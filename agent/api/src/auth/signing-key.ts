@@ -56,8 +56,8 @@ async function importKey(file: string, jwk: PrivateKey): Promise<SigningKey> {
       publicKey: (await importJWK(open, SIGNING_ALGORITHM)) as CryptoKey,
       refreshKey: Buffer.from(hkdfSync('sha256', Buffer.from(d, 'base64url'), '', 'cairn refresh', 32)),
     }
-  } catch (cause) {
-    throw new DamagedKeyFile(file, 'the key cannot be used', cause)
+  } catch (error) {
+    throw new DamagedKeyFile(file, 'the key cannot be used', error)
   }
 }
 
@@ -105,8 +105,8 @@ function parseKey(file: string, text: string): PrivateKey {
   let jwk: unknown
   try {
     jwk = JSON.parse(text)
-  } catch (cause) {
-    throw new DamagedKeyFile(file, 'the file is not JSON', cause)
+  } catch (error) {
+    throw new DamagedKeyFile(file, 'the file is not JSON', error)
   }
   if (!isPrivateKey(jwk)) throw new DamagedKeyFile(file, 'the file is not a private key in JWK format')
   return jwk

@@ -77,8 +77,7 @@ function checkContentType({ req }: Exchange): void {
     throw new AppError(
       'unsupported_media_type',
       'Invalid content type ' +
-        `${type === undefined ? '(none)' : JSON.stringify(type.slice(0, 80))}: must be ` +
-        'application/json.',
+        `${type === undefined ? '(none)' : JSON.stringify(type.slice(0, 80))}: must be application/json.`,
     )
   }
 }

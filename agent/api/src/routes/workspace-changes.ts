@@ -52,9 +52,9 @@ async function freePlace(root: string, name: string) {
       const place = await locate(root, path, 'write')
       if (place.stats === null) return { path, place }
       await place[Symbol.asyncDispose]()
-    } catch (thrown) {
-      if (!(thrown instanceof PathProblem)) throw thrown
-      throw new AppError('wrong_target', `Invalid file name: ${thrown.message}`)
+    } catch (error) {
+      if (!(error instanceof PathProblem)) throw error
+      throw new AppError('wrong_target', `Invalid file name: ${error.message}`)
     }
   }
   throw new AppError('wrong_target', `Too many files named ${JSON.stringify(name)}.`)

@@ -99,8 +99,8 @@ function readUpdate(raw: Uint8Array): Update {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
-  } catch (cause) {
-    throw new AppError('bad_request', 'Invalid request body: not valid JSON in UTF-8.', { cause })
+  } catch (error) {
+    throw new AppError('bad_request', 'Invalid request body: not valid JSON in UTF-8.', { cause: error })
   }
   if (typeof value !== 'object' || value === null || !('update_id' in value))
     throw new AppError('bad_request', 'Invalid request body: a Telegram update must have an update_id.')

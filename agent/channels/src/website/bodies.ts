@@ -38,8 +38,8 @@ export function bodyOf<S extends z.ZodType>(
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
-  } catch (cause) {
-    throw new AppError('bad_request', 'Invalid request body: not valid JSON in UTF-8.', { cause })
+  } catch (error) {
+    throw new AppError('bad_request', 'Invalid request body: not valid JSON in UTF-8.', { cause: error })
   }
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data

@@ -70,8 +70,8 @@ function as(method: string, call: SiteCall): SiteCall {
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
-  } catch (cause) {
-    throw new AppError('bad_request', 'Invalid path: not valid percent-encoding.', { cause })
+  } catch (error) {
+    throw new AppError('bad_request', 'Invalid path: not valid percent-encoding.', { cause: error })
   }
 }
 

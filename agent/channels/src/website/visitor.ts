@@ -92,8 +92,8 @@ export async function verifyIdentity(jwt: string, secret: string | null, now: nu
     if (typeof sub !== 'string' || sub === '' || sub.length > 200)
       throw new AppError('unauthenticated', 'Invalid sub: must be a string of 1 to 200 characters.')
     return { subject: sub, name: typeof name === 'string' ? name.slice(0, 200) : null }
-  } catch (thrown) {
-    if (!(thrown instanceof errors.JOSEError)) throw thrown
-    throw new AppError('unauthenticated', `Invalid identity token: ${thrown.code}.`, { cause: thrown })
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error
+    throw new AppError('unauthenticated', `Invalid identity token: ${error.code}.`, { cause: error })
   }
 }

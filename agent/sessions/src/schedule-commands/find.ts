@@ -19,8 +19,8 @@ export async function findSchedule(
   const row = await readSchedule({ store }, id)
   const session = await store.getSession(row.session_id)
   if (session === null) throw new AppError('not_found', `Schedule ${id} not found.`)
-  await findSession(store, principal, row.session_id).catch((thrown: unknown) => {
-    throw thrown instanceof AppError ? new AppError('not_found', `Schedule ${id} not found.`) : thrown
+  await findSession(store, principal, row.session_id).catch((error: unknown) => {
+    throw error instanceof AppError ? new AppError('not_found', `Schedule ${id} not found.`) : error
   })
   return row
 }
