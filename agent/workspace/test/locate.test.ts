@@ -97,11 +97,11 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     ['to-nothing/x', /missing target/],
     // Whether there is something outside is nobody's business.
     ['to-nothing-outside', /leads out/],
-    ['loop-a', /circle/],
+    ['loop-a', /cycle/],
     ['src/a.txt/x', /a file as a folder/],
     ['through-file', /a file as a folder/],
     ['a\0b', /NUL/],
-    ['x'.repeat(300), /longer than the system allows/],
+    ['x'.repeat(300), /longer than the operating system allows/],
     ['a/'.repeat(3000), /not there|longer|segments/],
   ])('%j is judged', async (given, problem) => {
     const { workspace } = makeWorkspace()
