@@ -131,7 +131,7 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   // It reached the service, and reaches no other port of this machine.
   const outside = await runTurn(server.client, id, 'look at http://127.0.0.1:9/')
   const refused = outside.filter(isType('tool.result')).map(({ data }) => data.content)
-  expect(refused).toEqual([expect.stringContaining('address 127.0.0.1 is not a public one')])
+  expect(refused).toEqual([expect.stringContaining('address 127.0.0.1 is not public')])
 
   const grown = () => page.evaluate<number>('grown')
   // A page that is drawn a few times a second needs longer answers than the tour has.

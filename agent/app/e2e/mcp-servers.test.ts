@@ -71,7 +71,7 @@ test('a policy that names no tool ends the start, and cairn doctor fails on it, 
     config: { agents: { assistant: { governance: { require_approval: ['*delete*', 'terminl'] } } } },
   })
   const sentence =
-    /line \d+: agents\.assistant\.governance\.require_approval\.1: there is no tool "terminl" \(did you mean "terminal"\?\)/
+    /line \d+: agents\.assistant\.governance\.require_approval\.1: unknown tool "terminl" \(did you mean "terminal"\?\)/
   const doctor = await cairn(place, ['doctor'])
   expect(doctor.code).not.toBe(0)
   expect(doctor.stdout).toMatch(sentence)

@@ -39,7 +39,7 @@ test('a session is found however old it is, and "none" is said only when all wer
 
   // What was said is found, marked, shown as text, and leads to its event; the words stand in the address.
   await by(page, 'session-search').fill('the wom')
-  const hit = by(page, 'search-hit').filter({ hasText: 'Message' })
+  const hit = by(page, 'search-hit').filter({ hasText: /^Message/ })
   await hit.waitFor()
   expect(await hit.textContent()).toBe('Message where does the <b>wombat</b> live?')
   expect(await hit.locator('mark').allTextContents()).toEqual(['the', 'wombat'])

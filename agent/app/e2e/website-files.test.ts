@@ -38,7 +38,7 @@ test(
     const { shop, server } = await startSite()
     const { page, troubles } = await openPage(await openBrowser())
     await page.goto(shop)
-    await page.getByRole('button', { name: 'Open the chat' }).click()
+    await page.getByRole('button', { name: 'Open chat' }).click()
     const frame = await (await page.waitForSelector('iframe')).contentFrame()
     if (frame === null) throw new Error('the widget has no frame')
     const files = frame.getByRole('listitem')
@@ -50,7 +50,7 @@ test(
     await choose('other.txt', 20)
     await expect.poll(() => files.count(), POLL).toBe(2)
     await choose('large.txt', 5 * 1024 * 1024)
-    await frame.locator('#status.trouble').getByText('Your message was not accepted').waitFor()
+    await frame.locator('#status.trouble').getByText('Not accepted').waitFor()
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       await frame.evaluate(axe.source)
