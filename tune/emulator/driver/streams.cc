@@ -27,8 +27,7 @@ CUresult check_launch(const CUfunc_st& function, const Launch& launch) {
   u32 max_threads = function.code.max_threads ? function.code.max_threads : limits.threads;
   if (!threads || threads > max_threads || launch.threads[2] > 64)
     return fail(CUDA_ERROR_INVALID_VALUE, name + " is launched with " + std::to_string(threads) +
-                                              " threads a block; at max_threads " +
-                                              std::to_string(max_threads));
+                                              " threads a block; at most " + std::to_string(max_threads));
   if (!launch.grid[0] || !launch.grid[1] || !launch.grid[2] || launch.grid[0] > 0x7fffffff ||
       launch.grid[1] > 65535 || launch.grid[2] > 65535)
     return fail(CUDA_ERROR_INVALID_VALUE,
