@@ -105,6 +105,6 @@ test('/disclosure repeats the text without an event, and level none shows nothin
   const channels = await start()
   await say(channels, { text: '/disclosure' })
   await expect.poll(() => callback.taken).toHaveLength(1)
-  expect(callback.taken[0]?.text).toContain('no disclosure')
+  expect(callback.taken[0]?.text).toContain('No disclosure')
   expect(await sessionsOf(store)).toEqual([])
 })

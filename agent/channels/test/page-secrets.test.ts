@@ -42,7 +42,7 @@ test.each(KINDS)('on %s a worker knows the secrets of the page, old ones and new
   const other = await follow(createSealing({ file: `${process.cwd()}/none`, key: 'A'.repeat(43) + '=' }))
   expect(other.known).toEqual([])
   expect(other.told).toEqual([
-    expect.stringMatching(/the channel one is not known here: .*sealed with another key/),
-    expect.stringContaining('the channel two is not known here'),
+    expect.stringMatching(/cannot decrypt the secrets of channel one: .*encrypted with a different key/),
+    expect.stringContaining('cannot decrypt the secrets of channel two'),
   ])
 })

@@ -126,7 +126,7 @@ test('secrets of another key, and one that a connection has already, leave a con
     .poll(() => row(twin), SOON)
     .toMatchObject({
       state: 'broken',
-      last_error: expect.stringContaining('also that of the channel support'),
+      last_error: expect.stringContaining('uses the same secret as the channel support'),
     })
   expect((await row(id)).state).toBe('live')
   await changeConnection(deps, await row(foreign), { secrets: { secret: OTHER } })

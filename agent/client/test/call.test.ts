@@ -80,7 +80,7 @@ test('keys the client does not know stay in the answer; a promised one that is m
   await using broken = await serve(json(200, { ...session, last_event_id: undefined }))
   await expect(
     createClient({ baseUrl: broken.baseUrl }).call('getSession', { params: { id: 's1' } }),
-  ).rejects.toThrow('[getSession] the answer of the server does not fit: last_event_id')
+  ).rejects.toThrow('[getSession] unexpected response of the server: last_event_id')
 })
 
 test('a refusal carries the problem, members of its own and Retry-After', async () => {

@@ -89,7 +89,7 @@ test('a connection without a byte for idleMs is given up, even one that never an
     }),
     1,
   )
-  expect(errors).toEqual(['no byte for 0.5 s', 'no byte for 0.5 s'])
+  expect(errors).toEqual(['no data for 0.5 s', 'no data for 0.5 s'])
 })
 
 test('heartbeat comments keep a quiet connection', async () => {
@@ -209,7 +209,7 @@ test('a page instead of a stream is an error that says so', async () => {
     (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello'),
   )
   await expect(take(createClient({ baseUrl: server.baseUrl }).events('s1'), 1)).rejects.toThrow(
-    'expected to answer text/event-stream, got text/html',
+    'expected content type text/event-stream, got text/html',
   )
 })
 

@@ -93,10 +93,10 @@ test('doctor says what is wrong with a mailbox and a mail server, in words', asy
   expect(await problemOf({ imap })).toBeNull()
   expect(await problemOf({ imap }, {})).toContain('MAIL_PASSWORD is not set')
   expect(await problemOf({ imap }, { MAIL_PASSWORD: 'wrong' })).toContain(
-    'imap 127.0.0.1: The mailbox refuses',
+    'imap 127.0.0.1: The mailbox rejected',
   )
   await mailbox.close()
-  expect(await problemOf({ imap })).toContain('does not answer (ECONNREFUSED)')
+  expect(await problemOf({ imap })).toContain('does not respond (ECONNREFUSED)')
 })
 
 test('a configuration that would trust anybody, or send a password openly, is an error', () => {

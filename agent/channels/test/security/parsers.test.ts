@@ -150,7 +150,7 @@ test('of a mail with more files than are taken, one line of the message says how
   const [session] = await sessionsOf(bench.store)
   const [message] = (await logOf(bench.store, session!.id)).filter(({ type }) => type === 'user.message')
   expect(message?.data).toMatchObject({
-    content: expect.stringMatching(/\[490 attachments beyond the first 10 were left out\]$/),
+    content: expect.stringMatching(/\[490 attachments omitted: only the first 10 are kept\]$/),
   })
   expect(message?.data).toHaveProperty('attachments.length', 10)
 })

@@ -185,5 +185,5 @@ test('another library verifies our signatures, and we verify its signatures', ()
 })
 
 test.each(['', 'whsec_', 'whsec_not base64', 'whsec_====', 'ä'])('a secret of %j is refused', secret => {
-  expect(() => createSignatures(secret)).toThrow('the secret of a webhook must be whsec_ and the base64')
+  expect(() => createSignatures(secret)).toThrow('a webhook secret must be whsec_ followed by the base64')
 })
