@@ -81,7 +81,7 @@ test('read_file shortens lines of great length', async () => {
 })
 
 test.each([
-  ['a file that is not there', 'none.txt', /no file 'none.txt'/],
+  ['a file that is not there', 'none.txt', /file 'none.txt' not found/],
   ['a folder', 'folder', /list_files/],
   ['a binary file', 'image.bin', /binary file \(4 bytes\)/],
   ['a path outside', '../x', /outside the workspace/],

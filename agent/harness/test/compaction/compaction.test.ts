@@ -152,7 +152,7 @@ test('/compress summarises what there is, and says how much; the next request be
   )
   expect(replies).toEqual([
     'There is not enough to summarize yet.',
-    expect.stringMatching(/^Summarised: 10 messages became \d\./),
+    expect.stringMatching(/^Summarized: 10 messages became \d\./),
   ])
   expect(events.filter(event => event.type === 'context.compact').map(event => event.data.reason)).toEqual([
     'command',

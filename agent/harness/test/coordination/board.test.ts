@@ -21,7 +21,7 @@ test('a note that cannot be is a clear error of the tool or named with its reaso
     [{ name: 'read_board', arguments: { types: ['RUMOUR'] } }, 'types'],
     // Of the right shape, and yet not admitted: which, and why.
     [share(fact(' '), fact('x'.repeat(201))), '"rejected":[{"index":0,"reason":"empty'],
-    [share(fact('x', { ref: 'y'.repeat(301) })), 'too_long: a ref has 300'],
+    [share(fact('x', { ref: 'y'.repeat(301) })), 'too_long: a ref can have at most 300'],
   ]
   await using stage = await setTree([
     { when: goal('scout'), answer: finishWork('I scouted.') },

@@ -211,7 +211,7 @@ test('the first answer to a block counts: all others are refused and told who wa
     }
   expect(answers[1]).toMatchObject({
     reason: {
-      message: expect.stringContaining(`user ${alice.id} was first`),
+      message: expect.stringContaining(`already decided by user ${alice.id}`),
       extra: { task_status: 'running' },
     },
   })
@@ -289,7 +289,7 @@ test('a cancelled task ends its worker and what was to come after it, is not tri
   expect(new Set(Object.values(await statuses(stage)))).toEqual(new Set(['cancelled']))
   await expect(cancelTask(stage.deps, first!, 'again', alice)).rejects.toMatchObject({
     code: 'wrong_state',
-    message: expect.stringContaining(`user ${alice.id} was first`),
+    message: expect.stringContaining(`already decided by user ${alice.id}`),
   })
 })
 
@@ -367,7 +367,7 @@ test('a task that its tree has no more workers for fails and says so', async () 
   const log = (await expectSound(stage)).get(stage.session_id) ?? []
   expect(log.find(event => event.type === 'task.failed')?.data).toMatchObject({
     attempt_count: 2,
-    error: expect.stringContaining('was given 2 workers within a day'),
+    error: expect.stringContaining('The session tree reached its limit of 2 workers per day.'),
   })
 })
 
@@ -464,7 +464,7 @@ test('what cannot be is a clear error of the tool, and no task is made', async (
     'todo',
     'has not begun',
     'cancelled',
-    'is over: cancelled',
+    'has ended: cancelled',
     'would never begin',
   ]
   expect(results.map((content, at) => [at, content.includes(expected[at] ?? '?')])).toEqual(

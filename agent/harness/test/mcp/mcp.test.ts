@@ -173,10 +173,10 @@ test('a server that cannot be reached costs its tools and nothing else, and the 
   })
   expect(new Set(mcp.tools().map(tool => tool.name.split('__')[1]))).toEqual(new Set(['good']))
   for (const line of [
-    /warn MCP server gone cannot be reached.*ENOENT/,
-    /warn MCP server down cannot be reached.*(?:bad port|ECONNREFUSED)/,
-    /error MCP server unset is left out: .*NOT_SET_ANYWHERE.* is not set/,
-    /warn MCP server mute cannot be reached.*bad licence/,
+    /warn cannot connect to MCP server gone;.*ENOENT/,
+    /warn cannot connect to MCP server down;.*(?:bad port|ECONNREFUSED)/,
+    /error MCP server unset skipped: .*NOT_SET_ANYWHERE.* is not set/,
+    /warn cannot connect to MCP server mute;.*bad licence/,
   ]) {
     expect(mcp.logged).toContainEqual(expect.stringMatching(line))
   }
@@ -225,7 +225,7 @@ test('an HTTP server that went away and came back is found again', async () => {
   const mcp = await start({ test: { url: http.url } })
   await http.stop()
   await expect(mcp.run('mcp__test__echo', { text: 'x' })).rejects.toThrow(
-    /MCP server 'test' could not be reached: /,
+    /cannot connect to MCP server 'test': /,
   )
   expect(mcp.tools()).toEqual([])
   await serveHttp(http.port)

@@ -96,7 +96,7 @@ test('one whose processes use too much memory is ended with all of them, and com
   const hold = `perl -e '$x = "a" x 350e6; sleep 3601' &`
   await expect(run('mcp__big__run', { command: `${hold} ${hold} ${hold} ${hold} wait` })).rejects.toThrow()
   await expect.poll(() => spawnSync('pgrep', ['-f', 'sleep 3601']).status).toBe(1)
-  expect(logged.join('\n')).toMatch(/went away.*more than 1024 MB/)
+  expect(logged.join('\n')).toMatch(/lost MCP server big;.*more than 1024 MB/)
   await expect.poll(() => mcp.tools().length).toBeGreaterThan(0)
 })
 
@@ -113,7 +113,7 @@ test('without a box it is left out and the log says why, unless its configuratio
   onTestFinished(() => mcp.stop())
   await mcp.ready
   expect(mcp.tools().map(({ name }) => name)).toEqual(['mcp__free__run'])
-  expect(logged.join('\n')).toMatch(/own is left out: .*bubblewrap is not installed.*sandbox: none/)
+  expect(logged.join('\n')).toMatch(/own skipped: .*bubblewrap is not installed.*sandbox: none/)
   const { own, free } = mcp_servers
   if (own === undefined || free === undefined || 'url' in own || 'url' in free) throw new Error('over stdio')
   expect(describeMcpSandbox(own, sandbox)).toMatchObject({ isLeftOut: true })

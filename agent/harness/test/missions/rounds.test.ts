@@ -99,7 +99,7 @@ test('the evaluator has a context of its own: it sees the tasks, the files that 
   const asked = stage.server.requests.at(-1)
   const shown = JSON.stringify(asked?.body)
   expect(shown).toContain('File out/report.md:\\nThree, all told.')
-  expect(shown).toContain("File out/table.csv: no file 'out/table.csv' in the workspace")
+  expect(shown).toContain("File out/table.csv: file 'out/table.csv' not found in the workspace")
   expect(shown).not.toContain('"tools"')
 })
 
@@ -236,9 +236,9 @@ test('a mission that is blocked in its last round has no round left to be resume
   const mission = await untilMission(stage, 'blocked')
   await expect(resumeMission(stage.deps, mission, alice)).rejects.toMatchObject({
     code: 'wrong_state',
-    message: expect.stringContaining('all of its rounds (1) were graded'),
+    message: expect.stringContaining('all 1 rounds were graded'),
   })
   await stage.send('/mission resume')
   const reply = await stage.next('llm.response', 3)
-  expect(reply.data.message.content).toContain('all of its rounds (1) were graded')
+  expect(reply.data.message.content).toContain('all 1 rounds were graded')
 })

@@ -242,7 +242,7 @@ test('a worker of a paused mission goes on with that alone, whatever becomes of 
   await pause(stage, mission)
   await expect(resumeSession(stage.deps, worker)).rejects.toMatchObject({
     code: 'wrong_state',
-    message: expect.stringContaining('The mission of the session above is paused'),
+    message: expect.stringContaining("The parent session's mission is paused"),
   })
   await pauseSession(stage.deps, stage.session_id)
   await resumeSession(stage.deps, stage.session_id)

@@ -106,7 +106,7 @@ test('whatever a server changes after an approval, the approval runs nothing and
     // A turn that began before the change holds the earlier tool.
     const { status, content } = await callTool(stale, paying())
     if (paid(rug) > 0) unexpected.push(`${what}: the tool ran`)
-    if (status !== 'failed' || !/has changed the definition of 'pay'/.test(content ?? ''))
+    if (status !== 'failed' || !/changed the definition of 'pay'/.test(content ?? ''))
       unexpected.push(`${what}: ${status} ${content}`)
     const [again] = rug.mcp.tools()
     if (again?.name === 'mcp__rug__pay') {
@@ -131,7 +131,7 @@ test('a call without an approval goes to no tool whose change the server has ann
   await expect.poll(() => rug.server.asked).toContain('GET')
   rug.define([{ ...pay, description: 'Pays everybody.' }], true)
   await expect.poll(() => rug.mcp.tools()[0]?.description).toBe('Pays everybody.')
-  expect((await callTool(before, paying())).content).toMatch(/has changed the definition of 'pay'/)
+  expect((await callTool(before, paying())).content).toMatch(/changed the definition of 'pay'/)
   expect(paid(rug)).toBe(0)
   expect((await callTool(bench.deps({ checkpoints: null }, rug.mcp.tools()), paying())).status).toBe('ok')
 })

@@ -183,7 +183,7 @@ test('a pause that arrives while the evaluator runs takes effect: its verdict is
       rules: [
         { when: { schema: 'outcome_verdict', user: 'second try' }, answer: SATISFIED },
         { when: { schema: 'outcome_verdict' }, answer: REVISE },
-        { when: { user: 'go on with the goal' }, answer: say('second try') },
+        { when: { user: 'Continue working toward the goal' }, answer: say('second try') },
         { answer: say('first try') },
       ],
     },
@@ -238,7 +238,7 @@ test('a second goal is refused with the way out, an active one can be cleared, a
   await stage.send('/stop')
   await stage.next('session.stopped')
   await stage.send('/goal another')
-  expect(replies(await settled(stage)).at(-1)).toContain('There is a goal already, active: wait for me')
+  expect(replies(await settled(stage)).at(-1)).toContain('A goal exists already, active: wait for me')
   await stage.send('/goal clear')
   const cleared = await settled(stage, 2)
   expect(cleared.findLast(event => event.type === 'outcome.cleared')?.data).toEqual({
