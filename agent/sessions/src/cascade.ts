@@ -62,7 +62,7 @@ export async function stopDescendants(
   const outcomes = new Map<string, Promise<ChildOutcome>>()
   const usedBelow = (id: string): Promise<Usage> =>
     sumUsage(descendants.flatMap(link => (link.parent_id === id ? (outcomes.get(link.child_id) ?? []) : [])))
-  const error = `The parent session was ${reason}.`
+  const error = `The worker was stopped through its parent session: ${reason}.`
   for (const link of descendants) {
     const child = rows.get(link.child_id)
     if (child === undefined) continue
