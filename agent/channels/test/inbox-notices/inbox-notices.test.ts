@@ -208,7 +208,9 @@ test('mail goes to an address once its code came back, and names what waits, wit
   await setNotificationEmail(stage.deps, stage.ann, 'ann@home.example')
   await expect.poll(() => stage.post.got).toHaveLength(1)
   const code = /code (\d{8})/.exec(stage.post.got[0]?.text ?? '')?.[1] ?? ''
-  await expect(confirmNotificationEmail(stage.deps, stage.ann, '00000000')).rejects.toThrow('Wrong or expired code')
+  await expect(confirmNotificationEmail(stage.deps, stage.ann, '00000000')).rejects.toThrow(
+    'Wrong or expired code',
+  )
   await stage.raise('unconfirmed')
   stage.advance(1)
   await confirmNotificationEmail(stage.deps, stage.ann, code)

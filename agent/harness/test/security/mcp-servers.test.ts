@@ -329,7 +329,7 @@ test.each(['none', 'box'] as const)(
     onTestFinished(() => mcp.stop())
     await mcp.ready
     expect(await callOf(mcp, 'mcp__endless__pay')).toMatch(/Connection closed/)
-    expect(logged.join('\n')).toMatch(/lost MCP server endless;.*ReadBuffer exceeded maximum size of 2097152 bytes/)
+    expect(logged.join('\n')).toMatch(/lost MCP server endless;.*exceeded maximum size of 2097152 bytes/)
     expect(await callOf(mcp)).toBe('paid')
   },
 )
