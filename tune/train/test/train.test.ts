@@ -128,7 +128,7 @@ test('what does not fit is refused with a number before anything is written', as
   const run = bench.run({ ...settings, output_dir, memory_limit: '20MB' })
   await expect(run).rejects.toThrow(OutOfMemoryError)
   await expect(run).rejects.toThrow(
-    /OOM: this run needs \d+ MiB even with everything recomputed but may use only 19 MiB/,
+    /OOM: this run needs [\d.]+ [MG]iB even with everything recomputed but may use only 19 MiB/,
   )
   expect(existsSync(output_dir)).toBe(false)
 })
