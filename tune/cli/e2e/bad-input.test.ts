@@ -261,7 +261,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'a run that does not fit',
     () => train({ memory_limit: '10MB' }),
     3,
-    /OOM: this run needs \d+ MiB .* but may use only 9\.\d+ MiB/,
+    /OOM: this run needs [\d.]+ [MG]iB .* but may use only 9\.\d+ MiB/,
   ],
   [
     'more made-up problems than there are',

@@ -155,7 +155,7 @@ test('a benchmark that does not fit says OOM, in its result and by exit code 3',
   const done = await run(['bench', 'sft', model, 'bf16', '--samples', '40', '--memory', '150MB'], env)
   expect(done).toMatchObject({
     code: 3,
-    out: expect.stringMatching(/BF16 \(bf16\) {2}OOM {2}needs \d+ MiB of 143 MiB/),
+    out: expect.stringMatching(/BF16 \(bf16\) {2}OOM {2}needs [\d.]+ [MG]iB of 143 MiB/),
   })
   expect(JSON.parse(readFileSync(`${env.OUTPUT_DIR}/benchmark_sft_bf16/result.json`, 'utf8'))).toMatchObject({
     outcome: { status: 'oom' },
