@@ -20,11 +20,11 @@ test('the demo runs to its end without a sandbox, over the approval of another t
   await by('composer').fill('Show me what you can do')
   await by('composer').press('Enter')
   await by('question-card', '[data-state="open"]').waitFor()
-  await page.getByText('There is no browser here, and cairn doctor says what it takes').waitFor()
+  await page.getByText('No browser is available').waitFor()
   await by('question-choice').first().click()
   await by('question-submit').click()
   await by('approval-card', '[data-state="open"]').locator('[data-testid="approve"]').click()
-  await page.getByText('your words are the last line of').waitFor()
+  await page.getByText('your answer is the last line of').waitFor()
   const asked = (await readLog(server.client, id)).findLast(isType('user.message'))!.id
   await waitFor(server.client, id, asked, endsTurn)
   expect(readFileSync(join(place.workspaces, id, 'tour/notes.md'), 'utf8')).toMatch(/- Logs do not forget\n$/)
