@@ -26,7 +26,7 @@ import { putContent } from './tools/checkpoint.ts'
 export type WorkspaceCopies = {
   /** Does nothing if it exists. */
   make(childId: string, sourceId: string, signal: AbortSignal): Promise<void>
-  /** What the worker changed in its copy; null: there is no copy here. */
+  /** What the worker changed in its copy; null if this host has no copy. */
   changes(childId: string): Promise<ChangedFile[] | null>
   /** The initial content of a file of the copy; null: it was not kept. */
   original(childId: string, file: CopiedFile): Promise<Buffer | null>

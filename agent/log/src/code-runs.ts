@@ -18,7 +18,7 @@ export type CodeRun = NewCodeRun & {
   state: CodeRunState
   /** Processes so far that died with their runner. */
   attempts: number
-  /** As of the last progress report. */
+  /** From the last progress report. */
   input_tokens: number
   output_tokens: number
   /** Epoch milliseconds. */

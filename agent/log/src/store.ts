@@ -172,7 +172,8 @@ export interface LogStore {
 
   // -- upkeep
   /**
-   * Which of these sessions are archived, without a lease, and need no rollback: nothing runs in them again.
+   * Returns the archived sessions among these that have no lease and need no rollback: nothing runs in them
+   * again.
    */
   findRetired(sessionIds: readonly string[]): Promise<string[]>
   /**

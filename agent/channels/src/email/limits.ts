@@ -8,9 +8,9 @@ export const LIMITS: Limits = {
   fileBytesIn: 25 * MiB,
   fileBytesOut: 10 * MiB,
 }
-/** Of a whole encoded email: base64 makes files a third larger. */
+/** Bytes of a whole encoded email: base64 makes files a third larger. */
 export const MAIL_BYTES = 36 * MiB
-/** Of an email that a mail server posts. */
+/** Bytes of an email that a mail server posts. */
 export const POSTED_BYTES = 4 * MiB
 /** Lines of an email: 36 MiB of base64 have fewer than 500,000. */
 export const LINES_MAX = 750_000

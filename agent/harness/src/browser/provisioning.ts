@@ -19,7 +19,9 @@ export type HeldBrowser = {
   wasRecorded: boolean
 }
 
-/** Whether the row matches this runner's browser; before the first recorded result there is no row yet. */
+/**
+ * Whether the row matches this runner's browser. Before the first recorded result, the row may not exist yet.
+ */
 export function isStill(held: HeldBrowser, instance: BrowserInstance | null, now: number): boolean {
   const { browser, replaces, recordedAt } = held
   if (instance?.browser_id === browser.id) return (held.wasRecorded = true)

@@ -1,6 +1,6 @@
 /**
- * Compares a worker's changes of its copy with the same files here: decided per file, and carried out only if
- * there is no conflict.
+ * Compares a worker's changes of its copy with the same files here: decided per file, and applied only if no
+ * file has a conflict.
  *
  *   same       the file here equals the worker's, or already contains its change
  *   take       the file here is unchanged since the copy: adopt the worker's version, or its removal

@@ -69,7 +69,7 @@ function meaningOf({ status, kinds, message }: ServerFailure): Meaning {
     status === undefined || status === 400 || status === 413 || status === 422 || status === 500
   if (maySayOverflow && (kinds.some(kind => OVERFLOW_KINDS.has(kind)) || OVERFLOW_WORDS.test(message)))
     return { category: 'context_overflow', retryable: false }
-  // Inside an answer there is no status; some servers send it as a number.
+  // An error inside a response stream has no HTTP status; some servers send it as a number.
   const inBand = status ?? kinds.map(Number).find(kind => kind >= 400 && kind < 600)
   if (inBand !== undefined) {
     return STATUSES[inBand] ?? { category: 'provider_error', retryable: inBand >= 500 }

@@ -149,7 +149,7 @@ export type Upstream = {
   headers: Readonly<Record<string, string>>
 }
 
-/** Null if there is no provider of that name. */
+/** Null if the provider is unknown. */
 export function upstreamOf(
   models: Config['models'],
   env: Env,

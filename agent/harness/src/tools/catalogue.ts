@@ -21,7 +21,7 @@ import { writeFileTool } from './write-file.ts'
 export type BuiltinOptions = {
   /** Counts a session's artifacts. */
   store: Pick<LogStore, 'listArtifacts'>
-  /** The sandbox of commands; null: there is no terminal. */
+  /** The sandbox of commands; null: no terminal tool. */
   sandbox: SandboxProvider | null
   /** The way out of its sandboxes; absent: none. */
   proxy?: PolicyProxy | null
