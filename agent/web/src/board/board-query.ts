@@ -1,10 +1,10 @@
-/** The board of a session's tree. Its notes stand in the logs of their writers, so it is asked for. */
+/** The board of a session tree. Its notes are in the logs of their writers, so the server collects them. */
 import { queryOptions } from '@tanstack/react-query'
 import { client } from '../api.ts'
 
 const EVERY_MS = 5000
 
-/** `isLive`: somebody may be writing. */
+/** `isLive`: a session of the tree may be writing to the board. */
 export const boardQuery = (sessionId: string, isLive: boolean) =>
   queryOptions({
     queryKey: ['board', sessionId],

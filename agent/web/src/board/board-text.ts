@@ -1,9 +1,9 @@
-/** A board as the model read it, taken apart for drawing. */
+/** Parses the text of a board that the model read. */
 import type { BoardView } from '@cairn/protocol'
 
 export type ReadLine =
   | { id: string; writer: string; type: BoardView['notes'][number]['type']; content: string }
-  /** A heading, or a line of another release: shown as it stands. */
+  /** A heading, or a line in the format of another release; shown unchanged. */
   | { text: string }
 
 const LINE = /^\[(?<id>n\d+) (?<writer>\S+) (?<type>FACT|FAIL|CLAIM|RESULT)\] (?<content>.*)$/

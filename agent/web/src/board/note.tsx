@@ -1,4 +1,4 @@
-/** One note of a board: a worker's words, drawn as text. */
+/** One note of a board. A worker wrote it, so it is shown as plain text. */
 import type { ReactNode } from 'react'
 import type { BoardView } from '@cairn/protocol'
 import { ExactText } from '../ui/exact-text.tsx'
@@ -8,7 +8,7 @@ type Props = {
   type: BoardView['notes'][number]['type']
   content: string
   noteRef: string | null
-  /** Who wrote it, or how long it counts. */
+  /** The author or the expiry of the note. */
   children?: ReactNode
 }
 

@@ -1,4 +1,4 @@
-/** What the agent asks somebody to do elsewhere (a login, a second factor), and skills that it proposes. */
+/** Requests of the agent for an action elsewhere (a login, a second factor), and skills that it proposes. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { type InboxItem, visibleText } from '@cairn/protocol'
@@ -14,7 +14,7 @@ export function ActionCards({ sessionId }: { sessionId: string }) {
   const { data: items = [] } = useQuery(inboxQuery('pending', sessionId))
   return (
     items
-      // A blocked task is answered in its own card.
+      // A blocked task has its own card.
       .filter(item => item.kind === 'action_required' && blockedTaskOf(item) === null)
       .map(item => <ActionCard key={item.id} item={item} />)
   )

@@ -1,4 +1,4 @@
-/** What the model thought and said in one iteration; the last words of a turn can be rated. */
+/** The model's reasoning and text of one iteration. The last text of a turn can be rated. */
 import { memo } from 'react'
 import { formatCost, formatTokens } from '../format.ts'
 import { Markdown } from '../markdown/markdown.tsx'

@@ -1,4 +1,4 @@
-/** A tool call that waits for a decision. The decision is made on its inbox item, here or elsewhere. */
+/** A tool call that waits for approval. The decision is made on its inbox item, here or elsewhere. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { memo } from 'react'
 import { ApiError } from '@cairn/client/unchecked'
@@ -35,7 +35,7 @@ export const ApprovalCard = memo(function ApprovalCard({
   const decide = useMutation({
     mutationFn: ({ id, body }: { id: string; body: BodyOf<'respondInbox'> }) =>
       client.call('respondInbox', { params: { item_id: id }, body }),
-    // Someone else was faster: the list tells what they decided.
+    // After `already_answered`, the list shows the other person's decision.
     onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
   })
   const decision =
@@ -82,7 +82,7 @@ export const ApprovalCard = memo(function ApprovalCard({
   )
 })
 
-/** The call in a few words: "Run `npm test`", "Write `notes.md`". All of it is shown below. */
+/** A short form of the call, such as "Run `npm test`" or "Write `notes.md`". The full call is shown below. */
 function askedFor(item: ItemOf<'approval'>, args: unknown): { verb: string; object: string } {
   const isObject = typeof args === 'object' && args !== null
   const given = isObject ? (args as Arguments) : item.arguments_excerpt
@@ -91,7 +91,7 @@ function askedFor(item: ItemOf<'approval'>, args: unknown): { verb: string; obje
   return { verb: verb === '$' ? chatWords.run : verb, object }
 }
 
-/** Who decided, and which rule asked; the rule's own words only where they say more than that it asked. */
+/** The person who decided, and the rule that required the approval. */
 const Why = ({ item }: { item: ItemOf<'approval'> }) => (
   <p className="muted">
     {item.decision !== null && (

@@ -1,4 +1,4 @@
-/** The board of the session's tree as it stands now: what its sessions have told each other. */
+/** The current board of the session tree. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { boardQuery } from '../board/board-query.ts'
@@ -9,7 +9,7 @@ import './board-card.css'
 import { chatWords } from '../words/chat.ts'
 import { generalWords } from '../words/general.ts'
 
-/** `isLive`: sessions that may write to it are at work. */
+/** `isLive`: sessions that may write to the board are running. */
 export function BoardCard({ sessionId, isLive }: { sessionId: string; isLive: boolean }) {
   const { data: board } = useQuery(boardQuery(sessionId, isLive))
   const [isOpen, setOpen] = useState(false)

@@ -1,4 +1,4 @@
-/** What the session wrote to the board of its tree, or was told of it, where that happened. */
+/** A board note that the session wrote or received, at its position in the chat. */
 import { memo, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
 import type { BoardItem as Board } from '@cairn/state'

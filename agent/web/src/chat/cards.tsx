@@ -1,4 +1,4 @@
-/** The cards above the chat: a row for each capability, and null for one that has nothing to show there. */
+/** The cards above the chat, by capability; null for a capability that shows nothing there. */
 import type { ReactNode } from 'react'
 import type { Session } from '@cairn/protocol'
 import {
@@ -47,15 +47,15 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   compacted: null,
   saga: (saga, { onEvent }) =>
     saga && saga.steps.length > 0 && <SagaCard key={saga.saga_id} saga={saga} onEvent={onEvent} />,
-  // At the call of the tool that consulted them.
+  // Shown at the consult_expert call.
   experts: null,
   progress: null,
   review: null,
-  // The inbox shows it.
+  // Shown in the inbox.
   spending: null,
   waiting: null,
   provisional_title: null,
-  // What came of each stands among the messages.
+  // The results appear among the messages.
   children: (children, { sessionId }) =>
     children.open.length > 0 && <ChildrenCard sessionId={sessionId} state={children} />,
   tasks: ({ block }, { sessionId, view: { children } }) => (
@@ -68,11 +68,11 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
     (shared || at !== null) && (
       <BoardCard sessionId={sessionId} isLive={children.open.length > 0 || (session?.depth ?? 0) > 0} />
     ),
-  // The page of its mission shows it.
+  // Shown on the mission's page.
   research: null,
   mission: mission => isMissionUnderWay(mission) && <MissionCard mission={mission} />,
 }
-/** The session works on a task and has asked. */
+/** The session works on a task and waits for an answer to its question. */
 const BlockedHere = () => (
   <section className="children" data-testid="blocked-here" aria-label={generalWords.blocked}>
     <p>

@@ -1,9 +1,9 @@
-/** The items of a chat by kind. */
+/** Types and keys of chat items. */
 import type { ChatItem } from '@cairn/state'
 
 export type ItemOf<K extends ChatItem['kind']> = Extract<ChatItem, { kind: K }>
 
-/** Stable while an answer streams (it has no event yet) and after. */
+/** Stays the same when a streamed answer, which has no event yet, is committed. */
 export function itemKey(item: ChatItem, position: number): string {
   if (item.kind === 'answer') return `answer-${item.turn_id}-${item.iteration}-${position}`
   return item.kind === 'tool' || item.kind === 'question' || item.kind === 'approval'
@@ -11,6 +11,6 @@ export function itemKey(item: ChatItem, position: number): string {
     : `${item.kind}-${item.event_id}`
 }
 
-/** A question has a card of its own, which says the same and more; a call that failed has none. */
+/** A question has its own card, which repeats the call and adds to it; a failed or refused call has none. */
 export const isAsked = ({ name, status }: ItemOf<'tool'>): boolean =>
   name === 'ask_user_question' && status !== 'failed' && status !== 'refused'

@@ -1,4 +1,4 @@
-/** The session as a conversation: the fold of its log, the cards beside it, and where a person writes. */
+/** The session as a conversation: the messages from its log, the cards, and the composer. */
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import type { ChatItem } from '@cairn/state'
@@ -18,7 +18,7 @@ type Props = {
   log: FollowedSession
   session: Session | undefined
   onEvent: (id: number) => void
-  /** The whole plan is wanted. */
+  /** Opens the plan in the rail. */
   onPlan: () => void
 }
 
@@ -63,7 +63,7 @@ export function ChatTab({ log, session, onEvent, onPlan }: Props) {
   )
 }
 
-/** The question that waits; with several, none is what a number means. */
+/** The open questions. With more than one, a number alone does not select a choice. */
 function askedOf(items: readonly ChatItem[]): Asked | null {
   const open = items.filter(isOpenQuestion)
   const [first] = open
@@ -75,6 +75,6 @@ function askedOf(items: readonly ChatItem[]): Asked | null {
 const isOpenQuestion = (item: ChatItem): item is ItemOf<'question'> =>
   item.kind === 'question' && item.responses === null && !item.cancelled
 
-/** What the person said, oldest first. */
+/** What the person wrote, oldest first. */
 const saidIn = (items: readonly ChatItem[]): string[] =>
   items.flatMap(item => (item.kind === 'user' && item.synthetic === null ? [item.content] : []))

@@ -1,4 +1,4 @@
-/** The workers that are at work for this session, and what any of them asks of a person. */
+/** The running workers of this session, and what they need from a person. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { WorkerView } from '@cairn/protocol'
@@ -13,7 +13,7 @@ import { generalWords } from '../words/general.ts'
 export function ChildrenCard({ sessionId, state }: { sessionId: string; state: Children }) {
   const { data: workers = [] } = useInfiniteQuery(workersQuery(sessionId))
   const waiting = workers.filter(worker => worker.status === 'open' && worker.waiting_on !== null)
-  // Those of tasks are counted as tasks.
+  // Workers of tasks are counted as tasks.
   const atWork = state.open.filter(child => child.task_id === undefined)
   if (atWork.length === 0 && waiting.length === 0) return null
   return (

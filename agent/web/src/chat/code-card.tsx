@@ -1,6 +1,6 @@
 /**
- * The run of a coding agent: its task, what it does, and what it came to. Permissions that it waits for stand
- * among the messages, where they are decided.
+ * The run of a coding agent: its task, its steps and its result. Its pending permissions are decided among
+ * the messages.
  */
 import { memo, useState } from 'react'
 import { clip, visibleText } from '@cairn/protocol'
@@ -16,7 +16,7 @@ import { generalWords } from '../words/general.ts'
 
 type State = 'working' | 'waiting' | 'done' | 'failed' | 'stopped'
 const WORDS: Readonly<Record<State, string>> = chatWords.codeRun
-/** The colours of the states of tools. */
+/** The colours of tool states. */
 const COLOURS: Readonly<Record<State, string>> = {
   working: 'running',
   waiting: 'waiting',
@@ -25,7 +25,7 @@ const COLOURS: Readonly<Record<State, string>> = {
   stopped: 'refused',
 }
 
-/** The whole answer stands among the messages, or in the result of the call. */
+/** The full answer is among the messages or in the result of the call. */
 const ANSWER_CHARS = 600
 const MAX_ROWS = 8
 

@@ -1,4 +1,4 @@
-/** What the server itself says to a slash command: no words of the agent, and nothing to rate. */
+/** The server's reply to a slash command. The agent did not write it, so it cannot be rated. */
 import { memo } from 'react'
 import type { ItemOf } from './chat-item.ts'
 import './command-reply.css'

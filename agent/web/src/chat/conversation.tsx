@@ -1,4 +1,4 @@
-/** What was said and done, newest at the bottom, with what needs an answer in its place. */
+/** The items of the chat, newest at the bottom. */
 import { type RefObject, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
@@ -12,9 +12,9 @@ import { DisclosureBanner } from './disclosure-banner.tsx'
 import { Item } from './item.tsx'
 import { chatWords } from '../words/chat.ts'
 
-/** A long chat is drawn from its end; more on demand. */
+/** Items drawn at first, from the end of the chat; a button shows more. */
 const PAGE = 80
-/** How many pages of a session were drawn; a change of tab must not take them away. */
+/** How many pages of each session are drawn, kept when the tab changes. */
 const drawn = new Map<string, number>()
 
 export function Conversation({
@@ -27,7 +27,7 @@ export function Conversation({
   log: FollowedSession
   session: Session | undefined
   content: RefObject<HTMLDivElement | null>
-  /** More is about to be drawn above. */
+  /** Called before earlier items are drawn above. */
   onEarlier: () => void
   onEvent: (id: number) => void
 }) {
@@ -88,7 +88,7 @@ export function Conversation({
 const expertOf = (view: SessionView, item: ChatItem) =>
   item.kind === 'tool' ? view.experts.find(run => run.tool_call_id === item.tool_call_id) : undefined
 
-/** Nothing at the end shows by itself that work goes on. */
+/** Whether the last item does not itself show that the turn is running. */
 function isSilent({ items }: SessionView): boolean {
   const last = items.at(-1)
   return !(last?.kind === 'answer' && last.streaming) && !(last?.kind === 'tool' && last.status === 'running')

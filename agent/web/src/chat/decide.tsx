@@ -1,4 +1,4 @@
-/** Approve or reject, by button or by A and R; a rejection may say why. */
+/** Approves or rejects by button or by the keys A and R; a rejection may include a reason. */
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { chatWords } from '../words/chat.ts'
@@ -86,7 +86,10 @@ function RejectForm({ canReject, onReject, onCancel }: FormProps) {
 
 const WRITES = 'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"]'
 
-/** Keys of the last approval on the page, where nobody is writing: one key must not decide on two. */
+/**
+ * Only the last approval on the page gets the keys, and not while a person types, so one key never decides
+ * two.
+ */
 function useDecisionKeys(
   actions: { current: HTMLElement | null },
   keys: Readonly<Record<string, (() => void) | null>>,

@@ -1,4 +1,4 @@
-/** Says that one talks to an AI, where the operator wants it said; accepting it is recorded in the log. */
+/** States that the agent is an AI, if the operator enabled it. Accepting it is recorded in the log. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'

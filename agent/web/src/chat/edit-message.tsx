@@ -1,4 +1,4 @@
-/** A message in other words: what was said before it, and then these, in a new session. */
+/** Edits a sent message: starts a fork with the conversation before it, and sends the edited text there. */
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { AlongWith } from './along-with.tsx'

@@ -1,7 +1,4 @@
-/**
- * A consulted expert: the task it was given, what it did, what it answered and what that cost. Its answer can
- * be rated.
- */
+/** A consulted expert: its task, its steps, its answer and its cost. The answer can be rated. */
 import { useMutation } from '@tanstack/react-query'
 import { memo, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'

@@ -1,4 +1,4 @@
-/** Goes on from here in a session of its own; this one stays as it is. */
+/** Forks the session at this point; the original stays unchanged. */
 import { ForkIcon } from '../ui/page-icons.tsx'
 import { useFork } from './use-fork.ts'
 import { chatWords } from '../words/chat.ts'

@@ -1,7 +1,4 @@
-/**
- * The goal of the session: what it is, how it is graded, every verdict, what it cost, and the commands that
- * steer it.
- */
+/** The goal of the session: its criteria, its verdicts, its cost, and the commands that change it. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { memo, useState } from 'react'
 import { Button } from 'react-aria-components'
@@ -20,7 +17,7 @@ type Props = { sessionId: string; goal: Goal; isUnpriced: boolean; isArchived: b
 
 export const GoalCard = memo(function GoalCard({ sessionId, goal, isUnpriced, isArchived }: Props) {
   const queries = useQueryClient()
-  // A goal that is over folds itself away, unless a person has said otherwise.
+  // Collapsed once the goal is over, unless the person chose otherwise.
   const [chosen, setChosen] = useState<boolean | null>(null)
   const steer = useMutation({
     mutationFn: (action: 'pause' | 'resume' | 'clear') =>

@@ -1,4 +1,4 @@
-/** What a fork begins with: the conversation of another session, as its model reads it. */
+/** The conversation that a fork starts with, as its model reads it. */
 import { memo } from 'react'
 import { Link } from '@tanstack/react-router'
 import { visibleText } from '@cairn/protocol'
@@ -13,7 +13,7 @@ export const HistoryItem = memo(function HistoryItem({ item }: { item: ItemOf<'h
   return (
     <section className="history" aria-label={chatWords.history} data-testid="history">
       {messages.map((message, at) => (
-        // They never change their order.
+        // The messages never change their order.
         // eslint-disable-next-line react/no-array-index-key
         <Message key={at} message={message} />
       ))}

@@ -1,4 +1,4 @@
-/** One item of the chat, as its kind is drawn. */
+/** One item of the chat, rendered by its kind. */
 import { memo } from 'react'
 import { type ChatItem, type ExpertRun, SPAWN_TASK_TOOL } from '@cairn/state'
 import { ArtifactItem } from '../artifacts/artifact-item.tsx'
@@ -24,10 +24,10 @@ export const Item = memo(function Item({
   onEvent,
 }: {
   item: ChatItem
-  /** What the call of consult_expert is about. */
+  /** The expert run, if the item is a call of consult_expert. */
   expert: ExpertRun | undefined
   sessionId: string
-  /** One can go on from here in a session of its own: a worker has none (contract 6.11). */
+  /** Whether the session can be forked here; a worker cannot (contract 6.11). */
   isForkable: boolean
   onEvent: (id: number) => void
 }) {
@@ -65,5 +65,5 @@ export const Item = memo(function Item({
   }
 })
 
-/** A task has a card of its own, too. */
+/** A task has its own card, too. */
 const isTask = ({ name, status }: ItemOf<'tool'>): boolean => name === SPAWN_TASK_TOOL && status === 'done'

@@ -1,4 +1,4 @@
-/** The mission of the session in one line, with the way to its page. One that is over is not drawn. */
+/** The mission of the session in one line, with a link to its page; hidden once it is over. */
 import { Link } from '@tanstack/react-router'
 import { visibleText } from '@cairn/protocol'
 import type { Mission } from '@cairn/state'

@@ -1,4 +1,4 @@
-/** What happened to the session itself: a crash, a recovery, a stop. */
+/** An event of the session itself: a crash, a recovery, a stop. */
 import { memo } from 'react'
 import { ExactText } from '../ui/exact-text.tsx'
 import { AlertIcon } from '../ui/icons.tsx'

@@ -1,4 +1,4 @@
-/** The plan in one line above the composer; the rail has the whole of it. */
+/** The plan in one line above the composer; the rail shows all of it. */
 import { memo } from 'react'
 import type { SessionView } from '@cairn/state'
 import { ExactText } from '../ui/exact-text.tsx'

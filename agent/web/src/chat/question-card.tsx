@@ -1,4 +1,4 @@
-/** A question of the agent, answered in place: a choice, or words of one's own. */
+/** A question of the agent, answered here with a choice or free text. */
 import { memo } from 'react'
 import { visibleText } from '@cairn/protocol'
 import type { ItemOf } from './chat-item.ts'

@@ -1,4 +1,4 @@
-/** The fields of a question: its choices, or words of one's own. In the chat and in the inbox. */
+/** The fields of a question, in the chat and in the inbox: its choices, or free text. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Button, Input, Label, Radio, RadioGroup, TextField } from 'react-aria-components'
@@ -11,11 +11,11 @@ import { chatWords } from '../words/chat.ts'
 
 const OTHER = 'other'
 
-/** What was picked and written for one question. */
+/** The choice and the text that were entered for one question. */
 type Entry = { pick: string | null; written: string }
 const NO_ENTRY: Entry = { pick: null, written: '' }
 
-/** The answer that an entry stands for; empty while there is none. */
+/** The answer of an entry; empty if there is none yet. */
 function answerOf({ choices = [] }: Question, { pick, written }: Entry): string {
   if (choices.length === 0 || pick === OTHER) return written.trim()
   return pick === null ? '' : (choices[Number(pick)]?.label ?? '')
@@ -25,7 +25,7 @@ type FormProps = {
   sessionId: string
   callId: string
   questions: readonly Question[]
-  /** Stands above the form: a question in the same words is not said twice to the eye. */
+  /** The text above the form. A question with the same text is hidden visually, not from screen readers. */
   saidAbove?: string
 }
 

@@ -1,4 +1,4 @@
-/** Thumbs for an answer. A second press takes the rating back; a thumb down may say why. */
+/** Thumbs up and down for an answer. A second click removes the rating; a thumb down may include a reason. */
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '@cairn/protocol'

@@ -1,7 +1,4 @@
-/**
- * The saga of the session: each step that changed something, what undoes it, and after a rollback what was
- * undone and what was not.
- */
+/** The saga of the session: its steps, their compensations, and the result of each after a rollback. */
 import { memo, useState } from 'react'
 import type { Saga, SagaStep } from '@cairn/state'
 import { ChevronIcon } from '../ui/page-icons.tsx'
@@ -26,7 +23,7 @@ export const SagaCard = memo(function SagaCard({
   saga: Saga
   onEvent: (id: number) => void
 }) {
-  // What was rolled back opens itself, unless a person has said otherwise.
+  // Opens by itself after a rollback, unless the person chose otherwise.
   const [chosen, setChosen] = useState<boolean | null>(null)
   const isOpen = chosen ?? saga.owed !== null
   return (

@@ -1,6 +1,6 @@
 /**
- * A task where it was made: what it is to reach, what it waits for, its attempts, what came of it. All of it
- * is a model's words about what it read: it is drawn as text, with nothing hidden in it.
+ * A task, where the session created it: its goal, dependencies, attempts and result. A model wrote these
+ * texts, so they are shown as plain text with hidden characters made visible.
  */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -19,7 +19,7 @@ import { generalWords } from '../words/general.ts'
 
 const WORDS = chatWords.taskState
 type TaskStatus = keyof typeof WORDS
-/** The dots are those of tool calls. */
+/** The status colours are those of tool calls. */
 const DOTS: Record<TaskStatus, string> = {
   todo: 'asked',
   ready: 'asked',
@@ -30,7 +30,7 @@ const DOTS: Record<TaskStatus, string> = {
   cancelled: 'asked',
 }
 
-/** As the log says, or the store where it knows better: of an answer that a person gave, and of the queue. */
+/** The status from the log. The store is newer for a task that a person answered or that is queued. */
 function useStanding(sessionId: string, item: Task): TaskStatus {
   const isOpen = item.status === 'blocked' || item.status === 'running'
   const { data } = useQuery({ ...tasksQuery(sessionId), enabled: isOpen })
@@ -68,7 +68,7 @@ export const TaskItem = memo(function TaskItem({ item, sessionId }: { item: Task
   )
 })
 
-/** "assistant · attempt 2 of 3 · after lay the ground" */
+/** For example "assistant · attempt 2 of 3 · after lay the ground". */
 function factsOf({ agent, attempts, max_attempts: most, after }: Task): string {
   const facts = agent === null ? [] : [agent]
   const made = attempts.length

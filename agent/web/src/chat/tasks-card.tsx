@@ -1,4 +1,4 @@
-/** The tasks of the session that are not over, with the answer to each that is blocked. */
+/** The open tasks of the session, with an answer form for each blocked one. */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
@@ -14,7 +14,7 @@ import { generalWords } from '../words/general.ts'
 
 export function TasksCard({ sessionId, state }: { sessionId: string; state: Children }) {
   const { data: tasks = [], refetch } = useQuery({ ...tasksQuery(sessionId), enabled: hasTasks(state) })
-  // What begins and ends stands in this log: it shows at once.
+  // Tasks start and end in this log, so a change of it triggers a new query.
   useEffect(() => {
     if (hasTasks(state)) void refetch()
   }, [state, refetch])
@@ -45,7 +45,7 @@ export function TasksCard({ sessionId, state }: { sessionId: string; state: Chil
 const OPEN = ['blocked', 'running', 'ready', 'todo'] as const
 const isOpen = ({ status }: TaskView): boolean => OPEN.some(open => open === status)
 
-/** "4 tasks: 1 blocked, 2 at work, 1 to come"; "2 tasks blocked" */
+/** For example "4 tasks: 1 blocked, 2 running, 1 queued" or "2 tasks blocked". */
 function standings(tasks: readonly TaskView[]): string {
   const counted = OPEN.map(status => ({
     word: chatWords.taskState[status],

@@ -1,6 +1,6 @@
 /**
- * One tool call: closed it says what was done and how it went, open it shows it in the form of its tool. The
- * page of a link has it too, so nothing here asks the API.
+ * One tool call: collapsed it shows a summary and the status, expanded the view of its tool. The page of a
+ * share link uses it too, so it must not call the API.
  */
 import { memo, useMemo, useState } from 'react'
 import { isHeld as isHeldCall, toolError } from '@cairn/protocol'
@@ -23,7 +23,7 @@ export const ToolCard = memo(function ToolCard({
   onEvent,
 }: {
   item: ItemOf<'tool'>
-  /** Goes to an event; left out where there is no log to look into. */
+  /** Opens an event in the EVENTS tab; absent on a page without that tab. */
   onEvent?: (id: number) => void
 }) {
   const [isOpen, setOpen] = useState(false)
@@ -32,7 +32,7 @@ export const ToolCard = memo(function ToolCard({
     [item.name, item.arguments, item.content],
   )
   const { verb, object, note } = toolLine(call)
-  // The approval's card says the rest.
+  // The approval card shows the rest.
   const isHeld = item.content !== null && isHeldCall(item.content)
   const error = item.content === null || isHeld ? null : toolError(item.content)
   return (

@@ -1,4 +1,4 @@
-/** Goes on elsewhere: a fork up to an event, and what is said in it first, if anything. */
+/** Forks a session after an event, sends an optional first message to the fork, and opens it. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { BodyOf } from '@cairn/protocol'
@@ -10,7 +10,7 @@ type Fork = { event_id: number; first?: BodyOf<'sendMessage'> }
 export function useFork(sessionId: string) {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  // A message that was refused is sent again, in other words perhaps, to the fork that was made for it.
+  // If the first message is rejected, a retry (perhaps edited) goes to the fork that was already created.
   const fork = useRequestKey()
   const message = useRequestKey()
   return useMutation({

@@ -1,24 +1,24 @@
 /**
- * A list that grows at its end: kept in sight there until the reader scrolls away. Then their place is kept:
- * what is drawn above it moves nothing, and a change of tab comes back to it.
+ * Keeps a growing list scrolled to its end until the reader scrolls away. From then on it keeps their
+ * position: when earlier items are drawn above, and when they return from another tab.
  */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useScrollIntent } from '../ui/use-scroll-intent.ts'
 
-/** So near to the end counts as at it, in pixels. */
+/** A position this close to the end counts as the end, in pixels. */
 const NEAR_END = 60
 
-/** Where readers have left a session, from its end in pixels; who was at the end is there again. */
+/** The scroll positions of readers, in pixels from the end, by list. A list at its end has no entry. */
 const places = new Map<string, number>()
 
 type StickToEnd = {
   scroller: RefObject<HTMLDivElement | null>
   content: RefObject<HTMLDivElement | null>
   isAtEnd: boolean
-  /** Of the scroller. */
+  /** Listeners for the scroll container. */
   listeners: { onScroll: () => void } & ReturnType<typeof useScrollIntent>['listeners']
   toEnd: () => void
-  /** What grows from here on grows above what is in sight. */
+  /** Keeps the visible items in place when items are added above. */
   keepPlace: () => void
 }
 
@@ -28,9 +28,9 @@ export function useStickToEnd(key: string): StickToEnd {
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const intent = useScrollIntent()
-  // The distance from the end that is kept: none while the end is; null where the reader scrolls freely.
+  // The distance from the end to keep: 0 at the end; null while the reader scrolls freely.
   const kept = useRef<number | null>(places.get(key) ?? 0)
-  /** How high the list and its box were when the place was last looked at. */
+  /** The heights of the list and of its container at the last check. */
   const heights = useRef('')
   const settle = useCallback(() => {
     const box = scroller.current
@@ -41,7 +41,7 @@ export function useStickToEnd(key: string): StickToEnd {
   useLayoutEffect(() => {
     if (kept.current === 0) settle()
   })
-  // Artifacts and markdown grow after they were drawn.
+  // Artifacts and Markdown grow after they are first drawn.
   useEffect(() => {
     const observer = new ResizeObserver(settle)
     if (content.current) observer.observe(content.current)
@@ -52,10 +52,10 @@ export function useStickToEnd(key: string): StickToEnd {
     const box = scroller.current
     if (!box) return
     const fromEnd = box.scrollHeight - box.scrollTop - box.clientHeight
-    // What `settle` did is no scrolling of the reader.
+    // `settle` caused this scroll event, not the reader.
     if (kept.current !== null && kept.current > 0 && Math.abs(fromEnd - kept.current) < 2) return
     const isNear = fromEnd < NEAR_END
-    // A card that became lower moves the list up; what came with it must not be taken for a reader who left.
+    // A card that shrinks also scrolls the list; do not take that for a reader who scrolls away.
     const hasChanged = heights.current !== heightsOf(box)
     heights.current = heightsOf(box)
     if (!isNear && kept.current === 0 && hasChanged && !intent.isMeant()) return settle()

@@ -1,4 +1,4 @@
-/** A message of the user; what the server says in their place is marked as such. */
+/** A message of the user. Messages that the server wrote in the user's role are marked. */
 import { memo, type RefObject, useEffect, useRef, useState } from 'react'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
@@ -9,7 +9,7 @@ import type { ItemOf } from './chat-item.ts'
 import { EditMessage } from './edit-message.tsx'
 import { chatWords } from '../words/chat.ts'
 
-/** What the server says, in words for people. */
+/** Labels of the messages that the server writes. */
 const SYNTHETIC: Readonly<Record<string, string>> = chatWords.synthetic
 
 type Props = { sessionId: string; item: ItemOf<'user'>; isForkable: boolean }
@@ -60,7 +60,7 @@ export const UserItem = memo(function UserItem({ sessionId, item, isForkable }: 
   )
 })
 
-/** What opened something has the focus again once that is closed. */
+/** Returns the focus to the button when what it opened is closed. */
 function useFocusAfter(isOpen: boolean): RefObject<HTMLButtonElement | null> {
   const opener = useRef<HTMLButtonElement>(null)
   const wasOpen = useRef(false)

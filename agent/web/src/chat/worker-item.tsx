@@ -1,6 +1,6 @@
 /**
- * A worker where it was made: what it is to reach, how it stands, what came of it. All of it is a model's
- * words about what it read: it is drawn as text, with nothing hidden in it.
+ * A worker, where the session started it: its goal, state and result. A model wrote these texts, so they are
+ * shown as plain text with hidden characters made visible.
  */
 import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
@@ -82,7 +82,7 @@ function sumsOf({ agent, outcome, timeout_seconds, idle_seconds }: Worker): stri
   return facts.join(' · ')
 }
 
-/** An outcome does not say whether all calls had a rate: of nothing it says nothing. */
+/** Empty at zero: the outcome does not show whether all calls had a price. */
 export const costOf = ({ cost_usd: usd }: WorkerOutcome): string[] => (usd > 0 ? [formatCost(usd)] : [])
 
 function WorkerBody({ item: { goal, outcome } }: { item: Worker }) {

@@ -1,4 +1,4 @@
-/** What an approval covers, whole: approving waits until it was shown. */
+/** All arguments that an approval covers. Approving is disabled until they have been shown. */
 import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { InboxItem } from '@cairn/protocol'
@@ -7,16 +7,16 @@ import { gateForm } from './gate-view.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
 import { chatWords } from '../words/chat.ts'
 
-/** So much is shown without asking. */
+/** Longer arguments are collapsed at first. */
 const SHORT_CHARS = 600
 const SHORT_LINES = 12
 
 export type GateArguments = {
   text: string
-  /** In the form of the tool; null where there is none. */
+  /** The view for the tool; null if it has none. */
   form: ReactNode
   redactions: number
-  /** Of what is shown; absent in items of older releases. */
+  /** The hash of what is shown; absent in items of older releases. */
   shownHash: string | undefined
   isWhole: boolean
   showWhole: () => void

@@ -1,6 +1,6 @@
 /**
- * The arguments that an approval covers, in the form of their tool: a command as a command, an edit as a
- * diff, what has no form of its own as a list. Each key is shown, whole, and what is no text as JSON.
+ * The arguments that an approval covers, in the view of their tool: a command as a command, an edit as a
+ * diff, everything else as a list of all keys with full values. Values other than text are shown as JSON.
  */
 import type { ReactNode } from 'react'
 import { CodeBlock } from '../code/code-block.tsx'
@@ -56,7 +56,7 @@ export function gateForm(tool: unknown, args: Arguments): ReactNode {
   )
 }
 
-/** A text that can be taken for nothing else; others stand between quotation marks. */
+/** Text that cannot be confused with another value. Other text is shown in quotation marks. */
 function isPlain(value: unknown): value is string {
   if (typeof value !== 'string' || value === '' || value.trim() !== value) return false
   try {

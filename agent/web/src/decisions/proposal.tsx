@@ -1,4 +1,4 @@
-/** A skill that an agent proposes: the whole of what is accepted, and the decision. */
+/** A skill that an agent proposes: its full text, and the decision. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import type { InboxItem, SkillProposal } from '@cairn/protocol'
@@ -7,7 +7,7 @@ import { ExactText } from '../ui/exact-text.tsx'
 import { generalWords } from '../words/general.ts'
 import { chatWords } from '../words/chat.ts'
 
-/** The skill that the item puts to decision; null for every other item. */
+/** The skill that the item proposes; null for every other item. */
 export function proposedSkill({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'>): SkillProposal | null {
   const { action_type: type, proposal } = payload as { action_type?: unknown; proposal?: SkillProposal }
   return kind === 'action_required' && type === 'skill_proposal' && proposal !== undefined ? proposal : null

@@ -1,4 +1,4 @@
-/** Why a call waits for a person: the words of the rule, where they say more than that it asks. */
+/** The reason why a call needs approval. A rule without its own message gets a standard one. */
 import { chatWords } from '../words/chat.ts'
 export const whyAsked = (denyReason: string): string =>
   /^tool '[^']*' requires human approval/.test(denyReason) ? chatWords.needsYourApproval : denyReason

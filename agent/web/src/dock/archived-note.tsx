@@ -1,4 +1,4 @@
-/** The foot of an archived session: it can be read, and brought back. */
+/** Shown in place of the composer in an archived session, with a button that restores it. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'

@@ -1,4 +1,4 @@
-/** The open question at the composer: its choices by number, and what one's text is for. */
+/** The open question above the composer: its numbered choices, and that typed text answers it. */
 import { Button } from 'react-aria-components'
 import type { Question } from '@cairn/protocol'
 import { ExactText } from '../ui/exact-text.tsx'

@@ -1,4 +1,4 @@
-/** What goes along with the message, as chips that can be taken away. */
+/** The attachments of the message as removable chips. */
 import { CloseIcon } from '../ui/icons.tsx'
 import { FileIcon } from '../ui/page-icons.tsx'
 import type { Attached } from './use-attachments.ts'

@@ -1,7 +1,7 @@
-/** A choice by its number. Pure. */
+/** Selecting a choice by its number. Pure. */
 import type { Question } from '@cairn/protocol'
 
-/** The choices that numbers name: those of the only question that is asked. */
+/** The numbered choices; only a single open question has them. */
 export function choicesOf(questions: readonly Question[]): readonly string[] {
   const [question, ...more] = questions
   return question === undefined || more.length > 0
@@ -9,7 +9,7 @@ export function choicesOf(questions: readonly Question[]): readonly string[] {
     : (question.choices ?? []).slice(0, 9).map(({ label }) => label)
 }
 
-/** The choice that a text names by its number alone; "3 apples" is an answer in words. */
+/** The choice that the text names by its number alone. "3 apples" is free text. */
 export function choiceOf(questions: readonly Question[], text: string): string | null {
   const number = /^\s*([1-9])\s*$/.exec(text)?.[1]
   return number === undefined ? null : (choicesOf(questions)[Number(number) - 1] ?? null)

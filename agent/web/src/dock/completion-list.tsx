@@ -1,4 +1,4 @@
-/** What may complete the word at the caret, above the composer, with a line of help each. */
+/** The completions of the word at the caret, above the composer, each with a line of help. */
 import type { Completion } from './use-completion.ts'
 import { composerWords } from '../words/composer.ts'
 
@@ -28,7 +28,7 @@ export function CompletionList({ candidates, active, choose }: Completion) {
             aria-selected={at === active}
             className="completion"
             data-testid="completion"
-            // Before the field loses the focus.
+            // Keeps the focus in the text field.
             onMouseDown={event => {
               event.preventDefault()
               choose(candidate)

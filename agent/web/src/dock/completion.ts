@@ -1,9 +1,9 @@
-/** What may complete the word at the caret: a command or skill at the start, a file after `@`. Pure. */
+/** Completions of the word at the caret: a command or skill at the start, a file after `@`. Pure. */
 
 export type Wanted = { kind: 'command' | 'file'; query: string; from: number; to: number }
 export type Candidate = { insert: string; label: string; help: string }
 
-/** So many are offered at once. */
+/** Maximum number of completions shown. */
 const MAX_ITEMS = 8
 
 export function wantedAt(text: string, caret: number): Wanted | null {
@@ -15,7 +15,7 @@ export function wantedAt(text: string, caret: number): Wanted | null {
   return { kind: 'file', query, from: caret - query.length - 1, to: caret }
 }
 
-/** Those that fit, the best first: what begins with the query before what holds it. */
+/** Matching candidates: those that start with the query first, then those that contain it. */
 export function fitting(candidates: readonly Candidate[], query: string): Candidate[] {
   const wanted = query.toLowerCase()
   const rank = ({ label }: Candidate): number => {
@@ -32,7 +32,7 @@ export function fitting(candidates: readonly Candidate[], query: string): Candid
     .map(({ candidate }) => candidate)
 }
 
-/** The text with a candidate in the place of what was typed, and where the caret is then. */
+/** The text with the candidate inserted, and the new caret position. */
 export function completed(
   text: string,
   { from, to }: Wanted,

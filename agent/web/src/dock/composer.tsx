@@ -1,6 +1,6 @@
 /**
- * Where a person writes. What it is for follows from the session's state: a message, steering of the running
- * turn, or the answer to the open question.
+ * The field where a person writes. Depending on the session's state, the text becomes a message, an
+ * instruction to the running turn, or the answer to the open question.
  */
 import { type ChangeEvent, type ClipboardEvent, type DragEvent, useRef } from 'react'
 import type { Question } from '@cairn/protocol'
@@ -18,13 +18,13 @@ export type Asked = { callId: string; questions: readonly Question[] }
 export type ComposerProps = {
   sessionId: string
   isRunning: boolean
-  /** The question of the agent that waits: what is typed is its answer. */
+  /** The agent's open question; typed text answers it. */
   asked: Asked | null
   isArchived: boolean
   hint: string
-  /** What the person has said, oldest first. */
+  /** What the person wrote before, oldest first. */
   said: readonly string[]
-  /** Whether the page hears the server. */
+  /** Whether the page receives events from the server. */
   isConnected: boolean
   onSent: () => void
 }

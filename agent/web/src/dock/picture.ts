@@ -1,13 +1,13 @@
-/** Pictures as a message takes them: small enough for its body, in a format that models read. */
+/** Converts pictures for a message: small enough for its body, in a format that models read. */
 import type { BodyOf } from '@cairn/protocol'
 import { composerWords } from '../words/composer.ts'
 
 export type Picture = NonNullable<BodyOf<'sendMessage'>['images']>[number]
 
 const TAKEN = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
-/** Models scale down what is wider or higher. */
+/** Models scale down larger pictures. */
 const MAX_PIXELS = 1568
-/** Of the picture's bytes; five of them as base64 fit into the body of a message. */
+/** Bytes of one picture before base64: five of them fit into the body of a message. */
 const MAX_BYTES = 140_000
 const QUALITIES = [0.88, 0.75, 0.6, 0.45]
 
@@ -33,7 +33,7 @@ async function drawn(bitmap: ImageBitmap, scale: number, quality: number): Promi
   )
   const context = canvas.getContext('2d')
   if (context === null) throw new Error(composerWords.noCanvas)
-  // What is transparent would become black.
+  // JPEG would turn transparent areas black.
   context.fillStyle = 'white'
   context.fillRect(0, 0, canvas.width, canvas.height)
   context.drawImage(bitmap, 0, 0, canvas.width, canvas.height)

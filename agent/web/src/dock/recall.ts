@@ -1,8 +1,8 @@
-/** Going back through what one has said, with the arrow keys. Pure. */
+/** Recalling earlier messages with the arrow keys. Pure. */
 
 export type Recall = { at: number; draft: string }
 
-/** `said` is oldest first; `at` counts from its end, 0 being the draft. Null: there is nothing further. */
+/** `said` is oldest first; `at` counts from its end, and 0 is the draft. Null at either end. */
 export function recall(
   said: readonly string[],
   { at, draft }: Recall,

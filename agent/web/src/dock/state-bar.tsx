@@ -1,4 +1,4 @@
-/** What a person can do about a session that failed or is paused. */
+/** The retry and resume buttons of a failed or paused session. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
@@ -7,7 +7,6 @@ import { refreshSession } from '../queries.ts'
 import { composerWords } from '../words/composer.ts'
 import { generalWords } from '../words/general.ts'
 
-/** A failed session can be tried again, a paused one resumed. */
 export function StateBar({ session }: { session: Session | undefined }) {
   const queries = useQueryClient()
   const move = useMutation({

@@ -1,4 +1,4 @@
-/** First messages for an empty session. They are sent as they stand. */
+/** Suggested first messages of an empty session. A click sends one unchanged. */
 import { useQuery } from '@tanstack/react-query'
 import { aboutQuery } from '../queries.ts'
 import { useSendMessage } from './use-send-message.ts'

@@ -1,4 +1,4 @@
-/** What goes along with the next message: pictures, and files that are put into the workspace at once. */
+/** The attachments of the next message: pictures, and files that are uploaded to the workspace at once. */
 import { useState } from 'react'
 import type { BodyOf } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
@@ -12,9 +12,9 @@ export type Attached = { id: number; name: string; state: 'reading' | 'ready' } 
 )
 export type Carried = Pick<BodyOf<'sendMessage'>, 'attachments' | 'images'>
 
-/** A message takes no more (`SendMessage` of the contract). */
+/** The limits of `SendMessage` in the contract. */
 const MAX_FILES = { picture: 5, file: 10 }
-/** Of a file's bytes: as base64 they fit into the body of a request. */
+/** Bytes of one file before base64: the limit of a request body. */
 const MAX_FILE_BYTES = 700_000
 
 let lastId = 0

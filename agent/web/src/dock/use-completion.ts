@@ -1,4 +1,4 @@
-/** The candidates for the word at the caret, and which of them is chosen. */
+/** The completions of the word at the caret, and which one is selected. */
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useState } from 'react'
 import { SLASH_COMMANDS } from '@cairn/state'
@@ -9,7 +9,7 @@ export type Completion = {
   candidates: readonly Candidate[]
   active: number
   choose: (candidate: Candidate) => void
-  /** Takes the keys of the list; true where it did. */
+  /** Handles the keys of the list; true if the key was one of them. */
   onKeyDown: (event: KeyboardEvent) => boolean
 }
 
@@ -55,7 +55,7 @@ export function useCompletion(
         choose(candidate)
         break
       case 'Enter':
-        // A command that stands there whole is sent.
+        // A fully typed command is sent.
         if (candidates.some(({ insert }) => insert === text.trim())) return false
         choose(candidate)
         break
@@ -68,7 +68,7 @@ export function useCompletion(
   return { candidates, active, choose, onKeyDown }
 }
 
-/** Commands and skills, or files of the workspace, which are asked for when the first `@` is typed. */
+/** Commands and skills, or files of the workspace. The files are queried at the first `@`. */
 function useCandidates(sessionId: string, wanted: Wanted | null): Candidate[] {
   const { data: about } = useQuery(aboutQuery)
   const { data: tree } = useQuery({ ...treeQuery(sessionId, 0), enabled: wanted?.kind === 'file' })

@@ -1,4 +1,4 @@
-/** What the composer holds, and what its keys and buttons do. */
+/** The state of the composer, and the actions of its keys and buttons. */
 import { type KeyboardEvent, useRef } from 'react'
 import { choiceOf } from './choice.ts'
 import type { ComposerProps } from './composer.tsx'
@@ -32,7 +32,7 @@ export function useComposer({ sessionId, isRunning, asked, said, isConnected, on
         : { content, on_question, ...files.carried() },
     )
   }
-  // Text that was written before a question was seen must not become its answer.
+  // Text that was written before the question appeared must not become its answer.
   const submitAsShown = () => submit(asked === null ? 'refuse' : 'answer')
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     // An input method uses Enter to choose a word.
@@ -50,7 +50,7 @@ export function useComposer({ sessionId, isRunning, asked, said, isConnected, on
   return { draft, field, files, completion, choice, isEmpty, submit, submitAsShown, onKeyDown, write, stop }
 }
 
-/** Arrow up in an empty field goes back through what was said, arrow down comes back. */
+/** Arrow up in an empty field recalls earlier messages, arrow down returns. */
 function useRecall(
   said: readonly string[],
   text: string,

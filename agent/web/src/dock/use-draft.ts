@@ -1,4 +1,4 @@
-/** What is typed and not sent, with its field: by session, since a change of tab must not lose it. */
+/** The unsent text of each session, kept when the tab changes, and its field. */
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
 const drafts = new Map<string, string>()
@@ -9,7 +9,7 @@ export type MessageDraft = {
   caret: number
   change: (text: string, caret: number) => void
   moveCaret: (caret: number) => void
-  /** Types the number of a choice. */
+  /** Enters the number of a choice. */
   choose: (number: number) => void
 }
 
@@ -47,7 +47,10 @@ export function useDraft(sessionId: string): [MessageDraft, RefObject<HTMLTextAr
   return [draft, field]
 }
 
-/** A field that grows with its text, and has the focus where there is a keyboard. */
+/**
+ * A field that grows with its text. It takes the focus on devices that can hover, which usually have a
+ * keyboard.
+ */
 function useGrowingField(text: string): RefObject<HTMLTextAreaElement | null> {
   const field = useRef<HTMLTextAreaElement>(null)
   useLayoutEffect(() => {

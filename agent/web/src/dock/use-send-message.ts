@@ -1,4 +1,4 @@
-/** Sending what was typed: nothing is shown before the log has it. */
+/** Sends the typed message. It appears in the chat only once it is in the log. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'

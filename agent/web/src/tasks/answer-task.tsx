@@ -1,4 +1,4 @@
-/** The answer to a blocked task: its worker goes on with what is written here. Or the task is given up. */
+/** The answer to a blocked task, with which its worker resumes; or the cancellation of the task. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type KeyboardEvent, useId, useState } from 'react'
 import { Button } from 'react-aria-components'
@@ -9,14 +9,14 @@ import { chatWords } from '../words/chat.ts'
 import { generalWords } from '../words/general.ts'
 
 type Props = {
-  /** The session that made the task. */
+  /** The session that created the task. */
   sessionId: string
   taskId: string
-  /** The item of the inbox that is answered with it; null: the task itself is answered, which closes its item. */
+  /** The inbox item to answer; null: answers the task itself, which also closes its item. */
   itemId: string | null
 }
 
-/** What the API takes. */
+/** The limit of the API. */
 const MAX_CHARS = 20_000
 
 export function AnswerTask({ sessionId, taskId, itemId }: Props) {
@@ -48,7 +48,7 @@ export function AnswerTask({ sessionId, taskId, itemId }: Props) {
     if (said !== '' && !isBusy) answer.mutate(said)
   }
   const keyDown = (event: KeyboardEvent) => {
-    // As in the composer; an input method uses Enter to choose a word.
+    // The same keys as in the composer. An input method uses Enter to choose a word.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     submit()

@@ -1,4 +1,7 @@
-/** The tasks of a session as the store has them: that a person answered a block stands in no event of it. */
+/**
+ * The tasks of a session from the store: the session's log has no event for a person's answer to a blocked
+ * task.
+ */
 import { queryOptions } from '@tanstack/react-query'
 import { client } from '../api.ts'
 
@@ -9,6 +12,6 @@ export const tasksQuery = (sessionId: string) =>
     queryKey: ['tasks', sessionId],
     queryFn: ({ signal }) => client.call('listTasks', { params: { id: sessionId }, signal }),
     select: ({ tasks }) => tasks,
-    // A page that is hidden asks nothing.
+    // A hidden page does not poll.
     refetchInterval: EVERY_MS,
   })
