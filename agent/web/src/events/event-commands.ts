@@ -1,7 +1,7 @@
-/** The keys of the EVENTS tab and what they do. */
+/** The keys of the EVENTS tab and their commands. */
 import type { KeyboardEvent } from 'react'
 
-/** What a key means in the tab; null for one that means nothing there. */
+/** The command of a key in the tab; null if it has none. */
 export type EventCommand =
   | 'down'
   | 'up'
@@ -34,9 +34,9 @@ const COMMANDS: Record<string, EventCommand> = {
   c: 'copy',
   '?': 'help',
 }
-/** Where a key was pressed: in the grid, on nothing in particular, or on a button, link or tab. */
+/** Where a key was pressed: in the grid, on a button, link or tab (`control`), or elsewhere on the page. */
 export type KeyPlace = 'grid' | 'page' | 'control'
-/** These work on a control too; the others mean something there already. */
+/** Commands that also work on a control; the other keys have their own meaning there. */
 const EVERYWHERE: ReadonlySet<EventCommand> = new Set([
   'search',
   'jump',
@@ -67,5 +67,5 @@ const MOVES: ReadonlySet<EventCommand> = new Set([
   'last',
   'open',
 ])
-/** What moves in the grid brings the focus along, so that the keys that follow are the grid's. */
+/** Commands that move within the grid also focus it, so that it receives the next keys. */
 export const movesInGrid = (command: EventCommand): boolean => MOVES.has(command)

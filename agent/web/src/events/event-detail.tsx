@@ -1,4 +1,4 @@
-/** Beside the grid: everything one row stands for. */
+/** The panel beside the grid with all details of one row. */
 import { Button } from 'react-aria-components'
 import type { SessionEvent } from '@cairn/protocol'
 import { formatCount, formatDuration, formatSpent } from '../format.ts'

@@ -1,4 +1,4 @@
-/** What is known of an event besides its payload, and where one can go from it. */
+/** Facts about an event besides its payload, and links to related events. */
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
@@ -116,10 +116,9 @@ function Related({ event, onRelated }: Props) {
   )
 }
 
-/** The session that an event of coordination is about. */
+/** The other session that an event of coordination is about. */
 function otherSession(event: SessionEvent): string | null {
   switch (event.type) {
-    // A child session goes by the name of worker here; elsewhere a worker is a process.
     case 'worker.spawned':
     case 'worker.complete':
     case 'worker.failed':

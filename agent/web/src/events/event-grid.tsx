@@ -1,8 +1,8 @@
 /**
- * The rows, virtualised, fixed in height and placed by transform.
+ * The rows, virtualised, with a fixed height and placed by transform.
  *
- * The virtualizer is told of blocks of rows: it looks at all its items whenever their number changes, and an
- * arriving event must not cost a walk over the whole log.
+ * The virtualizer gets blocks of rows: it walks all its items whenever their number changes, and an arriving
+ * event must not cost a walk over the whole log.
  */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import {
@@ -30,7 +30,7 @@ import { eventsWords } from '../words/events.ts'
 
 export type GridHandle = {
   focus(): void
-  /** Scrolls only as far as needed, or to the middle. */
+  /** `auto` scrolls only as far as needed. */
   reveal(position: number, align: 'auto' | 'center'): void
   firstVisible(): number
   pageSize(): number
@@ -38,7 +38,7 @@ export type GridHandle = {
 
 type Props = {
   index: EventIndex
-  /** What a turn without an end does. */
+  /** The state of a turn that has no ending yet. */
   openTurn: string
   rowHeight: number
   activeKey: RowKey | null
@@ -116,7 +116,7 @@ export function EventGrid(props: Props) {
 
 type Scroller = RefObject<HTMLDivElement | null>
 
-/** The blocks of rows in sight; while the grid follows, its end stays in sight. */
+/** The indexes of the visible blocks of rows. While following, the grid stays scrolled to its end. */
 function useBlocks(scroller: Scroller, rows: number, rowHeight: number, isFollowing: boolean): number[] {
   const virtualizer = useVirtualizer({
     count: Math.ceil(rows / BLOCK),
@@ -126,7 +126,7 @@ function useBlocks(scroller: Scroller, rows: number, rowHeight: number, isFollow
     useFlushSync: false,
   })
   useEffect(() => virtualizer.measure(), [virtualizer, rowHeight])
-  // The chips above appear with the first events and take space; the tail must stay in sight.
+  // The filter chips appear with the first events and take space, so the height changes too.
   const height = virtualizer.scrollRect?.height ?? 0
   useLayoutEffect(() => {
     if (isFollowing && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight

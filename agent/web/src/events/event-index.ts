@@ -1,10 +1,10 @@
 /**
  * The rows of the EVENTS tab over an append-only array of events.
  *
- * A row is one number, `4 × event index + kind`, so rows are strictly ascending and anything is found by
- * bisection. Kinds, in the order they stand before and at an event: the gap of pruned ids, the head of a
- * turn, the event itself. New events and a new filter are the same work: scan from `scanned` to the end, in
- * slices that fit a frame. An arriving event costs its own scan and nothing that grows with the log.
+ * A row is one number, `4 × event index + kind`, so rows are strictly ascending and found by bisection. The
+ * kinds, in their order at an event: a gap of pruned ids, the head of a turn, the event. New events and a new
+ * filter need the same work: scan from `scanned` to the end, in slices that fit a frame. The cost of an
+ * arriving event does not depend on the length of the log.
  */
 import { type EventType, factsOf, type Family, type SessionEvent } from '@cairn/protocol'
 import {
@@ -34,20 +34,20 @@ export type EventIndex = {
   readonly countByType: ReadonlyMap<EventType, number>
   readonly countByFamily: ReadonlyMap<Family, number>
   readonly filter: EventFilter
-  /** Events the present filter has not looked at yet. */
+  /** Events that the current filter has not checked yet. */
   readonly unscanned: number
-  /** Events among the rows. */
+  /** Number of events among the rows. */
   readonly matching: number
-  /** Chunks of streamed answers; a log is counted without them. */
+  /** Number of chunks of streamed answers; the size of a log excludes them. */
   readonly deltas: number
-  /** Crashes, recoveries and failures, as event indexes. */
+  /** Event indexes of crashes, recoveries and failures. */
   readonly alarms: readonly number[]
   append(batch: readonly SessionEvent[]): void
   setFilter(filter: EventFilter): void
-  /** Scans until `isLate` says so; true when it reached the end. */
+  /** Scans until `isLate` returns true; returns true if it reached the end. */
   scan(isLate: () => boolean): boolean
   turnAt(eventIndex: number): TurnSums | undefined
-  /** Whether an event is the result of a call that still waits for an approval. */
+  /** Whether the event is the result of a call that still waits for approval. */
   isWaiting(event: SessionEvent): boolean
 }
 
@@ -66,7 +66,7 @@ export function createEventIndex(): EventIndex {
   function addRows(index: number, event: SessionEvent) {
     const open = !isFiltering(filter)
     if (!matches(filter, event, () => texts(index))) return
-    // What was pruned is part of the whole picture only; a filtered list has holes everywhere.
+    // Gaps of pruned ids are shown only without a filter; a filtered list has gaps everywhere.
     if (open && event.id > (events[index - 1]?.id ?? 0) + 1) rows.push(keyOf(index, GAP))
     const turn = log.turnAt(index)
     if (turn && turn.number !== turnShown) {
@@ -122,7 +122,7 @@ export function createEventIndex(): EventIndex {
   }
 }
 
-/** The events as they came, with what is counted of them whatever is shown. */
+/** The events in log order, and counts that do not depend on the filter. */
 function createTally() {
   const events: SessionEvent[] = []
   const turns: TurnSums[] = []
@@ -151,7 +151,7 @@ function createTally() {
     isWaiting: held.isWaiting,
     append(batch: readonly SessionEvent[]): void {
       for (const event of batch) {
-        // The stream resumes after a cursor; what it repeats is known already.
+        // A resumed stream may repeat events.
         if (event.id <= (events.at(-1)?.id ?? 0)) continue
         count(event, events.push(event) - 1)
       }
@@ -165,7 +165,7 @@ function createTally() {
   }
 }
 
-/** What a search looks through of each event: made once, when it is first asked for. */
+/** The searchable text of each event, built at its first search. */
 function searchTexts(events: readonly SessionEvent[]): (index: number) => string {
   const texts: (string | undefined)[] = []
   return index => {
@@ -174,7 +174,7 @@ function searchTexts(events: readonly SessionEvent[]): (index: number) => string
   }
 }
 
-/** How many chunks right before an event are folded into it, and the event before them. */
+/** The number of chunks folded into an event, and the event before them. */
 export function foldedBefore(
   { events, filter }: Pick<EventIndex, 'events' | 'filter'>,
   index: number,
@@ -184,7 +184,7 @@ export function foldedBefore(
   return { count: index - 1 - at, before: events[at] }
 }
 
-/** The ids missing before an event: from and through, or null. */
+/** The range of missing ids before an event, or null. */
 export function gapBefore(
   events: readonly SessionEvent[],
   index: number,
@@ -194,7 +194,7 @@ export function gapBefore(
   return here > before + 1 ? { from: before + 1, through: here - 1 } : null
 }
 
-/** Position of the first event with this id or a later one; the number of events when there is none. */
+/** Position of the first event with this id or a later one; the number of events if there is none. */
 export const indexOfId = (events: readonly SessionEvent[], id: number): number =>
   bisect(events.length, i => (events[i]?.id ?? 0) >= id)
 

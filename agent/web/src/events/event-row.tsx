@@ -1,6 +1,6 @@
 /**
- * One row of the EVENTS grid: an event, the head of a turn, or a gap of pruned ids. Rows are drawn often: no
- * hooks, no state.
+ * One row of the EVENTS grid: an event, the head of a turn, or a gap of pruned ids. Rows are rendered often,
+ * so they have no hooks and no state.
  */
 import { memo } from 'react'
 import type { SessionEvent } from '@cairn/protocol'
@@ -33,7 +33,7 @@ const at = (top: number) => ({ transform: `translateY(${top}px)` })
 
 type Level = 'alarm' | 'recovered' | 'failed' | 'waiting'
 
-/** Strong marks for what went wrong; `failed` for a tool that did, `waiting` for one that a person holds up. */
+/** The mark of an event: `failed` for a failed tool or step, `waiting` for a call that needs approval. */
 function levelOf(event: SessionEvent, isWaiting: boolean): Level | undefined {
   if (isWaiting) return 'waiting'
   if (event.type === 'harness.recovered') return 'recovered'
@@ -55,9 +55,9 @@ export const EventRow = memo(function EventRow({
 }: RowPosition & {
   event: SessionEvent
   afterMs: number | null
-  /** Chunks of its answer. */
+  /** Number of chunks of its answer. */
   folded: number
-  /** Its call waits for an approval. */
+  /** Its call waits for approval. */
   isWaiting: boolean
 }) {
   const level = levelOf(event, isWaiting)
@@ -110,7 +110,7 @@ export const GapRow = memo(function GapRow({
   )
 })
 
-/** `lastId` is here only to draw again: the sums grow in place. */
+/** `lastId` triggers a render, because the sums change in place. */
 export const TurnRow = memo(function TurnRow({
   turn,
   open,

@@ -1,4 +1,4 @@
-/** The keys of the EVENTS tab. */
+/** The keyboard help of the EVENTS tab. */
 import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { eventsWords } from '../words/events.ts'
 import { generalWords } from '../words/general.ts'

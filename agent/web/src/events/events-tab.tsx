@@ -1,4 +1,4 @@
-/** Every event of the session, live: grid, filters, detail, keys. */
+/** All events of the session, live: grid, filters, detail panel and keys. */
 import { useSearch } from '@tanstack/react-router'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
@@ -26,7 +26,7 @@ import { eventsWords } from '../words/events.ts'
 import { generalWords } from '../words/general.ts'
 
 const ROW = { wide: 26, narrow: 48 }
-/** From so many newer rows on there is a button that leads to them. */
+/** From this many newer rows on, a button leads to them. */
 const MANY_NEWER = 30
 
 type Props = { log: FollowedSession; session: Session | undefined }
@@ -86,7 +86,9 @@ export function EventsTab({ log, session }: Props) {
   )
 }
 
-/** What the tab knows beside the log: where one is, whether it follows, and what its keys do. */
+/**
+ * The state of the tab besides the log: the cursor, whether it follows the log, and the commands of its keys.
+ */
 function useEventsTab(log: FollowedSession, session: Session | undefined) {
   const { index } = log
   const { id: wantedId } = useSearch({ strict: false })
@@ -153,14 +155,14 @@ function useEventsTab(log: FollowedSession, session: Session | undefined) {
   }
 }
 
-/** The page has all that the log had when the record was read. */
+/** The page has received all events that the log had when the session was read. */
 const isRead = ({ view, connection }: FollowedSession, session: Session | undefined): boolean =>
   connection === 'live' && session !== undefined && view.last_id >= session.last_event_id
 
 const eventAt = ({ events }: EventIndex, key: RowKey | null): SessionEvent | undefined =>
   key === null || kindOfKey(key) !== EVENT ? undefined : events[indexOfKey(key)]
 
-/** The keys are the grid's from the start. Who came by the arrow keys of the tabs goes on among the tabs. */
+/** Focuses the grid at first, unless the reader is moving through the tabs with the arrow keys. */
 function useFirstFocus(grid: RefObject<GridHandle | null>): void {
   useEffect(() => {
     const held = document.activeElement
@@ -169,7 +171,7 @@ function useFirstFocus(grid: RefObject<GridHandle | null>): void {
   }, [grid])
 }
 
-/** Where a jump led that did not reach what it was for. */
+/** Reports a jump that did not reach its event. */
 function sayWhere(id: number, outcome: ReturnType<EventCursor['jump']>, lastId: number): void {
   if (outcome === 'hidden') say(eventsWords.hiddenByFilter(id))
   if (outcome === 'pruned') say(eventsWords.wasRemoved(id))

@@ -1,6 +1,4 @@
-/**
- * Filters and jumps above the grid. Everything filters here, in the browser: the server sends the whole log.
- */
+/** Filters and jumps above the grid. Filtering happens in the browser: the server sends the whole log. */
 import { type RefObject, useEffect, useState } from 'react'
 import {
   Autocomplete,
@@ -115,11 +113,11 @@ export function EventsToolbar({
   )
 }
 
-/** Without the chunks of answers, while they are folded. */
+/** The count of a family, without the chunks of answers while they are folded. */
 const countOf = ({ countByFamily, deltas, filter }: EventIndex, family: Family): number =>
   (countByFamily.get(family) ?? 0) - (family === familyOfAny('llm.delta') && !filter.showsDeltas ? deltas : 0)
 
-/** Typing is free; the filter follows a moment later, as a new one starts a scan. */
+/** The filter follows the typed text with a delay, because each new filter starts a scan. */
 function TextFilter({
   filter,
   field,
@@ -138,7 +136,7 @@ function TextFilter({
     const timer = setTimeout(() => onFilter({ ...filter, text: wanted }), 120)
     return () => clearTimeout(timer)
   }, [wanted, filter, onFilter])
-  // Cleared or set from elsewhere (a related call, the clear button).
+  // The filter was cleared or set elsewhere (a related call, the clear button).
   const [known, setKnown] = useState(filter.text)
   if (known !== filter.text) {
     setKnown(filter.text)

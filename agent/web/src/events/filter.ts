@@ -1,12 +1,15 @@
-/** Which events the EVENTS tab shows. Families and types widen (any of them); the text narrows. */
+/** The filter of the EVENTS tab. Families and types add events (any of them); the text narrows the result. */
 import { type EventType, type Family, type SessionEvent, familyOf, isEventType } from '@cairn/protocol'
 
 export type EventFilter = {
   families: ReadonlySet<Family>
   types: ReadonlySet<EventType>
-  /** Lower case; looked for in the type and in the JSON of the payload. */
+  /** In lower case; searched in the id, the type and the JSON of the payload. */
   text: string
-  /** Shows the chunks of streamed answers too, most of every log; else they are folded into the response. */
+  /**
+   * Shows the chunks of streamed answers, which are most of a log; otherwise they are folded into the
+   * response.
+   */
   showsDeltas: boolean
 }
 
@@ -22,7 +25,7 @@ export const isDelta = ({ type }: SessionEvent): boolean => type === 'llm.delta'
 export const isFiltering = (filter: EventFilter): boolean =>
   filter.families.size > 0 || filter.types.size > 0 || filter.text !== ''
 
-/** The family a type is coloured by; a type of a newer server counts as reserved. */
+/** The family that colours a type; a type of a newer server counts as reserved. */
 export const familyOfAny = (type: string): Family => (isEventType(type) ? familyOf(type) : 'reserved')
 
 export function matches(
@@ -36,11 +39,11 @@ export function matches(
   return filter.text === '' || textOf(event).includes(filter.text)
 }
 
-/** What the text filter searches. */
+/** The text that the filter searches. */
 export const searchText = (event: SessionEvent): string =>
   `${event.id} ${event.type} ${JSON.stringify(event.data)}`.toLowerCase()
 
-/** The same set with one member more or less. */
+/** A copy of the set with the member added or removed. */
 export function toggled<T>(set: ReadonlySet<T>, member: T): ReadonlySet<T> {
   const next = new Set(set)
   if (!next.delete(member)) next.add(member)

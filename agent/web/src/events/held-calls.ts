@@ -1,14 +1,14 @@
-/** The calls that wait for an approval: held until somebody has decided, and then no longer. */
+/** The calls that wait for an approval until it is decided. */
 import { isHeld, type SessionEvent } from '@cairn/protocol'
 
 export type HeldCalls = {
   look(event: SessionEvent): void
-  /** Whether an event is the result of a call that still waits. */
+  /** Whether the event is the result of a call that still waits. */
   isWaiting(event: SessionEvent): boolean
 }
 
 export function createHeldCalls(): HeldCalls {
-  /** The approvals that a call waits for, or, by its id, a run of a coding agent. */
+  /** The approvals that each call (by its id) or coding run (by its run id) waits for. */
   const asked = new Map<string, string[]>()
   const decided = new Set<string>()
   return {
@@ -16,7 +16,7 @@ export function createHeldCalls(): HeldCalls {
       if (event.type === 'inbox.governance_gate') {
         const { tool_call_id, repeats_tool_call_id, run_id } = event.data
         const holder = run_id ?? tool_call_id
-        // The item of the call that it repeats stands for both.
+        // One item stands for the call and its repetition.
         asked.set(holder, [...(asked.get(holder) ?? []), repeats_tool_call_id ?? tool_call_id])
       } else if (event.type === 'user.message') {
         const { synthetic, tool_call_id } = event.data
@@ -31,7 +31,7 @@ export function createHeldCalls(): HeldCalls {
   }
 }
 
-/** A call that began a run ends while an approval of the run is open, and names it. */
+/** The run that a call started: the call returns, naming the run, while an approval of the run is open. */
 function runOf(content: string): string | null {
   const { run_id } = JSON.parse(content) as { run_id?: unknown }
   return typeof run_id === 'string' ? run_id : null

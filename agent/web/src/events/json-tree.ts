@@ -1,5 +1,5 @@
 /**
- * A JSON value as the visible lines of a tree: what is shown depends only on the value and on what is open.
+ * The visible lines of a JSON value shown as a tree. They depend only on the value and on the open branches.
  */
 import { eventsWords } from '../words/events.ts'
 
@@ -8,22 +8,22 @@ export type JsonLine = {
   /** Unique within the tree; the root is "$". */
   path: JsonPath
   depth: number
-  /** Key or index within the parent; null at the root. */
+  /** Key or index in the parent; null at the root. */
   name: string | null
   kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null' | 'parsed' | 'more'
-  /** What is written after the name: the value (a string without quotes), or what a closed branch holds. */
+  /** The text after the name: the value (a string without quotes), or a summary of a closed branch. */
   text: string
   isBranch: boolean
   isOpen: boolean
 }
 
-/** Open by default: the root and its children, unless they are long. */
+/** The root and its children are open by default, unless they are long. */
 const OPEN_DEPTH = 2
 const LONG = 60
-/** Children shown at once; a line says how many are left out until it is opened. */
+/** Children shown at once; a line with the number of the others shows more. */
 export const PAGE = 200
 
-/** `flipped` holds the branches whose state is not the default one, and the "more" lines that were opened. */
+/** `flipped` holds the branches that differ from their default state, and the opened "more" lines. */
 export function flattenJson(value: unknown, flipped: ReadonlySet<JsonPath>): JsonLine[] {
   const lines: JsonLine[] = []
   addLines(lines, value, '$', null, 0, flipped)
@@ -96,13 +96,13 @@ function branchText(value: object, size: number, isText: boolean): string {
   return isText ? eventsWords.jsonText(what) : what
 }
 
-/** Tools often answer JSON as text; such a text is shown as the tree it holds. */
+/** Tool results are often JSON as text; it is shown as a tree. */
 function parseJsonText(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text
   try {
     return JSON.parse(text)
   } catch {
-    // Text that only looks like JSON is text.
+    // Text that only looks like JSON stays text.
     return text
   }
 }

@@ -1,4 +1,4 @@
-/** The payload as a tree: arrows move and open, numbers that name an event lead to it. */
+/** The payload as a tree: arrow keys move and open, numbers that are event ids link to the event. */
 import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from 'react'
 import { formatSize } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
@@ -15,7 +15,7 @@ const namesEvent = (line: JsonLine) =>
 
 type Move = { to: number } | 'flip' | null
 
-/** What a key does on line `at` of the tree: goes to another line, opens or closes this one, or nothing. */
+/** The effect of a key on line `at` of the tree: go to another line, open or close this one, or nothing. */
 function moveOf(key: string, lines: readonly JsonLine[], at: number, line: JsonLine): Move {
   switch (key) {
     case 'ArrowDown':
@@ -40,7 +40,7 @@ function moveOf(key: string, lines: readonly JsonLine[], at: number, line: JsonL
   }
 }
 
-/** Goes to an event of the log; undefined where none can be gone to. */
+/** Opens an event of the log; undefined if the page has no EVENTS tab. */
 export type OnJump = ((id: number) => void) | undefined
 
 export function JsonView({ value, onJump }: { value: unknown; onJump: OnJump }) {

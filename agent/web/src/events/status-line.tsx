@@ -1,4 +1,4 @@
-/** What the whole log holds, what of it is shown, and the way to what went wrong. */
+/** The size of the log, how much of it is shown, and a button that leads to crashes and failures. */
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import { formatCount } from '../format.ts'
@@ -16,7 +16,7 @@ export function StatusLine({
 }: {
   log: FollowedSession
   session: Session | undefined
-  /** The next alarm is looked for from this event on. */
+  /** The button goes to the next alarm after this event id. */
   from: number
   onAlarm: (id: number) => void
 }) {

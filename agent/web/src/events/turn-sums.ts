@@ -1,7 +1,6 @@
 /**
- * What each turn used; the sums grow in place as events arrive. A turn begins with the first message, resume
- * or wake after the one before has ended, and takes in every later wake: after a crash, after an answer it
- * waited for, after a pause.
+ * The usage of each turn, summed in place as events arrive. A turn starts with the first message, resume or
+ * wake after the end of the previous one, and includes every later wake: after a crash, an answer or a pause.
  */
 import { factsOf, isHeld, type SessionEvent, toolError } from '@cairn/protocol'
 
@@ -10,31 +9,31 @@ type TurnEnding = 'completed' | 'budget_exhausted' | 'tool_loop' | 'stopped' | '
 export type TurnSums = {
   /** From 1, in log order. */
   number: number
-  /** Position of its first event. */
+  /** Index of its first event. */
   startIndex: number
   startId: number
   lastId: number
-  /** Unix milliseconds. The end is the last event that belongs to the turn's work. */
+  /** Unix milliseconds. The end is the time of the last event of the turn's work. */
   startedAt: number
   endedAt: number
   events: number
   llmCalls: number
   toolCalls: number
   toolErrors: number
-  /** Held for an approval: not run, and no failure. */
+  /** Calls held for approval: neither run nor failed. */
   toolsHeld: number
   inputTokens: number
   outputTokens: number
   reasoningTokens: number
   cacheReadTokens: number
   costUsd: number
-  /** Some call had no catalogue rate: the cost is a lower bound. */
+  /** At least one call had no price: the cost is a lower bound. */
   unpriced: boolean
   crashes: number
   recoveries: number
-  /** Times a worker took it up: more than one when it was interrupted. */
+  /** Times a runner resumed the turn; more than one if it was interrupted. */
   wakes: number
-  /** Background review of memory and skills, not an answer to the user. */
+  /** A background review of memory and skills, not an answer to the user. */
   review: boolean
   ending: TurnEnding | null
 }
@@ -54,7 +53,8 @@ const isReview = (event: SessionEvent): boolean =>
   event.type === 'harness.wake' && 'review_memory' in event.data
 
 /**
- * Whether an event begins a turn: one that may, when nothing is left of the turn before but at most a pause.
+ * Whether an event starts a turn: its type can, and the previous turn has ended other than by a pause. A
+ * review is always a turn of its own.
  */
 export const startsTurn = (before: TurnSums | undefined, event: SessionEvent): boolean =>
   factsOf(event.type).starts_turn === true &&
@@ -91,10 +91,7 @@ export function startTurn(event: SessionEvent, index: number, turnNumber: number
   }
 }
 
-/**
- * Adds one event to the turn it belongs to. Changes `turn`: a hundred thousand events must not make as many
- * copies.
- */
+/** Adds an event to its turn. Changes `turn` in place, to avoid a copy for each event. */
 export function addToTurn(turn: TurnSums, event: SessionEvent): void {
   const { aftermath, usage } = factsOf(event.type)
   turn.events += 1

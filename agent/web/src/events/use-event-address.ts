@@ -1,11 +1,11 @@
-/** The address of the page names the open event. */
+/** Keeps the open event's id in the address of the page. */
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 
-/** A moment after it was opened: holding a key down must not flood the history. */
+/** Delay before the address changes, so that holding a key down does not flood the navigation. */
 const SETTLED_MS = 250
 
-/** `isReached` says whether the log has an event and has been looked through as far. */
+/** `isReached` returns whether the log has loaded as far as an event and the filter has scanned it. */
 export function useEventAddress(
   shownId: number | undefined,
   isReached: (id: number) => boolean,
@@ -22,7 +22,7 @@ export function useEventAddress(
     return () => clearTimeout(timer)
   }, [shownId, wantedId, navigate])
 
-  // An address that names an event waits until the log has reached it.
+  // Opens the event that the address names once the log has loaded it.
   useEffect(() => {
     if (wantedId === undefined || arrivedAt.current !== undefined || !isReached(wantedId)) return
     arrivedAt.current = wantedId

@@ -1,4 +1,4 @@
-/** Which row is active, and how it moves. */
+/** The active row of the grid, and its movement. */
 import { type RefObject, useState } from 'react'
 import {
   EVENT,
@@ -18,12 +18,12 @@ export type EventCursor = {
   isOpen: boolean
   activate(key: RowKey, open: boolean): void
   close(): void
-  /** Moves by rows; from nowhere it starts at the first row in sight. */
+  /** Moves by rows; without an active row, starts at the first visible one. */
   move(by: number): void
   moveTo(end: 'first' | 'last'): void
-  /** Opens the active row; where none is, the last one at the tail, else the first in sight. */
+  /** Opens the active row; without one, the last row (`tail`) or the first visible one (`sight`). */
   open(from: 'tail' | 'sight'): void
-  /** Goes to an id, or to the row nearest to it; says which was found. */
+  /** Goes to the event with this id or the nearest row; returns which of them. */
   jump(id: number): 'found' | 'pruned' | 'hidden' | 'none'
 }
 

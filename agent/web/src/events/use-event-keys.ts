@@ -1,4 +1,4 @@
-/** Keys of the EVENTS tab: pressed in the grid, and anywhere on the page that has no use for them. */
+/** Handles the keys of the EVENTS tab, in the grid and anywhere on the page where they have no other use. */
 import { type KeyboardEvent, useEffect, useRef } from 'react'
 import { commandOf, type EventCommand, type KeyPlace } from './event-commands.ts'
 
@@ -9,7 +9,7 @@ const ELSEWHERE =
   '[role="tree"]'
 const CONTROLS = 'a, button, summary, [tabindex]'
 
-/** Obeys the keys of the page; returns what obeys those of the grid. */
+/** Handles keys of the page; returns the handler for keys in the grid. */
 export function useEventKeys(run: (command: EventCommand) => void): (event: KeyboardEvent) => void {
   const obey = (event: AnyKeyboardEvent, place: KeyPlace) => {
     const command = commandOf(event, place)

@@ -1,4 +1,4 @@
-/** A new filter: what one was looking at stays in sight when the rows around it change. */
+/** Applies a filter, and keeps the active row in view when the rows around it change. */
 import { type RefObject, useEffect, useRef } from 'react'
 import type { FollowedSession } from '../session/followed-session.ts'
 import type { GridHandle } from './event-grid.tsx'

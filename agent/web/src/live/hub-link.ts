@@ -1,14 +1,14 @@
-/** The link of this page to its hub. A hub that ends, or does not answer, is replaced by a new one. */
+/** The connection of this page to its hub. A hub that ends or stops answering is replaced by a new one. */
 import type { FromHub, ToHub } from './messages.ts'
 
 const BEAT_MS = 2000
-/** Messages without an answer until the page opens another hub. */
+/** After this many unanswered messages the page opens another hub. */
 const UNANSWERED_MAX = 2
 
 export type HubConnection = { post(wants: ToHub): void; close(): void }
-/** Opens the hub, or a new one where the last has ended. Not every browser calls `onEnded`. */
+/** Opens a hub. Not every browser calls `onEnded`. */
 export type OpenHub = (on: { onMessage: (message: FromHub) => void; onEnded: () => void }) => HubConnection
-/** Calls again and again; returns how to stop. */
+/** Calls repeatedly; returns a function that stops it. */
 export type Every = (ms: number, call: () => void) => () => void
 
 export function linkToHub(
@@ -24,7 +24,7 @@ export function linkToHub(
 
   function open(): HubConnection {
     unanswered = 0
-    // A hub that was replaced is not listened to any more.
+    // Messages of a replaced hub are ignored.
     const opened = openHub({
       onMessage(message) {
         if (opened !== hub) return
@@ -61,7 +61,7 @@ export function linkToHub(
   }
 
   return {
-    /** Says what the page wants by now. A page that turns to another session says so once. */
+    /** Sends the current subscriptions of the page; changes in the same event loop task are sent together. */
     change() {
       if (isPosting) return
       isPosting = true

@@ -1,4 +1,4 @@
-/** One subscription of a page at the hub, and the messages that its page gets. */
+/** One subscription of a page at the hub, and the messages sent to the page. */
 import type { StreamState } from '@cairn/client'
 import { ApiError } from '@cairn/client/unchecked'
 import type { EventId, SessionEvent } from '@cairn/protocol'
@@ -7,7 +7,7 @@ import type { Change, FromHub, Want } from './messages.ts'
 export type HubPort = { postMessage(message: FromHub): void }
 export type HubSubscription = Want & {
   port: HubPort
-  /** The last event sent to the page. */
+  /** Id of the last event sent to the page. */
   cursor: EventId
   state: StreamState | null
   isOver: boolean
@@ -25,7 +25,7 @@ export function sendChanges({ port, key }: HubSubscription, items: Change[]): vo
   port.postMessage({ type: 'changes', key, items })
 }
 
-/** Sends what is after the cursor. */
+/** Sends the events after the cursor. */
 export function sendEvents(subscription: HubSubscription, events: SessionEvent[]): void {
   const { port, key, cursor } = subscription
   const items = events.filter(({ id }) => id > cursor)
@@ -33,7 +33,7 @@ export function sendEvents(subscription: HubSubscription, events: SessionEvent[]
   if (items.length > 0) port.postMessage({ type: 'events', key, items })
 }
 
-/** A subscriber that is live is not told of a connection that replaces another. */
+/** A live subscriber does not see that a connection is replaced by another. */
 export function sendState(subscription: HubSubscription, state: StreamState): void {
   if (state === subscription.state || (state === 'connecting' && subscription.state !== null)) return
   const { port, key } = subscription

@@ -32,7 +32,7 @@ const SESSIONS_MAX = 100
 const TOO_MANY = new Error(errorsWords.tooManySessions(SESSIONS_MAX))
 
 export type Hub = {
-  /** The page of the port wants this, and nothing else. */
+  /** The page of the port wants exactly these subscriptions. */
   receive(port: HubPort, wants: ToHub): void
   /** The page has closed. */
   drop(port: HubPort): void
@@ -54,7 +54,7 @@ export function createHub(deps: HubDeps): Hub {
         const told = items.filter((item): item is Change => item.type !== 'event' && item.type !== 'refused')
         for (const each of pages.toChanges()) sendChanges(each, told)
       })
-    // A page that joins has read its lists before the changes that it gets from here.
+    // A page that joins read its lists before it receives changes here; `opened` makes it read them again.
     else for (const each of added) sendChanges(each, [{ type: 'opened', principal_id: deps.userId }])
   }
 
@@ -75,8 +75,8 @@ export function createHub(deps: HubDeps): Hub {
   }
 
   /**
-   * A connection begins at the lowest cursor of each session, and each new subscription opens another
-   * connection. So no subscriber is behind what arrives; one that is ahead skips what it has.
+   * A connection starts at the lowest cursor of each session, and each new subscription opens another
+   * connection. So no subscriber misses an event, and one that is ahead skips what it has.
    */
   function deliverLogs(items: SharedItem[]) {
     const events = Map.groupBy(
@@ -105,7 +105,7 @@ export function createHub(deps: HubDeps): Hub {
   }
 }
 
-/** The pages that were heard of not long ago, and their subscriptions. */
+/** The pages that sent a message within SILENT_MS, and their subscriptions. */
 function createPages(now: () => number) {
   const pages = new Map<HubPort, { heardAt: number; subscriptions: Map<number, HubSubscription> }>()
   const open = (): HubSubscription[] =>
@@ -130,7 +130,7 @@ function createPages(now: () => number) {
   }
 }
 
-/** Follows a stream for those who subscribe to it at each moment. */
+/** Reads a stream and delivers it to the current subscribers. */
 function connect(
   { userId, stream }: HubDeps,
   subscribers: () => HubSubscription[],
@@ -146,7 +146,7 @@ function connect(
     try {
       for await (const items of stream({ ...options, signal, onState })) {
         if (signal.aborted) return
-        // All pages of a browser share one login, and it may have become that of another user.
+        // All pages of a browser share one login, which may have changed to another user.
         if (items.some(item => item.type === 'opened' && item.principal_id !== userId))
           throw new Error(errorsWords.otherUser)
         deliver(items)

@@ -5,7 +5,7 @@ import type { HubConnection, OpenHub } from './hub-link.ts'
 import type { Change, FromHub } from './messages.ts'
 import { type Listener, createSubscriptions } from './subscriptions.ts'
 
-/** False once a worker could not be started: then this page has a hub of its own. */
+/** False after a shared worker failed to start; this page then runs its own hub. */
 let hasSharedWorkers = 'SharedWorker' in globalThis
 
 function portOfHub(userId: string, onEnded: () => void): MessagePort {
@@ -18,7 +18,7 @@ function portOfHub(userId: string, onEnded: () => void): MessagePort {
       })
       return worker.port
     } catch {
-      // The browser forbids them, where a person blocks the storage of this site for instance.
+      // The browser forbids them, for example when a person blocks the storage of this site.
       hasSharedWorkers = false
     }
   }
@@ -51,7 +51,7 @@ function everyMs(ms: number, beat: () => void): () => void {
 const openLive = (userId: string) => ({ userId, ...createSubscriptions(openHubOf(userId), everyMs) })
 let live: ReturnType<typeof openLive> | null = null
 
-/** Who is logged in. Pages of another user have another hub. */
+/** Sets the logged-in user. Pages of another user have another hub. */
 export function setLiveUser(userId: string): void {
   if (live?.userId === userId) return
   live?.pause()

@@ -1,20 +1,20 @@
-/** What a page and the hub say to each other. The hub holds the streams of all pages of a browser. */
+/** The messages between a page and the hub. The hub holds the streams of all pages of a browser. */
 import type { ProblemDocument, SharedItem, StreamState } from '@cairn/client'
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
-/** One subscription of a page. Without a log it is to the changes of sessions and inbox. */
+/** One subscription of a page. Without a log, it receives changes of sessions and inbox. */
 export type Want = { key: number; log: { session_id: string; after: EventId } | null }
-/** A page sends all that it wants, whenever that changes and as its heartbeat. */
+/** A page sends all its subscriptions whenever they change, and as its heartbeat. */
 export type ToHub = readonly Want[]
 
 export type Change = Extract<SharedItem, { type: 'opened' | 'session' | 'snapshot' | 'item' }>
-/** An error, as far as it can be sent to another thread. */
+/** The parts of an error that can be sent to another thread. */
 type Failure = { message: string; problem: ProblemDocument | null }
 export type FromHub =
-  /** The answer to each message of the page. */
+  /** The reply to each message of the page. */
   | { type: 'alive' }
   | { type: 'changes'; key: number; items: Change[] }
   | { type: 'events'; key: number; items: SessionEvent[] }
   | { type: 'state'; key: number; state: StreamState }
-  /** The subscription is over. */
+  /** The subscription has ended. */
   | { type: 'failed'; key: number; failure: Failure }

@@ -1,4 +1,4 @@
-/** What this page follows through the hub. The page keeps the cursors, so a hub may end at any moment. */
+/** The subscriptions of this page at the hub. The page keeps the cursors, so a hub may end at any moment. */
 import type { StreamState } from '@cairn/client'
 import { ApiError } from '@cairn/client/unchecked'
 import type { EventId, SessionEvent } from '@cairn/protocol'
@@ -8,14 +8,14 @@ import type { Change, FromHub, Want } from './messages.ts'
 export type Listener<Item> = {
   onItems: (items: Item[]) => void
   onState?: (state: StreamState) => void
-  /** The subscription is over. */
+  /** The subscription has ended. */
   onFailed: (error: unknown) => void
 }
 export type Subscriptions = {
-  /** Each returns how to stop. */
+  /** Each returns a function that stops it. */
   followChanges(listener: Listener<Change>): () => void
   followLog(sessionId: string, after: EventId, listener: Listener<SessionEvent>): () => void
-  /** The page is about to be left, and may come back. */
+  /** The page is being left, and may be restored. */
   pause(): void
   resume(): void
 }

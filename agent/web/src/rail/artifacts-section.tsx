@@ -1,4 +1,4 @@
-/** The artifacts of the session, the newest version of each. */
+/** The artifacts of the session, each in its newest version. */
 import { type ItemOf } from '../chat/chat-item.ts'
 import { ArtifactItem } from '../artifacts/artifact-item.tsx'
 import type { SessionView } from '@cairn/state'

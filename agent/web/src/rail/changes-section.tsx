@@ -1,4 +1,4 @@
-/** What was changed in files, in the session or in one turn: by calls of the agent, and by coding agents. */
+/** The files changed in the session or in one turn, by calls of the agent and by coding agents. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
@@ -54,7 +54,7 @@ export function ChangesSection({ log, onEvent }: Props) {
   )
 }
 
-/** A fork has the files as they were, and not the checkpoints, which go with the session that they are of. */
+/** Links to the original session: a fork gets its files but not its checkpoints. */
 function Earlier({ sessionId }: { sessionId: string }) {
   return (
     <p className="faint rail-note" data-testid="changes-before">
@@ -128,7 +128,7 @@ function Changed({
   )
 }
 
-/** A path that opens; what is in it is asked for then. */
+/** A path that can be expanded; its content is fetched then. */
 function Opened({ path, more, children }: { path: string; more?: string; children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   return (
@@ -183,7 +183,7 @@ function FileDiff({ sessionId, file }: { sessionId: string; file: Between }) {
 
 type Version = { content: string | null; existed?: boolean; encoding?: string; truncated?: boolean }
 
-/** The text of a version; empty where there was no file, null where it is no text. */
+/** The text of a version; empty if the file did not exist, null if it is not text. */
 function textOf(version: Version | undefined): string | null {
   if (version === undefined || version.existed === false) return ''
   return version.encoding === 'base64' || version.truncated === true ? null : version.content

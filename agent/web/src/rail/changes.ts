@@ -1,20 +1,20 @@
-/** Which files the calls of a range of events changed, by the checkpoints that they left. Pure. */
+/** The files that the calls in a range of events changed, from their checkpoints. Pure. */
 import { type SessionEvent, toolError } from '@cairn/protocol'
 import { FORK } from '@cairn/state'
 
 export type Range = { from: number; through: number }
 export type ChangedFile = {
   path: string
-  /** The checkpoint that holds the file as it was before the range. */
+  /** The checkpoint of the file before the range. */
   before: string
-  /** The checkpoint of the next change after the range; null: the file as it is now. */
+  /** The checkpoint of the next change after the range; null: the current file. */
   after: string | null
   calls: number
   /** The last call in the range. */
   eventId: number
 }
 
-/** The first change first. A call that failed changed nothing. */
+/** Ordered by their first change. A failed call changed nothing. */
 export function changedFiles(events: readonly SessionEvent[], { from, through }: Range): ChangedFile[] {
   const failed = failedCalls(events)
   const files = new Map<string, ChangedFile>()
@@ -44,7 +44,7 @@ export type RunChanges = {
   eventId: number
 }
 
-/** What runs of coding agents that ended in the range changed. */
+/** The changes of coding runs that ended in the range. */
 export const runChanges = (events: readonly SessionEvent[], { from, through }: Range): RunChanges[] =>
   events.flatMap(event => {
     if (event.type !== 'code.run_result' || event.id < from || event.id > through) return []
@@ -52,7 +52,7 @@ export const runChanges = (events: readonly SessionEvent[], { from, through }: R
     return files.length === 0 ? [] : [{ run_id, agent, files, between, eventId: event.id }]
   })
 
-/** Where a fork begins: what was changed before is in the other log, with its checkpoints. */
+/** The origin of a fork. Earlier changes, with their checkpoints, are in the log of that session. */
 export function forkedFrom(events: readonly SessionEvent[]): { session_id: string; event_id: number } | null {
   const began = events.find(({ type }) => type === 'user.message')
   return began?.type === 'user.message' && began.data.synthetic === FORK
@@ -68,7 +68,7 @@ function failedCalls(events: readonly SessionEvent[]): ReadonlySet<string> {
   return failed
 }
 
-/** As checkpoints name it. */
+/** The path as checkpoints name it. */
 function pathOf(given: unknown): string | null {
   if (typeof given !== 'string') return null
   const parts: string[] = []

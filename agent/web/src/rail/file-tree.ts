@@ -1,4 +1,4 @@
-/** Paths as a tree: folders before files, each by name. Pure. */
+/** Converts paths to a tree: folders before files, each sorted by name. Pure. */
 
 type Entry = { path: string; kind: 'file' | 'dir'; size?: number | undefined }
 type FileEntry = { path: string; name: string; size: number | undefined }

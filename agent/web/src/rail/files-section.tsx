@@ -1,4 +1,4 @@
-/** The files of the workspace: a tree, and the one that is chosen. */
+/** The files of the workspace as a tree, and the selected file. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { describeError } from '../api.ts'
@@ -22,7 +22,7 @@ export function FilesSection({ sessionId, revision }: Props) {
   return <Tree sessionId={sessionId} revision={revision} onOpen={setOpen} />
 }
 
-/** `revision` changes when a tool has run: then the tree is read again. */
+/** `revision` changes when a tool has run; the tree is then read again. */
 function Tree({ sessionId, revision, onOpen }: Props & { onOpen: (path: string) => void }) {
   const { data: session } = useQuery(sessionQuery(sessionId))
   const { data, error } = useQuery(treeQuery(sessionId, revision))

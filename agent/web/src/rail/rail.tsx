@@ -1,6 +1,6 @@
 /**
- * Beside the chat, what it is about: the plan, changes and files, artifacts, where the time went. On a phone
- * a sheet over the page.
+ * The details panel beside the chat: plan, changes, files, artifacts, timeline. On a phone it is a sheet over
+ * the page.
  */
 import { type KeyboardEvent, useEffect, useRef } from 'react'
 import type { FollowedSession } from '../session/followed-session.ts'
@@ -22,10 +22,10 @@ type Props = {
   onEvent: (id: number) => void
 }
 
-// React.lazy takes a default export only.
+// React.lazy needs a default export.
 export default function Rail({ log, section, onSection, onEvent }: Props) {
   const rail = useRef<HTMLElement>(null)
-  // Opened by a key or a press, it is where one goes on; Escape leads back.
+  // The rail takes the focus when it opens and returns it when it closes.
   const opener = useRef<Element | null>(null)
   useEffect(() => {
     opener.current = document.activeElement
@@ -83,7 +83,7 @@ export default function Rail({ log, section, onSection, onEvent }: Props) {
   )
 }
 
-/** Arrow keys go to the next tab, round the end, and choose it. */
+/** The arrow keys select the next or previous tab, and wrap around. */
 function moveToNext(event: KeyboardEvent<HTMLElement>) {
   if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
   event.preventDefault()

@@ -1,4 +1,4 @@
-/** What the rail can show. */
+/** The sections of the rail. */
 import { railWords } from '../words/rail.ts'
 export const SECTIONS = [
   { id: 'plan', name: railWords.sections.plan },

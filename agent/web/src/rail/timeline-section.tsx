@@ -1,4 +1,4 @@
-/** The waterfall of a turn. A press on a bar leads to the event that begins it. */
+/** The waterfall of a turn. A click on a bar opens the event that starts it. */
 import { useState } from 'react'
 import { formatDuration } from '../format.ts'
 import type { FollowedSession } from '../session/followed-session.ts'

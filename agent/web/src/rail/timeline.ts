@@ -1,22 +1,22 @@
-/** Where the time of a turn went: a span for each call of the model, each tool, each wait, each worker. Pure. */
+/** The time spans of a turn: one for each model call, tool call, wait and worker. Pure. */
 import { isHeld, type SessionEvent, toolError } from '@cairn/protocol'
 import { railWords } from '../words/rail.ts'
 
 export type Span = {
   kind: 'model' | 'tool' | 'wait' | 'worker'
   name: string
-  /** The event that begins it. */
+  /** The event that starts the span. */
   eventId: number
-  /** Unix milliseconds. The end is null while it goes on. */
+  /** Unix milliseconds. The end is null while the span is open. */
   from: number
   to: number | null
-  /** Of a model: when its first token came. */
+  /** The time of the first token of a model call; null for other spans. */
   firstAt: number | null
   failed: boolean
 }
 type Open = { spans: Span[]; byKey: Map<string, Span> }
 
-/** The spans of the events of one turn, in the order in which they began. */
+/** The spans of one turn, in the order of their start. */
 export function spansOf(events: readonly SessionEvent[]): Span[] {
   const open: Open = { spans: [], byKey: new Map() }
   for (const event of events) read(open, event)
@@ -35,7 +35,7 @@ function read(open: Open, event: SessionEvent): void {
     }
     case 'llm.response': {
       const span = open.byKey.get('model')
-      // The chunks may be pruned: then the response itself says when the first came.
+      // If the chunks were pruned, the response has the time of the first token.
       const { first_token_ms: first } = event.data
       if (span && first !== undefined) span.firstAt = span.from + first
       return end(open, 'model', at)

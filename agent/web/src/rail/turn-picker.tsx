@@ -1,10 +1,10 @@
-/** Which turn a section is about. */
+/** Selects the turn that a section shows. */
 import type { TurnSums } from '../events/turn-sums.ts'
 import { railWords } from '../words/rail.ts'
 
 type Props = {
   turns: readonly TurnSums[]
-  /** Of the turn; null: the whole session. */
+  /** The number of the turn; null: the whole session. */
   value: number | null
   whole?: string
   onChange: (turn: number | null) => void

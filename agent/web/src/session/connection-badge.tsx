@@ -1,4 +1,4 @@
-/** Whether the page still hears the log. */
+/** Shows whether the page still receives events. */
 import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
 import type { Connection, FollowedSession } from './followed-session.ts'

@@ -1,8 +1,9 @@
 /**
- * One session's log in the browser: the stream goes in, rows and the chat view come out, one frame at a time.
+ * One session's log in the browser: it reads the stream and updates rows and chat view once a frame.
  *
- * Arriving batches wait in `pending`; each frame takes as much as fits its budget and tells the listeners
- * once. So a burst of a hundred thousand events costs some seconds of busy frames and never a frozen page.
+ * Arriving batches wait in `pending`. Each frame processes as much as fits its budget and notifies the
+ * listeners once, so a burst of a hundred thousand events costs some seconds of busy frames and never freezes
+ * the page.
  */
 import type { StreamState } from '@cairn/client'
 import type { SessionEvent } from '@cairn/protocol'
@@ -17,17 +18,20 @@ export type FollowedSession = {
   readonly index: EventIndex
   readonly view: SessionView
   readonly connection: Connection
-  /** Why the stream ended for good. */
+  /** The error that ended the stream for good. */
   readonly failure: unknown
-  /** Changes whenever something a reader sees has changed. */
+  /** Changes whenever something that the reader sees changes. */
   readonly revision: number
   subscribe(listener: () => void): () => void
   setFilter(filter: EventFilter): void
-  /** Follows the stream from where the log is, in place of a former following; returns how to stop. */
+  /**
+   * Follows the stream from the last received event, replacing an earlier call; returns a function that stops
+   * it.
+   */
   follow(): () => void
 }
 
-/** Follows the log after a cursor; returns how to stop. */
+/** Follows the log after a cursor; returns a function that stops it. */
 export type FollowLog = (id: string, after: number, listener: Listener<SessionEvent>) => () => void
 export type Frames = { request: (callback: () => void) => void; now: () => number }
 
@@ -102,7 +106,7 @@ export function followSession(id: string, followLog: FollowLog, frames: Frames):
   }
 }
 
-/** Who hears of every change of what a reader sees, and how many there were. */
+/** The listeners of the session, and the number of changes. */
 function createChanges() {
   const listeners = new Set<() => void>()
   let count = 0
@@ -119,14 +123,14 @@ function createChanges() {
   }
 }
 
-/** Batches that arrived and are not in the view yet. */
+/** Batches that have arrived and are not yet in the view. */
 function createPending() {
   const batches: SessionEvent[][] = []
   return {
     add: (batch: readonly SessionEvent[]): void => void batches.push([...batch]),
     isEmpty: (): boolean => batches.length === 0,
     lastId: (): number | undefined => batches.at(-1)?.at(-1)?.id,
-    /** At most CHUNK events, the oldest. */
+    /** The oldest events, at most CHUNK. */
     take(): SessionEvent[] {
       const chunk: SessionEvent[] = []
       while (batches.length > 0 && chunk.length < CHUNK) {
@@ -141,7 +145,7 @@ function createPending() {
   }
 }
 
-/** Asks for a frame unless one is asked for, and for another when `work` says that it is not done. */
+/** Requests a frame unless one is pending, and another one while `work` returns false. */
 function oneFrameAtATime(frames: Frames, work: () => boolean): () => void {
   let isRequested = false
   function request() {

@@ -1,4 +1,4 @@
-/** Title, state, use of context, tokens and cost; what can be done to the session as a whole. */
+/** The head of a session: title, state, context usage, tokens, cost, and the session's actions. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
@@ -69,7 +69,7 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
   )
 }
 
-/** The page hears the server no more: what it shows may be over. */
+/** The page has lost its connection, so what it shows may be outdated. */
 const isCut = (connection: FollowedSession['connection']): boolean =>
   connection === 'reconnecting' || connection === 'draining' || connection === 'failed'
 

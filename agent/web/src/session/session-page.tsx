@@ -1,4 +1,4 @@
-/** One session: its head, and its log as a chat or event by event. */
+/** One session: its head, and its log as a chat or as events. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useRouterState, useSearch } from '@tanstack/react-router'
 import { Suspense, lazy, useCallback, useEffect } from 'react'
@@ -35,7 +35,7 @@ function OpenSession({ id }: { id: string }) {
   const queries = useQueryClient()
   const places = usePlaces(id)
   const { state_id } = log.view
-  // What the session does is the server's to say; the log tells when to ask again.
+  // The server determines the state of the session; a new event in the log triggers the query.
   const readTo = session?.last_event_id ?? Infinity
   useEffect(() => {
     if (readTo < state_id) void refetch()
@@ -104,7 +104,7 @@ function OpenSession({ id }: { id: string }) {
   )
 }
 
-/** Those that have a path of their own below the session's; each is loaded when it is opened. */
+/** Views with their own path below the session's, each loaded on demand. */
 const VIEWS = ['workers', 'browser', 'events'] as const
 
 type Loaded = { view: (typeof VIEWS)[number]; log: FollowedSession; session: Session | undefined }
@@ -120,10 +120,10 @@ function LoadedView({ view, log, session }: Loaded) {
   }
 }
 
-/** What the rail showed last, for the next time it is opened. */
+/** The section to show when the rail is opened next. */
 let lastSection: Section = 'plan'
 
-/** Where the page can lead: to an event, and to a section of the rail, which the address names. */
+/** Navigation to an event, and to a section of the rail, which is part of the address. */
 function usePlaces(id: string) {
   const navigate = useNavigate()
   const { rail } = useSearch({ strict: false })

@@ -1,8 +1,8 @@
 /**
  * The views of a session as tabs that are links.
  *
- * Not the tabs of the component set: their panel watches every change below it and asks each time what can be
- * focused, which forces a layout a frame while the EVENTS grid scrolls.
+ * These are not the tabs of react-aria: their panel observes every change below it and looks for focusable
+ * elements each time, which forces a layout in each frame while the EVENTS grid scrolls.
  */
 import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
@@ -19,7 +19,7 @@ export const panelProps = (view: View) =>
     className: 'tab-panel',
   }) as const
 
-/** Arrow keys go to the next tab, round the end, and choose it. */
+/** The arrow keys select the next or previous tab, and wrap around. */
 function moveToNext(event: KeyboardEvent<HTMLElement>) {
   if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
   event.preventDefault()
@@ -35,12 +35,12 @@ type Props = {
   id: string
   view: View
   events: number
-  /** Whether it has made any: else there is no tab for them. */
+  /** Whether the session has had workers; without them the tab is hidden. */
   hasWorkers: boolean
-  /** Whether it has had a browser. */
+  /** Whether the session has had a browser. */
   hasBrowser: boolean
   isRailOpen: boolean
-  /** Opens and closes the rail; null where there is none. */
+  /** Opens and closes the rail; null if the page has none. */
   onRail: (() => void) | null
 }
 

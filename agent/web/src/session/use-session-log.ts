@@ -1,6 +1,4 @@
-/**
- * The log of the session on screen. A few stay in memory, so that going back to one resumes at its cursor.
- */
+/** The log of the open session. Some logs stay in memory, so that returning to one resumes at its cursor. */
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { followLog } from '../live/live.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'

@@ -1,4 +1,4 @@
-/** One item of a shared session; null where the link shows nothing of its kind. */
+/** One item of a shared session; null for kinds that share links do not show. */
 import { memo } from 'react'
 import { visibleText } from '@cairn/protocol'
 import type { ChatItem } from '@cairn/state'

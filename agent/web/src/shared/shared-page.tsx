@@ -1,4 +1,4 @@
-/** A session as its link shows it: to read, without a login, and with nothing to press. */
+/** A session opened by a share link: read-only, and without a login. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { visibleText } from '@cairn/protocol'
@@ -15,7 +15,7 @@ import { generalWords } from '../words/general.ts'
 import { shareWords } from '../words/share.ts'
 
 export function SharedPage() {
-  // In the fragment: it is in no request but the one that reads.
+  // The token is in the fragment, so the browser does not send it when it loads the page.
   const token = window.location.hash.slice(1)
   const { data, error } = useQuery(sharedQuery(useQueryClient(), token))
   const title = visibleText(data?.session.title ?? generalWords.untitledSession)

@@ -1,4 +1,4 @@
-/** What a link shows, read again and again while it is looked at; what is known is not asked for again. */
+/** Polls the shared session while the page is open; each request reads only events after the last one. */
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import type { AnswerOf, SessionEvent } from '@cairn/protocol'
 import { emptySessionView, foldSessionView, type SessionView } from '@cairn/state'
@@ -17,14 +17,14 @@ export const sharedQuery = (queries: QueryClient, token: string) => {
       let { view, last_id } = known ?? { view: emptySessionView, last_id: 0 }
       for (;;) {
         const page = await client.call('readShared', { body: { token, after: last_id }, signal })
-        // The server leaves out types and keys; what it shows is as in the log.
+        // The server omits some event types and keys; the rest is unchanged.
         view = foldSessionView(view, page.events as SessionEvent[])
         last_id = page.last_id
         if (!page.has_more) return { session: page.session, view, last_id }
       }
     },
     refetchInterval: ({ state }) => (state.error === null ? EVERY_MS : false),
-    // A view is large, and told apart by its identity.
+    // The view is large, and a changed view is a new object.
     structuralSharing: false,
   })
 }
