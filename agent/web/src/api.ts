@@ -1,22 +1,22 @@
-/** The one client of the UI: same origin, cookie session, renewed once after a 401 (contract 5). */
+/** The API client of the UI: same origin, cookie session, renewed once after a 401 (contract 5). */
 import type { ClientOptions } from '@cairn/client'
 import { ApiError, ConnectionError, createUncheckedClient } from '@cairn/client/unchecked'
 import { errorsWords } from './words/errors.ts'
 
 const shared = { baseUrl: '', credentials: 'same-origin', headers: { 'x-cairn-csrf': '1' } } as const
 /**
- * Asks once, without renewing: for the login, where a 401 means a wrong password, and for the renewal itself.
+ * Never renews the session: for the login, where a 401 means a wrong password, and for the renewal itself.
  */
 export const unrenewed = createUncheckedClient(shared)
 
-/** Cookies, renewed where the server refuses them. */
+/** Sends cookies; renews the session if the server rejects it. */
 export const renewed: ClientOptions = {
   ...shared,
   refresh: async () => {
     try {
       await unrenewed.call('refresh', { body: {} })
     } catch (error) {
-      // The first request is sent again and its 401 leads to the login page; nothing else is to be told here.
+      // The first request is sent again, and its 401 leads to the login page.
       if (!isUnauthenticated(error)) throw error
     }
   },
@@ -30,11 +30,11 @@ export const isMissing = (error: unknown): boolean => error instanceof ApiError 
 export const isRetryable = (error: unknown): boolean =>
   error instanceof ConnectionError || (error instanceof ApiError && error.retryable)
 
-/** Browsers and the bundler say it in words of their own. */
+/** Browsers and the bundler each have their own message for this. */
 const isNotLoaded = (message: string): boolean =>
   /preload CSS|dynamically imported module|Importing a module script failed/i.test(message)
 
-/** A failure in words for a person. */
+/** The message of an error that the UI shows. */
 export function describeError(error: unknown): string {
   if (error instanceof ApiError) {
     const { detail, errors = [] } = error.problem

@@ -1,4 +1,4 @@
-/** How times and sums read everywhere in the UI. Pure: the clock is an argument. */
+/** Formats of times and sums in the UI. Pure: the current time is an argument. */
 import { formatDuration, plural } from '@cairn/protocol'
 
 export {
@@ -12,11 +12,11 @@ export {
   plural,
 } from '@cairn/protocol'
 
-/** Difference to the event before, signed: "+0", "+12 ms", "+1.4 s". */
+/** Signed difference to the previous event: "+0", "+12 ms", "+1.4 s". */
 export const formatDelta = (ms: number): string =>
   ms === 0 ? '+0' : ms < 0 ? `−${formatDuration(-ms)}` : `+${formatDuration(ms)}`
 
-/** "every minute", "every 5 minutes", "every hour", "every 90 seconds". */
+/** For example "every minute", "every 5 minutes", "every hour" or "every 90 seconds". */
 export function formatEvery(seconds: number): string {
   const [unit, name] = UNITS.find(([unit]) => seconds % unit === 0) ?? [1, 'second']
   return seconds === unit ? `every ${name}` : `every ${plural(seconds / unit, name)}`
@@ -27,14 +27,14 @@ const UNITS = [
   [60, 'minute'],
 ] as const
 
-/** "14:03:07.120" in the reader's time zone. */
+/** For example "14:03:07.120", in the reader's time zone. */
 export function formatClock(iso: string): string {
   const date = new Date(iso)
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
   return `${time}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** "14:03" of today, "12 Mar, 14:03" of another day, in the reader's time zone. */
+/** "14:03" today, "12 Mar, 14:03" on another day, in the reader's time zone. */
 export function formatTime(iso: string, now: number): string {
   const date = new Date(iso)
   const time = [date.getHours(), date.getMinutes()].map(two).join(':')

@@ -26,7 +26,7 @@ const queries = new QueryClient({
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
       toLogin(error)
-      // A form that shows its failure in place says so in its meta.
+      // The form shows the error itself.
       if (!isUnauthenticated(error) && mutation.meta?.['showsError'] !== true) sayError(error)
     },
   }),

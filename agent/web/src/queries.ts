@@ -1,4 +1,6 @@
-/** What the UI asks the API for, by query key. Streams nudge these; the server's answer is the truth. */
+/**
+ * The queries of the UI and their keys. Streams only invalidate them; the data is always the server's reply.
+ */
 import {
   type InfiniteData,
   type QueryClient,
@@ -20,7 +22,7 @@ export const aboutQuery = queryOptions({
   staleTime: 300_000,
 })
 
-/** The stream of sessions is faster; this covers one that is cut. */
+/** A fallback for an interrupted stream, which is faster. */
 const SESSIONS_EVERY_MS = 30_000
 const SESSIONS_PAGE = 60
 
@@ -33,7 +35,7 @@ export const sessionsQuery = (filters: Omit<Filters, 'q'>) => {
         query: {
           ...queryOf(narrow, Date.now()),
           limit: SESSIONS_PAGE,
-          // Workers stand on the page of their root.
+          // Workers are listed on the page of their root session.
           parent_id: 'none',
           cursor: pageParam ?? undefined,
         },
@@ -49,11 +51,11 @@ export const sessionQuery = (id: string) =>
   queryOptions({
     queryKey: ['session', id],
     queryFn: ({ signal }) => client.call('getSession', { params: { id }, signal }),
-    // A turn with nothing to do comes to rest without an event.
+    // A turn with nothing to do ends without an event.
     refetchInterval: ({ state }) => (state.data?.state === 'running' ? 4000 : 15_000),
   })
 
-/** What a session is called, where nothing else of it is shown. */
+/** The title of a session, where nothing else of it is shown. */
 export const sessionTitleQuery = (id: string) =>
   queryOptions({
     queryKey: ['session-title', id],
@@ -62,9 +64,7 @@ export const sessionTitleQuery = (id: string) =>
   })
 
 export type Listed = InfiniteData<{ sessions: Session[]; next_cursor: string | null }>
-/**
- * What was just read of a session, by itself or in a list, is what everything shows that knows nothing newer.
- */
+/** Stores a session that was just read, in all queries that do not have a newer version of it. */
 export function noteSession(queries: QueryClient, session: Session): void {
   const newer = (known: Session): Session =>
     known.id === session.id && known.last_event_id <= session.last_event_id ? session : known
@@ -89,7 +89,7 @@ export const inboxQuery = (scope: InboxScope, sessionId?: string) =>
         signal,
       }),
     select: (page: { items: InboxItem[] }) => page.items,
-    // The stream is faster; this covers one that is cut.
+    // A fallback for an interrupted stream, which is faster.
     refetchInterval: 20_000,
   })
 
@@ -110,7 +110,7 @@ export const fileQuery = (sessionId: string, path: string) =>
     staleTime: 60_000,
   })
 
-/** What a call changed files from; it never changes. */
+/** A file before a change; it never changes. */
 export const checkpointQuery = (sessionId: string, hash: string) =>
   queryOptions({
     queryKey: ['checkpoint', sessionId, hash],
@@ -118,7 +118,7 @@ export const checkpointQuery = (sessionId: string, hash: string) =>
     staleTime: Infinity,
   })
 
-/** `revision` changes when the files may have. */
+/** `revision` changes when files may have changed. */
 export const treeQuery = (sessionId: string, revision: number) =>
   queryOptions({
     queryKey: ['tree', sessionId, revision],
@@ -127,7 +127,7 @@ export const treeQuery = (sessionId: string, revision: number) =>
     placeholderData: before => before,
   })
 
-/** Waits for an answer of a person. */
+/** Whether the item waits for an answer of a person. */
 export const needsAnswer = (item: InboxItem): boolean =>
   item.status === 'pending' &&
   (item.kind === 'input_required' || item.kind === 'action_required' || item.kind === 'governance_gate')

@@ -1,6 +1,6 @@
 /**
- * The pages and what guards them: everything but the login page needs a session, and asks for one by going
- * there.
+ * The routes and their guards: every page except login and shared links redirects to the login without a
+ * login session.
  */
 import { type QueryClient } from '@tanstack/react-query'
 import {
@@ -33,7 +33,7 @@ const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
   component: lazyRouteComponent(() => import('./login/login-page.tsx'), 'LoginPage'),
-  // Only a path of this site: a link must not send a person elsewhere after the login.
+  // Only a path of this site, so that a link cannot redirect a person elsewhere after the login.
   validateSearch: (search): { next?: string; ended?: true } => ({
     ...(typeof search['next'] === 'string' &&
       /^\/(?![/\\])/.test(search['next']) && { next: search['next'] }),
@@ -51,7 +51,7 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   component: lazyRouteComponent(() => import('./shell/app-shell.tsx'), 'AppShell'),
-  // What the list shows stays in the address on every page.
+  // The filters of the list stay in the address on every page.
   validateSearch: readFilters,
   search: { middlewares: [retainSearchParams([...FILTER_KEYS])] },
   beforeLoad: async ({ context, location }) => {
@@ -81,13 +81,13 @@ const session = createRoute({
 const chat = createRoute({
   getParentRoute: () => session,
   path: '/',
-  /** `rail` names what stands beside the chat. */
+  /** `rail` names the section of the rail that is open. */
   validateSearch: (search): { rail?: Section } => (isSection(search['rail']) ? { rail: search['rail'] } : {}),
 })
 const events = createRoute({
   getParentRoute: () => session,
   path: '/events',
-  /** `id` opens that event, so an event has an address. */
+  /** `id` names the event that is open. */
   validateSearch: (search): { id?: number } => {
     const id = Number(search['id'])
     return Number.isInteger(id) && id > 0 ? { id } : {}

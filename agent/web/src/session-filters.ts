@@ -1,4 +1,4 @@
-/** Which sessions the list shows, as it stands in the address: a link to a search is a search. Pure. */
+/** The filters of the session list in the address, so that a search can be shared as a link. Pure. */
 import {
   SESSION_SORTS,
   SESSION_STATES,
@@ -18,9 +18,9 @@ export type Filters = {
   state?: SessionState
   agent?: string
   channel?: string
-  /** USD, at least. */
+  /** Minimum cost in USD. */
   cost?: number
-  /** Changed within. */
+  /** Maximum time since the last change. */
   age?: Age
   sort?: SessionSort
   archived?: true
@@ -34,7 +34,7 @@ const words = (given: unknown): string | undefined =>
     ? String(given).slice(0, 200)
     : undefined
 
-/** What of an address is a filter; the rest is nobody's. */
+/** Reads the filters from an address; ignores other keys and invalid values. */
 export function readFilters(search: Record<string, unknown>): Filters {
   const cost = Number(search['cost'])
   const found: { [K in keyof Filters]: Filters[K] | undefined } = {
@@ -53,13 +53,13 @@ export function readFilters(search: Record<string, unknown>): Filters {
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)) as Filters
 }
 
-/** How many narrow the list, beside the words. */
+/** The number of active filters, without the search text. */
 export const countFilters = ({ q: _words, sort: _sort, archived: _archived, ...narrow }: Filters): number =>
   Object.values(narrow).filter(value => value !== undefined).length
 
 const NOT_ARCHIVED = SESSION_STATUSES.filter(status => status !== 'archived').join(',')
 
-/** As the API takes them; times are rounded, so that the same list is asked for in the same words. */
+/** Converts to the query of the API. Times are rounded, so that equal filters give equal queries. */
 export function queryOf(filters: Filters, now: number): QueryOf<'listSessions'> {
   const { state, agent, channel, cost, age, sort, archived } = filters
   const since = age === undefined ? undefined : now - (now % 3_600_000) - Number.parseInt(age) * DAY_MS

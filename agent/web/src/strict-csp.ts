@@ -1,5 +1,5 @@
 /**
- * Loaded before zod: without this it probes for eval, which the content security policy refuses and reports.
+ * Must load before zod, which otherwise probes for eval; the content security policy blocks and reports that.
  */
 declare global {
   var __zod_globalConfig: { jitless?: boolean } | undefined

@@ -1,11 +1,11 @@
 /**
- * The one-time token of a login link: taken out of the address at once, so that it is in no history and no
- * screenshot.
+ * The one-time token of a login link. It is removed from the address at once, so that it does not appear in
+ * the history or in screenshots.
  */
 
 let token: string | null = null
 
-/** Reads `#token=…` and removes it from the address. Called before the router looks at it. */
+/** Reads `#token=…` and removes it from the address. Must run before the router reads the address. */
 export function takeTokenFromAddress(location: Location, history: History): void {
   const found = new URLSearchParams(location.hash.slice(1)).get('token')
   if (location.pathname !== '/login' || found === null) return
@@ -13,7 +13,7 @@ export function takeTokenFromAddress(location: Location, history: History): void
   history.replaceState(history.state, '', location.pathname + location.search)
 }
 
-/** The token, once: it is good for one login. */
+/** Returns the token once, because it is valid for one login. */
 export function takeToken(): string | null {
   const taken = token
   token = null

@@ -1,4 +1,4 @@
-/** Email and password, or the one-time link printed by the server on its first start. */
+/** Login by email and password, or by the one-time link that the server prints on its first start. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect } from 'react'
@@ -25,7 +25,7 @@ export function LoginPage() {
       forgetLogs()
       queries.clear()
       if (next === undefined) await navigate({ to: '/sessions', replace: true })
-      // An address with what it shows, not only a path.
+      // `next` may have a query, so it is an address and not only a path.
       else router.history.replace(next)
     },
   })

@@ -1,4 +1,4 @@
-/** Whether this browser was logged in, and nobody logged out: then a refused page is a login that ended. */
+/** Whether this browser is logged in as far as it knows: a 401 then means that the login has expired. */
 const KEY = 'cairn-was-in'
 
 export const wasIn = (): boolean => localStorage.getItem(KEY) !== null

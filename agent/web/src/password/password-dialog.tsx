@@ -1,4 +1,4 @@
-/** A password for the next time. */
+/** Sets or changes the person's password. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { Button, Heading, Input, Label, Text, TextField } from 'react-aria-components'
@@ -9,7 +9,7 @@ import { say } from '../ui/toasts.tsx'
 import { loginWords } from '../words/login.ts'
 import { generalWords } from '../words/general.ts'
 
-/** A login link, or its token alone, may stand in place of the current password. */
+/** A login link, or its token, can replace the current password. */
 function bodyOf(form: FormData) {
   const password = String(form.get('password'))
   const current = form.get('current')

@@ -1,15 +1,15 @@
-/** A password, offered to who came by a login link, until it is set or declined. */
+/** Offers a password to a person who logged in with a link, until they set or decline it. */
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, lazy, useState } from 'react'
 import { meQuery } from '../queries.ts'
 import { loginWords } from '../words/login.ts'
 
-// Most decline, or know it from the menu.
+// Loaded on demand, because most people decline.
 const PasswordDialog = lazy(async () => ({
   default: (await import('./password-dialog.tsx')).PasswordDialog,
 }))
 
-/** That the offer was declined in this browser. */
+/** Set once the offer was declined in this browser. */
 const KEY = 'cairn-no-password'
 
 export function PasswordOffer() {

@@ -1,4 +1,4 @@
-/** A chat as Markdown, for people to keep: what was said, asked and called. Pure. */
+/** Exports a chat as Markdown: messages, questions and tool calls. Pure. */
 import type { Session } from '@cairn/protocol'
 import type { ChatItem, ConversationMessage, SessionView } from '@cairn/state'
 import { generalWords } from '../words/general.ts'
@@ -13,7 +13,7 @@ export function chatMarkdown({ id, agent, title, created_at }: Head, { items }: 
   return `${[...head, ...items.flatMap(item => partOf(item) ?? [])].join('\n\n')}\n`
 }
 
-/** Null for what a reader of the text does not need. */
+/** Null for items that the export leaves out. */
 function partOf(item: ChatItem): string | null {
   switch (item.kind) {
     case 'user':
@@ -55,7 +55,7 @@ const argumentsOf = (args: unknown): string =>
 const fileLine = ({ filename, path }: { filename: string; path: string }): string =>
   WORDS.attached(filename, path)
 
-/** What a fork begins with. */
+/** A message of the conversation that a fork starts with. */
 function earlierOf(message: ConversationMessage): string {
   switch (message.role) {
     case 'user':
@@ -77,7 +77,7 @@ function earlierOf(message: ConversationMessage): string {
 const endOf = (from: { session_id: string; event_id: number } | null): string =>
   `> ${WORDS.earlier(from?.session_id ?? null)}`
 
-/** A fence that the text does not close. */
+/** A code block whose fence is longer than any in the text. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(run => run.length))
   const fence = '`'.repeat(longest + 1)

@@ -1,4 +1,4 @@
-/** Sessions under the day they belong to, in the reader's time zone. Pure. */
+/** Groups sessions by day, in the reader's time zone. Pure. */
 import type { Session, SessionSort } from '@cairn/protocol'
 import { sessionsWords } from '../words/sessions.ts'
 
@@ -6,12 +6,12 @@ export type Day = { label: string; sessions: Session[] }
 
 const midnight = (at: number): number => new Date(at).setHours(0, 0, 0, 0)
 
-/** "Today", "Yesterday", "Monday", "12 March", "12 March 2025" */
+/** For example "Today", "Yesterday", "Monday", "12 March" or "12 March 2025". */
 function dayLabel(at: number, now: number): string {
   const today = midnight(now)
   const day = midnight(at)
   if (day >= today) return sessionsWords.today
-  // Days are not all as long as each other.
+  // Rounded, because a day with a clock change does not have 24 hours.
   const days = Math.round((today - day) / 86_400_000)
   if (days === 1) return sessionsWords.yesterday
   const date = new Date(at)
@@ -24,7 +24,7 @@ function dayLabel(at: number, now: number): string {
   })
 }
 
-/** In an order that is not by time there are no days: one group without a label. */
+/** Sorted by cost, the sessions form one group without a label. */
 export function byDay(sessions: readonly Session[], sort: SessionSort, now: number): Day[] {
   if (sort === 'cost') return sessions.length === 0 ? [] : [{ label: '', sessions: [...sessions] }]
   const days: Day[] = []

@@ -1,4 +1,4 @@
-/** Narrows and orders the list: by state, agent, channel, cost and time. */
+/** Filters and sorts the list: by state, agent, channel, cost and time. */
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useId } from 'react'
 import { SESSION_SORTS, SESSION_STATES, type SessionSort } from '@cairn/protocol'

@@ -1,4 +1,4 @@
-/** What the list and the search share: a failure, and the way to more. */
+/** Parts that the list and the search share: an error message, and a button for more results. */
 import { describeError } from '../api.ts'
 import { generalWords } from '../words/general.ts'
 

@@ -1,4 +1,6 @@
-/** Agents and models of a new session. Apart from its button: most have one of each. */
+/**
+ * The agents and models for a new session. Separate from its button, because most servers have one of each.
+ */
 import type { RefObject } from 'react'
 import type { AnswerOf, BodyOf } from '@cairn/protocol'
 import MenuPopover from '../ui/menu-popover.tsx'
@@ -8,7 +10,7 @@ type Body = BodyOf<'createSession'>
 type About = Pick<AnswerOf<'about'>, 'agents' | 'models'>
 type Choice = { agent: string; model: string; body: Body }
 
-/** Every agent with its model, and the first one with each of the others. */
+/** Every agent with its own model, and the first agent with each of the other models. */
 function choicesOf({ agents, models }: About): Choice[] {
   const [first] = agents
   const own = agents.map(({ name, model }) => ({ agent: name, model, body: { agent: name } }))
@@ -27,7 +29,7 @@ type Props = {
   onClose: () => void
 }
 
-// React.lazy takes a default export only.
+// React.lazy needs a default export.
 export default function NewSessionMenu({ about, button, onChoose, onClose }: Props) {
   const choices = choicesOf(about)
   return (

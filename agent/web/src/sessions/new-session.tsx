@@ -1,4 +1,4 @@
-/** Starts a session; asks which agent, and which model, only when there are several. */
+/** Starts a session; offers a choice of agent and model only if there are several. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy } from 'react'

@@ -1,4 +1,4 @@
-/** What stands beside the list while no session is chosen. */
+/** Shown beside the list while no session is selected. */
 import { CairnMark } from '../ui/icons.tsx'
 import { sessionsWords } from '../words/sessions.ts'
 

@@ -1,9 +1,9 @@
-/** What a search asks for. */
+/** The query of a search. */
 import { infiniteQueryOptions } from '@tanstack/react-query'
 import { client } from '../api.ts'
 import { type Filters, queryOf } from '../session-filters.ts'
 
-/** Sessions in which the words stand. */
+/** Sessions that contain the words. */
 export const searchQuery = (filters: Filters, q: string) => {
   const { q: _words, ...narrow } = filters
   return infiniteQueryOptions({
@@ -15,7 +15,7 @@ export const searchQuery = (filters: Filters, q: string) => {
       }),
     initialPageParam: null as string | null,
     getNextPageParam: page => page.next_cursor,
-    // While words are typed the results stay; other filters are another list.
+    // Results stay while the words change; a change of other filters discards them.
     placeholderData: (before, query) =>
       JSON.stringify(query?.queryKey[1]) === JSON.stringify(narrow) ? before : undefined,
   })

@@ -1,4 +1,4 @@
-/** What a search found: the sessions, and under each where the words stand. */
+/** The sessions that a search found, each with its matching texts. */
 import { Link } from '@tanstack/react-router'
 import type { AnswerOf } from '@cairn/protocol'
 import type { ReactNode } from 'react'

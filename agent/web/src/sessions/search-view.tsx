@@ -1,4 +1,4 @@
-/** The sessions that hold the words that were typed; loaded when somebody searches. */
+/** The sessions that match the search text; loaded on the first search. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useEffect } from 'react'
@@ -21,7 +21,7 @@ export function Search({ filters, wanted, isTyping }: SearchProps) {
   const now = useNow(20_000)
   const open = useParams({ strict: false }).sessionId
   const results = (data?.pages ?? []).flatMap(page => page.results)
-  // A page may be short, or empty, while there is more.
+  // A page of results may be short or empty even if more pages follow.
   const isSearchingOn = hasNextPage && results.length < ENOUGH
   useEffect(() => {
     if (isSearchingOn && !isFetchingNextPage && !isPlaceholderData && !error) void fetchNextPage()
@@ -40,10 +40,10 @@ export function Search({ filters, wanted, isTyping }: SearchProps) {
     </>
   )
 }
-/** Results that fill the column. */
+/** Enough results to fill the column. */
 const ENOUGH = 10
 
-/** What was searched, and that nothing was found only once everything was looked through. */
+/** What was searched, or that nothing was found. Shown only after the search has ended. */
 function noteOf(wanted: string, filters: Filters, found: number): string {
   return found > 0
     ? sessionMenuWords.searched

@@ -1,4 +1,4 @@
-/** What can be done to a session as a whole, from the list and from its own page. */
+/** Actions on a whole session, in the list and on its page. */
 import { lazy } from 'react'
 import type { Session } from '@cairn/protocol'
 import { MoreIcon } from '../ui/icons.tsx'

@@ -1,4 +1,4 @@
-/** What a menu does to a session without asking first. Apart from the menu: the first page needs none of it. */
+/** Menu actions without a dialog. Separate from the menu, because the first page needs none of them. */
 import type { QueryClient } from '@tanstack/react-query'
 import type { Session, SessionEvent } from '@cairn/protocol'
 import { emptySessionView, foldSessionView } from '@cairn/state'
@@ -11,7 +11,7 @@ import { sessionMenuWords } from '../words/session-menu.ts'
 
 const PAGE = 1000
 
-/** The log as it is when it is read to its end. */
+/** Reads the whole log. */
 async function readLog(id: string): Promise<SessionEvent[]> {
   const events: SessionEvent[] = []
   for (let more = true; more;) {
@@ -27,7 +27,9 @@ async function readLog(id: string): Promise<SessionEvent[]> {
 
 const save = (path: string, content: string): void => saveFile({ path, encoding: 'utf-8', content })
 
-/** `restore` brings an archived one back; `jsonl` and `markdown` save its log, as `cairn export` or as text. */
+/**
+ * `restore` unarchives the session; `jsonl` and `markdown` save its log, as `cairn export` does or as text.
+ */
 export async function doToSession(deed: string, session: Session, queries: QueryClient): Promise<void> {
   const { id } = session
   if (deed === 'restore') {

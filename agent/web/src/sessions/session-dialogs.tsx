@@ -1,4 +1,4 @@
-/** Renaming and archiving a session. */
+/** The dialogs that rename and archive a session. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import type { FormEvent } from 'react'

@@ -1,4 +1,4 @@
-/** One session of the list: what it does, what it is called, and what it has cost. */
+/** One session of the list: its state, title and cost. */
 import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent, ReactNode } from 'react'
 import { formatSpent, formatTokens, type Session, waitsFor } from '@cairn/protocol'
@@ -12,7 +12,7 @@ type Props = { session: Session; isOpen: boolean; now: number; children?: ReactN
 export function SessionItem({ session, isOpen, now, children }: Props) {
   const tokens = session.input_tokens + session.output_tokens
   const workers = session.open_children
-  // At rest, and yet not done: its workers go on.
+  // Its turn has ended, but its workers are still running.
   const isWaiting = session.status !== 'archived' && waitsFor(session) > 0
   return (
     <li className="session-item" data-open={isOpen || undefined}>
@@ -46,7 +46,7 @@ export function SessionItem({ session, isOpen, now, children }: Props) {
   )
 }
 
-/** Arrow keys go from link to link, as in a list box, with the links staying links. */
+/** The arrow keys move between the links, as in a list box. */
 function moveFocus(event: KeyboardEvent<HTMLElement>) {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
   const links = [...document.querySelectorAll<HTMLElement>('.session-link')]

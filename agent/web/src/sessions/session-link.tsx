@@ -1,4 +1,4 @@
-/** A link to a session by its title, which is a model's words, or a person's. */
+/** A link to a session by its title, which a model or a person wrote. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { visibleText } from '@cairn/protocol'

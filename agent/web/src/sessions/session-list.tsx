@@ -1,4 +1,4 @@
-/** Sessions by day, with what each is doing and has cost; or those that hold the words that were typed. */
+/** Sessions by day with their states and costs, or the results of a search. */
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { Suspense, lazy, useCallback, useEffect, useState } from 'react'
@@ -16,14 +16,14 @@ import { sessionsWords } from '../words/sessions.ts'
 const Search = lazy(async () => ({ default: (await import('./search-view.tsx')).Search }))
 const FilterPanel = lazy(() => import('./filter-panel.tsx'))
 
-/** A search begins when the typing pauses for so long. */
+/** A search starts when typing pauses for this time. */
 const TYPING_MS = 200
 
 type Change = { [K in keyof Filters]: Filters[K] | undefined }
 
-/** The filters of the address, and how to change some. */
+/** The filters in the address, and a function that changes some. */
 function useFilters(): [Filters, (change: Change) => void] {
-  // The address has other keys too, of the page beside the list.
+  // The address also has keys of the page beside the list.
   const filters = readFilters(useSearch({ from: '/shell' }))
   const navigate = useNavigate()
   const change = useCallback(
@@ -32,7 +32,7 @@ function useFilters(): [Filters, (change: Change) => void] {
         to: '.',
         search: (before: Record<string, unknown>) => ({
           ...before,
-          // A key without a value is no part of an address.
+          // An undefined value removes the key from the address.
           ...Object.fromEntries(Object.keys(wanted).map(key => [key, undefined])),
           ...readFilters(wanted),
         }),
@@ -149,7 +149,7 @@ function Listing({ filters }: { filters: Filters }) {
   )
 }
 
-/** A value once it has not changed for so long. */
+/** Returns a value once it is unchanged for `ms`. */
 function useSettled(value: string, ms: number): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

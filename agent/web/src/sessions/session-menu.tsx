@@ -1,4 +1,7 @@
-/** The open menu of a session, and what it asks. Apart from its button: the first page has no menu open. */
+/**
+ * The open menu of a session and its dialogs. Separate from its button, because the first page has no open
+ * menu.
+ */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type RefObject, useState } from 'react'
 import type { Session } from '@cairn/protocol'
@@ -31,7 +34,7 @@ const RESTORE: MenuEntry = { id: 'restore', text: sessionMenuWords.menu.restore,
 
 type Props = { session: Session; button: RefObject<HTMLButtonElement | null>; onDone: () => void }
 
-// React.lazy takes a default export only.
+// React.lazy needs a default export.
 export default function SessionMenu({ session, button, onDone }: Props) {
   const [asking, setAsking] = useState<Asking | null>(null)
   const queries = useQueryClient()

@@ -1,4 +1,4 @@
-/** What a session does or waits for, as dot, word and badge. Colour is never the only sign. */
+/** The state of a session as dot, word and badge. Colour is never the only sign. */
 import { type Session, type SessionState, waitsFor } from '@cairn/protocol'
 import { sessionsWords } from '../words/sessions.ts'
 
@@ -13,7 +13,7 @@ export function stateWord(session: Told): string {
   return workers > 0 ? sessionsWords.runningWorkers(workers) : STATE_WORDS[session.state]
 }
 
-/** Why somebody should look at a page that is not in front; empty where nothing calls. */
+/** A prefix of the page title that shows a state worth attention in another tab; otherwise empty. */
 export const titleMark = ({ state }: Pick<Session, 'state'>): string => {
   const word =
     NEEDS[state] ??
@@ -21,11 +21,13 @@ export const titleMark = ({ state }: Pick<Session, 'state'>): string => {
   return word === undefined ? '' : `${word} · `
 }
 
-/** A turn is under way, if only until a person has answered: it can be paused. */
+/** Whether a turn is running or waits for a person; it can then be paused. */
 export const isInTurn = ({ state, status }: Pick<Session, 'state' | 'status'>): boolean =>
   state === 'running' || (status === 'active' && (state === 'needs_answer' || state === 'needs_action'))
 
-/** What the server lets pause and stop: a turn, or the open workers of a session whose turn has ended. */
+/**
+ * The server accepts pause and stop for a turn, and for the open workers of a session whose turn has ended.
+ */
 export const canPause = (session: Told): boolean =>
   isInTurn(session) ||
   (session.open_children > 0 && session.status !== 'paused' && session.status !== 'archived')

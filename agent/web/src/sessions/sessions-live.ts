@@ -1,4 +1,6 @@
-/** The stream of sessions: what changed is shown at once, and the list is read again where it moved in it. */
+/**
+ * Applies the stream of session changes to the lists, and reads them again if their order may have changed.
+ */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { Session } from '@cairn/protocol'
@@ -7,7 +9,7 @@ import type { Change } from '../live/messages.ts'
 import { noteSession, type Listed } from '../queries.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
 
-/** The lists that a change may reorder are read again this much later, together with other changes. */
+/** Delay before reordered lists are read again, so that several changes share one request. */
 const SETTLE_MS = 300
 
 export function useSessionsLive(): void {
@@ -15,7 +17,9 @@ export function useSessionsLive(): void {
   useEffect(() => followWhileVisible(() => follow(queries)), [queries])
 }
 
-/** Whether every list that is shown has it, as it stands there: then its record is all that changes. */
+/**
+ * Whether every list has the session with the same status and state, so that its position does not change.
+ */
 function isInPlace(queries: QueryClient, session: Session): boolean {
   const lists = queries.getQueriesData<Listed>({ queryKey: ['sessions'] })
   return lists.every(([, data]) =>
@@ -36,7 +40,7 @@ function follow(queries: QueryClient): () => void {
     }, SETTLE_MS)
   }
   const note = (change: Change) => {
-    // Workers stand on the page of their root.
+    // Workers are listed on the page of their root session.
     if (
       change.type === 'opened' ||
       (change.type === 'session' && change.session.parent_id === null && !isInPlace(queries, change.session))
@@ -44,7 +48,7 @@ function follow(queries: QueryClient): () => void {
       readAgain()
     if (change.type === 'session') noteSession(queries, change.session)
   }
-  // The inbox follows the same changes, and reports the failure.
+  // The inbox follows the same changes and reports the error.
   const stop = followChanges({ onItems: changes => changes.forEach(note), onFailed: () => undefined })
   return () => {
     clearTimeout(timer)

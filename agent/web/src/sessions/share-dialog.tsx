@@ -1,4 +1,4 @@
-/** The links of a session: a new one, which is shown once, and the end of those that are there. */
+/** The share links of a session: creating one, which is shown once, and revoking existing ones. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button, Heading } from 'react-aria-components'
@@ -59,7 +59,7 @@ export function ShareDialog({ session, onDone }: { session: Session; onDone: () 
 
 const keyOf = (sessionId: string) => ['shares', sessionId]
 
-/** Those that show something still, each with its end. */
+/** The active links, each with its expiry. */
 function Links({ sessionId: id }: { sessionId: string }) {
   const queries = useQueryClient()
   const now = useNow(60_000)

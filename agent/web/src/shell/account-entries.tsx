@@ -1,4 +1,6 @@
-/** The open menu of the account, and what it asks. Apart from its button: the first page has no menu open. */
+/**
+ * The open account menu and its dialogs. Separate from its button, because the first page has no open menu.
+ */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type RefObject, useState } from 'react'
@@ -21,7 +23,7 @@ const ENTRIES: readonly MenuEntry[] = [
 
 type Props = { button: RefObject<HTMLButtonElement | null>; onDone: () => void }
 
-// React.lazy takes a default export only.
+// React.lazy needs a default export.
 export default function AccountEntries({ button, onDone }: Props) {
   const { data: me } = useQuery(meQuery)
   const { data: about } = useQuery(aboutQuery)

@@ -1,4 +1,4 @@
-/** Who is logged in; a password for the next time, and the way out. */
+/** The account menu: the logged-in person, password, logout. */
 import { useQuery } from '@tanstack/react-query'
 import { lazy } from 'react'
 import { meQuery } from '../queries.ts'

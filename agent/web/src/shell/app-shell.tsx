@@ -1,7 +1,7 @@
 /**
- * The frame of every page: the sessions at the left, the page at the right; on a phone one of the two. At the
- * address of the list, the list is what the page is about, at every width: the landmarks follow the address
- * alone, so that they are right in the same moment as it.
+ * The layout of every page: the sessions at the left, the page at the right; on a phone one of the two. At
+ * the address of the list, the list is the main content at every width. The landmarks depend only on the
+ * address, so they always change together with it.
  */
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
@@ -28,7 +28,7 @@ export function AppShell() {
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: about } = useQuery(aboutQuery)
   const isList = path.replace(/\/$/, '') === '/sessions'
-  // A role and no other element: the list keeps its place and its search when a session is opened.
+  // Changes the role, not the element, so that the list keeps its scroll position and search text.
   const side = isList ? 'main' : 'complementary'
   const Page = isList ? 'aside' : 'main'
   return (

@@ -1,4 +1,4 @@
-/** What stands in for a page that cannot be shown. */
+/** Shown when a page fails to load or render. */
 import type { ErrorComponentProps } from '@tanstack/react-router'
 import { describeError } from '../api.ts'
 import { AlertIcon } from '../ui/icons.tsx'

@@ -1,4 +1,4 @@
-/** The accounts of messaging channels that speak for the person who looks, and a code for another one. */
+/** The person's accounts on messaging channels, and a code that links another one. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { Button, Heading } from 'react-aria-components'
@@ -17,7 +17,7 @@ export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
   const links = useQuery({
     queryKey: LINKS,
     queryFn: async ({ signal }) => (await client.call('listChannelLinks', { signal })).links,
-    // A code is sent elsewhere while this is open.
+    // The code is used elsewhere while this dialog is open.
     refetchInterval: 3_000,
   })
   const make = useMutation({ mutationFn: () => client.call('createChannelLink'), meta: { showsError: true } })
@@ -28,7 +28,7 @@ export function LinkedAccountsDialog({ onDone }: { onDone: () => void }) {
     meta: { showsError: true },
     onSettled: async () => {
       await queries.invalidateQueries({ queryKey: LINKS })
-      // The button that had the focus is gone with its account.
+      // The focused button was removed together with its account.
       another.current?.focus()
     },
   })

@@ -1,4 +1,4 @@
-/** What stands at an address that leads nowhere; few see it, so it is loaded then. */
+/** Shown at an unknown address; loaded on demand. */
 import { Link } from '@tanstack/react-router'
 import { errorsWords } from '../words/errors.ts'
 import { generalWords } from '../words/general.ts'

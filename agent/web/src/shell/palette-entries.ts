@@ -1,4 +1,4 @@
-/** What the palette offers: pages, what can be done to the session that is open, and sessions by name. */
+/** The entries of the palette: pages, actions on the open session, and sessions by name. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type Session, visibleText } from '@cairn/protocol'
@@ -49,7 +49,7 @@ function movesOf(session: Session): Move[] {
   return session.state === 'failed' ? ['retry', ...moves] : moves
 }
 
-/** Of the session that is open; none where none is. */
+/** Actions on the open session; empty if none is open. */
 export function useSessionEntries(): Entry[] {
   const { sessionId = '' } = useParams({ strict: false })
   const { data: session } = useQuery({ ...sessionQuery(sessionId), enabled: sessionId !== '' })
@@ -87,7 +87,7 @@ export function useSessionEntries(): Entry[] {
 
 const SHOWN = 8
 
-/** Sessions that the words stand in: title, agent or id; the newest where none were typed. */
+/** Sessions whose title, agent or id contains the words; without words, the newest ones. */
 export function useFoundSessions(typed: string): Entry[] {
   const navigate = useNavigate()
   const { data } = useQuery({

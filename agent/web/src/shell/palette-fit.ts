@@ -1,17 +1,17 @@
-/** Which entries of the palette fit what was typed, the best first. Pure. */
+/** The palette entries that match the typed text, best match first. Pure. */
 
 export type Entry = {
   id: string
   label: string
-  /** What kind of thing it is, or more of it. */
+  /** The kind of the entry, or further details. */
   detail: string
   run: () => void
 }
 
-/** So many are shown at once. */
+/** Maximum number of entries shown. */
 const MAX_ITEMS = 12
 
-/** Each word must stand in the label or the detail; a label that begins with them comes first. */
+/** Every word must be in the label or the detail; labels that start with the text come first. */
 export function fittingEntries(entries: readonly Entry[], typed: string): Entry[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const rank = ({ label, detail }: Entry): number => {

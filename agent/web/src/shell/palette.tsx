@@ -1,4 +1,4 @@
-/** Ctrl+K: a page, a session or a command by a few letters of its name. */
+/** The command palette (Ctrl+K): finds a page, a session or a command by a part of its name. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useState } from 'react'
@@ -12,7 +12,7 @@ import { paletteWords } from '../words/palette.ts'
 const LIST_ID = 'palette-list'
 const optionId = (at: number) => `palette-option-${at}`
 
-// React.lazy takes a default export only.
+// React.lazy needs a default export.
 export default function Palette({ onClose }: { onClose: () => void }) {
   return (
     <ModalDialog className="modal palette" label={paletteWords.palette} onClose={onClose}>
@@ -21,7 +21,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** A session of the default agent. */
+/** Creates a session with the default agent. */
 function useNewEntry(): Entry {
   const navigate = useNavigate()
   const queries = useQueryClient()
@@ -43,7 +43,7 @@ function useNewEntry(): Entry {
 function useEntries(typed: string): Entry[] {
   const fixed = [useNewEntry(), ...useSessionEntries(), ...usePageEntries()]
   const sessions = useFoundSessions(typed.trim())
-  // The server has chosen the sessions; while it is asked, the last ones it chose are looked through here.
+  // The server selects the sessions; until it replies, the previous selection is filtered here.
   return fittingEntries(typed.trim() === '' ? [...sessions, ...fixed] : [...fixed, ...sessions], typed)
 }
 
@@ -96,7 +96,7 @@ function Chooser({ onClose }: { onClose: () => void }) {
             aria-selected={at === active}
             className="palette-option"
             data-testid="palette-option"
-            // Before the field loses the focus.
+            // Keeps the focus in the text field.
             onMouseDown={event => {
               event.preventDefault()
               choose(entry)

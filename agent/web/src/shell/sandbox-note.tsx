@@ -1,4 +1,4 @@
-/** What the agent's commands run in, where that is not a box: said to everyone who talks to it. */
+/** Warns every user of the agent when its commands run without a sandbox. */
 import { useQuery } from '@tanstack/react-query'
 import { aboutQuery } from '../queries.ts'
 import { shellWords } from '../words/shell.ts'

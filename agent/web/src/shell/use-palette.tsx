@@ -1,4 +1,4 @@
-/** Ctrl+K (or ⌘K) opens the palette from anywhere. What draws it is loaded then. */
+/** Opens the palette on Ctrl+K (or ⌘K) from anywhere. Its code is loaded on first use. */
 import { type ReactNode, Suspense, lazy, useEffect, useState } from 'react'
 
 const Palette = lazy(() => import('./palette.tsx'))

@@ -1,11 +1,11 @@
-/** Copies a text, and says that it did. */
+/** Copies a text and confirms it. */
 import { useEffect, useState } from 'react'
 import { CheckIcon } from './icons.tsx'
 import { CopyIcon } from './page-icons.tsx'
 import { sayError } from './toasts.tsx'
 import { generalWords } from '../words/general.ts'
 
-/** So long the button says that the text was copied. */
+/** How long the button shows the confirmation. */
 const SAID_MS = 1600
 
 export function CopyButton({ text, name }: { text: string; name: string }) {

@@ -2,7 +2,7 @@
 
 type Cell = string | number | boolean | null | undefined
 
-/** A spreadsheet would take a cell that begins so for a formula; a quote before it keeps it text. */
+/** A spreadsheet would read a cell that starts like this as a formula; a leading quote keeps it text. */
 const FORMULA = /^[=+\-@\t\r](?!\d*\.?\d+$)/
 
 function field(cell: Cell): string {

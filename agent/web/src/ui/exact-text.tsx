@@ -1,4 +1,4 @@
-/** Text of a model or a tool. What does not show is drawn, in a look that written text cannot have. */
+/** Text of a model or a tool. Invisible characters are shown in a style that text cannot imitate. */
 import { exactParts } from '@cairn/protocol'
 
 export function ExactText({ text }: { text: string }) {

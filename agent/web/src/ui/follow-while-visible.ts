@@ -1,9 +1,9 @@
-/** What a page holds while it can be seen. */
+/** Subscriptions of a visible page. */
 
-/** A hidden page gives its subscriptions and connections back after this long. */
+/** A hidden page closes its subscriptions and connections after this time. */
 const HIDDEN_MS = 20_000
 
-/** Keeps something running while the page can be seen, and for a while after; or as long as it is wanted. */
+/** Runs `start` while the page is visible and for HIDDEN_MS longer; with `isWanted`, also while hidden. */
 export function followWhileVisible(start: () => () => void, isWanted = () => false): () => void {
   let stop: (() => void) | null = start()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -19,7 +19,7 @@ export function followWhileVisible(start: () => () => void, isWanted = () => fal
     if (document.visibilityState === 'visible') stop ??= start()
     else timer = setTimeout(giveBack, HIDDEN_MS)
   }
-  // A page may be opened in a tab that nobody looks at.
+  // The page may be opened in a background tab.
   change()
   document.addEventListener('visibilitychange', change)
   return () => {

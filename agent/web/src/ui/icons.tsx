@@ -1,4 +1,4 @@
-/** The few line icons the UI needs; decorative, the control beside them carries the name. */
+/** The line icons of the first page. They are decorative: the control beside them carries the name. */
 import type { ReactNode } from 'react'
 
 export const icon = (paths: ReactNode, viewBox = '0 0 16 16') =>
@@ -45,7 +45,6 @@ export const ClockIcon = icon(
   </>,
 )
 
-/** Three stones. */
 export function CairnMark() {
   return (
     <svg className="mark" viewBox="0 0 32 32" aria-hidden="true">

@@ -1,4 +1,4 @@
-/** The open menu of a button. Apart from the button: the first page has no menu open. */
+/** The open menu of a button. Separate from the button, because the first page has no open menu. */
 import { type ReactNode, type RefObject, useRef } from 'react'
 import { Menu, MenuItem, Popover } from 'react-aria-components'
 
@@ -7,7 +7,7 @@ type MenuSpec = {
   label: string
   entries: readonly MenuEntry[]
   disabled?: readonly string[]
-  /** Above the entries. */
+  /** Shown above the entries. */
   head?: ReactNode
   placement?: 'bottom start' | 'bottom end'
   onChoose: (id: string) => void
@@ -16,11 +16,11 @@ type MenuSpec = {
 type Props = {
   menu: MenuSpec
   button: RefObject<HTMLButtonElement | null>
-  /** It was left without a choice; who is told of a choice closes it. */
+  /** Called when the menu is dismissed without a choice. On a choice, `onChoose` must close it. */
   onClose: () => void
 }
 
-// React.lazy takes a default export only.
+// React.lazy needs a default export.
 export default function MenuPopover({ menu, button, onClose }: Props) {
   const isChosen = useRef(false)
   return (

@@ -1,4 +1,4 @@
-/** A dialog over the page; it closes on Escape and on a press outside. */
+/** A modal dialog. Escape or a click outside closes it. */
 import type { ReactNode } from 'react'
 import { Dialog, Modal, ModalOverlay } from 'react-aria-components'
 
@@ -10,7 +10,7 @@ export function ModalDialog({
 }: {
   onClose: () => void
   className?: string
-  /** Of a dialog without a heading. */
+  /** The accessible name of a dialog without a heading. */
   label?: string
   children: ReactNode
 }) {

@@ -1,4 +1,4 @@
-/** A button that opens something, a menu first of all, which is loaded when it is opened. */
+/** A button that opens a menu or a similar element, whose code is loaded on first use. */
 import { type ReactNode, type RefObject, Suspense, useRef, useState } from 'react'
 
 type Props = {

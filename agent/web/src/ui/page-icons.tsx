@@ -1,4 +1,4 @@
-/** Icons of the pages that the first load does not show. */
+/** Icons that the first page does not use. */
 import { icon } from './icons.tsx'
 
 export const AttachIcon = icon(

@@ -1,4 +1,4 @@
-/** Hands a file of the workspace to the browser's downloads. */
+/** Saves a file with the browser's downloads. */
 
 type Read = { path: string; encoding: 'utf-8' | 'base64'; content: string }
 
@@ -11,6 +11,6 @@ export function saveFile({ path, encoding, content }: Read): void {
   link.href = URL.createObjectURL(new Blob([bytes]))
   link.download = path.slice(path.lastIndexOf('/') + 1)
   link.click()
-  // The download has its own hold on the bytes by then.
+  // By then the download holds its own reference to the bytes.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }

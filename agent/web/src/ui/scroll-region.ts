@@ -1,2 +1,2 @@
-/** Attributes of what scrolls by itself: keys reach it and scroll it, and a reader hears what it is. */
+/** Attributes of a scrollable element: it can be focused and scrolled by keys, and has an accessible name. */
 export const scrollRegion = (name: string) => ({ tabIndex: 0, role: 'group', 'aria-label': name }) as const

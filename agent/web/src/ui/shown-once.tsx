@@ -1,4 +1,4 @@
-/** A secret that the server told once and does not know any more: to be copied now. */
+/** A secret that the server returns only once, with a button that copies it. */
 import { Button } from 'react-aria-components'
 import { CheckIcon } from './icons.tsx'
 import { CopyIcon } from './page-icons.tsx'

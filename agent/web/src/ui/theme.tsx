@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. public/theme.js applies the choice before the first paint. */
+/** The theme: light, dark or the system's. public/theme.js applies the choice before the first paint. */
 import { useState } from 'react'
 import { MoonIcon, SunIcon, SystemIcon } from './icons.tsx'
 import { generalWords } from '../words/general.ts'

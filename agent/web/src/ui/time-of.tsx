@@ -1,9 +1,10 @@
-/** When something happened: the time of day, with the day where it was another, and the whole of it on demand. */
+/** The time of an event, with the date if it was another day, and the full time on demand. */
 import { useState } from 'react'
 import { formatTime } from '../format.ts'
 
 export function TimeOf({ at }: { at: string }) {
-  // Of the moment it was drawn: a timer for each message would cost more than a date at midnight.
+  // The time of the first render: a timer for each message would cost more than an outdated date after
+  // midnight.
   const [now] = useState(() => Date.now())
   return (
     <time className="numeric" dateTime={at} title={new Date(at).toLocaleString('en-GB')}>

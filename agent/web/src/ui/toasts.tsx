@@ -1,5 +1,5 @@
 /**
- * Short messages in the corner: failures of what a person just did, and confirmations of what cannot be seen.
+ * Short messages in the corner: errors of the person's last action, and confirmations of invisible effects.
  */
 import { useEffect, useSyncExternalStore } from 'react'
 import { describeError } from '../api.ts'
@@ -22,7 +22,7 @@ export function say(text: string, level: Toast['level'] = 'info'): void {
   set([...toasts.slice(-3), { id: lastId, level, text }])
 }
 
-/** For `onError` of a mutation. */
+/** For the `onError` of a mutation. */
 export const sayError = (error: unknown): void => say(describeError(error), 'error')
 
 const STAYS_MS = { info: 3500, error: 9000 }

@@ -1,4 +1,4 @@
-/** Whether a media query holds, for the few measures that CSS alone cannot decide. */
+/** Whether a media query matches, for the few layouts that CSS alone cannot decide. */
 import { useSyncExternalStore } from 'react'
 
 export function useMediaQuery(query: string): boolean {

@@ -11,7 +11,7 @@ export function useNow(everyMs: number): number {
   return now
 }
 
-/** "now", "5 min", "3 h", "yesterday", "12 Mar" */
+/** For example "now", "5 min", "3 h", "yesterday" or "12 Mar". */
 export function formatAgo(iso: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(iso)) / 1000)
   if (seconds < 45) return generalWords.now

@@ -1,9 +1,9 @@
-/** Keys for requests that may be asked again. */
+/** Idempotency keys for requests that may be repeated. */
 import { useRef } from 'react'
 
 /**
- * One key for one text, until `done`: who asks again because the answer did not come must not have it done
- * twice.
+ * Returns the same key for the same text until `done`, so that a retry after a lost reply has no second
+ * effect.
  */
 export function useRequestKey(): { keyOf: (text: string) => string; done: () => void } {
   const attempt = useRef({ text: '', key: '' })

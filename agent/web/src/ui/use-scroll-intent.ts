@@ -1,7 +1,7 @@
-/** Whether a scroll is the person's, and not one that drawing caused. */
+/** Detects whether the person scrolled, rather than a layout change. */
 import { type PointerEvent, useRef } from 'react'
 
-/** A scroll this soon after a wheel, touch or scroll-bar press is the person's and not ours, in milliseconds. */
+/** Milliseconds after a wheel, touch or scroll-bar action in which a scroll is attributed to the person. */
 const INTENT_MS = 600
 
 export function useScrollIntent() {
@@ -14,7 +14,7 @@ export function useScrollIntent() {
     listeners: {
       onWheel: note,
       onTouchMove: note,
-      // A press on what lies in the box is none on its scroll bar.
+      // A pointer on the content is not on the scroll bar.
       onPointerDown: ({ target, currentTarget }: PointerEvent) => {
         if (target === currentTarget) note()
       },

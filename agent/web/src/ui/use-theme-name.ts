@@ -1,4 +1,4 @@
-/** The theme in force, for what is drawn on a canvas and cannot follow CSS. */
+/** The current theme, for canvas drawings, which cannot follow CSS. */
 import { useSyncExternalStore } from 'react'
 
 const isDark = () => {

@@ -1,4 +1,4 @@
-/** A table that says that there is more of it at the side, with its rows to copy as CSV. */
+/** A table that shows when columns are hidden at the sides, with a button that copies it as CSV. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { CopyIcon } from './page-icons.tsx'
 import { scrollRegion } from './scroll-region.ts'
@@ -9,7 +9,7 @@ import { toolsWords } from '../words/tools.ts'
 type Props = {
   name: string
   columns: number
-  /** What is copied; of the table as it was drawn where it is not given. */
+  /** Returns the CSV to copy; `table` is the rendered element. */
   csv: (table: HTMLTableElement) => string
   children: ReactNode
 }
@@ -43,7 +43,7 @@ export function WideTable({ name, columns, csv, children }: Props) {
   )
 }
 
-/** "start", "end", both, or nothing: where columns are out of sight. */
+/** The sides with hidden columns: "start", "end", both, or empty. */
 function useHiddenSides(box: { current: HTMLDivElement | null }): string {
   const [hidden, setHidden] = useState('')
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A text with elements in it: `rich('Type {command} to start.', { command: <code>/goal</code> })`. */
+/** A text with React elements: `rich('Type {command} to start.', { command: <code>/goal</code> })`. */
 import { Fragment, type ReactNode } from 'react'
 
 export const rich = (text: string, parts: Readonly<Record<string, ReactNode>>): ReactNode[] =>
