@@ -1,4 +1,4 @@
-/** What one can do with an artifact: see it large, see and copy its source, take the rows of a table along. */
+/** Actions on an artifact: open it full screen, show and copy its source, copy a table's rows. */
 import { Suspense, lazy, useState } from 'react'
 import { CodeBlock } from '../code/code-block.tsx'
 import type { ArtifactBody } from '../queries.ts'

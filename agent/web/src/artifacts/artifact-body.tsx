@@ -1,4 +1,4 @@
-/** An artifact as its kind is drawn. */
+/** The content of an artifact, rendered by its kind. */
 import { useQuery } from '@tanstack/react-query'
 import { type SyntheticEvent, lazy, useEffect, useRef } from 'react'
 import { describeError } from '../api.ts'
@@ -25,7 +25,7 @@ export function ArtifactBodyView({ sessionId, name, spec }: Props) {
       return <ChartArtifact name={name} chart={spec.chart} />
     case 'html':
       return <HtmlFrame name={name} html={spec.html} />
-    // As a picture, an svg runs no scripts and loads nothing.
+    // An svg in an image element runs no scripts and loads nothing.
     case 'svg':
       return <Picture name={name} type="image/svg+xml" content={spec.svg} />
     case 'image':
@@ -41,16 +41,16 @@ export function ArtifactBodyView({ sessionId, name, spec }: Props) {
 }
 
 /**
- * Scripts run, but in an origin of their own: no cookies, no storage, no way to this page, no network. A
- * srcdoc frame would inherit this page's policy and run none, so the text is handed to a page with a policy
- * of its own (public/artifact-frame.html).
+ * Runs scripts in an opaque origin: without cookies, storage, network or access to this page. A srcdoc frame
+ * would inherit this page's policy and run no scripts, so the HTML is posted to a page with its own policy
+ * (public/artifact-frame.html).
  */
 function HtmlFrame({ name, html }: { name: string; html: string }) {
   const isWritten = useRef(false)
   const write = (event: SyntheticEvent<HTMLIFrameElement>) => {
     if (isWritten.current) return
     isWritten.current = true
-    // The frame's origin is opaque, so there is no origin to name; what is sent is the frame's own content.
+    // An opaque origin cannot be named as the target. The message holds only the frame's own content.
     event.currentTarget.contentWindow?.postMessage(html, '*')
   }
   return (

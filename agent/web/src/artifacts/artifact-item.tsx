@@ -1,4 +1,4 @@
-/** An artifact where it was made. Its body is fetched when it comes near the screen. */
+/** An artifact, where the session published it. Its content is fetched when it comes near the viewport. */
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, memo, useEffect, useRef, useState } from 'react'
 import { describeError } from '../api.ts'
@@ -25,7 +25,7 @@ export const ArtifactItem = memo(function ArtifactItem({
       seen => {
         if (seen.some(entry => entry.isIntersecting)) setNear(true)
       },
-      // The margin is one round the root alone: what scrolls between it and the frame cuts without any.
+      // `rootMargin` only extends the root, so the root must be the scroll container itself.
       { root: frame.current.closest('.chat-scroll'), rootMargin: '400px' },
     )
     observer.observe(frame.current)

@@ -1,4 +1,4 @@
-/** What an artifact was made of, as text. Pure. */
+/** The source of an artifact as text. Pure. */
 import type { ArtifactBody } from '../queries.ts'
 import { csvOf } from '../ui/csv.ts'
 

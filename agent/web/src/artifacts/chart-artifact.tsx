@@ -1,4 +1,4 @@
-/** A chart, drawn in the colours of the theme; the numbers are there as a table for who cannot see it. */
+/** A chart in the colours of the theme, with its numbers as a table for screen readers. */
 import {
   ArcElement,
   BarController,
@@ -38,7 +38,7 @@ Chart.register(
 )
 
 type ChartSpec = Extract<ArtifactBody, { kind: 'chart' }>['chart']
-/** So many things have a name each below a chart. */
+/** With more labels than this, the axis leaves some out. */
 const MAX_NAMES = 20
 const HUES = [165, 252, 45, 300, 210, 340, 130, 22, 277, 62]
 
@@ -88,7 +88,7 @@ function draw(canvas: HTMLCanvasElement, chart: ChartSpec, isDark: boolean, isSt
   const line = isDark ? 'oklch(0.295 0.007 90)' : 'oklch(0.912 0.005 95)'
   const isRound = chart.type === 'pie' || chart.type === 'doughnut'
   const scale = { ticks: { color: ink }, grid: { color: line }, border: { color: line } }
-  // So many labels are steps of one thing, days say: some are left out, and none is turned.
+  // That many labels are usually steps of one scale, such as days: skip some, and rotate none.
   const steps = chart.labels.length > MAX_NAMES ? { maxRotation: 0, autoSkipPadding: 16 } : {}
   return new Chart(canvas, {
     type: chart.type,
@@ -96,7 +96,7 @@ function draw(canvas: HTMLCanvasElement, chart: ChartSpec, isDark: boolean, isSt
       labels: [...chart.labels],
       datasets: chart.datasets.map((set, i) => ({
         label: set.label,
-        // A scatter takes its x from the labels where they are numbers.
+        // A scatter chart uses numeric labels as x values.
         data:
           chart.type === 'scatter'
             ? set.data.map((y, x) => ({

@@ -1,4 +1,4 @@
-/** An artifact over the whole page. */
+/** An artifact shown full screen. */
 import { Suspense } from 'react'
 import { Heading } from 'react-aria-components'
 import type { ArtifactBody } from '../queries.ts'
@@ -9,7 +9,7 @@ import { generalWords } from '../words/general.ts'
 
 type Props = { sessionId: string; name: string; spec: ArtifactBody; onClose: () => void }
 
-// React.lazy takes a default export only.
+// React.lazy needs a default export.
 export default function FullScreen({ sessionId, name, spec, onClose }: Props) {
   return (
     <ModalDialog onClose={onClose} className="modal full">

@@ -1,4 +1,4 @@
-/** A table that sorts by a click on a column. */
+/** A table that is sorted by a click on a column header. */
 import { useMemo, useState } from 'react'
 import { csvOf } from '../ui/csv.ts'
 import { WideTable } from '../ui/wide-table.tsx'
@@ -56,7 +56,7 @@ export function TableArtifact({
           </tr>
         </thead>
         <tbody>
-          {/* Rows have no identity but their place. */}
+          {/* Rows have no identity other than their position. */}
           {sorted.slice(0, isWhole ? undefined : FIRST).map((row, r) => (
             <tr key={r}>
               {columns.map((name, i) => (

@@ -1,4 +1,4 @@
-/** A block of code: what it is written in, a button that copies it, and a fold where it is long. */
+/** A block of code with its language and a copy button, collapsed if it is long. */
 import { useState } from 'react'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'
@@ -7,16 +7,16 @@ import { languageName } from './language.ts'
 import { toolsWords } from '../words/tools.ts'
 import { generalWords } from '../words/general.ts'
 
-/** From so many lines on only the first ones are shown. */
+/** Longer code is collapsed to its first lines. */
 const LONG = 60
 const FIRST = 40
 
 type Props = {
   code: string
   language: string
-  /** In place of the language. */
+  /** Shown instead of the language. */
   label?: string
-  /** The whole of it, however long. */
+  /** Shows all lines, however many. */
   isWhole?: boolean
 }
 

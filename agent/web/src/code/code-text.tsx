@@ -1,4 +1,4 @@
-/** Code in its colours, as soon as they are loaded. What does not show in it is drawn. */
+/** Code with syntax colours, once the highlighter has loaded. Invisible characters are made visible. */
 import { use, Suspense, useMemo } from 'react'
 import { ExactText } from '../ui/exact-text.tsx'
 import type { Piece } from './highlighter.ts'

@@ -1,4 +1,4 @@
-/** A change of a text as a unified diff. What compares is loaded with the first one. */
+/** A unified diff of a text. The diff library is loaded on first use. */
 import { Suspense, use, useMemo, useState } from 'react'
 import { formatCount } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
@@ -8,7 +8,7 @@ import './diff.css'
 import { toolsWords } from '../words/tools.ts'
 import { generalWords } from '../words/general.ts'
 
-/** So many lines are drawn without asking. */
+/** Lines shown before the person expands the diff. */
 const FIRST = 300
 const WORDS = toolsWords.diffSigns
 
@@ -18,9 +18,9 @@ const loadDiff = () => (loading ??= import('./line-diff.ts'))
 type Props = {
   before: string
   after: string
-  /** The texts are parts of a file: their line numbers would say nothing. */
+  /** The texts are parts of a file, so their line numbers would be meaningless. */
   isPart?: boolean
-  /** The whole of it, however long: what is approved is shown whole. */
+  /** Shows all lines. An approval needs it. */
   isWhole?: boolean
 }
 
@@ -64,7 +64,7 @@ function Compared({ before, after, isPart = false, isWhole = false }: Props) {
   )
 }
 
-/** The first lines of the hunks, at most so many. */
+/** The first lines of the hunks, at most `most`. */
 function firstLines(hunks: readonly Hunk[], most: number): Hunk[] {
   const kept: Hunk[] = []
   let left = most

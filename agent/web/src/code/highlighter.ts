@@ -1,11 +1,11 @@
-/** Colours for code, by highlight.js. Loaded with the first code that is shown. */
+/** Syntax highlighting by highlight.js, loaded on first use. */
 import { common, createLowlight } from 'lowlight'
 
 const lowlight = createLowlight(common)
-/** Colouring longer code would hold up the page. */
+/** Highlighting longer code would block the page. */
 const MAX_CHARS = 60_000
 
-/** Code as coloured pieces: text, or text that has a class. */
+/** A token of highlighted code: text, or tokens with a class. */
 export type Piece = string | { className: string; pieces: readonly Piece[] }
 type Node = {
   type: string
@@ -14,7 +14,7 @@ type Node = {
   children?: readonly unknown[]
 }
 
-/** The pieces of `code`; null where its language is not known, or it is too long. */
+/** The highlighted tokens of `code`; null if the language is unknown or the code is too long. */
 export function highlight(code: string, language: string): readonly Piece[] | null {
   if (code.length > MAX_CHARS || !lowlight.registered(language)) return null
   return lowlight.highlight(language, code).children.map(piece)

@@ -1,4 +1,4 @@
-/** What code is written in: by the name of its file, and for people. */
+/** The language of a file by its name, and the display names of languages. */
 
 const BY_EXTENSION: Readonly<Record<string, string>> = {
   cjs: 'javascript',
@@ -43,11 +43,11 @@ const NAMES: Readonly<Record<string, string>> = {
   yml: 'YAML',
 }
 
-/** The language of a file for `highlight`; its extension where nothing better is known. */
+/** The language of a file for `highlight`; its extension if it is not in the table. */
 export function languageOfFile(path: string): string {
   const extension = /\.([\w+-]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
   return BY_EXTENSION[extension] ?? extension
 }
 
-/** As people write it; what no table knows stays as it was given. */
+/** The display name of a language; an unknown one is returned unchanged. */
 export const languageName = (language: string): string => NAMES[language.toLowerCase()] ?? language

@@ -1,4 +1,4 @@
-/** Two versions of a text, line by line: the hunks with a few lines around each change. */
+/** A line diff of two texts: hunks with some lines of context. */
 import { structuredPatch } from 'diff'
 
 export type DiffLine = { sign: ' ' | '+' | '-'; text: string; before: number | null; after: number | null }
@@ -6,10 +6,10 @@ export type Hunk = { lines: readonly DiffLine[] }
 export type LineDiff = { hunks: readonly Hunk[]; added: number; removed: number }
 
 const AROUND = 3
-/** What differs in more lines is not compared to the end: it would hold up the page. */
+/** The comparison is abandoned at more edits than this, because it would block the page. */
 const MAX_EDITS = 4000
 
-/** The differences from `before` to `after` with so many lines around each; null where there are too many to compare. */
+/** The diff from `before` to `after` with `around` lines of context; null if the texts differ too much. */
 export function diffLines(before: string, after: string, around = AROUND): LineDiff | null {
   const patch = structuredPatch('', '', before, after, '', '', {
     context: around,
@@ -21,7 +21,7 @@ export function diffLines(before: string, after: string, around = AROUND): LineD
     let fresh = newStart
     return {
       lines: lines
-        // "\ No newline at end of file" is about the line before.
+        // "\ No newline at end of file" belongs to the line before it.
         .filter(line => !line.startsWith('\\'))
         .map((line): DiffLine => {
           const text = line.slice(1)

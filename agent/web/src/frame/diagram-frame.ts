@@ -1,12 +1,12 @@
 /**
- * The page that draws diagrams: Mermaid in a document whose policy allows styles and no request. Text comes
- * in, the text of an SVG goes out.
+ * The page that renders diagrams: Mermaid in a document whose policy allows inline styles and no network. It
+ * receives the source and returns the text of an SVG.
  */
 import mermaid from 'mermaid'
 
 type Wanted = { drawing: number; source: string; isDark: boolean }
 
-/** Of its error only the first line is for people. */
+/** Only the first line of a Mermaid error is useful to people. */
 const problemOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? ''
 
@@ -15,14 +15,14 @@ async function draw({ drawing, source, isDark }: Wanted): Promise<string> {
     startOnLoad: false,
     securityLevel: 'strict',
     theme: isDark ? 'dark' : 'neutral',
-    // Labels as SVG text: an image draws no HTML.
+    // Labels must be SVG text, because an image does not render HTML.
     htmlLabels: false,
     suppressErrorRendering: true,
   })
   return (await mermaid.render(`drawing-${drawing}`, source)).svg
 }
 
-// One after another: the settings of Mermaid are those of the whole page.
+// Diagrams are rendered one at a time: Mermaid's settings are global.
 let last: Promise<unknown> = Promise.resolve()
 window.addEventListener('message', ({ source, origin, data }: MessageEvent<Wanted>) => {
   if (source !== window.parent || origin !== location.origin) return

@@ -1,7 +1,7 @@
 /**
- * A Mermaid diagram as a picture, with its source behind a button. It is drawn in a page of its own
- * (diagram-frame.html): Mermaid writes style elements, which the policy of this page refuses. What comes back
- * is shown as an image, and an image runs nothing and loads nothing.
+ * A Mermaid diagram as a picture, with its source behind a button. It is rendered in a separate page
+ * (diagram-frame.html), because Mermaid writes style elements, which the policy of this page blocks. The
+ * result is shown as an image, which runs and loads nothing.
  */
 import { useEffect, useState } from 'react'
 import { CodeBlock } from '../code/code-block.tsx'
@@ -9,7 +9,7 @@ import { useThemeName } from '../ui/use-theme-name.ts'
 import { drawDiagram, type Drawn } from './draw-diagram.ts'
 import { toolsWords } from '../words/tools.ts'
 
-/** A diagram that streams in is drawn when its source has not changed for so long. */
+/** A streamed diagram is rendered once its source is unchanged for this time. */
 const SETTLED_MS = 400
 
 export function Diagram({ source }: { source: string }) {
@@ -58,7 +58,7 @@ export function Diagram({ source }: { source: string }) {
   )
 }
 
-/** The width that the picture was drawn for, in pixels. */
+/** The width of the rendered SVG, in pixels. */
 const widthOf = (svg: string): number | undefined => {
   const width = Number(/viewBox="[-\d.]+ [-\d.]+ ([\d.]+)/.exec(svg)?.[1])
   return Number.isFinite(width) ? Math.ceil(width) : undefined

@@ -1,4 +1,4 @@
-/** Asks the page that draws diagrams. There is one, out of sight, from the first diagram on. */
+/** Renders diagrams in a hidden frame, which the first diagram creates. */
 import { toolsWords } from '../words/tools.ts'
 
 export type Drawn = { svg: string } | { error: string }
@@ -18,7 +18,7 @@ function openFrame(): Promise<Window> {
   return new Promise(resolve => {
     window.addEventListener('message', ({ source, origin, data }: MessageEvent<unknown>) => {
       if (source !== element.contentWindow || origin !== location.origin || source === null) return
-      // Its first word says that it is there.
+      // The frame sends this once it has loaded.
       if (data === 'ready') resolve(source as Window)
       else settle(data as Reply)
     })

@@ -1,4 +1,4 @@
-/** Apart from markdown.tsx so that the parser is loaded when there is something to show. */
+/** Separate from markdown.tsx, so that the parser is loaded on first use. */
 import { type ReactNode, Suspense, isValidElement, lazy, memo, use, useDeferredValue } from 'react'
 import ReactMarkdown, { type Components, type Options } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
@@ -14,7 +14,7 @@ const cellsOf = (table: HTMLTableElement) =>
   [...table.rows].map(row => [...row.cells].map(cell => cell.textContent))
 
 const COMPONENTS: Components = {
-  // What the parser took the address of (javascript: and the like) is text.
+  // The parser removes unsafe addresses (such as javascript:); such a link is shown as text.
   a: ({ href, children }) =>
     href ? (
       <a href={href} target="_blank" rel="noreferrer noopener">
@@ -23,7 +23,7 @@ const COMPONENTS: Components = {
     ) : (
       <span data-testid="no-link">{children}</span>
     ),
-  // The page loads nothing from other sites, so a picture is shown as the link it is.
+  // The page loads nothing from other sites, so an image becomes a link.
   img: ({ src, alt }) =>
     typeof src === 'string' && src !== '' ? (
       <a href={src} target="_blank" rel="noreferrer noopener">
@@ -38,7 +38,7 @@ const COMPONENTS: Components = {
       {children}
     </li>
   ),
-  // Below the title of the page.
+  // One level below the title of the page.
   h1: ({ children }) => <h2 dir="auto">{children}</h2>,
   h2: ({ children }) => <h3 dir="auto">{children}</h3>,
   h3: ({ children }) => <h4 dir="auto">{children}</h4>,
@@ -53,7 +53,7 @@ const COMPONENTS: Components = {
   pre: ({ children }) => <Pre>{children}</Pre>,
 }
 
-/** The cells of the first row of a table. */
+/** The number of cells in the first row of a table. */
 function columnsOf(node: unknown): number {
   type Node = { tagName?: string; children?: Node[] }
   const first = (of: Node, name: string): Node | undefined =>
@@ -103,10 +103,9 @@ const WithMaths = memo(function WithMaths({ text }: { text: string }) {
   )
 })
 
-// React.lazy takes a default export only.
+// React.lazy needs a default export.
 export default function MarkdownRendered({ text }: { text: string }) {
-  // A long answer that streams is parsed anew for each chunk; that may lag behind, typing and scrolling may
-  // not.
+  // A streamed answer is parsed again for each chunk. Parsing may lag behind; typing and scrolling may not.
   const shown = useDeferredValue(text)
   if (!mayHoldMaths(shown)) return <Parsed text={shown} />
   return (

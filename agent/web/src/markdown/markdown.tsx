@@ -1,13 +1,10 @@
-/**
- * Markdown of the model. No raw HTML, no images from elsewhere; links open apart and tell nothing of where
- * they were.
- */
+/** Markdown from the model: no raw HTML, no external images; links open in a new tab without a referrer. */
 import { lazy, memo, Suspense } from 'react'
 import './markdown.css'
 
 const Rendered = lazy(() => import('./markdown-rendered.tsx'))
 
-/** The text itself stands in until the renderer has loaded. */
+/** Shows the source text until the renderer has loaded. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   return (
     <div className="markdown">

@@ -1,10 +1,10 @@
-/** What reads and draws formulas. Loaded with the first text that may hold one. */
+/** The plugins that parse and render formulas, loaded with the first text that may contain one. */
 import rehypeKatex from 'rehype-katex'
 import remarkMath from 'remark-math'
 
 /**
- * A formula that is wrong is shown as it was written. MathML: the browser draws it, without style attributes,
- * which the policy of the page refuses, and without fonts of its own.
+ * An invalid formula is shown as its source. The output is MathML: it needs no fonts and no style attributes,
+ * which the policy of the page blocks.
  */
 export const READ_MATHS = [remarkMath, { singleDollarTextMath: false }] as const
 export const DRAW_MATHS = [

@@ -1,7 +1,7 @@
 /**
- * Formulas as models write them, in the one form that is read as a formula: between two dollar signs. A
- * single dollar sign is money more often than not, so it counts only where what it encloses looks like
- * mathematics. Code is left alone.
+ * Converts the formulas that models write to the one form that the parser reads: between two dollar signs. A
+ * single dollar sign usually means money, so it counts only around text that looks like mathematics. Code is
+ * unchanged.
  */
 
 const CODE = /(^(?:`{3,}|~{3,})[\s\S]*?^(?:`{3,}|~{3,})[^\n]*$|`+[^`\n]+`+)/m
@@ -11,7 +11,7 @@ const DISPLAY = /\\\[([\s\S]+?)\\\]/g
 const DOLLAR = /(?<![\\$\w])\$(?![\s$])([^$\n]+?)(?<![\s\\])\$(?![\d$])/g
 const MATHEMATICS = /[\\^_={}<>+*/]|^[a-zA-Z]$/
 
-/** Whether a text may hold a formula: what draws them is loaded only then. */
+/** Whether a text may contain a formula; the renderer is loaded only then. */
 export const mayHoldMaths = (text: string): boolean => /\$|\\\(|\\\[/.test(text)
 
 export function withMaths(text: string): string {

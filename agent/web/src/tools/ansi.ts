@@ -1,7 +1,7 @@
 /**
- * Output of a terminal as pieces of text with their looks: the colours and weights of SGR (ECMA-48, 8.3.117).
- * Whatever could hide text is passed over: concealment, backgrounds, and colours beyond the sixteen names.
- * Other control sequences stay in the text, where they are drawn like every character that does not show.
+ * Parses terminal output into pieces of styled text: the colours and weights of SGR (ECMA-48, 8.3.117).
+ * Styles that could hide text are ignored: concealment, backgrounds, and colours beyond the sixteen names.
+ * Other control sequences stay in the text and are shown like every invisible character.
  */
 
 export type Look = {
@@ -17,7 +17,7 @@ const PLAIN: Look = { colour: null, bold: false, faint: false, italic: false, un
 // oxlint-disable-next-line no-control-regex -- the sequences begin with one
 const SGR = /\u001B\[([\d;]*)m/g
 
-/** What the text says, in pieces of one look each. */
+/** The text in pieces of one style each. */
 export function ansiPieces(text: string): Styled[] {
   const pieces: Styled[] = []
   let look = PLAIN
@@ -36,7 +36,7 @@ function after(before: Look, parameters: string): Look {
   let look = before
   for (let i = 0; i < codes.length; i++) {
     const code = codes[i] ?? 0
-    // 38 and 48 take a colour of their own: 5 and one number, or 2 and three.
+    // 38 and 48 are followed by a colour: 5 and one number, or 2 and three.
     if (code === 38 || code === 48) i += codes[i + 1] === 5 ? 2 : 4
     else look = changed(look, code)
   }

@@ -1,4 +1,4 @@
-/** A command as one types it, and what it printed. */
+/** A command and its output. */
 import { CodeText } from '../code/code-text.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'

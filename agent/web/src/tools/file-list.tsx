@@ -1,4 +1,4 @@
-/** What a folder holds, and what a search found. */
+/** The entries of a folder, and the matches of a search. */
 import { ExactText } from '../ui/exact-text.tsx'
 import { scrollRegion } from '../ui/scroll-region.ts'
 import { toolsWords } from '../words/tools.ts'
@@ -9,7 +9,7 @@ export function FileList({ entries }: { entries: readonly unknown[] }) {
   return <Lines lines={entries.map(String)} name={toolsWords.entries} />
 }
 
-/** "path:line: text", with the place apart from the text. */
+/** Matches are "path:line: text". */
 export function FoundLines({ matches }: { matches: readonly unknown[] }) {
   return <Lines lines={matches.map(String)} name={toolsWords.matches} />
 }

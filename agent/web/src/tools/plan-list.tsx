@@ -1,4 +1,4 @@
-/** A plan: what is done, what goes on, what is to come. */
+/** A plan with its finished, current and pending steps. */
 import type { Todo } from '@cairn/protocol'
 import { ExactText } from '../ui/exact-text.tsx'
 import { toolsWords } from '../words/tools.ts'
@@ -6,7 +6,7 @@ import { toolsWords } from '../words/tools.ts'
 const SIGNS = { pending: '○', in_progress: '◐', completed: '●', cancelled: '–' } as const
 const WORDS = toolsWords.plan
 
-/** `todos` of a log may be of any shape; what is no entry is left out. */
+/** `todos` from a log may have any shape; invalid entries are skipped. */
 export function PlanList({ todos }: { todos: readonly unknown[] }) {
   return (
     <ol className="plan-list" data-testid="plan-list">

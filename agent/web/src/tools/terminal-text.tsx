@@ -1,4 +1,4 @@
-/** What a command printed, in the colours it printed. */
+/** The output of a command in its own colours. */
 import { useMemo } from 'react'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ansiPieces, type Look } from './ansi.ts'

@@ -1,6 +1,6 @@
 /**
- * An open call: what was asked and what came of it, in the form of its tool, and the record as JSON behind a
- * fold. A row a tool; of a tool without one (those of MCP servers among them) the JSON is the view.
+ * An expanded tool call in the view of its tool, and its recorded JSON below. Tools without a view, such as
+ * those of MCP servers, show only the JSON.
  */
 import { type ReactNode, useState } from 'react'
 import { toolError } from '@cairn/protocol'
@@ -65,7 +65,7 @@ export function ToolBody({ call, onEvent }: Props) {
   )
 }
 
-/** What the log holds, for who wants to know exactly. */
+/** The arguments and the result exactly as logged. */
 function RecordFold({ call, onEvent }: Props) {
   const [isOpen, setOpen] = useState(false)
   return (

@@ -1,13 +1,13 @@
-/** What a call of a tool says, read from its arguments and its result. Pure. */
+/** A tool call, parsed from its arguments and its result. Pure. */
 
 export type Arguments = Readonly<Record<string, unknown>>
 export type ToolCall = {
   name: string
-  /** Null where the model wrote arguments that are no object. */
+  /** Null if the model's arguments are not an object. */
   args: Arguments | null
-  /** As they came, for what has no other view. */
+  /** The arguments before that check, for a call without another view. */
   rawArgs: unknown
-  /** Of a result that is an object. */
+  /** The result, if it is an object. */
   result: Arguments | null
   /** The result as the model read it; null while there is none. */
   content: string | null
@@ -24,7 +24,7 @@ export function readCall(name: string, args: Arguments | string, content: string
   }
 }
 
-/** A model may write arguments that are no JSON, and a result may be text: both stay as they are. */
+/** Arguments may be invalid JSON, and results may be text: both are returned unchanged. */
 function parsed(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text
   try {
@@ -37,7 +37,7 @@ function parsed(text: string): unknown {
 const asObject = (value: unknown): Arguments | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Arguments) : null
 
-/** A key that holds text. */
+/** The value of a key, if it is text. */
 export const textOf = (of: Arguments | null, key: string): string | null => {
   const value = of?.[key]
   return typeof value === 'string' ? value : null

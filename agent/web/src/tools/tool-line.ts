@@ -1,4 +1,4 @@
-/** The closed card of a call: what it is about in a few words. A row a tool; others name their arguments. */
+/** The collapsed card of a call: a short summary for each built-in tool; other tools show their arguments. */
 import { formatCount, formatEvery, oneLine } from '../format.ts'
 import { type Arguments, listOf, numberOf, textOf, type ToolCall } from './tool-call.ts'
 import { toolsWords } from '../words/tools.ts'
@@ -6,7 +6,7 @@ import { generalWords } from '../words/general.ts'
 
 const MAX_CHARS = 140
 
-/** `verb` for people in place of the tool's name, `object` in the face of code. */
+/** `verb` replaces the tool's name for people; `object` is shown as code. */
 export type ToolLine = { verb: string; object: string; note?: string }
 type Say = (call: ToolCall) => ToolLine
 
@@ -105,7 +105,7 @@ export function toolLine(call: ToolCall): ToolLine {
   return { verb, object: oneLine(object, MAX_CHARS), ...(note !== undefined && { note }) }
 }
 
-/** The first few arguments. */
+/** The first arguments, shortened. */
 function excerpt(args: unknown): string {
   if (typeof args !== 'object' || args === null) return String(args)
   if (Array.isArray(args)) return JSON.stringify(args)

@@ -1,4 +1,4 @@
-/** A page that was fetched: where it is, what it is called, and its text. */
+/** A fetched page: its address, title and text. */
 import { CodeBlock } from '../code/code-block.tsx'
 import { ExactText } from '../ui/exact-text.tsx'
 import { type Arguments, numberOf, textOf } from './tool-call.ts'
