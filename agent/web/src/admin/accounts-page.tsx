@@ -1,4 +1,6 @@
-/** Tokens for programs: which there are, when each was last used, how long it lasts; new ones, revoking. */
+/**
+ * Service accounts: their tokens, when each was last used and when it expires; creating and revoking them.
+ */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Button, Input, Label, TextField } from 'react-aria-components'
@@ -12,7 +14,7 @@ import { generalWords } from '../words/general.ts'
 
 type Account = AnswerOf<'listServiceAccounts'>['service_accounts'][number]
 
-/** What is true of a token now. */
+/** The current status of a token. */
 function standing({ revoked_at, expires_at }: Account, now: number): string {
   if (revoked_at !== null) return adminWords.revoked(formatAgo(revoked_at, now))
   if (expires_at === null) return adminWords.neverExpires

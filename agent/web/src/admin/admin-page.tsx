@@ -1,4 +1,4 @@
-/** The frame of the pages for administrators: what there is at the left, the page at the right. */
+/** The layout of the administration pages: their menu at the left, the page at the right. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet } from '@tanstack/react-router'
 import { meQuery } from '../queries.ts'

@@ -1,4 +1,4 @@
-/** What the administration consists of: a row here and a route of its name in router.tsx. */
+/** The administration pages. Each needs an entry here and a route of the same name in router.tsx. */
 import { adminWords } from '../words/admin.ts'
 export const ADMIN_PAGES = [
   { to: '/admin/users', label: adminWords.users },

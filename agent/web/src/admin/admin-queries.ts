@@ -1,4 +1,4 @@
-/** What the pages for administrators ask for. */
+/** The queries of the administration pages. */
 import { queryOptions } from '@tanstack/react-query'
 import type { UsageGroup } from '@cairn/protocol'
 import { client } from '../api.ts'
@@ -10,7 +10,7 @@ export const usersQuery = queryOptions({
 export const accountsQuery = queryOptions({
   queryKey: ['admin', 'accounts'],
   queryFn: async ({ signal }) => (await client.call('listServiceAccounts', { signal })).service_accounts,
-  // Last uses are worth seeing as they happen.
+  // Polled so that the time of the last use stays current.
   refetchInterval: 20_000,
 })
 

@@ -1,4 +1,4 @@
-/** Which agents there are, with their models, and how the service does. */
+/** The agents with their models, and the health of the service. */
 import { useQuery } from '@tanstack/react-query'
 import { describeError } from '../api.ts'
 import { formatCount } from '../format.ts'

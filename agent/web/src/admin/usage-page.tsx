@@ -1,4 +1,4 @@
-/** What the organisation's calls used and cost, day by day: by agent, by whom, by model. */
+/** Usage and cost of the organisation by day, grouped by agent, user or model. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type AnswerOf, USAGE_GROUPS, type UsageGroup } from '@cairn/protocol'
@@ -66,7 +66,7 @@ export function UsagePage() {
   )
 }
 
-/** People and accounts stand in the sums by their ids. */
+/** The usage rows name users and service accounts by their ids. */
 function useNames(by: UsageGroup): (name: string) => string {
   const isUser = by === 'user'
   const { data: users = [] } = useQuery({ ...usersQuery, enabled: isUser })

@@ -1,10 +1,10 @@
-/** Sums of use, and the chart of them. Pure. */
+/** Sums of usage, and their chart. Pure. */
 import type { AnswerOf, ArtifactSpec } from '@cairn/protocol'
 
 type Row = AnswerOf<'usage'>['rows'][number]
 type Chart = Extract<ArtifactSpec, { kind: 'chart' }>['chart']
 
-/** Over all days, the most used first. */
+/** Sums over all days, the highest cost first. */
 export function totals(rows: readonly Row[]): Omit<Row, 'day'>[] {
   const sums = new Map<string, Omit<Row, 'day'>>()
   for (const { day: _day, ...row } of rows) {
@@ -19,18 +19,18 @@ export function totals(rows: readonly Row[]): Omit<Row, 'day'>[] {
 
 const tokens = ({ input_tokens, output_tokens }: Omit<Row, 'day'>): number => input_tokens + output_tokens
 
-/** More colours nobody tells apart; the rest is one. */
+/** More colours are hard to distinguish; the rest is one series. */
 const MAX_SERIES = 6
 
 const DAY_MS = 86_400_000
 
-/** The days that a range is asked for, in UTC as the sums are: so many before today, and today. */
+/** The UTC days of a range: `count` days before today, and today. */
 export const daysUntil = (now: number, count: number): string[] =>
   Array.from({ length: count + 1 }, (_, at) =>
     new Date(now - (count - at) * DAY_MS).toISOString().slice(0, 10),
   )
 
-/** A bar for each day and name; days without use keep their place, so that the width is the time. */
+/** One bar for each day and name. Days without usage are included, so that the axis is to scale. */
 export function usageChart(
   rows: readonly Row[],
   what: 'cost' | 'tokens',

@@ -1,4 +1,4 @@
-/** The people of the organisation: new ones, a login link for one who lost theirs, the way out. */
+/** The users of the organisation: adding one, sending a new login link, removing one. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Button, Input, Label, TextField } from 'react-aria-components'

@@ -1,4 +1,4 @@
-/** Above the picture: the tabs of the browser, where it is, and the way back, on and elsewhere. */
+/** The bar above the picture: the browser's tabs, the address, and the back, forward and open buttons. */
 import { type FormEvent, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { BrowserTab, Input } from './live-socket.ts'

@@ -1,4 +1,4 @@
-/** Who drives the browser, and the buttons that change it; when the agent asks for it, with what it asks. */
+/** Shows who controls the browser, with the buttons that change it, and the agent's request for control. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { type InboxItem, visibleText } from '@cairn/protocol'
@@ -6,7 +6,7 @@ import { client, describeError } from '../api.ts'
 import type { LiveView } from './use-live-view.ts'
 import { browserWords } from '../words/browser.ts'
 
-/** What the agent asks a person to do, of this session. */
+/** The pending request of the session that a person does something. */
 function useAskedFor(sessionId: string): InboxItem | null {
   const { data } = useQuery({
     queryKey: ['inbox', 'browser', sessionId],

@@ -1,12 +1,12 @@
-/** The way from what the agent asks a person to do to the browser in which they do it. */
+/** A link from a request of the agent to the browser in which the person carries it out. */
 import { Link } from '@tanstack/react-router'
 import type { InboxItem } from '@cairn/protocol'
 import { browserWords } from '../words/browser.ts'
 
-/** What `request_user_action` asks for that is done in a browser. */
+/** The action types of `request_user_action` that are carried out in the browser. */
 const IN_BROWSER = new Set<unknown>(['login', 'verification', 'browser'])
 
-/** Nothing for an item that asks for something else. */
+/** Renders nothing for other items. */
 export function BrowserLink({ item }: { item: InboxItem }) {
   if (item.kind !== 'action_required' || !IN_BROWSER.has(item.payload['action_type'])) return null
   return (

@@ -1,4 +1,4 @@
-/** The browser of a session: its picture as it is now, and the wheel. */
+/** The live view of a session's browser, and its controls. */
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useRef } from 'react'
 import { Button } from 'react-aria-components'

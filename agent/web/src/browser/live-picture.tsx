@@ -1,8 +1,8 @@
 /**
- * The picture of the page, which takes mouse, wheel, touch, keys and paste while the person drives.
+ * The picture of the page. It takes mouse, wheel, touch, keys and paste while the person has control.
  *
- * Keys go to the page only after a click into it; Escape twice gives them back. On a touch screen there is
- * the box below for typing.
+ * Keys go to the page only after a click into it; Escape twice releases them. Touch screens use the text
+ * field below.
  */
 import {
   type ClipboardEvent,
@@ -17,7 +17,7 @@ import { keyInput, mouseInput, pointOf, wheelInput } from './page-input.ts'
 import { browserWords } from '../words/browser.ts'
 
 const ESCAPES_MS = 600
-/** Of moves; what lies between is left out. */
+/** Minimum time between mouse moves that are sent; those in between are dropped. */
 const MOVE_MS = 50
 
 type Props = {
@@ -34,7 +34,7 @@ export function LivePicture({ canvas, size, drives, title, say }: Props) {
   const at = (event: { clientX: number; clientY: number }) =>
     canvas.current === null ? null : pointOf(event, canvas.current.getBoundingClientRect(), size.current)
 
-  // React listens to wheels passively, and the page around must not scroll as well.
+  // React's wheel listeners are passive, so they cannot keep this page from scrolling too.
   useEffect(() => {
     const element = canvas.current
     if (element === null || !drives) return undefined
@@ -62,7 +62,7 @@ export function LivePicture({ canvas, size, drives, title, say }: Props) {
   }
   const key = (kind: 'down' | 'up') => (event: KeyboardEvent<HTMLCanvasElement>) => {
     if (!drives || event.nativeEvent.isComposing) return
-    // What is pasted comes by itself, as text.
+    // The paste event delivers the text.
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'v') return
     event.preventDefault()
     if (kind === 'down' && event.key === 'Escape') {

@@ -1,4 +1,4 @@
-/** The live view's end of the socket: frames come in, what a person does goes out. Nothing of it is kept. */
+/** The socket of the live view: receives frames and sends input. Nothing is stored. */
 
 export type BrowserTab = { url: string; title: string; front: boolean }
 export type Told =
@@ -50,7 +50,7 @@ export function openLiveSocket(sessionId: string, ticket: string, listener: List
   const say = (input: Input): void => {
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(input))
   }
-  /** The next frame is asked for when this one is drawn. */
+  /** Acknowledges a frame once it is drawn; the server then sends the next one. */
   async function draw(data: ArrayBuffer): Promise<void> {
     const { seq, width, height, jpeg } = readFrame(data)
     const bitmap = await createImageBitmap(jpeg)

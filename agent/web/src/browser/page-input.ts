@@ -1,9 +1,9 @@
-/** What a person does over the picture, as the browser's page is told of it. */
+/** Converts the person's input on the picture to input events of the browser's page. */
 import type { Input } from './live-socket.ts'
 
 type Modified = { altKey: boolean; ctrlKey: boolean; metaKey: boolean; shiftKey: boolean }
 
-/** Alt 1, Control 2, Meta 4, Shift 8, as in the debugging protocol. */
+/** Alt 1, Control 2, Meta 4, Shift 8, as in the Chrome DevTools Protocol. */
 export const modsOf = ({ altKey, ctrlKey, metaKey, shiftKey }: Modified): number =>
   (altKey ? 1 : 0) + (ctrlKey ? 2 : 0) + (metaKey ? 4 : 0) + (shiftKey ? 8 : 0)
 
@@ -11,7 +11,7 @@ const BUTTONS = ['left', 'middle', 'right'] as const
 
 export type PageRect = { left: number; top: number; width: number; height: number }
 
-/** A point over the picture as a point of the page; null: beside it. */
+/** Converts a point of the picture to page coordinates; null outside of it. */
 export function pointOf(
   { clientX, clientY }: { clientX: number; clientY: number },
   picture: PageRect,
@@ -40,7 +40,7 @@ export const wheelInput = (
   event: Modified & { deltaX: number; deltaY: number },
 ): Input => ({ t: 'mouse', kind: 'wheel', ...at, dx: event.deltaX, dy: event.deltaY, mods: modsOf(event) })
 
-/** A key that writes something carries it as text, unless a shortcut is meant. */
+/** A key that writes a character carries it as text, except in a shortcut. */
 export function keyInput(kind: 'down' | 'up', event: Modified & { key: string; code: string }): Input {
   const writes = [...event.key].length === 1 && !event.ctrlKey && !event.metaKey
   return {

@@ -1,4 +1,4 @@
-/** Typing by a text field of this page: for keyboards of phones and input methods, which send no keys. */
+/** A text field that types into the page: for phone keyboards and input methods, which send no key events. */
 import { type FormEvent, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { Input } from './live-socket.ts'
@@ -16,7 +16,7 @@ export function TypeForMe({ say }: { say(input: Input): void }) {
   }
   return (
     <form className="type-for-me" onSubmit={send} autoComplete="off">
-      {/* Hidden as it is typed, for it may be a password; and nothing here is filled in or kept. */}
+      {/* Masked because it may be a password; autofill is off. */}
       <input
         className="input"
         type="password"

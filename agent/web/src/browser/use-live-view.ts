@@ -1,4 +1,4 @@
-/** A live view of a session's browser: opened with a ticket, opened again when it breaks. */
+/** A live view of a session's browser: opened with a ticket, reopened when the connection breaks. */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { client, describeError, isMissing } from '../api.ts'
 import { followWhileVisible } from '../ui/follow-while-visible.ts'
@@ -9,7 +9,7 @@ const AGAIN_MS = 2_000
 export type LiveView = {
   state: 'connecting' | 'live' | 'none'
   tabs: readonly BrowserTab[]
-  /** Who drives: a user's id; null: the agent. */
+  /** The id of the user in control; null: the agent. */
   holder: string | null
   yours: boolean
   dialog: { kind: string; message: string } | null
@@ -42,14 +42,14 @@ function follow(view: LiveView, told: Told): LiveView {
   }
 }
 
-/** `draw` is given each frame. Of one browser: another one is another component. */
+/** Calls `draw` for each frame. Use one component instance for each browser. */
 export function useLiveView(
   sessionId: string,
   draw: (bitmap: ImageBitmap, size: { width: number; height: number }) => void,
 ): { view: LiveView; say: (input: Input) => void } {
   const [view, setView] = useState(NOTHING)
   const socket = useRef<LiveSocket | null>(null)
-  // A person who drives keeps control while they look up something in another tab.
+  // A person in control keeps it while they look at another tab.
   const drives = useRef(false)
   useEffect(() => {
     drives.current = view.yours

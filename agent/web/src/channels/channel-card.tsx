@@ -1,4 +1,4 @@
-/** One connection: its state in plain words with the fix, what one can do with it, who writes, what was refused. */
+/** One connection: its state and how to fix it, its actions, its senders, and its failed deliveries. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'

@@ -1,4 +1,4 @@
-/** Making or changing a connection: what the form asks is what the server says the platform needs. */
+/** Creates or changes a connection. The server defines which fields the platform needs. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Button } from 'react-aria-components'
@@ -11,10 +11,10 @@ import { channelsWords } from '../words/channels.ts'
 import { generalWords } from '../words/general.ts'
 
 type Given = { id: string; platform: string; settings: Settings; secrets: readonly string[] }
-/** `given`: the one that is changed; absent: a new one. */
+/** `given`: the connection to change; absent: a new one. */
 type FormProps = { given?: Given; onDone: () => void }
 
-/** Asked at once; the rest has defaults that most leave. */
+/** Fields that are always visible; the others have defaults that rarely change. */
 const FIRST = new Set(['agent', 'access', 'allow', 'mode', 'groups', 'public_url'])
 const isFirst = ({ key, kind, required }: Field): boolean => required || kind === 'secret' || FIRST.has(key)
 

@@ -1,4 +1,4 @@
-/** What the page of connections asks for; it is read anew while it is looked at. */
+/** The queries of the channels page; polled while the page is open. */
 import { queryOptions } from '@tanstack/react-query'
 import type { AnswerOf } from '@cairn/protocol'
 import { client } from '../api.ts'
@@ -41,7 +41,7 @@ export const sendersQuery = (id: string) =>
   })
 
 const SETTLED = ['sent', 'dead', 'dropped', 'held']
-/** Until its outcome is known. */
+/** Polls until the delivery is settled. */
 export const deliveryQuery = (id: string, deliveryId: string) =>
   queryOptions({
     queryKey: ['admin', 'channels', id, 'delivery', deliveryId],

@@ -1,8 +1,8 @@
-/** Plain words for platforms, states and what to do about them. Pure. */
+/** Labels and help for platforms, their fields and connection states. Pure. */
 import type { Channel, Field } from './channel-queries.ts'
 import { channelsWords } from '../words/channels.ts'
 
-/** What to do on the platform before the form can be filled in. */
+/** What to do on the platform before filling in the form. */
 const STEPS: Partial<Record<string, readonly string[]>> = channelsWords.steps
 export const stepsOf = (platform: string): readonly string[] => STEPS[platform] ?? []
 
@@ -20,7 +20,7 @@ export function fieldLabel({ key }: Pick<Field, 'key'>): string {
 const STATES: Partial<Record<string, string>> = channelsWords.states
 export const stateName = (state: string): string => STATES[state] ?? state
 
-/** What somebody may do about the state of a connection; null: nothing is wrong. */
+/** How to fix the state of a connection; null if nothing is wrong. */
 export function fixOf({ state, origin, removed, last_error }: Channel): string | null {
   if (removed) return channelsWords.fixes.removed
   switch (state) {

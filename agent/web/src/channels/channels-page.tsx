@@ -1,4 +1,4 @@
-/** Connections to messaging platforms: how each stands, and a form for a new one. */
+/** Connections to messaging platforms with their states, and a form for a new one. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'

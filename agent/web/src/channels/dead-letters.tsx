@@ -1,4 +1,4 @@
-/** Parts that a platform refused: sent again, or given up. */
+/** Failed deliveries of a connection, to retry or discard. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'

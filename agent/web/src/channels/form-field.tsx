@@ -1,4 +1,4 @@
-/** One field of a form, by its kind. */
+/** One field of a form, rendered by its kind. */
 import { useId, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { Field } from './channel-queries.ts'
@@ -9,7 +9,7 @@ import { channelsWords } from '../words/channels.ts'
 type FieldProps = {
   field: Field
   settings: Settings
-  /** The server has a secret of that name, which nobody reads again. */
+  /** The server has a secret of that name. It never returns the value. */
   isKept: boolean
 }
 
@@ -70,7 +70,7 @@ function PlainInput({ id, hint, field, value }: InputProps & { value: string }) 
   return <input {...shared} type={kind === 'number' ? 'number' : 'text'} />
 }
 
-/** 32 bytes of this browser's own. */
+/** 32 random bytes, generated in this browser. */
 function randomSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32))
   return `whsec_${btoa(String.fromCharCode(...bytes))}`
@@ -79,7 +79,7 @@ function randomSecret(): string {
 function SecretInput({ id, hint, field, isKept }: InputProps & { isKept: boolean }) {
   const [text, setText] = useState('')
   const [isMade, setMade] = useState(false)
-  // Only this kind is of our own making; the others come from the platform.
+  // Only these secrets can be generated here; the others come from the platform.
   const isOurs = field.hint.startsWith('whsec_')
   return (
     <div className="channel-secret">
@@ -87,7 +87,7 @@ function SecretInput({ id, hint, field, isKept }: InputProps & { isKept: boolean
         id={id}
         name={field.key}
         className="input mono"
-        // One that was made here is copied to the other side.
+        // A generated secret is visible because the person copies it to the platform.
         type={isMade ? 'text' : 'password'}
         autoComplete="off"
         required={field.required && !isKept}

@@ -1,22 +1,22 @@
-/** Between the fields of a form and the settings and secrets of a connection. Pure. */
+/** Converts between form fields and the settings and secrets of a connection. Pure. */
 import type { Field } from './channel-queries.ts'
 
 export type Settings = Record<string, unknown>
 
-/** The value at a path with dots. */
+/** The value at a dotted path. */
 export const valueAt = (settings: Settings, key: string): unknown =>
   key.split('.').reduce<unknown>((inner, part) => (isObject(inner) ? inner[part] : undefined), settings)
 
 const isObject = (value: unknown): value is Settings => typeof value === 'object' && value !== null
 
-/** What a field shows of a value. */
+/** The text that a field shows for a value. */
 export function shownValue({ kind, default: preset }: Field, value: unknown): string {
   if (kind === 'list') return Array.isArray(value) ? value.join('\n') : ''
   const given = value ?? preset ?? ''
   return typeof given === 'object' ? '' : String(given)
 }
 
-/** Settings with what the form says; what it does not ask stays. */
+/** The settings with the values of the form; settings without a field are unchanged. */
 export function settingsOf(before: Settings, fields: readonly Field[], form: FormData): Settings {
   const settings = structuredClone(before)
   for (const field of fields) {
@@ -47,7 +47,7 @@ function put(place: Settings, [first = '', ...rest]: readonly string[], value: u
   else place[first] = value
 }
 
-/** Only those that were typed: the others stay. */
+/** Only secrets that were typed; the others are unchanged. */
 export const secretsOf = (fields: readonly Field[], form: FormData): Record<string, string> =>
   Object.fromEntries(
     fields.flatMap(({ key, kind }) => {

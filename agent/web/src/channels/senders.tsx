@@ -1,4 +1,4 @@
-/** Who wrote to a connection: whom they are linked to, and whether they are heard. */
+/** The senders of a connection: the users they are linked to, and whether their messages are accepted. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { type AnswerOf, visibleText } from '@cairn/protocol'

@@ -1,4 +1,4 @@
-/** Sends a test message, and says what became of it. */
+/** Sends a test message and shows its delivery state. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { Button, Input, Label, TextField } from 'react-aria-components'

@@ -1,4 +1,4 @@
-/** One item of the inbox: what was raised, where, and what can be done about it. */
+/** One item of the inbox: its text, its source, and its actions. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type InboxItem, visibleText } from '@cairn/protocol'
@@ -23,12 +23,12 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
   const task = blockedTaskOf(item)
   const { deny_reason: reason } = item.payload
   const shown = useGateArguments(item.payload)
-  // The body of a gate is its arguments, which are shown below as they are.
+  // The body of a gate repeats its arguments, which are shown in full below.
   const text = item.kind === 'governance_gate' && typeof reason === 'string' ? whyAsked(reason) : item.body
-  // The title of a blocked task has its whole reason, unless that is long.
+  // The title of a blocked task contains its reason, unless that is long.
   const isSaid = task !== null && text !== null && item.title.endsWith(text)
   const isPending = item.status === 'pending'
-  /** What is written or chosen has the width of the card. */
+  /** Forms need the width of the card. */
   const hasForm = isPending && (item.kind === 'input_required' || task !== null)
   const actions = <ItemActions item={item} shown={shown} />
   return (
@@ -51,7 +51,7 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
       <RaisedIn item={item} />
       {text !== null && text !== '' && !isSaid && (
         <div className="inbox-body">
-          {/* What the agent wrote as an answer; its other texts are plain. */}
+          {/* A final answer is Markdown; the agent's other texts are plain. */}
           {item.kind === 'task_complete' ? <Markdown text={visibleText(text)} /> : visibleText(text)}
         </div>
       )}
@@ -66,7 +66,7 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
   )
 }
 
-/** The ways to where the item was raised; who goes there has read it. */
+/** Links to the source of the item. Opening the session marks the item as read. */
 function Origin({ item }: { item: InboxItem }) {
   const queries = useQueryClient()
   const read = useMutation({

@@ -1,4 +1,4 @@
-/** The inbox stream as a nudge: whatever changes, the lists are read again. */
+/** Reads the inbox lists again on each change in the stream. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { followChanges } from '../live/live.ts'
@@ -22,7 +22,7 @@ export function useInboxLive(): void {
   }, [queries])
 }
 
-/** Items that wait for an answer, and news nobody has read. */
+/** The number of items that wait for an answer or have not been read. */
 export function useInboxCount(): number {
   const { data = [] } = useQuery(inboxQuery('pending'))
   return data.filter(item => needsAnswer(item) || item.read_at === null).length

@@ -1,4 +1,4 @@
-/** Everything agents have raised to a person, across sessions. */
+/** All inbox items of the person, across sessions. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'

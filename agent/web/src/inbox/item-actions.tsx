@@ -1,4 +1,4 @@
-/** What a person can do about an item that waits, by its kind. */
+/** The actions on a pending item, by its kind. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
@@ -46,7 +46,7 @@ export function ItemActions({ item, shown }: { item: InboxItem; shown: GateArgum
   }
 }
 
-/** The payload is the event's own data. */
+/** The payload is the data of the event. */
 function AnswerQuestion({ item }: { item: InboxItem }) {
   const { tool_call_id, questions } = item.payload as Partial<EventData<'inbox.input_required'>>
   return tool_call_id === undefined || questions === undefined ? (

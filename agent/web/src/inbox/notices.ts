@@ -1,4 +1,4 @@
-/** Whether this browser notifies its person: off until they ask for it, and only where the browser agrees. */
+/** Whether this browser shows notifications: off by default, and only with the browser's permission. */
 export const NOTICES_KEY = 'cairn-notices'
 
 export const canNotify = (): boolean => 'Notification' in window

@@ -1,4 +1,4 @@
-/** What became of an item, and by whom: the word of a machine does not pass for that of a person. */
+/** The decision on an item and its author. A service account is never shown as a person. */
 import { useQuery } from '@tanstack/react-query'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { meQuery } from '../queries.ts'
@@ -20,7 +20,7 @@ export function Outcome({ item }: { item: InboxItem }) {
   )
 }
 
-/** An account that is gone has its id left. */
+/** A deleted account is shown by its id. */
 const Named = ({ by, id, name }: { by: string; id: string; name: string | undefined }) => (
   <>
     {` ${by} `}

@@ -1,4 +1,4 @@
-/** Which agent raised an item, and in which session; of a worker, in whose tree: all of them lead there. */
+/** The agent and the session of an item, and for a worker also its root session, with links. */
 import { Link } from '@tanstack/react-router'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { SessionLink } from '../sessions/session-link.tsx'

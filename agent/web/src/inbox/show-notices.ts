@@ -1,4 +1,4 @@
-/** Notifications of the browser, one an item; loaded where a person has turned them on. */
+/** Browser notifications, one for each item; loaded only when the person has turned them on. */
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { generalWords } from '../words/general.ts'
 
@@ -14,7 +14,7 @@ function showNotices(items: readonly InboxItem[]): void {
 
 let known: Set<string> | null = null
 
-/** Of those that wait, the ones that did not before; what waited when the page was opened is no news. */
+/** Notifies about items that started to wait since the last call; the first call only records them. */
 export function showFresh(waiting: readonly InboxItem[]): void {
   const fresh = known === null ? [] : waiting.filter(({ id }) => known?.has(id) !== true)
   known = new Set(waiting.map(({ id }) => id))

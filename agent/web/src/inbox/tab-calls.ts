@@ -1,16 +1,16 @@
-/** What waits is told to a person who looks elsewhere: on the tab, and by notifications if they want them. */
+/** Signals waiting items to a person who looks at another tab: on the tab, and by optional notifications. */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { inboxQuery, needsAnswer } from '../queries.ts'
 import { wantsNotices } from './notices.ts'
 
-/** A count before a title; whatever count it had. */
+/** A title with the count before it, in place of an earlier count. */
 export const countedTitle = (title: string, count: number): string => {
   const bare = title.replace(/^\(\d+\+?\) /, '')
   return count === 0 ? bare : `(${count > 99 ? '99+' : count}) ${bare}`
 }
 
-/** The count stands in the tab's title, whoever sets that, and on its icon. */
+/** Shows the count in the tab's title, also after another part of the page changes it, and on its icon. */
 export function useTabCount(count: number): void {
   useEffect(() => {
     const mark = () => {
@@ -27,7 +27,7 @@ export function useTabCount(count: number): void {
   }, [count])
 }
 
-/** One notification for each item that begins to wait while the page is out of sight. */
+/** Shows one notification for each item that starts to wait while the page is hidden. */
 export function useNotices(): void {
   const { data } = useQuery(inboxQuery('pending'))
   useEffect(() => {

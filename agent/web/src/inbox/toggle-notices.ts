@@ -1,7 +1,7 @@
-/** The choice to be notified; loaded when somebody makes it. */
+/** Turns browser notifications on and off; loaded on first use. */
 import { NOTICES_KEY, wantsNotices } from './notices.ts'
 
-/** Turns notifications on, after the browser has asked, or off. Whether they are on now. */
+/** Turning them on asks for the browser's permission. Returns whether they are on. */
 export async function toggleNotices(): Promise<boolean> {
   if (wantsNotices()) {
     localStorage.removeItem(NOTICES_KEY)

@@ -1,4 +1,4 @@
-/** What a mission has used of its budget: a bar for each limit, and the same in words. */
+/** The used part of a mission's budget: a bar and a text for each limit. */
 import type { MissionView } from '@cairn/protocol'
 import { formatCost, formatTokens } from '../format.ts'
 import { type Use, usesOf } from './mission-words.ts'

@@ -1,4 +1,4 @@
-/** One mission: how it stands and what steers it, its verdicts, tasks, board and workers. */
+/** One mission: its state and commands, verdicts, tasks, board and workers. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
@@ -62,7 +62,7 @@ function Mission({ mission, now }: { mission: MissionDetail; now: number }) {
           <span className="numeric">{roundOf(mission)}</span>
           <span className="faint numeric">
             {generalWords.tokenCount(formatTokens(mission.spent.tokens))}
-            {/* Nothing where no model has a price. */}
+            {/* Hidden if no model has a price. */}
             {mission.spent.cost_usd > 0 && ` · ${formatCost(mission.spent.cost_usd)}`}
           </span>
           <Link

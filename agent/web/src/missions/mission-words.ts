@@ -1,4 +1,4 @@
-/** How a mission stands, in words and in numbers. Pure. */
+/** Labels and numbers of a mission's state. Pure. */
 import type { MissionView } from '@cairn/protocol'
 import { missionsWords } from '../words/missions.ts'
 
@@ -6,7 +6,7 @@ export const STATUS_WORDS: Record<MissionView['status'], string> = missionsWords
 const RESULT_WORDS: Record<string, string> = missionsWords.results
 export const resultWord = (result: string): string => RESULT_WORDS[result] ?? result
 
-/** "Round 2 of 5": the one that is worked on, or the last that was graded. */
+/** "Round 2 of 5": the current round, or the last graded one. */
 export function roundOf({
   status,
   iteration,
@@ -19,7 +19,7 @@ export function roundOf({
 
 export type Use = { what: 'tokens' | 'USD' | 'minutes'; used: number; of: number; part: number }
 
-/** What is used of each part of the budget; nothing where there is none. */
+/** The used part of each limit; empty without limits. */
 export function usesOf({ budget, spent }: Pick<MissionView, 'budget' | 'spent'>): Use[] {
   const use = (what: Use['what'], used: number, of: number | undefined): Use[] =>
     of === undefined ? [] : [{ what, used, of, part: Math.min(1, used / of) }]

@@ -1,4 +1,4 @@
-/** All missions, newest first: how each stands, its round, and what it has used. */
+/** All missions, newest first: state, round and used budget. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'

@@ -1,4 +1,4 @@
-/** Missions, and what their coordinators have made; asked for again while somebody is at work. */
+/** The queries of missions, their tasks, research and workers; polled while a mission is running. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { isMissionOver } from '@cairn/protocol'
 import { client } from '../api.ts'
@@ -23,7 +23,10 @@ export const missionQuery = (mission_id: string) =>
       state.data !== undefined && isMissionOver(state.data.status) ? false : EVERY_MS,
   })
 
-/** `isLive`: the mission is not over. Once it is, all is asked for once more. */
+/**
+ * `isLive`: the mission is running. Because it is part of the key, the end of the mission triggers one last
+ * query.
+ */
 export const missionTasksQuery = (mission_id: string, isLive: boolean) =>
   queryOptions({
     queryKey: ['mission-tasks', mission_id, isLive],

@@ -1,6 +1,6 @@
 /**
- * Research on the page of its mission: how it stands, its branches as a tree with what each was worth, the
- * sources, and the report. All of it is a model's words about what it read, and drawn as such.
+ * The research of a mission: its state, its branches as a tree with their scores, the sources, and the
+ * report. A model wrote these texts, so they are shown as untrusted.
  */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'

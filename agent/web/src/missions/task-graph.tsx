@@ -1,4 +1,4 @@
-/** The tasks of a mission as a graph, each behind those it comes after, and the same as a table. */
+/** The tasks of a mission as a graph, ordered by their dependencies, and as a table. */
 import { Link } from '@tanstack/react-router'
 import { type TaskView, visibleText } from '@cairn/protocol'
 import { oneLine } from '../format.ts'
@@ -57,7 +57,7 @@ const edge = (x1: number, y1: number, x2: number, y2: number): string => {
   return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`
 }
 
-/** So many characters of a goal stand in its box; the rest is its tooltip. */
+/** Characters of a goal that fit in its node; a longer goal has a tooltip. */
 const SHOWN = 24
 
 function Node({ task, x, y }: { task: TaskView; x: number; y: number }) {

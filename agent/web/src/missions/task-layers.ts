@@ -1,4 +1,4 @@
-/** Tasks in columns: each stands one to the right of the last of those that it comes after. Pure. */
+/** Arranges tasks in columns: each task one column to the right of its last dependency. Pure. */
 import type { TaskView } from '@cairn/protocol'
 
 type Task = Pick<TaskView, 'task_id' | 'after'>
@@ -10,7 +10,7 @@ export function placeTasks<T extends Task>(tasks: readonly T[]): Placed<T>[] {
   const columnOf = (task: T): number => {
     const known = columns.get(task.task_id)
     if (known !== undefined) return known
-    // A task comes after older ones only; should one ever be named in a circle, it ends here.
+    // Dependencies are always older tasks; this ends the recursion if there is a cycle nevertheless.
     columns.set(task.task_id, 0)
     const before = task.after.flatMap(id => byId.get(id) ?? [])
     const column = before.length === 0 ? 0 : 1 + Math.max(...before.map(columnOf))

@@ -1,4 +1,4 @@
-/** Of which items a person is told, of whose sessions, and after what time. */
+/** The items that send a notification: their kinds, the sessions, and the delay. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AnswerOf, BodyOf, InboxKind } from '@cairn/protocol'
@@ -16,7 +16,7 @@ const AFTER: Readonly<Record<number, string>> = notificationsWords.delays
 export function ChooseKinds({ settings }: { settings: Settings }) {
   const { data: me } = useQuery(meQuery)
   const change = useNoticeChange((body: Wish) => client.call('chooseNotices', { body }))
-  // What was chosen shows at once, until the server has it.
+  // The person's choice, shown until the server has stored it.
   const [wish, setWish] = useState<Wish>({})
   const choose = (more: Wish) => {
     const wanted = { ...wish, ...more }

@@ -1,4 +1,6 @@
-/** An address of the person: nothing but a code goes there until the code has come back. */
+/**
+ * The person's email address for notifications. It receives only a code until the person enters that code.
+ */
 import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'

@@ -1,4 +1,4 @@
-/** How the person is told what waits: what is chosen, and what they may change. */
+/** The queries and changes of the notification settings. */
 import { type QueryClient, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { client } from '../api.ts'
 
@@ -7,13 +7,13 @@ const KEY = ['notices']
 export const noticesQuery = queryOptions({
   queryKey: KEY,
   queryFn: ({ signal }) => client.call('getNotices', { signal }),
-  // Notices go out elsewhere while this is open.
+  // Deliveries continue while the page is open.
   refetchInterval: 3_000,
 })
 
 const afterwards = (queries: QueryClient) => () => queries.invalidateQueries({ queryKey: KEY })
 
-/** A change of the settings whose failure the page shows in place. */
+/** A change of the settings; the page shows its error in place. */
 export function useNoticeChange<T, R>(mutationFn: (body: T) => Promise<R>) {
   const queries = useQueryClient()
   return useMutation({ mutationFn, meta: { showsError: true }, onSettled: afterwards(queries) })

@@ -1,4 +1,4 @@
-/** How a person is told what waits in their inbox: in this browser, by a webhook, by mail. */
+/** Notification settings: this browser, a webhook, email. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'

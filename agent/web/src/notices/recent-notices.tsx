@@ -1,4 +1,4 @@
-/** The newest notices, and what became of each: one that was given up says why, and is sent again. */
+/** The newest notifications and their delivery states. A failed one shows its error and a retry button. */
 import { Button } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'

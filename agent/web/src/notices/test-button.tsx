@@ -1,4 +1,4 @@
-/** Sends a notice that is about nothing; the list below says what became of it. */
+/** Sends a test notification; the list below shows its delivery state. */
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
 import { sayError } from '../ui/toasts.tsx'

@@ -1,4 +1,4 @@
-/** A webhook of the person: its address, and its secret, shown once. */
+/** The person's webhook: its address, and its secret, which is shown once. */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'

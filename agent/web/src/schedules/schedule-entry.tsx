@@ -1,4 +1,4 @@
-/** One schedule: how it stands, its next times, what came of its slots, and what one can do with it. */
+/** One schedule: its state, next times, runs and missed runs, and actions. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -78,7 +78,7 @@ export function ScheduleEntry({ schedule }: { schedule: ScheduleView }) {
   )
 }
 
-/** "2026-03-29 02:30 UTC": the same for everybody who reads it. */
+/** "2026-03-29 02:30 UTC": UTC, so that it is the same for every reader. */
 const shownTime = (iso: string): string => `${iso.slice(0, 16).replace('T', ' ')} UTC`
 
 const timesOf = ({ cron, every_s, at, timezone }: ScheduleView): string =>

@@ -1,4 +1,4 @@
-/** A new schedule: whom it tells, what it runs, when, and its limits. */
+/** Creates a schedule: the session that receives its results, the prompt, the times and the limits. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ScheduleInput } from '@cairn/protocol'
 import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
@@ -14,7 +14,7 @@ type Overlap = keyof typeof OVERLAPS
 
 function useCreate(onDone: () => void) {
   const queries = useQueryClient()
-  // Repeating one that may have arrived must not make it twice: one key for one schedule.
+  // A repeated request must not create a second schedule: one idempotency key for each input.
   const attempt = useRef({ text: '', key: '' })
   return useMutation({
     mutationFn: (body: ScheduleInput & { session_id: string }) => {

@@ -1,4 +1,4 @@
-/** What the page of schedules asks for; it is read anew while it is looked at. */
+/** The queries of the schedules page; polled while the page is open. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { client } from '../api.ts'
 
@@ -22,7 +22,7 @@ export const scheduleRunsQuery = (id: string) =>
 
 export type Timing = { cron: string; timezone: string } | { every_s: number }
 
-/** Kept while somebody types: the same expression has the same answer for a while. */
+/** Cached, because a person who types may return to an expression. */
 export const previewQuery = (timing: Timing) =>
   queryOptions({
     queryKey: ['schedule-preview', timing],

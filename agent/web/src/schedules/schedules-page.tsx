@@ -1,4 +1,4 @@
-/** Schedules: what runs when, what came of it, and a form for a new one. */
+/** Schedules with their times and results, and a form for a new one. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-/** When a schedule runs, as somebody chooses it, with the times that this comes to as they type. */
+/** The times of a schedule, with a preview of the next ones while the person types. */
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue } from 'react'
 import { describeError } from '../api.ts'
@@ -8,7 +8,7 @@ import { schedulesWords } from '../words/schedules.ts'
 const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const
 type Unit = keyof typeof UNITS
 
-/** Both ways are kept, whichever is chosen: who looks at the other loses nothing. */
+/** Both kinds keep their values, so that switching between them loses nothing. */
 export type When = {
   kind: 'cron' | 'interval'
   cron: string
@@ -96,7 +96,7 @@ const Interval = ({ when, set }: { when: When; set: (change: Partial<When>) => v
   </div>
 )
 
-/** The times of what is typed, and what is odd about them; what is wrong with it, in the server's words. */
+/** The next times with remarks about unusual ones, or the server's error message. */
 function Preview({ timing }: { timing: Timing }) {
   const asked = useDeferredValue(timing)
   const { data, error } = useQuery({ ...previewQuery(asked), placeholderData: before => before })

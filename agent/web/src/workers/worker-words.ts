@@ -1,4 +1,4 @@
-/** How a worker stands, in words. */
+/** Labels of a worker's state. */
 import type { WorkerView } from '@cairn/protocol'
 import { stateWord } from '../sessions/session-state.tsx'
 import { workersWords } from '../words/workers.ts'
@@ -7,11 +7,11 @@ type Cause = NonNullable<WorkerView['cause']>
 const CAUSES: Record<Cause, string> = workersWords.causes
 export const causeWord = (cause: Cause): string => CAUSES[cause]
 
-/** As a session's dot: what has ended is done or failed, whatever its session has become since. */
+/** The state of the worker's dot. An ended worker is done or failed, whatever its session did since. */
 const shownState = ({ status, state }: WorkerView): WorkerView['state'] =>
   status === 'open' ? state : status === 'complete' ? 'done' : 'failed'
 
-/** As a session, for whatever draws the state of one. */
+/** The worker as a session, for components that show a session's state. */
 export const asSession = (worker: WorkerView) =>
   ({ state: shownState(worker), status: 'active', open_children: worker.open_children }) as const
 

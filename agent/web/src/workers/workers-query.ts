@@ -1,4 +1,4 @@
-/** The workers below a session, read again every few seconds while somebody looks. */
+/** The workers of a session, polled while the page is visible. */
 import { infiniteQueryOptions } from '@tanstack/react-query'
 import { client } from '../api.ts'
 
@@ -16,7 +16,7 @@ export const workersQuery = (sessionId: string) =>
       }),
     initialPageParam: null as string | null,
     getNextPageParam: page => page.next_cursor,
-    // A page that is hidden asks nothing.
+    // A hidden page does not poll.
     refetchInterval: EVERY_MS,
     select: data => data.pages.flatMap(page => page.workers),
   })

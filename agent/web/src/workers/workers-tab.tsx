@@ -1,4 +1,4 @@
-/** All workers below a session as a tree in a table: what each is at, what it costs, and a way to end it. */
+/** All workers below a session as a tree in a table: state, cost, and a button that stops each. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect } from 'react'
@@ -25,7 +25,7 @@ export function WorkersTab({ log, session }: { log: FollowedSession; session: Se
   const query = useInfiniteQuery(workersQuery(log.id))
   const { data: workers, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query
   const now = useNow(1000)
-  // Spawns and outcomes stand in this log: they show at once.
+  // Workers start and end in this log, so a change of it triggers a new query.
   const { children } = log.view
   useEffect(() => {
     if (children !== noChildren) void refetch()
@@ -177,7 +177,7 @@ function StopButton({ worker, goal, rootId }: { worker: WorkerView; goal: string
   )
 }
 
-/** Arrow keys go from row to row, with the links staying links. */
+/** The arrow keys move between the links of the rows. */
 function moveFocus(event: KeyboardEvent<HTMLElement>) {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
   const links = [...document.querySelectorAll<HTMLElement>('.worker-link')]
