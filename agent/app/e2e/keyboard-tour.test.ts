@@ -41,7 +41,7 @@ test('the tour is done by keyboard alone: log in, ask, answer, approve, read the
   await page.getByRole('radiogroup').waitFor()
   await tabTo(page, 'textbox', /^Your answer$/)
   await page.keyboard.type('1')
-  await page.getByRole('status').getByText('Enter answers').waitFor()
+  await page.getByRole('status').getByText('Press Enter to answer').waitFor()
   await page.keyboard.press('Enter')
 
   // The approval says what it is about; A approves, where nobody writes.

@@ -128,7 +128,7 @@ test('research is followed through its branches, scores, levels, sources and rep
     .toMatch(/3 of 24 branches.*Best 82 of 100.*2 in a row/)
   expect(await branchOf('1').locator('.branch-line').first().textContent()).toMatch(/82.*improves/)
   expect(await branchOf('1').locator(branchOf('1.1')).count()).toBe(1)
-  await expect.poll(() => by(page, 'branch-tree').getByText('Little new').count(), POLL).toBe(1)
+  await expect.poll(() => by(page, 'branch-tree').getByText('Little progress').count(), POLL).toBe(1)
   await branchOf('1').getByText('Findings').first().focus()
   await page.keyboard.press('Enter')
   await branchOf('1').getByText('It says where, with a source.').waitFor()

@@ -209,7 +209,7 @@ test('the dock completes, attaches, recalls, takes a number for a choice, and de
   await by(page, 'dock-choice').nth(1).waitFor()
   await takePictures(page, 'question')
   await composer.fill('2')
-  await page.getByText('Enter answers “blue”').waitFor()
+  await page.getByText('Press Enter to answer “blue”').waitFor()
   await composer.press('Enter')
   const answered = await waitFor(server.client, id, 0, isType('ask_user_question.response'))
   expect(answered.data.responses).toMatchObject([{ question: 'Which colour?', answer: 'blue' }])

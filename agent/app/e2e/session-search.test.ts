@@ -60,7 +60,7 @@ test('a session is found however old it is, and "none" is said only when all wer
 
   await by(page, 'session-search').fill('needle beta')
   await note
-    .getByText('No session has all words of “needle beta” in one message, answer or tool call')
+    .getByText('No session contains all words of “needle beta” in one message, answer or tool call')
     .waitFor()
   expect(await by(page, 'session-item').count()).toBe(0)
 

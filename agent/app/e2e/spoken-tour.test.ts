@@ -141,7 +141,7 @@ test('at every stop of the tour all has a name and a place, and what happens is 
     ['tabpanel', /^EVENTS/],
     ['searchbox', 'Filter by text'],
     ['grid', 'Events'],
-    ['columnheader', 'type'],
+    ['columnheader', 'Type'],
     ['row', /user\.message/],
     ['complementary', 'Details'],
     ['button', /Copy JSON/],

@@ -79,11 +79,11 @@ async function openChat(page: Page): Promise<{ chatMs: number; chatCpuMs: number
   const started = performance.now()
   await link.click()
   await page.getByTestId('answer').last().locator('.markdown p').first().waitFor()
-  await page.getByText(/ earlier$/).waitFor()
+  await page.getByText(/^Show earlier items/).waitFor()
   await page.getByTestId('composer').waitFor()
   const chatMs = Math.round(performance.now() - started)
   const chatCpuMs = Math.round((await cpu()) - before)
-  const earlier = await page.getByText(/ earlier$/).innerText()
+  const earlier = await page.getByText(/^Show earlier items/).innerText()
   return {
     chatMs,
     chatCpuMs,
@@ -110,7 +110,7 @@ async function run() {
       .getByText(/\d events?$/)
       .first()
       .waitFor({ timeout: 120_000 })
-    await page.getByTestId('events-status').getByText('reading').waitFor({ state: 'detached' })
+    await page.getByTestId('events-status').getByText('loading').waitFor({ state: 'detached' })
     // Every row, the chunks of answers among them.
     await page.getByTestId('show-deltas').click()
     const loadMs = Math.round(performance.now() - started)

@@ -146,7 +146,7 @@ test('nothing of another user who logged in to the same browser is delivered', a
   server.append('a')
   await settle()
   expect([shown.ids, told, server.connected()]).toEqual([[], [], 0])
-  const reload = new Error('Another user has logged in to this browser. Reload the page.')
+  const reload = new Error('Another user is now logged in. Reload the page.')
   expect([shown.failures, failures]).toEqual([[reload], [reload]])
 })
 
@@ -176,6 +176,6 @@ test('a session beyond the limit of the server fails with the reason, and the ot
   await settle()
   expect(server.followed()).toHaveLength(100)
   expect(shown.flatMap(({ failures }, at) => failures.map(error => [at, String(error)]))).toEqual([
-    [100, 'Error: Too many open sessions: at most 100. Close one, then reload the page.'],
+    [100, 'Error: Too many sessions open in this browser: at most 100. Close a tab, then reload the page.'],
   ])
 })

@@ -24,7 +24,7 @@ test('model calls, parallel tools, waits and workers are spans with their ends',
     ['model', 'm', 0, 1000],
     ['tool', 'read_file', 1000, 2000],
     ['tool', 'terminal', 1000, 1500],
-    ['wait', 'a question', 2000, 9000],
+    ['wait', 'an answer', 2000, 9000],
     ['worker', 'count', 9000, null],
     ['model', 'm', 9500, null],
   ])

@@ -2,11 +2,11 @@
 import { plural } from '../format.ts'
 
 export const composerWords = {
-  archived: 'This session is archived and read-only.',
+  archived: 'This session is archived and read-only',
   restore: 'Restore',
-  choices: 'Choices by number',
+  choices: 'Answer choices',
   answersQuestion: 'Your text answers the question above',
-  enterAnswers: 'Enter answers “{choice}”',
+  enterAnswers: 'Press Enter to answer “{choice}”',
   sendInstead: 'Send as a new message instead',
   attached: 'Attached files',
   remove: (name: string) => `Remove ${name}`,
@@ -28,8 +28,8 @@ export const composerWords = {
   demo: ['Show me what you can do', 'help', 'think hard about it'],
   first: [
     'What can you do here, and which tools do you have?',
-    'List the files in the workspace and summarize them.',
+    'List the files in the workspace and summarise them.',
     '/help',
   ],
-  tooLarge: (bytes: number, max: number) => `file too large: ${bytes} bytes, at most ${max}`,
+  tooLarge: (bytes: number, max: number) => `File too large: ${bytes} bytes, at most ${max}`,
 }

@@ -9,7 +9,7 @@ export const eventsWords = {
   closeDetail: 'Close details',
   removedText: (from: string, through: string) =>
     `Events ${from} to ${through} were chunks of a streamed answer (llm.delta). ` +
-    `They are removed some time after their llm.response, which contains the same text. ` +
+    'They were removed because the llm.response that follows contains the same text. ' +
     'No other event type is ever removed.',
   turnFacts: {
     ended: 'Ended',
@@ -28,10 +28,10 @@ export const eventsWords = {
     crashes: 'Crashes',
     recoveries: 'Recoveries',
     to: 'to',
-    about: 'From the first event of the turn to the end of its work. The totals cover these events.',
+    about: 'Totals from the first event of the turn to the end of its work',
   },
   range: 'Range',
-  failedOrRefused: (n: number) => `${n} failed or refused`,
+  failedOrRefused: (n: number) => `${n} failed or rejected`,
   heldForApproval: (n: number) => `${n} held for approval`,
   unknownType: 'Unknown event type: the server is newer than this page',
   time: 'Time',
@@ -45,7 +45,7 @@ export const eventsWords = {
   rated: (type: string, id: number) => `Rating saved (${type}, event ${id})`,
   good: 'Good',
   bad: 'Bad',
-  columns: { id: 'id', time: 'time', after: 'after', type: 'type', summary: 'summary' },
+  columns: { id: 'ID', time: 'Time', after: 'After', type: 'Type', summary: 'Summary' },
   grid: 'Events',
   deltas: (n: number) => plural(n, 'delta'),
   removedOne: (id: string) => `Event ${id} removed`,
@@ -69,7 +69,7 @@ export const eventsWords = {
     open: 'open details',
     close: 'close details, leave a field',
     filter: 'filter by text',
-    jump: 'go to event id',
+    jump: 'go to event ID',
     follow: 'follow new events',
     copy: 'copy the event as JSON',
     help: 'this help',
@@ -91,8 +91,8 @@ export const eventsWords = {
   families: 'Event families',
   showDeltas: 'deltas',
   filterText: 'Filter by text',
-  jump: 'Go to event id',
-  jumpShort: 'Go to id',
+  jump: 'Go to event ID',
+  jumpShort: 'Go to ID',
   types: 'Types',
   typesChosen: (n: number) => `Types, ${n} selected`,
   filterType: 'Filter by type',
@@ -110,8 +110,8 @@ export const eventsWords = {
   turns: (n: number) => plural(n, 'turn'),
   folded: 'folded',
   removed: (n: string) => `${n} removed`,
-  filtering: (percent: number) => `filtering ${percent} %`,
-  loading: (percent: number) => `loading ${percent} %`,
-  alarms: (n: number) => plural(n, 'crash or recovery', 'crashes, recoveries and failures'),
+  filtering: (percent: number) => `filtering ${percent}%`,
+  loading: (percent: number) => `loading ${percent}%`,
+  alarms: (n: number) => plural(n, 'crash, recovery or failure', 'crashes, recoveries and failures'),
   pressForKeys: 'press {key} for shortcuts',
 }

@@ -51,7 +51,7 @@ export const generalWords = {
   showAllLines: (n: number) => `Show all ${plural(n, 'line')}`,
   tokenCount: (amount: string) => `${amount} tokens`,
   tokensInOut: (input: string, output: string) => `${input} input tokens, ${output} output tokens`,
-  themes: { system: 'same as system', light: 'light', dark: 'dark' },
+  themes: { system: 'system', light: 'light', dark: 'dark' },
   theme: (now: string, next: string) => `Theme: ${now}. Switch to ${next}`,
   now: 'now',
   minutesAgo: (n: number) => `${n} min`,

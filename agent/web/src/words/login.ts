@@ -12,7 +12,7 @@ export const loginWords = {
   passwordSet: 'Password set',
   setPassword: 'Set password',
   currentPassword: 'Current password',
-  forgot: 'Forgot your password? Ask an administrator for a new login link and paste it here.',
+  forgot: 'Forgot your password? Ask an administrator for a new login link and paste it into this field.',
   newPassword: 'New password',
   passwordHint: 'At least 10 characters',
   offer: 'Password',

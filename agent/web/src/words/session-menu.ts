@@ -41,18 +41,18 @@ export const sessionMenuWords = {
   searched: 'Searched titles, messages, answers and tool calls',
   nothingFound: (words: string, isArchived: boolean, isFiltered: boolean) =>
     `No ${isArchived ? 'archived ' : ''}session${isFiltered ? ' that matches the filters' : ''} ` +
-    `has all words of “${words}” in one message, answer or tool call`,
+    `contains all words of “${words}” in one message, answer or tool call`,
   restored: 'Session restored. Its workspace files may have been deleted.',
   renameSession: 'Rename session',
   title: 'Title',
   rename: 'Rename',
   archiveNamed: (title: string) => `Archive “${title}”?`,
   archiveText:
-    'This stops a running turn, archives the child sessions too and deletes the workspace files. ' +
+    'This stops a running turn, archives the workers and deletes the workspace files. ' +
     'The log stays readable, and you can restore the session.',
   archive: 'Archive',
   menu: {
-    label: 'Session',
+    label: 'Session actions',
     rename: 'Rename…',
     markdown: 'Export as Markdown',
     markdownHint: 'the chat',

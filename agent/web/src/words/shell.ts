@@ -5,7 +5,7 @@ export const shellWords = {
   skipToSessions: 'Skip to sessions',
   skipToPage: 'Skip to content',
   demoModel: 'Demo model: answers are scripted.',
-  demoHint: 'Add a provider to {file} to connect a model',
+  demoHint: 'Add a provider to {file} to connect a model.',
   sidebar: 'Sessions and inbox',
   sessions: 'Sessions',
   home: 'Cairn, sessions',

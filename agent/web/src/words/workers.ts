@@ -12,7 +12,7 @@ export const workersWords = {
     parent: 'stopped with its parent',
     archived: 'archived',
   },
-  none: 'No workers',
+  none: 'No workers yet',
   noneText: 'An agent can delegate work. Each worker is a session of its own and appears here.',
   older: 'Older workers',
   caption: 'Workers of this session, each below its parent',
