@@ -148,7 +148,7 @@ test.each([
     3,
     'postgres://cairn:***@127.0.0.1:1/cairn?schema=cairn cannot be used',
   ],
-  ['HOST', '203.0.113.7', 5, 'There is no address 203.0.113.7'],
+  ['HOST', '203.0.113.7', 5, 'This machine has no address 203.0.113.7'],
   ['PORT', 'many', 4, 'expected a port number'],
 ])('a process with %s=%s ends with code %i and says why', async (name, value, expected, message) => {
   const { code, stderr } = await cairn(makePlace({ scenario: SCENARIO }), ['serve'], {

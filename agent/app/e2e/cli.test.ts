@@ -376,7 +376,7 @@ test('help names every command, the environment and the exit codes; a wrong word
   const wrong = await cairn(place, ['aprove'])
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
-    'cairn: unknown command "aprove"; did you mean "approve"?\n',
+    'cairn: Unknown command "aprove"; did you mean "approve"?\n',
   ])
   expect((await cairn(place, ['tail'])).code).toBe(2)
   const alone = await cairn(place, ['send', 'hi'])

@@ -68,7 +68,7 @@ const LIES: readonly [check: string, change: (path: string, text: string) => str
     'Idempotency-Key',
     (path, text) => (path.endsWith('/messages') ? text.replace('}', `,"n":${Math.random()}}`) : text),
   ],
-  ['refusals', (_, text) => text.replace('"code":"not_found"', '"code":"gone"')],
+  ['error responses', (_, text) => text.replace('"code":"not_found"', '"code":"gone"')],
 ]
 
 test('a server that loses an event, repeats an effect or answers otherwise is found out, and the exit code says so', async () => {

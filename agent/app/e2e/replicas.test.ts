@@ -141,7 +141,7 @@ test('a login made at one replica holds at the others, on a directory of their o
   ).toBe(200)
   expect(a.log()).not.toContain('keep their files elsewhere')
   for (const variable of ['CAIRN_DATA', 'CAIRN_WORKSPACES'])
-    expect(b.log()).toMatch(new RegExp(`keep their files elsewhere: .* one shared ${variable}, see`))
+    expect(b.log()).toMatch(new RegExp(`keep their files elsewhere: .* Set ${variable} to one shared`))
 })
 
 /** Promise 9: The service survives a crash of its database server and reports not ready meanwhile. */

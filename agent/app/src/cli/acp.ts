@@ -7,8 +7,8 @@ export const acp = defineCommand({
   name: 'acp',
   summary: 'Run an Agent Client Protocol (ACP) agent for editors on stdin and stdout',
   usage: [
-    ['acp', 'with a service of its own; the folder of the editor is the workspace'],
-    ['acp --url URL --token TOKEN', 'sessions of a running service and their workspaces'],
+    ['acp', "start a service for the editor; the editor's folder is the workspace"],
+    ['acp --url URL --token TOKEN', 'use a running service, with its sessions and workspaces'],
   ],
   options: {
     url: { type: 'string' },

@@ -15,7 +15,7 @@ export const answer = defineCommand({
   ],
   options: CONNECT_OPTIONS,
   async run({ values, positionals: [id, ...texts] }, io) {
-    if (id === undefined) throw new UsageError('missing session ID')
+    if (id === undefined) throw new UsageError('Missing session ID')
     const { client } = connect(values, io)
     const items = await openItems(client, { session_id: id, kind: 'input_required', signal: io.signal })
     const asked = items[0] === undefined ? null : questionsOf(items[0])
@@ -39,7 +39,7 @@ export const answer = defineCommand({
 function responsesTo({ questions }: Asked, texts: readonly string[]): { question: string; answer: string }[] {
   const given = questions.length === 1 ? [texts.join(' ')] : texts
   if (given.length !== questions.length)
-    throw new UsageError(`expected ${questions.length} answers (one argument each), got ${given.length}`)
+    throw new UsageError(`Expected ${questions.length} answers (one argument each), got ${given.length}`)
   return questions.map((question, at) => ({
     question: question.prompt,
     answer: answerOf(question, given[at] ?? ''),

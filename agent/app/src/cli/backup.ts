@@ -2,6 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { copyLiveStore } from '@cairn/log'
+import { plural } from '@cairn/protocol'
 import { copyFolder } from '@cairn/workspace'
 import { dataDirOf } from '../local/data-dir.ts'
 import { databaseOf } from '../local/open-store.ts'
@@ -42,7 +43,7 @@ export const backup = defineCommand({
     if (database !== null) {
       const { schema } = database.address
       throw new UsageError(
-        `the store is in Postgres: first run pg_dump --format=custom --schema=${schema} ` +
+        `The store is in Postgres: first run pg_dump --format=custom --schema=${schema} ` +
           '--file=cairn.dump "$DATABASE_URL" (omit its schema and pool parameters), then ' +
           `copy ${BESIDE.join(', ')} from ${dataDirOf(io.env)}, and ${findWorkspacesDir(io.env)}`,
       )
@@ -63,7 +64,8 @@ export const backup = defineCommand({
       else if (existsSync(from)) cpSync(from, to, { preserveTimestamps: true })
     }
     leftOut += await copyWorkspaces([join(source, 'workspaces'), findWorkspacesDir(io.env)], target)
-    if (leftOut > 0) io.note(`${leftOut} entries skipped: sockets, pipes, and files deleted during the copy`)
+    const skipped = plural(leftOut, 'entry', 'entries')
+    if (leftOut > 0) io.note(`${skipped} skipped: sockets, pipes, and files deleted during the copy`)
     io.out(values.json ? `${JSON.stringify({ source, target, left_out: leftOut })}\n` : `${target}\n`)
     return EXIT.ok.code
   },

@@ -28,7 +28,7 @@ export const bench = defineCommand({
       'measure the disk, the log, HTTP requests, whole turns, file tools, workers, many turns at ' +
         'once and long sessions',
     ],
-    ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary directory'],
+    ['  --dir DIRECTORY', 'measure the log on the disk of this directory, not of the temporary directory'],
     ['  --only log|http|turn|files|children|swarm|life|acp|channels|boxes', 'run one part only'],
     ['  --turns 20,300', 'numbers of concurrent turns, comma-separated; default 20,100,300,600'],
     ['  --out FILE', 'also write the table to a new file'],
@@ -48,7 +48,7 @@ export const bench = defineCommand({
       throw new UsageError(`Invalid --only "${only}": must be one of ${PARTS.join(', ')}`)
     const levels = readLevels(values.turns)
     const wants = (part: string): boolean => only === undefined || only === part
-    io.note('Running benchmarks (about five minutes for all). Keep the machine otherwise idle …')
+    io.note('Running benchmarks (about five minutes for all). Keep the machine otherwise idle.')
     const log = wants('log') ? await benchAppend(directory) : []
     const http = wants('http') ? await benchHttp() : []
     const turn = wants('turn') ? await benchFirstEvent(directory) : []

@@ -17,7 +17,7 @@ export const chat = defineCommand({
   name: 'chat',
   summary: 'Chat with an agent in the terminal',
   usage: [
-    ['chat', 'start a new session; shows answers as they stream, questions and approvals'],
+    ['chat', 'start a new session; print answers as they stream, with questions and approvals'],
     ['chat SESSION', 'continue an existing session'],
     ['  --agent NAME', 'agent of the new session'],
     [' ', 'Ctrl-C stops the turn or exits; /resume continues after a pause or a failure; /quit exits'],

@@ -130,8 +130,8 @@ test('a command line that is not understood is a usage error', async () => {
       ),
   })
   expect(() => command.run(['--flaag'], io)).toThrow(UsageError)
-  expect(() => command.run([], io)).toThrow('missing the thing')
-  expect(() => command.run(['a', 'b'], io)).toThrow('unexpected argument "b"')
+  expect(() => command.run([], io)).toThrow('Missing the thing')
+  expect(() => command.run(['a', 'b'], io)).toThrow('Unexpected argument "b"')
   expect(await command.run(['a', '--flag'], io)).toBe(0)
   expect(await command.run(['--help'], io)).toBe(0)
   expect(out.join('')).toBe('  cairn x THING  does\n    --flag       more\n')

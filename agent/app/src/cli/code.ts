@@ -21,11 +21,11 @@ export const code = defineCommand({
   options: {},
   async run({ values, positionals }, io) {
     const [action, name] = takePositionals(positionals, ['install', 'agent name'])
-    if (action !== 'install') throw new UsageError(`unknown action "${action}": use cairn code install AGENT`)
+    if (action !== 'install') throw new UsageError(`Unknown action "${action}": use cairn code install AGENT`)
     const wanted = KNOWN_AGENTS[name]?.package ?? null
     if (wanted === null)
       throw new UsageError(
-        `${name === 'cairn' ? 'cairn is built in' : `unknown agent "${name}"`}. Available: ` +
+        `${name === 'cairn' ? 'Agent cairn is built in' : `Unknown agent "${name}"`}. Available: ` +
           `${installable().join(', ')}. Define other agents in cairn.yaml under code.agents.`,
       )
     const folder = installedAt(dataDirOf(io.env), name)

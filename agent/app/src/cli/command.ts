@@ -85,7 +85,7 @@ export function takePositionals<const N extends readonly string[]>(
   names: N,
 ): { [K in keyof N]: string } {
   const missing = names[given.length]
-  if (missing !== undefined) throw new UsageError(`missing ${missing}`)
-  if (given.length > names.length) throw new UsageError(`unexpected argument "${given[names.length]}"`)
+  if (missing !== undefined) throw new UsageError(`Missing ${missing}`)
+  if (given.length > names.length) throw new UsageError(`Unexpected argument "${given[names.length]}"`)
   return given as unknown as { [K in keyof N]: string }
 }

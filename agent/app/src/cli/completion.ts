@@ -17,7 +17,7 @@ export const completionFor = (loadCommands: () => Promise<readonly Command[]>): 
     async run({ positionals }, io) {
       const [shell] = takePositionals(positionals, [`shell name (${Object.keys(SHELLS).join(', ')})`])
       if (!(shell in SHELLS))
-        throw new UsageError(`unknown shell "${shell}": must be one of ${Object.keys(SHELLS).join(', ')}`)
+        throw new UsageError(`Unknown shell "${shell}": must be one of ${Object.keys(SHELLS).join(', ')}`)
       io.out(SHELLS[shell as keyof typeof SHELLS](await loadCommands()))
       return EXIT.ok.code
     },

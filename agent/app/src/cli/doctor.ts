@@ -23,7 +23,7 @@ export const doctor = defineCommand({
   name: 'doctor',
   summary: 'Check the installation, the configuration and the store',
   usage: [
-    ['doctor', 'changes nothing; safe while the server runs. Exit code 1 when a check fails'],
+    ['doctor', 'check without changing anything, also while the server runs. Exit code 1 when a check fails'],
     ['  --logs', 'also read and verify every event of every log'],
   ],
   options: { logs: { type: 'boolean', default: false } },

@@ -16,8 +16,8 @@ export const exportLogs = defineCommand({
   name: 'export',
   summary: 'Export session logs or training data',
   usage: [
-    ['export SESSION…', 'all events of these sessions so far, in order'],
-    ['export --all', 'all sessions that are not archived'],
+    ['export SESSION…', 'write all events of these sessions so far, in order'],
+    ['export --all', 'export all sessions that are not archived'],
     [
       '  --format jsonl|sft|dpo|kto|atif',
       'raw events; or, from rated sessions, chat examples, preference pairs or ATIF trajectories',
@@ -50,7 +50,7 @@ export const exportLogs = defineCommand({
     const strange = values.keep.find(type => !(DEFAULT_EXCLUDED as readonly string[]).includes(type))
     if (strange !== undefined)
       throw new UsageError(`Invalid --keep "${strange}": must be one of ${DEFAULT_EXCLUDED.join(', ')}`)
-    if (values.all === positionals.length > 0) throw new UsageError('missing session IDs, or --all')
+    if (values.all === positionals.length > 0) throw new UsageError('Give either session IDs or --all')
     const { client } = connect(values, io)
     // Sorted by id, so that two exports of the same logs are byte-identical.
     const ids = (values.all ? await listIds(client, io.signal) : positionals).toSorted()
@@ -128,7 +128,7 @@ async function listIds(client: CairnClient, signal: AbortSignal): Promise<string
 /** Turns the error for an existing file into a usage error. */
 const explainOpen = (error: Error, file: string): Error =>
   'code' in error && error.code === 'EEXIST'
-    ? new UsageError(`${file} exists already: choose a new file name`, { cause: error })
+    ? new UsageError(`${file} already exists: choose a new file name`, { cause: error })
     : error
 
 type Sink = { write: (text: string) => Promise<void>; close: () => Promise<void> }

@@ -8,7 +8,7 @@ const RUBRIC = 'The goal is reached as described, and the result was checked.'
 
 export const goal = defineCommand({
   name: 'goal',
-  summary: 'Give a session a goal',
+  summary: 'Set the goal of a session',
   usage: [
     ['goal SESSION TEXT…', 'the goal to reach'],
     ['  --rubric TEXT', 'how an evaluator grades each turn'],
@@ -20,9 +20,9 @@ export const goal = defineCommand({
     'max-iterations': { type: 'string' },
   },
   async run({ values, positionals: [id, ...words] }, io) {
-    if (id === undefined) throw new UsageError('missing session ID')
+    if (id === undefined) throw new UsageError('Missing session ID')
     const description = words.join(' ').trim()
-    if (description === '') throw new UsageError('missing goal text')
+    if (description === '') throw new UsageError('Missing goal text')
     const most = values['max-iterations']
     if (most !== undefined && !/^[1-9]\d{0,2}$/.test(most))
       throw new UsageError(`Invalid --max-iterations "${most}": must be a positive integer`)

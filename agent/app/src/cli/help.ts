@@ -27,7 +27,7 @@ export const helpFor = (loadCommands: () => Promise<readonly Command[]>): Comman
     async run({ values, positionals: [name] }, io) {
       const commands = await loadCommands()
       const found = commands.find(command => command.name === name)
-      if (name !== undefined && found === undefined) throw new UsageError(`unknown command "${name}"`)
+      if (name !== undefined && found === undefined) throw new UsageError(`Unknown command "${name}"`)
       const listed = () => commands.map(({ name, summary, usage }) => ({ name, summary, usage }))
       if (values.json)
         io.out(`${JSON.stringify({ commands: listed(), environment: ENVIRONMENT, exit_codes: EXIT })}\n`)

@@ -10,7 +10,7 @@ export const inbox = defineCommand({
   name: 'inbox',
   summary: 'List inbox items, complete an action, or acknowledge an item',
   usage: [
-    ['inbox', 'pending items: ID, kind, session, title'],
+    ['inbox', 'list pending items: ID, kind, session, title'],
     ['  --all', 'include resolved items'],
     ['  --session ID', 'items of one session only'],
     ['inbox done ITEM [NOTE…]', 'mark the action as done; the agent receives the note'],
@@ -32,9 +32,9 @@ export const inbox = defineCommand({
       return EXIT.ok.code
     }
     if (action !== 'done' && action !== 'ack')
-      throw new UsageError(`unknown action "${action}": must be done or ack`)
+      throw new UsageError(`Unknown action "${action}": must be done or ack`)
     const [item_id, ...words] = action === 'ack' ? takePositionals(rest, ['item ID']) : rest
-    if (item_id === undefined) throw new UsageError('missing item ID')
+    if (item_id === undefined) throw new UsageError('Missing item ID')
     const note = words.join(' ')
     const item =
       action === 'ack'

@@ -10,7 +10,7 @@ export const init = defineCommand({
   name: 'init',
   summary: 'Write a commented cairn.yaml',
   usage: [
-    ['init', 'in this directory, or at CAIRN_CONFIG; an existing file is not changed'],
+    ['init', 'write it to this directory, or to CAIRN_CONFIG; an existing file is not changed'],
     ['  --stdout', 'print it instead'],
   ],
   options: { stdout: { type: 'boolean', default: false } },
@@ -26,7 +26,7 @@ export const init = defineCommand({
       writeFileSync(file, text, { flag: 'wx' })
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-      throw new UsageError(`${file} exists already; cairn init --stdout prints the sample`, {
+      throw new UsageError(`${file} already exists; cairn init --stdout prints the sample`, {
         cause: error,
       })
     }

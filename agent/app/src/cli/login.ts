@@ -11,7 +11,7 @@ import { CONNECT_OPTIONS, connect } from './connect.ts'
 export const login = defineCommand({
   name: 'login',
   summary: 'Print a one-time login link for the web UI',
-  usage: [['login', 'for the owner of the token: the first admin of the data directory, or CAIRN_TOKEN']],
+  usage: [['login', 'print a link for the first admin of the data directory, or the user of CAIRN_TOKEN']],
   options: CONNECT_OPTIONS,
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])

@@ -51,7 +51,12 @@ export function gateLines({ kind, payload }: InboxItem): string[] {
     `${oneLine(String(tool), 80)} ` +
       `${exactText(args === undefined ? String(excerpt) : JSON.stringify(args, null, 2))}`,
     ...(typeof redactions === 'number' && redactions > 0
-      ? [`${redactions} parts look like secrets. They are not shown, but the call runs with them.`]
+      ? [
+          redactions === 1
+            ? '1 part of these arguments is hidden because it looks like a secret. The call still uses it.'
+            : `${redactions} parts of these arguments are hidden because they look like secrets. ` +
+              'The call still uses them.',
+        ]
       : []),
   ]
 }

@@ -21,7 +21,7 @@ async function run(argv: string[], io: Io): Promise<ExitCode> {
   if (command !== undefined) return command.run(rest, io)
   const meant = nearest(wanted, COMMAND_NAMES)
   throw new UsageError(
-    `unknown command "${name}"; ` +
+    `Unknown command "${name}"; ` +
       `${meant === undefined ? 'cairn help lists all commands' : `did you mean "${meant}"?`}`,
   )
 }

@@ -16,14 +16,14 @@ export const schedules = defineCommand({
   name: 'schedules',
   summary: 'List schedules; create, pause, resume, run or cancel one',
   usage: [
-    ['schedules', 'all schedules that you can see, newest first: ID, status, time, runs'],
-    ['schedules add SESSION PROMPT', 'with one of --cron, --every and --at'],
+    ['schedules', 'list all schedules that you can see, newest first: ID, status, time, runs'],
+    ['schedules add SESSION PROMPT', 'create a schedule; give one of --cron, --every and --at'],
     ['  --cron "0 9 * * 1-5"', 'cron expression with five fields; --zone Europe/Berlin sets its time zone'],
     ['  --every SECONDS', 'interval, at least 60'],
-    ['  --at TIME', 'once, at an RFC 3339 time with an offset'],
+    ['  --at TIME', 'run once, at an RFC 3339 time with an offset'],
     ['  --max-runs N', 'end after this number of runs'],
-    ['schedules runs ID', 'results of the scheduled runs'],
-    ['schedules pause|resume|run|cancel ID', ''],
+    ['schedules runs ID', 'list its runs and their results'],
+    ['schedules pause|resume|run|cancel ID', 'change a schedule, or run it now'],
     ['  --json', 'full records'],
   ],
   options: {
@@ -69,7 +69,7 @@ export const schedules = defineCommand({
     }
     if (!Object.hasOwn(ACTIONS, action))
       throw new UsageError(
-        `unknown action "schedules ${action}": must be add, runs, ${Object.keys(ACTIONS).join(', ')}`,
+        `Unknown action "schedules ${action}": must be add, runs, ${Object.keys(ACTIONS).join(', ')}`,
       )
     await client.call(ACTIONS[action as keyof typeof ACTIONS], { params, signal: io.signal })
     show([await client.call('getSchedule', { params, signal: io.signal })], true)

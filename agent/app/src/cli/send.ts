@@ -23,17 +23,17 @@ export const send = defineCommand({
   name: 'send',
   summary: 'Send a message and print the answer as it streams',
   usage: [
-    ['send TEXT…', 'to a new session; without TEXT, the message is read from stdin'],
-    ['send --session ID TEXT…', 'to an existing session'],
+    ['send TEXT…', 'send to a new session; without TEXT, the message is read from stdin'],
+    ['send --session ID TEXT…', 'send to an existing session'],
     [
       '  --new-message',
       'send a message although a question is pending; the question expires. ' +
-        'Without this, TEXT answers it',
+        'Without this flag, TEXT answers the question',
     ],
     ['  --agent NAME, --title TEXT', 'agent and title of the new session'],
     ['  --no-wait', 'exit without waiting for the answer'],
-    ['  --quiet', 'no notes about tools and questions'],
-    ['  --json', '{session_id, event_id, status, state, answer} at the end instead of text'],
+    ['  --quiet', 'do not print notes about tools and questions'],
+    ['  --json', 'print {session_id, event_id, status, state, answer} at the end instead of text'],
     [' ', 'exit code 6 when the session is waiting for an answer, an approval or an action'],
   ],
   options: {
@@ -48,7 +48,7 @@ export const send = defineCommand({
   async run({ values, positionals }, io) {
     const content =
       positionals.length > 0 ? positionals.join(' ') : io.stdinIsTty ? '' : (await io.readStdin()).trimEnd()
-    if (content === '') throw new UsageError('missing message: pass it as arguments or on stdin')
+    if (content === '') throw new UsageError('Missing message: pass it as arguments or on stdin')
     if (values.session !== undefined && (values.agent !== undefined || values.title !== undefined))
       throw new UsageError('--agent and --title apply to a new session only')
     const { client } = connect(values, io)

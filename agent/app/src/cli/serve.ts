@@ -22,12 +22,12 @@ export const serve = defineCommand({
   usage: [
     [
       'serve',
-      'listens on HOST:PORT; the store is in CAIRN_DATA or DATABASE_URL. SIGTERM drains; ' +
+      'listen on HOST:PORT with the store in CAIRN_DATA or DATABASE_URL. SIGTERM drains running turns; ' +
         'a second signal exits at once',
     ],
     [
       '  --role all|api|worker',
-      'for several processes on one DATABASE_URL: serve requests, run turns, or both (default)',
+      'for several processes on one DATABASE_URL: serve requests (api), run turns (worker) or both (all)',
     ],
   ],
   options: { role: { type: 'string', default: 'all' } },

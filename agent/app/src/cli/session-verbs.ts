@@ -18,19 +18,19 @@ const VERBS = {
   stop: {
     name: 'stop',
     summary: 'Stop the running turn of a session',
-    does: 'ends the turn at once; the session accepts the next message',
+    does: 'end the turn at once; the session still accepts messages',
     call: (client, options) => client.call('stopSession', options),
   },
   pause: {
     name: 'pause',
     summary: 'Pause a session',
-    does: 'interrupts its turn; the turn continues when the session is resumed',
+    does: 'interrupt the running turn; it continues when the session is resumed',
     call: (client, options) => client.call('pauseSession', options),
   },
   resume: {
     name: 'resume',
     summary: 'Resume a paused session, or retry a failed one',
-    does: 'continues the interrupted turn',
+    does: 'continue the interrupted turn, or retry the failed one',
     async call(client, options) {
       const { status } = await client.call('getSession', options)
       return client.call(status === 'failed' ? 'retrySession' : 'resumeSession', options)

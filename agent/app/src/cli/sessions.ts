@@ -10,10 +10,10 @@ export const sessions = defineCommand({
   name: 'sessions',
   summary: 'List sessions: ID, state, title',
   usage: [
-    ['sessions', 'newest first'],
+    ['sessions', 'list sessions, newest first'],
     ['sessions WORD…', 'filter by words in title, agent and ID'],
     ['  --limit N', 'maximum number of sessions; default 20'],
-    ['  --archived', 'archived sessions'],
+    ['  --archived', 'list archived sessions instead'],
     ['  --json', 'full records, as an array'],
   ],
   options: {

@@ -12,7 +12,7 @@ export const show = defineCommand({
   name: 'show',
   summary: 'Show the state, the pending items and the last answer of a session',
   usage: [
-    ['show SESSION', ''],
+    ['show SESSION', 'print state, pending items and last answer'],
     ['  --json', '{session, waiting, answer}'],
     [' ', 'exit code 6 when the session is waiting for an answer, an approval or an action'],
   ],

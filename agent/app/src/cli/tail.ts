@@ -10,7 +10,7 @@ export const tail = defineCommand({
   name: 'tail',
   summary: 'Follow the events of a session',
   usage: [
-    ['tail SESSION', 'from the beginning, one line per event, until interrupted'],
+    ['tail SESSION', 'print one line per event, from the beginning, until interrupted'],
     ['  --after ID', 'only events after this one'],
     [
       '  --type TYPE',

@@ -15,10 +15,10 @@ export const token = defineCommand({
   name: 'token',
   summary: 'Print an access token',
   usage: [
-    ['token user', 'user token of the first admin, valid for 30 minutes; needs the data directory'],
+    ['token user', 'user token of the first admin, valid for 30 minutes; requires the data directory'],
     ['token service-account NAME', 'create a service account; its token is shown only once'],
-    ['  --scope own|org', 'access to the sessions it created (default), or to the whole organization'],
-    ['  --expires-in-days N', 'default: never expires'],
+    ['  --scope own|org', 'access to the sessions it created (default), or to the whole organisation'],
+    ['  --expires-in-days N', 'lifetime of the token; default: never expires'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -38,7 +38,7 @@ export const token = defineCommand({
     }
     if (kind !== 'service-account')
       throw new UsageError(
-        `expected "user" or "service-account", got ${kind === undefined ? 'nothing' : `"${kind}"`}`,
+        `Expected "user" or "service-account", got ${kind === undefined ? 'nothing' : `"${kind}"`}`,
       )
     const [name] = takePositionals(rest, ['service account name'])
     const { scope } = values

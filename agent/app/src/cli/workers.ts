@@ -11,7 +11,7 @@ export const workers = defineCommand({
   name: 'workers',
   summary: 'List the workers of a session: ID, state, last event, tokens, cost, goal',
   usage: [
-    ['workers SESSION', 'all workers below it, as a tree'],
+    ['workers SESSION', 'list all workers below the session, as a tree'],
     ['  --open', 'only workers that have not reported a result'],
     ['  --json', 'full records, as an array, newest first'],
   ],

@@ -27,12 +27,12 @@ export function expectTrue(what: string, met: boolean): void {
 export function expectProblem(what: string, answer: Answer, status: number, code: string): void {
   expectEqual(`${what}: status and code`, [answer.status, answer.json['code']], [status, code])
   expectTrue(
-    `${what}: content-type is application/problem+json, not ${answer.headers.get('content-type')}`,
+    `${what}: content-type: expected application/problem+json, got ${answer.headers.get('content-type')}`,
     answer.headers.get('content-type')?.startsWith('application/problem+json') === true,
   )
   for (const key of ['type', 'title', 'detail', 'request_id'])
     expectTrue(
-      `${what}: the problem has ${key} as text`,
+      `${what}: the problem has no text in ${key}`,
       typeof answer.json[key] === 'string' && answer.json[key] !== '',
     )
   expectEqual(`${what}: status in the document`, answer.json['status'], status)

@@ -5,7 +5,7 @@ import type { Check } from './probe.ts'
 
 export const LOG_CHECKS: readonly Check[] = [
   {
-    name: 'ids are gapless and in the order of commits under 32 concurrent writers',
+    name: 'event ids have no gaps and follow the order of commits under 32 concurrent writers',
     async run(probe) {
       const id = await probe.quietSession()
       const acknowledged = (await Promise.all(Array.from({ length: 32 }, () => probe.say(id, 4)))).flat()
@@ -20,7 +20,7 @@ export const LOG_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'poll pages: each event once, has_more and last_id tell when to stop',
+    name: 'poll pages: each event once, and has_more and last_id mark the end',
     async run(probe) {
       const id = await probe.quietSession()
       await probe.say(id, 24)
@@ -39,13 +39,13 @@ export const LOG_CHECKS: readonly Check[] = [
         await poll(probe, id, 'after=25').then(({ ids, has_more, last_id }) => [ids, has_more, last_id]),
         [[], false, 25],
       )
-      expectEqual('a limit of 0 is 1', (await poll(probe, id, 'limit=0')).ids, [1])
-      expectEqual('a limit beyond 1000 is 1000', (await poll(probe, id, 'limit=99999')).ids.length, 25)
+      expectEqual('limit=0 is treated as 1', (await poll(probe, id, 'limit=0')).ids, [1])
+      expectEqual('limit=99999 is treated as 1000', (await poll(probe, id, 'limit=99999')).ids.length, 25)
       return `${pages} pages`
     },
   },
   {
-    name: 'cursors and limits that are none are 400',
+    name: 'invalid cursors and limits return 400',
     async run(probe) {
       const id = await probe.quietSession()
       for (const after of ['-1', 'x', '1.5', '%20', '0x1']) {
@@ -74,7 +74,7 @@ export const LOG_CHECKS: readonly Check[] = [
         400,
         'bad_request',
       )
-      return 'refused'
+      return 'rejected'
     },
   },
 ]

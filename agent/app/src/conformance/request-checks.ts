@@ -9,7 +9,7 @@ const messagesOf = async (probe: Probe, id: string): Promise<unknown[]> => {
 }
 export const REQUEST_CHECKS: readonly Check[] = [
   {
-    name: 'an Idempotency-Key has one effect, whoever repeats it and however often',
+    name: 'an Idempotency-Key has one effect, however often it is repeated',
     async run(probe) {
       const id = await probe.quietSession()
       const path = `/v1/sessions/${id}/messages`
@@ -32,7 +32,7 @@ export const REQUEST_CHECKS: readonly Check[] = [
         Array.from({ length: 10 }, () => post(probe, path, { content: 'at once' }, shared)),
       )
       expectTrue(
-        `ten at once are 202 or 409, not ${many.map(({ status }) => status).join(', ')}`,
+        `ten concurrent requests: expected 202 or 409, got ${many.map(({ status }) => status).join(', ')}`,
         many.every(({ status }) => status === 202 || status === 409),
       )
       expectEqual(
@@ -42,7 +42,7 @@ export const REQUEST_CHECKS: readonly Check[] = [
       )
       expectEqual('messages in the log', (await messagesOf(probe, id)).length, 2)
       expectProblem(
-        'a key that is none',
+        'an invalid key',
         await post(probe, path, { content: 'x' }, { 'idempotency-key': 'x'.repeat(201) }),
         400,
         'bad_request',
@@ -51,37 +51,32 @@ export const REQUEST_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'refusals are problem documents with the status and code that were promised',
+    name: 'error responses are problem documents with the documented status and code',
     async run(probe) {
       const id = await probe.quietSession()
       const path = `/v1/sessions/${id}`
       const nobody = await probe.call(path, { token: null })
       expectProblem('no token', nobody, 401, 'unauthenticated')
       expectEqual('www-authenticate', nobody.headers.get('www-authenticate'), 'Bearer')
-      expectProblem(
-        'a token that is none',
-        await probe.call(path, { token: 'nonsense' }),
-        401,
-        'unauthenticated',
-      )
+      expectProblem('an invalid token', await probe.call(path, { token: 'nonsense' }), 401, 'unauthenticated')
       expectProblem('an unknown session', await probe.call(`/v1/sessions/${randomUUID()}`), 404, 'not_found')
       expectProblem('an unknown route', await probe.call('/v1/nowhere'), 404, 'not_found')
       const wrongMethod = await probe.call(`${path}/messages`, { method: 'PATCH', body: {} })
       expectProblem('a wrong method', wrongMethod, 405, 'method_not_allowed')
       expectTrue(
-        `allow names POST, not ${wrongMethod.headers.get('allow')}`,
+        `Allow header: expected POST, got ${wrongMethod.headers.get('allow')}`,
         wrongMethod.headers.get('allow')?.includes('POST') === true,
       )
       expectProblem(
-        'pausing what is paused',
+        'pausing a paused session',
         await post(probe, `${path}/pause`, undefined),
         409,
         'wrong_state',
       )
       const invalid = await post(probe, `${path}/messages`, { contents: 'misspelt' })
-      expectProblem('a body that does not fit', invalid, 422, 'invalid_body')
+      expectProblem('a body that does not match the schema', invalid, 422, 'invalid_body')
       expectTrue(
-        'it names the field',
+        'the problem does not name the field',
         Array.isArray(invalid.json['errors']) && invalid.json['errors'].length > 0,
       )
       expectProblem(
@@ -101,7 +96,7 @@ export const REQUEST_CHECKS: readonly Check[] = [
         'unsupported_media_type',
       )
       expectProblem(
-        'an event that nobody may post',
+        'an event type that clients may not post',
         await post(probe, `${path}/events`, { events: [{ type: 'tool.call' }] }),
         422,
         'invalid_body',
@@ -112,16 +107,16 @@ export const REQUEST_CHECKS: readonly Check[] = [
         422,
         'unknown_agent',
       )
-      return '11 refusals'
+      return '11 error responses'
     },
   },
   {
-    name: 'every answer has a request id, the caller’s own where there is one',
+    name: 'every response has a request id, which a caller can set',
     async run(probe) {
       const { headers } = await probe.call('/v1/auth/me', { headers: { 'x-request-id': 'conformance-1' } })
       expectEqual('x-request-id', headers.get('x-request-id'), 'conformance-1')
       expectTrue(
-        'one is made where none came',
+        'no x-request-id in the response to a request without one',
         (await probe.call('/healthz', { token: null })).headers.get('x-request-id') !== '',
       )
       return 'both ways'
@@ -132,7 +127,8 @@ export const REQUEST_CHECKS: readonly Check[] = [
     async run(probe) {
       const { status, json } = await probe.call('/openapi.json', { token: null })
       expectEqual('GET /openapi.json', status, 200)
-      expectTrue(`openapi is 3.1, not ${String(json['openapi'])}`, String(json['openapi']).startsWith('3.1'))
+      const version = String(json['openapi'])
+      expectTrue(`openapi: expected version 3.1, got ${version}`, version.startsWith('3.1'))
       const paths = Object.keys(json['paths'] as object)
       for (const path of [
         '/v1/sessions',
@@ -140,8 +136,9 @@ export const REQUEST_CHECKS: readonly Check[] = [
         '/v1/api/sessions/{id}/events',
         '/v1/sessions/{id}/events/poll',
       ])
-        expectTrue(`it has ${path}`, paths.includes(path))
-      expectTrue('it has no poll below /v1/api', !paths.includes('/v1/api/sessions/{id}/events/poll'))
+        expectTrue(`the document does not contain ${path}`, paths.includes(path))
+      const alias = '/v1/api/sessions/{id}/events/poll'
+      expectTrue(`the document contains ${alias}`, !paths.includes(alias))
       return `${paths.length} paths`
     },
   },

@@ -5,7 +5,7 @@ import { type Check, post } from './probe.ts'
 
 export const SESSION_CHECKS: readonly Check[] = [
   {
-    name: 'a listing pages through every session once, newest first',
+    name: 'pages of sessions list each session once, newest first',
     async run(probe) {
       const made: string[] = []
       for (let n = 0; n < 5; n++) made.unshift(await probe.quietSession())
@@ -23,18 +23,14 @@ export const SESSION_CHECKS: readonly Check[] = [
         found.push(...(json['sessions'] as { id: string }[]).map(({ id }) => id))
         cursor = json['next_cursor'] as string | null
       }
-      expectEqual(
-        'the sessions just made, in the order of the listing',
-        found.filter(id => made.includes(id)),
-        made,
-      )
-      expectEqual('none twice', new Set(found).size, found.length)
-      expectProblem('a cursor of nobody', await probe.call('/v1/sessions?cursor=!'), 400, 'invalid_cursor')
+      expectEqual('the new sessions, in the order of the list', found.filter(id => made.includes(id)), made)
+      expectEqual('number of distinct sessions', new Set(found).size, found.length)
+      expectProblem('an invalid cursor', await probe.call('/v1/sessions?cursor=!'), 400, 'invalid_cursor')
       return `5 sessions over ${pages} pages`
     },
   },
   {
-    name: 'pause, resume and archive move a session as promised',
+    name: 'pause, resume and archive change the status of a session',
     async run(probe) {
       const id = await probe.quietSession()
       const status = async (): Promise<unknown> => (await probe.call(`/v1/sessions/${id}`)).json['status']
@@ -52,14 +48,12 @@ export const SESSION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name:
-      'a service account streams its own sessions below /v1/api, polls nothing, and ends when it is ' +
-      'revoked',
+    name: 'a service account streams only its own sessions below /v1/api, until it is revoked',
     async run(probe) {
       const made = await post(probe, '/v1/admin/service-accounts', {
         name: `conformance ${randomUUID().slice(0, 8)}`,
       })
-      if (made.status === 403) throw new NotChecked('the token is not an administrator’s')
+      if (made.status === 403) throw new NotChecked('the token does not belong to an administrator')
       expectEqual('creating a service account', made.status, 201)
       const token = String(made.json['token'])
       const account = String(made.json['id'])
@@ -98,13 +92,13 @@ export const SESSION_CHECKS: readonly Check[] = [
           'service_account_route',
         )
         expectProblem(
-          'a session of somebody else',
+          'a session of another user',
           await probe.call(`/v1/api/sessions/${theirs}`, { token }),
           404,
           'not_found',
         )
         expectProblem(
-          'an administrator’s route',
+          'a route for administrators',
           await probe.call('/v1/admin/users', { token }),
           403,
           'service_account_route',
@@ -117,7 +111,7 @@ export const SESSION_CHECKS: readonly Check[] = [
         )
       }
       expectProblem(
-        'after it was revoked',
+        'a request after the token was revoked',
         await probe.call('/v1/api/sessions', { token }),
         401,
         'unauthenticated',

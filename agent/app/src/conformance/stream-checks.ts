@@ -20,24 +20,24 @@ const streamTo = (
 
 export const STREAM_CHECKS: readonly Check[] = [
   {
-    name: 'the stream is Server-Sent Events as promised: headers, first bytes, one frame an event',
+    name: 'the stream is Server-Sent Events: headers, first bytes, one frame per event',
     async run(probe) {
       const id = await probe.quietSession()
       await probe.say(id, 3)
       const { headers, text } = await streamTo(probe, id, '', 4)
       expectTrue(
-        `content-type is text/event-stream, not ${headers.get('content-type')}`,
+        `content-type: expected text/event-stream, got ${headers.get('content-type')}`,
         headers.get('content-type')?.startsWith('text/event-stream') === true,
       )
       expectEqual('cache-control', headers.get('cache-control'), 'no-cache, no-transform')
       expectEqual('x-accel-buffering', headers.get('x-accel-buffering'), 'no')
       expectTrue(
-        'it begins with retry: 2000 and the comment ": connected"',
+        'the stream does not start with retry: 2000 and the comment ": connected"',
         text.startsWith('retry: 2000\n: connected\n'),
       )
       // Some clients return a block without data as an event.
       expectTrue(
-        'every block carries data',
+        'a block has no data',
         text
           .split('\n\n')
           .slice(0, -1)
@@ -52,12 +52,12 @@ export const STREAM_CHECKS: readonly Check[] = [
           data: unknown
         }
         expectEqual(
-          'id and event of a frame are those of its record',
+          'id, event and session of a frame',
           [frameId, event, id],
           [record.id, record.type, record.session_id],
         )
         expectTrue(
-          `created_at is UTC with milliseconds: ${record.created_at}`,
+          `created_at: expected UTC with milliseconds, got ${record.created_at}`,
           /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(record.created_at),
         )
       }
@@ -65,7 +65,7 @@ export const STREAM_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'stream and poll give the same bytes, and a type parameter changes none of them',
+    name: 'stream and poll return the same bytes and ignore the type parameter',
     async run(probe) {
       const id = await probe.quietSession()
       await probe.say(id, 12)
@@ -75,7 +75,7 @@ export const STREAM_CHECKS: readonly Check[] = [
         .map(({ data }) => data)
         .join(',')}],`
       expectEqual(
-        'the records of the stream as poll has them',
+        'records of the stream, compared with poll',
         polled.text.slice(0, streamed.length),
         streamed,
       )
@@ -93,7 +93,7 @@ export const STREAM_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: '`after` wins over Last-Event-ID, which wins over the beginning',
+    name: '`after` overrides Last-Event-ID; without either, a stream starts at the first event',
     async run(probe) {
       const id = await probe.quietSession()
       await probe.say(id, 9)
@@ -110,7 +110,7 @@ export const STREAM_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'a stream that is cut anywhere and taken up with its cursor misses nothing and repeats nothing',
+    name: 'a reader that reconnects with its cursor misses no event and reads none twice',
     async run(probe) {
       const id = await probe.quietSession()
       const total = 120
@@ -138,7 +138,7 @@ export const STREAM_CHECKS: readonly Check[] = [
       }
       await writing
       expectEqual(
-        'what all connections together saw',
+        'events of all connections together',
         records.map(record => JSON.stringify(JSON.parse(record))),
         (await poll(probe, id, 'limit=1000')).records,
       )
@@ -146,7 +146,7 @@ export const STREAM_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'readers that are there before the events see each of them once and in order',
+    name: 'concurrent readers receive each new event once and in order',
     async run(probe) {
       const id = await probe.quietSession()
       const readers = Array.from({ length: 8 }, (_, at) => streamTo(probe, id, `after=${at % 2}`, 41))

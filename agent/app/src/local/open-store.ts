@@ -61,8 +61,8 @@ export async function openDatabase({ url, address }: Database, options: Opening)
     // Errors of the driver or the server (28: authentication, 3D: unknown database); others may be our bugs.
     if (code !== undefined && /^(?:E[A-Z]+|28...|3D...|57P..|53300)$/.test(code))
       throw new NotFoundError(
-        `The database ${address.shown} cannot be used: ${message || code}. Is it running, and is ` +
-          'DATABASE_URL right?',
+        `The database ${address.shown} cannot be used: ${message || code}. ` +
+          'Check that it is running and that DATABASE_URL is correct.',
         { cause: error },
       )
     throw error
@@ -77,8 +77,8 @@ async function openEmbedded(dataDir: string, options: Opening = {}): Promise<Log
   }).catch((error: unknown) => {
     throw error instanceof DirectoryInUse
       ? new InUseError(
-          `The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set ` +
-            'CAIRN_DATA to another directory.',
+          `The data directory ${dataDir} is in use by process ${error.holder}: stop that process, or ` +
+            'set CAIRN_DATA to another directory.',
           { cause: error },
         )
       : error
@@ -122,12 +122,12 @@ async function agree(
   const warn = (what: string, variable: string): void =>
     report(
       'warn',
-      `other processes on this database keep their files elsewhere: ${what} is seen by workers on this ` +
-        `directory only. Give all of them one shared ${variable}, see docs/postgres.md`,
+      `other processes on this database keep their files elsewhere: only runners on this directory see ` +
+        `${what}. Set ${variable} to one shared directory for all of them, see docs/postgres.md`,
     )
-  if (!(await shared('data_directory', dataDir))) warn(`what lies in ${dataDir}/checkpoints`, 'CAIRN_DATA')
+  if (!(await shared('data_directory', dataDir))) warn(`the files in ${dataDir}/checkpoints`, 'CAIRN_DATA')
   if (workspacesDir !== undefined && !(await shared('workspaces_directory', workspacesDir)))
-    warn(`what tools write in ${workspacesDir}`, 'CAIRN_WORKSPACES')
+    warn(`the files in ${workspacesDir}`, 'CAIRN_WORKSPACES')
 }
 
 /** Created with the directory, so that processes can detect whether they share it. */

@@ -72,7 +72,7 @@ test('the two directories must lie apart, whatever links lead to them', () => {
   const data = join(dir, 'data')
   mkdirSync(data)
   symlinkSync(data, join(dir, 'alias'))
-  const apart = /must lie apart/
+  const apart = /must be separate/
   for (const workspaces of [data, join(data, 'workspaces'), join(dir, 'alias/deep/er'), dir, dirname(dir)])
     expect(workspacesDirProblem(data, workspaces), workspaces).toMatch(apart)
   expect(workspacesDirProblem(data, join(dir, 'data-not'))).toBeNull()
@@ -84,7 +84,7 @@ test('the data directory of another server is no place for workspaces', () => {
   mkdirSync(join(dir, 'workspaces'))
   writeFileSync(join(dir, 'workspaces/auth-key.json'), '{}')
   expect(() => prepareWorkspaces(join(dir, 'data'), join(dir, 'workspaces'))).toThrow(
-    /is the data directory of a server \(it has auth-key\.json\): set CAIRN_WORKSPACES to another one/,
+    /is the data directory of a server \(it contains auth-key\.json\): set CAIRN_WORKSPACES to another directory/,
   )
 })
 
@@ -121,7 +121,7 @@ test('where both places have files of a session, none of them is lost and the st
   mkdirSync(join(dir, 'workspaces/one'), { recursive: true })
   writeFileSync(join(dir, 'workspaces/one/note.txt'), 'newer')
   expect(() => prepareWorkspaces(data, join(dir, 'workspaces'))).toThrow(
-    `${join(old, 'one')} cannot be moved to ${join(dir, 'workspaces/one')}, where there is one already`,
+    `${join(old, 'one')} cannot be moved to ${join(dir, 'workspaces/one')}, which already exists`,
   )
   expect(readFileSync(join(dir, 'workspaces/one/note.txt'), 'utf8')).toBe('newer')
   expect(readFileSync(join(old, 'one/note.txt'), 'utf8')).toBe('one')

@@ -47,22 +47,22 @@ export function workspacesDirProblem(dataDir: string, workspacesDir: string): st
   const [data, workspaces] = [realSoFar(dataDir), realSoFar(workspacesDir)]
   if (isBelow(data, workspaces) || isBelow(workspaces, data))
     return (
-      `the workspaces (${workspacesDir}) and the data directory (${dataDir}) must lie apart, for the ` +
-      `keys of the server are in the one and commands of agents work in the other: set ${VARIABLE} to a ` +
-      'directory outside it'
+      `the workspaces (${workspacesDir}) and the data directory (${dataDir}) must be separate, because ` +
+      'agents run commands in the workspaces and the data directory contains the keys of the server: ' +
+      `set ${VARIABLE} to a directory outside it`
     )
   const foreign = OF_A_SERVER.find(name => lstatSync(join(workspaces, name), { throwIfNoEntry: false }))
   if (foreign !== undefined)
     return (
-      `${workspacesDir} is the data directory of a server (it has ${foreign}): set ${VARIABLE} to ` +
-      'another one'
+      `${workspacesDir} is the data directory of a server (it contains ${foreign}): set ${VARIABLE} to ` +
+      'another directory'
     )
   // A data directory on its own disk is meant to outlive the machine; workspaces next to it would not be on
   // that disk.
   if (workspacesDir === defaultWorkspacesDir(dataDir) && leavesItsDisk(data, workspaces))
     return (
-      `the data directory ${dataDir} is a disk of its own, and ${workspacesDir}, the default, would not ` +
-      `be on it: set ${VARIABLE} to where the workspaces shall be kept`
+      `the data directory ${dataDir} is a separate disk, and the default directory for workspaces, ` +
+      `${workspacesDir}, is not on that disk: set ${VARIABLE} to the directory to use`
     )
   return null
 }
@@ -99,8 +99,8 @@ export function prepareWorkspaces(dataDir: string, workspacesDir: string, report
     mkdirSync(workspacesDir, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new ConfigError(VARIABLE, [
-      `${workspacesDir} cannot be made (${asError(error).message}): name a directory that this user ` +
-        'may write to',
+      `cannot create ${workspacesDir} (${asError(error).message}): set ${VARIABLE} to a directory that ` +
+        'this user can write to',
     ])
   }
   moveOld(join(dataDir, 'workspaces'), workspacesDir, report)
@@ -111,8 +111,8 @@ function moveOld(old: string, workspacesDir: string, report: Report): void {
   if (found === undefined) return
   if (found.isSymbolicLink())
     throw new ConfigError(VARIABLE, [
-      `${old}, where workspaces used to be, is a link: set ${VARIABLE} to ${readlinkSync(old)} and ` +
-        'remove the link',
+      `${old}, the earlier directory of workspaces, is a link: set ${VARIABLE} to ` +
+        `${readlinkSync(old)} and remove the link`,
     ])
   const names = readdirSync(old)
   const moved = names.filter(name => moveOne(join(old, name), join(workspacesDir, name)))
@@ -145,7 +145,7 @@ function moveOne(from: string, to: string): boolean {
       ])
     throw new ConfigError(VARIABLE, [
       code === 'ENOTEMPTY' || code === 'EEXIST'
-        ? `${from} cannot be moved to ${to}, where there is one already: keep one of the two`
+        ? `${from} cannot be moved to ${to}, which already exists: keep one of the two`
         : `${from} cannot be moved to ${to} (${message})`,
     ])
   }

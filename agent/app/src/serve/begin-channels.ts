@@ -48,7 +48,8 @@ export async function beginChannels(
     report,
   })
   parts.defer(() => channels.stop())
-  for (const { name, path } of channels.paths) report('info', `the channel ${name} takes webhooks at ${path}`)
+  for (const { name, path } of channels.paths)
+    report('info', `the channel ${name} receives webhooks at ${path}`)
   return channels.prefixes.map(prefix => ({
     prefix,
     handle: channels.handle,

@@ -52,7 +52,7 @@ export function beginNotices(
     urlProblem(url) {
       const parsed = new URL(url)
       if (parsed.protocol !== 'https:' && !isNamedInternal(hostOf(parsed), egress, portOf(parsed)))
-        return 'must be an https URL, or of a host that notices.egress.internal names'
+        return 'must be an https URL, or the URL of a host in notices.egress.internal'
       return urlProblem(url, egress)
     },
   }

@@ -29,7 +29,7 @@ export function connectionPolicy(
       const egress = egressOf(agent)
       const parsed = new URL(url)
       if (parsed.protocol !== 'https:' && !isNamedInternal(hostOf(parsed), egress, portOf(parsed)))
-        return 'must be an https URL, or of a host that egress.internal names'
+        return 'must be an https URL, or the URL of a host in egress.internal'
       return urlProblem(url, egress)
     },
   }

@@ -7,16 +7,16 @@ export function explainListen(
 ): Error {
   if (error.code === 'EADDRINUSE')
     return new InUseError(
-      `Port ${port} of ${host} is in use by another process: stop that one, or set PORT to another port.`,
+      `Port ${port} of ${host} is in use by another process: stop that process, or set PORT to another port.`,
       { cause: error },
     )
   if (error.code === 'EACCES')
-    return new InUseError(`This user may not listen on port ${port}: set PORT to one above 1023.`, {
+    return new InUseError(`This user may not listen on port ${port}: set PORT to a port above 1023.`, {
       cause: error,
     })
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
     return new InUseError(
-      `There is no address ${host} on this machine: set HOST to 127.0.0.1, or to 0.0.0.0 for every address.`,
+      `This machine has no address ${host}: set HOST to 127.0.0.1, or to 0.0.0.0 for all addresses.`,
       { cause: error },
     )
   return error

@@ -185,8 +185,7 @@ async function announceSkills(dir: string, log: Logger): Promise<void> {
     log.info(`skills: ${[...skills.keys()].join(', ') || 'none'}`)
   } catch (error) {
     throw new Error(
-      `The directory of skills, ${dir}, cannot be read: make it, or take \`skills\` out of the ` +
-        'configuration.',
+      `Cannot read the skills directory ${dir}: create it, or remove \`skills\` from the configuration.`,
       { cause: error },
     )
   }
