@@ -92,7 +92,7 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
       ...(onStep ? { onStep } : {}),
     })
     if (run.hardware.includes(EMULATED))
-      throw new UnsupportedError('an emulated card has no speed to measure')
+      throw new UnsupportedError('cannot measure the speed of an emulated GPU')
     if (run.status === 'interrupted') return { status: 'interrupted', directory, result: undefined }
     return await write(measure(run), run)
   } catch (error) {

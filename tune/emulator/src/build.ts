@@ -43,7 +43,7 @@ export async function buildEmulator(options: BuildOptions = {}): Promise<string>
   const make = async () => {
     const work = mkdtempSync(join(dirname(path), 'build-'))
     try {
-      log(`Building the card emulator with ${compiler}: ${listSources('.cc').length} files`)
+      log(`Building the GPU emulator with ${compiler}: ${listSources('.cc').length} files`)
       renameSync(await compile(compiler, work), path)
     } finally {
       rmSync(work, { recursive: true, force: true })

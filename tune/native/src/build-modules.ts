@@ -33,7 +33,7 @@ export async function buildModules(options: ModulesOptions): Promise<string> {
   const nvcc = options.nvcc ?? findNvcc(nvccCandidates(process.env))
   if (!nvcc)
     throw new Error(
-      'Compiling kernels for a card needs nvcc, which was not found: ' +
+      'Compiling kernels for a GPU requires nvcc, which was not found: ' +
         'install the CUDA toolkit, put nvcc on the PATH or set CUDA_HOME.',
     )
   const target = areText

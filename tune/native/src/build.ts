@@ -169,7 +169,7 @@ async function compile(
       parts.isas.length > 0
         ? `the kernels with ${compiler.version}: ${units.length} files for ` +
           parts.isas.map(({ name }) => name).join(', ')
-        : `the card engine with ${compiler.version}: ${units.length} files`
+        : `the GPU engine with ${compiler.version}: ${units.length} files`
     log(`Building ${what}`)
     await forAll(units, unit =>
       runCompiler(compiler.command, [

@@ -41,7 +41,7 @@ export async function createCudaEngine(options: CudaOptions = {}): Promise<CudaE
   const driver = driverLibrary()
   const cards = addon.cards(driver)
   const card = cards[ordinal]
-  if (!card) throw new Error(`card ${ordinal} does not exist; the driver reports ${cards.length}`)
+  if (!card) throw new Error(`GPU ${ordinal} does not exist; the driver reports ${cards.length}`)
   const areText = card.isEmulated
   const modules = await buildModules({ capability: card.capability, areText, ...(log && { log }) })
   const engine = addon.createEngine(driver, ordinal, modules, areText)

@@ -25,7 +25,7 @@ async function prepareOn(engine: CudaEngine, recipe: Recipe) {
 
 async function measure(recipe: Recipe): Promise<void> {
   using engine = await createCudaEngine({ log: line => console.log(line) })
-  if (engine.card.isEmulated) throw new Error('an emulated card has no speed to measure')
+  if (engine.card.isEmulated) throw new Error('cannot measure the speed of an emulated GPU')
   const before = engine.freeBytes()
   const step = await prepareOn(engine, recipe)
   const seconds: number[] = []

@@ -93,11 +93,11 @@ test.each([
 
 test.each([
   ['cuda', undefined, 'device cuda: no CUDA driver found: libcuda.so.1; use device cpu'],
-  ['cuda:1', [], 'device cuda:1: card 1 does not exist; use device cpu'],
+  ['cuda:1', [], 'device cuda:1: GPU 1 does not exist; use device cpu'],
   [
     'cuda:2',
     [small, large],
-    'device cuda:2: card 2 does not exist; use device cuda:0 (small) or cuda:1 (large) or cpu',
+    'device cuda:2: GPU 2 does not exist; use device cuda:0 (small) or cuda:1 (large) or cpu',
   ],
   ['cuda', [broken, large], 'device cuda: none was found: put nvcc on the PATH'],
 ])('%s of %j is an error that says what would do', async (device, cards, message) => {

@@ -69,7 +69,7 @@ async function checkOrdinal(device: string, { listCards: list }: Machine): Promi
   })
   if (cards[ordinal]) return ordinal
   const there = cards.map(({ name }, i) => `cuda:${i} (${name})`)
-  throw new Error(`card ${ordinal} does not exist; use device ${[...there, 'cpu'].join(' or ')}`)
+  throw new Error(`GPU ${ordinal} does not exist; use device ${[...there, 'cpu'].join(' or ')}`)
 }
 
 /** The first card that can do the run; says why those before it cannot. Undefined where none can. */

@@ -51,16 +51,15 @@ function typeOf({
     exclusiveMinimum === undefined ? [] : `> ${exclusiveMinimum}`,
     maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? [] : `≤ ${maximum}`,
   ].flat()
-  return [
+  const name =
     type === 'boolean'
       ? 'true | false'
       : type === 'string'
         ? 'text'
         : type === 'integer'
           ? 'whole number'
-          : 'number',
-    ...limits,
-  ].join(' ')
+          : 'number'
+  return limits.length === 0 ? name : `${name} ${limits.join(' and ')}`
 }
 
 function defaultOf({ default: value }: Property, isRequired: boolean): string {

@@ -72,7 +72,7 @@ export const configSchema = z.strictObject({
     .enum(['skip', 'error'])
     .default('skip')
     .describe(
-      'Handling of rows that cannot be read or that the chat template refuses: skip and count them, or stop.',
+      'Handling of rows that cannot be read or that the chat template rejects: skip and count them, or stop.',
     ),
   output_dir: z
     .string()
@@ -141,7 +141,7 @@ export const configSchema = z.strictObject({
       'Projections that get an adapter, such as q_proj,v_proj; by default all projections of the layers.',
     ),
 
-  max_seq_length: count.default(2048).describe('Tokens per row, including padding.'),
+  max_seq_length: count.default(2048).describe('Number of tokens per row, including padding.'),
   packing: z.boolean().default(true).describe('Pack several documents into one row.'),
   too_long: z
     .enum(['truncate', 'error'])
@@ -164,10 +164,10 @@ export const configSchema = z.strictObject({
   lr_scheduler_type: z
     .enum(['linear', 'cosine', 'constant', 'constant_with_warmup'])
     .default('linear')
-    .describe('Decay of the learning rate after the warm-up; constant allows no warm-up.'),
+    .describe('Decay of the learning rate after the warm-up; constant does not allow a warm-up.'),
   warmup_ratio: fraction
     .default(0)
-    .describe('Warm-up as a fraction of all steps, rounded up; excludes warmup_steps.'),
+    .describe('Warm-up as a fraction of all steps, rounded up; not together with warmup_steps.'),
   warmup_steps: z
     .int()
     .nonnegative()
@@ -185,7 +185,7 @@ export const configSchema = z.strictObject({
     .number()
     .nonnegative()
     .default(1)
-    .describe('Maximum global gradient norm; 0 turns clipping off.'),
+    .describe('Maximum global gradient norm; 0 disables clipping.'),
 
   seed: z
     .int()
@@ -241,7 +241,7 @@ export const configSchema = z.strictObject({
     .string()
     .regex(/^(auto|cpu|cuda(:\d+)?)$/, 'auto, cpu, cuda or cuda:1')
     .default('auto')
-    .describe('cpu, cuda or cuda:1; auto uses a card that supports the whole run, else the CPU.'),
+    .describe('cpu, cuda or cuda:1; auto uses a GPU that supports the whole run, else the CPU.'),
   threads: count
     .max(MAX_THREADS)
     .optional()

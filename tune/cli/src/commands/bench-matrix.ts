@@ -37,7 +37,7 @@ export const benchMatrix = defineCommand({
       `also run benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with this Python, on the ` +
         'same number of threads',
     ],
-    ['  --baseline DIR', 'read the results of the baseline from this directory instead'],
+    ['  --baseline DIR', 'read the results of the baseline from this directory instead of running it'],
     ['  --accuracy FILE', 'accuracy.json written by cairn-tune demo, for the accuracy table'],
     [
       '  --output_dir DIR',

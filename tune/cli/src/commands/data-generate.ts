@@ -24,10 +24,10 @@ export const dataGenerate = defineCommand({
   name: 'data generate',
   summary: 'Generate grade-school word problems in the format of gsm8k, as JSONL',
   usage: [
-    ['data generate --output FILE', 'one {"question", "answer"} per line; default: stdout'],
+    ['data generate --output FILE', 'write one {"question", "answer"} per line; default: stdout'],
     [
       '  --language ro|en --split train|test',
-      'default: ro and train; the splits have no problem in common in either language',
+      'default: ro and train; the two splits share no problem in either language',
     ],
     ['  --count N --seed N', 'default: 1000 and 42'],
     ['  --min-steps N --max-steps N', 'steps per problem, from 1 to 4'],

@@ -30,16 +30,16 @@ export const demo = defineCommand({
   usage: [
     [
       'demo',
-      'train a base on English problems (once; it is kept), then an adapter on Romanian problems in ' +
+      'train a base on English problems (kept for later runs), then an adapter on Romanian problems in ' +
         'each recipe; write report.html, accuracy.json, accuracy.md and loss-*.svg',
     ],
     ['  --recipes a,b', `of ${NAMES.join(', ')}; default: all`],
-    ['  --seeds 1,2,3', 'default: one seed, 1'],
+    ['  --seeds 1,2,3', 'one run per seed; default: 1'],
     ['  --fresh', 'measure again what the output directory already contains'],
-    ['  --quick', 'run every part in a minute or two; the numbers mean nothing'],
+    ['  --quick', 'run every part in a minute or two, without meaningful results'],
     [
       '  --learning_rate X',
-      `of the adapters; default: ${FULL.adapter.learningRate} (docs/tune/accuracy.md explains why not 2e-4)`,
+      `learning rate of the adapters; default: ${FULL.adapter.learningRate} (why: docs/tune/accuracy.md)`,
     ],
     ['  --output_dir DIR --threads N', 'default: ./output/demo'],
   ],

@@ -6,8 +6,8 @@ import { EXIT } from '../exit.ts'
 
 export const doctor = defineCommand({
   name: 'doctor',
-  summary: 'Check this machine: compiler, kernels, threads, memory and cards',
-  usage: [['doctor', 'builds the kernels if needed and measures one thread']],
+  summary: 'Check this machine: compiler, kernels, threads, memory and GPUs',
+  usage: [['doctor', 'build the kernels if needed and measure one thread']],
   options: {},
   async run({ values }, io) {
     using engine = await createEngine({ log: io.note })

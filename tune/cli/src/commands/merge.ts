@@ -9,7 +9,7 @@ export const merge = defineCommand({
   usage: [
     [
       'merge --adapter DIR --output DIR',
-      'writes base weights plus (alpha / rank)·B·A, in the dtype of the base',
+      'write base weights plus (alpha / rank)·B·A, in the dtype of the base',
     ],
     ['  --base MODEL', 'base model; default: the base that the adapter names'],
   ],

@@ -12,7 +12,7 @@ export const modelNew = defineCommand({
     [`  --shape ${names.join('|')}`, 'default: tiny'],
     ['  --layers N', 'only the first N layers, with a proportionally smaller vocabulary; default: all'],
     ['  --stored nvfp4', 'format of the projections; default: bf16, or MXFP4 for gpt-oss'],
-    ['  --seed N', 'default: 1'],
+    ['  --seed N', 'seed of the weights; default: 1'],
   ],
   options: {
     shape: { type: 'string', default: 'tiny' },

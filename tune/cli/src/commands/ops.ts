@@ -4,7 +4,7 @@ import { EXIT, UsageError } from '../exit.ts'
 
 export const ops = defineCommand({
   name: 'ops',
-  summary: 'List the tensor ops that programs consist of',
+  summary: 'List the tensor ops that programs use',
   usage: [
     ['ops', 'list all ops with their meaning'],
     ['ops NAME', 'show the inputs, attributes and outputs of one op'],

@@ -5,7 +5,7 @@ import { EXIT } from '../exit.ts'
 export const recipes = defineCommand({
   name: 'recipes',
   summary: 'Show the storage and operand formats of every matmul in every recipe',
-  usage: [['recipes', 'one row per recipe and matmul format']],
+  usage: [['recipes', 'print one row per recipe and matmul format']],
   options: {},
   async run({ values }, io) {
     io.out(

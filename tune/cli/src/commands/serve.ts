@@ -61,7 +61,7 @@ export const serveRun = defineCommand({
     ['  --max-lora-rank N', `maximum rank of an adapter; default: ${DEFAULTS.maxLoraRank}`],
     ['  --max-loras N', `maximum adapters in one batch; default: ${DEFAULTS.maxLoras}`],
     ['  --max-cpu-loras N', 'maximum adapters in memory; default: 8 × --max-loras'],
-    ['  --chat-template FILE', 'chat template that replaces the one of the model; a file or the text itself'],
+    ['  --chat-template FILE', 'chat template instead of that of the model; a file or the text itself'],
     ['  --api-key KEY …', 'API keys; every request must send one of them. VLLM_API_KEY adds another'],
     [
       '  --allowed-origins ORIGINS',
@@ -82,7 +82,7 @@ export const serveRun = defineCommand({
       'layers that --quantization leaves unchanged, for adapters trained that way',
     ],
     [`  --dtype ${dtypes.join('|')}`, 'dtype of activations; default: that of the checkpoint'],
-    ['  --no-prefix-caching', 'turn the prefix cache off'],
+    ['  --no-prefix-caching', 'disable the prefix cache'],
     ['  --served-model-name NAME', 'name of the base in requests; default: MODEL'],
     ['  --threads N', `compute threads; default: ${availableParallelism()} on this machine`],
   ],

@@ -13,7 +13,7 @@ export const trainRun: Command = {
       'write <output_dir>/adapter, metrics.jsonl, run.json, loss.svg and loss.png',
     ],
     ['  --resume', 'resume from the last checkpoint; the result equals that of an uninterrupted run'],
-    ['  --json', 'print one line of JSON per step, and one at the end'],
+    ['  --json', 'print one line of JSON per step, and one for the result'],
   ],
   more: configHelp,
   async run(argv, io) {
